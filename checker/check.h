@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "checker/inference.h"
+#include "checker/sink.h"
+#include "checker/targets/profile.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
+
+namespace onnxkit::checker {
+
+struct ModelCheckOptions {
+  InferenceOptions inference;
+  std::vector<std::shared_ptr<const TargetProfile>> targets;
+  bool inspect_weights = false;  ///< reads all weights
+};
+
+/// Runs every rule and inference over `model` and holds it against the targets; findings go to `sink`. Returns what inference knows.
+InferredModel check_model(const ir::Model& model, const spec::OpTable& table, const ModelCheckOptions& options,
+                          Sink& sink);
+
+}  // namespace onnxkit::checker

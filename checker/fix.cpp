@@ -1,0 +1,264 @@
+#include "checker/fix.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include <fmt/core.h>
+
+#include "checker/inference.h"
+#include "checker/rule_registry.h"
+#include "libonnxkit/ir/order.h"
+
+namespace onnxkit::checker {
+namespace {
+
+using ir::index_of;
+using ir::ValueId;
+
+/// The graphs that a node's attributes hold, to be changed.
+template <class Visit>
+void each_body(ir::Node& node, Visit&& visit) {
+  ir::for_each_subgraph(
+      node, [&](const ir::Graph& body, std::size_t attribute) { visit(const_cast<ir::Graph&>(body), attribute); });
+}
+
+class Mender {
+ public:
+  Mender(ir::Model& model, const spec::OpTable& table) : model_(model), table_(table) {}
+
+  std::vector<Fix> run() {
+    drop_repeated_imports();
+    stamp_default_opset();
+    if (model_.graph) {
+      collect_names(*model_.graph);
+      mend_graph(*model_.graph, {"main"}, {});
+    }
+    for (ir::Function& function : model_.functions) {
+      collect_names(function.body);
+      sort_nodes(function.body, {function_step(function)});
+    }
+    drop_stale_value_infos();
+    return std::move(fixes_);
+  }
+
+ private:
+  using Scope = std::vector<std::string>;
+
+  void add(std::string code, Scope scope, std::string item, std::string_view name, std::string done) {
+    Fix fix;
+    fix.code = std::move(code);
+    fix.place.file = model_.path.string();
+    fix.place.scope = std::move(scope);
+    fix.place.item = std::move(item);
+    fix.place.item_name = name;
+    fix.done = std::move(done);
+    fixes_.push_back(std::move(fix));
+  }
+
+  void drop_repeated_imports() {
+    std::set<std::pair<std::string_view, std::optional<std::int64_t>>> seen;
+    std::erase_if(model_.opset_imports, [&](const ir::OpsetImport& import) {
+      if (seen.emplace(spec::canonical_domain(import.domain), import.version).second) return false;
+      add("opset-duplicate", {}, "opset_import", import.domain,
+          fmt::format("second import of {} removed", quote(import.domain)));
+      return true;
+    });
+  }
+
+  // ---- a missing import of ai.onnx
+
+  bool fits(const ir::Graph& graph, std::int64_t opset) const {
+    return std::all_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
+      bool inner = true;
+      ir::for_each_subgraph(node, [&](const ir::Graph& body, std::size_t) { inner = inner && fits(body, opset); });
+      if (!inner) return false;
+      if (!spec::canonical_domain(node.domain).empty() || is_function_call(model_, node)) return true;
+      const spec::OpSchema* schema = table_.find("", node.op_type, opset);
+      if (!schema || schema->deprecated) return false;
+      const auto within = [](std::size_t n, std::size_t least, std::size_t most) {
+        return n >= least && (most == 0xffff || n <= most);
+      };
+      if (!within(node.inputs.size(), schema->min_inputs, schema->max_inputs)) return false;
+      if (!within(node.outputs.size(), schema->min_outputs, schema->max_outputs)) return false;
+      for (const ir::Attribute& attribute : node.attributes) {
+        if (!schema->find_attribute(attribute.name)) return false;
+      }
+      return std::all_of(schema->attributes.begin(), schema->attributes.end(),
+                         [&](const spec::AttributeSchema& attribute) {
+                           return !attribute.required || node.find_attribute(attribute.name);
+                         });
+    });
+  }
+
+  static bool uses_default_domain(const ir::Graph& graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const ir::Node& node) {
+      bool uses = spec::canonical_domain(node.domain).empty();
+      ir::for_each_subgraph(node,
+                            [&](const ir::Graph& body, std::size_t) { uses = uses || uses_default_domain(body); });
+      return uses;
+    });
+  }
+
+  void stamp_default_opset() {
+    if (!model_.graph || model_.opset_of("") || model_.ir_version.value_or(0) < 3) return;
+    if (!model_.opset_imports.empty() && !uses_default_domain(*model_.graph)) return;
+    for (std::int64_t opset = spec::newest_opset(""); opset > 0; --opset) {
+      if (spec::ir_version_of_opset(opset) > *model_.ir_version || !fits(*model_.graph, opset)) continue;
+      model_.opset_imports.push_back({.domain = Text(""), .version = opset, .unknown_fields = {}});
+      add("opset-import", {}, "opset_import", "",
+          fmt::format("opset {} of ai.onnx stamped: the newest of IR version {} that every node fits", opset,
+                      *model_.ir_version));
+      return;
+    }
+  }
+
+  // ---- graphs
+
+  void collect_names(const ir::Graph& graph) {
+    for (const ir::Value& value : graph.values) names_.insert(value.name.view());
+    for (const ir::Node& node : graph.nodes) {
+      ir::for_each_subgraph(node, [&](const ir::Graph& body, std::size_t) { collect_names(body); });
+    }
+  }
+
+  /// `visible`: names that an enclosing graph defines and this one can see.
+  void mend_graph(ir::Graph& graph, const Scope& scope, const std::unordered_set<std::string_view>& visible) {
+    if (graph.name.empty()) {
+      graph.name = scope.size() == 1 ? Text("main_graph") : model_.keep("body_of_" + scope.back());
+      add("graph-name", scope, "", "", fmt::format("graph named {}", quote(graph.name)));
+    }
+    rename_hiding_values(graph, scope, visible);
+    sort_nodes(graph, scope);
+    std::unordered_set<std::string_view> inside = visible;
+    for (const ir::ValueInfo& input : graph.inputs) inside.insert(graph.name_of(input.value));
+    for (const ir::Tensor& tensor : graph.initializers) inside.insert(tensor.name.view());
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      each_body(graph.nodes[n], [&](ir::Graph& body, std::size_t attribute) {
+        Scope inner = scope;
+        inner.push_back(fmt::format("node {}", n));
+        inner.emplace_back(graph.nodes[n].attributes[attribute].name.view());
+        mend_graph(body, inner, inside);
+      });
+      for (const ValueId output : graph.nodes[n].outputs) {
+        if (output != ValueId::none) inside.insert(graph.name_of(output));
+      }
+    }
+  }
+
+  void rename_hiding_values(ir::Graph& graph, const Scope& scope, const std::unordered_set<std::string_view>& visible) {
+    if (visible.empty()) return;
+    std::set<ValueId> defined;
+    for (const ir::ValueInfo& input : graph.inputs) defined.insert(input.value);
+    for (const ir::Tensor& tensor : graph.initializers) defined.insert(graph.find(tensor.name));
+    for (const ir::Node& node : graph.nodes) defined.insert(node.outputs.begin(), node.outputs.end());
+    for (const ValueId id : defined) {
+      if (id == ValueId::none || !visible.contains(graph.name_of(id))) continue;
+      const std::string old(graph.name_of(id));
+      const Text fresh = fresh_name(old);
+      rename_everywhere(graph, old, fresh);
+      add("subgraph-scope", scope, "value", old, fmt::format("{} renamed to {}", quote(old), quote(fresh)));
+    }
+  }
+
+  Text fresh_name(const std::string& stem) {
+    for (std::size_t i = 1;; ++i) {
+      const std::string candidate = fmt::format("{}_inner{}", stem, i == 1 ? "" : std::to_string(i));
+      if (names_.contains(candidate)) continue;
+      const Text kept = model_.keep(candidate);
+      names_.insert(kept.view());
+      return kept;
+    }
+  }
+
+  /// In `graph` and in the bodies inside it that read the value.
+  static void rename_everywhere(ir::Graph& graph, const std::string& old, Text fresh) {
+    const ValueId id = graph.find(old);
+    if (id == ValueId::none || !graph.rename(id, fresh)) return;
+    for (ir::Tensor& tensor : graph.initializers) {
+      if (tensor.name == std::string_view(old)) tensor.name = fresh;
+    }
+    for (ir::SparseTensor& sparse : graph.sparse_initializers) {
+      if (sparse.values && sparse.values->name == std::string_view(old)) sparse.values->name = fresh;
+    }
+    for (ir::Node& node : graph.nodes) {
+      each_body(node, [&](ir::Graph& body, std::size_t) { rename_everywhere(body, old, fresh); });
+    }
+  }
+
+  void sort_nodes(ir::Graph& graph, const Scope& scope) {
+    const std::vector<std::size_t> order = ir::evaluation_order(graph);
+    if (std::is_sorted(order.begin(), order.end()) || has_cycle(graph, order)) return;
+    std::vector<ir::Node> sorted;
+    sorted.reserve(order.size());
+    std::size_t moved = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      moved += order[i] != i ? 1 : 0;
+      sorted.push_back(std::move(graph.nodes[order[i]]));
+    }
+    graph.nodes = std::move(sorted);
+    add("not-sorted", scope, "", "", fmt::format("nodes sorted, {} of {} moved", moved, order.size()));
+  }
+
+  static bool has_cycle(const ir::Graph& graph, const std::vector<std::size_t>& order) {
+    const std::vector<std::int32_t> producer = ir::producers(graph);
+    std::vector<std::size_t> position(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+    const auto too_late = [&](ValueId id, std::size_t node) {
+      return id != ValueId::none && producer[index_of(id)] >= 0 &&
+             position[static_cast<std::size_t>(producer[index_of(id)])] >= position[node];
+    };
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const ValueId id : graph.nodes[n].inputs) {
+        if (too_late(id, n)) return true;
+      }
+      for (const ValueId id : ir::captured_values(graph, graph.nodes[n])) {
+        if (too_late(id, n)) return true;
+      }
+    }
+    return false;
+  }
+
+  // ---- value_info
+
+  /// What inference or the rule of values objects to, and nothing else: right entries keep their names of dimensions.
+  void drop_stale_value_infos() {
+    Sink sink;
+    const auto sites = graph_sites(model_);
+    infer_types(model_, table_, {}, sink);
+    const InferenceOptions options;
+    RuleContext context{.model = model_,
+                        .table = table_,
+                        .sites = sites,
+                        .inferred = nullptr,
+                        .external_bytes = options.external_bytes,
+                        .sink = sink};
+    rule_registry().run(Stage::structure, context);
+    std::set<std::pair<std::string, std::string>> stale;
+    for (const Diagnostic& finding : sink.diagnostics()) {
+      if (finding.place.item == "value") stale.emplace(scope_path(finding.place.scope), finding.place.item_name);
+    }
+    if (stale.empty()) return;
+    for (const auto& site : sites) {
+      ir::Graph& graph = const_cast<ir::Graph&>(*site->graph);
+      const std::string path = scope_path(site->scope);
+      std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) {
+        const std::string name(graph.name_of(info.value));
+        if (!stale.contains({path, name})) return false;
+        add("declared-shape", site->scope, "value", name, fmt::format("stale value_info of {} removed", quote(name)));
+        return true;
+      });
+    }
+  }
+
+  ir::Model& model_;
+  const spec::OpTable& table_;
+  std::vector<Fix> fixes_;
+  std::unordered_set<std::string_view> names_;
+};
+
+}  // namespace
+
+std::vector<Fix> fix_model(ir::Model& model, const spec::OpTable& table) { return Mender(model, table).run(); }
+
+}  // namespace onnxkit::checker

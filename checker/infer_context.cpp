@@ -1,0 +1,286 @@
+#include "checker/infer_context.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "checker/constant_tensor.h"
+#include "checker/inference.h"
+
+namespace onnxkit::checker {
+namespace {
+
+template <class T>
+const T* payload_of(const ir::Attribute* attribute) {
+  return attribute ? attribute->as<T>() : nullptr;
+}
+
+bool shape_fits(const KnownValue& value, const Shape* shape) {
+  return shape && std::equal(shape->begin(), shape->end(), value.shape.begin(), value.shape.end(),
+                             [](Dim d, std::int64_t size) { return d.is(size); });
+}
+
+}  // namespace
+
+InferContext::InferContext(Inference& inference, Frame& frame, std::size_t node_index, const spec::OpSchema& schema)
+    : inference_(inference),
+      frame_(frame),
+      node_index_(node_index),
+      node_(&frame.graph->nodes[node_index]),
+      schema_(&schema),
+      outputs_(node_->outputs.size()) {}
+
+bool InferContext::has_input(std::size_t index) const {
+  return index < node_->inputs.size() && node_->inputs[index] != ir::ValueId::none;
+}
+
+bool InferContext::has_output(std::size_t index) const {
+  return index < node_->outputs.size() && node_->outputs[index] != ir::ValueId::none;
+}
+
+std::string_view InferContext::input_name(std::size_t index) const {
+  return has_input(index) ? frame_.graph->name_of(node_->inputs[index]) : std::string_view();
+}
+
+const Type* InferContext::input_type(std::size_t index) const {
+  if (!has_input(index)) return nullptr;
+  const ValueFacts* facts = inference_.lookup(frame_, node_->inputs[index]);
+  return facts && !facts->type.is_unknown() ? &facts->type : nullptr;
+}
+
+ElementType InferContext::input_elem(std::size_t index) const {
+  const Type* type = input_type(index);
+  return type && type->is_tensor() ? type->elem : ElementType::undefined;
+}
+
+const Shape* InferContext::input_shape(std::size_t index) const {
+  const Type* type = input_type(index);
+  return type && type->shape ? &*type->shape : nullptr;
+}
+
+std::optional<std::size_t> InferContext::input_rank(std::size_t index) const {
+  const Shape* shape = input_shape(index);
+  return shape ? std::optional(shape->size()) : std::nullopt;
+}
+
+const KnownValue* InferContext::input_value(std::size_t index) {
+  const KnownValue* value = has_input(index) ? inference_.content(frame_, node_->inputs[index]) : nullptr;
+  // A file may declare an initializer with another shape than it has; operators rely on both to agree.
+  return value && shape_fits(*value, input_shape(index)) ? value : nullptr;
+}
+
+std::optional<std::vector<std::int64_t>> InferContext::constant_integers(std::size_t index) {
+  const Shape* shape = input_shape(index);
+  if (shape && shape->size() == 1 && shape->front().is(0)) return std::vector<std::int64_t>();
+  const KnownValue* value = input_value(index);
+  return value ? value->constants() : std::nullopt;
+}
+
+std::optional<std::int64_t> InferContext::constant_integer(std::size_t index) {
+  const auto all = constant_integers(index);
+  return all && all->size() == 1 ? std::optional(all->front()) : std::nullopt;
+}
+
+std::optional<std::vector<double>> InferContext::constant_reals(std::size_t index) {
+  const KnownValue* value = input_value(index);
+  if (!value) return std::nullopt;
+  std::vector<double> out;
+  for (const Scalar& element : value->elements) {
+    const auto real = element.constant_real();
+    if (!real) return std::nullopt;
+    out.push_back(*real);
+  }
+  return out;
+}
+
+const ir::Attribute* InferContext::attribute(std::string_view name) const {
+  return inference_.attribute(frame_, *node_, name);
+}
+
+std::optional<std::int64_t> InferContext::find_integer(std::string_view name) const {
+  if (const auto* set = payload_of<std::int64_t>(attribute(name))) return *set;
+  const spec::AttributeSchema* declared = schema_->find_attribute(name);
+  return declared && declared->has_default ? std::optional(declared->default_value.integer) : std::nullopt;
+}
+
+std::optional<float> InferContext::find_real(std::string_view name) const {
+  if (const auto* set = payload_of<float>(attribute(name))) return *set;
+  const spec::AttributeSchema* declared = schema_->find_attribute(name);
+  return declared && declared->has_default ? std::optional(declared->default_value.real) : std::nullopt;
+}
+
+std::string_view InferContext::string(std::string_view name) const {
+  if (const auto* set = payload_of<Text>(attribute(name))) return set->view();
+  const spec::AttributeSchema* declared = schema_->find_attribute(name);
+  return declared && declared->has_default ? declared->default_value.string : std::string_view();
+}
+
+std::optional<std::vector<std::int64_t>> InferContext::integers(std::string_view name) const {
+  if (const auto* set = payload_of<std::vector<std::int64_t>>(attribute(name))) return *set;
+  const spec::AttributeSchema* declared = schema_->find_attribute(name);
+  if (!declared || !declared->has_default) return std::nullopt;
+  const auto values = declared->default_value.integers;
+  return std::vector<std::int64_t>(values.begin(), values.end());
+}
+
+std::optional<std::vector<float>> InferContext::reals(std::string_view name) const {
+  if (const auto* set = payload_of<std::vector<float>>(attribute(name))) return *set;
+  const spec::AttributeSchema* declared = schema_->find_attribute(name);
+  if (!declared || !declared->has_default) return std::nullopt;
+  const auto values = declared->default_value.reals;
+  return std::vector<float>(values.begin(), values.end());
+}
+
+std::optional<std::vector<std::string_view>> InferContext::strings(std::string_view name) const {
+  if (const auto* set = payload_of<std::vector<Text>>(attribute(name)))
+    return std::vector<std::string_view>(set->begin(), set->end());
+  const spec::AttributeSchema* declared = schema_->find_attribute(name);
+  if (!declared || !declared->has_default) return std::nullopt;
+  const auto values = declared->default_value.strings;
+  return std::vector<std::string_view>(values.begin(), values.end());
+}
+
+const ir::Tensor* InferContext::tensor(std::string_view name) const {
+  const ir::Attribute* found = attribute(name);
+  return found ? found->tensor() : nullptr;
+}
+
+const ir::Graph* InferContext::graph(std::string_view name) const {
+  const ir::Attribute* found = attribute(name);
+  return found ? found->graph() : nullptr;
+}
+
+const ir::DeclaredType* InferContext::type_proto(std::string_view name) const {
+  const auto* held = payload_of<std::unique_ptr<ir::DeclaredType>>(attribute(name));
+  return held ? held->get() : nullptr;
+}
+
+std::optional<KnownValue> InferContext::tensor_content(const ir::Tensor& tensor) const {
+  return read_small_tensor(tensor, inference_.options_.external_bytes);
+}
+
+void InferContext::set_type(std::size_t output, Type type) {
+  if (output < outputs_.size()) outputs_[output].type = std::move(type);
+}
+
+void InferContext::set_elem(std::size_t output, ElementType elem) {
+  if (output >= outputs_.size()) return;
+  Type& type = outputs_[output].type;
+  if (type.is_unknown()) type.kind = Type::Kind::tensor;
+  type.elem = elem;
+}
+
+void InferContext::set_shape(std::size_t output, Shape shape) {
+  if (output >= outputs_.size()) return;
+  Type& type = outputs_[output].type;
+  if (type.is_unknown()) type.kind = Type::Kind::tensor;
+  type.shape = std::move(shape);
+}
+
+void InferContext::set_tensor(std::size_t output, ElementType elem, Shape shape) {
+  set_type(output, Type::tensor(elem, std::move(shape)));
+}
+
+void InferContext::copy_type(std::size_t input, std::size_t output) {
+  if (const Type* type = input_type(input)) set_type(output, *type);
+}
+
+void InferContext::copy_shape(std::size_t input, std::size_t output) {
+  if (const Shape* shape = input_shape(input)) set_shape(output, *shape);
+}
+
+void InferContext::set_value(std::size_t output, KnownValue value) {
+  if (output >= outputs_.size() || value.elements.size() > KnownValue::max_elements) return;
+  set_tensor(output, value.type, Shape(value.shape.begin(), value.shape.end()));
+  outputs_[output].value = std::move(value);
+}
+
+void InferContext::lose_shape(std::size_t output, std::string reason) {
+  if (output >= outputs_.size()) return;
+  outputs_[output].loss = std::move(reason);
+  outputs_[output].depends_on_data = false;
+}
+
+void InferContext::lose_shape_to_content(std::size_t output, std::size_t input, std::string reason) {
+  if (output >= outputs_.size()) return;
+  outputs_[output].loss = std::move(reason);
+  outputs_[output].depends_on_data = is_from_data(input);
+}
+
+bool InferContext::is_from_data(std::size_t input) const {
+  return has_input(input) && inference_.lookup(frame_, node_->inputs[input])->from_data;
+}
+
+void InferContext::error(Finding finding) { add_finding(std::move(finding), true); }
+void InferContext::warning(Finding finding) { add_finding(std::move(finding), false); }
+
+void InferContext::add_finding(Finding finding, bool is_error) {
+  Diagnostic diagnostic;
+  diagnostic.code = finding.code;
+  diagnostic.severity = is_error ? Severity::error : Severity::warning;
+  diagnostic.place = inference_.place_of(frame_, node_index_);
+  switch (finding.at.kind) {
+    case Where::Kind::node:
+      break;
+    case Where::Kind::input:
+      diagnostic.place.item = fmt::format("input {}", finding.at.index);
+      diagnostic.place.item_name = input_name(finding.at.index);
+      break;
+    case Where::Kind::output:
+      diagnostic.place.item = fmt::format("output {}", finding.at.index);
+      if (has_output(finding.at.index))
+        diagnostic.place.item_name = frame_.graph->name_of(node_->outputs[finding.at.index]);
+      break;
+    case Where::Kind::body_output: {
+      diagnostic.place.scope.push_back(fmt::format("node {}", node_index_));
+      diagnostic.place.scope.emplace_back(finding.at.name);
+      diagnostic.place.node.reset();
+      diagnostic.place.item = "output";
+      const ir::Graph* body = graph(finding.at.name);
+      if (body && finding.at.index < body->outputs.size()) {
+        diagnostic.place.item_name = body->name_of(body->outputs[finding.at.index].value);
+      }
+      break;
+    }
+    case Where::Kind::attribute:
+      diagnostic.place.item = fmt::format("attribute {}", finding.at.name);
+      break;
+  }
+  diagnostic.message = std::move(finding.message);
+  diagnostic.expected = std::move(finding.expected);
+  diagnostic.found = std::move(finding.found);
+  if (!finding.note.empty()) diagnostic.notes.push_back(std::move(finding.note));
+  diagnostic.help = std::move(finding.help);
+  inference_.report(std::move(diagnostic));
+}
+
+void InferContext::need_equal(Dim a, Dim b, Where at) {
+  // What holds in one branch or iteration need not hold elsewhere.
+  if (frame_.parent || a.is_constant() == b.is_constant()) return;
+  const Dim name = a.is_constant() ? b : a;
+  const Dim size = a.is_constant() ? a : b;
+  if (!name.is_expression() || !inference_.names_conflict(name, size)) return;
+  error({.code = "dim-name-conflict",
+         .at = at,
+         .message = fmt::format("{} would have to be two different sizes", quote(text(name))),
+         .expected = text(inference_.named_sizes_.at(text(name))) + ", as needed before",
+         .found = text(size)});
+}
+
+DimPool& InferContext::dims() { return inference_.result_.dims; }
+
+Dim InferContext::data_dependent(std::string_view stem, std::string reason) {
+  return dims().fresh(stem, ir::SymbolOrigin::data_dependent, std::move(reason));
+}
+
+Dim InferContext::size_from_content(std::size_t input, std::string_view stem, std::string reason) {
+  return is_from_data(input) ? data_dependent(stem, std::move(reason)) : lost(std::move(reason));
+}
+
+Dim InferContext::lost(std::string reason) { return dims().fresh("lost", ir::SymbolOrigin::lost, std::move(reason)); }
+
+std::string InferContext::text(std::span<const Dim> shape) { return to_string(shape, dims()); }
+
+std::string InferContext::text(Dim dim) { return dims().to_string(dim); }
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,424 @@
+#include "checker/inference.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "checker/constant_tensor.h"
+#include "checker/infer_registry.h"
+#include "checker/rule_registry.h"
+#include "libonnxkit/ir/order.h"
+
+namespace onnxkit::checker {
+namespace {
+
+std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
+  return fmt::format("{}:{}:{}", spec::canonical_domain(domain), name, overload);
+}
+
+std::optional<std::int64_t> imported_opset(std::span<const ir::OpsetImport> imports, std::string_view domain) {
+  for (const ir::OpsetImport& import : imports) {
+    if (spec::canonical_domain(import.domain) == domain) return import.version;
+  }
+  return std::nullopt;
+}
+
+/// Ranks add up from node to node (Gather, Unsqueeze ...), in hostile models without end: beyond this the rank counts as unknown.
+constexpr std::size_t max_rank = 128;
+
+void bound_rank(Type& type) {
+  if (type.shape && type.shape->size() > max_rank) type.shape.reset();
+}
+
+/// A tensor of the file; of unknown rank when its sizes make no sense.
+Type stored_tensor_type(std::span<const std::int64_t> dims, std::optional<std::int32_t> data_type) {
+  Type type = Type::tensor(ElementType::undefined);
+  if (data_type && is_known_element_type(*data_type)) type.elem = static_cast<ElementType>(*data_type);
+  const bool negative = std::any_of(dims.begin(), dims.end(), [](std::int64_t d) { return d < 0; });
+  if (!negative && dims.size() <= max_rank) type.shape = Shape(dims.begin(), dims.end());
+  return type;
+}
+
+/// What a size that only data decides is called: "reshape".
+std::string size_name(std::string_view op_type) {
+  std::string name(op_type);
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
+}
+
+/// Bodies nest as deep as the reader allows; calls of functions by functions are bounded here.
+constexpr std::size_t max_frame_depth = 128;
+
+}  // namespace
+
+const ValueFacts* InferredModel::find(const ir::Graph& graph, ir::ValueId id) const {
+  const auto facts = graphs.find(&graph);
+  if (facts == graphs.end() || ir::index_of(id) >= facts->second.values.size()) return nullptr;
+  return &facts->second.values[ir::index_of(id)];
+}
+
+Inference::Inference(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options, Sink& sink)
+    : model_(model), table_(table), options_(options), sink_(sink) {
+  for (const auto& [name, value] : options.dim_values) result_.dims.bind(name, value);
+  for (const ir::Function& function : model.functions) {
+    functions_.try_emplace(function_key(function.domain, function.name, function.overload), &function);
+  }
+}
+
+void Inference::run() {
+  if (!model_.graph) return;
+  budget_ = options_.extra_node_budget + model_.graph->nodes.size();
+  Frame frame;
+  frame.graph = model_.graph.get();
+  frame.facts = &result_.graphs[frame.graph];
+  frame.opsets = model_.opset_imports;
+  frame.scope = {"main"};
+  prepare(frame);
+  seed_inputs(frame, {}, {});
+  infer_nodes(frame);
+}
+
+void Inference::prepare(Frame& frame) {
+  const ir::Graph& graph = *frame.graph;
+  frame.facts->values.clear();
+  frame.facts->values.resize(graph.values.size());
+  frame.facts->losses.clear();
+  frame.initializer_of.assign(graph.values.size(), -1);
+  frame.declared.assign(graph.values.size(), nullptr);
+  const auto declare = [&](const std::vector<ir::ValueInfo>& infos) {
+    for (const ir::ValueInfo& info : infos) {
+      if (info.value != ir::ValueId::none && info.type) frame.declared[ir::index_of(info.value)] = &info;
+    }
+  };
+  declare(graph.value_infos);
+  declare(graph.outputs);
+
+  for (std::size_t i = 0; i < graph.initializers.size(); ++i) {
+    const ir::Tensor& tensor = graph.initializers[i];
+    const ir::ValueId id = graph.find(tensor.name);
+    if (id == ir::ValueId::none) continue;
+    frame.initializer_of[ir::index_of(id)] = static_cast<std::int32_t>(i);
+    frame.facts->values[ir::index_of(id)].type = stored_tensor_type(tensor.dims, tensor.data_type);
+  }
+  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
+    if (!sparse.values) continue;
+    const ir::ValueId id = graph.find(sparse.values->name);
+    if (id == ir::ValueId::none) continue;
+    // A sparse initializer is used like the dense tensor that it stands for.
+    frame.facts->values[ir::index_of(id)].type = stored_tensor_type(sparse.dims, sparse.values->data_type);
+  }
+}
+
+void Inference::seed_inputs(Frame& frame, std::span<const Type> given, std::span<const KnownValue* const> values) {
+  const ir::Graph& graph = *frame.graph;
+  DimPool& dims = result_.dims;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ir::ValueInfo& info = graph.inputs[i];
+    if (info.value == ir::ValueId::none) continue;
+    ValueFacts& facts = frame.facts->values[ir::index_of(info.value)];
+    const std::string_view name = graph.name_of(info.value);
+    if (info.type) {
+      Type declared = from_declared(*info.type, dims, [&](std::size_t axis) {
+        return dims.fresh(fmt::format("{}_dim{}", name, axis), ir::SymbolOrigin::input, {});
+      });
+      bound_rank(declared);
+      // An initializer of the same name is a default value; the declared shape may be more general.
+      facts.type = std::move(declared);
+    }
+    if (i < given.size() && !given[i].is_unknown()) {
+      const Type declared = std::move(facts.type);
+      facts.type = given[i];
+      if (declared.is_unknown()) {
+        // The caller's type stands.
+      } else if (!same_structure(declared, given[i])) {
+        Diagnostic finding;
+        finding.code = "subgraph-types";
+        finding.place = place_of(frame, std::nullopt);
+        finding.place.item = "input";
+        finding.place.item_name = name;
+        finding.message = "the body declares another type for this input than it is given";
+        finding.expected = to_string(declared, dims);
+        finding.found = to_string(given[i], dims);
+        report(std::move(finding));
+      } else if (!given[i].shape && declared.shape) {
+        facts.type.shape = declared.shape;
+      }
+    }
+    const bool overridable = frame.parent == nullptr && model_.ir_version.value_or(0) >= 4;
+    if (overridable) frame.initializer_of[ir::index_of(info.value)] = -1;
+    facts.from_data = frame.graph == model_.graph.get() && frame.initializer_of[ir::index_of(info.value)] < 0;
+    if (i < values.size() && values[i]) facts.value = std::make_unique<KnownValue>(*values[i]);
+  }
+}
+
+void Inference::infer_nodes(Frame& frame) {
+  for (const std::size_t index : ir::evaluation_order(*frame.graph)) {
+    if (budget_ == 0) {
+      result_.budget_exhausted = true;
+      return;
+    }
+    --budget_;
+    infer_node(frame, index);
+  }
+}
+
+Inference::Resolved Inference::resolve(const Frame& frame, const ir::Node& node) {
+  const std::string_view domain = spec::canonical_domain(node.domain);
+  const std::int64_t opset = imported_opset(frame.opsets, domain).value_or(0);
+  const std::string key = fmt::format("{}:{}:{}", domain, node.op_type.view(), opset);
+  const auto [entry, is_new] = resolved_.try_emplace(key);
+  if (is_new && opset > 0) {
+    const spec::OpSchema* schema = table_.find(domain, node.op_type, opset);
+    if (schema) {
+      entry->second.schema = schema;
+      entry->second.function = infer_registry().find(domain, node.op_type, schema->since_version);
+    }
+  }
+  return entry->second;
+}
+
+const ir::Function* Inference::find_function(const ir::Node& node) const {
+  if (functions_.empty()) return nullptr;
+  const auto found = functions_.find(function_key(node.domain, node.op_type, node.overload));
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+void Inference::infer_node(Frame& frame, std::size_t index) {
+  const ir::Node& node = frame.graph->nodes[index];
+  if (const ir::Function* function = find_function(node)) return infer_call(frame, index, *function);
+
+  const Resolved op = resolve(frame, node);
+  static constexpr spec::OpSchema no_schema{};
+  InferContext context(*this, frame, index, op.schema ? *op.schema : no_schema);
+  const auto count_fits = [](std::size_t count, std::size_t least, std::size_t most) {
+    return count >= least && (most == 0xffff || count <= most);
+  };
+  if (!op.schema) {
+    for (auto& output : context.outputs_) output.loss = fmt::format("operator {} is not known", quote(node.op_type));
+  } else if (!count_fits(node.inputs.size(), op.schema->min_inputs, op.schema->max_inputs) ||
+             !count_fits(node.outputs.size(), op.schema->min_outputs, op.schema->max_outputs)) {
+    for (auto& output : context.outputs_) output.loss = "the node has a wrong number of inputs or outputs";
+  } else {
+    const bool fits = types_agree(context);
+    bind_output_types(context);
+    if (!fits) {
+      for (auto& output : context.outputs_) output.loss = "the node's inputs have wrong types";
+    } else if (op.function) {
+      op.function(context);
+    } else {
+      for (auto& output : context.outputs_)
+        output.loss = fmt::format("no shape rule for operator {}", quote(node.op_type));
+    }
+  }
+  store_outputs(frame, index, context.outputs_);
+}
+
+void Inference::store_outputs(Frame& frame, std::size_t index, std::vector<InferContext::Output>& outputs) {
+  const ir::Node& node = frame.graph->nodes[index];
+  DimPool& dims = result_.dims;
+  const bool reads_sizes_only = node.op_type == "Shape" || node.op_type == "Size";
+  const bool from_data =
+      !reads_sizes_only && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId input) {
+        return input != ir::ValueId::none && lookup(frame, input)->from_data;
+      });
+  for (std::size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
+    const ir::ValueId id = node.outputs[i];
+    if (id == ir::ValueId::none) continue;
+    InferContext::Output& output = outputs[i];
+    bound_rank(output.type);
+    if (output.type.shape) {
+      for (Dim& d : *output.type.shape) {
+        const bool negative = d.is_constant() && d.constant() < 0;
+        if (!d.is_unknown() && !negative) continue;
+        d = output.depends_on_data ? dims.fresh(size_name(node.op_type), ir::SymbolOrigin::data_dependent, output.loss)
+                                   : dims.fresh("lost", ir::SymbolOrigin::lost, output.loss);
+      }
+    }
+    const bool shapeless = output.type.is_unknown() || (output.type.is_tensor() && !output.type.shape);
+    reconcile(frame, id, output.type);
+    if (shapeless && (output.type.is_unknown() || !output.type.shape)) {
+      Loss loss{.node = index, .reason = std::move(output.loss), .cause = ir::ValueId::none};
+      for (const ir::ValueId input : node.inputs) {
+        const ValueFacts* facts = input == ir::ValueId::none ? nullptr : lookup(frame, input);
+        const bool known = facts && !facts->type.is_unknown() && (!facts->type.is_tensor() || facts->type.shape);
+        if (input != ir::ValueId::none && !known) {
+          loss.cause = input;
+          break;
+        }
+      }
+      frame.facts->losses[static_cast<std::uint32_t>(id)] = std::move(loss);
+    }
+    ValueFacts& facts = frame.facts->values[ir::index_of(id)];
+    facts.type = std::move(output.type);
+    bound_rank(facts.type);
+    facts.from_data = from_data;
+    facts.value = output.value ? std::make_unique<KnownValue>(std::move(*output.value)) : nullptr;
+  }
+}
+
+ValueFacts* Inference::lookup(Frame& frame, ir::ValueId id) {
+  ValueFacts& own = frame.facts->values[ir::index_of(id)];
+  if (!own.type.is_unknown() || !frame.parent) return &own;
+  const std::string_view name = frame.graph->name_of(id);
+  for (Frame* outer = frame.parent; outer; outer = outer->parent) {
+    const ir::ValueId outer_id = outer->graph->find(name);
+    if (outer_id == ir::ValueId::none) continue;
+    ValueFacts& facts = outer->facts->values[ir::index_of(outer_id)];
+    if (!facts.type.is_unknown()) return &facts;
+  }
+  return &own;
+}
+
+const KnownValue* Inference::content(Frame& frame, ir::ValueId id) {
+  const std::string_view name = frame.graph->name_of(id);
+  for (Frame* scope = &frame; scope; scope = scope->parent) {
+    const ir::ValueId scope_id = scope == &frame ? id : scope->graph->find(name);
+    if (scope_id == ir::ValueId::none) continue;
+    ValueFacts& facts = scope->facts->values[ir::index_of(scope_id)];
+    if (facts.value) return facts.value.get();
+    std::int32_t& initializer = scope->initializer_of[ir::index_of(scope_id)];
+    if (initializer >= 0) {
+      const ir::Tensor& tensor = scope->graph->initializers[static_cast<std::size_t>(initializer)];
+      initializer = -1;  // read once; a tensor that cannot be read now cannot be read later
+      if (auto read = read_small_tensor(tensor, options_.external_bytes)) {
+        facts.value = std::make_unique<KnownValue>(std::move(*read));
+        return facts.value.get();
+      }
+    }
+    if (!facts.type.is_unknown()) return nullptr;
+  }
+  return nullptr;
+}
+
+const ir::Attribute* Inference::attribute(const Frame& frame, const ir::Node& node, std::string_view name) const {
+  const ir::Attribute* own = node.find_attribute(name);
+  if (!own || own->ref_attr_name.empty()) return own;
+  if (!frame.bindings) return nullptr;
+  const auto bound = frame.bindings->find(own->ref_attr_name.view());
+  return bound == frame.bindings->end() ? nullptr : bound->second;
+}
+
+void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& function) {
+  const ir::Node& node = frame.graph->nodes[index];
+  std::vector<InferContext::Output> outputs(node.outputs.size());
+  if (frame.depth >= max_frame_depth || active_.contains(&function.body)) {
+    for (auto& output : outputs) output.loss = "functions call each other without end";
+    return store_outputs(frame, index, outputs);
+  }
+  Bindings bindings;
+  for (const ir::Attribute& fallback : function.attribute_protos) bindings[fallback.name.view()] = &fallback;
+  for (const ir::Attribute& given : node.attributes) {
+    const ir::Attribute* resolved = attribute(frame, node, given.name);
+    if (resolved) bindings[given.name.view()] = resolved;
+  }
+  GraphFacts body_facts;
+  Frame body;
+  body.graph = &function.body;
+  body.facts = &body_facts;
+  body.opsets = function.opset_imports;
+  body.bindings = &bindings;
+  body.depth = frame.depth + 1;
+  body.scope = frame.scope;
+  body.scope.push_back(fmt::format("node {}", index));
+  body.scope.push_back(function_step(function));
+  std::vector<Type> types(node.inputs.size());
+  std::vector<const KnownValue*> values(node.inputs.size(), nullptr);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == ir::ValueId::none) continue;
+    types[i] = lookup(frame, node.inputs[i])->type;
+    values[i] = content(frame, node.inputs[i]);
+  }
+  prepare(body);
+  seed_inputs(body, types, values);
+  for (std::size_t i = 0; i < node.inputs.size() && i < function.body.inputs.size(); ++i) {
+    if (node.inputs[i] == ir::ValueId::none || function.body.inputs[i].value == ir::ValueId::none) continue;
+    body_facts.values[ir::index_of(function.body.inputs[i].value)].from_data = lookup(frame, node.inputs[i])->from_data;
+  }
+  std::vector<BodyOutput> results = run_body(body);
+  for (std::size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
+    outputs[i].type = std::move(results[i].type);
+    outputs[i].value = std::move(results[i].value);
+    outputs[i].loss = fmt::format("the shape gets lost inside function {}", quote(function.name));
+  }
+  store_outputs(frame, index, outputs);
+}
+
+std::vector<BodyOutput> Inference::run_body(Frame& frame) {
+  active_.insert(frame.graph);
+  infer_nodes(frame);
+  active_.erase(frame.graph);
+  std::vector<BodyOutput> outputs;
+  for (const ir::ValueInfo& info : frame.graph->outputs) {
+    BodyOutput output;
+    if (info.value != ir::ValueId::none) {
+      output.type = lookup(frame, info.value)->type;
+      if (const KnownValue* value = content(frame, info.value)) output.value = *value;
+    }
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+std::optional<std::vector<BodyOutput>> InferContext::infer_body(std::string_view attribute_name,
+                                                                std::span<const Type> inputs,
+                                                                std::span<const KnownValue* const> values,
+                                                                Reporting reporting) {
+  const ir::Graph* body = graph(attribute_name);
+  if (!body || frame_.depth >= max_frame_depth || inference_.active_.contains(body)) return std::nullopt;
+  if (body->inputs.size() != inputs.size()) {
+    error({.code = "subgraph-arity",
+           .at = at_attribute(attribute_name),
+           .message = "the body takes another number of inputs than it is given",
+           .expected = fmt::format("{} inputs", inputs.size()),
+           .found = fmt::format("{} inputs", body->inputs.size())});
+    return std::nullopt;
+  }
+  Frame frame;
+  frame.graph = body;
+  frame.parent = &frame_;
+  frame.facts = &inference_.result_.graphs[body];
+  frame.opsets = frame_.opsets;
+  frame.bindings = frame_.bindings;
+  frame.depth = frame_.depth + 1;
+  frame.scope = frame_.scope;
+  frame.scope.push_back(fmt::format("node {}", node_index_));
+  frame.scope.emplace_back(attribute_name);
+  inference_.quiet_ += reporting == Reporting::off ? 1 : 0;
+  inference_.prepare(frame);
+  inference_.seed_inputs(frame, inputs, values);
+  auto outputs = inference_.run_body(frame);
+  inference_.quiet_ -= reporting == Reporting::off ? 1 : 0;
+  return outputs;
+}
+
+Place Inference::place_of(const Frame& frame, std::optional<std::size_t> node) const {
+  Place place;
+  place.file = model_.path.string();
+  place.scope = frame.scope;
+  if (node) {
+    const ir::Node& at = frame.graph->nodes[*node];
+    place.node = *node;
+    place.node_name = at.name;
+    const std::string_view domain = spec::canonical_domain(at.domain);
+    place.op = domain.empty() ? std::string(at.op_type) : fmt::format("{}::{}", domain, at.op_type.view());
+  }
+  return place;
+}
+
+void Inference::report(Diagnostic diagnostic) {
+  if (quiet_ > 0) return;
+  // A fault in a function is told at its first call only.
+  std::string where = diagnostic.place.path();
+  if (const std::size_t call = where.rfind("function "); call != std::string::npos) where.erase(0, call);
+  if (!reported_.insert(diagnostic.code + where + diagnostic.message).second) return;
+  sink_.add(std::move(diagnostic));
+}
+
+InferredModel infer_types(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options,
+                          Sink& sink) {
+  Inference inference(model, table, options, sink);
+  inference.run();
+  return inference.take();
+}
+
+}  // namespace onnxkit::checker

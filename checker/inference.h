@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "checker/infer_context.h"
+#include "checker/known_value.h"
+#include "checker/sink.h"
+#include "checker/type.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit::checker {
+
+/// What inference knows of one value.
+struct ValueFacts {
+  Type type;
+  /// What the caller of the model passes decides the content, not only the sizes of what is passed.
+  bool from_data = false;
+  std::unique_ptr<KnownValue> value;
+};
+
+/// Where knowledge of a value's shape was lost.
+struct Loss {
+  std::size_t node = 0;
+  std::string reason;
+  ir::ValueId cause = ir::ValueId::none;  ///< an input of that node whose own shape is unknown
+};
+
+/// Side table of one graph, indexed by ValueId.
+struct GraphFacts {
+  std::vector<ValueFacts> values;
+  std::unordered_map<std::uint32_t, Loss> losses;
+};
+
+/// Bytes of a tensor whose data lies outside the model file, or why they cannot be had. Empty: nobody may look outside.
+using ExternalBytes = std::function<Result<std::span<const std::byte>>(const ir::Tensor&)>;
+
+struct InferenceOptions {
+  std::map<std::string, std::int64_t> dim_values;  ///< --dim N=8
+  ExternalBytes external_bytes;
+  /// Nodes inferred at most, counted over loop passes and function calls: hostile models nest both exponentially.
+  std::uint64_t extra_node_budget = 1'000'000;
+};
+
+/// What inference found: side tables of the main graph and of every subgraph (the last pass where a loop needed several).
+struct InferredModel {
+  DimPool dims;
+  std::unordered_map<const ir::Graph*, GraphFacts> graphs;
+  bool budget_exhausted = false;
+
+  const ValueFacts* find(const ir::Graph& graph, ir::ValueId id) const;
+};
+
+/// Infers types, shapes and small contents of all values, and reports what is provably wrong into `sink`.
+/// Works on invalid models too: what cannot be resolved stays unknown.
+InferredModel infer_types(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options,
+                          Sink& sink);
+
+// ---- the engine behind it, seen by InferContext
+
+/// One activation of a graph: the main graph, a subgraph, or the body of a function for one call.
+struct Frame {
+  const ir::Graph* graph = nullptr;
+  Frame* parent = nullptr;  ///< outer scope; null for the main graph and function bodies
+  GraphFacts* facts = nullptr;
+  std::span<const ir::OpsetImport> opsets;
+  const std::unordered_map<std::string_view, const ir::Attribute*>* bindings =
+      nullptr;  ///< attributes of the function call
+  std::vector<std::string> scope;
+  std::vector<std::int32_t> initializer_of;    ///< by ValueId: index into graph->initializers or -1
+  std::vector<const ir::ValueInfo*> declared;  ///< by ValueId, from value_info and outputs
+  std::size_t depth = 0;
+};
+
+class Inference {
+ public:
+  Inference(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options, Sink& sink);
+  void run();
+  InferredModel take() { return std::move(result_); }
+
+ private:
+  friend class InferContext;
+  using Bindings = std::unordered_map<std::string_view, const ir::Attribute*>;
+
+  struct Resolved {
+    const spec::OpSchema* schema = nullptr;
+    void (*function)(InferContext&) = nullptr;
+  };
+
+  void prepare(Frame& frame);
+  void seed_inputs(Frame& frame, std::span<const Type> given, std::span<const KnownValue* const> values);
+  void infer_nodes(Frame& frame);
+  std::vector<std::size_t> node_order(const Frame& frame) const;
+  void infer_node(Frame& frame, std::size_t index);
+  void infer_call(Frame& frame, std::size_t index, const ir::Function& function);
+  void store_outputs(Frame& frame, std::size_t index, std::vector<InferContext::Output>& outputs);
+  void reconcile(Frame& frame, ir::ValueId id, Type& type);
+  std::optional<std::pair<std::string, std::string>> reconcile_type(const Type& declared, Type& type, bool in_sequence,
+                                                                    bool takes_names);
+  bool names_conflict(Dim name, Dim size);
+  bool types_agree(InferContext& context);
+  void bind_output_types(InferContext& context);
+  std::vector<BodyOutput> run_body(Frame& frame);
+
+  Resolved resolve(const Frame& frame, const ir::Node& node);
+  const ir::Function* find_function(const ir::Node& node) const;
+  ValueFacts* lookup(Frame& frame, ir::ValueId id);
+  const KnownValue* content(Frame& frame, ir::ValueId id);
+  const ir::Attribute* attribute(const Frame& frame, const ir::Node& node, std::string_view name) const;
+  Place place_of(const Frame& frame, std::optional<std::size_t> node) const;
+  void report(Diagnostic diagnostic);
+
+  const ir::Model& model_;
+  const spec::OpTable& table_;
+  const InferenceOptions& options_;
+  Sink& sink_;
+  InferredModel result_;
+  std::uint64_t budget_ = 0;
+  int quiet_ = 0;  ///< bodies deep in which nothing is reported
+  std::unordered_map<std::string, Resolved> resolved_;
+  std::unordered_map<std::string, const ir::Function*> functions_;
+  std::unordered_set<const ir::Graph*> active_;       ///< bodies being inferred: recursion ends here
+  std::unordered_set<std::string> reported_;          ///< findings repeat over loop passes and function calls
+  std::unordered_map<std::string, Dim> named_sizes_;  ///< sizes that declared names stood for so far
+};
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,35 @@
+// Dropout: result and mask have the input's shape. The ratio is an attribute until version 10, an input from 12 on.
+#include <fmt/core.h>
+
+#include "checker/infer_registry.h"
+#include "checker/shape_rules.h"
+
+namespace onnxkit::checker {
+namespace {
+
+void infer_1(InferContext& context) {
+  context.copy_shape(0, 0);
+  context.copy_shape(0, 1);
+}
+
+void infer_12(InferContext& context) {
+  infer_1(context);
+  require_single_element(context, 1, "the ratio is a scalar");
+  require_single_element(context, 2, "training_mode is a scalar");
+  const auto ratio = context.constant_reals(1);
+  if (!ratio || ratio->size() != 1 || (ratio->front() >= 0 && ratio->front() < 1)) return;
+  context.error({.code = "input-value",
+                 .at = at_input(1),
+                 .message = "this ratio is no share",
+                 .expected = "0 or more and less than 1",
+                 .found = fmt::format("{}", ratio->front())});
+}
+
+}  // namespace
+
+void register_dropout(InferRegistry& registry) {
+  registry.add("Dropout", versions(1, 11), infer_1);
+  registry.add("Dropout", since(12), infer_12);
+}
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,35 @@
+// EyeLike: ones on a diagonal, in the shape of the input, which is a matrix; of the input's type unless `dtype` names another.
+#include <fmt/core.h>
+
+#include "checker/infer_registry.h"
+#include "checker/shape_rules.h"
+#include "checker/type_rules.h"
+
+namespace onnxkit::checker {
+namespace {
+
+void infer(InferContext& context) {
+  if (!rank_differs(context, 0, 2)) {
+    context.set_shape(0, Shape(2));
+    context.copy_shape(0, 0);
+  }
+  const auto number = context.find_integer("dtype");
+  if (!number) return context.set_elem(0, context.input_elem(0));
+  const spec::OpSchema& schema = context.schema();
+  const spec::TypeSet& allowed = schema.constraints[schema.output_at(0)->constraint].allowed;
+  const bool known = *number > 0 && *number < element_type_count;
+  if (known && allows(allowed, Type::tensor(static_cast<ElementType>(*number)))) {
+    return context.set_elem(0, static_cast<ElementType>(*number));
+  }
+  context.error({.code = "attribute-value",
+                 .at = at_attribute("dtype"),
+                 .message = "EyeLike cannot give this element type",
+                 .expected = describe_types(allowed),
+                 .found = std::to_string(*number)});
+}
+
+}  // namespace
+
+void register_eye_like(InferRegistry& registry) { registry.add("EyeLike", all_versions(), infer); }
+
+}  // namespace onnxkit::checker

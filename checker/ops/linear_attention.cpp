@@ -1,0 +1,78 @@
+// LinearAttention: heads packed into the last axis, query and key [batch, time, heads * dk], value [batch, time, kv_heads * dv]; the state
+// that goes from step to step is [batch, kv_heads, dk, dv].
+#include <fmt/core.h>
+
+#include "checker/infer_registry.h"
+#include "checker/shape_rules.h"
+
+namespace onnxkit::checker {
+namespace {
+
+enum Input : std::size_t { query, key, value, past_state, decay, beta };
+
+Dim axis_of(InferContext& context, std::size_t input, std::size_t axis) {
+  const Shape* shape = context.input_shape(input);
+  return shape && axis < shape->size() ? (*shape)[axis] : Dim();
+}
+
+Dim head_size(InferContext& context, std::size_t input, std::int64_t heads) {
+  const Dim packed = axis_of(context, input, 2);
+  const std::string why = fmt::format("the last axis of input {} cannot be split into {} heads", input, heads);
+  if (!require_divisible(context, packed, heads, at_node(), why)) return {};
+  return context.dims().exact_div(packed, heads).value_or(context.dims().floor_div(packed, heads));
+}
+
+/// One of two last-axis sizes, behind batch and time.
+void check_gate(InferContext& context, std::size_t input, Dim batch, Dim time, Dim wide, Dim narrow,
+                std::string_view why) {
+  const Dim last = axis_of(context, input, 2);
+  const bool is_narrow = !last.is_unknown() && !narrow.is_unknown() && !context.dims().never_equal(last, narrow);
+  require_shape(context, input, {batch, time, is_narrow ? narrow : wide}, why);
+}
+
+void require_gates(InferContext& context) {
+  const std::string_view rule = context.string("update_rule");
+  const auto require = [&](std::size_t input, std::string_view name) {
+    if (context.has_input(input)) return;
+    context.error({.code = "missing-input",
+                   .at = at_input(input),
+                   .message = fmt::format("update rule {} needs the input {}", rule, name),
+                   .expected = std::string(name),
+                   .found = "no such input"});
+  };
+  if (rule == "gated" || rule == "gated_delta") require(decay, "decay");
+  if (rule == "delta" || rule == "gated_delta") require(beta, "beta");
+}
+
+void infer(InferContext& context) {
+  for (const std::size_t input : {query, key, value}) {
+    if (rank_differs(context, input, 3)) return;
+  }
+  const std::int64_t q_heads = context.integer("q_num_heads", 1);
+  const std::int64_t kv_heads = context.integer("kv_num_heads", 1);
+  if (!require_in_range(context, "q_num_heads", q_heads, 1) || !require_in_range(context, "kv_num_heads", kv_heads, 1))
+    return;
+  require_divisible(context, q_heads, kv_heads, at_node(),
+                    "the heads of the queries cannot be shared out among those of the keys");
+  require_gates(context);
+  DimPool& dims = context.dims();
+  const Dim batch = axis_of(context, query, 0);
+  const Dim time = axis_of(context, query, 1);
+  const Dim dk = head_size(context, query, q_heads);
+  const Dim dv = head_size(context, value, kv_heads);
+  require_shape(context, key, {batch, time, dims.mul(dk, kv_heads)}, "keys are as long and as large as the queries");
+  require_shape(context, value, {batch, time, Dim()}, "there is one value for each query");
+  require_shape(context, past_state, {batch, kv_heads, dk, dv}, "the state is a matrix for each head");
+  check_gate(context, decay, batch, time, dims.mul(dk, kv_heads), kv_heads,
+             "decay is given for each head or each of its rows");
+  check_gate(context, beta, batch, time, kv_heads, 1, "beta is given for each head or for all");
+  context.set_shape(0, {batch, time, dims.mul(dv, q_heads)});
+  context.set_shape(1, {batch, kv_heads, dk, dv});
+  if (context.output_type(1).elem == ElementType::undefined) context.set_elem(1, context.input_elem(query));
+}
+
+}  // namespace
+
+void register_linear_attention(InferRegistry& registry) { registry.add("LinearAttention", all_versions(), infer); }
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,142 @@
+// ai.onnx.ml: linear models, support vector machines, tree ensembles. Labels are one per row, scores one row of class scores.
+#include <fmt/core.h>
+
+#include "checker/infer_registry.h"
+#include "checker/ml_rules.h"
+
+namespace onnxkit::checker {
+namespace {
+
+void set_labels(InferContext& context, std::string_view labels, Dim rows) {
+  const bool strings = labels.find("strings") != std::string_view::npos;
+  context.set_tensor(0, strings ? ElementType::string : ElementType::int64, {rows});
+}
+
+std::int64_t label_count(InferContext& context, std::string_view labels) {
+  return static_cast<std::int64_t>(attribute_length(context, labels).value_or(0));
+}
+
+void check_coefficients(InferContext& context, Dim features, std::int64_t targets) {
+  const auto length = attribute_length(context, "coefficients");
+  if (!length || targets < 1 || features.is_unknown()) return;
+  const Dim expected = context.dims().mul(features, targets);
+  const Dim given = static_cast<std::int64_t>(*length);
+  if (!context.dims().never_equal(expected, given)) return;
+  context.error({.code = "shape-mismatch",
+                 .at = at_attribute("coefficients"),
+                 .message = "there is one coefficient for each feature of each class or target",
+                 .expected = fmt::format("{} = {} * {}", context.text(expected), targets, context.text(features)),
+                 .found = context.text(given)});
+}
+
+void infer_linear_classifier(InferContext& context) {
+  const auto [rows, columns] = features_of(context, 0);
+  const std::string_view labels = one_attribute(context, {"classlabels_ints", "classlabels_strings"}, false);
+  const std::int64_t classes = label_count(context, labels);
+  // A binary model may store the coefficients of one class only.
+  const std::int64_t stored = static_cast<std::int64_t>(attribute_length(context, "intercepts").value_or(0));
+  check_coefficients(context, columns, stored > 0 ? stored : classes > 2 ? classes : 0);
+  set_labels(context, labels, rows);
+  context.lose_shape(1, "the number of classes is not stated");
+  context.set_tensor(1, ElementType::float32, {rows, classes > 1 ? Dim(classes) : Dim()});
+}
+
+void infer_linear_regressor(InferContext& context) {
+  const auto [rows, columns] = features_of(context, 0);
+  const std::int64_t targets = context.integer("targets", 1);
+  check_coefficients(context, columns, targets);
+  if (targets > 0) context.set_tensor(0, ElementType::float32, {rows, targets});
+}
+
+/// Without probabilities there is a score for each pair of classes.
+void infer_svm_classifier(InferContext& context) {
+  const Features features = features_of(context, 0);
+  const std::string_view labels = one_attribute(context, {"classlabels_ints", "classlabels_strings"}, false);
+  const std::int64_t classes = label_count(context, labels);
+  const bool has_vectors = attribute_length(context, "vectors_per_class").value_or(0) > 0;
+  const bool pairwise = has_vectors && attribute_length(context, "prob_a").value_or(0) == 0;
+  set_labels(context, labels, features.rows);
+  constexpr std::int64_t many = 1'000'000;
+  Dim scores;
+  if (classes > 1 && classes < many) scores = pairwise && classes > 2 ? classes * (classes - 1) / 2 : classes;
+  context.lose_shape(1, "the number of scores is not stated");
+  context.set_tensor(1, ElementType::float32, {features.rows, scores});
+}
+
+void infer_svm_regressor(InferContext& context) {
+  context.set_tensor(0, ElementType::float32, {features_of(context, 0).rows, 1});
+}
+
+/// All lists that describe tree nodes are equally long.
+void check_node_lists(InferContext& context, std::string_view reference,
+                      std::initializer_list<std::string_view> lists) {
+  const auto expected = attribute_length(context, reference);
+  if (!expected) return;
+  for (const std::string_view name : lists) {
+    const auto length = attribute_length(context, name);
+    if (!length || *length == *expected || *length == 0) continue;
+    context.error({.code = "shape-mismatch",
+                   .at = at_attribute(name),
+                   .message = fmt::format("{} has one entry for each tree node", name),
+                   .expected = fmt::format("{}, as {}", *expected, reference),
+                   .found = std::to_string(*length)});
+  }
+}
+
+void check_trees(InferContext& context) {
+  check_node_lists(context, "nodes_nodeids",
+                   {"nodes_treeids", "nodes_featureids", "nodes_modes", "nodes_values", "nodes_values_as_tensor",
+                    "nodes_truenodeids", "nodes_falsenodeids", "nodes_hitrates", "nodes_hitrates_as_tensor",
+                    "nodes_missing_value_tracks_true"});
+}
+
+void infer_tree_classifier(InferContext& context) {
+  const Features features = features_of(context, 0);
+  check_trees(context);
+  check_node_lists(context, "class_ids",
+                   {"class_nodeids", "class_treeids", "class_weights", "class_weights_as_tensor"});
+  const std::string_view labels = one_attribute(context, {"classlabels_int64s", "classlabels_strings"}, false);
+  const std::int64_t classes = label_count(context, labels);
+  set_labels(context, labels, features.rows);
+  context.lose_shape(1, "the number of classes is not stated");
+  context.set_tensor(1, ElementType::float32, {features.rows, classes > 1 ? Dim(classes) : Dim()});
+}
+
+void infer_tree_regressor(InferContext& context) {
+  const Features features = features_of(context, 0);
+  if (context.schema().name == "TreeEnsembleRegressor") {
+    check_trees(context);
+    check_node_lists(context, "target_ids",
+                     {"target_nodeids", "target_treeids", "target_weights", "target_weights_as_tensor"});
+  } else {
+    check_node_lists(context, "nodes_featureids",
+                     {"nodes_modes", "nodes_splits", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs",
+                      "nodes_falseleafs", "nodes_hitrates", "nodes_missing_value_tracks_true"});
+    check_node_lists(context, "leaf_targetids", {"leaf_weights"});
+  }
+  const auto targets = context.find_integer("n_targets");
+  context.lose_shape(0, "the number of targets is not stated");
+  if (targets && *targets < 1) {
+    context.error({.code = "attribute-value",
+                   .at = at_attribute("n_targets"),
+                   .message = "there is at least one target",
+                   .expected = "1 or more",
+                   .found = std::to_string(*targets)});
+    return;
+  }
+  context.set_shape(0, {features.rows, targets ? Dim(*targets) : Dim()});
+}
+
+}  // namespace
+
+void register_ml_models(InferRegistry& registry) {
+  registry.add(ml_domain, "LinearClassifier", all_versions(), infer_linear_classifier);
+  registry.add(ml_domain, "LinearRegressor", all_versions(), infer_linear_regressor);
+  registry.add(ml_domain, "SVMClassifier", all_versions(), infer_svm_classifier);
+  registry.add(ml_domain, "SVMRegressor", all_versions(), infer_svm_regressor);
+  registry.add(ml_domain, "TreeEnsembleClassifier", all_versions(), infer_tree_classifier);
+  registry.add(ml_domain, "TreeEnsembleRegressor", all_versions(), infer_tree_regressor);
+  registry.add(ml_domain, "TreeEnsemble", all_versions(), infer_tree_regressor);
+}
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,61 @@
+// ScatterElements, and Scatter until opset 10: the data, with an update put at each index along `axis`. Indices and updates have one shape.
+#include <fmt/core.h>
+
+#include "checker/index_rules.h"
+#include "checker/infer_registry.h"
+#include "checker/shape_rules.h"
+
+namespace onnxkit::checker {
+namespace {
+
+void check_updates(InferContext& context) {
+  const Shape* indices = context.input_shape(1);
+  const Shape* updates = context.input_shape(2);
+  if (!indices || rank_differs(context, 2, indices->size()) || !updates) return;
+  for (std::size_t i = 0; i < indices->size(); ++i) {
+    require_equal(context, (*indices)[i], (*updates)[i],
+                  {.code = "shape-mismatch",
+                   .at = at_input(2),
+                   .message = "there is one update for each index",
+                   .expected = fmt::format("{}, the shape of the indices", context.text(*indices)),
+                   .found = context.text(*updates)});
+  }
+}
+
+void put_elements(InferContext& context, std::size_t axis) {
+  const KnownValue* data = movable_value(context, 0);
+  const KnownValue* indices = movable_value(context, 1);
+  const KnownValue* updates = movable_value(context, 2);
+  const bool plain = context.string("reduction").empty() || context.string("reduction") == "none";
+  if (!data || !indices || !updates || !plain || indices->shape != updates->shape) return;
+  KnownValue result = *data;
+  bool known = true;
+  build_value(data->type, indices->shape, [&](std::span<const std::int64_t> at) {
+    const std::size_t update = flat_index(indices->shape, at);
+    const Dim index = indices->elements[update].dim();
+    const std::int64_t limit = data->shape[axis];
+    known = known && index.is_constant() && index.constant() >= -limit && index.constant() < limit;
+    if (!known) return Scalar();
+    std::vector<std::int64_t> target(at.begin(), at.end());
+    target[axis] = index.constant() < 0 ? index.constant() + limit : index.constant();
+    result.elements[flat_index(data->shape, target)] = updates->elements[update];
+    return Scalar();
+  });
+  if (known) context.set_value(0, std::move(result));
+}
+
+void infer(InferContext& context) {
+  context.copy_shape(0, 0);
+  const auto axis = check_element_indices(context);
+  check_updates(context);
+  if (axis) put_elements(context, *axis);
+}
+
+}  // namespace
+
+void register_scatter_elements(InferRegistry& registry) {
+  registry.add("Scatter", all_versions(), infer);
+  registry.add("ScatterElements", all_versions(), infer);
+}
+
+}  // namespace onnxkit::checker

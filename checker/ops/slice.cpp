@@ -1,0 +1,206 @@
+// Slice: from `starts` to `ends` by `steps` along `axes`, as in numpy: negative positions count from the end, all are clamped. Attributes
+// without steps in version 1, inputs from version 10 on.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "checker/infer_registry.h"
+#include "checker/shape_rules.h"
+#include "checker/value_moves.h"
+
+namespace onnxkit::checker {
+namespace {
+
+/// What is written for "to the end": no axis is that long.
+constexpr std::int64_t far_away = 2147483647;
+
+/// One of the lists of positions: constants from an attribute, anything from an input.
+struct Positions {
+  std::optional<Shape> values;
+  std::optional<std::size_t> length;
+  Where at;
+};
+
+Positions from_attribute(InferContext& context, std::string_view name) {
+  const IntegerList list = list_from_attribute(context, name);
+  Positions positions{.values = {}, .length = list.length, .at = list.at};
+  if (list.values) positions.values = Shape(list.values->begin(), list.values->end());
+  return positions;
+}
+
+Positions from_input(InferContext& context, std::size_t input) {
+  const IntegerList list = list_from_input(context, input);
+  Positions positions{.values = {}, .length = list.length, .at = list.at};
+  const KnownValue* value = movable_value(context, input);
+  if (value && value->shape.size() == 1) positions.values = value->dims();
+  return positions;
+}
+
+class Slice {
+ public:
+  explicit Slice(InferContext& context) : context_(context), dims_(context.dims()) {}
+
+  void infer() {
+    read();
+    const Shape* data = context_.input_shape(0);
+    context_.lose_shape_to_content(0, content_input(), "where the slice begins and ends is not known");
+    if (lengths_differ() || step_is_zero()) return;
+    if (!data) return context_.lose_shape(0, "the rank of the input is unknown");
+    if (!starts_.length || *starts_.length > data->size()) {
+      if (starts_.length) too_many(data->size());
+      return context_.set_shape(0, unknown_sizes(data->size()));
+    }
+    const auto axes = sliced_axes(data->size());
+    if (!axes) return;
+    Shape result = *data;
+    for (std::size_t i = 0; i < axes->size(); ++i) {
+      const std::size_t axis = (*axes)[i];
+      result[axis] =
+          sliced_size((*data)[axis], entry(starts_, i), entry(ends_, i), has_steps_ ? entry(steps_, i) : Dim(1));
+    }
+    context_.set_shape(0, std::move(result));
+    move_elements(*axes);
+  }
+
+ private:
+  void read() {
+    if (context_.since() < 10) {
+      starts_ = from_attribute(context_, "starts");
+      ends_ = from_attribute(context_, "ends");
+      has_axes_ = context_.has_attribute("axes");
+      if (has_axes_) axes_ = from_attribute(context_, "axes");
+      return;
+    }
+    starts_ = from_input(context_, 1);
+    ends_ = from_input(context_, 2);
+    has_axes_ = context_.has_input(3);
+    has_steps_ = context_.has_input(4);
+    if (has_axes_) axes_ = from_input(context_, 3);
+    if (has_steps_) steps_ = from_input(context_, 4);
+    if (!starts_.length) starts_.length = ends_.length;
+    if (!starts_.length && has_axes_) starts_.length = axes_.length;
+  }
+
+  /// The first list whose content is not known.
+  std::size_t content_input() const {
+    std::size_t input = 1;
+    for (const Positions* list : {&starts_, &ends_, &axes_, &steps_}) {
+      if (context_.has_input(input) && !list->values) return input;
+      ++input;
+    }
+    return 1;
+  }
+
+  static Dim entry(const Positions& list, std::size_t i) {
+    return list.values && i < list.values->size() ? (*list.values)[i] : Dim();
+  }
+
+  bool lengths_differ() {
+    for (const Positions* list : {&ends_, has_axes_ ? &axes_ : nullptr, has_steps_ ? &steps_ : nullptr}) {
+      if (!list || !list->length || !starts_.length || *list->length == *starts_.length) continue;
+      context_.error({.code = list->at.kind == Where::Kind::attribute ? "attribute-length" : "shape-mismatch",
+                      .at = list->at,
+                      .message = "the lists of a slice have the same length",
+                      .expected = fmt::format("{} entries, as many as starts has", *starts_.length),
+                      .found = fmt::format("{} entries", *list->length)});
+      return true;
+    }
+    return false;
+  }
+
+  bool step_is_zero() {
+    if (!has_steps_ || !steps_.values) return false;
+    if (std::find(steps_.values->begin(), steps_.values->end(), Dim(0)) == steps_.values->end()) return false;
+    context_.error({.code = "input-value",
+                    .at = steps_.at,
+                    .message = "a step of 0 never arrives",
+                    .expected = "steps other than 0",
+                    .found = context_.text(*steps_.values)});
+    return true;
+  }
+
+  void too_many(std::size_t rank) {
+    context_.error({.code = "axis-range",
+                    .at = has_axes_ ? axes_.at : starts_.at,
+                    .message = "more axes are sliced than there are",
+                    .expected = fmt::format("at most {} entries", rank),
+                    .found = fmt::format("{} entries", *starts_.length)});
+  }
+
+  std::optional<std::vector<std::size_t>> sliced_axes(std::size_t rank) {
+    std::vector<std::size_t> axes(*starts_.length);
+    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = i;
+    if (!has_axes_) return axes;
+    std::vector<std::int64_t> stated;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const Dim axis = entry(axes_, i);
+      if (!axis.is_constant()) {
+        context_.lose_shape_to_content(0, 3, "the sliced axes are not known");
+        context_.set_shape(0, unknown_sizes(rank));
+        return std::nullopt;
+      }
+      stated.push_back(axis.constant());
+    }
+    return resolve_axes(context_, stated, rank, axes_.at);
+  }
+
+  /// `position` counted from the begin; unknown when it may be of either sign.
+  Dim from_begin(Dim position, Dim size) {
+    if (position.is_unknown()) return {};
+    if (dims_.always_at_least(position, 0)) return position;
+    const auto highest = dims_.upper_bound(position);
+    return highest && *highest < 0 ? dims_.add(position, size) : Dim();
+  }
+
+  Dim clamped(Dim position, Dim low, Dim high) { return dims_.max(dims_.min(position, high), low); }
+
+  Dim sliced_size(Dim size, Dim start, Dim end, Dim step) {
+    if (!step.is_constant() || size.is_unknown()) return {};
+    if (step.constant() > 0) {
+      const Dim begin = clamped(from_begin(start, size), 0, size);
+      const bool to_end = end.is_constant() && end.constant() >= far_away;
+      const Dim stop = to_end ? size : clamped(from_begin(end, size), 0, size);
+      return dims_.max(dims_.ceil_div(dims_.sub(stop, begin), step), 0);
+    }
+    if (step.constant() == INT64_MIN) return {};
+    const Dim last = dims_.sub(size, 1);
+    const bool from_end = start.is_constant() && start.constant() >= far_away;
+    const bool to_begin = end.is_constant() && end.constant() <= -far_away;
+    const Dim begin = from_end ? last : clamped(from_begin(start, size), -1, last);
+    const Dim stop = to_begin ? Dim(-1) : clamped(from_begin(end, size), -1, last);
+    return dims_.max(dims_.ceil_div(dims_.sub(begin, stop), -step.constant()), 0);
+  }
+
+  void move_elements(const std::vector<std::size_t>& axes) {
+    const KnownValue* value = movable_value(context_, 0);
+    if (!value) return;
+    std::vector<std::int64_t> begins(value->shape.size(), 0), steps(value->shape.size(), 1);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const std::int64_t size = value->shape[axes[i]];
+      const Dim start = entry(starts_, i), step = has_steps_ ? entry(steps_, i) : Dim(1);
+      if (!start.is_constant() || !step.is_constant()) return;
+      const std::int64_t position = start.constant() < 0 ? start.constant() + size : start.constant();
+      steps[axes[i]] = step.constant();
+      begins[axes[i]] = step.constant() > 0 ? std::clamp<std::int64_t>(position, 0, size)
+                                            : std::clamp<std::int64_t>(position, -1, size - 1);
+    }
+    set_picked(context_, value->type, [&](std::span<const std::int64_t> at) {
+      std::vector<std::int64_t> source(at.begin(), at.end());
+      for (std::size_t axis = 0; axis < source.size(); ++axis) source[axis] = begins[axis] + source[axis] * steps[axis];
+      return value->elements[flat_index(value->shape, source)];
+    });
+  }
+
+  InferContext& context_;
+  DimPool& dims_;
+  Positions starts_, ends_, axes_, steps_;
+  bool has_axes_ = false, has_steps_ = false;
+};
+
+void infer(InferContext& context) { Slice(context).infer(); }
+
+}  // namespace
+
+void register_slice(InferRegistry& registry) { registry.add("Slice", all_versions(), infer); }
+
+}  // namespace onnxkit::checker

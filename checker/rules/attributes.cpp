@@ -1,0 +1,154 @@
+// Attributes against the signatures of their operators: known, present when required, of the right type, one of the allowed strings.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+#include "onnxkit/nearest.h"
+
+namespace onnxkit::checker {
+namespace {
+
+std::string_view type_name(std::int32_t type) {
+  constexpr std::string_view names[] = {"nothing",        "float", "int",     "string",  "tensor", "graph",
+                                        "floats",         "ints",  "strings", "tensors", "graphs", "sparse tensor",
+                                        "sparse tensors", "type",  "types"};
+  return type >= 0 && static_cast<std::size_t>(type) < std::size(names) ? names[type] : "an unknown type";
+}
+
+bool is_list(std::int32_t type) { return (type >= 6 && type <= 10) || type == 12 || type == 14; }
+
+/// Declared type, or what the payload shows where the file predates the type field.
+std::int32_t effective_type(const ir::Attribute& attribute) {
+  return attribute.type.value_or(attribute_type_of(attribute.payload));
+}
+
+void check_form(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute) {
+  const auto place = [&] { return context.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
+  if (attribute.name.empty()) {
+    context.error("attribute-empty", context.at(site, n), "an attribute has no name");
+    return;
+  }
+  if (!attribute.more_payloads.empty()) {
+    context.error("attribute-type", place(), "the attribute holds values of several types", "one value");
+    return;
+  }
+  const std::int32_t held = attribute_type_of(attribute.payload);
+  if (held == 0 && !attribute.type && attribute.ref_attr_name.empty()) {
+    context.error("attribute-empty", place(), "the attribute has neither type nor value", "a value");
+    return;
+  }
+  if (!attribute.ref_attr_name.empty()) {
+    if (held != 0)
+      context.error("ref-attribute", place(), "the attribute refers to another and has a value as well",
+                    "one of the two");
+    return;
+  }
+  if (!attribute.type) {
+    if (context.model.ir_version.value_or(0) >= 2)
+      context.error("attribute-type", place(), "the attribute does not state its type");
+    return;
+  }
+  const bool fits = held == *attribute.type || (held == 0 && is_list(*attribute.type));
+  if (!fits) {
+    context.error("attribute-type", place(), "the attribute states another type than it holds",
+                  std::string(type_name(*attribute.type)), std::string(type_name(held)));
+  }
+}
+
+void check_strings(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute,
+                   const spec::AttributeSchema& schema) {
+  if (schema.allowed_strings.empty()) return;
+  const auto check = [&](std::string_view value) {
+    const auto& allowed = schema.allowed_strings;
+    if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+    std::string list;
+    for (const std::string_view one : allowed) list += fmt::format("{}{}", list.empty() ? "" : ", ", one);
+    const std::string_view close = nearest(value, allowed);
+    context.error("attribute-value", context.at(site, n, fmt::format("attribute {}", schema.name)),
+                  fmt::format("{} is no value of {}", quote(value), schema.name), list, quote(value),
+                  close.empty() ? std::string() : fmt::format("did you mean {}?", close));
+  };
+  if (const auto* one = attribute.as<Text>()) check(one->view());
+  if (const auto* many = attribute.as<std::vector<Text>>()) {
+    for (const Text& value : *many) check(value.view());
+  }
+}
+
+void check_against_schema(RuleContext& context, const GraphSite& site, std::size_t n, const spec::OpSchema& schema) {
+  const ir::Node& node = site.graph->nodes[n];
+  for (const ir::Attribute& attribute : node.attributes) {
+    if (attribute.name.empty()) continue;
+    const spec::AttributeSchema* declared = schema.find_attribute(attribute.name);
+    const auto place = [&] { return context.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
+    if (!declared) {
+      std::vector<std::string_view> names;
+      for (const spec::AttributeSchema& known : schema.attributes) names.push_back(known.name);
+      const std::string_view close = nearest(attribute.name, names);
+      context.error(
+          "unknown-attribute", place(),
+          fmt::format("{} (opset {}) has no attribute {}", schema.name, schema.since_version, quote(attribute.name)),
+          {}, {}, close.empty() ? std::string() : fmt::format("did you mean {}?", close));
+      continue;
+    }
+    const auto expected = static_cast<std::int32_t>(declared->type);
+    const std::int32_t found = effective_type(attribute);
+    if (found == 0) continue;
+    if (found != expected) {
+      context.error("attribute-type", place(),
+                    fmt::format("attribute {} of {} has another type", quote(attribute.name), schema.name),
+                    std::string(type_name(expected)), std::string(type_name(found)));
+      continue;
+    }
+    check_strings(context, site, n, attribute, *declared);
+  }
+  for (const spec::AttributeSchema& declared : schema.attributes) {
+    if (declared.required && !node.find_attribute(declared.name)) {
+      context.error(
+          "missing-attribute", context.at(site, n),
+          fmt::format("{} (opset {}) needs attribute {}", schema.name, schema.since_version, quote(declared.name)),
+          fmt::format("{} {}", type_name(static_cast<std::int32_t>(declared.type)), declared.name), "nothing");
+    }
+  }
+}
+
+/// auto_pad chooses the pads, so a node cannot give them as well.
+void check_auto_pad(RuleContext& context, const GraphSite& site, std::size_t n) {
+  const ir::Node& node = site.graph->nodes[n];
+  const ir::Attribute* mode = node.find_attribute("auto_pad");
+  const ir::Attribute* pads = node.find_attribute("pads");
+  if (!mode || !pads || !mode->as<Text>() || *mode->as<Text>() == "NOTSET" || mode->as<Text>()->empty()) return;
+  const auto* sizes = pads->as<std::vector<std::int64_t>>();
+  if (!sizes || std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size == 0; })) return;
+  context.error("exclusive-attributes", context.at(site, n), "pads are given, and auto_pad chooses them",
+                "auto_pad NOTSET, or no pads", quote(*mode->as<Text>()));
+}
+
+void check_attributes(RuleContext& context) {
+  for (const auto& site : context.sites) {
+    for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
+      const ir::Node& node = site->graph->nodes[n];
+      for (std::size_t a = 0; a < node.attributes.size(); ++a) {
+        const ir::Attribute& attribute = node.attributes[a];
+        check_form(context, *site, n, attribute);
+        if (!attribute.name.empty() && node.find_attribute(attribute.name) != &attribute) {
+          context.error("attribute-duplicate", context.at(*site, n, fmt::format("attribute {}", attribute.name.view())),
+                        fmt::format("attribute {} is given twice", quote(attribute.name)), "once");
+        }
+      }
+      const std::string_view domain = spec::canonical_domain(node.domain);
+      const auto opset = opset_at(*site, domain);
+      if (!opset || is_function_call(context.model, node)) continue;
+      const spec::OpSchema* schema = context.table.find(domain, node.op_type, *opset);
+      if (!schema || schema->deprecated) continue;
+      check_against_schema(context, *site, n, *schema);
+      check_auto_pad(context, *site, n);
+    }
+  }
+}
+
+}  // namespace
+
+void register_attributes(RuleRegistry& registry) { registry.add(Stage::operators, check_attributes); }
+
+}  // namespace onnxkit::checker

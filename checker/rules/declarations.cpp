@@ -1,0 +1,103 @@
+// What graphs declare of their values: inputs and outputs have types, sizes are not negative, a default value fits its input.
+#include <unordered_map>
+
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+#include "libonnxkit/ir/tensor_data.h"
+
+namespace onnxkit::checker {
+namespace {
+
+/// The first negative size anywhere inside a type.
+std::optional<std::int64_t> negative_size(const ir::DeclaredType& type) {
+  if (type.shape) {
+    for (const ir::DeclaredDim& dim : type.shape->dims) {
+      if (dim.value && *dim.value < 0) return *dim.value;
+    }
+  }
+  return type.element ? negative_size(*type.element) : std::nullopt;
+}
+
+/// An element type number that means nothing, anywhere inside a type.
+std::optional<std::int32_t> unknown_element(const ir::DeclaredType& type) {
+  using Kind = ir::DeclaredType::Kind;
+  if ((type.kind == Kind::tensor || type.kind == Kind::sparse_tensor) &&
+      !is_known_element_type(type.elem_type.value_or(0))) {
+    return type.elem_type.value_or(0);
+  }
+  if (type.kind == Kind::map && !is_known_element_type(type.key_type.value_or(0))) return type.key_type.value_or(0);
+  return type.element ? unknown_element(*type.element) : std::nullopt;
+}
+
+/// A key that is neither an integer nor a string.
+std::optional<ElementType> impossible_key(const ir::DeclaredType& type) {
+  if (type.kind == ir::DeclaredType::Kind::map && is_known_element_type(type.key_type.value_or(0))) {
+    const auto key = static_cast<ElementType>(*type.key_type);
+    if (!is_integer(key) && key != ElementType::string) return key;
+  }
+  return type.element ? impossible_key(*type.element) : std::nullopt;
+}
+
+void check_type(RuleContext& context, const GraphSite& site, const ir::ValueInfo& info, const char* item,
+                bool required) {
+  const std::string_view name = site.graph->name_of(info.value);
+  const Place place = context.at(site, item, name);
+  if (!info.type || info.type->kind == ir::DeclaredType::Kind::none) {
+    if (required) context.error("missing-type", place, fmt::format("{} has no type", quote(name)), "a type");
+    return;
+  }
+  if (const auto size = negative_size(*info.type)) {
+    context.error("declared-shape", place, "a declared size is negative", "0 or more, a name, or nothing",
+                  std::to_string(*size), *size == -1 ? "leave the size open to say that it is not known" : "");
+  }
+  if (const auto key = impossible_key(*info.type)) {
+    context.error("declared-type", place, "keys of a map are integers or strings", "an integer type or string",
+                  std::string(name_of(*key)));
+  }
+  if (const auto number = unknown_element(*info.type)) {
+    context.error(*number == 0 ? "missing-type" : "declared-type", place,
+                  *number == 0 ? "the element type is UNDEFINED" : "there is no element type of this number",
+                  "a TensorProto.DataType", std::to_string(*number));
+  }
+}
+
+/// An initializer of an input's name is its default value, so it has to fit.
+void check_default(RuleContext& context, const GraphSite& site, const ir::ValueInfo& input, const ir::Tensor& tensor) {
+  const Place place = context.at(site, "initializer", tensor.name);
+  if (input.type->elem_type && tensor.data_type && *input.type->elem_type != *tensor.data_type) {
+    context.error("declared-type", place, "the initializer has another type than the input of its name",
+                  std::string(name_of(static_cast<ElementType>(*input.type->elem_type))),
+                  std::string(name_of(ir::element_type_of(tensor))));
+  }
+  if (!input.type->shape) return;
+  const auto& declared = input.type->shape->dims;
+  bool fits = declared.size() == tensor.dims.size();
+  for (std::size_t i = 0; fits && i < declared.size(); ++i)
+    fits = !declared[i].value || *declared[i].value == tensor.dims[i];
+  if (!fits) context.error("declared-shape", place, "the initializer has another shape than the input of its name");
+}
+
+void check_defaults(RuleContext& context, const GraphSite& site) {
+  std::unordered_map<ir::ValueId, const ir::ValueInfo*> inputs;
+  for (const ir::ValueInfo& input : site.graph->inputs) inputs.emplace(input.value, &input);
+  for (const ir::Tensor& tensor : site.graph->initializers) {
+    const auto found = inputs.find(site.graph->find(tensor.name));
+    if (found != inputs.end() && found->second->type) check_default(context, site, *found->second, tensor);
+  }
+}
+void check_declarations(RuleContext& context) {
+  for (const auto& site : context.sites) {
+    const bool is_main = !site->parent && !site->function;
+    for (const ir::ValueInfo& input : site->graph->inputs) check_type(context, *site, input, "input", is_main);
+    for (const ir::ValueInfo& output : site->graph->outputs) check_type(context, *site, output, "output", is_main);
+    for (const ir::ValueInfo& info : site->graph->value_infos) check_type(context, *site, info, "value", false);
+    if (!site->graph->inputs.empty() && !site->graph->initializers.empty()) check_defaults(context, *site);
+  }
+}
+
+}  // namespace
+
+void register_declarations(RuleRegistry& registry) { registry.add(Stage::structure, check_declarations); }
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,164 @@
+// Model-local functions: distinct, not recursive, called with the attributes they declare; references only to those attributes.
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+
+namespace onnxkit::checker {
+namespace {
+
+using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+
+Key key_of(const ir::Function& function) {
+  return {spec::canonical_domain(function.domain), function.name.view(), function.overload.view()};
+}
+Key key_of(const ir::Node& node) {
+  return {spec::canonical_domain(node.domain), node.op_type.view(), node.overload.view()};
+}
+
+class FunctionRule {
+ public:
+  explicit FunctionRule(RuleContext& context) : context_(context) {}
+
+  void run() {
+    for (const ir::Function& function : context_.model.functions) check_definition(function);
+    for (const auto& site : context_.sites) {
+      for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
+        check_references(*site, n);
+        const auto called = functions_.find(key_of(site->graph->nodes[n]));
+        if (called == functions_.end()) continue;
+        check_call(*site, n, *called->second);
+        if (site->function) calls_[site->function].push_back({called->second, site.get(), n});
+      }
+    }
+    for (const ir::Function& function : context_.model.functions) visit(&function);
+  }
+
+ private:
+  struct Call {
+    const ir::Function* callee;
+    const GraphSite* site;
+    std::size_t node;
+  };
+  enum class Mark : std::uint8_t { fresh, open, done };
+
+  void check_definition(const ir::Function& function) {
+    if (function.name.empty()) context_.error("empty-name", context_.at_function(function), "a function has no name");
+    if (!functions_.try_emplace(key_of(function), &function).second) {
+      context_.error("function-duplicate", context_.at_function(function),
+                     "two functions have this domain, name and overload", "distinct functions");
+    }
+    std::set<std::string_view> names;
+    const auto declare = [&](std::string_view name) {
+      if (!names.insert(name).second) {
+        context_.error("function-attribute", context_.at_function(function),
+                       fmt::format("attribute {} is declared twice", quote(name)), "distinct attributes");
+      }
+    };
+    for (const Text& name : function.attributes) declare(name);
+    for (const ir::Attribute& attribute : function.attribute_protos) declare(attribute.name);
+  }
+
+  void check_call(const GraphSite& site, std::size_t n, const ir::Function& function) {
+    const ir::Node& node = site.graph->nodes[n];
+    if (node.inputs.size() > function.body.inputs.size()) {
+      context_.error("input-count", context_.at(site, n), fmt::format("{} takes fewer inputs", function_step(function)),
+                     fmt::format("at most {}", function.body.inputs.size()), std::to_string(node.inputs.size()));
+    }
+    if (node.outputs.size() > function.body.outputs.size()) {
+      context_.error("output-count", context_.at(site, n),
+                     fmt::format("{} gives fewer outputs", function_step(function)),
+                     fmt::format("at most {}", function.body.outputs.size()), std::to_string(node.outputs.size()));
+    }
+    for (const Text& required : function.attributes) {
+      if (!node.find_attribute(required)) {
+        context_.error("function-attribute", context_.at(site, n),
+                       fmt::format("{} needs attribute {}", function_step(function), quote(required)),
+                       std::string(required), "nothing");
+      }
+    }
+    for (const ir::Attribute& given : node.attributes) {
+      if (!declares(function, given.name)) {
+        context_.error("function-attribute", context_.at(site, n, fmt::format("attribute {}", given.name.view())),
+                       fmt::format("{} has no attribute {}", function_step(function), quote(given.name)));
+      }
+    }
+  }
+
+  static bool declares(const ir::Function& function, std::string_view name) {
+    for (const Text& required : function.attributes) {
+      if (required == name) return true;
+    }
+    return default_of(function, name) != nullptr;
+  }
+
+  static const ir::Attribute* default_of(const ir::Function& function, std::string_view name) {
+    for (const ir::Attribute& attribute : function.attribute_protos) {
+      if (attribute.name == name) return &attribute;
+    }
+    return nullptr;
+  }
+
+  void check_references(const GraphSite& site, std::size_t n) {
+    for (const ir::Attribute& attribute : site.graph->nodes[n].attributes) {
+      if (attribute.ref_attr_name.empty()) continue;
+      const std::string_view target = attribute.ref_attr_name;
+      const auto place = [&] { return context_.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
+      if (!site.function) {
+        context_.error("ref-attribute", place(),
+                       fmt::format("the attribute refers to {}, but this is not in a function", quote(target)),
+                       "a value");
+      } else if (!declares(*site.function, target)) {
+        context_.error("ref-attribute", place(),
+                       fmt::format("{} has no attribute {}", function_step(*site.function), quote(target)));
+      } else if (const ir::Attribute* fallback = default_of(*site.function, target);
+                 fallback && fallback->type && attribute.type && *fallback->type != *attribute.type) {
+        context_.error("ref-attribute", place(),
+                       fmt::format("attribute {} of the function has another type", quote(target)));
+      }
+    }
+  }
+
+  void visit(const ir::Function* function) {
+    Mark& mark = marks_[function];
+    if (mark != Mark::fresh) return;
+    // An explicit stack: a chain of calls may be as long as the file has functions.
+    std::vector<std::pair<const ir::Function*, std::size_t>> stack{{function, 0}};
+    mark = Mark::open;
+    while (!stack.empty()) {
+      auto& [at, next] = stack.back();
+      const std::vector<Call>& calls = calls_[at];
+      if (next == calls.size()) {
+        marks_[at] = Mark::done;
+        stack.pop_back();
+        continue;
+      }
+      const Call& call = calls[next++];
+      Mark& callee = marks_[call.callee];
+      if (callee == Mark::open) {
+        context_.error("function-recursive", context_.at(*call.site, call.node),
+                       "the function calls itself, directly or over others", "functions that do not recur",
+                       function_step(*call.callee));
+      } else if (callee == Mark::fresh) {
+        callee = Mark::open;
+        stack.emplace_back(call.callee, 0);
+      }
+    }
+  }
+
+  RuleContext& context_;
+  std::map<Key, const ir::Function*> functions_;
+  std::map<const ir::Function*, std::vector<Call>> calls_;
+  std::map<const ir::Function*, Mark> marks_;
+};
+
+void check_functions(RuleContext& context) { FunctionRule(context).run(); }
+
+}  // namespace
+
+void register_functions(RuleRegistry& registry) { registry.add(Stage::structure, check_functions); }
+
+}  // namespace onnxkit::checker

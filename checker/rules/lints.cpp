@@ -1,0 +1,83 @@
+// Nothing of this makes a model invalid: results that nobody reads, weights that nothing uses, switches left in training mode.
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+#include "libonnxkit/ir/order.h"
+
+namespace onnxkit::checker {
+namespace {
+
+using ir::index_of;
+using ir::ValueId;
+
+/// By ValueId: something in this graph or in a graph inside it reads the value, or it is an output.
+std::vector<bool> read_values(const ir::Graph& graph) {
+  std::vector<bool> read(graph.values.size(), false);
+  const auto mark = [&](ValueId id) {
+    if (id != ValueId::none) read[index_of(id)] = true;
+  };
+  for (const ir::ValueInfo& output : graph.outputs) mark(output.value);
+  for (const ir::Node& node : graph.nodes) {
+    for (const ValueId id : node.inputs) mark(id);
+    for (const ValueId id : ir::captured_values(graph, node)) mark(id);
+  }
+  return read;
+}
+
+void check_unused(RuleContext& context, const GraphSite& site) {
+  const ir::Graph& graph = *site.graph;
+  const std::vector<bool> read = read_values(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const ir::Node& node = graph.nodes[n];
+    bool used = false;
+    for (const ValueId id : node.outputs) used = used || (id != ValueId::none && read[index_of(id)]);
+    if (!used && !node.outputs.empty()) {
+      context.warning("unused-node", context.at(site, n), "nothing reads any output of this node", {}, {}, "remove it");
+    }
+  }
+  for (const ir::Tensor& tensor : graph.initializers) {
+    const ValueId id = graph.find(tensor.name);
+    if (id != ValueId::none && !read[index_of(id)]) {
+      context.warning("unused-initializer", context.at(site, "initializer", tensor.name),
+                      "nothing reads this initializer", {}, {}, "remove it");
+    }
+  }
+}
+
+bool is_one(const ir::Node& node, std::string_view attribute) {
+  const ir::Attribute* found = node.find_attribute(attribute);
+  const auto* value = found ? found->as<std::int64_t>() : nullptr;
+  return value && *value != 0;
+}
+
+/// Dropout's switch is an input since version 12, constant in what exporters write.
+bool trains(const InferredModel& inferred, const ir::Graph& graph, const ir::Node& node) {
+  if (node.op_type == "BatchNormalization") return is_one(node, "training_mode");
+  if (!(node.op_type == "Dropout") || node.inputs.size() < 3) return false;
+  const ValueFacts* facts = inferred.find(graph, node.inputs[2]);
+  return facts && facts->value && facts->value->elements.size() == 1 && facts->value->elements.front().dim().is(1);
+}
+
+void check_training_mode(RuleContext& context, const GraphSite& site) {
+  for (std::size_t n = 0; n < site.graph->nodes.size(); ++n) {
+    const ir::Node& node = site.graph->nodes[n];
+    if (!spec::canonical_domain(node.domain).empty() || !trains(*context.inferred, *site.graph, node)) continue;
+    context.warning("training-mode", context.at(site, n),
+                    "the operator runs in training mode: results vary or depend on the batch", {}, {},
+                    "export the model in evaluation mode");
+  }
+}
+
+void check_lints(RuleContext& context) {
+  for (const auto& site : context.sites) {
+    if (site->is_training) continue;
+    check_unused(context, *site);
+    check_training_mode(context, *site);
+  }
+}
+
+}  // namespace
+
+void register_lints(RuleRegistry& registry) { registry.add(Stage::facts, check_lints); }
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,142 @@
+// Nodes against the signatures of their operators: the operator exists in the imported opset, and takes and gives that many values.
+#include <map>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+#include "onnxkit/nearest.h"
+
+namespace onnxkit::checker {
+namespace {
+
+constexpr std::uint16_t no_limit = 0xffff;
+
+std::string domain_name(std::string_view domain) { return domain.empty() ? "ai.onnx" : std::string(domain); }
+
+std::string count_text(std::size_t least, std::size_t most, std::string_view noun) {
+  if (most == no_limit) return fmt::format("{} or more {}s", least, noun);
+  if (least == most) return fmt::format("{} {}{}", least, noun, least == 1 ? "" : "s");
+  return fmt::format("{} to {} {}s", least, most, noun);
+}
+
+class OperatorRule {
+ public:
+  explicit OperatorRule(RuleContext& context) : context_(context) {
+    for (const ir::Function& function : context.model.functions) {
+      const std::string_view domain = spec::canonical_domain(function.domain);
+      functions_.emplace(std::tuple(domain, function.name.view(), function.overload.view()));
+      function_domains_.insert(domain);
+    }
+  }
+
+  void run() {
+    for (const auto& site : context_.sites) {
+      for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) check_node(*site, n);
+    }
+  }
+
+ private:
+  void check_node(const GraphSite& site, std::size_t n) {
+    const ir::Node& node = site.graph->nodes[n];
+    if (node.op_type.empty()) return;
+    const std::string_view domain = spec::canonical_domain(node.domain);
+    const auto opset = opset_at(site, domain);
+    if (!opset) return report_missing_import(site, n, domain);
+    if (functions_.contains(std::tuple(domain, node.op_type.view(), node.overload.view()))) return;
+    const spec::OpSchema* schema = context_.table.find(domain, node.op_type, *opset);
+    if (!schema || schema->deprecated) return report_unknown(site, n, domain, *opset, schema);
+    check_inputs(site, n, *schema);
+    check_outputs(site, n, *schema);
+  }
+
+  void report_missing_import(const GraphSite& site, std::size_t n, std::string_view domain) {
+    if (site.opsets.empty() && domain.empty() && !site.function) return;  // the header rule says it once
+    context_.error(site.function ? "function-import" : "unknown-domain", context_.at(site, n),
+                   fmt::format("{} does not import domain {}", site.function ? "the function" : "the model",
+                               quote(domain_name(domain))),
+                   fmt::format("an opset_import of {}", quote(domain_name(domain))));
+  }
+
+  void report_unknown(const GraphSite& site, std::size_t n, std::string_view domain, std::int64_t opset,
+                      const spec::OpSchema* deprecated) {
+    const ir::Node& node = site.graph->nodes[n];
+    const Place place = context_.at(site, n);
+    const std::string op = qualified_op(node);
+    if (deprecated) {
+      context_.error("operator-removed", place,
+                     fmt::format("{} was removed in opset {}", op, deprecated->since_version),
+                     fmt::format("an operator of opset {} of {}", opset, domain_name(domain)), op,
+                     "an opset before, or what replaced it");
+      return;
+    }
+    const auto versions = context_.table.versions(domain, node.op_type);
+    if (!versions.empty()) {
+      context_.error("operator-too-new", place,
+                     fmt::format("{} came with opset {}, the {} imports {}", op, versions.front()->since_version,
+                                 site.function ? "function" : "model", opset),
+                     fmt::format("an operator of opset {} of {}", opset, domain_name(domain)), op,
+                     fmt::format("upgrade to opset {}", versions.front()->since_version));
+      return;
+    }
+    if (function_domains_.contains(domain)) {
+      context_.error("function-missing", place,
+                     fmt::format("the model has functions of domain {}, but none of this name", quote(domain)),
+                     "a function of the model", op);
+      return;
+    }
+    if (spec::newest_opset(domain) == 0) {
+      context_.warning("unchecked-operator", place,
+                       fmt::format("nothing is known of operator {}; what follows from it is not checked", op), {}, {},
+                       "--schemas FILE describes operators of other domains");
+      return;
+    }
+    const auto names = context_.table.operators(domain);
+    const std::string_view close = nearest(node.op_type, names);
+    context_.error("unknown-operator", place,
+                   fmt::format("{} has no operator {}", domain_name(domain), quote(node.op_type)),
+                   "an operator of the imported opset", op,
+                   close.empty() ? std::string() : fmt::format("did you mean {}?", close));
+  }
+
+  void check_inputs(const GraphSite& site, std::size_t n, const spec::OpSchema& schema) {
+    const ir::Node& node = site.graph->nodes[n];
+    if (node.inputs.size() < schema.min_inputs ||
+        (schema.max_inputs != no_limit && node.inputs.size() > schema.max_inputs)) {
+      context_.error("input-count", context_.at(site, n),
+                     fmt::format("{} (opset {}) takes {}", schema.name, schema.since_version,
+                                 count_text(schema.min_inputs, schema.max_inputs, "input")),
+                     count_text(schema.min_inputs, schema.max_inputs, "input"), std::to_string(node.inputs.size()));
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const spec::FormalParameter* formal = schema.input_at(i);
+      if (node.inputs[i] != ir::ValueId::none || !formal || formal->arity == spec::Arity::optional) continue;
+      context_.error("missing-input", context_.at(site, n, fmt::format("input {}", i)),
+                     fmt::format("input {} of {} cannot be left out", quote(formal->name), schema.name),
+                     "the name of a value", "nothing");
+    }
+  }
+
+  void check_outputs(const GraphSite& site, std::size_t n, const spec::OpSchema& schema) {
+    const ir::Node& node = site.graph->nodes[n];
+    if (node.outputs.size() < schema.min_outputs ||
+        (schema.max_outputs != no_limit && node.outputs.size() > schema.max_outputs)) {
+      context_.error("output-count", context_.at(site, n),
+                     fmt::format("{} (opset {}) gives {}", schema.name, schema.since_version,
+                                 count_text(schema.min_outputs, schema.max_outputs, "output")),
+                     count_text(schema.min_outputs, schema.max_outputs, "output"), std::to_string(node.outputs.size()));
+    }
+  }
+
+  RuleContext& context_;
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> functions_;
+  std::set<std::string_view> function_domains_;
+};
+
+void check_operators(RuleContext& context) { OperatorRule(context).run(); }
+
+}  // namespace
+
+void register_operators(RuleRegistry& registry) { registry.add(Stage::operators, check_operators); }
+
+}  // namespace onnxkit::checker

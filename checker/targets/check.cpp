@@ -1,0 +1,254 @@
+#include "checker/targets/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "checker/targets/conditions.h"
+
+namespace onnxkit::checker {
+namespace {
+
+using Answer = ConditionResult::Answer;
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// What a profile says of one node. A node is refused for its first refusal; else unknown for the first doubt.
+struct Verdict {
+  Standing standing = Standing::runs;
+  std::string reason, item, expected, found;
+
+  void lower(Standing to, std::string why, std::string at = {}, std::string want = {}, std::string is = {}) {
+    const bool worse = (to == Standing::refused && standing != Standing::refused) ||
+                       (to == Standing::unknown && standing == Standing::runs);
+    if (worse)
+      *this = {.standing = to,
+               .reason = std::move(why),
+               .item = std::move(at),
+               .expected = std::move(want),
+               .found = std::move(is)};
+  }
+};
+
+class TargetCheck {
+ public:
+  TargetCheck(RuleContext& context, const TargetProfile& profile)
+      : context_(context), profile_(profile), facts_(context) {
+    for (const ir::Function& function : context.model.functions)
+      functions_.insert(key_of(function.domain, function.name, function.overload));
+  }
+
+  void run() {
+    check_header();
+    for (const auto& site : context_.sites) {
+      if (site->is_training) continue;
+      check_opsets(*site);
+      for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) check_node(*site, n);
+    }
+    report_unknowns();
+    report_narrowed();
+  }
+
+ private:
+  using OpKey = std::tuple<std::string_view, std::string_view, std::string_view>;
+  static OpKey key_of(const Text& domain, const Text& name, const Text& overload) {
+    return {spec::canonical_domain(domain), name.view(), overload.view()};
+  }
+
+  void report(Severity severity, std::string_view code, Place place, std::string message, std::string expected = {},
+              std::string found = {}, std::string help = {}) {
+    context_.sink.add({.code = std::string(code),
+                       .severity = severity,
+                       .place = std::move(place),
+                       .message = fmt::format("{}: {}", profile_.label(), message),
+                       .expected = std::move(expected),
+                       .found = std::move(found),
+                       .notes = {fmt::format("{} {}: {}", profile_.measured ? "measured" : "published list, read",
+                                             profile_.date, profile_.source)},
+                       .help = std::move(help)});
+  }
+
+  // ---- the model as a whole
+
+  void check_header() {
+    const auto& limit = profile_.limits.ir_version;
+    const auto& stated = context_.model.ir_version;
+    if (limit && stated && *stated > *limit) {
+      report(Severity::error, "target-ir-version", context_.at_model("ir_version"),
+             fmt::format("reads IR version {} at most", *limit), fmt::format("{} or less", *limit),
+             std::to_string(*stated), "write the model with a lower ir_version if it uses nothing newer");
+    }
+    if (profile_.limits.static_shapes && context_.model.graph) check_static_inputs(*context_.model.graph);
+  }
+
+  void check_static_inputs(const ir::Graph& graph) {
+    for (const auto& site : context_.sites) {
+      if (site->graph != &graph) continue;
+      for (const ir::ValueInfo& input : graph.inputs) {
+        const Type* type = facts_.type_of(*site, input.value);
+        if (!type || !type->is_tensor()) continue;
+        if (type->shape && std::ranges::all_of(*type->shape, [](Dim d) { return d.is_constant(); })) continue;
+        report(Severity::error, "target-static-shapes", context_.at(*site, "input", graph.name_of(input.value)),
+               "needs inputs of fixed shape", "a fixed shape", to_string(*type, context_.inferred->dims),
+               "--dim NAME=SIZE fixes a named dimension for this check");
+      }
+    }
+  }
+
+  /// Function bodies have imports of their own; a subgraph shares those around it.
+  void check_opsets(const GraphSite& site) {
+    if (site.parent) return;
+    for (std::size_t i = 0; i < site.opsets.size(); ++i) {
+      const ir::OpsetImport& import = site.opsets[i];
+      const auto limit = profile_.limits.opset.find(spec::canonical_domain(import.domain));
+      if (limit == profile_.limits.opset.end() || !import.version) continue;
+      const auto [oldest, newest] = limit->second;
+      if (*import.version >= oldest && *import.version <= newest) continue;
+      const std::string item = fmt::format("opset_import {}", i);
+      report(
+          Severity::error, "target-opset",
+          site.function ? context_.at_function(*site.function, item) : context_.at_model(item),
+          fmt::format("takes opsets {} to {} of {}", oldest, newest, limit->first.empty() ? "ai.onnx" : limit->first),
+          fmt::format("{} to {}", oldest, newest), std::to_string(*import.version),
+          fmt::format("{} to opset {}", *import.version > newest ? "downgrade" : "upgrade",
+                      *import.version > newest ? newest : oldest));
+    }
+  }
+
+  void report_narrowed() {
+    for (const auto& [wide, narrow] : profile_.limits.narrowed) {
+      const GraphSite* first = nullptr;
+      std::string_view name;
+      std::size_t count = 0;
+      for (const auto& site : context_.sites) {
+        for (const ir::Tensor& tensor : site->graph->initializers) {
+          if (!tensor.data_type || !is_known_element_type(*tensor.data_type)) continue;
+          if (name_of(static_cast<ElementType>(*tensor.data_type)) != wide) continue;
+          if (count++ == 0) std::tie(first, name) = std::pair(site.get(), tensor.name.view());
+        }
+      }
+      if (!first) continue;
+      report(Severity::info, "target-narrowed", context_.at(*first, "initializer", name),
+             fmt::format("computes {} as {}; {} initializer{} of that type", wide, narrow, count,
+                         count == 1 ? " is" : "s are"));
+    }
+  }
+
+  // ---- nodes
+
+  void check_node(const GraphSite& site, std::size_t n) {
+    const ir::Node& node = site.graph->nodes[n];
+    const auto opset = opset_at(site, node.domain);
+    if (node.op_type.empty() || !opset || functions_.contains(key_of(node.domain, node.op_type, node.overload))) return;
+    const spec::OpSchema* schema = context_.table.find(spec::canonical_domain(node.domain), node.op_type, *opset);
+    if (schema && schema->deprecated) return;
+    const Verdict verdict = judge(site, node, schema);
+    if (verdict.standing == Standing::refused) {
+      const std::string version = schema ? fmt::format(" (since opset {})", schema->since_version) : std::string();
+      report(Severity::error, "target-unsupported", context_.at(site, n, verdict.item),
+             fmt::format("cannot run {}{}: {}", qualified_op(node), version, verdict.reason), verdict.expected,
+             verdict.found);
+    } else if (verdict.standing != Standing::runs) {
+      auto& unknown = unknowns_[{qualified_op(node), schema ? schema->since_version : 0, verdict.reason}];
+      if (unknown.count++ == 0) unknown.place = context_.at(site, n, verdict.item);
+    }
+  }
+
+  Verdict judge(const GraphSite& site, const ir::Node& node, const spec::OpSchema* schema) {
+    Verdict verdict;
+    const TargetEntry* entry = profile_.find(node.domain, node.op_type, schema ? schema->since_version : 0);
+    if (!entry) {
+      verdict.lower(profile_.unlisted(node.domain), profile_.find_all(node.domain, node.op_type)
+                                                        ? "this version of the operator is not listed"
+                                                        : "not listed");
+      return verdict;
+    }
+    if (entry->status == Standing::refused)
+      verdict.lower(Standing::refused, entry->why.empty() ? "refused" : entry->why);
+    if (!schema || verdict.standing == Standing::refused) return verdict;
+    if (entry->status == Standing::loads)
+      verdict.lower(Standing::unknown, entry->why.empty() ? "loads, but was never seen to run" : entry->why);
+    check_types(verdict, *entry, site, node, *schema);
+    for (const TargetCondition& condition : entry->when) {
+      ConditionResult result = evaluate(condition, facts_, site, node, *schema);
+      if (result.answer == Answer::holds) continue;
+      verdict.lower(result.answer == Answer::fails ? Standing::refused : Standing::unknown, std::move(result.reason),
+                    std::move(result.item), std::move(result.expected), std::move(result.found));
+    }
+    return verdict;
+  }
+
+  void check_types(Verdict& verdict, const TargetEntry& entry, const GraphSite& site, const ir::Node& node,
+                   const spec::OpSchema& schema) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      check_type(verdict, entry, site, node.inputs[i], schema, schema.input_at(i), fmt::format("input {}", i));
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      check_type(verdict, entry, site, node.outputs[i], schema, schema.output_at(i), fmt::format("output {}", i));
+    }
+  }
+
+  void check_type(Verdict& verdict, const TargetEntry& entry, const GraphSite& site, ir::ValueId id,
+                  const spec::OpSchema& schema, const spec::FormalParameter* formal, std::string item) {
+    if (id == ir::ValueId::none || !formal) return;
+    const std::string_view constraint = schema.constraints[formal->constraint].name;
+    const TypeStanding* known = entry.types_of(constraint);
+    const std::string type = facts_.type_text(site, id);
+    if (type.empty()) {
+      if (known) verdict.lower(Standing::unknown, fmt::format("the type of {} is not known", item), item);
+      return;
+    }
+    if (!profile_.limits.types.empty() && !contains(profile_.limits.types, type)) {
+      verdict.lower(Standing::refused, fmt::format("no {} tensors", type), item, joined(profile_.limits.types), type);
+      return;
+    }
+    if (!known || contains(known->runs, type)) return;
+    const auto narrow = profile_.limits.narrowed.find(type);
+    if (narrow != profile_.limits.narrowed.end() && contains(known->runs, narrow->second)) return;
+    if (contains(known->loads, type)) {
+      verdict.lower(Standing::unknown, fmt::format("loads with {} = {}, but was never seen to run", constraint, type),
+                    std::move(item));
+    } else if (!profile_.measured || contains(known->refused, type)) {
+      verdict.lower(Standing::refused,
+                    fmt::format("{} = {}{}{}", constraint, type, entry.why.empty() ? "" : ": ", entry.why),
+                    std::move(item), joined(known->runs), type);
+    } else {
+      verdict.lower(Standing::unknown, fmt::format("{} = {} was not tried", constraint, type), std::move(item));
+    }
+  }
+
+  void report_unknowns() {
+    for (auto& [key, unknown] : unknowns_) {
+      const auto& [op, since, reason] = key;
+      const std::string version = since ? fmt::format(" (since opset {})", since) : std::string();
+      const std::string nodes =
+          unknown.count == 1 ? std::string() : fmt::format("; {} nodes, this is the first", unknown.count);
+      report(Severity::info, "target-unknown", std::move(unknown.place),
+             fmt::format("not known whether {}{} runs: {}{}", op, version, reason, nodes));
+    }
+  }
+
+  struct Unknown {
+    std::size_t count = 0;
+    Place place;
+  };
+
+  RuleContext& context_;
+  const TargetProfile& profile_;
+  TargetFacts facts_;
+  std::set<OpKey> functions_;
+  std::map<std::tuple<std::string, std::int32_t, std::string>, Unknown> unknowns_;
+};
+
+}  // namespace
+
+void check_target(RuleContext& context, const TargetProfile& profile) { TargetCheck(context, profile).run(); }
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,57 @@
+#include "libonnxkit/api/dim_names.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "checker/rule_registry.h"
+#include "libonnxkit/ir/model.h"
+#include "onnxkit/nearest.h"
+
+namespace onnxkit::api {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+void add_names(Names& names, const ir::DeclaredType& type) {
+  if (type.shape) {
+    for (const ir::DeclaredDim& dim : type.shape->dims)
+      if (!dim.value && !dim.param.empty()) names.insert(dim.param);
+  }
+  if (type.element) add_names(names, *type.element);
+}
+
+Names declared_names(const ir::Model& model) {
+  Names names;
+  for (const auto& site : checker::graph_sites(model)) {
+    for (const auto* infos : {&site->graph->inputs, &site->graph->outputs, &site->graph->value_infos})
+      for (const ir::ValueInfo& info : *infos)
+        if (info.type) add_names(names, *info.type);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::optional<Error> unknown_dimension(const ir::Model& model, const std::map<std::string, std::int64_t>& sizes) {
+  if (sizes.empty()) return {};
+  const Names names = declared_names(model);
+  for (const auto& [name, size] : sizes) {
+    // A declared size may be an expression, such as "2*N".
+    const auto mentions = [&name = name](std::string_view declared) {
+      return declared.find(name) != std::string_view::npos;
+    };
+    if (std::any_of(names.begin(), names.end(), mentions)) continue;
+    Error error = make_error("unknown-dimension", fmt::format("the model has no dimension {}", quote(name)));
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    if (const std::string_view close = nearest(name, candidates); !close.empty())
+      error.diagnostic.help = fmt::format("did you mean {}?", quote(close));
+    return error;
+  }
+  return {};
+}
+
+}  // namespace onnxkit::api

@@ -1,0 +1,187 @@
+#include "libonnxkit/api/op_support.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+namespace onnxkit {
+namespace {
+
+using checker::Standing;
+using checker::TargetCondition;
+using checker::TargetEntry;
+using checker::TargetProfile;
+using Demand = TargetCondition::Demand;
+
+std::string_view word(Standing standing) {
+  switch (standing) {
+    case Standing::runs:
+      return "runs";
+    case Standing::loads:
+      return "loads";
+    case Standing::refused:
+      return "refused";
+    case Standing::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+std::string item_text(const TargetCondition& condition) {
+  switch (condition.item) {
+    case TargetCondition::Item::node:
+      return "";
+    case TargetCondition::Item::attribute:
+      return "attribute " + condition.name;
+    case TargetCondition::Item::input:
+      return "input " + condition.name;
+    case TargetCondition::Item::output:
+      return "output " + condition.name;
+  }
+  return "";
+}
+
+std::string values_text(const TargetCondition& condition) {
+  std::vector<std::string_view> values;
+  for (const auto& value : condition.values) values.push_back(value.text);
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+
+std::string rank_text(const TargetCondition& condition) {
+  if (condition.max_rank == std::numeric_limits<std::int64_t>::max())
+    return fmt::format("of rank {} or more", condition.min_rank);
+  if (condition.min_rank == condition.max_rank) return fmt::format("of rank {}", condition.min_rank);
+  return fmt::format("of rank {} to {}", condition.min_rank, condition.max_rank);
+}
+
+std::string demand_text(const TargetCondition& condition) {
+  switch (condition.demand) {
+    case Demand::in:
+      return (condition.values.size() == 1 ? "" : "one of ") + values_text(condition);
+    case Demand::not_in:
+      return "not " + values_text(condition);
+    case Demand::present:
+      return condition.present ? "given" : "left out";
+    case Demand::constant:
+      return "constant";
+    case Demand::is_static:
+      return "of a fixed shape";
+    case Demand::rank:
+      return rank_text(condition);
+    case Demand::not_rank:
+      return fmt::format("not of rank {}", fmt::join(condition.ranks, ", "));
+    case Demand::note:
+      return condition.note;
+  }
+  return "";
+}
+
+std::string condition_text(const TargetCondition& condition) {
+  const std::string item = item_text(condition);
+  if (item.empty()) return demand_text(condition);
+  return item + (condition.demand == Demand::note ? ": " : " ") + demand_text(condition);
+}
+
+/// As profiles write types: "float" for tensor(float), "seq(float)" for seq(tensor(float)).
+std::string profile_type(std::string text) {
+  constexpr std::string_view wrapper = "tensor(";
+  const auto at = text.find(wrapper);
+  if (at == std::string::npos || text.starts_with("sparse_")) return text;
+  text.erase(text.find(')', at), 1);
+  text.erase(at, wrapper.size());
+  return text;
+}
+
+bool lists(const std::vector<std::string>& types, const std::string& type) {
+  return std::ranges::find(types, type) != types.end();
+}
+
+Standing standing_of(const TargetProfile& profile, const checker::TypeStanding& types, const std::string& type) {
+  if (lists(types.runs, type)) return Standing::runs;
+  if (lists(types.loads, type)) return Standing::unknown;
+  if (lists(types.refused, type)) return Standing::refused;
+  const auto narrowed = profile.limits.narrowed.find(type);
+  if (narrowed != profile.limits.narrowed.end() && lists(types.runs, narrowed->second)) return Standing::runs;
+  return profile.measured ? Standing::unknown : Standing::refused;
+}
+
+std::vector<OpTypeSupport> restricted_types(const TargetProfile& profile, const TargetEntry& entry,
+                                            const spec::OpSchema& schema) {
+  std::vector<OpTypeSupport> result;
+  for (const spec::TypeConstraint& constraint : schema.constraints) {
+    const checker::TypeStanding* standing = entry.types_of(constraint.name);
+    if (!standing) continue;
+    OpTypeSupport types{std::string(constraint.name), {}, {}, {}};
+    for (const std::string& spelling : type_strings(constraint.allowed)) {
+      const std::string type = profile_type(spelling);
+      const Standing is = standing_of(profile, *standing, type);
+      (is == Standing::runs ? types.runs : is == Standing::refused ? types.refused : types.unknown).push_back(type);
+    }
+    if (!types.refused.empty() || !types.unknown.empty()) result.push_back(std::move(types));
+  }
+  return result;
+}
+
+/// Why no model with the version loads, whatever the operator; empty when one can.
+std::string opset_obstacle(const TargetProfile& profile, const spec::OpSchema& schema,
+                           std::optional<std::int64_t> until) {
+  const auto limit = profile.limits.opset.find(schema.domain);
+  if (limit == profile.limits.opset.end()) return "";
+  const auto [oldest, newest] = limit->second;
+  if (schema.since_version > newest) return fmt::format("its newest opset is {}", newest);
+  if (until && *until < oldest) return fmt::format("its oldest opset is {}", oldest);
+  return "";
+}
+
+/// An item that the version lacks fulfils every demand but to be given.
+bool applies(const TargetCondition& condition, const spec::OpSchema& schema) {
+  if (condition.demand == Demand::present && condition.present) return true;
+  const auto among = [&](std::span<const spec::FormalParameter> parameters) {
+    return std::ranges::find(parameters, condition.name, &spec::FormalParameter::name) != parameters.end();
+  };
+  switch (condition.item) {
+    case TargetCondition::Item::node:
+      return true;
+    case TargetCondition::Item::attribute:
+      return schema.find_attribute(condition.name) != nullptr;
+    case TargetCondition::Item::input:
+      return among(schema.inputs);
+    case TargetCondition::Item::output:
+      return among(schema.outputs);
+  }
+  return true;
+}
+
+OpSupport support_by(const TargetProfile& profile, const spec::OpSchema& schema, std::optional<std::int64_t> until) {
+  OpSupport support{
+      .target = profile.name, .version = profile.version, .standing = "", .reason = "", .conditions = {}, .types = {}};
+  if (auto obstacle = opset_obstacle(profile, schema, until); !obstacle.empty()) {
+    support.standing = word(Standing::refused);
+    support.reason = std::move(obstacle);
+    return support;
+  }
+  const TargetEntry* entry = profile.find(schema.domain, schema.name, schema.since_version);
+  support.standing = word(entry ? entry->status : profile.unlisted(schema.domain));
+  if (!entry) return support;
+  if (entry->status != Standing::runs) {
+    support.reason = entry->why;
+    return support;
+  }
+  for (const TargetCondition& condition : entry->when)
+    if (applies(condition, schema)) support.conditions.push_back(condition_text(condition));
+  support.types = restricted_types(profile, *entry, schema);
+  return support;
+}
+
+}  // namespace
+
+std::vector<OpSupport> support_of(std::span<const TargetProfile> profiles, const spec::OpSchema& schema,
+                                  std::optional<std::int64_t> until) {
+  std::vector<OpSupport> result;
+  for (const TargetProfile& profile : profiles) result.push_back(support_by(profile, schema, until));
+  return result;
+}
+
+}  // namespace onnxkit

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnxkit/export.h"
+
+namespace onnxkit {
+
+enum class Severity { error, warning, info };
+
+ONNXKIT_API const char* to_string(Severity severity);
+
+/// Where in a model something is. Names are raw bytes from the file: quote them before printing (see `quote`).
+struct Place {
+  /// Path of the model file, empty when the model came from memory.
+  std::string file;
+  /// From the outside in: "main", "node 3", "then_branch", ... or "function pkg::Block". Empty for the model as a whole.
+  std::vector<std::string> scope;
+  /// Index of the node inside the innermost graph of `scope`.
+  std::optional<std::uint64_t> node;
+  std::string node_name;
+  /// Operator with its domain ("com.microsoft::Gelu"), the domain left out when it is ai.onnx.
+  std::string op;
+  /// "input 1", "output 0", "attribute axis", "initializer", "value_info", "opset_import 0" ...; empty for the node or graph itself.
+  std::string item;
+  /// Name of the value, tensor or attribute that `item` means.
+  std::string item_name;
+  /// Byte offset in the file, for faults of the container.
+  std::optional<std::uint64_t> byte_offset;
+
+  /// "main / node 3 / then_branch / node 0 / input 1 "x"", without the file.
+  ONNXKIT_API std::string path() const;
+};
+
+/// One finding. The library collects diagnostics; only tools print them.
+struct Diagnostic {
+  /// Stable kebab-case code, e.g. "shape-mismatch"; `check --explain CODE` tells more.
+  std::string code;
+  Severity severity = Severity::error;
+  Place place;
+  std::string message;
+  std::string expected;
+  std::string found;
+  std::vector<std::string> notes;
+  /// A known way out, or empty.
+  std::string help;
+};
+
+/// `text` in double quotes with control characters, quotes and invalid UTF-8 escaped; shortened beyond `limit` bytes.
+ONNXKIT_API std::string quote(std::string_view text, std::size_t limit = 120);
+
+}  // namespace onnxkit

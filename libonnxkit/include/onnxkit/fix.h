@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/export.h"
+#include "onnxkit/model.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit {
+
+struct FixOptions {
+  std::vector<std::filesystem::path> schemas;
+};
+
+/// One thing that was mended.
+struct Fix {
+  /// Code of the finding that it answers.
+  std::string code;
+  Place place;
+  /// "node 3 moved behind node 7", "value_info of "y" removed" ...
+  std::string done;
+};
+
+/// Mends what can be mended without a doubt, in place: node order, names that hide outer ones, value_info that is stale or of nothing, a missing graph
+/// name, a repeated import, and a missing import of ai.onnx (with the newest opset that goes with the IR version and in which every node
+/// fits its operator). What it cannot mend stays as it is; check the result. Fails only for wrong options.
+ONNXKIT_API Result<std::vector<Fix>> fix(Model& model, const FixOptions& options = {});
+
+}  // namespace onnxkit

@@ -1,0 +1,302 @@
+#include "libonnxkit/wire/save.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "libonnxkit/base/atomic_file.h"
+#include "libonnxkit/base/forget_pages.h"
+#include "libonnxkit/ir/tensors.h"
+#include "libonnxkit/wire/json.h"
+#include "libonnxkit/wire/load.h"
+#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/sidecar.h"
+#include "libonnxkit/wire/text.h"
+
+namespace onnxkit::wire {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<void> encode(const ir::Model& model, FileFormat format, const Placements& placements, const ByteSink& sink) {
+  if (format == FileFormat::binary) return write_binary(model, sink, placements);
+  if (!placements.empty()) {
+    const auto placed = read_binary(MappedFile::from_bytes(to_bytes(model, placements)));
+    return placed ? encode(*placed, format, {}, sink) : placed.error();
+  }
+  if (format == FileFormat::text) return sink(print_text(model));
+  const auto json = print_json(model);
+  return json ? sink(*json) : json.error();
+}
+
+FileFormat format_of(const fs::path& path, FileFormat format) {
+  return format != FileFormat::automatic ? format : format_of_name(path).value_or(FileFormat::binary);
+}
+
+std::string normal(std::string_view location) { return fs::path(location).lexically_normal().string(); }
+
+std::set<std::string> locations_used_by(const ir::Model& model) {
+  std::set<std::string> locations;
+  ir::each_tensor(model, [&](const ir::Tensor& tensor, ir::TensorRole) {
+    if (!tensor.is_external()) return;
+    if (const auto reference = parse_external_data(tensor)) locations.insert(normal(reference->location));
+  });
+  return locations;
+}
+
+/// Locations that the model at `path` refers to, as far as there is one and it can be read.
+std::set<std::string> locations_used_by(const fs::path& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) return {};
+  const auto model = load_model(*file, path);
+  return model ? locations_used_by(*model) : std::set<std::string>();
+}
+
+bool is_below(const fs::path& folder, const fs::path& path) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+bool has_content(const fs::path& path, const Sidecar& sidecar) {
+  const auto file = MappedFile::open(path);
+  if (!file || (*file)->bytes().size() != sidecar.size()) return false;
+  std::string_view left = (*file)->view();
+  return write_sidecar(sidecar,
+                       [&](std::string_view piece) -> Result<void> {
+                         if (!left.starts_with(piece)) return make_error("differs", {});
+                         left.remove_prefix(piece.size());
+                         return {};
+                       })
+      .ok();
+}
+
+/// One saving: data files first under hidden names, then everything is given its name in an order that leaves no gap.
+class Saving {
+ public:
+  Saving(const ir::Model& model, const fs::path& path, const SaveOptions& options)
+      : model_(model), options_(options), path_(follow_links(path)), format_(format_of(path, options.format)) {
+    folder_ = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+  }
+
+  Result<void> run() {
+    auto plan = plan_save(model_, folder_, path_.filename().string(), options_);
+    if (!plan) return std::move(plan).error();
+    plan_ = *std::move(plan);
+    std::error_code status;
+    if (fs::is_other(path_, status)) return write_directly();
+    if (!fs::is_directory(folder_, status)) return fault("cannot-write", "there is no such folder");
+    used_before_ = locations_used_by(path_);
+    used_by_input_ = locations_used_by(model_);
+    for (const Sidecar& sidecar : plan_.sidecars) {
+      if (Result<void> written = prepare(sidecar); !written) return written;
+    }
+    Result<void> published = swaps_.empty() ? publish() : publish_with_swap();
+    if (published) remove_stale();
+    return published;
+  }
+
+ private:
+  struct DataFile {
+    const Sidecar* sidecar;
+    AtomicFile file;
+  };
+
+  Result<void> write_directly() {
+    if (!plan_.sidecars.empty()) return fault("cannot-write", "data files cannot lie beside " + quote(path_.string()));
+    auto file = write_model(plan_.placements);
+    return file ? file->publish() : std::move(file).error();
+  }
+
+  /// Weights pass through memory in steps, so that a large model does not fill it.
+  ByteSink sink_into(AtomicFile& file) const {
+    return [this, &file](std::string_view bytes) {
+      constexpr std::size_t step = std::size_t{1} << 25;
+      Result<void> status;
+      for (; status && !bytes.empty(); bytes.remove_prefix(std::min(step, bytes.size()))) {
+        const std::string_view piece = bytes.substr(0, step);
+        status = file.write(piece);
+        if (piece.size() == step) forget(piece);
+      }
+      return status;
+    };
+  }
+
+  void forget(std::string_view bytes) const {
+    for (const auto& mapped : model_.files) forget_pages(*mapped, bytes);
+    for (const auto& mapped : plan_.data->files()) forget_pages(*mapped, bytes);
+  }
+
+  Result<AtomicFile> write_model(const Placements& placements) {
+    auto file = AtomicFile::create(path_);
+    if (!file) return file;
+    Result<void> written = encode(model_, format_, placements, sink_into(*file));
+    if (written) written = file->sync();
+    if (!written) return std::move(written).error();
+    return file;
+  }
+
+  Result<void> prepare(const Sidecar& sidecar) {
+    const fs::path location(normal(sidecar.location));
+    if (location.is_absolute() || !location.has_filename() || *location.begin() == ".." || location == ".") {
+      return fault("external-location", "the name of a data file must be a path below the output's folder",
+                   sidecar.location);
+    }
+    const fs::path target = folder_ / location;
+    std::error_code status;
+    const bool exists = fs::exists(fs::symlink_status(target, status));
+    if (is_model_itself(target)) {
+      return fault("data-file-exists", "the data file would replace the model itself", sidecar.location);
+    }
+    if (exists && has_content(target, sidecar)) return {};
+    const bool used = used_before_.contains(location.string());
+    if (exists) {
+      if (Result<void> may = may_replace(target, used, sidecar.location); !may) return may;
+    }
+    fs::create_directories(target.parent_path(), status);
+    if (!is_below(fs::canonical(folder_, status), fs::canonical(target.parent_path(), status))) {
+      return fault("external-location", "a symbolic link leads the data file out of the output's folder",
+                   sidecar.location);
+    }
+    auto file = AtomicFile::create_here(target);
+    if (!file) return std::move(file).error();
+    Result<void> written = write_sidecar(sidecar, sink_into(*file));
+    if (written) written = file->sync();
+    if (!written) return written;
+    (exists && used ? swaps_ : fresh_).push_back({&sidecar, *std::move(file)});
+    return {};
+  }
+
+  /// The output, or the file that the model was read from.
+  bool is_model_itself(const fs::path& target) const {
+    std::error_code status;
+    return target.lexically_normal() == path_.lexically_normal() || fs::equivalent(target, path_, status) ||
+           (!model_.path.empty() && fs::equivalent(target, model_.path, status));
+  }
+
+  Result<void> may_replace(const fs::path& target, bool used, const std::string& location) const {
+    if (is_data_of_input(target)) {
+      return fault("data-file-exists", "the data file would replace one that the input uses", location);
+    }
+    if (used || is_default_sidecar(path_.filename().string(), location) || options_.force) return {};
+    Error error = fault("data-file-exists", "a data file of this name exists, and other models may use it", location);
+    error.diagnostic.help = "--external=FILE chooses another name, --force replaces the file";
+    return error;
+  }
+
+  /// Of an input that stays, that is: one which the output does not replace.
+  bool is_data_of_input(const fs::path& file) const {
+    std::error_code status;
+    if (model_.path.empty() || fs::equivalent(model_.path, path_, status)) return false;
+    return std::any_of(used_by_input_.begin(), used_by_input_.end(), [&](const std::string& location) {
+      return fs::equivalent(model_.path.parent_path() / location, file, status);
+    });
+  }
+
+  Result<void> publish() {
+    auto model_file = write_model(plan_.placements);
+    if (!model_file) return std::move(model_file).error();
+    for (DataFile& data : fresh_) {
+      if (Result<void> done = data.file.publish(); !done) return done;
+    }
+    return model_file->publish();
+  }
+
+  /// Data files take the names of those that the old model uses. First comes a model that refers to them under their hidden names,
+  /// so that neither the old nor the new one ever meets the other's bytes.
+  Result<void> publish_with_swap() {
+    auto interim = write_model(placements_under_hidden_names());
+    if (!interim) return std::move(interim).error();
+    auto last = write_model(plan_.placements);
+    if (!last) return std::move(last).error();
+    for (DataFile& data : fresh_) {
+      if (Result<void> done = data.file.publish(); !done) return done;
+    }
+    if (Result<void> done = interim->publish(); !done) return done;
+    Result<void> done = publish_swaps();
+    if (done) done = last->publish();
+    if (!done) {
+      for (DataFile& data : swaps_) data.file.leave_hidden();  // the interim model needs them
+    }
+    return done;
+  }
+
+  Result<void> publish_swaps() {
+    for (DataFile& data : swaps_) {
+      // Without hard links there is a moment in which the interim model lacks its file; it says so when read then.
+      Result<void> done = data.file.publish_twin();
+      if (!done) done = data.file.publish();
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  Placements placements_under_hidden_names() {
+    for (const DataFile& data : swaps_) {
+      const fs::path name = fs::path(data.sidecar->location).parent_path() / data.file.hidden_path().filename();
+      hidden_names_.emplace(data.sidecar->location, name.string());
+    }
+    Placements placements = plan_.placements;
+    ir::each_tensor(model_, [&](const ir::Tensor& tensor, ir::TensorRole) {
+      if (!tensor.is_external() || placements.contains(&tensor)) return;
+      const auto reference = parse_external_data(tensor);
+      const auto bytes = plan_.data->bytes(tensor);
+      if (!reference || !bytes) return;
+      placements[&tensor] = {
+          .raw = {}, .location = reference->location, .offset = reference->offset, .length = bytes->size()};
+    });
+    for (auto& [tensor, placement] : placements) {
+      if (const auto moved = hidden_names_.find(placement.location); moved != hidden_names_.end())
+        placement.location = moved->second;
+    }
+    return placements;
+  }
+
+  void remove_stale() {
+    std::set<std::string> needed;
+    for (const std::string& location : plan_.kept_locations) needed.insert(normal(location));
+    for (const Sidecar& sidecar : plan_.sidecars) needed.insert(normal(sidecar.location));
+    for (const std::string& location : used_before_) {
+      std::error_code ignored;
+      const bool ours = is_default_sidecar(path_.filename().string(), location);
+      if (ours && !needed.contains(location) && !is_data_of_input(folder_ / location)) {
+        fs::remove(folder_ / location, ignored);
+      }
+    }
+  }
+
+  Error fault(const char* code, std::string message, std::string_view location = {}) const {
+    Error error = make_error(code, std::move(message));
+    error.diagnostic.place.file = path_.string();
+    if (!location.empty()) error.diagnostic.found = quote(location);
+    return error;
+  }
+
+  const ir::Model& model_;
+  const SaveOptions& options_;
+  fs::path path_;
+  fs::path folder_;
+  FileFormat format_;
+  SavePlan plan_;
+  std::set<std::string> used_before_;    ///< by the model that is replaced
+  std::set<std::string> used_by_input_;  ///< by the model that is saved, where it was read from
+  std::map<std::string_view, std::string> hidden_names_;
+  std::vector<DataFile> fresh_;  ///< data files whose names are free, or not used by the model that is replaced
+  std::vector<DataFile> swaps_;
+};
+
+}  // namespace
+
+Result<void> save_model(const ir::Model& model, const fs::path& path, const SaveOptions& options) {
+  return Saving(model, path, options).run();
+}
+
+Result<void> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options) {
+  if (options.weights == Weights::extract)
+    return make_error("unsupported-format", "a stream has no folder for data files");
+  const FileFormat format = format_of({}, options.format);
+  if (options.weights == Weights::keep) return encode(model, format, {}, sink);
+  const auto plan = plan_save(model, {}, {}, options);
+  if (!plan) return plan.error();
+  return encode(model, format, plan->placements, sink);
+}
+
+}  // namespace onnxkit::wire

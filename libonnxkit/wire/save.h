@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/wire/writer.h"
+#include "onnxkit/model.h"
+
+namespace onnxkit::wire {
+
+/// As onnxkit::write_model.
+Result<void> save_model(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options);
+Result<void> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options);
+
+}  // namespace onnxkit::wire

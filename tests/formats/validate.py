@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Holds JSON and SARIF of `onnxkit check` and `infer` against their schemas, over testdata/bad and testdata/models.
+
+    validate.py --program build/release/bin/onnxkit [--sarif-schema FILE]
+
+SARIF is held against sarif-used.schema.json beside this file: the part of SARIF that the program writes, and nothing beyond it.
+--sarif-schema takes the official schema (sarif-schema-2.1.0.json of OASIS) in its place; its terms keep a copy out of this repository.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+import referencing
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+
+GOOD = '<ir_version: 8, opset_import: ["" : 17]> main (float[N] x) => (float[N] y) { y = Relu (x) }\n'
+# Bytes that are not UTF-8 in the name of an operator.
+LATIN = b"\x08\x08\x3a\x0d\x0a\x08\x22\x03Re\xe9\x12\x01y\x12\x01m\x42\x02\x10\x11"
+
+
+def output(program, command, arguments):
+    """(parsed standard output, exit status)"""
+    done = subprocess.run([program, command, *arguments], capture_output=True, check=False, cwd=ROOT)
+    if done.returncode not in (0, 1, 3):
+        raise RuntimeError(f"{command} {arguments}: exit status {done.returncode}: {done.stderr.decode(errors='replace')}")
+    return json.loads(done.stdout), done.returncode
+
+
+def validator(path):
+    """A validator of the schema at `path`, which may refer to those beside it."""
+    schemas = {file.name: json.loads(file.read_text()) for file in path.parent.glob("*.schema.json")}
+    registry = referencing.Registry().with_resources(
+        (name, referencing.Resource.from_contents(schema)) for name, schema in schemas.items())
+    schema = json.loads(path.read_text())
+    return jsonschema.validators.validator_for(schema)(schema, registry=registry)
+
+
+def faults_of_json(report, status):
+    if report["exit_status"] != status:
+        yield f"exit_status is {report['exit_status']}, not {status}"
+    for key in ("errors", "warnings", "infos", "suppressed", "not_shown"):
+        if report["summary"][key] != sum(file[key] for file in report["files"]):
+            yield f"summary.{key} is not the sum over the files"
+    for file in report["files"]:
+        severities = [finding["severity"] for finding in file["findings"]]
+        if severities != sorted(severities, key=["error", "warning", "info"].index):
+            yield f"{file['path']}: findings are not in order of severity"
+
+
+def faults_of_sarif(report, status):
+    run = report["runs"][0]
+    if run["invocations"][0]["exitCode"] != status:
+        yield f"exitCode is {run['invocations'][0]['exitCode']}, not {status}"
+    for result in run["results"]:
+        place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+        if run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] != result["ruleId"]:
+            yield f"{place['uri']}: ruleIndex does not lead to {result['ruleId']}"
+        if run["artifacts"][place["index"]]["location"]["uri"] != place["uri"]:
+            yield f"{place['uri']}: index does not lead to the artifact"
+
+
+def faults_of_infer(report, status):
+    if status == 3 or (report["format"] == "onnxkit-infer" and (status == 1) !=
+                       any(finding["severity"] == "error" for finding in report["findings"])):
+        yield f"exit status {status} does not fit the findings"
+
+
+def calls_of_check(folder):
+    (folder / "good model #1%.onnxtxt").write_text(GOOD)
+    (folder / "latin.onnx").write_bytes(LATIN)
+    return [["testdata/bad"], ["testdata/models"], [str(folder)], [str(folder / "good model #1%.onnxtxt")], ["no/such/file"],
+            ["testdata/models", "--target", "onnxruntime", "--target", "tensorrt"],
+            ["testdata/bad/axes", "--suppress", "axis-range,rank-mismatch"]]
+
+
+def calls_of_infer():
+    models = ["testdata/models/digits_broken.onnxtxt", "testdata/bad/declared/bad-output-shape.onnxtxt",
+              *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "testdata/models").glob("*/*.onnx")))]
+    return [[model] for model in models] + [["testdata/models/unet_shapes/model.onnx", "--why", "output"]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--sarif-schema", type=pathlib.Path, default=HERE / "sarif-used.schema.json")
+    options = parser.parse_args()
+    schemas = ROOT / "docs/json"
+
+    good = bad = 0
+    with tempfile.TemporaryDirectory(prefix="onnxkit-formats-") as name:
+        check = calls_of_check(pathlib.Path(name))
+        forms = [("check", "json", schemas / "check.schema.json", faults_of_json, check),
+                 ("check", "sarif", options.sarif_schema, faults_of_sarif, check),
+                 ("infer", "json", schemas / "infer.schema.json", faults_of_infer, calls_of_infer())]
+        for command, form, schema, more_faults, calls in forms:
+            holds = validator(schema)
+            for call in calls:
+                report, status = output(options.program.resolve(), command, [*call, "--format", form])
+                faults = [f"{fault.json_path}: {fault.message[:300]}" for fault in holds.iter_errors(report)]
+                faults = faults or list(more_faults(report, status))
+                good, bad = (good, bad + 1) if faults else (good + 1, bad)
+                for fault in faults[:5]:
+                    print(f"{command} {' '.join(call)} --format {form}: {fault}")
+    print(f"{good} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+// Runs a fuzz target without libFuzzer.
+//   replay_<target> FILE-OR-FOLDER...      every file once
+//   replay_<target> --mutate MODEL...      each model cut at every 1/200 of its length, and 1,000 times with a few bytes changed
+// An input that crashes, takes more than 5 s or needs more than 2 GiB ends the program; its name goes to standard error first.
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool sanitized = false;
+#endif
+
+constexpr unsigned seconds_per_input = sanitized ? 25 : 5;
+constexpr rlim_t memory_limit = rlim_t{2} << 30;
+constexpr int cuts = 200;
+constexpr int changes = 1000;
+
+char current[512];
+
+void name_input(int signal) {
+  const char* const reason = signal == SIGALRM ? "too slow: " : "crashed: ";
+  (void)!write(STDERR_FILENO, reason, std::strlen(reason));
+  (void)!write(STDERR_FILENO, current, std::strlen(current));
+  (void)!write(STDERR_FILENO, "\n", 1);
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+  raise(signal);
+}
+
+void run(const std::string& name, const std::string& bytes) {
+  std::snprintf(current, sizeof current, "%s", name.c_str());
+  alarm(seconds_per_input);
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  alarm(0);
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int replay(const std::filesystem::path& path) {
+  std::vector<std::filesystem::path> files;
+  if (std::filesystem::is_directory(path)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+  } else {
+    files.push_back(path);
+  }
+  for (const auto& file : files) run(file.string(), content(file));
+  return static_cast<int>(files.size());
+}
+
+int mutate(const std::filesystem::path& path) {
+  const std::string model = content(path);
+  if (model.empty()) return 0;
+  for (int i = 0; i < cuts; ++i) {
+    const std::size_t length = model.size() * static_cast<std::size_t>(i) / cuts;
+    run(path.string() + " cut to " + std::to_string(length) + " bytes", model.substr(0, length));
+  }
+  std::mt19937_64 random(20240229);
+  for (int i = 0; i < changes; ++i) {
+    std::string changed = model;
+    for (std::uint64_t n = 1 + random() % 4; n > 0; --n)
+      changed[random() % changed.size()] = static_cast<char>(random());
+    run(path.string() + " change " + std::to_string(i), changed);
+  }
+  return cuts + changes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  struct sigaction named = {};
+  named.sa_handler = name_input;
+  for (const int signal : {SIGALRM, SIGABRT}) sigaction(signal, &named, nullptr);
+  if (!sanitized) {
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigaction(signal, &named, nullptr);
+    const rlimit limit{memory_limit, memory_limit};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  const bool mutating = argc > 1 && std::strcmp(argv[1], "--mutate") == 0;
+  int inputs = 0;
+  for (int i = mutating ? 2 : 1; i < argc; ++i) inputs += mutating ? mutate(argv[i]) : replay(argv[i]);
+  std::printf("%d inputs\n", inputs);
+  return inputs > 0 ? 0 : 1;
+}

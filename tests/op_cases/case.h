@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <yaml-cpp/yaml.h>
+
+namespace onnxkit::op_cases {
+
+/// A tensor or other value as a case file states it; see README.md for the keys.
+struct ValueSpec {
+  std::string name;
+  bool omitted = false;
+  YAML::Node node;
+};
+
+/// A finding that a case expects. `at` is empty when the case does not say where.
+struct ExpectedFinding {
+  std::string code;
+  std::string at;
+};
+
+/// One case of a file in testdata/ops.
+struct Case {
+  std::string name;
+  std::string domain;
+  std::string op;
+  std::int64_t first_opset = 1;
+  std::int64_t last_opset = std::numeric_limits<std::int64_t>::max();
+  /// A whole model in the text syntax instead of attributes and inputs; OPSET in it stands for each opset.
+  std::string model;
+  YAML::Node attributes;
+  std::vector<ValueSpec> inputs;
+  std::vector<ValueSpec> outputs;
+  bool checks_outputs = false;
+  std::vector<ExpectedFinding> finds;
+};
+
+/// All cases of a file. Throws YAML::Exception when the file is not in the form that README.md describes.
+std::vector<Case> read_cases(const std::filesystem::path& file);
+
+}  // namespace onnxkit::op_cases

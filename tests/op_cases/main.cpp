@@ -1,0 +1,208 @@
+// Runs the cases of testdata/ops through inference: op_cases FILE-OR-FOLDER...; see README.md for the form of a case.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "checker/inference.h"
+#include "libonnxkit/spec/op_table.h"
+#include "tests/op_cases/case.h"
+#include "tests/op_cases/case_model.h"
+#include "tests/op_cases/tensor_values.h"
+
+namespace {
+
+using namespace onnxkit;
+using namespace onnxkit::op_cases;
+using checker::Dim;
+using checker::Type;
+
+/// Sizes agree when they are the same expression; "?" in a case stands for any size that is no constant.
+bool same_dims(const Type& expected, const Type& found) {
+  if (!expected.shape || !found.shape) return !expected.shape && !found.shape;
+  return std::equal(expected.shape->begin(), expected.shape->end(), found.shape->begin(), found.shape->end(),
+                    [](Dim a, Dim b) { return a.is_unknown() ? !b.is_constant() : a == b; });
+}
+
+bool same_type(const Type& expected, const Type& found) {
+  const bool alike = expected.kind == found.kind && expected.elem == found.elem && same_dims(expected, found);
+  if (!alike || !expected.element || !found.element) return alike && !expected.element && !found.element;
+  return same_type(*expected.element, *found.element);
+}
+
+/// The case states a type without saying anything of its shape.
+bool leaves_shape_open(const YAML::Node& node) {
+  return node.IsMap() && node["type"] && !node["shape"].IsDefined() &&
+         node["type"].as<std::string>().find('[') == std::string::npos;
+}
+
+void compare_type(const ValueSpec& output, const checker::ValueFacts& facts, checker::InferredModel& inferred,
+                  StringPool& strings, std::vector<std::string>& problems) {
+  const ir::DeclaredType declared = declared_type(output, strings);
+  if (declared.kind == ir::DeclaredType::Kind::none) return;
+  const Type expected = checker::from_declared(declared, inferred.dims, [](std::size_t) { return Dim(); });
+  Type found = facts.type;
+  if (leaves_shape_open(output.node)) found.shape.reset();
+  if (same_type(expected, found)) return;
+  problems.push_back(fmt::format("{} is {}, expected {}", output.name, to_string(facts.type, inferred.dims),
+                                 to_string(expected, inferred.dims)));
+}
+
+bool same_element(const YAML::Node& expected, const checker::Scalar& found, checker::DimPool& dims) {
+  const auto text = expected.as<std::string>();
+  if (text == "?" || text == "_") return found.is_unknown();
+  double number = 0;
+  if (YAML::convert<double>::decode(expected, number)) {
+    const auto real = found.constant_real();
+    return real && std::fabs(*real - number) <= 1e-6 * std::max(1.0, std::fabs(number));
+  }
+  if (text == "true" || text == "false") return found.dim().is(text == "true" ? 1 : 0);
+  return found.is_integer() && found.dim() == dims.from_dim_param(text);
+}
+
+/// `known` must be inferred; `values` need not, since most contents are left to the executors, but may not be contradicted.
+void compare_content(const ValueSpec& output, const checker::ValueFacts& facts, checker::InferredModel& inferred,
+                     std::vector<std::string>& problems) {
+  if (!output.node.IsMap()) return;
+  const bool must_know = output.node["known"].IsDefined();
+  const YAML::Node stated = must_know ? output.node["known"] : output.node["values"];
+  if (!stated || (!must_know && !facts.value)) return;
+  if (!facts.value) {
+    problems.push_back(fmt::format("the content of {} is not known", output.name));
+    return;
+  }
+  std::vector<std::int64_t> shape;
+  const std::vector<YAML::Node> expected = flatten(stated, shape);
+  const auto& found = facts.value->elements;
+  const bool same =
+      expected.size() == found.size() &&
+      std::equal(expected.begin(), expected.end(), found.begin(), [&](const YAML::Node& a, const checker::Scalar& b) {
+        return same_element(a, b, inferred.dims) || (!must_know && b.is_unknown());
+      });
+  if (same) return;
+  std::string text;
+  for (const checker::Scalar& element : found) {
+    const auto real = element.constant_real();
+    text += (text.empty() ? "" : ", ") + (real ? fmt::format("{}", *real) : inferred.dims.to_string(element.dim()));
+  }
+  problems.push_back(fmt::format("{} holds [{}]", output.name, text));
+}
+
+void compare_findings(const Case& c, const std::vector<Diagnostic>& found, std::vector<std::string>& problems) {
+  std::vector<const Diagnostic*> unexpected;
+  for (const Diagnostic& diagnostic : found) unexpected.push_back(&diagnostic);
+  for (const ExpectedFinding& expected : c.finds) {
+    const auto match = std::find_if(unexpected.begin(), unexpected.end(), [&](const Diagnostic* d) {
+      return d->code == expected.code && (expected.at.empty() || expected.at == d->place.item);
+    });
+    if (match == unexpected.end()) {
+      problems.push_back(
+          fmt::format("{}{}{} is not found", expected.code, expected.at.empty() ? "" : " at ", expected.at));
+    } else {
+      unexpected.erase(match);
+    }
+  }
+  for (const Diagnostic* d : unexpected) {
+    problems.push_back(fmt::format("finds {} at {}: {}; expected {}, found {}", d->code,
+                                   d->place.item.empty() ? "the node" : d->place.item, d->message, d->expected,
+                                   d->found));
+  }
+}
+
+std::vector<std::string> run_at(const Case& c, const spec::OpTable& table, const spec::OpSchema& schema,
+                                std::int64_t opset) {
+  const ir::Model model = make_model(c, schema, opset);
+  checker::Sink sink;
+  checker::InferredModel inferred = infer_types(model, table, {}, sink);
+  std::vector<std::string> problems;
+  compare_findings(c, sink.diagnostics(), problems);
+  if (!c.checks_outputs) return problems;
+  for (const ValueSpec& output : c.outputs) {
+    if (output.omitted) continue;
+    const checker::ValueFacts* facts = inferred.find(*model.graph, model.graph->find(output.name));
+    if (!facts) {
+      problems.push_back(fmt::format("nothing is known of {}", output.name));
+      continue;
+    }
+    compare_type(output, *facts, inferred, *model.strings, problems);
+    compare_content(output, *facts, inferred, problems);
+  }
+  return problems;
+}
+
+/// Where the operator changed inside the case's range, the range's start, and its end.
+std::set<std::int64_t> opsets_of(const Case& c, const spec::OpTable& table) {
+  const std::int64_t newest =
+      std::min<std::int64_t>(c.last_opset, spec::newest_opset(spec::canonical_domain(c.domain)));
+  std::set<std::int64_t> opsets;
+  for (const spec::OpSchema* version : table.versions(spec::canonical_domain(c.domain), c.op)) {
+    if (version->since_version >= c.first_opset && version->since_version <= newest)
+      opsets.insert(version->since_version);
+  }
+  for (const std::int64_t end : {c.first_opset, newest}) {
+    const spec::OpSchema* schema = table.find(spec::canonical_domain(c.domain), c.op, end);
+    if (schema && !schema->deprecated && end >= c.first_opset) opsets.insert(end);
+  }
+  return opsets;
+}
+
+struct Totals {
+  std::size_t passed = 0, failed = 0;
+};
+
+void fail(Totals& totals, const std::filesystem::path& file, const std::string& what, const std::string& problem) {
+  ++totals.failed;
+  fmt::print("{}: {}: {}\n", file.filename().string(), what, problem);
+}
+
+void run_case(const std::filesystem::path& file, const Case& c, const spec::OpTable& table, Totals& totals) {
+  const std::set<std::int64_t> opsets = opsets_of(c, table);
+  if (opsets.empty()) return fail(totals, file, c.name, fmt::format("{} does not exist in these opsets", c.op));
+  for (const std::int64_t opset : opsets) {
+    const std::string what = fmt::format("{} \"{}\", opset {}", c.op, c.name, opset);
+    const spec::OpSchema* schema = table.find(spec::canonical_domain(c.domain), c.op, opset);
+    if (!schema || schema->deprecated) continue;
+    try {
+      const std::vector<std::string> problems = run_at(c, table, *schema, opset);
+      if (problems.empty()) ++totals.passed;
+      std::string text;
+      for (const std::string& problem : problems) text += (text.empty() ? "" : "\n    ") + problem;
+      if (!problems.empty()) fail(totals, file, what, text);
+    } catch (const YAML::Exception& e) {
+      fail(totals, file, what, e.what());
+    }
+  }
+}
+
+void run_file(const std::filesystem::path& file, const spec::OpTable& table, Totals& totals) {
+  try {
+    for (const Case& c : read_cases(file)) run_case(file, c, table, totals);
+  } catch (const YAML::Exception& e) {
+    fail(totals, file, "cannot be read", e.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::filesystem::path> files;
+  for (int i = 1; i < argc; ++i) {
+    if (std::filesystem::is_directory(argv[i])) {
+      for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
+        if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+      }
+    } else {
+      files.emplace_back(argv[i]);
+    }
+  }
+  std::sort(files.begin(), files.end());
+  const spec::OpTable table;
+  Totals totals;
+  for (const auto& file : files) run_file(file, table, totals);
+  fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);
+  return totals.failed == 0 && totals.passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,258 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "checker/check.h"
+#include "libonnxkit/wire/text.h"
+
+using namespace onnxkit;
+using namespace onnxkit::checker;
+
+namespace {
+
+TargetProfile profile_of(std::string_view operators, std::string_view head = "exhaustive: false") {
+  const std::string yaml = fmt::format(
+      "format: 1\ntarget: toy\nabout: a toy\nkind: measured\nversion: \"1.2.3\"\ndate: \"2026-01-01\"\nsource: "
+      "nowhere\n{}\noperators:\n"
+      "  ai.onnx:\n{}\n",
+      head, operators);
+  auto profile = parse_target(yaml, "toy.yaml");
+  REQUIRE_MESSAGE(profile.ok(), (profile.ok() ? "" : profile.error().diagnostic.message));
+  return *std::move(profile);
+}
+
+/// Findings about the target, as "code place: message".
+std::vector<std::string> findings(std::string_view text, const TargetProfile& profile) {
+  const auto model = wire::parse_text(text, "test");
+  REQUIRE_MESSAGE(model.ok(), (model.ok() ? "" : model.error().diagnostic.message));
+  spec::OpTable table;
+  Sink sink;
+  ModelCheckOptions options;
+  options.targets = {std::make_shared<const TargetProfile>(profile)};
+  check_model(*model, table, options, sink);
+  std::vector<std::string> found;
+  for (const Diagnostic& diagnostic : sink.diagnostics()) {
+    if (diagnostic.code.starts_with("target-"))
+      found.push_back(fmt::format("{} {}: {}", diagnostic.code, diagnostic.place.path(), diagnostic.message));
+  }
+  return found;
+}
+
+std::string model(std::string_view body, int opset = 20, int ir_version = 10) {
+  return fmt::format("<ir_version: {}, opset_import: [\"\" : {}]>\nmain {}", ir_version, opset, body);
+}
+
+using Found = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("every profile in the library loads and names only what the operator table has") {
+  const spec::OpTable table;
+  const auto names = target_names();
+  CHECK(names.size() >= 10);
+  for (const std::string_view name : names) {
+    CAPTURE(name);
+    const auto loaded = load_target(name);
+    REQUIRE_MESSAGE(loaded.ok(), (loaded.ok() ? "" : loaded.error().diagnostic.message));
+    const TargetProfile& profile = **loaded;
+    CHECK(profile.name == name);
+    CHECK_FALSE(profile.about.empty());
+    CHECK(profile.measured == !profile.command.empty());
+    for (const auto& [domain, operators] : profile.operators) {
+      for (const auto& listed : operators) {  // clang 14 cannot capture a structured binding
+        const auto& op = listed.first;
+        const auto& entries = listed.second;
+        CAPTURE(op);
+        const auto versions = table.versions(domain, op);
+        if (versions.empty()) continue;
+        for (const TargetEntry& entry : entries) {
+          for (const std::int32_t since : entry.since) {
+            CAPTURE(since);
+            CHECK(std::ranges::any_of(versions,
+                                      [&](const spec::OpSchema* schema) { return schema->since_version == since; }));
+          }
+          for (const TargetCondition& condition : entry.when) {
+            CAPTURE(condition.name);
+            CHECK(std::ranges::any_of(versions, [&](const spec::OpSchema* schema) {
+              const auto named = [&](const spec::FormalParameter& formal) { return formal.name == condition.name; };
+              switch (condition.item) {
+                case TargetCondition::Item::attribute:
+                  return schema->find_attribute(condition.name) != nullptr;
+                case TargetCondition::Item::input:
+                  return std::ranges::any_of(schema->inputs, named);
+                case TargetCondition::Item::output:
+                  return std::ranges::any_of(schema->outputs, named);
+                default:
+                  return true;
+              }
+            }));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a target is chosen by name and by the beginning of its version") {
+  CHECK(load_target("onnxruntime").ok());
+  CHECK(load_target("onnxruntime@1").ok());
+  CHECK(load_target("onnxruntime@1.31").ok());
+  CHECK(load_target("onnxruntime@1.31.1").ok());
+  CHECK_FALSE(load_target("onnxruntime@1.3").ok());
+  CHECK_FALSE(load_target("onnxruntime@2").ok());
+  CHECK(load_target("tflite@2.6").ok());
+  CHECK(load_target("tflite@onnx2tf-2.6.7").ok());
+  const auto misspelt = load_target("onxruntime");
+  REQUIRE_FALSE(misspelt.ok());
+  CHECK(misspelt.error().diagnostic.code == "unknown-target");
+  CHECK(misspelt.error().diagnostic.help == "did you mean onnxruntime?");
+}
+
+TEST_CASE("a malformed profile is refused with its line") {
+  const auto message = [](std::string_view yaml) {
+    const auto profile = parse_target(yaml, "bad.yaml");
+    REQUIRE_FALSE(profile.ok());
+    CHECK(profile.error().diagnostic.code == "target-profile");
+    return profile.error().diagnostic.message;
+  };
+  CHECK(message("format: 2\n") == "bad.yaml:1: this program reads format 1");
+  CHECK(message("format: 1\ncolour: red\n") == "bad.yaml:2: a support profile has no key \"colour\"");
+  CHECK(message("format: 1\ntarget: x\n") ==
+        "bad.yaml:1: a support profile states its target, version, date and source");
+  CHECK(message("operators:\n  ai.onnx:\n    Abs:\n    - {status: perhaps}\n") ==
+        "bad.yaml:4: status is runs, loads or refused, not \"perhaps\"");
+  CHECK(message("operators:\n  ai.onnx:\n    Abs:\n    - {when: [{attribute: a}]}\n") ==
+        "bad.yaml:4: a condition makes one demand");
+  CHECK(message("operators: [\n").starts_with("bad.yaml:"));
+}
+
+TEST_CASE("operators: listed, refused, of another version, not listed") {
+  const std::string_view operators =
+      "    Abs:\n    - {since: [13]}\n    Neg:\n    - {since: [6], status: refused, why: old}\n    - {since: [13], "
+      "status: refused, why: \"no kernel\"}\n"
+      "    Relu:\n    - {since: [6]}\n    Exp:\n    - {status: loads}";
+  const std::string text = model(
+      "(float[2] x) => (float[2] y) { a = Abs (x) b = Neg (a) c = Relu (b) d = Exp (c) e = Sin (d) y = Sin (e) }");
+  CHECK(findings(text, profile_of(operators)) ==
+        Found{"target-unsupported main / node 1: toy 1.2.3: cannot run Neg (since opset 13): no kernel",
+              "target-unknown main / node 3: toy 1.2.3: not known whether Exp (since opset 13) runs: loads, but was "
+              "never seen to run",
+              "target-unknown main / node 2: toy 1.2.3: not known whether Relu (since opset 14) runs: this version of "
+              "the operator is not listed",
+              "target-unknown main / node 4: toy 1.2.3: not known whether Sin (since opset 7) runs: not listed; 2 "
+              "nodes, this is the first"});
+  CHECK(findings(text, profile_of(operators, "exhaustive: true")) ==
+        Found{"target-unsupported main / node 1: toy 1.2.3: cannot run Neg (since opset 13): no kernel",
+              "target-unsupported main / node 2: toy 1.2.3: cannot run Relu (since opset 14): this version of the "
+              "operator is not listed",
+              "target-unsupported main / node 4: toy 1.2.3: cannot run Sin (since opset 7): not listed",
+              "target-unsupported main / node 5: toy 1.2.3: cannot run Sin (since opset 7): not listed",
+              "target-unknown main / node 3: toy 1.2.3: not known whether Exp (since opset 13) runs: loads, but was "
+              "never seen to run"});
+}
+
+TEST_CASE("an exhaustive list says nothing of domains that it does not mention") {
+  const TargetProfile profile = profile_of("    Abs:\n    - {}", "exhaustive: true");
+  CHECK(profile.unlisted("") == Standing::refused);
+  CHECK(profile.unlisted("ai.onnx") == Standing::refused);
+  CHECK(profile.unlisted("com.microsoft") == Standing::unknown);
+}
+
+TEST_CASE("types: run, refused, not tried, narrowed, outside of what the target has") {
+  const std::string_view operators =
+      "    Abs:\n    - {types: {T: [float, int32]}, refused: {T: [bfloat16]}, loads: {T: [int8]}, why: \"no kernel\"}";
+  const auto abs = [&](std::string_view type, std::string_view head = "exhaustive: false") {
+    return findings(model(fmt::format("({0}[2] x) => ({0}[2] y) {{ y = Abs (x) }}", type)),
+                    profile_of(operators, head));
+  };
+  CHECK(abs("float").empty());
+  CHECK(abs("bfloat16") == Found{"target-unsupported main / node 0 / input 0: toy 1.2.3: cannot run Abs (since opset "
+                                 "13): T = bfloat16: no kernel"});
+  CHECK(abs("int8") == Found{"target-unknown main / node 0 / input 0: toy 1.2.3: not known whether Abs (since opset "
+                             "13) runs: loads with T = int8, but "
+                             "was never seen to run"});
+  CHECK(abs("int64") == Found{"target-unknown main / node 0 / input 0: toy 1.2.3: not known whether Abs (since opset "
+                              "13) runs: T = int64 was not tried"});
+  CHECK(abs("int64", "limits: {narrowed: {int64: int32}}").empty());
+  CHECK(
+      abs("float", "limits: {types: [int32]}") ==
+      Found{
+          "target-unsupported main / node 0 / input 0: toy 1.2.3: cannot run Abs (since opset 13): no float tensors"});
+}
+
+TEST_CASE("conditions on attributes, inputs and outputs") {
+  const auto judged = [](std::string_view when, std::string_view body) {
+    const auto found = findings(
+        model(body), profile_of(fmt::format(
+                         "    Constant:\n    - {{}}\n    Identity:\n    - {{}}\n    Gather:\n    - {{when: [{0}]}}\n"
+                         "    MaxPool:\n    - {{when: [{0}]}}",
+                         when)));
+    return found.empty() ? std::string("runs") : found[0].substr(found[0].rfind(": ") + 2);
+  };
+  const std::string_view gather = "(float[2, 3] x, int64[1] i) => (float[2, 1] y) { y = Gather <axis = 1> (x, i) }";
+  const std::string_view fixed =
+      "(float[2, 3] x) => (float[1, 3] y) { i = Constant <value_ints = [0]> () j = Identity (i) y = Gather (x, j) }";
+  const std::string_view dynamic = "(float[N, 3] x, int64[1] i) => (float[1, 3] y) { y = Gather (x, i) }";
+  const std::string_view pool =
+      "(float[1, 1, 4, 4] x) => (float[1, 1, 3, 3] y) { y = MaxPool <kernel_shape = [2, 2], strides = [1, 1]> (x) }";
+  CHECK(judged("{attribute: axis, in: [0, 1]}", gather) == "runs");
+  CHECK(judged("{attribute: axis, in: [0]}", gather) == "attribute axis = 1");
+  CHECK(judged("{attribute: axis, in: [0]}", dynamic) == "runs");
+  CHECK(judged("{attribute: axis, not_in: [1]}", gather) == "attribute axis = 1");
+  CHECK(judged("{attribute: axis, present: false}", gather) == "attribute axis is given");
+  CHECK(judged("{attribute: auto_pad, in: [VALID]}", pool) == "attribute auto_pad = \"NOTSET\"");
+  CHECK(judged("{attribute: kernel_shape, in: [2]}", pool) == "runs");
+  CHECK(judged("{attribute: dilations, in: [1]}", pool) == "runs");
+  CHECK(judged("{output: Indices, present: false}", pool) == "runs");
+  CHECK(judged("{output: Indices, present: true}", pool) == "output Indices is left out");
+  CHECK(judged("{input: indices, constant: true}", gather) == "input indices is not constant");
+  CHECK(judged("{input: indices, constant: true}", fixed) == "runs");
+  CHECK(judged("{input: data, static: true}", gather) == "runs");
+  CHECK(judged("{input: data, static: true}", dynamic) == "input data has a dynamic shape");
+  CHECK(judged("{input: data, rank: [1, 2]}", gather) == "runs");
+  CHECK(judged("{input: data, rank: [3, 4]}", gather) == "input data has rank 2");
+  CHECK(judged("{input: data, min_rank: 3}", gather) == "input data has rank 2");
+  CHECK(judged("{input: data, not_rank: [2]}", gather) == "input data has rank 2");
+  CHECK(judged("{input: no_such_input, constant: true}", gather) == "runs");
+  CHECK(judged("{note: small ones only}", gather) == "small ones only");
+  CHECK(judged("{attribute: axis, note: last}", dynamic) == "runs");
+}
+
+TEST_CASE("limits of the whole model") {
+  const auto found = [](std::string_view limits, std::string_view text) {
+    return findings(text, profile_of("    Abs:\n    - {}", limits));
+  };
+  const std::string text = model("(float[N] x) => (float[N] y) { y = Abs (x) }");
+  CHECK(found("limits: {opset: {ai.onnx: [7, 20]}, ir_version: 10}", text).empty());
+  CHECK(found("limits: {opset: {ai.onnx: [7, 19]}}", text) ==
+        Found{"target-opset opset_import 0: toy 1.2.3: takes opsets 7 to 19 of ai.onnx"});
+  CHECK(found("limits: {ir_version: 9}", text) ==
+        Found{"target-ir-version ir_version: toy 1.2.3: reads IR version 9 at most"});
+  CHECK(found("limits: {static_shapes: true}", text) ==
+        Found{"target-static-shapes main / input \"x\": toy 1.2.3: needs inputs of fixed shape"});
+}
+
+TEST_CASE("nodes of subgraphs and function bodies are judged, calls are not") {
+  const TargetProfile profile = profile_of(
+      "    If:\n    - {}\n    Abs:\n    - {}\n    Neg:\n    - {status: refused, why: missing}", "exhaustive: true");
+  CHECK(
+      findings(
+          model("(bool c, float[2] x) => (float[2] y) { y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },"
+                " else_branch = e () => (float[2] b) { b = Abs (x) }> }"),
+          profile) == Found{"target-unsupported main / node 0 / then_branch / node 0: toy 1.2.3: cannot run Neg (since "
+                            "opset 13): missing"});
+  CHECK(findings("<ir_version: 10, opset_import: [\"\" : 20, \"own\" : 1]>\nmain (float[2] x) => (float[2] y) { y = "
+                 "own.f (x) }\n"
+                 "<domain: \"own\", opset_import: [\"\" : 20]>\nf (a) => (b) { b = Neg (a) }",
+                 profile) ==
+        Found{"target-unsupported function own::f / node 0: toy 1.2.3: cannot run Neg (since opset 13): missing"});
+}
+
+TEST_CASE("narrowed initializers are told once per type") {
+  const auto found =
+      findings(model("(float[2] x) => (float[2] y) <int64[1] a = {1}, int64[1] b = {2}> { y = Abs (x) }"),
+               profile_of("    Abs:\n    - {}", "limits: {narrowed: {int64: int32}}"));
+  CHECK(found == Found{"target-narrowed main / initializer \"a\": toy 1.2.3: computes int64 as int32; 2 initializers "
+                       "are of that type"});
+}

@@ -1,0 +1,73 @@
+#include "libonnxkit/wire/json.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "fill.h"
+#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/text.h"
+#include "libonnxkit/wire/writer.h"
+#include "onnx.pb.h"
+
+using namespace onnxkit;
+
+namespace {
+
+std::string json_of(const ir::Model& model) {
+  const auto json = wire::print_json(model);
+  REQUIRE_MESSAGE(json.ok(), json.error().diagnostic.message);
+  return *json;
+}
+
+std::string error_of(std::string_view json) {
+  const auto model = wire::parse_json(json, "m.json");
+  return model.ok() ? "none" : model.error().diagnostic.code;
+}
+
+}  // namespace
+
+TEST_CASE("json: schema names, enum names, 64-bit integers and special floats as protobuf writes them") {
+  const auto model = wire::parse_text(R"(<ir_version: 10, opset_import: ["": 21]>
+    g (float[N] x) => (float y) <float[2] w = {nan, -inf} #@{raw}
+    , int64[1] i = {-1}> { y = Op <a = 0.5> (x, "") })",
+                                      "test");
+  REQUIRE(model.ok());
+  const std::string json = json_of(*model);
+  for (const char* part : {"\"ir_version\": \"10\"", "\"opset_import\"", "\"dim_param\": \"N\"", "\"elem_type\": 1",
+                           "\"raw_data\": \"AADAfwAAgP8=\"", "\"int64_data\"", "\"type\": \"FLOAT\"", "\"f\": 0.5",
+                           "\"op_type\": \"Op\""}) {
+    CAPTURE(part);
+    CHECK(json.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("json: every field of the schema comes back") {
+  for (std::uint32_t start = 0; start < 12; ++start) {
+    onnx::ModelProto proto;
+    std::uint32_t seed = start;
+    tests::fill(proto, 4, seed);
+    const auto model = wire::read_binary(MappedFile::from_bytes(proto.SerializeAsString()));
+    REQUIRE(model.ok());
+    const auto again = wire::parse_json(json_of(*model), "test");
+    REQUIRE_MESSAGE(again.ok(), again.error().diagnostic.message);
+    CHECK(wire::to_bytes(*again) == proto.SerializeAsString());
+  }
+}
+
+TEST_CASE("json: what cannot be printed or read") {
+  const auto latin = wire::parse_text("g () => () { = A () #@{doc_string: e\"caf\\xe9\"}\n }", "test");
+  REQUIRE(latin.ok());
+  const auto json = wire::print_json(*latin);
+  REQUIRE(!json.ok());
+  CHECK(json.error().diagnostic.code == "json-unprintable");
+  CHECK(json.error().diagnostic.message == "JSON is UTF-8, and a field onnx.NodeProto.doc_string is not");
+
+  CHECK(error_of("{") == "json-syntax");
+  CHECK(error_of("{\"no_such_field\": 1}") == "json-syntax");
+  CHECK(error_of("{\"ir_version\": \"ten\"}") == "json-syntax");
+  CHECK(error_of(std::string(100000, '[')) == "json-syntax");
+  std::string deep = "{\"graph\":";
+  for (int i = 0; i < 10000; ++i) deep += "{\"node\":[{\"attribute\":[{\"g\":";
+  CHECK(error_of(deep) == "json-syntax");
+}

@@ -1,0 +1,209 @@
+#include "onnxkit/check.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "onnxkit/fix.h"
+#include "tools/command.h"
+#include "tools/in_order.h"
+#include "tools/model_file.h"
+#include "tools/options/inference.h"
+#include "tools/options/models.h"
+#include "tools/options/output.h"
+#include "tools/progress.h"
+#include "tools/report/check.h"
+#include "tools/report/diagnostics.h"
+
+namespace onnxkit::tools {
+namespace {
+
+struct CheckArguments {
+  std::vector<std::string> models;
+  std::vector<std::string> suppress;
+  std::vector<std::string> targets;
+  std::string explain;
+  std::string output_model;
+  std::size_t jobs = 0;
+  bool fix = false;
+  bool strict = false;
+  InferenceOptions inference;
+  OutputOptions output;
+  CheckOptions check;
+};
+
+/// Mends the model and writes it; what is left to find is found by the check that follows.
+std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, std::vector<Fix>& fixes) {
+  auto fixed = fix(model, {.schemas = arguments.check.schemas});
+  if (!fixed) return fixed.error();
+  fixes = *std::move(fixed);
+  SaveOptions options;
+  options.allow_outside_data = arguments.check.allow_outside_data;
+  const auto saved = save_model(model, arguments.output_model, options);
+  return saved ? std::nullopt : std::optional(saved.error());
+}
+
+FileReport check_file(const ModelInput& input, const CheckArguments& arguments) {
+  FileReport report;
+  report.path = input.path;
+  if (input.fault) {
+    report.unreadable = input.fault;
+    return report;
+  }
+  auto model = open_model(input.path);
+  if (!model) {
+    report.unreadable = model.error().diagnostic;
+    return report;
+  }
+  if (arguments.fix) report.refused = fix_model(*model, arguments, report.fixes);
+  if (report.refused) return report;
+  auto findings = check(*model, arguments.check);
+  if (!findings)
+    report.refused = findings.error();
+  else
+    report.findings = *std::move(findings);
+  for (Diagnostic& finding : report.findings.diagnostics)
+    if (finding.place.file.empty()) finding.place.file = input.path == "-" ? standard_input_name : input.path;
+  return report;
+}
+
+Outcome outcome_of(const CheckTotals& totals, bool strict) {
+  if (totals.unreadable > 0) return Outcome::failure;
+  return totals.errors > 0 || (strict && totals.warnings > 0) ? Outcome::finding : Outcome::ok;
+}
+
+/// Text goes out file by file; the other formats need all reports first.
+Outcome check_files(const CheckArguments& arguments) {
+  const std::vector<ModelInput> inputs = expand_models(arguments.models);
+  const bool is_text = arguments.output.format == Format::text;
+  const bool color = color_on(arguments.output.color, stdout);
+  const std::size_t jobs = arguments.jobs ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<FileReport> reports(inputs.size());
+  CheckTotals totals;
+  std::optional<Error> refused;
+  {
+    Progress progress("checking", inputs.size());
+    const auto work = [&](std::size_t i) {
+      reports[i] = check_file(inputs[i], arguments);
+      progress.advance();
+    };
+    in_order(inputs.size(), jobs, work, [&](std::size_t i) {
+      refused = reports[i].refused;
+      totals.add(reports[i]);
+      if (!is_text || refused) return !refused;
+      if (const std::string text = check_text(reports[i], color); !text.empty())
+        progress.while_hidden([&text] { std::fputs(text.c_str(), stdout), std::fflush(stdout); });
+      reports[i] = {};
+      return true;
+    });
+  }
+  if (refused) return report_error(*refused);
+  const Outcome outcome = outcome_of(totals, arguments.strict);
+  if (arguments.output.format == Format::json) std::fputs(check_json(reports, totals, outcome).c_str(), stdout);
+  if (arguments.output.format == Format::sarif)
+    std::fputs(check_sarif(reports, totals, arguments.check.suppress, outcome).c_str(), stdout);
+  std::fprintf(stderr, "%s\n", check_summary(totals).c_str());
+  return outcome;
+}
+
+Outcome explain(const CLI::App& command, const std::string& code) {
+  std::vector<std::string> codes;
+  for (const CodeExplanation& page : explain_codes()) {
+    if (code == "all")
+      std::printf("%-24s %s\n", page.code.c_str(), page.summary.c_str());
+    else if (code == page.code)
+      return std::fputs(page.text.c_str(), stdout), Outcome::ok;
+    codes.push_back(page.code);
+  }
+  if (code == "all") return Outcome::ok;
+  return usage_error(command, "there is no code " + quote(code) + did_you_mean(code, codes));
+}
+
+Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
+  if (!arguments.explain.empty()) return explain(command, arguments.explain);
+  if (arguments.models.empty()) return usage_error(command, "MODEL is required");
+  if (std::count(arguments.models.begin(), arguments.models.end(), "-") > 1)
+    return usage_error(command, "standard input can be read only once");
+  if (arguments.fix && expand_models(arguments.models).size() != 1)
+    return usage_error(command, "--fix takes one model at a time");
+  if (arguments.output_model == "-")
+    return usage_error(command, "--output: standard output holds the report; name a file");
+  std::vector<std::string> codes;
+  for (const CodeExplanation& page : explain_codes()) codes.push_back(page.code);
+  for (const std::string& code : arguments.suppress) {
+    if (std::find(codes.begin(), codes.end(), code) == codes.end())
+      return usage_error(command, "--suppress: there is no code " + quote(code) + did_you_mean(code, codes));
+  }
+  arguments.check.suppress = {arguments.suppress.begin(), arguments.suppress.end()};
+  arguments.check.targets = arguments.targets;
+  arguments.check.dims = arguments.inference.dims;
+  arguments.check.schemas = arguments.inference.schemas;
+  return check_files(arguments);
+}
+
+void add_what_to_check(CLI::App& command, CheckArguments& arguments) {
+  command
+      .add_option("--target", arguments.targets,
+                  "Also find what keeps the models from running there (docs/targets.md); may be repeated")
+      ->type_name("NAME[@VERSION]")
+      ->allow_extra_args(false);
+  add_inference(command, arguments.inference);
+  command.add_flag("--inspect-weights", arguments.check.inspect_weights,
+                   "Also look into the weights: NaN, infinities, denormals");
+  command.add_flag("--allow-outside-data", arguments.check.allow_outside_data,
+                   "External data may lie outside the model's folder");
+  command.add_flag("--verify-checksums", arguments.check.verify_checksums,
+                   "Hold external data against its SHA1 checksums");
+  command.add_option("--jobs,-j", arguments.jobs, "Models to check at a time; by default one per core")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""));
+}
+
+void add_fix(CLI::App& command, CheckArguments& arguments) {
+  auto* fix =
+      command.add_flag("--fix", arguments.fix,
+                       "Mend what is safe to mend: node order, names that hide others, stale shapes, a missing import");
+  auto* output =
+      command.add_option("--output,-o", arguments.output_model, "Where --fix writes the model; may be MODEL")
+          ->type_name("FILE");
+  fix->needs(output);
+  output->needs(fix);
+}
+
+void add_what_to_report(CLI::App& command, CheckArguments& arguments) {
+  command.add_option("--suppress", arguments.suppress, "Codes not to report, a,b,c; may be repeated")
+      ->type_name("CODE")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->group("Output");
+  command.add_flag("--strict", arguments.strict, "Exit with 1 for warnings, too")->group("Output");
+  add_output(command, arguments.output, {Format::text, Format::json, Format::sarif});
+  command.add_option("--explain", arguments.explain, "Tell what a code means, or list all codes")
+      ->type_name("CODE|all")
+      ->group("Output");
+}
+
+}  // namespace
+
+void register_check(CommandList& list) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App* command = list.app().add_subcommand("check", "Find everything that is wrong with models");
+  add_models(*command, arguments->models);
+  add_what_to_check(*command, *arguments);
+  add_fix(*command, *arguments);
+  add_what_to_report(*command, *arguments);
+  command->footer(
+      "Exit status: 0 no error found, 1 errors found, 2 wrong usage, 3 a model could not be read.\n"
+      "Examples:\n"
+      "  onnxkit check model.onnx                               all that is wrong with it\n"
+      "  onnxkit check models/ --suppress unused-node           all models of a folder\n"
+      "  onnxkit check model.onnx --target onnxruntime@1.31     will it run there?\n"
+      "  onnxkit check model.onnx --fix -o mended.onnx          mend what is safe to mend\n"
+      "  onnxkit check models/ --format sarif > models.sarif    for code scanning in CI\n"
+      "  onnxkit check --explain shape-mismatch                 what a code means");
+  list.add(command, [command, arguments] { return run_check(*command, *arguments); });
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,106 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "tools/command.h"
+#include "tools/model_file.h"
+#include "tools/options/choice.h"
+#include "tools/progress.h"
+
+namespace onnxkit::tools {
+namespace {
+
+/// What CLI11 stores for --external without a file name.
+constexpr const char* no_file_name = "true";
+
+struct ConvertArguments {
+  std::string input;
+  std::string output;
+  ReadOptions read;
+  SaveOptions save;
+  bool embed = false;
+  std::string external;
+};
+
+void warn_of_size(const ConvertArguments& arguments) {
+  constexpr std::uintmax_t protobuf_limit = std::uintmax_t{1} << 31;
+  std::error_code status;
+  const std::uintmax_t size = std::filesystem::file_size(arguments.output, status);
+  if (status || size < protobuf_limit) return;
+  std::fprintf(stderr,
+               "onnxkit: %s has more than 2 GiB; readers built on protobuf refuse it, --external keeps it small\n",
+               quote(arguments.output).c_str());
+}
+
+Outcome run_convert(const ConvertArguments& arguments) {
+  const auto model = open_model(arguments.input, arguments.read);
+  if (!model) return report_error(model.error());
+  SaveOptions save = arguments.save;
+  if (arguments.embed) save.weights = Weights::embed;
+  if (!arguments.external.empty() || save.file_per_tensor) save.weights = Weights::extract;
+  if (arguments.external != no_file_name) save.sidecar = arguments.external;
+  const auto saved = [&] {
+    const Progress progress("writing", 1);
+    return save_model(*model, arguments.output, save);
+  }();
+  if (!saved) return report_error(saved.error());
+  if (arguments.output != "-") warn_of_size(arguments);
+  return Outcome::ok;
+}
+
+void add_weight_options(CLI::App& command, ConvertArguments& arguments) {
+  auto* embed = command.add_flag("--embed", arguments.embed, "Put all weights into the model file")->group("Weights");
+  auto* external = command
+                       .add_flag("--external", arguments.external,
+                                 "Put weights into a file beside OUT: OUT.data, or the one that --external=FILE names")
+                       ->group("Weights")
+                       ->excludes(embed);
+  command.add_option("--external-threshold", arguments.save.threshold, "Smaller weights stay in the model, in bytes")
+      ->type_name("BYTES")
+      ->capture_default_str()
+      ->group("Weights");
+  command
+      .add_flag("--external-per-tensor", arguments.save.file_per_tensor, "Put weights into a file each, OUT.NAME.data")
+      ->group("Weights")
+      ->excludes(embed, external);
+  command
+      .add_flag("--allow-outside-data", arguments.save.allow_outside_data,
+                "Read external data from outside the model's folder, too")
+      ->group("Weights");
+  command
+      .add_flag("--verify-checksums", arguments.save.verify_checksums,
+                "Hold external data that is read against its SHA1 checksums")
+      ->group("Weights");
+  command.add_flag("--force", arguments.save.force, "Replace a data file although another model may use it")
+      ->group("Weights");
+}
+
+}  // namespace
+
+void register_convert(CommandList& list) {
+  auto arguments = std::make_shared<ConvertArguments>();
+  CLI::App* command = list.app().add_subcommand("convert", "Write a model in another form");
+  command->add_option("IN", arguments->input, "Model file, - for standard input")->type_name("")->required();
+  command->add_option("OUT", arguments->output, "Output file, - for standard output; may be IN")
+      ->type_name("")
+      ->required();
+  const std::vector<std::pair<std::string, FileFormat>> formats = {{"auto", FileFormat::automatic},
+                                                                   {"binary", FileFormat::binary},
+                                                                   {"text", FileFormat::text},
+                                                                   {"json", FileFormat::json}};
+  add_choice(*command, "--from", arguments->read.format, formats, "Form of IN; auto goes by name and content");
+  add_choice(*command, "--to", arguments->save.format, formats,
+             "Form of OUT; auto takes text for .onnxtxt, JSON for .json and .onnxjson, else binary");
+  add_weight_options(*command, *arguments);
+  command->footer(
+      "Exit status: 0 fine, 1 a data file is in the way, 2 wrong usage, 3 a file could not be read or written.\n"
+      "Examples:\n"
+      "  onnxkit convert model.onnx model.onnxtxt          the model as text\n"
+      "  onnxkit convert model.onnxtxt model.onnx          and back\n"
+      "  onnxkit convert model.onnx big.onnx --external    its weights in big.onnx.data\n"
+      "  onnxkit convert big.onnx one.onnx --embed         all in one file");
+  list.add(command, [arguments] { return run_convert(*arguments); });
+}
+
+}  // namespace onnxkit::tools

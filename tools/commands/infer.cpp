@@ -1,0 +1,116 @@
+#include "onnxkit/infer.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "tools/command.h"
+#include "tools/model_file.h"
+#include "tools/options/inference.h"
+#include "tools/options/output.h"
+#include "tools/progress.h"
+#include "tools/report/diagnostics.h"
+#include "tools/report/infer.h"
+
+namespace onnxkit::tools {
+namespace {
+
+struct InferArguments {
+  std::string model;
+  std::string output_model;
+  std::string why;
+  InferenceOptions inference;
+  OutputOptions output;
+};
+
+InferOptions library_options(const InferArguments& arguments) {
+  InferOptions options;
+  options.dims = arguments.inference.dims;
+  options.schemas = arguments.inference.schemas;
+  return options;
+}
+
+Outcome tell_why(const Model& model, const InferArguments& arguments) {
+  const auto steps = why_unknown(model, arguments.why, library_options(arguments));
+  if (!steps) return report_error(steps.error());
+  const bool is_text = arguments.output.format == Format::text;
+  std::fputs((is_text ? why_text(*steps) : why_json(arguments.model, *steps)).c_str(), stdout);
+  return Outcome::ok;
+}
+
+/// A recorded shape that the nodes contradict. Replacing those is what `infer` is for.
+bool is_stale_entry(const Diagnostic& finding) {
+  return finding.place.item == "value" && (finding.code == "declared-shape" || finding.code == "declared-type");
+}
+
+void judge(std::vector<Diagnostic>& findings, const std::string& model) {
+  for (Diagnostic& finding : findings) {
+    if (finding.place.file.empty()) finding.place.file = model == "-" ? standard_input_name : model;
+    if (!is_stale_entry(finding)) continue;
+    finding.severity = Severity::warning;
+    finding.notes.push_back("the entry is replaced by what was inferred");
+  }
+}
+
+/// A model with provable faults is not written: its shapes would be half a guess.
+Outcome infer_and_write(Model& model, const InferArguments& arguments) {
+  auto report = [&] {
+    const Progress progress("inferring", 1);
+    return infer(model, library_options(arguments));
+  }();
+  if (!report) return report_error(report.error());
+  judge(report->diagnostics, arguments.model);
+  const bool is_text = arguments.output.format == Format::text;
+  for (const Diagnostic& finding : report->diagnostics)
+    std::fputs(diagnostic_text(finding, color_on(arguments.output.color, stderr)).c_str(), stderr);
+  const bool broken = std::any_of(report->diagnostics.begin(), report->diagnostics.end(),
+                                  [](const Diagnostic& finding) { return finding.severity == Severity::error; });
+  const std::string output = broken ? "" : arguments.output_model;
+  if (!output.empty()) {
+    if (const auto saved = save_model(model, output); !saved) return report_error(saved.error());
+  }
+  if (!is_text)
+    std::fputs(infer_json(arguments.model, *report, output).c_str(), stdout);
+  else if (arguments.output_model.empty())
+    std::fputs(infer_text(*report).c_str(), stdout);
+  std::fprintf(stderr, "%s%s\n", infer_summary(*report).c_str(),
+               broken && !arguments.output_model.empty() ? "; nothing written, as the model is wrong" : "");
+  return broken ? Outcome::finding : Outcome::ok;
+}
+
+Outcome run_infer(const CLI::App& command, const InferArguments& arguments) {
+  if (arguments.output_model == "-" && arguments.output.format != Format::text)
+    return usage_error(command, "--output - and --format json both want standard output");
+  auto model = open_model(arguments.model);
+  if (!model) return report_error(model.error());
+  return arguments.why.empty() ? infer_and_write(*model, arguments) : tell_why(*model, arguments);
+}
+
+}  // namespace
+
+void register_infer(CommandList& list) {
+  auto arguments = std::make_shared<InferArguments>();
+  CLI::App* command = list.app().add_subcommand("infer", "Find the type and shape of every value");
+  command->add_option("MODEL", arguments->model, "Model file, - for standard input")->type_name("")->required();
+  auto* output = command
+                     ->add_option("--output,-o", arguments->output_model,
+                                  "Write the model with all types and shapes; - for standard output, may be MODEL")
+                     ->type_name("FILE");
+  add_inference(*command, arguments->inference);
+  command->add_option("--why", arguments->why, "Tell where knowledge of this value's shape was lost")
+      ->type_name("NAME")
+      ->excludes(output);
+  add_output(*command, arguments->output, {Format::text, Format::json});
+  command->footer(
+      "Exit status: 0 fine, 1 the model is wrong (nothing is written), 2 wrong usage, 3 a file could not be read or "
+      "written.\n"
+      "Examples:\n"
+      "  onnxkit infer model.onnx                               a table of all values\n"
+      "  onnxkit infer model.onnx -o out.onnx                   written into the model\n"
+      "  onnxkit infer model.onnx -o out.onnx --dim batch=8     for a batch of 8\n"
+      "  onnxkit infer model.onnx --why logits                  why is its shape not known?");
+  list.add(command, [command, arguments] { return run_infer(*command, *arguments); });
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,83 @@
+#include "onnxkit/inspect.h"
+
+#include "onnxkit/file.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "tools/command.h"
+#include "tools/model_file.h"
+#include "tools/options/choice.h"
+#include "tools/options/inference.h"
+#include "tools/report/inspect.h"
+
+namespace onnxkit::tools {
+namespace {
+
+enum class Drawing { text, json, dot, svg, html };
+
+struct InspectArguments {
+  std::string model;
+  std::string output;
+  Drawing format = Drawing::text;
+  InferenceOptions inference;
+};
+
+Result<std::string> render(const InspectReport& report, Drawing format) {
+  switch (format) {
+    case Drawing::text:
+      return inspect_text(report);
+    case Drawing::json:
+      return inspect_json(report);
+    case Drawing::dot:
+      return inspect_dot(report);
+    case Drawing::svg:
+      return inspect_svg(report);
+    case Drawing::html:
+      return inspect_html(report);
+  }
+  return std::string();
+}
+
+Outcome run_inspect(const InspectArguments& arguments) {
+  const auto model = open_model(arguments.model);
+  if (!model) return report_error(model.error());
+  const auto report = inspect(*model, {.dims = arguments.inference.dims, .schemas = arguments.inference.schemas});
+  if (!report) return report_error(report.error());
+  const auto text = render(*report, arguments.format);
+  if (!text) return report_error(text.error());
+  if (arguments.output.empty() || arguments.output == "-") {
+    std::fwrite(text->data(), 1, text->size(), stdout);
+    return Outcome::ok;
+  }
+  const auto written = write_file(arguments.output, *text);
+  return written ? Outcome::ok : report_error(written.error());
+}
+
+}  // namespace
+
+void register_inspect(CommandList& list) {
+  auto arguments = std::make_shared<InspectArguments>();
+  CLI::App* command = list.app().add_subcommand(
+      "inspect", "Show what is in a model: values, weights, operators, costs, the graph drawn");
+  command->add_option("MODEL", arguments->model, "Model file; - is standard input")->required();
+  add_choice<Drawing>(*command, "--format", arguments->format,
+                      {{"text", Drawing::text},
+                       {"json", Drawing::json},
+                       {"dot", Drawing::dot},
+                       {"svg", Drawing::svg},
+                       {"html", Drawing::html}},
+                      "How to show it; svg needs Graphviz, html is one page that needs nothing");
+  command->add_option("-o,--output", arguments->output, "File to write instead of standard output")->type_name("FILE");
+  add_inference(*command, arguments->inference);
+  command->footer(
+      "Examples:\n"
+      "  onnxkit inspect model.onnx\n"
+      "  onnxkit inspect model.onnx --dim batch=1\n"
+      "  onnxkit inspect model.onnx --format html -o model.html\n"
+      "  onnxkit inspect model.onnx --format json | jq .operators");
+  list.add(command, [arguments] { return run_inspect(*arguments); });
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,59 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "onnxkit/ops.h"
+#include "tools/command.h"
+#include "tools/options/choice.h"
+#include "tools/report/operators.h"
+
+namespace onnxkit::tools {
+namespace {
+
+struct OpsArguments {
+  std::vector<std::string> names;
+  std::string domain;
+  std::string format = "text";
+  std::vector<std::string> schemas;
+};
+
+std::string report(const OpList& list, const OpsArguments& arguments) {
+  if (arguments.format == "json") return operators_json(list);
+  if (arguments.names.empty()) return operator_table(list);
+  std::string text;
+  for (const OpInfo& info : list.operators) text += (text.empty() ? "" : "\n\n") + operator_details(info);
+  return text;
+}
+
+Outcome run_ops(const OpsArguments& arguments) {
+  OpQuery query;
+  query.names = arguments.names;
+  if (!arguments.domain.empty()) query.domain = arguments.domain;
+  query.schemas = {arguments.schemas.begin(), arguments.schemas.end()};
+  query.targets = !arguments.names.empty() || arguments.format == "json";
+  const auto list = list_operators(query);
+  if (!list) return report_error(list.error());
+  std::fputs(report(*list, arguments).c_str(), stdout);
+  return Outcome::ok;
+}
+
+}  // namespace
+
+void register_ops(CommandList& list) {
+  auto arguments = std::make_shared<OpsArguments>();
+  CLI::App* command =
+      list.app().add_subcommand("ops", "Versions of operators, what changed between them, and which target runs which");
+  command->add_option("NAME", arguments->names,
+                      "Operators such as Resize or com.microsoft::Gelu; without one, a table of all");
+  command->add_option("--domain", arguments->domain, "Only operators of this domain");
+  add_choice<std::string>(*command, "--format", arguments->format, {{"text", "text"}, {"json", "json"}},
+                          "Form of the output (docs/ops.md)");
+  command
+      ->add_option("--schemas", arguments->schemas,
+                   "YAML schema pack with more operators (docs/schemas.md); may be repeated")
+      ->allow_extra_args(false);
+  command->footer("Example: onnxkit ops Resize Upsample");
+  list.add(command, [arguments] { return run_ops(*arguments); });
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,35 @@
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/command.h"
+#include "tools/version.h"
+
+namespace onnxkit::tools {
+void register_all_commands(CommandList& list);
+}
+
+int main(int argc, char** argv) {
+  using onnxkit::tools::Outcome;
+  // A reader that closes the pipe is no error: writing fails quietly, and finish_output tells it from a full disk.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    CLI::App app("onnxkit checks, converts, runs and compares ONNX models.", "onnxkit");
+    app.set_version_flag("--version", std::string("onnxkit ") + onnxkit::tools::version, "Print the version and exit");
+    app.footer(
+        "Exit status: 0 nothing found, 1 a finding, 2 wrong usage, 3 an input could not be read or an output not be "
+        "written.\n"
+        "'onnxkit COMMAND --help' tells more of each.");
+    onnxkit::tools::CommandList commands(app);
+    onnxkit::tools::register_all_commands(commands);
+    app.set_help_all_flag("--help-all", "Help of all commands");  // after the commands, which would inherit it
+    const Outcome outcome = onnxkit::tools::parse_and_run(app, commands, argc, argv);
+    return static_cast<int>(onnxkit::tools::finish_output(outcome));
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "onnxkit: internal error: %s\n", fault.what());
+    return static_cast<int>(Outcome::failure);
+  }
+}

@@ -1,0 +1,71 @@
+#include "tools/model_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace onnxkit::tools {
+namespace {
+
+Error system_error(const char* code, const char* name, const char* what) {
+  Error error = make_error(code, std::string(what) + ": " + std::strerror(errno));
+  error.diagnostic.place.file = name;
+  return error;
+}
+
+Result<std::string> read_all(int file, const char* name) {
+  constexpr std::size_t step = std::size_t{1} << 20;
+  std::string bytes;
+  for (;;) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + step);
+    const ssize_t got = ::read(file, bytes.data() + before, step);
+    bytes.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
+    if (got == 0) return bytes;
+    if (got < 0 && errno != EINTR) return system_error("cannot-read", name, "cannot read");
+  }
+}
+
+Result<Model> read_stream(int file, const char* name, const ReadOptions& options) {
+  auto bytes = read_all(file, name);
+  if (!bytes) return std::move(bytes).error();
+  return read_model_bytes(*std::move(bytes), name, options);
+}
+
+/// A named pipe, or what the shell makes of <(command).
+Result<Model> read_pipe(const std::string& path, const ReadOptions& options) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return system_error("cannot-read", path.c_str(), "cannot open");
+  auto model = read_stream(file, path.c_str(), options);
+  ::close(file);
+  return model;
+}
+
+Result<void> standard_output(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) return {};  // the reader has what it wanted
+    if (written < 0) return system_error("cannot-write", "<stdout>", "cannot write");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Model> open_model(const std::string& path, const ReadOptions& options) {
+  if (path == "-") return read_stream(STDIN_FILENO, standard_input_name, options);
+  std::error_code status;
+  return std::filesystem::is_fifo(path, status) ? read_pipe(path, options) : read_model(path, options);
+}
+
+Result<void> save_model(const Model& model, const std::string& path, const SaveOptions& options) {
+  return path == "-" ? write_model(model, standard_output, options) : write_model(model, path, options);
+}
+
+}  // namespace onnxkit::tools

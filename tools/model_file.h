@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "onnxkit/model.h"
+
+namespace onnxkit::tools {
+
+/// What findings call a model that came from standard input.
+inline constexpr const char* standard_input_name = "<stdin>";
+
+/// Reads the model at `path`; "-" is standard input, and pipes are read to their end.
+Result<Model> open_model(const std::string& path, const ReadOptions& options = {});
+
+/// Writes the model to `path`; "-" is standard output.
+Result<void> save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,71 @@
+#include "tools/options/models.h"
+
+#include <glob.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+namespace onnxkit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+ModelInput nothing(const std::string& word, const char* reason) {
+  Diagnostic fault;
+  fault.code = "cannot-read";
+  fault.place.file = word;
+  fault.message = reason;
+  return {word, fault};
+}
+
+void add_folder(std::vector<ModelInput>& inputs, const std::string& word) {
+  std::vector<std::string> found;
+  std::error_code status;
+  fs::recursive_directory_iterator at(word, fs::directory_options::skip_permission_denied, status);
+  for (; !status && at != fs::recursive_directory_iterator(); at.increment(status)) {
+    const fs::path extension = at->path().extension();
+    std::error_code unseen;  // a file that vanished or cannot be looked at is reported when it is read
+    if ((extension == ".onnx" || extension == ".onnxtxt") && !at->is_directory(unseen))
+      found.push_back(at->path().string());
+  }
+  if (status) return inputs.push_back(nothing(word, "cannot read this folder"));
+  if (found.empty()) return inputs.push_back(nothing(word, "no *.onnx or *.onnxtxt file in this folder"));
+  std::sort(found.begin(), found.end());
+  for (std::string& path : found) inputs.push_back({std::move(path), {}});
+}
+
+void add_matches(std::vector<ModelInput>& inputs, const std::string& word) {
+  glob_t matches{};
+  if (::glob(word.c_str(), 0, nullptr, &matches) == 0) {
+    for (std::size_t i = 0; i < matches.gl_pathc; ++i) inputs.push_back({matches.gl_pathv[i], {}});
+  } else {
+    inputs.push_back(nothing(word, "no file matches this pattern"));
+  }
+  ::globfree(&matches);
+}
+
+}  // namespace
+
+CLI::Option* add_models(CLI::App& command, std::vector<std::string>& words) {
+  return command
+      .add_option("MODEL", words,
+                  "Model files, folders (all *.onnx and *.onnxtxt below them), patterns, or - for standard input")
+      ->type_name("");
+}
+
+std::vector<ModelInput> expand_models(std::span<const std::string> words) {
+  std::vector<ModelInput> inputs;
+  for (const std::string& word : words) {
+    std::error_code status;
+    if (word != "-" && fs::is_directory(word, status))
+      add_folder(inputs, word);
+    else if (word.find_first_of("*?[") != std::string::npos && !fs::exists(word, status))
+      add_matches(inputs, word);
+    else
+      inputs.push_back({word, {}});
+  }
+  return inputs;
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "onnxkit/diagnostic.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace onnxkit::tools {
+
+/// A model file to read ("-" is standard input), or why a word of the command line gave none.
+struct ModelInput {
+  std::string path;
+  std::optional<Diagnostic> fault;
+};
+
+/// The positional MODEL...: files, folders, globs, and - for standard input.
+CLI::Option* add_models(CLI::App& command, std::vector<std::string>& words);
+
+/// The files that the words mean, in their order. A folder stands for all *.onnx and *.onnxtxt below it, sorted by path; a word with a
+/// wildcard that is no file's name for all that it matches.
+std::vector<ModelInput> expand_models(std::span<const std::string> words);
+
+}  // namespace onnxkit::tools

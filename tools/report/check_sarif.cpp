@@ -1,0 +1,151 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tools/report/check.h"
+#include "tools/report/diagnostics.h"
+#include "tools/version.h"
+
+namespace onnxkit::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A relative path becomes a relative reference, so that code scanning finds the file in the checkout.
+std::string uri_of(const std::string& path) {
+  std::string uri = path.starts_with('/') ? "file://" : "";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (plain || std::string_view("-._~/").find(c) != std::string_view::npos)
+      uri += c;
+    else
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
+const char* level_of(Severity severity) {
+  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
+}
+
+std::string message_of(const Diagnostic& finding) {
+  std::string text;
+  if (!finding.place.op.empty()) {
+    text += finding.place.op;
+    if (!finding.place.node_name.empty()) text += " " + quote(finding.place.node_name);
+    text += ": ";
+  }
+  text += finding.message;
+  if (!finding.expected.empty()) text += "\nexpected: " + finding.expected;
+  if (!finding.found.empty()) text += "\nfound: " + finding.found;
+  for (const std::string& note : finding.notes) text += "\nnote: " + note;
+  if (!finding.help.empty()) text += "\nhelp: " + finding.help;
+  return text;
+}
+
+/// The page of a code below its title.
+std::string page_body(const std::string& page) {
+  const std::size_t title_end = std::min(page.find('\n'), page.size());
+  return page.substr(std::min(page.find_first_not_of('\n', title_end), page.size()));
+}
+
+/// The first paragraph of a page body that is no heading, on one line.
+std::string first_paragraph(const std::string& body) {
+  std::size_t begin = 0;
+  while (begin < body.size() && (body[begin] == '#' || body[begin] == '\n'))
+    begin = std::min(body.find('\n', begin), body.size() - 1) + 1;
+  std::string text = body.substr(begin, std::min(body.find("\n\n", begin), body.size()) - begin);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+/// The rules of a run in the order of their first result.
+class Rules {
+ public:
+  Rules() {
+    for (CodeExplanation& page : explain_codes()) pages_.emplace(page.code, std::move(page));
+  }
+
+  std::size_t index_of(const std::string& code) {
+    const auto [at, is_new] = indices_.emplace(code, indices_.size());
+    if (is_new) rules_.push_back(rule(code));
+    return at->second;
+  }
+  const Json& json() const { return rules_; }
+
+ private:
+  Json rule(const std::string& code) const {
+    const auto page = pages_.find(code);
+    if (page == pages_.end()) return {{"id", code}};
+    const std::string body = page_body(page->second.text);
+    return {{"id", code},
+            {"shortDescription", {{"text", page->second.summary}}},
+            {"fullDescription", {{"text", first_paragraph(body)}}},
+            {"help", {{"text", body}, {"markdown", body}}}};
+  }
+
+  std::map<std::string, CodeExplanation> pages_;
+  std::map<std::string, std::size_t> indices_;
+  Json rules_ = Json::array();
+};
+
+Json location_of(const Diagnostic& finding, const std::string& path, std::size_t artifact) {
+  const Place& place = finding.place;
+  Json physical = {{"artifactLocation", {{"uri", uri_of(path)}, {"index", artifact}}}};
+  if (place.byte_offset) physical["region"] = {{"byteOffset", *place.byte_offset}};
+  Json location = {{"physicalLocation", std::move(physical)}};
+  if (place.scope.empty() && !place.node && place.item.empty()) return location;
+  Json logical = {{"fullyQualifiedName", place.path()}};
+  const std::string& name = !place.item_name.empty() ? place.item_name : place.node_name;
+  if (!name.empty()) logical["name"] = name;
+  location["logicalLocations"] = Json::array({std::move(logical)});
+  return location;
+}
+
+Json result_of(const Diagnostic& finding, const std::string& path, std::size_t artifact, Rules& rules) {
+  return {{"ruleId", finding.code},
+          {"ruleIndex", rules.index_of(finding.code)},
+          {"level", level_of(finding.severity)},
+          {"message", {{"text", message_of(finding)}}},
+          {"locations", Json::array({location_of(finding, path, artifact)})},
+          {"partialFingerprints", {{"placeAndMessage/v1", finding.place.path() + ": " + finding.message}}}};
+}
+
+Json invocation_of(const std::set<std::string>& suppressed, Outcome outcome) {
+  Json invocation = {{"executionSuccessful", outcome == Outcome::ok || outcome == Outcome::finding},
+                     {"exitCode", static_cast<int>(outcome)}};
+  Json overrides = Json::array();
+  for (const std::string& code : suppressed)
+    overrides.push_back({{"descriptor", {{"id", code}}}, {"configuration", {{"enabled", false}}}});
+  if (!overrides.empty()) invocation["ruleConfigurationOverrides"] = std::move(overrides);
+  return invocation;
+}
+
+}  // namespace
+
+std::string check_sarif(std::span<const FileReport> reports, const CheckTotals& totals,
+                        const std::set<std::string>& suppressed, Outcome outcome) {
+  Rules rules;
+  Json artifacts = Json::array(), results = Json::array();
+  for (const FileReport& report : reports) {
+    const std::size_t artifact = artifacts.size();
+    const std::string path = report.path == "-" ? "stdin" : report.path;
+    artifacts.push_back({{"location", {{"uri", uri_of(path)}}}, {"roles", {"analysisTarget"}}});
+    if (report.unreadable) results.push_back(result_of(*report.unreadable, path, artifact, rules));
+    for (const Diagnostic& finding : report.findings.diagnostics)
+      results.push_back(result_of(finding, path, artifact, rules));
+  }
+  Json run = {{"tool", {{"driver", {{"name", "onnxkit"}, {"version", version}, {"rules", rules.json()}}}}},
+              {"invocations", Json::array({invocation_of(suppressed, outcome)})},
+              {"artifacts", std::move(artifacts)},
+              {"results", std::move(results)},
+              {"properties", {{"suppressed", totals.suppressed}, {"notShown", totals.dropped}}}};
+  return json_text(
+      {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
+       {"version", "2.1.0"},
+       {"runs", Json::array({std::move(run)})}});
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,113 @@
+#include "tools/report/diagnostics.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+namespace onnxkit::tools {
+namespace {
+
+constexpr std::string_view bold = "\x1b[1m";
+constexpr std::string_view dim = "\x1b[2m";
+constexpr std::string_view plain = "\x1b[0m";
+
+std::string_view color_of(Severity severity) {
+  switch (severity) {
+    case Severity::error:
+      return "\x1b[1;31m";
+    case Severity::warning:
+      return "\x1b[1;33m";
+    case Severity::info:
+      return "\x1b[1;36m";
+  }
+  return "";
+}
+
+std::string painted(std::string_view paint, std::string_view text, bool color) {
+  return color ? fmt::format("{}{}{}", paint, text, plain) : std::string(text);
+}
+
+std::string file_text(const Place& place, bool color) {
+  return place.file.empty() ? std::string() : painted(bold, without_controls(place.file) + ":", color) + " ";
+}
+
+void add_line(std::string& text, std::string_view label, std::string_view value, bool color) {
+  if (!value.empty())
+    text += fmt::format("  {} {}\n", painted(dim, fmt::format("{:<8}", label), color), without_controls(value));
+}
+
+}  // namespace
+
+// C0, DEL and, in UTF-8, C1.
+std::string without_controls(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\x{:02x}", byte);
+    else if (byte == 0xc2 && next >= 0x80 && next < 0xa0)
+      out += fmt::format("\\u{:04x}", text[++i] & 0xff);
+    else
+      out += text[i];
+  }
+  return out;
+}
+
+std::string diagnostic_text(const Diagnostic& diagnostic, bool color) {
+  const Place& place = diagnostic.place;
+  const std::string head = fmt::format("{}[{}]", to_string(diagnostic.severity), diagnostic.code);
+  std::string text = file_text(place, color) + painted(color_of(diagnostic.severity), head, color) + ": ";
+  if (!place.op.empty()) {
+    text += without_controls(place.op);
+    if (!place.node_name.empty()) text += " " + quote(place.node_name);
+    text += ": ";
+  }
+  text += without_controls(diagnostic.message) + "\n";
+  add_line(text, "at", place.path(), color);
+  add_line(text, "expected", diagnostic.expected, color);
+  add_line(text, "found", diagnostic.found, color);
+  for (const std::string& note : diagnostic.notes) add_line(text, "note", note, color);
+  add_line(text, "help", diagnostic.help, color);
+  return text;
+}
+
+std::string fix_text(const Fix& fix, bool color) {
+  std::string text = file_text(fix.place, color) + painted("\x1b[1;32m", fmt::format("fixed[{}]", fix.code), color) +
+                     ": " + without_controls(fix.done) + "\n";
+  add_line(text, "at", fix.place.path(), color);
+  return text;
+}
+
+nlohmann::ordered_json place_json(const Place& place) {
+  nlohmann::ordered_json json = {{"path", place.path()}, {"scope", place.scope}};
+  if (place.node) json["node"] = *place.node;
+  if (!place.node_name.empty()) json["node_name"] = place.node_name;
+  if (!place.op.empty()) json["op"] = place.op;
+  if (!place.item.empty()) json["item"] = place.item;
+  if (!place.item_name.empty()) json["item_name"] = place.item_name;
+  if (place.byte_offset) json["byte_offset"] = *place.byte_offset;
+  return json;
+}
+
+nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic) {
+  nlohmann::ordered_json json = {{"code", diagnostic.code},
+                                 {"severity", to_string(diagnostic.severity)},
+                                 {"message", diagnostic.message},
+                                 {"place", place_json(diagnostic.place)}};
+  if (!diagnostic.expected.empty()) json["expected"] = diagnostic.expected;
+  if (!diagnostic.found.empty()) json["found"] = diagnostic.found;
+  if (!diagnostic.notes.empty()) json["notes"] = diagnostic.notes;
+  if (!diagnostic.help.empty()) json["help"] = diagnostic.help;
+  return json;
+}
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace onnxkit::tools

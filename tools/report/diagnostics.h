@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/fix.h"
+
+namespace onnxkit::tools {
+
+/// One finding as people read it, over several lines. Control characters, which can only come from the model, are escaped.
+std::string diagnostic_text(const Diagnostic& diagnostic, bool color);
+
+/// "model.onnx: fixed[not-sorted]: node 3 moved behind node 7", and where.
+std::string fix_text(const Fix& fix, bool color);
+
+nlohmann::ordered_json place_json(const Place& place);
+
+/// One finding for programs (docs/json/check.schema.json). Names are as in the file; bytes that are not UTF-8 become U+FFFD when printed.
+nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic);
+
+/// JSON text of two-space indentation, ending in a line break.
+std::string json_text(const nlohmann::ordered_json& json);
+
+/// `text` with its control characters, which could steer a terminal, written as escapes.
+std::string without_controls(std::string_view text);
+
+/// "1 error", "2 errors".
+std::string counted(std::size_t count, std::string_view what);
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "onnxkit/inspect.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit::tools {
+
+std::string inspect_text(const InspectReport& report);
+/// Schema in docs/inspect.md.
+std::string inspect_json(const InspectReport& report);
+/// Graphviz source: one cluster for each graph.
+std::string inspect_dot(const InspectReport& report);
+/// inspect_dot drawn by Graphviz's `dot`. Error "no-graphviz" when that program is not there or fails.
+Result<std::string> inspect_svg(const InspectReport& report);
+/// A self-contained page: summary, and the graphs to pan, zoom and search.
+std::string inspect_html(const InspectReport& report);
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,25 @@
+#include "tools/report/units.h"
+
+#include <fmt/core.h>
+
+namespace onnxkit::tools {
+
+std::string counted(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string in_bytes(std::uint64_t bytes) {
+  constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  double scaled = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  while (scaled >= 1024 && unit + 1 < std::size(units)) {
+    scaled /= 1024;
+    ++unit;
+  }
+  return fmt::format("{} bytes ({:.1f} {})", counted(bytes), scaled, units[unit]);
+}
+
+}  // namespace onnxkit::tools
