@@ -10,11 +10,6 @@
 namespace onnxkit::checker {
 namespace {
 
-template <class T>
-const T* payload_of(const ir::Attribute* attribute) {
-  return attribute ? attribute->as<T>() : nullptr;
-}
-
 bool shape_fits(const KnownValue& value, const Shape* shape) {
   return shape && std::equal(shape->begin(), shape->end(), value.shape.begin(), value.shape.end(),
                              [](Dim d, std::int64_t size) { return d.is(size); });
@@ -23,7 +18,8 @@ bool shape_fits(const KnownValue& value, const Shape* shape) {
 }  // namespace
 
 InferContext::InferContext(Inference& inference, Frame& frame, std::size_t node_index, const spec::OpSchema& schema)
-    : inference_(inference),
+    : NodeAttributes(frame.graph->nodes[node_index], schema, frame.bindings),
+      inference_(inference),
       frame_(frame),
       node_index_(node_index),
       node_(&frame.graph->nodes[node_index]),
@@ -91,68 +87,6 @@ std::optional<std::vector<double>> InferContext::constant_reals(std::size_t inde
     out.push_back(*real);
   }
   return out;
-}
-
-const ir::Attribute* InferContext::attribute(std::string_view name) const {
-  return inference_.attribute(frame_, *node_, name);
-}
-
-std::optional<std::int64_t> InferContext::find_integer(std::string_view name) const {
-  if (const auto* set = payload_of<std::int64_t>(attribute(name))) return *set;
-  const spec::AttributeSchema* declared = schema_->find_attribute(name);
-  return declared && declared->has_default ? std::optional(declared->default_value.integer) : std::nullopt;
-}
-
-std::optional<float> InferContext::find_real(std::string_view name) const {
-  if (const auto* set = payload_of<float>(attribute(name))) return *set;
-  const spec::AttributeSchema* declared = schema_->find_attribute(name);
-  return declared && declared->has_default ? std::optional(declared->default_value.real) : std::nullopt;
-}
-
-std::string_view InferContext::string(std::string_view name) const {
-  if (const auto* set = payload_of<Text>(attribute(name))) return set->view();
-  const spec::AttributeSchema* declared = schema_->find_attribute(name);
-  return declared && declared->has_default ? declared->default_value.string : std::string_view();
-}
-
-std::optional<std::vector<std::int64_t>> InferContext::integers(std::string_view name) const {
-  if (const auto* set = payload_of<std::vector<std::int64_t>>(attribute(name))) return *set;
-  const spec::AttributeSchema* declared = schema_->find_attribute(name);
-  if (!declared || !declared->has_default) return std::nullopt;
-  const auto values = declared->default_value.integers;
-  return std::vector<std::int64_t>(values.begin(), values.end());
-}
-
-std::optional<std::vector<float>> InferContext::reals(std::string_view name) const {
-  if (const auto* set = payload_of<std::vector<float>>(attribute(name))) return *set;
-  const spec::AttributeSchema* declared = schema_->find_attribute(name);
-  if (!declared || !declared->has_default) return std::nullopt;
-  const auto values = declared->default_value.reals;
-  return std::vector<float>(values.begin(), values.end());
-}
-
-std::optional<std::vector<std::string_view>> InferContext::strings(std::string_view name) const {
-  if (const auto* set = payload_of<std::vector<Text>>(attribute(name)))
-    return std::vector<std::string_view>(set->begin(), set->end());
-  const spec::AttributeSchema* declared = schema_->find_attribute(name);
-  if (!declared || !declared->has_default) return std::nullopt;
-  const auto values = declared->default_value.strings;
-  return std::vector<std::string_view>(values.begin(), values.end());
-}
-
-const ir::Tensor* InferContext::tensor(std::string_view name) const {
-  const ir::Attribute* found = attribute(name);
-  return found ? found->tensor() : nullptr;
-}
-
-const ir::Graph* InferContext::graph(std::string_view name) const {
-  const ir::Attribute* found = attribute(name);
-  return found ? found->graph() : nullptr;
-}
-
-const ir::DeclaredType* InferContext::type_proto(std::string_view name) const {
-  const auto* held = payload_of<std::unique_ptr<ir::DeclaredType>>(attribute(name));
-  return held ? held->get() : nullptr;
 }
 
 std::optional<KnownValue> InferContext::tensor_content(const ir::Tensor& tensor) const {

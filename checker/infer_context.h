@@ -11,6 +11,7 @@
 #include "checker/known_value.h"
 #include "checker/type.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/node_attributes.h"
 #include "libonnxkit/spec/op_schema.h"
 
 namespace onnxkit::checker {
@@ -58,7 +59,7 @@ struct BodyOutput {
 /// What an inference function sees of one node, and where it puts its answers.
 /// Inputs: what is known is non-null; an omitted input and an input of unknown type look alike except for has_input.
 /// Outputs: element types that the schema determines (type variables bound by inputs, single-type constraints) are already set.
-class InferContext {
+class InferContext : public spec::NodeAttributes {
  public:
   const ir::Node& node() const { return *node_; }
   const spec::OpSchema& schema() const { return *schema_; }
@@ -87,24 +88,6 @@ class InferContext {
   std::optional<std::int64_t> constant_integer(std::size_t index);
   std::optional<std::vector<double>> constant_reals(std::size_t index);
 
-  /// Set on the node itself (reference attributes of functions resolved).
-  bool has_attribute(std::string_view name) const { return attribute(name) != nullptr; }
-  const ir::Attribute* attribute(std::string_view name) const;
-  /// The node's value, else the schema's default, else nullopt / fallback.
-  std::optional<std::int64_t> find_integer(std::string_view name) const;
-  std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const {
-    return find_integer(name).value_or(fallback);
-  }
-  std::optional<float> find_real(std::string_view name) const;
-  float real(std::string_view name, float fallback = 0) const { return find_real(name).value_or(fallback); }
-  /// Empty when absent without default.
-  std::string_view string(std::string_view name) const;
-  std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
-  std::optional<std::vector<float>> reals(std::string_view name) const;
-  std::optional<std::vector<std::string_view>> strings(std::string_view name) const;
-  const ir::Tensor* tensor(std::string_view name) const;
-  const ir::Graph* graph(std::string_view name) const;
-  const ir::DeclaredType* type_proto(std::string_view name) const;
   /// Content of a tensor attribute, up to KnownValue::max_elements.
   std::optional<KnownValue> tensor_content(const ir::Tensor& tensor) const;
 

@@ -290,14 +290,6 @@ const KnownValue* Inference::content(Frame& frame, ir::ValueId id) {
   return nullptr;
 }
 
-const ir::Attribute* Inference::attribute(const Frame& frame, const ir::Node& node, std::string_view name) const {
-  const ir::Attribute* own = node.find_attribute(name);
-  if (!own || own->ref_attr_name.empty()) return own;
-  if (!frame.bindings) return nullptr;
-  const auto bound = frame.bindings->find(own->ref_attr_name.view());
-  return bound == frame.bindings->end() ? nullptr : bound->second;
-}
-
 void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& function) {
   const ir::Node& node = frame.graph->nodes[index];
   std::vector<InferContext::Output> outputs(node.outputs.size());
@@ -305,12 +297,7 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
     for (auto& output : outputs) output.loss = "functions call each other without end";
     return store_outputs(frame, index, outputs);
   }
-  Bindings bindings;
-  for (const ir::Attribute& fallback : function.attribute_protos) bindings[fallback.name.view()] = &fallback;
-  for (const ir::Attribute& given : node.attributes) {
-    const ir::Attribute* resolved = attribute(frame, node, given.name);
-    if (resolved) bindings[given.name.view()] = resolved;
-  }
+  const spec::AttributeBindings bindings = spec::bind_attributes(function, node, frame.bindings);
   GraphFacts body_facts;
   Frame body;
   body.graph = &function.body;

@@ -74,7 +74,7 @@ struct Frame {
   Frame* parent = nullptr;  ///< outer scope; null for the main graph and function bodies
   GraphFacts* facts = nullptr;
   std::span<const ir::OpsetImport> opsets;
-  const std::unordered_map<std::string_view, const ir::Attribute*>* bindings =
+  const spec::AttributeBindings* bindings =
       nullptr;  ///< attributes of the function call
   std::vector<std::string> scope;
   std::vector<std::int32_t> initializer_of;    ///< by ValueId: index into graph->initializers or -1
@@ -90,7 +90,6 @@ class Inference {
 
  private:
   friend class InferContext;
-  using Bindings = std::unordered_map<std::string_view, const ir::Attribute*>;
 
   struct Resolved {
     const spec::OpSchema* schema = nullptr;
@@ -116,7 +115,6 @@ class Inference {
   const ir::Function* find_function(const ir::Node& node) const;
   ValueFacts* lookup(Frame& frame, ir::ValueId id);
   const KnownValue* content(Frame& frame, ir::ValueId id);
-  const ir::Attribute* attribute(const Frame& frame, const ir::Node& node, std::string_view name) const;
   Place place_of(const Frame& frame, std::optional<std::size_t> node) const;
   void report(Diagnostic diagnostic);
 

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace onnxkit {
+
+/// Cores that this process may use: the least of the affinity mask and the cgroup's quota, at least 1.
+int usable_cores();
+
+/// Threads that share the chunks of one loop at a time; the caller works too.
+class ThreadPool {
+ public:
+  /// `threads` counts the caller; 0 means usable_cores().
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const;
+
+  /// Calls body(first, last) for ranges that together make up [0, count), each of at least `grain` iterations but the last. Runs in the
+  /// caller alone when there is one chunk or the caller is itself inside a loop of a pool. The first exception that a body throws ends
+  /// the loop early and is thrown here.
+  void for_range(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace onnxkit

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "libonnxkit/base/dtype.h"
+#include "onnxkit/value.h"
+#include "reference/fault.h"
+
+namespace onnxkit::reference {
+
+using Dims = std::vector<std::int64_t>;
+using Complex = std::complex<double>;
+
+/// Counts the bytes of all tensors of one run and enforces its limit.
+class Memory {
+ public:
+  explicit Memory(std::uint64_t limit = 0) : limit_(limit) {}
+  /// Throws Fault memory-limit when the limit would be passed.
+  void take(std::uint64_t bytes);
+  void give(std::uint64_t bytes) { live_ -= bytes; }
+  std::uint64_t live() const { return live_; }
+  std::uint64_t peak() const { return peak_; }
+
+ private:
+  std::uint64_t limit_, live_ = 0, peak_ = 0;
+};
+using MemoryPtr = std::shared_ptr<Memory>;
+
+/// Number of elements; throws Fault when it overflows or a dimension is negative.
+std::int64_t element_count(std::span<const std::int64_t> dims);
+
+template <class T>
+constexpr Domain domain_for() {
+  if constexpr (std::is_same_v<T, double>) return Domain::real;
+  if constexpr (std::is_same_v<T, std::int64_t>) return Domain::integer;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return Domain::natural;
+  if constexpr (std::is_same_v<T, bool>) return Domain::boolean;
+  if constexpr (std::is_same_v<T, std::string>) return Domain::string;
+  if constexpr (std::is_same_v<T, Complex>) return Domain::complex;
+}
+
+/// A tensor as kernels see it: elements in the domain that its element type belongs to. Copies share the content until one writes.
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Zeros, false or empty strings.
+  Tensor(MemoryPtr memory, ElementType type, Dims dims);
+
+  ElementType type() const { return type_; }
+  Domain domain() const { return domain_of(type_); }
+  const Dims& dims() const { return dims_; }
+  std::int64_t rank() const { return static_cast<std::int64_t>(dims_.size()); }
+  std::int64_t size() const { return size_; }
+  std::int64_t dim(std::int64_t axis) const { return dims_[static_cast<std::size_t>(axis)]; }
+  const MemoryPtr& memory() const { return memory_; }
+
+  /// A new tensor counted by the same memory.
+  Tensor make(ElementType type, Dims dims) const { return Tensor(memory_, type, std::move(dims)); }
+
+  /// The elements in row-major order. T must be the type of the domain: double, std::int64_t, std::uint64_t, bool, std::string or Complex.
+  template <class T>
+  std::span<const T> as() const {
+    expect(domain_for<T>());
+    return {static_cast<const T*>(data_.get()), static_cast<std::size_t>(size_)};
+  }
+  /// For writing; makes a copy first when the content is shared.
+  template <class T>
+  std::span<T> write() {
+    expect(domain_for<T>());
+    if (data_.use_count() > 1) detach();
+    return {static_cast<T*>(data_.get()), static_cast<std::size_t>(size_)};
+  }
+  bool shares_content_with(const Tensor& other) const { return data_ == other.data_; }
+
+  /// The same elements under other dims of equal count.
+  Tensor reshaped(Dims dims) const;
+  /// The same elements as a type of the same domain; they must fit it already.
+  Tensor retyped(ElementType type) const;
+
+  /// All elements of an integer, natural or boolean tensor as int64; Fault for others, and for numbers beyond int64.
+  std::vector<std::int64_t> integers() const;
+  /// All elements of a real, integer, natural or boolean tensor as double.
+  std::vector<double> reals() const;
+  /// The only element; Fault unless there is exactly one.
+  std::int64_t integer() const;
+  double real() const;
+
+ private:
+  void expect(Domain wanted) const;
+  void detach();
+
+  ElementType type_ = ElementType::undefined;
+  Dims dims_;
+  std::int64_t size_ = 0;
+  MemoryPtr memory_;
+  std::shared_ptr<void> data_;
+};
+
+using Value = BasicValue<Tensor>;
+
+/// Calls f(std::type_identity<T>) with the element type of a domain. The dispatch functions name the domains that a kernel knows; others are a
+/// Fault.
+template <class F>
+decltype(auto) dispatch_all(Domain domain, F&& f) {
+  switch (domain) {
+    case Domain::real: return f(std::type_identity<double>());
+    case Domain::integer: return f(std::type_identity<std::int64_t>());
+    case Domain::natural: return f(std::type_identity<std::uint64_t>());
+    case Domain::boolean: return f(std::type_identity<bool>());
+    case Domain::string: return f(std::type_identity<std::string>());
+    default: return f(std::type_identity<Complex>());
+  }
+}
+/// real, integer, natural.
+template <class F>
+decltype(auto) dispatch_numbers(Domain domain, F&& f) {
+  switch (domain) {
+    case Domain::real: return f(std::type_identity<double>());
+    case Domain::integer: return f(std::type_identity<std::int64_t>());
+    case Domain::natural: return f(std::type_identity<std::uint64_t>());
+    default: throw Fault("kernel", "the operator takes numbers only");
+  }
+}
+/// real, integer, natural, boolean.
+template <class F>
+decltype(auto) dispatch_scalars(Domain domain, F&& f) {
+  if (domain == Domain::boolean) return f(std::type_identity<bool>());
+  return dispatch_numbers(domain, std::forward<F>(f));
+}
+
+/// From the packed form and back. `wide` leaves float16, bfloat16 and float32 as float64.
+Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed);
+Value unpack(const MemoryPtr& memory, const onnxkit::Value& packed);
+onnxkit::Tensor pack(const Tensor& tensor, bool wide = false);
+onnxkit::Value pack(const Value& value, bool wide = false);
+
+}  // namespace onnxkit::reference
