@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "onnxkit/element_type.h"
@@ -27,18 +28,24 @@ constexpr Domain domain_of(ElementType type) {
     case ElementType::int8:
     case ElementType::int16:
     case ElementType::int32:
-    case ElementType::int64: return Domain::integer;
+    case ElementType::int64:
+      return Domain::integer;
     case ElementType::uint2:
     case ElementType::uint4:
     case ElementType::uint8:
     case ElementType::uint16:
     case ElementType::uint32:
-    case ElementType::uint64: return Domain::natural;
-    case ElementType::boolean: return Domain::boolean;
-    case ElementType::string: return Domain::string;
+    case ElementType::uint64:
+      return Domain::natural;
+    case ElementType::boolean:
+      return Domain::boolean;
+    case ElementType::string:
+      return Domain::string;
     case ElementType::complex64:
-    case ElementType::complex128: return Domain::complex;
-    default: return Domain::real;
+    case ElementType::complex128:
+      return Domain::complex;
+    default:
+      return Domain::real;
   }
 }
 
@@ -47,8 +54,11 @@ enum class PowerRounding : std::uint8_t { up, down, nearest };
 
 struct FloatConversion {
   /// Out of range: the largest finite number of float8 types, else NaN or infinity as the specification's tables of Cast say. Types
-  /// without infinity and NaN always saturate, float16 and wider never do.
+  /// without infinity and NaN always saturate, float16 and wider never do. With `saturate` off a number of the type stays what it is;
+  /// else the infinities of float8e5m2 become finite.
   bool saturate = true;
+  /// A float8e8m0 saturates at both ends, zero included; with `saturate` off all that lies outside the two ends is NaN. Negative numbers,
+  /// which the specification leaves open, are NaN; NaN becomes -0 in float4 and float6, as in the official test vectors.
   PowerRounding power_rounding = PowerRounding::up;
 };
 
@@ -70,6 +80,9 @@ std::int64_t greatest_of(ElementType type);
 /// Largest finite number of a floating type.
 double largest_finite(ElementType type);
 
+/// Bytes that `count` packed elements take; nullopt for strings, undefined types, negative counts and overflow.
+std::optional<std::uint64_t> packed_size(ElementType type, std::int64_t count);
+
 /// Elements as raw_data packs them to their domain. `bytes` must hold out.size() elements of a type of that domain.
 void decode(ElementType type, std::span<const std::byte> bytes, std::span<double> out);
 void decode(ElementType type, std::span<const std::byte> bytes, std::span<std::int64_t> out);
@@ -77,7 +90,7 @@ void decode(ElementType type, std::span<const std::byte> bytes, std::span<std::u
 void decode(ElementType type, std::span<const std::byte> bytes, std::span<bool> out);
 void decode(ElementType type, std::span<const std::byte> bytes, std::span<std::complex<double>> out);
 
-/// The way back, rounding or wrapping what does not fit. `bytes` must have room for in.size() elements; bits left over in the last byte
+/// The way back. Numbers of the type are kept, infinities too; others are rounded as by round_to, or wrapped. `bytes` must have room for in.size() elements; bits left over in the last byte
 /// become 0.
 void encode(ElementType type, std::span<const double> in, std::span<std::byte> bytes);
 void encode(ElementType type, std::span<const std::int64_t> in, std::span<std::byte> bytes);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -32,8 +31,13 @@ inline constexpr SmallFloatFormat float6e2m3_format{2, 3, 1, SpecialValues::fini
 inline constexpr SmallFloatFormat float6e3m2_format{3, 2, 3, SpecialValues::finite};
 inline constexpr SmallFloatFormat float4e2m1_format{2, 1, 1, SpecialValues::finite};
 
+/// 2 to the `exponent`, which must be that of a normal double.
+constexpr double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
 /// The number that the low bits of `bits` stand for; a double holds all of them exactly.
-inline double small_float_value(std::uint32_t bits, const SmallFloatFormat& format) {
+constexpr double small_float_value(std::uint32_t bits, const SmallFloatFormat& format) {
   const std::uint32_t mantissa_mask = (1u << format.mantissa_bits) - 1;
   const std::uint32_t exponent_mask = (1u << format.exponent_bits) - 1;
   const std::uint32_t mantissa = bits & mantissa_mask;
@@ -48,14 +52,14 @@ inline double small_float_value(std::uint32_t bits, const SmallFloatFormat& form
   if (format.special == SpecialValues::zero && negative && exponent == 0 && mantissa == 0) return nan;
   const std::uint32_t significand = exponent == 0 ? mantissa : mantissa | (1u << format.mantissa_bits);
   const int power = static_cast<int>(exponent == 0 ? 1 : exponent) - format.bias - format.mantissa_bits;
-  const double magnitude = std::ldexp(static_cast<double>(significand), power);
+  const double magnitude = static_cast<double>(significand) * power_of_two(power);
   return negative ? -magnitude : magnitude;
 }
 
 /// float8e8m0: a power of two without sign, all ones is NaN.
-inline double float8e8m0_value(std::uint32_t bits) {
+constexpr double float8e8m0_value(std::uint32_t bits) {
   return (bits & 0xff) == 0xff ? std::numeric_limits<double>::quiet_NaN()
-                               : std::ldexp(1.0, static_cast<int>(bits & 0xff) - 127);
+                               : power_of_two(static_cast<int>(bits & 0xff) - 127);
 }
 
 }  // namespace onnxkit

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "libonnxkit/base/checked.h"
+#include "libonnxkit/base/dtype.h"
 #include "libonnxkit/base/small_float.h"
 
 namespace onnxkit::ir {
@@ -155,13 +156,7 @@ ElementType element_type_of(const Tensor& tensor) {
 
 std::optional<std::int64_t> element_count(const Tensor& tensor) { return checked_element_count(tensor.dims); }
 
-std::optional<std::uint64_t> expected_bytes(ElementType type, std::int64_t count) {
-  const int bits = storage_bits(type);
-  if (bits == 0 || count < 0) return std::nullopt;
-  const auto elements = static_cast<std::uint64_t>(count);
-  if (bits >= 8) return checked_mul<std::uint64_t>(elements, static_cast<std::uint64_t>(bits) / 8);
-  return (elements / 8) * static_cast<std::uint64_t>(bits) + (elements % 8 * static_cast<std::uint64_t>(bits) + 7) / 8;
-}
+std::optional<std::uint64_t> expected_bytes(ElementType type, std::int64_t count) { return packed_size(type, count); }
 
 std::optional<std::uint64_t> expected_bytes(const Tensor& tensor) {
   const auto count = element_count(tensor);
