@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <fstream>
 #include <limits>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "libonnxkit/base/dtype.h"
@@ -281,4 +283,39 @@ TEST_CASE("rounding from double is not rounding by way of float32") {
   const double below_tie = 1.0 + 0x1p-11 + 0x1p-10 - 0x1p-40;
   CHECK(static_cast<double>(static_cast<float>(below_tie)) == 1.0 + 0x1p-11 + 0x1p-10);
   CHECK(round_to(ElementType::float16, below_tie) == 1.0 + 0x1p-10);
+}
+
+TEST_CASE("what numpy and ml_dtypes say of small floats") {
+  std::ifstream file(ONNXKIT_TESTDATA "/dtype/small_floats.txt");
+  int lines = 0;
+  for (std::string line, kind, name; std::getline(file, line); ++lines) {
+    std::istringstream words(line);
+    words >> kind >> name;
+    CAPTURE(kind);
+    CAPTURE(name);
+    const ElementType type = element_type_named(name).value();
+    const auto code_value = [&](std::uint32_t code) {
+      const std::byte bytes[] = {static_cast<std::byte>(code & 0xff), static_cast<std::byte>(code >> 8)};
+      double value = 0;
+      decode(type, bytes, std::span(&value, 1));
+      return value;
+    };
+    int wrong = 0, seen = 0;
+    words >> std::hex;
+    for (std::uint32_t bits = 0, code = 0; words >> bits; ++seen) {
+      const double real = std::bit_cast<float>(bits);
+      if (kind == "decode") {
+        if (!same(code_value(static_cast<std::uint32_t>(seen)), real)) ++wrong;
+      } else {
+        words >> code;
+        REQUIRE(words);
+        if (same(round_to(type, real, {.saturate = false}), code_value(code))) continue;
+        ++wrong;
+        MESSAGE(real, " became ", round_to(type, real, {.saturate = false}), ", not ", code_value(code));
+      }
+    }
+    CHECK(seen >= 16);
+    CHECK(wrong == 0);
+  }
+  CHECK(lines == 17);
 }
