@@ -13,15 +13,20 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-std::uint64_t random_key() {
+/// Names that a file chose cannot collide on purpose, since nobody knows the key beforehand.
+std::uint64_t hash_key() {
+#ifdef ONNXKIT_FIXED_HASH_KEY
+  return 0x2545f4914f6cdd1d;
+#else
   std::random_device device;
   return (std::uint64_t{device()} << 32 | device()) | 1;
+#endif
 }
 
 }  // namespace
 
 std::uint32_t NameIndex::hash(std::string_view name) {
-  static const std::uint64_t key = random_key();
+  static const std::uint64_t key = hash_key();
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
   std::uint64_t state = key ^ (name.size() * odd);
   while (!name.empty()) {

@@ -5,6 +5,7 @@
 #include "libonnxkit/base/utf8.h"
 #include "libonnxkit/wire/cursor.h"
 #include "libonnxkit/wire/fields.h"
+#include "libonnxkit/wire/reader.h"
 
 namespace onnxkit::wire {
 namespace {
@@ -68,16 +69,15 @@ struct Likeness {
 /// Compares the outermost fields, as far as they can be followed, with those of message type M.
 template <class M>
 Likeness likeness(std::string_view bytes) {
-  constexpr int enough = 64;
   Likeness result;
   M message;
   Cursor cursor(bytes);
-  for (int i = 0; i < enough && !cursor.at_end(); ++i) {
+  while (!cursor.at_end()) {
     SignatureProbe probe;
     if (cursor.tag(probe.tag) != Fault::none) return {result.known, result.strange + 1};
     fields(probe, message);
     ++(probe.known ? result.known : result.strange);
-    if (cursor.skip(probe.tag, 16) != Fault::none) break;
+    if (cursor.skip(probe.tag, max_depth) != Fault::none) break;
   }
   return result;
 }
@@ -152,18 +152,27 @@ bool looks_like_text_syntax(std::string_view bytes) {
   return std::any_of(std::begin(keys), std::end(keys), [&](std::string_view key) { return bytes.starts_with(key); });
 }
 
-std::optional<std::string> guess_other_format(std::string_view bytes) {
-  const bool is_text = looks_like_text(bytes);
-  // A model may happen to have the bytes of a magic, say in its producer's name.
-  if (!is_text && is_wholly<ir::Model>(bytes)) return std::nullopt;
+namespace {
+
+std::optional<std::string> guess_by_content(std::string_view bytes, bool is_text) {
   for (const Magic& magic : magics) {
     if (bytes.size() >= magic.offset && bytes.substr(magic.offset).starts_with(magic.bytes)) return magic.name;
   }
-  if (is_text) {
-    if (looks_like_json(bytes)) return "JSON";
-    return looks_like_text_syntax(bytes) ? "the ONNX text form" : "text";
-  }
+  if (!is_text) return std::nullopt;
+  if (looks_like_json(bytes)) return "JSON";
+  return looks_like_text_syntax(bytes) ? "the ONNX text form" : "text";
+}
+
+}  // namespace
+
+std::optional<std::string> guess_other_format(std::string_view bytes, bool well_formed) {
   const Likeness model = likeness<ir::Model>(bytes);
+  const bool is_text = looks_like_text(bytes);
+  // A model may happen to be text, or to have the bytes of a magic, say in its producer's name.
+  const bool may_be_model = model.known > 0 && (well_formed || (model.strange == 0 && !is_text));
+  if (!may_be_model) {
+    if (const auto name = guess_by_content(bytes, is_text)) return name;
+  }
   if (model.strange == 0) return std::nullopt;
   if (is_wholly<ir::Tensor>(bytes)) return "a TensorProto (one tensor, such as test data)";
   if (is_wholly<ir::Graph>(bytes)) return "a GraphProto without its model";

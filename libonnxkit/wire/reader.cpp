@@ -421,7 +421,7 @@ Result<ir::Model> read_binary(std::shared_ptr<const MappedFile> file, const std:
   Reading reading(model, bytes);
   const bool complete = read_message(reading, bytes, model);
   if (complete && model.graph) return model;
-  if (const auto guess = guess_other_format(bytes))
+  if (const auto guess = guess_other_format(bytes, complete))
     return plain_error("not-onnx", "not a binary ONNX model: this looks like " + *guess, path);
   if (!complete) return reading_error(reading, path);
   return model;

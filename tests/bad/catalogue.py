@@ -51,7 +51,16 @@ def make_case(path, expect, why):
     return case
 
 
+def make_links(listing):
+    for name, target in yaml.safe_load(listing.read_text()).items():
+        link = listing.parent / name
+        if not link.is_symlink():
+            link.symlink_to(target)
+
+
 def load(root=ROOT):
+    for listing in root.glob("*/links.yaml"):
+        make_links(listing)
     cases = [text_case(path) for path in root.glob("*/bad-*.onnxtxt")]
     for listing in root.glob("*/cases.yaml"):
         cases += [make_case(listing.parent / entry["file"], entry["expect"], entry["why"]) for entry in yaml.safe_load(listing.read_text())]

@@ -2,13 +2,13 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "libonnxkit/wire/reader.h"
 #include "libonnxkit/wire/text.h"
 #include "libonnxkit/wire/writer.h"
 #include "onnx.pb.h"
+#include "tests/fuzz/property.h"
 
 using namespace onnxkit;
 
@@ -33,11 +33,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!model) return 0;
   const std::string written = wire::to_bytes(*model);
   if (written.empty()) return 0;
+  if (wire::encoded_size(*model) != written.size()) fuzz::broken("encoded_size is the length of what is written");
   const auto again = wire::read_binary(MappedFile::from_bytes(written));
-  if (!again || wire::to_bytes(*again) != written || wire::encoded_size(*model) != written.size()) std::abort();
+  if (!again) fuzz::broken("what is written can be read", {{"error", again.error().diagnostic.message}});
+  if (wire::to_bytes(*again) != written) fuzz::broken("what is written is read and written alike");
   // Printing the numbers of large weights would only slow the search down.
   if (size > 1 << 16) return 0;
-  const auto from_text = wire::parse_text(wire::print_text(*model), "text");
-  if (!from_text || !same_message(written, wire::to_bytes(*from_text))) std::abort();
+  const std::string text = wire::print_text(*model);
+  const auto from_text = wire::parse_text(text, "text");
+  if (!from_text)
+    fuzz::broken("what is printed can be parsed", {{"text", text}, {"error", from_text.error().diagnostic.message}});
+  if (!same_message(written, wire::to_bytes(*from_text))) {
+    fuzz::broken("what is printed is parsed as the same message",
+                 {{"text", text}, {"text of what was parsed", wire::print_text(*from_text)}});
+  }
   return 0;
 }
