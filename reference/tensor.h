@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -28,7 +29,8 @@ class Memory {
   std::uint64_t peak() const { return peak_; }
 
  private:
-  std::uint64_t limit_, live_ = 0, peak_ = 0;
+  const std::uint64_t limit_;
+  std::atomic<std::uint64_t> live_ = 0, peak_ = 0;
 };
 using MemoryPtr = std::shared_ptr<Memory>;
 
@@ -76,7 +78,8 @@ class Tensor {
     if (data_.use_count() > 1) detach();
     return {static_cast<T*>(data_.get()), static_cast<std::size_t>(size_)};
   }
-  bool shares_content_with(const Tensor& other) const { return data_ == other.data_; }
+  /// Another tensor has the same content, too.
+  bool is_shared() const { return data_.use_count() > 1; }
 
   /// The same elements under other dims of equal count.
   Tensor reshaped(Dims dims) const;

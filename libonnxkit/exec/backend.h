@@ -91,5 +91,11 @@ class Backend {
 
 /// Every node of the model, in subgraphs and functions too, that the backend cannot run. Operators without a schema are among them.
 std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Model& model, const spec::OpTable& table);
+/// The error not-supported that lists them: the first as its place and message, the rest as notes.
+Error not_supported(std::span<const Unsupported> nodes);
+
+/// Whether these are values for the inputs of a graph: their number, kinds, element types and constant sizes, and that only inputs with an
+/// initializer are left out. Errors: input-missing, input-type, input-shape.
+Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs);
 
 }  // namespace onnxkit::exec

@@ -1,0 +1,128 @@
+#include "libonnxkit/exec/backend.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+
+namespace onnxkit::exec {
+namespace {
+
+Error input_error(std::string code, const ir::Graph& graph, std::size_t index, std::string message) {
+  Error error = make_error(std::move(code), std::move(message));
+  error.diagnostic.place.scope = {"main"};
+  error.diagnostic.place.item = fmt::format("input {}", index);
+  error.diagnostic.place.item_name = graph.name_of(graph.inputs[index].value);
+  return error;
+}
+
+std::string dims_text(std::span<const std::int64_t> dims) {
+  std::string text = "[";
+  for (const std::int64_t size : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
+/// The shape as declared: numbers, names, "?".
+std::string dims_text(const ir::DeclaredShape& shape) {
+  std::string text = "[";
+  for (const ir::DeclaredDim& dim : shape.dims) {
+    if (text.size() > 1) text += ", ";
+    text += dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : std::string(dim.param.view());
+  }
+  return text + "]";
+}
+
+bool fits(const ir::DeclaredShape& shape, std::span<const std::int64_t> dims) {
+  return std::equal(shape.dims.begin(), shape.dims.end(), dims.begin(), dims.end(),
+                    [](const ir::DeclaredDim& dim, std::int64_t size) { return !dim.value || *dim.value == size; });
+}
+
+ValueKind kind_of(ir::DeclaredType::Kind kind) {
+  switch (kind) {
+    case ir::DeclaredType::Kind::sequence: return ValueKind::sequence;
+    case ir::DeclaredType::Kind::optional: return ValueKind::optional;
+    case ir::DeclaredType::Kind::map: return ValueKind::map;
+    case ir::DeclaredType::Kind::tensor:
+    case ir::DeclaredType::Kind::sparse_tensor: return ValueKind::tensor;
+    default: return ValueKind::none;
+  }
+}
+
+Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value& value) {
+  const auto& type = graph.inputs[index].type;
+  if (!type || type->kind == ir::DeclaredType::Kind::none) return {};
+  if (kind_of(type->kind) != value.kind)
+    return input_error("input-type", graph, index, fmt::format("the input cannot be a {}", type_text(value)));
+  if (!value.is_tensor()) return {};
+  const auto declared = static_cast<ElementType>(type->elem_type.value_or(0));
+  if (declared != ElementType::undefined && declared != value.tensor.type()) {
+    return input_error("input-type", graph, index,
+                       fmt::format("the input has elements of type {}, not {}", name_of(declared),
+                                   name_of(value.tensor.type())));
+  }
+  if (type->shape && !fits(*type->shape, value.tensor.dims())) {
+    return input_error("input-shape", graph, index,
+                       fmt::format("the input has shape {}, not {}", dims_text(*type->shape),
+                                   dims_text(value.tensor.dims())));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Model& model, const spec::OpTable& table) {
+  std::vector<Unsupported> missing;
+  for (const auto& site : checker::graph_sites(model)) {
+    if (site->is_training) continue;
+    for (std::size_t i = 0; i < site->graph->nodes.size(); ++i) {
+      const ir::Node& node = site->graph->nodes[i];
+      if (checker::is_function_call(model, node)) continue;
+      const auto opset = checker::opset_at(*site, node.domain);
+      const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
+      Support support{false, "the operator has no definition in the imported opset"};
+      if (schema) support = backend.supports(node, *schema);
+      if (support.supported) continue;
+      Place place;
+      place.scope = site->scope;
+      place.node = i;
+      place.node_name = node.name.view();
+      place.op = checker::qualified_op(node);
+      missing.push_back({std::move(place), std::move(support.reason)});
+    }
+  }
+  return missing;
+}
+
+Error not_supported(std::span<const Unsupported> nodes) {
+  constexpr std::size_t most = 20;
+  Error error = make_error("not-supported", nodes.front().reason);
+  error.diagnostic.place = nodes.front().place;
+  for (const Unsupported& node : nodes.subspan(1, std::min(nodes.size() - 1, most)))
+    error.diagnostic.notes.push_back(fmt::format("{} ({}): {}", node.place.path(), node.place.op, node.reason));
+  if (nodes.size() > most + 1) error.diagnostic.notes.push_back(fmt::format("and {} more nodes", nodes.size() - most - 1));
+  return error;
+}
+
+Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs) {
+  if (inputs.size() != graph.inputs.size()) {
+    return make_error("input-missing", fmt::format("the model has {} inputs and was given {} values",
+                                                   graph.inputs.size(), inputs.size()));
+  }
+  std::set<std::string_view> defaults;
+  for (const ir::Tensor& tensor : graph.initializers) defaults.insert(tensor.name.view());
+  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
+    if (sparse.values) defaults.insert(sparse.values->name.view());
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind == ValueKind::none) {
+      if (defaults.contains(graph.name_of(graph.inputs[i].value))) continue;
+      return input_error("input-missing", graph, i, "no value was given for the input");
+    }
+    if (auto checked = check_input(graph, i, inputs[i]); !checked) return checked;
+  }
+  return {};
+}
+
+}  // namespace onnxkit::exec

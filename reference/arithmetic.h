@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+// Arithmetic that means the same in every domain: integers wrap, nothing is undefined.
+namespace onnxkit::reference {
+
+template <class T>
+T add(T a, T b) {
+  if constexpr (std::signed_integral<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  else
+    return a + b;
+}
+
+template <class T>
+T subtract(T a, T b) {
+  if constexpr (std::signed_integral<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+  else
+    return a - b;
+}
+
+template <class T>
+T multiply(T a, T b) {
+  if constexpr (std::signed_integral<T>)
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  else
+    return a * b;
+}
+
+template <class T>
+T negate(T a) {
+  return subtract(T(), a);
+}
+
+/// Integers truncate; division by zero, which the specification leaves open, gives 0.
+template <class T>
+T divide(T a, T b) {
+  if constexpr (std::integral<T>) {
+    if (b == 0) return 0;
+    if constexpr (std::signed_integral<T>) {
+      if (b == -1) return negate(a);
+    }
+  }
+  return a / b;
+}
+
+/// NaN when either is NaN, as numpy's maximum and minimum.
+template <class T>
+T greater_of(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+  }
+  return a < b ? b : a;
+}
+template <class T>
+T lesser_of(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+  }
+  return b < a ? b : a;
+}
+
+/// A sum that keeps what every addition rounds off (two-sum): twice the precision of double. Infinities and NaN come out as in a plain sum.
+class ExactSum {
+ public:
+  void add(double x) {
+    const double sum = high_ + x;
+    const double part = sum - high_;
+    low_ += (high_ - (sum - part)) + (x - part);
+    high_ = sum;
+  }
+  void add_product(double a, double b) {
+    const double product = a * b;
+    add(product);
+    if (std::isfinite(product)) low_ += std::fma(a, b, -product);
+  }
+  double value() const { return std::isfinite(high_) ? high_ + low_ : high_; }
+
+ private:
+  double high_ = 0, low_ = 0;
+};
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,72 @@
+#include "reference/backend.h"
+
+#include <fmt/core.h>
+
+#include "reference/run.h"
+
+namespace onnxkit::reference {
+
+void register_all_kernels(KernelRegistry& registry);
+
+const KernelRegistry& kernel_registry() {
+  static const KernelRegistry registry = [] {
+    KernelRegistry all;
+    register_all_kernels(all);
+    return all;
+  }();
+  return registry;
+}
+
+namespace {
+
+Error error_of(std::string code, std::string message, Place place = {}) {
+  Error error = make_error(std::move(code), std::move(message));
+  error.diagnostic.place = std::move(place);
+  return error;
+}
+
+class ReferenceSession : public exec::Session {
+ public:
+  ReferenceSession(const ir::Model& model, const spec::OpTable& table, const exec::PrepareOptions& options)
+      : prepared_(model, table, options.external_bytes) {}
+
+  Result<std::vector<onnxkit::Value>> run(std::span<const onnxkit::Value> inputs,
+                                          const exec::RunOptions& options) override {
+    const ir::Graph& graph = *prepared_.model->graph;
+    if (const auto fits = exec::check_inputs(graph, inputs); !fits) return fits.error();
+    try {
+      ThreadPool threads(options.threads);
+      return Run(prepared_, options, threads).run(inputs);
+    } catch (const PlacedFault& fault) {
+      return error_of(fault.code, fault.message, fault.place);
+    } catch (const Fault& fault) {
+      return error_of(fault.code(), fault.what());
+    } catch (const std::bad_alloc&) {
+      return error_of("memory-limit", "the system has not enough memory");
+    } catch (const std::exception& fault) {
+      return error_of("kernel", fault.what());
+    }
+  }
+
+ private:
+  const PreparedModel prepared_;
+};
+
+}  // namespace
+
+std::string ReferenceBackend::version() const { return "onnx " + std::string(spec::onnx_release()); }
+
+exec::Support ReferenceBackend::supports(const ir::Node&, const spec::OpSchema& schema) const {
+  if (kernel_registry().find(schema.domain, schema.name, schema.since_version)) return {};
+  return {false, fmt::format("the reference has no kernel for version {}", schema.since_version)};
+}
+
+Result<std::unique_ptr<exec::Session>> ReferenceBackend::prepare(const ir::Model& model, const spec::OpTable& table,
+                                                                 const exec::PrepareOptions& options) const {
+  if (!model.graph) return make_error("no-graph", "the model has no graph");
+  const auto missing = exec::unsupported_nodes(*this, model, table);
+  if (!missing.empty()) return exec::not_supported(missing);
+  return std::unique_ptr<exec::Session>(new ReferenceSession(model, table, options));
+}
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "libonnxkit/base/thread_pool.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/node_attributes.h"
+#include "libonnxkit/spec/version_registry.h"
+#include "reference/tensor.h"
+
+// What a file in reference/ops sees: one node with its inputs, and where its outputs go.
+namespace onnxkit::reference {
+
+using spec::all_versions;
+using spec::since;
+using spec::versions;
+
+class Run;
+struct Frame;
+
+/// One node as its kernel sees it. Inputs and attributes fit the schema when the model was checked; what a check cannot know (ranks, sizes,
+/// contents) the kernel requires itself.
+class KernelContext : public spec::NodeAttributes {
+ public:
+  KernelContext(Run& run, Frame& frame, std::size_t node_index, const spec::OpSchema& schema);
+
+  const ir::Node& node() const { return *node_; }
+  const spec::OpSchema& schema() const { return *schema_; }
+  /// since_version of the operator version in force.
+  std::int32_t since() const { return schema_->since_version; }
+
+  std::size_t input_count() const { return node_->inputs.size(); }
+  std::size_t output_count() const { return node_->outputs.size(); }
+  bool has_input(std::size_t index) const { return index < inputs_.size() && inputs_[index] != nullptr; }
+  bool has_output(std::size_t index) const;
+  /// Fault when omitted.
+  const Value& value(std::size_t index) const;
+  /// Fault when omitted or not a tensor.
+  const Tensor& input(std::size_t index) const;
+  /// Null when omitted.
+  const Tensor* find_input(std::size_t index) const;
+  /// All inputs from `first` on, of a variadic parameter.
+  std::vector<const Tensor*> inputs_from(std::size_t first = 0) const;
+
+  /// What the schema's type constraints say of an output: the type of an input under the same constraint, or the only type allowed;
+  /// undefined when neither decides.
+  ElementType output_type(std::size_t index) const;
+  /// Ignored where the node omits the output. The executor rounds reals and wraps integers to the element type.
+  void set_output(std::size_t index, Value value);
+
+  Tensor make(ElementType type, Dims dims) const { return Tensor(memory(), type, std::move(dims)); }
+  Tensor scalar(ElementType type, double value) const;
+  /// A tensor of an attribute.
+  Tensor constant(const ir::Tensor& tensor) const;
+  Tensor constant(const ir::SparseTensor& tensor) const;
+  const MemoryPtr& memory() const;
+
+  /// Reals narrower than float64 are not rounded between nodes.
+  bool is_wide() const;
+  ThreadPool& threads() const;
+  /// As ThreadPool::for_range, and ends with a Fault when the run is cancelled or out of time.
+  void for_range(std::int64_t count, std::int64_t grain,
+                 const std::function<void(std::int64_t, std::int64_t)>& body) const;
+  /// A generator seeded by the node's attribute `seed`, else by the run's seed and the place of the node, so that runs repeat.
+  std::mt19937_64 random() const;
+
+  /// Runs a graph attribute on these inputs.
+  std::vector<Value> run_body(std::string_view attribute, std::vector<Value> inputs);
+  /// To be called before every pass of a loop: Fault when there were too many, the time is over or the run is cancelled.
+  void check_iteration(std::uint64_t done) const;
+
+ private:
+  friend class Run;
+
+  Run& run_;
+  Frame& frame_;
+  std::size_t node_index_;
+  const ir::Node* node_;
+  const spec::OpSchema* schema_;
+  std::vector<const Value*> inputs_;
+  std::vector<Value> outputs_;
+};
+
+using Kernel = void (*)(KernelContext&);
+
+/// Filled by the `register_<basename>` function of each file in reference/ops.
+class KernelRegistry : public spec::VersionRegistry<Kernel> {};
+
+/// All of reference/ops; made once.
+const KernelRegistry& kernel_registry();
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,255 @@
+// Operators that work element by element on two or more inputs: arithmetic, comparison, logic, bits.
+// Until version 6 shapes are equal, or `broadcast` lets B cover a run of A's axes that starts at `axis`; from 7 (variadic ones: 8) on shapes
+// are broadcast as in numpy.
+#include "reference/arithmetic.h"
+
+#include <fmt/core.h>
+
+#include "reference/walks/axes.h"
+#include "reference/walks/broadcast.h"
+
+namespace onnxkit::reference {
+namespace {
+
+/// B as an operand that broadcasts against A by numpy's rule, under the rule of opset 1 to 6.
+Tensor old_operand(const KernelContext& context, const Tensor& a, const Tensor& b) {
+  if (context.integer("broadcast") == 0) {
+    require(a.dims() == b.dims(), "shapes differ and no broadcast is asked for");
+    return b;
+  }
+  const std::int64_t free_axes = a.rank() - b.rank();
+  require(free_axes >= 0, "B has more axes than A");
+  std::int64_t start = context.has_attribute("axis") ? context.integer("axis") : free_axes;
+  if (start < 0) start += a.rank();
+  require(0 <= start && start <= free_axes, "the axis leaves no room for B");
+  Dims dims = b.dims();
+  dims.resize(static_cast<std::size_t>(a.rank() - start), 1);
+  return b.reshaped(std::move(dims));
+}
+
+struct Operands {
+  Tensor a, b;
+};
+
+Operands operands_of(const KernelContext& context) {
+  const Tensor& a = context.input(0);
+  const Tensor& b = context.input(1);
+  require(a.type() == b.type(), "A and B have different element types");
+  return {a, context.since() < 7 && context.schema().find_attribute("broadcast") ? old_operand(context, a, b) : b};
+}
+
+/// A type-preserving operator on numbers; f is a generic callable.
+template <auto f>
+void numbers(KernelContext& context) {
+  const auto [a, b] = operands_of(context);
+  context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) {
+                       return map<T, T, T>(context, x, y, x.type(), [](T p, T q) { return f(p, q); });
+                     }));
+}
+
+template <auto f>
+void comparison(KernelContext& context) {
+  const auto [a, b] = operands_of(context);
+  context.set_output(0, dispatch_all(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) -> Tensor {
+                       if constexpr (std::is_same_v<T, Complex>)
+                         throw Fault("complex numbers have no order");
+                       else
+                         return map<T, T, bool>(context, x, y, ElementType::boolean,
+                                                [](const T& p, const T& q) { return f(p, q); });
+                     }));
+}
+
+template <auto f>
+void logic(KernelContext& context) {
+  const auto [a, b] = operands_of(context);
+  context.set_output(0, map<bool, bool, bool>(context, a, b, ElementType::boolean, f));
+}
+
+template <auto f>
+void bits(KernelContext& context) {
+  const auto [a, b] = operands_of(context);
+  context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) -> Tensor {
+                       if constexpr (std::is_same_v<T, double>)
+                         throw Fault("bits of reals cannot be combined");
+                       else
+                         return map<T, T, T>(context, x, y, x.type(), [](T p, T q) { return static_cast<T>(f(p, q)); });
+                     }));
+}
+
+constexpr auto plus = [](auto a, auto b) { return add(a, b); };
+constexpr auto minus = [](auto a, auto b) { return subtract(a, b); };
+constexpr auto times = [](auto a, auto b) { return multiply(a, b); };
+constexpr auto over = [](auto a, auto b) { return divide(a, b); };
+constexpr auto greatest = [](auto a, auto b) { return greater_of(a, b); };
+constexpr auto least = [](auto a, auto b) { return lesser_of(a, b); };
+
+/// x to an integral power by repeated squaring, wrapping; 1 / x^-y truncated for negative powers.
+template <class T>
+T integer_power(T base, std::int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if constexpr (std::is_signed_v<T>) {
+      if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    }
+    return 0;
+  }
+  T power = 1;
+  for (; exponent > 0; exponent /= 2, base = multiply(base, base)) {
+    if (exponent % 2 != 0) power = multiply(power, base);
+  }
+  return power;
+}
+
+/// The exponent may have another type than the base; the result has the base's.
+void pow(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const Tensor& given = context.input(1);
+  const Tensor y = context.since() < 7 ? old_operand(context, x, given) : given;
+  const Tensor power = dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+    return dispatch_numbers(y.domain(), [&]<class E>(std::type_identity<E>) {
+      return map<T, E, T>(context, x, y, x.type(), [](T base, E exponent) {
+        if constexpr (std::is_same_v<T, double> || std::is_same_v<E, double>) {
+          const double real = std::pow(static_cast<double>(base), static_cast<double>(exponent));
+          if constexpr (std::is_same_v<T, double>)
+            return real;
+          else  // beyond the range is undefined: saturate
+            return real >= 9.3e18 || std::isnan(real) ? std::numeric_limits<T>::max()
+                   : real <= (std::is_signed_v<T> ? -9.2e18 : 0.0) ? std::numeric_limits<T>::min()
+                                                                   : static_cast<T>(real);
+        } else {
+          return integer_power(base, static_cast<std::int64_t>(exponent));
+        }
+      });
+    });
+  });
+  context.set_output(0, power);
+}
+
+/// fmod = 1: the sign of the dividend, as in C; else that of the divisor, as in Python. Modulo 0 of integers gives 0.
+void mod(KernelContext& context) {
+  const auto [a, b] = operands_of(context);
+  const bool as_c = context.integer("fmod") != 0;
+  context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) {
+                       return map<T, T, T>(context, x, y, x.type(), [as_c](T p, T q) -> T {
+                         if constexpr (std::is_same_v<T, double>) {
+                           const double rest = std::fmod(p, q);
+                           return !as_c && rest != 0 && (rest < 0) != (q < 0) ? rest + q : rest;
+                         } else {
+                           if (q == 0) return 0;
+                           if constexpr (std::is_signed_v<T>) {
+                             if (q == -1) return 0;
+                           }
+                           const T rest = static_cast<T>(p % q);
+                           return !as_c && rest != 0 && (rest < 0) != (q < 0) ? static_cast<T>(rest + q) : rest;
+                         }
+                       });
+                     }));
+}
+
+/// Shifts by the width or more leave nothing.
+void bit_shift(KernelContext& context) {
+  const bool left = context.string("direction") == "LEFT";
+  const auto [a, b] = operands_of(context);
+  context.set_output(0, map<std::uint64_t, std::uint64_t, std::uint64_t>(
+                            context, a, b, a.type(), [left](std::uint64_t x, std::uint64_t by) -> std::uint64_t {
+                              if (by >= 64) return 0;
+                              return left ? x << by : x >> by;
+                            }));
+}
+
+template <auto f>
+Tensor fold(const KernelContext& context) {
+  Tensor sum = context.input(0);
+  for (std::size_t i = 1; i < context.input_count(); ++i) {
+    const Tensor& next = context.input(i);
+    require(next.type() == sum.type(), "the inputs have different element types");
+    require(context.since() >= 8 || next.dims() == sum.dims(), "the inputs have different shapes");
+    sum = dispatch_numbers(sum.domain(), [&]<class T>(std::type_identity<T>) {
+      return map<T, T, T>(context, sum, next, sum.type(), [](T p, T q) { return f(p, q); });
+    });
+  }
+  return sum;
+}
+
+template <auto f>
+void variadic(KernelContext& context) {
+  context.set_output(0, fold<f>(context));
+}
+
+void mean(KernelContext& context) {
+  const auto count = static_cast<double>(context.input_count());
+  const Tensor sum = fold<plus>(context);
+  context.set_output(0, map<double, double>(context, sum, sum.type(), [count](double x) { return x / count; }));
+}
+
+/// Until version 6 a slope of one element is shared, any other has one element per channel (axis 1).
+void prelu(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  Tensor slope = context.input(1);
+  if (context.since() < 7 && slope.size() != 1 && x.rank() > 1) {
+    Dims dims(static_cast<std::size_t>(x.rank() - 1), 1);
+    dims[0] = slope.size();
+    slope = slope.reshaped(std::move(dims));
+  }
+  require(broadcast_dims(x.dims(), slope.dims()) == x.dims(), "the slope does not broadcast to the input");
+  context.set_output(0, dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+                       return map<T, T, T>(context, x, slope, x.type(), [](T p, T q) { return p < 0 ? multiply(p, q) : p; });
+                     }));
+}
+
+/// Until version 10 the bounds are attributes. A bound that is left out is none; NaN stays NaN; min above max gives max.
+void clip(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  context.set_output(0, dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+                       std::optional<T> low, high;
+                       if (context.since() < 11) {
+                         if (context.has_attribute("min")) low = static_cast<T>(context.real("min"));
+                         if (context.has_attribute("max")) high = static_cast<T>(context.real("max"));
+                       } else {
+                         const auto bound = [&](std::size_t index) -> std::optional<T> {
+                           const Tensor* given = context.find_input(index);
+                           if (!given) return std::nullopt;
+                           require(given->size() == 1, "a bound must be one element");
+                           return given->as<T>()[0];
+                         };
+                         low = bound(1);
+                         high = bound(2);
+                       }
+                       return map<T, T>(context, x, x.type(), [low, high](T v) {
+                         if (low && v < *low) v = *low;
+                         if (high && v > *high) v = *high;
+                         return v;
+                       });
+                     }));
+}
+
+}  // namespace
+
+void register_arithmetic(KernelRegistry& registry) {
+  registry.add("Add", all_versions(), numbers<plus>);
+  registry.add("Sub", all_versions(), numbers<minus>);
+  registry.add("Mul", all_versions(), numbers<times>);
+  registry.add("Div", all_versions(), numbers<over>);
+  registry.add("Pow", all_versions(), pow);
+  registry.add("Mod", all_versions(), mod);
+  registry.add("And", all_versions(), logic<[](bool a, bool b) { return a && b; }>);
+  registry.add("Or", all_versions(), logic<[](bool a, bool b) { return a || b; }>);
+  registry.add("Xor", all_versions(), logic<[](bool a, bool b) { return a != b; }>);
+  registry.add("Equal", all_versions(), comparison<[](const auto& a, const auto& b) { return a == b; }>);
+  registry.add("Less", all_versions(), comparison<[](const auto& a, const auto& b) { return a < b; }>);
+  registry.add("Greater", all_versions(), comparison<[](const auto& a, const auto& b) { return a > b; }>);
+  registry.add("LessOrEqual", all_versions(), comparison<[](const auto& a, const auto& b) { return a <= b; }>);
+  registry.add("GreaterOrEqual", all_versions(), comparison<[](const auto& a, const auto& b) { return a >= b; }>);
+  registry.add("BitShift", all_versions(), bit_shift);
+  registry.add("BitwiseAnd", all_versions(), bits<[](auto a, auto b) { return a & b; }>);
+  registry.add("BitwiseOr", all_versions(), bits<[](auto a, auto b) { return a | b; }>);
+  registry.add("BitwiseXor", all_versions(), bits<[](auto a, auto b) { return a ^ b; }>);
+  registry.add("Sum", all_versions(), variadic<plus>);
+  registry.add("Max", all_versions(), variadic<greatest>);
+  registry.add("Min", all_versions(), variadic<least>);
+  registry.add("Mean", all_versions(), mean);
+  registry.add("PRelu", all_versions(), prelu);
+  registry.add("Clip", all_versions(), clip);
+}
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,130 @@
+// Reductions over axes. Until version 12 (ReduceSum) or 17 (the others) `axes` is an attribute, then an input. No axes, or an empty list, means
+// all of them, unless noop_with_empty_axes asks for none; the element function then still applies.
+#include <cmath>
+#include <limits>
+
+#include "reference/arithmetic.h"
+#include "reference/walks/axes.h"
+
+namespace onnxkit::reference {
+namespace {
+
+std::vector<std::int64_t> reduced_axes(const KernelContext& context, std::int64_t rank) {
+  std::vector<std::int64_t> axes;
+  if (const Tensor* given = context.find_input(1))
+    axes = given->integers();
+  else if (const auto attribute = context.integers("axes"))
+    axes = *attribute;
+  if (axes.empty() && context.integer("noop_with_empty_axes") == 0) {
+    for (std::int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
+  return normalize_axes(axes, rank);
+}
+
+template <class F>
+void reduce_with(KernelContext& context, F dispatch) {
+  const Tensor& x = context.input(0);
+  const std::vector<std::int64_t> axes = reduced_axes(context, x.rank());
+  context.set_output(0, dispatch(x, axes, context.integer("keepdims", 1) != 0));
+}
+
+/// f takes a fiber of numbers; sums of float64 get an accumulator of twice the precision.
+template <auto f>
+void numbers(KernelContext& context) {
+  reduce_with(context, [&](const Tensor& x, std::span<const std::int64_t> axes, bool keep) {
+    return dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+      return reduce<T, T>(context, x, axes, keep, x.type(), [](Fiber<T> fiber) { return static_cast<T>(f(fiber)); });
+    });
+  });
+}
+
+template <class T>
+struct Sum {
+  T total = T();
+  void add(T x) { total = reference::add(total, x); }
+  T value() const { return total; }
+};
+template <>
+struct Sum<double> : ExactSum {};
+
+template <class T, class F>
+T sum(const Fiber<T>& fiber, F element) {
+  Sum<T> total;
+  for (const T x : fiber) total.add(element(x));
+  return total.value();
+}
+
+constexpr auto identity = [](auto x) { return x; };
+constexpr auto square = [](auto x) { return multiply(x, x); };
+constexpr auto magnitude = [](auto x) { return x < 0 ? negate(x) : x; };
+
+constexpr auto reduce_sum = []<class T>(const Fiber<T>& fiber) { return sum(fiber, identity); };
+constexpr auto reduce_l1 = []<class T>(const Fiber<T>& fiber) { return sum(fiber, magnitude); };
+constexpr auto reduce_sum_square = []<class T>(const Fiber<T>& fiber) { return sum(fiber, square); };
+constexpr auto reduce_l2 = []<class T>(const Fiber<T>& fiber) {
+  return std::sqrt(static_cast<double>(sum(fiber, square)));
+};
+constexpr auto reduce_mean = []<class T>(const Fiber<T>& fiber) {
+  return divide(sum(fiber, identity), static_cast<T>(fiber.size()));
+};
+constexpr auto reduce_prod = []<class T>(const Fiber<T>& fiber) {
+  T product = 1;
+  for (const T x : fiber) product = multiply(product, x);
+  return product;
+};
+constexpr auto reduce_log_sum = []<class T>(const Fiber<T>& fiber) {
+  return std::log(static_cast<double>(sum(fiber, identity)));
+};
+constexpr auto reduce_log_sum_exp = []<class T>(const Fiber<T>& fiber) {
+  double most = -std::numeric_limits<double>::infinity();
+  for (const T x : fiber) most = greater_of(most, static_cast<double>(x));
+  if (!std::isfinite(most)) return most;
+  double total = 0;
+  for (const T x : fiber) total += std::exp(static_cast<double>(x) - most);
+  return most + std::log(total);
+};
+
+/// What a reduction of nothing gives: the least number of the type for max, the greatest for min.
+template <class T>
+T least_or_greatest(ElementType type, bool least) {
+  if constexpr (std::is_same_v<T, double>) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    return least ? -infinity : infinity;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return !least;
+  } else {
+    if (type == ElementType::uint64 && !least) return std::numeric_limits<T>::max();
+    return static_cast<T>(least ? least_of(type) : greatest_of(type));
+  }
+}
+
+template <bool is_max>
+void extreme(KernelContext& context) {
+  reduce_with(context, [&](const Tensor& x, std::span<const std::int64_t> axes, bool keep) {
+    return dispatch_scalars(x.domain(), [&]<class T>(std::type_identity<T>) {
+      const T start = least_or_greatest<T>(x.type(), is_max);
+      return reduce<T, T>(context, x, axes, keep, x.type(), [start](Fiber<T> fiber) {
+        T best = start;
+        for (const T value : fiber) best = is_max ? greater_of(best, value) : lesser_of(best, value);
+        return best;
+      });
+    });
+  });
+}
+
+}  // namespace
+
+void register_reduce(KernelRegistry& registry) {
+  registry.add("ReduceSum", all_versions(), numbers<reduce_sum>);
+  registry.add("ReduceMean", all_versions(), numbers<reduce_mean>);
+  registry.add("ReduceProd", all_versions(), numbers<reduce_prod>);
+  registry.add("ReduceL1", all_versions(), numbers<reduce_l1>);
+  registry.add("ReduceL2", all_versions(), numbers<reduce_l2>);
+  registry.add("ReduceSumSquare", all_versions(), numbers<reduce_sum_square>);
+  registry.add("ReduceLogSum", all_versions(), numbers<reduce_log_sum>);
+  registry.add("ReduceLogSumExp", all_versions(), numbers<reduce_log_sum_exp>);
+  registry.add("ReduceMax", all_versions(), extreme<true>);
+  registry.add("ReduceMin", all_versions(), extreme<false>);
+}
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,67 @@
+// Softmax, LogSoftmax, Hardmax. Until version 12 `axis` splits the input into a matrix whose rows are normalised, from 13 on it is the one
+// axis that is.
+#include <algorithm>
+#include <cmath>
+
+#include "reference/walks/axes.h"
+
+namespace onnxkit::reference {
+namespace {
+
+using Function = void (*)(Lane<const double> x, Lane<double> y);
+
+double greatest(Lane<const double> x) {
+  double most = x[0];
+  for (std::int64_t i = 1; i < x.size(); ++i) most = std::max(most, x[i]);
+  return most;
+}
+
+void softmax(Lane<const double> x, Lane<double> y) {
+  const double most = greatest(x);
+  double sum = 0;
+  for (std::int64_t i = 0; i < x.size(); ++i) sum += y[i] = std::exp(x[i] - most);
+  for (std::int64_t i = 0; i < x.size(); ++i) y[i] /= sum;
+}
+
+void log_softmax(Lane<const double> x, Lane<double> y) {
+  const double most = greatest(x);
+  double sum = 0;
+  for (std::int64_t i = 0; i < x.size(); ++i) sum += std::exp(x[i] - most);
+  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i] - most - std::log(sum);
+}
+
+/// One at the first of the greatest elements.
+void hardmax(Lane<const double> x, Lane<double> y) {
+  std::int64_t best = 0;
+  for (std::int64_t i = 1; i < x.size(); ++i) {
+    if (x[i] > x[best]) best = i;
+  }
+  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = i == best;
+}
+
+template <Function f>
+void along_axis(KernelContext& context) {
+  Tensor x = context.input(0);
+  const Dims dims = x.dims();
+  std::int64_t axis = normalize_axis(context.integer("axis"), std::max<std::int64_t>(x.rank(), 1));
+  if (context.since() < 13) {
+    const AxisView view = view_axis(dims, axis);
+    x = x.reshaped({view.outer, view.length * view.inner});
+    axis = 1;
+  } else if (x.rank() == 0) {
+    x = x.reshaped({1});
+  }
+  Tensor y = context.make(x.type(), x.dims());
+  if (x.size() > 0) for_each_lane<double, double>(context, x, y, axis, f);
+  context.set_output(0, y.reshaped(dims));
+}
+
+}  // namespace
+
+void register_softmax(KernelRegistry& registry) {
+  registry.add("Softmax", all_versions(), along_axis<softmax>);
+  registry.add("LogSoftmax", all_versions(), along_axis<log_softmax>);
+  registry.add("Hardmax", all_versions(), along_axis<hardmax>);
+}
+
+}  // namespace onnxkit::reference

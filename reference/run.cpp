@@ -1,0 +1,350 @@
+#include "reference/run.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+#include "libonnxkit/wire/tensor_proto.h"
+
+namespace onnxkit::reference {
+namespace {
+
+using ir::index_of;
+using ir::ValueId;
+
+constexpr std::size_t max_depth = 200;
+
+std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
+  return fmt::format("{}\n{}\n{}", spec::canonical_domain(domain), name, overload);
+}
+
+PreparedGraph prepare_graph(const ir::Graph& graph) {
+  PreparedGraph prepared;
+  prepared.plan = exec::plan_graph(graph);
+  prepared.initializers.resize(graph.values.size());
+  prepared.sparse_initializers.resize(graph.values.size());
+  for (const ir::Tensor& tensor : graph.initializers) {
+    if (const ValueId id = graph.find(tensor.name); id != ValueId::none) prepared.initializers[index_of(id)] = &tensor;
+  }
+  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
+    const ValueId id = sparse.values ? graph.find(sparse.values->name) : ValueId::none;
+    if (id != ValueId::none) prepared.sparse_initializers[index_of(id)] = &sparse;
+  }
+  return prepared;
+}
+
+std::optional<std::int64_t> opset_of(std::span<const ir::OpsetImport> imports, std::string_view domain) {
+  for (const ir::OpsetImport& import : imports) {
+    if (spec::canonical_domain(import.domain) == spec::canonical_domain(domain)) return import.version;
+  }
+  return std::nullopt;
+}
+
+bool keeps_double(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
+}
+
+}  // namespace
+
+PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table_, exec::ExternalBytes external)
+    : model(&model_), table(&table_), external_bytes(std::move(external)) {
+  for (const auto& site : checker::graph_sites(model_)) {
+    if (!site->is_training) graphs.emplace(site->graph, prepare_graph(*site->graph));
+  }
+  for (const ir::Function& function : model_.functions)
+    functions.emplace(function_key(function.domain, function.name, function.overload), &function);
+}
+
+const ir::Function* PreparedModel::function_of(const ir::Node& node) const {
+  if (functions.empty()) return nullptr;
+  const auto found = functions.find(function_key(node.domain, node.op_type, node.overload));
+  return found == functions.end() ? nullptr : found->second;
+}
+
+Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads)
+    : prepared_(prepared),
+      options_(options),
+      threads_(threads),
+      memory_(std::make_shared<Memory>(options.memory_limit)),
+      deadline_(std::chrono::steady_clock::now() + options.time_limit) {}
+
+std::vector<onnxkit::Value> Run::run(std::span<const onnxkit::Value> inputs) {
+  const ir::Graph& graph = *prepared_.model->graph;
+  Frame frame{&graph, &prepared_.graphs.at(&graph), nullptr, prepared_.model->opset_imports, nullptr, {"main"}, 0, {}};
+  frame.values.resize(graph.values.size());
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ValueId id = graph.inputs[i].value;
+    if (id != ValueId::none && inputs[i].kind != ValueKind::none)
+      frame.values[index_of(id)] = unpack(memory_, inputs[i]);
+  }
+  std::vector<onnxkit::Value> outputs;
+  for (const Value& value : run_graph(frame)) outputs.push_back(pack(value, options_.rounding == exec::Rounding::wide));
+  return outputs;
+}
+
+std::vector<Value> Run::run_graph(Frame& frame) {
+  for (const exec::GraphPlan::Step& step : frame.prepared->plan.steps) {
+    run_node(frame, step.node);
+    for (const ValueId id : step.last_reads) frame.values[index_of(id)] = {};
+  }
+  std::vector<Value> outputs;
+  for (const ir::ValueInfo& output : frame.graph->outputs) {
+    const Value* value = find(frame, output.value);
+    outputs.push_back(value ? *value : Value());
+  }
+  return outputs;
+}
+
+void Run::run_node(Frame& frame, std::size_t index) {
+  const ir::Node& node = frame.graph->nodes[index];
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    check_alive();
+    if (const ir::Function* function = prepared_.function_of(node)) {
+      call_function(frame, index, *function);
+    } else {
+      const auto opset = opset_of(frame.opsets, node.domain);
+      const spec::OpSchema* schema = opset ? prepared_.table->find(node.domain, node.op_type, *opset) : nullptr;
+      if (!schema) throw Fault("not-supported", "the operator has no definition in the imported opset");
+      run_kernel(frame, index, *schema);
+    }
+  } catch (const Fault& fault) {
+    Place place;
+    place.scope = frame.scope;
+    place.node = index;
+    place.node_name = node.name.view();
+    place.op = checker::qualified_op(node);
+    throw PlacedFault{fault.code(), fault.what(), std::move(place)};
+  }
+  if (!frame.parent && frame.depth == 0) deliver_taps(frame, node);
+  if (options_.on_node)
+    options_.on_node({frame.graph, index, std::chrono::steady_clock::now() - start, memory_->live()});
+}
+
+void Run::run_kernel(Frame& frame, std::size_t index, const spec::OpSchema& schema) {
+  const Kernel kernel = kernel_registry().find(schema.domain, schema.name, schema.since_version);
+  if (!kernel)
+    throw Fault("not-supported", fmt::format("the reference has no kernel for version {}", schema.since_version));
+  KernelContext context(*this, frame, index, schema);
+  kernel(context);
+  for (std::size_t i = 0; i < context.outputs_.size(); ++i) {
+    if (context.has_output(i) && context.outputs_[i].kind == ValueKind::none)
+      throw Fault(fmt::format("the kernel gave no output {}", i));
+  }
+  store(frame, index, std::move(context.outputs_));
+}
+
+void Run::call_function(Frame& frame, std::size_t index, const ir::Function& function) {
+  if (frame.depth >= max_depth) throw Fault("calls of functions are nested too deeply");
+  const ir::Node& node = frame.graph->nodes[index];
+  const spec::AttributeBindings bindings = spec::bind_attributes(function, node, frame.bindings);
+  Frame body{&function.body, &prepared_.graphs.at(&function.body), nullptr, function.opset_imports, &bindings,
+             frame.scope, frame.depth + 1, {}};
+  body.scope.push_back(fmt::format("node {}", index));
+  body.scope.push_back(checker::function_step(function));
+  body.values.resize(function.body.values.size());
+  for (std::size_t i = 0; i < std::min(node.inputs.size(), function.body.inputs.size()); ++i) {
+    const Value* value = find(frame, node.inputs[i]);
+    if (value) body.values[index_of(function.body.inputs[i].value)] = *value;
+  }
+  std::vector<Value> outputs = run_graph(body);
+  outputs.resize(node.outputs.size());
+  store(frame, index, std::move(outputs));
+}
+
+void Run::store(Frame& frame, std::size_t index, std::vector<Value> outputs) {
+  const ir::Node& node = frame.graph->nodes[index];
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == ValueId::none) continue;
+    conform(outputs[i]);
+    frame.values[index_of(node.outputs[i])] = std::move(outputs[i]);
+  }
+}
+
+std::vector<Value> Run::run_body(Frame& frame, std::size_t index, const ir::Graph& body, std::string_view attribute,
+                                 std::vector<Value> inputs) {
+  if (frame.depth >= max_depth) throw Fault("graphs are nested too deeply");
+  if (inputs.size() != body.inputs.size())
+    throw Fault(fmt::format("{} takes {} inputs and is given {}", attribute, body.inputs.size(), inputs.size()));
+  Frame inner{&body,         &prepared_.graphs.at(&body), &frame, frame.opsets, frame.bindings, frame.scope,
+              frame.depth + 1, {}};
+  inner.scope.push_back(fmt::format("node {}", index));
+  inner.scope.emplace_back(attribute);
+  inner.values.resize(body.values.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (body.inputs[i].value != ValueId::none) inner.values[index_of(body.inputs[i].value)] = std::move(inputs[i]);
+  }
+  return run_graph(inner);
+}
+
+const Value* Run::find(Frame& frame, ValueId id) {
+  if (id == ValueId::none) return nullptr;
+  Value& value = frame.values[index_of(id)];
+  if (value.kind != ValueKind::none) return &value;
+  if (const ir::Tensor* tensor = frame.prepared->initializers[index_of(id)]) {
+    value = load(*tensor);
+    return &value;
+  }
+  if (const ir::SparseTensor* sparse = frame.prepared->sparse_initializers[index_of(id)]) {
+    value = load(*sparse);
+    return &value;
+  }
+  if (!frame.parent) return nullptr;
+  return find(*frame.parent, frame.parent->graph->find(frame.graph->name_of(id)));
+}
+
+Tensor Run::load(const ir::Tensor& tensor) {
+  std::span<const std::byte> external;
+  if (tensor.is_external()) {
+    if (!prepared_.external_bytes) throw Fault("external-missing", "external data is not available");
+    const auto bytes = prepared_.external_bytes(tensor);
+    if (!bytes) throw Fault(bytes.error().diagnostic.code, bytes.error().diagnostic.message);
+    external = *bytes;
+  }
+  const auto packed = wire::tensor_of(tensor, external);
+  if (!packed) throw Fault(packed.error().diagnostic.code, packed.error().diagnostic.message);
+  return unpack(memory_, *packed);
+}
+
+Tensor Run::load(const ir::SparseTensor& tensor) {
+  const auto packed = wire::tensor_of(tensor);
+  if (!packed) throw Fault(packed.error().diagnostic.code, packed.error().diagnostic.message);
+  return unpack(memory_, *packed);
+}
+
+/// Rounds reals and wraps integers to the element type. What shares its content was conformed when it was made.
+void Run::conform(Value& value) {
+  for (Value& item : value.items) conform(item);
+  if (value.kind != ValueKind::tensor || value.tensor.is_shared()) return;
+  Tensor& tensor = value.tensor;
+  const ElementType type = tensor.type();
+  if (type == ElementType::float64 || type == ElementType::int64 || type == ElementType::uint64 ||
+      type == ElementType::complex128)
+    return;
+  if (options_.rounding == exec::Rounding::wide && keeps_double(type)) return;
+  dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {
+    const std::span<T> all = tensor.write<T>();
+    constexpr std::int64_t grain = 1 << 16;
+    const auto part = [&](std::int64_t first, std::int64_t last) {
+      [[maybe_unused]] const auto range = all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+      if constexpr (std::is_same_v<T, double> || std::is_same_v<T, Complex>) round_to(type, range);
+      if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t>) wrap_to(type, range);
+    };
+    threads_.for_range(tensor.size(), grain, part);
+  });
+}
+
+void Run::deliver_taps(Frame& frame, const ir::Node& node) {
+  if (!options_.on_value) return;
+  for (const ValueId id : node.outputs) {
+    if (id == ValueId::none) continue;
+    const std::string_view name = frame.graph->name_of(id);
+    const bool wanted = options_.tap_all || std::find(options_.taps.begin(), options_.taps.end(), name) != options_.taps.end();
+    if (!wanted) continue;
+    const auto taken = options_.on_value(name, pack(frame.values[index_of(id)], options_.rounding == exec::Rounding::wide));
+    if (!taken) throw PlacedFault{taken.error().diagnostic.code, taken.error().diagnostic.message, taken.error().diagnostic.place};
+  }
+}
+
+void Run::check_alive() const {
+  if (options_.stop.stop_requested()) throw Fault("cancelled", "the run was cancelled");
+  if (options_.time_limit.count() != 0 && std::chrono::steady_clock::now() > deadline_)
+    throw Fault("time-limit", fmt::format("the run took longer than {} ms", options_.time_limit.count()));
+}
+
+// ---- what kernels see
+
+KernelContext::KernelContext(Run& run, Frame& frame, std::size_t node_index, const spec::OpSchema& schema)
+    : NodeAttributes(frame.graph->nodes[node_index], schema, frame.bindings),
+      run_(run),
+      frame_(frame),
+      node_index_(node_index),
+      node_(&frame.graph->nodes[node_index]),
+      schema_(&schema),
+      outputs_(node_->outputs.size()) {
+  for (const ValueId id : node_->inputs) inputs_.push_back(run.find(frame, id));
+}
+
+bool KernelContext::has_output(std::size_t index) const {
+  return index < node_->outputs.size() && node_->outputs[index] != ValueId::none;
+}
+
+const Value& KernelContext::value(std::size_t index) const {
+  require(has_input(index), [&] { return fmt::format("input {} is missing", index); });
+  return *inputs_[index];
+}
+
+const Tensor& KernelContext::input(std::size_t index) const {
+  const Value& held = value(index);
+  require(held.is_tensor(), [&] { return fmt::format("input {} is no tensor", index); });
+  return held.tensor;
+}
+
+const Tensor* KernelContext::find_input(std::size_t index) const { return has_input(index) ? &input(index) : nullptr; }
+
+std::vector<const Tensor*> KernelContext::inputs_from(std::size_t first) const {
+  std::vector<const Tensor*> all;
+  for (std::size_t i = first; i < input_count(); ++i) all.push_back(&input(i));
+  return all;
+}
+
+ElementType KernelContext::output_type(std::size_t index) const {
+  const spec::FormalParameter* output = schema_->output_at(index);
+  if (!output) return ElementType::undefined;
+  for (std::size_t i = 0; i < input_count(); ++i) {
+    const spec::FormalParameter* input = schema_->input_at(i);
+    if (input && input->constraint == output->constraint && has_input(i) && value(i).is_tensor())
+      return value(i).tensor.type();
+  }
+  const std::uint32_t allowed = schema_->types_of(*output).tensor;
+  return std::has_single_bit(allowed) ? static_cast<ElementType>(std::countr_zero(allowed)) : ElementType::undefined;
+}
+
+void KernelContext::set_output(std::size_t index, Value value) {
+  if (has_output(index)) outputs_[index] = std::move(value);
+}
+
+Tensor KernelContext::scalar(ElementType type, double value) const {
+  Tensor tensor = make(type, {});
+  dispatch_scalars(tensor.domain(), [&]<class T>(std::type_identity<T>) { tensor.write<T>()[0] = static_cast<T>(value); });
+  return tensor;
+}
+
+Tensor KernelContext::constant(const ir::Tensor& tensor) const { return run_.load(tensor); }
+Tensor KernelContext::constant(const ir::SparseTensor& tensor) const { return run_.load(tensor); }
+const MemoryPtr& KernelContext::memory() const { return run_.memory_; }
+bool KernelContext::is_wide() const { return run_.options_.rounding == exec::Rounding::wide; }
+ThreadPool& KernelContext::threads() const { return run_.threads_; }
+
+void KernelContext::for_range(std::int64_t count, std::int64_t grain,
+                              const std::function<void(std::int64_t, std::int64_t)>& body) const {
+  run_.threads_.for_range(count, grain, [&](std::int64_t first, std::int64_t last) {
+    run_.check_alive();
+    body(first, last);
+  });
+}
+
+std::mt19937_64 KernelContext::random() const {
+  if (const ir::Attribute* seed = attribute("seed"); seed && seed->as<float>())
+    return std::mt19937_64(std::bit_cast<std::uint32_t>(*seed->as<float>()));
+  std::seed_seq sequence{static_cast<std::uint32_t>(run_.options_.seed), static_cast<std::uint32_t>(run_.options_.seed >> 32),
+                         static_cast<std::uint32_t>(run_.generators_++)};
+  return std::mt19937_64(sequence);
+}
+
+std::vector<Value> KernelContext::run_body(std::string_view attribute, std::vector<Value> inputs) {
+  const ir::Graph* body = graph(attribute);
+  require(body, [&] { return fmt::format("the attribute {} holds no graph", attribute); });
+  return run_.run_body(frame_, node_index_, *body, attribute, std::move(inputs));
+}
+
+void KernelContext::check_iteration(std::uint64_t done) const {
+  run_.check_alive();
+  const std::uint64_t limit = run_.options_.iteration_limit;
+  if (limit != 0 && done >= limit)
+    throw Fault("iteration-limit", fmt::format("the loop goes on after {} passes", limit));
+}
+
+}  // namespace onnxkit::reference

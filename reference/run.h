@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libonnxkit/exec/backend.h"
+#include "libonnxkit/exec/plan.h"
+#include "reference/kernel.h"
+
+namespace onnxkit::reference {
+
+/// What running a graph needs and every run shares.
+struct PreparedGraph {
+  exec::GraphPlan plan;
+  std::vector<const ir::Tensor*> initializers;        ///< by ValueId; null for other values
+  std::vector<const ir::SparseTensor*> sparse_initializers;
+};
+
+struct PreparedModel {
+  const ir::Model* model;
+  const spec::OpTable* table;
+  exec::ExternalBytes external_bytes;
+  std::unordered_map<const ir::Graph*, PreparedGraph> graphs;
+  std::map<std::string, const ir::Function*> functions;  ///< by domain, name and overload
+
+  PreparedModel(const ir::Model& model, const spec::OpTable& table, exec::ExternalBytes external_bytes);
+  const ir::Function* function_of(const ir::Node& node) const;
+};
+
+/// One activation of a graph: the main graph, one pass of a body, one call of a function.
+struct Frame {
+  const ir::Graph* graph;
+  const PreparedGraph* prepared;
+  Frame* parent;  ///< whose values the graph may read; null for the main graph and functions
+  std::span<const ir::OpsetImport> opsets;
+  const spec::AttributeBindings* bindings;
+  std::vector<std::string> scope;
+  std::size_t depth;
+  std::vector<Value> values;  ///< by ValueId; kind none before they exist and after their last reader
+};
+
+/// One run of a prepared model.
+class Run {
+ public:
+  Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads);
+
+  std::vector<onnxkit::Value> run(std::span<const onnxkit::Value> inputs);
+
+ private:
+  friend class KernelContext;
+
+  std::vector<Value> run_graph(Frame& frame);
+  void run_node(Frame& frame, std::size_t index);
+  void run_kernel(Frame& frame, std::size_t index, const spec::OpSchema& schema);
+  void call_function(Frame& frame, std::size_t index, const ir::Function& function);
+  void store(Frame& frame, std::size_t index, std::vector<Value> outputs);
+  std::vector<Value> run_body(Frame& frame, std::size_t index, const ir::Graph& body, std::string_view attribute,
+                              std::vector<Value> inputs);
+  /// The value where a frame sees it; null when nothing defines it or an optional input was omitted.
+  const Value* find(Frame& frame, ir::ValueId id);
+  Tensor load(const ir::Tensor& tensor);
+  Tensor load(const ir::SparseTensor& tensor);
+  void conform(Value& value);
+  void deliver_taps(Frame& frame, const ir::Node& node);
+  void check_alive() const;
+
+  const PreparedModel& prepared_;
+  const exec::RunOptions& options_;
+  ThreadPool& threads_;
+  MemoryPtr memory_;
+  std::chrono::steady_clock::time_point deadline_;
+  std::uint64_t generators_ = 0;  ///< random generators that were handed out
+};
+
+/// Where a Fault happened, added by the innermost node that it passes.
+struct PlacedFault {
+  std::string code, message;
+  Place place;
+};
+
+}  // namespace onnxkit::reference

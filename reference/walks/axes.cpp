@@ -1,0 +1,76 @@
+#include "reference/walks/axes.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+namespace onnxkit::reference {
+
+std::int64_t normalize_axis(std::int64_t axis, std::int64_t rank) {
+  require(-rank <= axis && axis < rank, [&] { return fmt::format("axis {} is outside a tensor of rank {}", axis, rank); });
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::vector<std::int64_t> normalize_axes(std::span<const std::int64_t> axes, std::int64_t rank) {
+  std::vector<std::int64_t> out;
+  for (const std::int64_t axis : axes) out.push_back(normalize_axis(axis, rank));
+  std::sort(out.begin(), out.end());
+  require(std::adjacent_find(out.begin(), out.end()) == out.end(), "an axis is named twice");
+  return out;
+}
+
+std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
+  std::vector<std::int64_t> strides(dims.size());
+  std::int64_t stride = 1;
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= dims[axis];
+  }
+  return strides;
+}
+
+AxisView view_axis(const Dims& dims, std::int64_t axis) {
+  AxisView view;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(dims.size()); ++i) {
+    const std::int64_t size = dims[static_cast<std::size_t>(i)];
+    (i < axis ? view.outer : i == axis ? view.length : view.inner) *= size;
+  }
+  return view;
+}
+
+namespace {
+
+/// Row-major offsets of all index tuples over some axes.
+std::vector<std::int64_t> offsets_over(const Dims& dims, std::span<const std::int64_t> strides,
+                                       const std::vector<bool>& chosen) {
+  std::vector<std::int64_t> offsets = {0};
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (!chosen[axis]) continue;
+    std::vector<std::int64_t> longer;
+    longer.reserve(offsets.size() * static_cast<std::size_t>(dims[axis]));
+    for (const std::int64_t offset : offsets) {
+      for (std::int64_t i = 0; i < dims[axis]; ++i) longer.push_back(offset + i * strides[axis]);
+    }
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+}  // namespace
+
+Reduction plan_reduction(const Dims& dims, std::span<const std::int64_t> axes) {
+  Reduction plan;
+  std::vector<bool> reduced(dims.size(), false);
+  for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    plan.kept.push_back(reduced[axis] ? 1 : dims[axis]);
+    if (!reduced[axis]) plan.without_axes.push_back(dims[axis]);
+  }
+  const std::vector<std::int64_t> strides = strides_of(dims);
+  plan.offsets = offsets_over(dims, strides, reduced);
+  reduced.flip();
+  plan.starts = offsets_over(dims, strides, reduced);
+  return plan;
+}
+
+}  // namespace onnxkit::reference
