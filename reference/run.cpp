@@ -140,8 +140,10 @@ void Run::call_function(Frame& frame, std::size_t index, const ir::Function& fun
   if (frame.depth >= max_depth) throw Fault("calls of functions are nested too deeply");
   const ir::Node& node = frame.graph->nodes[index];
   const spec::AttributeBindings bindings = spec::bind_attributes(function, node, frame.bindings);
-  Frame body{&function.body, &prepared_.graphs.at(&function.body), nullptr, function.opset_imports, &bindings,
-             frame.scope, frame.depth + 1, {}};
+  Frame body{&function.body,  &prepared_.graphs.at(&function.body),
+             nullptr,         function.opset_imports,
+             &bindings,       frame.scope,
+             frame.depth + 1, {}};
   body.scope.push_back(fmt::format("node {}", index));
   body.scope.push_back(checker::function_step(function));
   body.values.resize(function.body.values.size());
@@ -168,8 +170,8 @@ std::vector<Value> Run::run_body(Frame& frame, std::size_t index, const ir::Grap
   if (frame.depth >= max_depth) throw Fault("graphs are nested too deeply");
   if (inputs.size() != body.inputs.size())
     throw Fault(fmt::format("{} takes {} inputs and is given {}", attribute, body.inputs.size(), inputs.size()));
-  Frame inner{&body,         &prepared_.graphs.at(&body), &frame, frame.opsets, frame.bindings, frame.scope,
-              frame.depth + 1, {}};
+  Frame inner{&body, &prepared_.graphs.at(&body), &frame, frame.opsets, frame.bindings, frame.scope, frame.depth + 1,
+              {}};
   inner.scope.push_back(fmt::format("node {}", index));
   inner.scope.emplace_back(attribute);
   inner.values.resize(body.values.size());
@@ -228,7 +230,8 @@ void Run::conform(Value& value) {
     const std::span<T> all = tensor.write<T>();
     constexpr std::int64_t grain = 1 << 16;
     const auto part = [&](std::int64_t first, std::int64_t last) {
-      [[maybe_unused]] const auto range = all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+      [[maybe_unused]] const auto range =
+          all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
       if constexpr (std::is_same_v<T, double> || std::is_same_v<T, Complex>) round_to(type, range);
       if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t>) wrap_to(type, range);
     };
@@ -241,10 +244,14 @@ void Run::deliver_taps(Frame& frame, const ir::Node& node) {
   for (const ValueId id : node.outputs) {
     if (id == ValueId::none) continue;
     const std::string_view name = frame.graph->name_of(id);
-    const bool wanted = options_.tap_all || std::find(options_.taps.begin(), options_.taps.end(), name) != options_.taps.end();
+    const bool wanted =
+        options_.tap_all || std::find(options_.taps.begin(), options_.taps.end(), name) != options_.taps.end();
     if (!wanted) continue;
-    const auto taken = options_.on_value(name, pack(frame.values[index_of(id)], options_.rounding == exec::Rounding::wide));
-    if (!taken) throw PlacedFault{taken.error().diagnostic.code, taken.error().diagnostic.message, taken.error().diagnostic.place};
+    const auto taken =
+        options_.on_value(name, pack(frame.values[index_of(id)], options_.rounding == exec::Rounding::wide));
+    if (!taken)
+      throw PlacedFault{taken.error().diagnostic.code, taken.error().diagnostic.message,
+                        taken.error().diagnostic.place};
   }
 }
 
@@ -308,7 +315,8 @@ void KernelContext::set_output(std::size_t index, Value value) {
 
 Tensor KernelContext::scalar(ElementType type, double value) const {
   Tensor tensor = make(type, {});
-  dispatch_scalars(tensor.domain(), [&]<class T>(std::type_identity<T>) { tensor.write<T>()[0] = static_cast<T>(value); });
+  dispatch_scalars(tensor.domain(),
+                   [&]<class T>(std::type_identity<T>) { tensor.write<T>()[0] = static_cast<T>(value); });
   return tensor;
 }
 
@@ -329,7 +337,8 @@ void KernelContext::for_range(std::int64_t count, std::int64_t grain,
 std::mt19937_64 KernelContext::random() const {
   if (const ir::Attribute* seed = attribute("seed"); seed && seed->as<float>())
     return std::mt19937_64(std::bit_cast<std::uint32_t>(*seed->as<float>()));
-  std::seed_seq sequence{static_cast<std::uint32_t>(run_.options_.seed), static_cast<std::uint32_t>(run_.options_.seed >> 32),
+  std::seed_seq sequence{static_cast<std::uint32_t>(run_.options_.seed),
+                         static_cast<std::uint32_t>(run_.options_.seed >> 32),
                          static_cast<std::uint32_t>(run_.generators_++)};
   return std::mt19937_64(sequence);
 }

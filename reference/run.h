@@ -16,7 +16,7 @@ namespace onnxkit::reference {
 /// What running a graph needs and every run shares.
 struct PreparedGraph {
   exec::GraphPlan plan;
-  std::vector<const ir::Tensor*> initializers;        ///< by ValueId; null for other values
+  std::vector<const ir::Tensor*> initializers;  ///< by ValueId; null for other values
   std::vector<const ir::SparseTensor*> sparse_initializers;
 };
 

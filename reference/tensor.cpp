@@ -82,9 +82,8 @@ void Tensor::detach() {
 }
 
 Tensor Tensor::reshaped(Dims dims) const {
-  require(element_count(dims) == size_, [&] {
-    return fmt::format("{} elements do not fit a shape of {} elements", size_, element_count(dims));
-  });
+  require(element_count(dims) == size_,
+          [&] { return fmt::format("{} elements do not fit a shape of {} elements", size_, element_count(dims)); });
   Tensor other = *this;
   other.dims_ = std::move(dims);
   return other;
@@ -115,7 +114,8 @@ std::vector<std::int64_t> Tensor::integers() const {
       }
       return out;
     }
-    default: throw Fault(fmt::format("integers are needed, not {}", name_of(type_)));
+    default:
+      throw Fault(fmt::format("integers are needed, not {}", name_of(type_)));
   }
 }
 

@@ -112,22 +112,32 @@ using Value = BasicValue<Tensor>;
 template <class F>
 decltype(auto) dispatch_all(Domain domain, F&& f) {
   switch (domain) {
-    case Domain::real: return f(std::type_identity<double>());
-    case Domain::integer: return f(std::type_identity<std::int64_t>());
-    case Domain::natural: return f(std::type_identity<std::uint64_t>());
-    case Domain::boolean: return f(std::type_identity<bool>());
-    case Domain::string: return f(std::type_identity<std::string>());
-    default: return f(std::type_identity<Complex>());
+    case Domain::real:
+      return f(std::type_identity<double>());
+    case Domain::integer:
+      return f(std::type_identity<std::int64_t>());
+    case Domain::natural:
+      return f(std::type_identity<std::uint64_t>());
+    case Domain::boolean:
+      return f(std::type_identity<bool>());
+    case Domain::string:
+      return f(std::type_identity<std::string>());
+    default:
+      return f(std::type_identity<Complex>());
   }
 }
 /// real, integer, natural.
 template <class F>
 decltype(auto) dispatch_numbers(Domain domain, F&& f) {
   switch (domain) {
-    case Domain::real: return f(std::type_identity<double>());
-    case Domain::integer: return f(std::type_identity<std::int64_t>());
-    case Domain::natural: return f(std::type_identity<std::uint64_t>());
-    default: throw Fault("kernel", "the operator takes numbers only");
+    case Domain::real:
+      return f(std::type_identity<double>());
+    case Domain::integer:
+      return f(std::type_identity<std::int64_t>());
+    case Domain::natural:
+      return f(std::type_identity<std::uint64_t>());
+    default:
+      throw Fault("kernel", "the operator takes numbers only");
   }
 }
 /// real, integer, natural, boolean.

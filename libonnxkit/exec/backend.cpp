@@ -41,12 +41,17 @@ bool fits(const ir::DeclaredShape& shape, std::span<const std::int64_t> dims) {
 
 ValueKind kind_of(ir::DeclaredType::Kind kind) {
   switch (kind) {
-    case ir::DeclaredType::Kind::sequence: return ValueKind::sequence;
-    case ir::DeclaredType::Kind::optional: return ValueKind::optional;
-    case ir::DeclaredType::Kind::map: return ValueKind::map;
+    case ir::DeclaredType::Kind::sequence:
+      return ValueKind::sequence;
+    case ir::DeclaredType::Kind::optional:
+      return ValueKind::optional;
+    case ir::DeclaredType::Kind::map:
+      return ValueKind::map;
     case ir::DeclaredType::Kind::tensor:
-    case ir::DeclaredType::Kind::sparse_tensor: return ValueKind::tensor;
-    default: return ValueKind::none;
+    case ir::DeclaredType::Kind::sparse_tensor:
+      return ValueKind::tensor;
+    default:
+      return ValueKind::none;
   }
 }
 
@@ -58,14 +63,14 @@ Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value&
   if (!value.is_tensor()) return {};
   const auto declared = static_cast<ElementType>(type->elem_type.value_or(0));
   if (declared != ElementType::undefined && declared != value.tensor.type()) {
-    return input_error("input-type", graph, index,
-                       fmt::format("the input has elements of type {}, not {}", name_of(declared),
-                                   name_of(value.tensor.type())));
+    return input_error(
+        "input-type", graph, index,
+        fmt::format("the input has elements of type {}, not {}", name_of(declared), name_of(value.tensor.type())));
   }
   if (type->shape && !fits(*type->shape, value.tensor.dims())) {
-    return input_error("input-shape", graph, index,
-                       fmt::format("the input has shape {}, not {}", dims_text(*type->shape),
-                                   dims_text(value.tensor.dims())));
+    return input_error(
+        "input-shape", graph, index,
+        fmt::format("the input has shape {}, not {}", dims_text(*type->shape), dims_text(value.tensor.dims())));
   }
   return {};
 }
@@ -101,7 +106,8 @@ Error not_supported(std::span<const Unsupported> nodes) {
   error.diagnostic.place = nodes.front().place;
   for (const Unsupported& node : nodes.subspan(1, std::min(nodes.size() - 1, most)))
     error.diagnostic.notes.push_back(fmt::format("{} ({}): {}", node.place.path(), node.place.op, node.reason));
-  if (nodes.size() > most + 1) error.diagnostic.notes.push_back(fmt::format("and {} more nodes", nodes.size() - most - 1));
+  if (nodes.size() > most + 1)
+    error.diagnostic.notes.push_back(fmt::format("and {} more nodes", nodes.size() - most - 1));
   return error;
 }
 

@@ -54,9 +54,9 @@ enum class Rounding : std::uint8_t {
 
 struct RunOptions {
   Rounding rounding = Rounding::spec;
-  int threads = 0;                  ///< 0: all cores that this process may use
-  std::uint64_t seed = 0;           ///< of random operators that name none themselves
-  std::uint64_t memory_limit = 0;   ///< bytes of values alive at once, 0: none
+  int threads = 0;                          ///< 0: all cores that this process may use
+  std::uint64_t seed = 0;                   ///< of random operators that name none themselves
+  std::uint64_t memory_limit = 0;           ///< bytes of values alive at once, 0: none
   std::chrono::milliseconds time_limit{0};  ///< 0: none
   std::uint64_t iteration_limit = 0;        ///< of one Loop, Scan or SequenceMap, 0: none
   std::stop_token stop;

@@ -3,7 +3,8 @@
 // are broadcast as in numpy.
 #include "reference/arithmetic.h"
 
-#include <fmt/core.h>
+#include <limits>
+#include <optional>
 
 #include "reference/walks/axes.h"
 #include "reference/walks/broadcast.h"
@@ -82,6 +83,17 @@ constexpr auto times = [](auto a, auto b) { return multiply(a, b); };
 constexpr auto over = [](auto a, auto b) { return divide(a, b); };
 constexpr auto greatest = [](auto a, auto b) { return greater_of(a, b); };
 constexpr auto least = [](auto a, auto b) { return lesser_of(a, b); };
+constexpr auto both = [](bool a, bool b) { return a && b; };
+constexpr auto either = [](bool a, bool b) { return a || b; };
+constexpr auto one_of = [](bool a, bool b) { return a != b; };
+constexpr auto equal = [](const auto& a, const auto& b) { return a == b; };
+constexpr auto less = [](const auto& a, const auto& b) { return a < b; };
+constexpr auto greater = [](const auto& a, const auto& b) { return a > b; };
+constexpr auto less_or_equal = [](const auto& a, const auto& b) { return a <= b; };
+constexpr auto greater_or_equal = [](const auto& a, const auto& b) { return a >= b; };
+constexpr auto bits_and = [](auto a, auto b) { return a & b; };
+constexpr auto bits_or = [](auto a, auto b) { return a | b; };
+constexpr auto bits_xor = [](auto a, auto b) { return a ^ b; };
 
 /// x to an integral power by repeated squaring, wrapping; 1 / x^-y truncated for negative powers.
 template <class T>
@@ -113,7 +125,7 @@ void pow(KernelContext& context) {
           if constexpr (std::is_same_v<T, double>)
             return real;
           else  // beyond the range is undefined: saturate
-            return real >= 9.3e18 || std::isnan(real) ? std::numeric_limits<T>::max()
+            return real >= 9.3e18 || std::isnan(real)              ? std::numeric_limits<T>::max()
                    : real <= (std::is_signed_v<T> ? -9.2e18 : 0.0) ? std::numeric_limits<T>::min()
                                                                    : static_cast<T>(real);
         } else {
@@ -193,7 +205,8 @@ void prelu(KernelContext& context) {
   }
   require(broadcast_dims(x.dims(), slope.dims()) == x.dims(), "the slope does not broadcast to the input");
   context.set_output(0, dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
-                       return map<T, T, T>(context, x, slope, x.type(), [](T p, T q) { return p < 0 ? multiply(p, q) : p; });
+                       return map<T, T, T>(context, x, slope, x.type(),
+                                           [](T p, T q) { return p < 0 ? multiply(p, q) : p; });
                      }));
 }
 
@@ -232,18 +245,18 @@ void register_arithmetic(KernelRegistry& registry) {
   registry.add("Div", all_versions(), numbers<over>);
   registry.add("Pow", all_versions(), pow);
   registry.add("Mod", all_versions(), mod);
-  registry.add("And", all_versions(), logic<[](bool a, bool b) { return a && b; }>);
-  registry.add("Or", all_versions(), logic<[](bool a, bool b) { return a || b; }>);
-  registry.add("Xor", all_versions(), logic<[](bool a, bool b) { return a != b; }>);
-  registry.add("Equal", all_versions(), comparison<[](const auto& a, const auto& b) { return a == b; }>);
-  registry.add("Less", all_versions(), comparison<[](const auto& a, const auto& b) { return a < b; }>);
-  registry.add("Greater", all_versions(), comparison<[](const auto& a, const auto& b) { return a > b; }>);
-  registry.add("LessOrEqual", all_versions(), comparison<[](const auto& a, const auto& b) { return a <= b; }>);
-  registry.add("GreaterOrEqual", all_versions(), comparison<[](const auto& a, const auto& b) { return a >= b; }>);
+  registry.add("And", all_versions(), logic<both>);
+  registry.add("Or", all_versions(), logic<either>);
+  registry.add("Xor", all_versions(), logic<one_of>);
+  registry.add("Equal", all_versions(), comparison<equal>);
+  registry.add("Less", all_versions(), comparison<less>);
+  registry.add("Greater", all_versions(), comparison<greater>);
+  registry.add("LessOrEqual", all_versions(), comparison<less_or_equal>);
+  registry.add("GreaterOrEqual", all_versions(), comparison<greater_or_equal>);
   registry.add("BitShift", all_versions(), bit_shift);
-  registry.add("BitwiseAnd", all_versions(), bits<[](auto a, auto b) { return a & b; }>);
-  registry.add("BitwiseOr", all_versions(), bits<[](auto a, auto b) { return a | b; }>);
-  registry.add("BitwiseXor", all_versions(), bits<[](auto a, auto b) { return a ^ b; }>);
+  registry.add("BitwiseAnd", all_versions(), bits<bits_and>);
+  registry.add("BitwiseOr", all_versions(), bits<bits_or>);
+  registry.add("BitwiseXor", all_versions(), bits<bits_xor>);
   registry.add("Sum", all_versions(), variadic<plus>);
   registry.add("Max", all_versions(), variadic<greatest>);
   registry.add("Min", all_versions(), variadic<least>);

@@ -7,7 +7,8 @@
 namespace onnxkit::reference {
 
 std::int64_t normalize_axis(std::int64_t axis, std::int64_t rank) {
-  require(-rank <= axis && axis < rank, [&] { return fmt::format("axis {} is outside a tensor of rank {}", axis, rank); });
+  require(-rank <= axis && axis < rank,
+          [&] { return fmt::format("axis {} is outside a tensor of rank {}", axis, rank); });
   return axis < 0 ? axis + rank : axis;
 }
 

@@ -94,8 +94,8 @@ class Fiber {
 
 /// Where the fibers of a reduction over `axes` start, and the offsets of their elements.
 struct Reduction {
-  Dims kept;          ///< with reduced axes as 1
-  Dims without_axes;  ///< with reduced axes left out
+  Dims kept;                          ///< with reduced axes as 1
+  Dims without_axes;                  ///< with reduced axes left out
   std::vector<std::int64_t> starts;   ///< of each result
   std::vector<std::int64_t> offsets;  ///< of each element of a fiber
 };

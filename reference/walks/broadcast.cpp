@@ -48,7 +48,8 @@ std::vector<BroadcastAxis> merged_axes(const Dims& dims, std::span<const Dims* c
     for (std::size_t k = 0; k < operands.size(); ++k) axis.steps[k] = strides[k][i];
     if (axis.length == 1) continue;
     bool merges = !axes.empty();
-    for (std::size_t k = 0; merges && k < operands.size(); ++k) merges = axes.back().steps[k] == axis.steps[k] * axis.length;
+    for (std::size_t k = 0; merges && k < operands.size(); ++k)
+      merges = axes.back().steps[k] == axis.steps[k] * axis.length;
     if (merges) {
       axes.back() = {axes.back().length * axis.length, axis.steps};
     } else {

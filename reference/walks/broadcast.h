@@ -86,16 +86,18 @@ Tensor map(const KernelContext& context, const Tensor& a, const Tensor& b, Eleme
   const B* const from_b = b.as<B>().data();
   R* const to = y.write<R>().data();
   const Dims* const operands[] = {&a.dims(), &b.dims()};
-  detail::walk_rows<2>(context, y.dims(), operands, [&](std::int64_t at, const auto& offsets, const auto& steps, std::int64_t length) {
-    R* const out = to + at;
-    const A* const left = from_a + offsets[0];
-    const B* const right = from_b + offsets[1];
-    if (steps[0] == 1 && steps[1] == 1) {
-      for (std::int64_t i = 0; i < length; ++i) out[i] = f(left[i], right[i]);
-    } else {
-      for (std::int64_t i = 0; i < length; ++i) out[i] = f(left[i * steps[0]], right[i * steps[1]]);
-    }
-  });
+  detail::walk_rows<2>(context, y.dims(), operands,
+                       [&](std::int64_t at, const auto& offsets, const auto& steps, std::int64_t length) {
+                         R* const out = to + at;
+                         const A* const left = from_a + offsets[0];
+                         const B* const right = from_b + offsets[1];
+                         if (steps[0] == 1 && steps[1] == 1) {
+                           for (std::int64_t i = 0; i < length; ++i) out[i] = f(left[i], right[i]);
+                         } else {
+                           for (std::int64_t i = 0; i < length; ++i)
+                             out[i] = f(left[i * steps[0]], right[i * steps[1]]);
+                         }
+                       });
   return y;
 }
 
@@ -109,11 +111,13 @@ Tensor map(const KernelContext& context, const Tensor& a, const Tensor& b, const
   const C* const from_c = c.as<C>().data();
   R* const to = y.write<R>().data();
   const Dims* const operands[] = {&a.dims(), &b.dims(), &c.dims()};
-  detail::walk_rows<3>(context, y.dims(), operands, [&](std::int64_t at, const auto& offsets, const auto& steps, std::int64_t length) {
-    for (std::int64_t i = 0; i < length; ++i) {
-      to[at + i] = f(from_a[offsets[0] + i * steps[0]], from_b[offsets[1] + i * steps[1]], from_c[offsets[2] + i * steps[2]]);
-    }
-  });
+  detail::walk_rows<3>(context, y.dims(), operands,
+                       [&](std::int64_t at, const auto& offsets, const auto& steps, std::int64_t length) {
+                         for (std::int64_t i = 0; i < length; ++i) {
+                           to[at + i] = f(from_a[offsets[0] + i * steps[0]], from_b[offsets[1] + i * steps[1]],
+                                          from_c[offsets[2] + i * steps[2]]);
+                         }
+                       });
   return y;
 }
 

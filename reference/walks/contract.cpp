@@ -16,7 +16,8 @@ Tensor matrix_product(const KernelContext& context, const Tensor& a, const Tenso
   left.resize(left.size() - 2);
   right.resize(right.size() - 2);
   const Dims batch = broadcast_dims(left, right);
-  const std::vector<std::int64_t> left_steps = broadcast_strides(left, batch), right_steps = broadcast_strides(right, batch);
+  const std::vector<std::int64_t> left_steps = broadcast_strides(left, batch),
+                                  right_steps = broadcast_strides(right, batch);
 
   Dims dims = batch;
   if (a.rank() > 1) dims.push_back(rows);

@@ -128,7 +128,8 @@ Tensor concat(const KernelContext& context, std::span<const Tensor* const> parts
   dims[static_cast<std::size_t>(axis)] = 0;
   for (const Tensor* part : parts) {
     Dims other = part->dims();
-    require(part->type() == parts.front()->type() && other.size() == dims.size(), "tensors of different types or ranks cannot be joined");
+    require(part->type() == parts.front()->type() && other.size() == dims.size(),
+            "tensors of different types or ranks cannot be joined");
     dims[static_cast<std::size_t>(axis)] += part->dim(axis);
     other[static_cast<std::size_t>(axis)] = dims[static_cast<std::size_t>(axis)];
     require(other == dims, "tensors of different sizes cannot be joined");
@@ -140,14 +141,16 @@ Tensor concat(const KernelContext& context, std::span<const Tensor* const> parts
     for (const Tensor* part : parts) {
       const T* const from = part->as<T>().data();
       const std::int64_t length = part->dim(axis) * to.inner;
-      for (std::int64_t o = 0; o < to.outer; ++o) std::copy_n(from + o * length, length, out + o * to.length * to.inner);
+      for (std::int64_t o = 0; o < to.outer; ++o)
+        std::copy_n(from + o * length, length, out + o * to.length * to.inner);
       out += length;
     }
   });
   return y;
 }
 
-Tensor slice_axis(const KernelContext& context, const Tensor& x, std::int64_t axis, std::int64_t first, std::int64_t last) {
+Tensor slice_axis(const KernelContext& context, const Tensor& x, std::int64_t axis, std::int64_t first,
+                  std::int64_t last) {
   require(0 <= first && first <= last && last <= x.dim(axis), "a slice must lie inside the axis");
   Dims dims = x.dims();
   dims[static_cast<std::size_t>(axis)] = last - first;

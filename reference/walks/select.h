@@ -35,7 +35,8 @@ Tensor expand(const KernelContext& context, const Tensor& x, const Dims& dims);
 Tensor concat(const KernelContext& context, std::span<const Tensor* const> parts, std::int64_t axis);
 
 /// Elements [first, last) of one axis.
-Tensor slice_axis(const KernelContext& context, const Tensor& x, std::int64_t axis, std::int64_t first, std::int64_t last);
+Tensor slice_axis(const KernelContext& context, const Tensor& x, std::int64_t axis, std::int64_t first,
+                  std::int64_t last);
 
 /// y[i] = x[offsets[i]], flat; no_source gives `fill` or zero. y has `dims`.
 Tensor pick(const KernelContext& context, const Tensor& x, Dims dims, std::span<const std::int64_t> offsets,
