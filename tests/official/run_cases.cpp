@@ -1,0 +1,161 @@
+// run_cases [--names FILE] [--only TEXT]... FOLDER: the reference executor against recorded runs.
+//
+// Every model.onnx below FOLDER is run on each test_data_set_*/input_*.pb beside it; outputs must agree with output_*.pb within the official
+// tolerance (relative 1e-3, absolute 1e-7; densenet121 2e-3). --names: cases that must be there. --only: those whose path holds TEXT.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/exec/compare.h"
+#include "libonnxkit/wire/external_data.h"
+#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/tensor_proto.h"
+#include "reference/backend.h"
+#include "tests/official/recorded.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace onnxkit;
+using official::Recorded;
+
+Result<Value> value_of(const Recorded& recorded) {
+  using Kind = checker::Type::Kind;
+  if (recorded.kind == Kind::tensor) {
+    auto tensor = wire::tensor_of(recorded.holder->graph->initializers.front());
+    if (!tensor) return tensor.error();
+    return Value(*tensor);
+  }
+  std::vector<Value> items;
+  for (const Recorded& item : recorded.items) {
+    auto value = value_of(item);
+    if (!value) return value.error();
+    items.push_back(*std::move(value));
+  }
+  if (recorded.kind == Kind::sequence) return Value::sequence(std::move(items));
+  if (recorded.kind == Kind::optional)
+    return Value::optional(items.empty() ? std::nullopt : std::optional(std::move(items.front())));
+  return make_error("unreadable", "the recorded value cannot be read");
+}
+
+struct DataSet {
+  std::vector<Value> inputs, outputs;
+  std::vector<Recorded> holders;  ///< own the bytes
+};
+
+Result<DataSet> read_set(const ir::Graph& graph, const fs::path& folder) {
+  DataSet set;
+  const auto read = [&](const char* role, const std::vector<ir::ValueInfo>& infos,
+                        std::vector<Value>& values) -> Result<void> {
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      const fs::path file = folder / fmt::format("{}_{}.pb", role, i);
+      if (!fs::exists(file)) {
+        values.emplace_back();
+        continue;
+      }
+      set.holders.push_back(
+          official::read_recorded(file, infos[i].type ? infos[i].type->kind : ir::DeclaredType::Kind::tensor));
+      auto value = value_of(set.holders.back());
+      if (!value) return make_error("unreadable", file.string() + ": " + value.error().diagnostic.message);
+      values.push_back(*std::move(value));
+    }
+    return {};
+  };
+  if (const auto done = read("input", graph.inputs, set.inputs); !done) return done.error();
+  if (const auto done = read("output", graph.outputs, set.outputs); !done) return done.error();
+  return set;
+}
+
+/// What is wrong with one case; empty when nothing is.
+std::string run_case(const fs::path& folder, const spec::OpTable& table) {
+  const auto file = MappedFile::open(folder / "model.onnx");
+  if (!file) return "the model cannot be opened";
+  auto model = wire::read_binary(*file);
+  if (!model || !model->graph) return "the model cannot be read";
+  model->path = folder / "model.onnx";
+  wire::ExternalData external(model->path);
+  const reference::ReferenceBackend backend;
+  const auto session = backend.prepare(
+      *model, table, {.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); }});
+  const auto tell = [](const Error& error) {
+    return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.place.path(),
+                       error.diagnostic.place.op, error.diagnostic.message);
+  };
+  if (!session) return tell(session.error());
+  exec::Tolerance tolerance;
+  if (folder.filename().string().find("densenet121") != std::string::npos) tolerance.relative = 2e-3;
+  std::size_t sets = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.is_directory()) continue;
+    ++sets;
+    const auto set = read_set(*model->graph, entry.path());
+    if (!set) return set.error().diagnostic.message;
+    const auto outputs = (*session)->run(set->inputs, {});
+    if (!outputs) return tell(outputs.error());
+    for (std::size_t i = 0; i < outputs->size(); ++i) {
+      if (set->outputs[i].kind == ValueKind::none) return fmt::format("output {} has no recorded value", i);
+      if (const auto differs = exec::difference(set->outputs[i], (*outputs)[i], tolerance))
+        return fmt::format("output {}: {}", i, *differs);
+    }
+  }
+  return sets == 0 ? "no data set" : "";
+}
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::vector<std::string> lines;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty() && line[0] != '#') lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fs::path folder, names;
+  std::vector<std::string> only;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--names" && i + 1 < argc)
+      names = argv[++i];
+    else if (word == "--only" && i + 1 < argc)
+      only.push_back(argv[++i]);
+    else
+      folder = word;
+  }
+  std::vector<std::string> cases;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().filename() == "model.onnx")
+      cases.push_back(fs::relative(entry.path().parent_path(), folder).string());
+  }
+  std::sort(cases.begin(), cases.end());
+  std::size_t passed = 0, failed = 0;
+  if (!names.empty()) {
+    for (const std::string& name : lines_of(names)) {
+      if (std::binary_search(cases.begin(), cases.end(), name)) continue;
+      fmt::print("{}: missing\n", name);
+      ++failed;
+    }
+  }
+  const spec::OpTable table;
+  for (const std::string& name : cases) {
+    const bool wanted = only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& part) {
+                          return name.find(part) != std::string::npos;
+                        });
+    if (!wanted) continue;
+    const std::string fault = run_case(folder / name, table);
+    if (fault.empty()) {
+      ++passed;
+    } else {
+      ++failed;
+      fmt::print("{}: {}\n", name, fault);
+    }
+  }
+  fmt::print("{} passed, {} failed\n", passed, failed);
+  return failed == 0 && passed > 0 ? 0 : 1;
+}
