@@ -21,8 +21,8 @@ class ThreadPool {
   int threads() const;
 
   /// Calls body(first, last) for ranges that together make up [0, count), each of at least `grain` iterations but the last. Runs in the
-  /// caller alone when there is one chunk or the caller is itself inside a loop of a pool. The first exception that a body throws ends
-  /// the loop early and is thrown here.
+  /// caller alone when there is one chunk, the caller is itself inside a loop of a pool, or another thread's loop has the pool. The first
+  /// exception that a body throws ends the loop early and is thrown here.
   void for_range(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
  private:

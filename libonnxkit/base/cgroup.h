@@ -1,0 +1,11 @@
+#pragma once
+
+#include <filesystem>
+
+namespace onnxkit {
+
+/// Whole cores that the CPU quotas of this process' control groups (version 1 or 2) and of those above allow, at least 1; 0 where no quota
+/// is set. `root` is the file system's root.
+int cgroup_cores(const std::filesystem::path& root = "/");
+
+}  // namespace onnxkit

@@ -1,0 +1,60 @@
+// GFLOP/s of the reference's matrix product on one thread, for shapes that models have:
+//   gemm [SECONDS PER SHAPE]
+#include "reference/walks/gemm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <vector>
+
+#include "reference/walks/gemm_kernel.h"
+
+using namespace onnxkit;
+using namespace onnxkit::reference;
+
+namespace {
+
+struct Shape {
+  std::int64_t rows, columns, depth;
+};
+constexpr Shape shapes[] = {{512, 512, 512}, {1, 1000, 2048},  {1000, 1, 2048},  {64, 3136, 576}, {64, 3136, 64},
+                            {2048, 49, 512}, {256, 196, 2304}, {128, 3072, 768}, {512, 512, 8}};
+
+template <class Multiply>
+double gflops(const Shape& shape, bool turned, double seconds, const Multiply& multiply) {
+  const std::vector<double> a(static_cast<std::size_t>(shape.rows * shape.depth), 1.1);
+  const std::vector<double> b(static_cast<std::size_t>(shape.depth * shape.columns), 0.7);
+  std::vector<double> c(static_cast<std::size_t>(shape.rows * shape.columns));
+  auto of_b = row_major(b.data(), shape.depth, shape.columns);
+  if (turned) of_b = row_major(b.data(), shape.columns, shape.depth).transposed();
+  double best = 1e9, total = 0;
+  while (total < seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    multiply(row_major(a.data(), shape.rows, shape.depth), of_b, row_major(c.data(), shape.rows, shape.columns));
+    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = std::min(best, took);
+    total += took;
+  }
+  return 2e-9 * static_cast<double>(shape.rows * shape.columns * shape.depth) / best;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 0.2;
+  ThreadPool one(1);
+  fmt::print("GFLOP/s (where b is transposed)\n{:>6}{:>6}{:>6}", "M", "N", "K");
+  const auto kernels = usable_gemm_kernels();
+  for (const GemmKernel* kernel : kernels) fmt::print("{:>17}", kernel->name);
+  fmt::print("{:>9}\n", "exact");
+  for (const Shape& shape : shapes) {
+    fmt::print("{:>6}{:>6}{:>6}", shape.rows, shape.columns, shape.depth);
+    for (const GemmKernel* kernel : kernels) {
+      const auto multiply = [&](auto a, auto b, auto c) { gemm(one, *kernel, a, b, c, false); };
+      fmt::print("{:9.1f} ({:5.1f})", gflops(shape, false, seconds, multiply), gflops(shape, true, seconds, multiply));
+    }
+    fmt::print("{:9.1f}\n", gflops(shape, false, seconds, [&](auto a, auto b, auto c) { gemm_exact(one, a, b, c); }));
+  }
+}

@@ -1,0 +1,115 @@
+#include "libonnxkit/base/thread_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "libonnxkit/base/cgroup.h"
+#include "tests/unit/temp_folder.h"
+
+using namespace onnxkit;
+
+TEST_CASE("a loop visits every index once, in chunks of at least the grain") {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    CHECK(pool.threads() == threads);
+    for (const std::int64_t count : {0, 1, 2, 7, 100, 1001}) {
+      for (const std::int64_t grain : {0, 1, 3, 64, 5000}) {
+        std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+        std::atomic<bool> too_small = false;
+        pool.for_range(count, grain, [&](std::int64_t first, std::int64_t last) {
+          if (last - first < grain && last != count) too_small = true;
+          for (std::int64_t i = first; i < last; ++i) ++visits[static_cast<std::size_t>(i)];
+        });
+        CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& n) { return n == 1; }));
+        CHECK_FALSE(too_small);
+      }
+    }
+  }
+}
+
+TEST_CASE("one thread, and a loop within a loop, stay in the caller") {
+  ThreadPool one(1);
+  std::set<std::thread::id> seen;
+  one.for_range(1000, 1, [&](auto, auto) { seen.insert(std::this_thread::get_id()); });
+  CHECK(seen == std::set{std::this_thread::get_id()});
+
+  ThreadPool pool(3), other(2);
+  std::atomic<std::int64_t> sum = 0;
+  std::atomic<bool> left = false;
+  pool.for_range(50, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      for (ThreadPool* inner : {&pool, &other}) {
+        const auto outer_thread = std::this_thread::get_id();
+        inner->for_range(10, 1, [&](std::int64_t from, std::int64_t to) {
+          if (std::this_thread::get_id() != outer_thread) left = true;
+          sum += to - from;
+        });
+      }
+    }
+  });
+  CHECK(sum == 1000);
+  CHECK_FALSE(left);
+}
+
+TEST_CASE("several callers share a pool") {
+  ThreadPool pool(2);
+  std::atomic<std::int64_t> sum = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&] {
+      for (int turn = 0; turn < 200; ++turn) {
+        pool.for_range(100, 1, [&](std::int64_t first, std::int64_t last) { sum += last - first; });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(sum == 60000);
+}
+
+TEST_CASE("an exception ends the loop and reaches the caller") {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::atomic<int> chunks = 0;
+    CHECK_THROWS_AS(pool.for_range(100000, 1,
+                                   [&](std::int64_t, std::int64_t) {
+                                     ++chunks;
+                                     throw std::runtime_error("stop");
+                                   }),
+                    std::runtime_error);
+    CHECK(chunks <= threads);
+    std::int64_t sum = 0;  // and the pool still works
+    pool.for_range(1, 1, [&](std::int64_t first, std::int64_t last) { sum += last - first; });
+    CHECK(sum == 1);
+  }
+}
+
+TEST_CASE("cores are bounded by the quotas of control groups") {
+  const tests::TempFolder root;
+  const auto put = [&](const char* path, const char* text) { tests::put_file(root / path, text); };
+  CHECK(cgroup_cores(root.path()) == 0);
+  put("proc/self/cgroup", "0::/a/b\n");
+  CHECK(cgroup_cores(root.path()) == 0);
+  put("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  CHECK(cgroup_cores(root.path()) == 0);
+  put("sys/fs/cgroup/a/cpu.max", "350000 100000\n");
+  CHECK(cgroup_cores(root.path()) == 4);
+  put("sys/fs/cgroup/a/b/cpu.max", "50000 100000\n");
+  CHECK(cgroup_cores(root.path()) == 1);
+
+  put("proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/docker/y\n1:name=systemd:/\n");
+  CHECK(cgroup_cores(root.path()) == 0);
+  put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  CHECK(cgroup_cores(root.path()) == 0);
+  put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n");
+  CHECK(cgroup_cores(root.path()) == 2);
+
+  CHECK(usable_cores() >= 1);
+  CHECK(ThreadPool().threads() == usable_cores());
+}
