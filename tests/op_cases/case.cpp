@@ -59,7 +59,8 @@ ExpectedFinding read_finding(const YAML::Node& node) {
 }
 
 Case read_case(const YAML::Node& node, const YAML::Node& file) {
-  allow_keys(node, {"name", "op", "opset", "attrs", "inputs", "outputs", "finds", "model"});
+  allow_keys(
+      node, {"name", "op", "opset", "attrs", "inputs", "outputs", "finds", "model", "source", "fails", "rtol", "atol"});
   const YAML::Node op = node["op"] ? node["op"] : file["op"];
   if (!op) fail(node, "neither the case nor the file names an op");
   Case c;
@@ -80,7 +81,10 @@ Case read_case(const YAML::Node& node, const YAML::Node& file) {
       c.finds.push_back(read_finding(finds));
     }
   }
-  if (!c.checks_outputs && c.finds.empty()) fail(node, "a case needs outputs or finds");
+  if (node["fails"]) c.fails = node["fails"].as<std::string>();
+  if (node["rtol"]) c.relative = node["rtol"].as<double>();
+  if (node["atol"]) c.absolute = node["atol"].as<double>();
+  if (!c.checks_outputs && c.finds.empty() && c.fails.empty()) fail(node, "a case needs outputs, finds or fails");
   return c;
 }
 

@@ -38,6 +38,9 @@ struct Case {
   std::vector<ValueSpec> outputs;
   bool checks_outputs = false;
   std::vector<ExpectedFinding> finds;
+  /// Error code that running the case must end with; empty when it must succeed.
+  std::string fails;
+  double relative = 1e-5, absolute = 1e-7;  ///< how far outputs may be from `values` when the case is run
 };
 
 /// All cases of a file. Throws YAML::Exception when the file is not in the form that README.md describes.

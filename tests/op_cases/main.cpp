@@ -1,4 +1,4 @@
-// Runs the cases of testdata/ops through inference: op_cases FILE-OR-FOLDER...; see README.md for the form of a case.
+// Runs the cases of testdata/ops through inference and, where they state contents, on the reference executor: op_cases FILE-OR-FOLDER...; see README.md for the form of a case.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -12,6 +12,7 @@
 #include "libonnxkit/spec/op_table.h"
 #include "tests/op_cases/case.h"
 #include "tests/op_cases/case_model.h"
+#include "tests/op_cases/execute.h"
 #include "tests/op_cases/tensor_values.h"
 
 namespace {
@@ -120,6 +121,7 @@ std::vector<std::string> run_at(const Case& c, const spec::OpTable& table, const
   checker::InferredModel inferred = infer_types(model, table, {}, sink);
   std::vector<std::string> problems;
   compare_findings(c, sink.diagnostics(), problems);
+  if (problems.empty() && can_run(c)) run_on_reference(c, model, table, problems);
   if (!c.checks_outputs) return problems;
   for (const ValueSpec& output : c.outputs) {
     if (output.omitted) continue;

@@ -14,7 +14,7 @@ namespace onnxkit::op_cases {
 std::vector<YAML::Node> flatten(const YAML::Node& values, std::vector<std::int64_t>& shape);
 
 /// A tensor of that type with `values` (a number, a list, nested lists). Without `dims` the nesting is the shape.
-/// Values of 8-bit float types and below are bit patterns. Throws YAML::Exception.
+/// Numbers become the nearest of the type; complex ones are "1.5-2i". Throws YAML::Exception.
 ir::Tensor make_tensor(ElementType type, const YAML::Node& values, const std::vector<std::int64_t>* dims,
                        StringPool& strings);
 

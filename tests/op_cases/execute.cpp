@@ -1,0 +1,78 @@
+#include "tests/op_cases/execute.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/exec/compare.h"
+#include "libonnxkit/wire/tensor_proto.h"
+#include "reference/backend.h"
+#include "tests/op_cases/case_model.h"
+#include "tests/op_cases/tensor_values.h"
+
+namespace onnxkit::op_cases {
+namespace {
+
+bool has_values(const ValueSpec& value) { return value.omitted || (value.node.IsMap() && value.node["values"]); }
+
+/// The tensor that a value of the case stands for; its bytes are kept in `strings`.
+Tensor tensor_of(const ValueSpec& value, StringPool& strings) {
+  const ir::DeclaredType type = declared_type(value, strings);
+  std::vector<std::int64_t> dims;
+  if (type.shape) {
+    for (const ir::DeclaredDim& dim : type.shape->dims) dims.push_back(dim.value.value_or(-1));
+  }
+  const bool has_dims = type.shape && std::all_of(dims.begin(), dims.end(), [](std::int64_t d) { return d >= 0; });
+  const ir::Tensor tensor = make_tensor(static_cast<ElementType>(type.elem_type.value_or(0)), value.node["values"],
+                                        has_dims ? &dims : nullptr, strings);
+  auto packed = wire::tensor_of(tensor);
+  if (!packed) throw YAML::Exception(value.node.Mark(), packed.error().diagnostic.message);
+  return *packed;
+}
+
+std::string text_of(const Error& error) {
+  return fmt::format("{} ({}): {}", error.diagnostic.code, error.diagnostic.place.path(), error.diagnostic.message);
+}
+
+}  // namespace
+
+bool can_run(const Case& c) {
+  if (!c.finds.empty()) return false;
+  if (!std::all_of(c.inputs.begin(), c.inputs.end(), has_values)) return false;
+  return !c.fails.empty() || std::any_of(c.outputs.begin(), c.outputs.end(),
+                                         [](const ValueSpec& output) { return !output.omitted && has_values(output); });
+}
+
+void run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
+                      std::vector<std::string>& problems) {
+  StringPool& strings = *model.strings;
+  std::vector<Value> inputs;
+  for (const ir::ValueInfo& info : model.graph->inputs) {
+    const auto given = std::find_if(c.inputs.begin(), c.inputs.end(), [&](const ValueSpec& value) {
+      return value.name == model.graph->name_of(info.value);
+    });
+    inputs.push_back(given == c.inputs.end() ? Value() : Value(tensor_of(*given, strings)));
+  }
+  const reference::ReferenceBackend backend;
+  const auto session = backend.prepare(model, table, {});
+  if (!session) return problems.push_back("cannot be run: " + text_of(session.error()));
+  const auto outputs = (*session)->run(inputs, {});
+  if (!c.fails.empty()) {
+    if (outputs)
+      problems.push_back("the run succeeds");
+    else if (outputs.error().diagnostic.code != c.fails)
+      problems.push_back("the run ends with " + text_of(outputs.error()));
+    return;
+  }
+  if (!outputs) return problems.push_back("the run ends with " + text_of(outputs.error()));
+  for (std::size_t i = 0; i < model.graph->outputs.size(); ++i) {
+    const std::string_view name = model.graph->name_of(model.graph->outputs[i].value);
+    const auto expected =
+        std::find_if(c.outputs.begin(), c.outputs.end(), [&](const ValueSpec& value) { return value.name == name; });
+    if (expected == c.outputs.end() || expected->omitted || !has_values(*expected)) continue;
+    const auto differs = exec::difference(tensor_of(*expected, strings), (*outputs)[i], {c.relative, c.absolute});
+    if (differs) problems.push_back(fmt::format("run: {}: {}", name, *differs));
+  }
+}
+
+}  // namespace onnxkit::op_cases

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
+#include "tests/op_cases/case.h"
+
+namespace onnxkit::op_cases {
+
+/// The case states all that a run needs and something to hold the run against.
+bool can_run(const Case& c);
+
+/// Runs the case's model on the reference and adds what differs from the case to `problems`.
+void run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
+                      std::vector<std::string>& problems);
+
+}  // namespace onnxkit::op_cases
