@@ -84,6 +84,7 @@ void Inference::prepare(Frame& frame) {
   frame.facts->values.resize(graph.values.size());
   frame.facts->losses.clear();
   frame.initializer_of.assign(graph.values.size(), -1);
+  frame.replaceable.assign(graph.values.size(), false);
   frame.declared.assign(graph.values.size(), nullptr);
   const auto declare = [&](const std::vector<ir::ValueInfo>& infos) {
     for (const ir::ValueInfo& info : infos) {
@@ -144,9 +145,11 @@ void Inference::seed_inputs(Frame& frame, std::span<const Type> given, std::span
         facts.type.shape = declared.shape;
       }
     }
-    const bool overridable = frame.parent == nullptr && model_.ir_version.value_or(0) >= 4;
-    if (overridable) frame.initializer_of[ir::index_of(info.value)] = -1;
-    facts.from_data = frame.graph == model_.graph.get() && frame.initializer_of[ir::index_of(info.value)] < 0;
+    std::int32_t& initializer = frame.initializer_of[ir::index_of(info.value)];
+    const bool is_replaceable = initializer >= 0 && frame.parent == nullptr && model_.ir_version.value_or(0) >= 4;
+    if (is_replaceable && !options_.assume_defaults) initializer = -1;
+    frame.replaceable[ir::index_of(info.value)] = is_replaceable;
+    facts.from_data = frame.graph == model_.graph.get() && initializer < 0;
     if (i < values.size() && values[i]) facts.value = std::make_unique<KnownValue>(*values[i]);
   }
 }
@@ -282,6 +285,7 @@ const KnownValue* Inference::content(Frame& frame, ir::ValueId id) {
       initializer = -1;  // read once; a tensor that cannot be read now cannot be read later
       if (auto read = read_small_tensor(tensor, options_.external_bytes)) {
         facts.value = std::make_unique<KnownValue>(std::move(*read));
+        if (scope->replaceable[ir::index_of(scope_id)]) result_.assumed.emplace_back(tensor.name.view());
         return facts.value.get();
       }
     }

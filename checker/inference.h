@@ -48,6 +48,7 @@ using ExternalBytes = std::function<Result<std::span<const std::byte>>(const ir:
 struct InferenceOptions {
   std::map<std::string, std::int64_t> dim_values;  ///< --dim N=8
   ExternalBytes external_bytes;
+  bool assume_defaults = false;  ///< no caller replaces an initializer that is also a graph input
   /// Nodes inferred at most, counted over loop passes and function calls: hostile models nest both exponentially.
   std::uint64_t extra_node_budget = 1'000'000;
 };
@@ -57,6 +58,7 @@ struct InferredModel {
   DimPool dims;
   std::unordered_map<const ir::Graph*, GraphFacts> graphs;
   bool budget_exhausted = false;
+  std::vector<std::string> assumed;  ///< graph inputs whose default contents were looked at
 
   const ValueFacts* find(const ir::Graph& graph, ir::ValueId id) const;
 };
@@ -78,6 +80,7 @@ struct Frame {
       nullptr;  ///< attributes of the function call
   std::vector<std::string> scope;
   std::vector<std::int32_t> initializer_of;    ///< by ValueId: index into graph->initializers or -1
+  std::vector<bool> replaceable;               ///< by ValueId: an initializer that a caller may replace
   std::vector<const ir::ValueInfo*> declared;  ///< by ValueId, from value_info and outputs
   std::size_t depth = 0;
 };

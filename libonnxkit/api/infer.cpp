@@ -5,13 +5,10 @@
 
 #include <fmt/core.h>
 
-#include "checker/inference.h"
 #include "checker/rule_registry.h"
-#include "libonnxkit/api/dim_names.h"
-#include "libonnxkit/api/options.h"
+#include "libonnxkit/api/inference.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/order.h"
-#include "libonnxkit/wire/external_data.h"
 #include "onnxkit/nearest.h"
 
 namespace onnxkit {
@@ -141,32 +138,38 @@ std::string lost_sizes(const checker::Type& type, const ir::DimPool& dims) {
   return text;
 }
 
+Diagnostic assumed_defaults(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 5;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) list += (i > 0 ? ", " : "") + quote(names[i]);
+  if (names.size() > most) list += fmt::format(" and {} more", names.size() - most);
+  Diagnostic finding;
+  finding.severity = Severity::info;
+  finding.code = "assumed-default";
+  finding.place.scope = {"main"};
+  finding.message = "shapes may hang on the content of inputs that have a default: " + list;
+  finding.help = "--no-assume-defaults leaves open what a caller can change";
+  return finding;
+}
+
 }  // namespace
 
 Result<InferReport> infer(Model& model, const InferOptions& options) {
-  auto table = api::op_table(options.schemas);
-  if (!table) return std::move(table).error();
-  if (auto unknown = api::unknown_dimension(model.ir(), options.dims)) return *std::move(unknown);
   checker::Sink sink;
-  wire::ExternalData external(model.ir().path);
-  checker::InferenceOptions inference;
-  inference.dim_values = options.dims;
-  inference.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); };
-  const checker::InferredModel inferred = checker::infer_types(model.ir(), *table, inference, sink);
+  const auto inferred = api::infer_types(model.ir(), options, sink);
+  if (!inferred) return inferred.error();
   InferReport report;
-  ValueInfoWriter writer(model.ir(), inferred, options, report);
+  ValueInfoWriter writer(model.ir(), *inferred, options, report);
   for (const auto& site : checker::graph_sites(model.ir())) {
     // Sites are read-only views; the model behind them is ours to change.
     writer.write(*site, const_cast<ir::Graph&>(*site->graph));
   }
   report.diagnostics = sink.take();
+  if (!inferred->assumed.empty()) report.diagnostics.push_back(assumed_defaults(inferred->assumed));
   return report;
 }
 
 Result<std::vector<WhyStep>> why_unknown(const Model& model, std::string_view value, const InferOptions& options) {
-  auto table = api::op_table(options.schemas);
-  if (!table) return std::move(table).error();
-  if (auto unknown = api::unknown_dimension(model.ir(), options.dims)) return *std::move(unknown);
   const ir::Graph* graph = model.ir().graph.get();
   const ValueId start = graph ? graph->find(value) : ValueId::none;
   if (start == ValueId::none) {
@@ -178,19 +181,17 @@ Result<std::vector<WhyStep>> why_unknown(const Model& model, std::string_view va
     return error;
   }
   checker::Sink sink;
-  wire::ExternalData external(model.ir().path);
-  checker::InferenceOptions inference;
-  inference.dim_values = options.dims;
-  inference.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); };
-  const checker::InferredModel inferred = checker::infer_types(model.ir(), *table, inference, sink);
-  const checker::GraphFacts& facts = inferred.graphs.at(graph);
+  const auto inferred = api::infer_types(model.ir(), options, sink);
+  if (!inferred) return inferred.error();
+  const ir::DimPool& dims = inferred->dims;
+  const checker::GraphFacts& facts = inferred->graphs.at(graph);
   const std::vector<std::int32_t> producer = ir::producers(*graph);
 
   std::vector<WhyStep> steps;
   std::set<ValueId> seen;
   for (ValueId at = start; at != ValueId::none && seen.insert(at).second;) {
     const checker::Type& type = facts.values[index_of(at)].type;
-    WhyStep step{std::string(graph->name_of(at)), to_string(type, inferred.dims), {}, {}};
+    WhyStep step{std::string(graph->name_of(at)), to_string(type, dims), {}, {}};
     const std::int32_t from = producer[index_of(at)];
     if (from >= 0) step.node = node_text(*graph, static_cast<std::size_t>(from));
     const auto loss = facts.losses.find(static_cast<std::uint32_t>(at));
@@ -201,10 +202,10 @@ Result<std::vector<WhyStep>> why_unknown(const Model& model, std::string_view va
       if (step.reason.empty() && at != ValueId::none)
         step.reason = fmt::format("the shape of {} is not known", quote(graph->name_of(at)));
       if (step.reason.empty()) step.reason = "the operator does not tell the shape from what is known";
-    } else if (is_fully_known(type, inferred.dims)) {
+    } else if (is_fully_known(type, dims)) {
       step.reason = "fully known";
     } else {
-      step.reason = lost_sizes(type, inferred.dims);
+      step.reason = lost_sizes(type, dims);
       if (step.reason.empty())
         step.reason = from >= 0 ? "nothing is known of what defines it" : "the file does not declare it";
     }

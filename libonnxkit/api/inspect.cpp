@@ -9,8 +9,7 @@
 
 #include "checker/cost.h"
 #include "checker/rule_registry.h"
-#include "libonnxkit/api/dim_names.h"
-#include "libonnxkit/api/options.h"
+#include "libonnxkit/api/inference.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/tensor_data.h"
@@ -187,14 +186,13 @@ class Inspector {
 }  // namespace
 
 Result<InspectReport> inspect(const Model& model, const InspectOptions& options) {
-  auto table = api::op_table(options.schemas);
-  if (!table) return std::move(table).error();
-  if (auto unknown = api::unknown_dimension(model.ir(), options.dims)) return *std::move(unknown);
   checker::Sink sink;
-  checker::InferenceOptions inference;
-  inference.dim_values = options.dims;
-  checker::InferredModel inferred = checker::infer_types(model.ir(), *table, inference, sink);
-  return Inspector(model.ir(), inferred).run();
+  InferOptions inference;
+  inference.dims = options.dims;
+  inference.schemas = options.schemas;
+  auto inferred = api::infer_types(model.ir(), inference, sink);
+  if (!inferred) return std::move(inferred).error();
+  return Inspector(model.ir(), *inferred).run();
 }
 
 }  // namespace onnxkit

@@ -20,6 +20,7 @@ struct InferArguments {
   std::string model;
   std::string output_model;
   std::string why;
+  bool no_assume_defaults = false;
   InferenceOptions inference;
   OutputOptions output;
 };
@@ -28,6 +29,7 @@ InferOptions library_options(const InferArguments& arguments) {
   InferOptions options;
   options.dims = arguments.inference.dims;
   options.schemas = arguments.inference.schemas;
+  options.assume_defaults = !arguments.no_assume_defaults;
   return options;
 }
 
@@ -98,6 +100,8 @@ void register_infer(CommandList& list) {
                                   "Write the model with all types and shapes; - for standard output, may be MODEL")
                      ->type_name("FILE");
   add_inference(*command, arguments->inference);
+  command->add_flag("--no-assume-defaults", arguments->no_assume_defaults,
+                    "Leave open what hangs on the content of an initializer that is also an input");
   command->add_option("--why", arguments->why, "Tell where knowledge of this value's shape was lost")
       ->type_name("NAME")
       ->excludes(output);

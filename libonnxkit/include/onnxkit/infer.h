@@ -18,6 +18,9 @@ struct InferOptions {
   /// Sizes of named dimensions: {"N", 8} makes every N an 8, those of the inputs included.
   std::map<std::string, std::int64_t> dims;
   std::vector<std::filesystem::path> schemas;
+  /// Takes the content of an initializer that is also a graph input for constant, though from IR version 4 on a caller may replace it. The report
+  /// says so (assumed-default).
+  bool assume_defaults = true;
 };
 
 /// One value and what inference knows of it.

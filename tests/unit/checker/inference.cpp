@@ -107,6 +107,25 @@ TEST_CASE("a sequence that starts empty takes the type of what is put in") {
   CHECK(result.type("stacked") == "float[2, N, 3]");
 }
 
+TEST_CASE("the default of an input decides a shape only when it is assumed") {
+  constexpr std::string_view graph = R"(
+    main (float[2, 3] x, int64[2] shape) => (float[] y) <int64[2] shape = {3, 2}> {
+      y = Reshape (x, shape)
+    })";
+  const std::string version_8 = R"(<ir_version: 8, opset_import: ["": 17]>)" + std::string(graph);
+  const Inferred open = inferred(version_8);
+  CHECK(open.type("y") != "float[3, 2]");
+  CHECK(open.facts.assumed.empty());
+  InferenceOptions options;
+  options.assume_defaults = true;
+  const Inferred assumed = inferred(version_8, options);
+  CHECK(assumed.type("y") == "float[3, 2]");
+  CHECK(assumed.facts.assumed == std::vector<std::string>{"shape"});
+  // Before IR version 4 every initializer was an input too, and a constant.
+  const Inferred constant = inferred(R"(<ir_version: 3, opset_import: ["": 17]>)" + std::string(graph));
+  CHECK(constant.type("y") == "float[3, 2]");
+}
+
 TEST_CASE("bodies nested without end are bounded by the budget") {
   std::string text =
       "<ir_version: 10, opset_import: [\"\": 21, \"local\": 1]>\ng (float[2] x) => (float[] y) { y = local.f30(x) }\n";
