@@ -76,8 +76,7 @@ struct Frame {
   Frame* parent = nullptr;  ///< outer scope; null for the main graph and function bodies
   GraphFacts* facts = nullptr;
   std::span<const ir::OpsetImport> opsets;
-  const spec::AttributeBindings* bindings =
-      nullptr;  ///< attributes of the function call
+  const spec::AttributeBindings* bindings = nullptr;  ///< attributes of the function call
   std::vector<std::string> scope;
   std::vector<std::int32_t> initializer_of;    ///< by ValueId: index into graph->initializers or -1
   std::vector<bool> replaceable;               ///< by ValueId: an initializer that a caller may replace
