@@ -3,6 +3,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 // Arithmetic that means the same in every domain: integers wrap, nothing is undefined.
@@ -65,6 +66,22 @@ T lesser_of(T a, T b) {
     if (std::isnan(b)) return b;
   }
   return b < a ? b : a;
+}
+
+/// The whole part of a real for integers, the real itself for double. Nothing is undefined: NaN gives 0, beyond 64 bits the nearest end;
+/// what is negative wraps in unsigned types.
+template <class T, std::floating_point R>
+T truncate_to(R x) {
+  if constexpr (std::floating_point<T>) {
+    return static_cast<T>(x);
+  } else {
+    constexpr R beyond_signed = 9223372036854775808.0, beyond_unsigned = 18446744073709551616.0;
+    if (std::isnan(x)) return 0;
+    if (x < -beyond_signed) return static_cast<T>(std::numeric_limits<std::int64_t>::min());
+    if (x < beyond_signed) return static_cast<T>(static_cast<std::int64_t>(x));
+    if (std::unsigned_integral<T> && x < beyond_unsigned) return static_cast<T>(x);
+    return std::numeric_limits<T>::max();
+  }
 }
 
 /// A sum that keeps what every addition rounds off (two-sum): twice the precision of double. Infinities and NaN come out as in a plain sum.

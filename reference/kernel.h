@@ -49,6 +49,8 @@ class KernelContext : public spec::NodeAttributes {
   /// What the schema's type constraints say of an output: the type of an input under the same constraint, or the only type allowed;
   /// undefined when neither decides.
   ElementType output_type(std::size_t index) const;
+  /// The element type that an integer attribute names for an output; `fallback` when it is absent or 0, Fault when the output cannot have it.
+  ElementType named_type(std::string_view attribute, ElementType fallback, std::size_t output = 0) const;
   /// Ignored where the node omits the output. The executor rounds reals and wraps integers to the element type.
   void set_output(std::size_t index, Value value);
 
@@ -65,8 +67,9 @@ class KernelContext : public spec::NodeAttributes {
   /// As ThreadPool::for_range, and ends with a Fault when the run is cancelled or out of time.
   void for_range(std::int64_t count, std::int64_t grain,
                  const std::function<void(std::int64_t, std::int64_t)>& body) const;
-  /// A generator seeded by the node's attribute `seed`, else by the run's seed and the place of the node, so that runs repeat.
-  std::mt19937_64 random() const;
+  /// A generator seeded by the node's attribute `seed`, as numpy's RandomState is, else by the run's seed and the place of the node, so that
+  /// runs repeat.
+  std::mt19937 random() const;
 
   /// Runs a graph attribute on these inputs.
   std::vector<Value> run_body(std::string_view attribute, std::vector<Value> inputs);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -216,7 +217,8 @@ Tensor Run::load(const ir::SparseTensor& tensor) {
   return unpack(memory_, *packed);
 }
 
-/// Rounds reals and wraps integers to the element type. What shares its content was conformed when it was made.
+/// Rounds reals and wraps integers to the element type; numbers of the type stay, infinities of float8 too. What shares its content was
+/// conformed when it was made.
 void Run::conform(Value& value) {
   for (Value& item : value.items) conform(item);
   if (value.kind != ValueKind::tensor || value.tensor.is_shared()) return;
@@ -232,7 +234,8 @@ void Run::conform(Value& value) {
     const auto part = [&](std::int64_t first, std::int64_t last) {
       [[maybe_unused]] const auto range =
           all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
-      if constexpr (std::is_same_v<T, double> || std::is_same_v<T, Complex>) round_to(type, range);
+      if constexpr (std::is_same_v<T, double>) round_to(type, range, {.saturate = false});
+      if constexpr (std::is_same_v<T, Complex>) round_to(type, range);
       if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t>) wrap_to(type, range);
     };
     threads_.for_range(tensor.size(), grain, part);
@@ -309,6 +312,16 @@ ElementType KernelContext::output_type(std::size_t index) const {
   return std::has_single_bit(allowed) ? static_cast<ElementType>(std::countr_zero(allowed)) : ElementType::undefined;
 }
 
+ElementType KernelContext::named_type(std::string_view attribute, ElementType fallback, std::size_t output) const {
+  const std::int64_t number = integer(attribute);
+  if (number == 0) return fallback;
+  const spec::FormalParameter* parameter = schema_->output_at(output);
+  const std::uint32_t allowed = parameter ? schema_->types_of(*parameter).tensor : 0;
+  require(number > 0 && number < element_type_count && (allowed >> number & 1) != 0,
+          [&] { return fmt::format("{} cannot give element type {}", schema_->name, number); });
+  return static_cast<ElementType>(number);
+}
+
 void KernelContext::set_output(std::size_t index, Value value) {
   if (has_output(index)) outputs_[index] = std::move(value);
 }
@@ -334,13 +347,16 @@ void KernelContext::for_range(std::int64_t count, std::int64_t grain,
   });
 }
 
-std::mt19937_64 KernelContext::random() const {
-  if (const ir::Attribute* seed = attribute("seed"); seed && seed->as<float>())
-    return std::mt19937_64(std::bit_cast<std::uint32_t>(*seed->as<float>()));
+std::mt19937 KernelContext::random() const {
+  if (const ir::Attribute* seed = attribute("seed")) {
+    if (const auto* real = seed->as<float>(); real && std::isfinite(*real))
+      return std::mt19937(static_cast<std::uint32_t>(static_cast<std::int64_t>(std::fmod(*real, 4294967296.0))));
+    if (const auto* integer = seed->as<std::int64_t>()) return std::mt19937(static_cast<std::uint32_t>(*integer));
+  }
   std::seed_seq sequence{static_cast<std::uint32_t>(run_.options_.seed),
                          static_cast<std::uint32_t>(run_.options_.seed >> 32),
                          static_cast<std::uint32_t>(run_.generators_++)};
-  return std::mt19937_64(sequence);
+  return std::mt19937(sequence);
 }
 
 std::vector<Value> KernelContext::run_body(std::string_view attribute, std::vector<Value> inputs) {

@@ -4,7 +4,6 @@
 #include "reference/arithmetic.h"
 
 #include <limits>
-#include <optional>
 
 #include "reference/walks/axes.h"
 #include "reference/walks/broadcast.h"
@@ -25,6 +24,7 @@ Tensor old_operand(const KernelContext& context, const Tensor& a, const Tensor& 
   require(0 <= start && start <= free_axes, "the axis leaves no room for B");
   Dims dims = b.dims();
   dims.resize(static_cast<std::size_t>(a.rank() - start), 1);
+  require(broadcast_dims(a.dims(), dims) == a.dims(), "B does not cover a run of A's axes");
   return b.reshaped(std::move(dims));
 }
 
@@ -96,8 +96,8 @@ constexpr auto bits_or = [](auto a, auto b) { return a | b; };
 constexpr auto bits_xor = [](auto a, auto b) { return a ^ b; };
 
 /// x to an integral power by repeated squaring, wrapping; 1 / x^-y truncated for negative powers.
-template <class T>
-T integer_power(T base, std::int64_t exponent) {
+template <class T, class E>
+T integer_power(T base, E exponent) {
   if (exponent < 0) {
     if (base == 1) return 1;
     if constexpr (std::is_signed_v<T>) {
@@ -120,32 +120,28 @@ void pow(KernelContext& context) {
   const Tensor power = dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
     return dispatch_numbers(y.domain(), [&]<class E>(std::type_identity<E>) {
       return map<T, E, T>(context, x, y, x.type(), [](T base, E exponent) {
-        if constexpr (std::is_same_v<T, double> || std::is_same_v<E, double>) {
-          const double real = std::pow(static_cast<double>(base), static_cast<double>(exponent));
-          if constexpr (std::is_same_v<T, double>)
-            return real;
-          else  // beyond the range is undefined: saturate
-            return real >= 9.3e18 || std::isnan(real)              ? std::numeric_limits<T>::max()
-                   : real <= (std::is_signed_v<T> ? -9.2e18 : 0.0) ? std::numeric_limits<T>::min()
-                                                                   : static_cast<T>(real);
-        } else {
-          return integer_power(base, static_cast<std::int64_t>(exponent));
-        }
+        if constexpr (std::is_same_v<T, double> || std::is_same_v<E, double>)
+          return truncate_to<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+        else
+          return integer_power(base, exponent);
       });
     });
   });
   context.set_output(0, power);
 }
 
-/// fmod = 1: the sign of the dividend, as in C; else that of the divisor, as in Python. Modulo 0 of integers gives 0.
+/// fmod = 1: the sign of the dividend, as in C; else that of the divisor, as in Python, zeros included. Modulo 0 of integers gives 0.
 void mod(KernelContext& context) {
   const auto [a, b] = operands_of(context);
   const bool as_c = context.integer("fmod") != 0;
+  require(as_c || context.since() >= 28 || a.domain() != Domain::real, "reals need fmod = 1 until version 27");
   context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) {
                        return map<T, T, T>(context, x, y, x.type(), [as_c](T p, T q) -> T {
                          if constexpr (std::is_same_v<T, double>) {
                            const double rest = std::fmod(p, q);
-                           return !as_c && rest != 0 && (rest < 0) != (q < 0) ? rest + q : rest;
+                           if (as_c) return rest;
+                           if (rest == 0) return std::copysign(0.0, q);
+                           return (rest < 0) != (q < 0) ? rest + q : rest;
                          } else {
                            if (q == 0) return 0;
                            if constexpr (std::is_signed_v<T>) {
@@ -158,15 +154,26 @@ void mod(KernelContext& context) {
                      }));
 }
 
-/// Shifts by the width or more leave nothing.
+/// Shifts by a negative number, or by the width or more, leave the sign of what is shifted right, else nothing. 64 serves as every width: to the
+/// left, bits beyond the type are cut off; to the right, its elements are sign-extended.
+template <class T>
+T shifted(T x, T by, bool left) {
+  const bool out = by < 0 || by >= 64;
+  if (left) return out ? 0 : static_cast<T>(static_cast<std::uint64_t>(x) << by);
+  return out ? (x < 0 ? static_cast<T>(-1) : 0) : x >> by;
+}
+
 void bit_shift(KernelContext& context) {
-  const bool left = context.string("direction") == "LEFT";
+  const std::string_view direction = context.string("direction");
+  require(direction == "LEFT" || direction == "RIGHT", "`direction` is neither LEFT nor RIGHT");
+  const bool left = direction == "LEFT";
   const auto [a, b] = operands_of(context);
-  context.set_output(0, map<std::uint64_t, std::uint64_t, std::uint64_t>(
-                            context, a, b, a.type(), [left](std::uint64_t x, std::uint64_t by) -> std::uint64_t {
-                              if (by >= 64) return 0;
-                              return left ? x << by : x >> by;
-                            }));
+  context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) -> Tensor {
+                       if constexpr (std::is_same_v<T, double>)
+                         throw Fault("bits of reals cannot be shifted");
+                       else
+                         return map<T, T, T>(context, x, y, x.type(), [left](T p, T q) { return shifted(p, q, left); });
+                     }));
 }
 
 template <auto f>
@@ -210,28 +217,33 @@ void prelu(KernelContext& context) {
                      }));
 }
 
-/// Until version 10 the bounds are attributes. A bound that is left out is none; NaN stays NaN; min above max gives max.
+/// Until version 10 the bounds are attributes. A bound that is left out is the end of what the type holds, so infinities become finite. NaN stays
+/// NaN, a bound that is NaN does nothing, and min above max gives max.
+template <class T>
+T clip_bound(const KernelContext& context, bool upper) {
+  const std::size_t index = upper ? 2 : 1;
+  if (const Tensor* given = context.since() < 11 ? nullptr : context.find_input(index)) {
+    require(given->size() == 1 && given->type() == context.input(0).type(),
+            "a bound is one element of the input's type");
+    return given->as<T>()[0];
+  }
+  const char* const name = upper ? "max" : "min";
+  if constexpr (std::is_same_v<T, double>) {
+    if (context.has_attribute(name)) return context.real(name);
+    const double largest = largest_finite(context.input(0).type());
+    return upper ? largest : -largest;
+  } else {
+    return upper ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
+  }
+}
+
 void clip(KernelContext& context) {
   const Tensor& x = context.input(0);
   context.set_output(0, dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
-                       std::optional<T> low, high;
-                       if (context.since() < 11) {
-                         if (context.has_attribute("min")) low = static_cast<T>(context.real("min"));
-                         if (context.has_attribute("max")) high = static_cast<T>(context.real("max"));
-                       } else {
-                         const auto bound = [&](std::size_t index) -> std::optional<T> {
-                           const Tensor* given = context.find_input(index);
-                           if (!given) return std::nullopt;
-                           require(given->size() == 1, "a bound must be one element");
-                           return given->as<T>()[0];
-                         };
-                         low = bound(1);
-                         high = bound(2);
-                       }
+                       const T low = clip_bound<T>(context, false), high = clip_bound<T>(context, true);
                        return map<T, T>(context, x, x.type(), [low, high](T v) {
-                         if (low && v < *low) v = *low;
-                         if (high && v > *high) v = *high;
-                         return v;
+                         if (v < low) v = low;
+                         return v > high ? high : v;
                        });
                      }));
 }

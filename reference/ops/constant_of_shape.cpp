@@ -1,0 +1,29 @@
+// ConstantOfShape: a tensor of the sizes that the input holds, filled with the one element of `value` (float 0 without it).
+#include <algorithm>
+
+#include "reference/kernel.h"
+
+namespace onnxkit::reference {
+namespace {
+
+void constant_of_shape(KernelContext& context) {
+  const Tensor& sizes = context.input(0);
+  require(sizes.rank() == 1, "the shape is no vector");
+  const ir::Tensor* given = context.tensor("value");
+  const Tensor value = given ? context.constant(*given) : context.scalar(ElementType::float32, 0);
+  require(value.size() == 1, "the value is not one element");
+  Tensor filled = context.make(value.type(), sizes.integers());
+  dispatch_all(value.domain(), [&]<class T>(std::type_identity<T>) {
+    const auto all = filled.write<T>();
+    std::fill(all.begin(), all.end(), value.as<T>()[0]);
+  });
+  context.set_output(0, filled);
+}
+
+}  // namespace
+
+void register_constant_of_shape(KernelRegistry& registry) {
+  registry.add("ConstantOfShape", all_versions(), constant_of_shape);
+}
+
+}  // namespace onnxkit::reference
