@@ -1,4 +1,4 @@
-// Times the reference executor on a model, on one thread, with random inputs; free sizes are 1.
+// Times the reference executor on a model, on one thread, with random inputs.
 //   bench_reference [--nodes] [--repeats N] MODEL
 // Prints the least CPU time and the least wall time of a run in milliseconds; --nodes adds what each operator took in the last run.
 #include <time.h>
@@ -7,14 +7,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/dtype.h"
 #include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/exec/generate.h"
 #include "libonnxkit/wire/external_data.h"
 #include "libonnxkit/wire/reader.h"
 #include "reference/backend.h"
@@ -27,39 +26,6 @@ double seconds_of(clockid_t clock) {
   timespec now;
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-Tensor random_tensor(ElementType type, const std::vector<std::int64_t>& dims, std::size_t count) {
-  std::vector<std::byte> bytes(*packed_size(type, static_cast<std::int64_t>(count)));  // zeros for other types
-  if (type == ElementType::float32) {
-    std::mt19937 generator(1);
-    std::normal_distribution<double> normal;
-    std::vector<double> values(count);
-    std::generate(values.begin(), values.end(), [&] { return normal(generator); });
-    encode(type, values, bytes);
-  }
-  return *Tensor::from_bytes(type, dims, std::move(bytes));
-}
-
-std::vector<Value> inputs_of(const ir::Graph& graph) {
-  std::vector<Value> inputs;
-  for (const ir::ValueInfo& info : graph.inputs) {
-    const bool has_default =
-        std::any_of(graph.initializers.begin(), graph.initializers.end(),
-                    [&](const ir::Tensor& tensor) { return graph.find(tensor.name) == info.value; });
-    if (has_default || !info.type || !info.type->shape) {
-      inputs.emplace_back();
-      continue;
-    }
-    std::vector<std::int64_t> dims;
-    std::size_t count = 1;
-    for (const ir::DeclaredDim& dim : info.type->shape->dims) {
-      dims.push_back(dim.value.value_or(1));
-      count *= static_cast<std::size_t>(dims.back());
-    }
-    inputs.emplace_back(random_tensor(static_cast<ElementType>(info.type->elem_type.value_or(1)), dims, count));
-  }
-  return inputs;
 }
 
 }  // namespace
@@ -92,7 +58,10 @@ int main(int argc, char** argv) {
   const auto session = backend.prepare(
       *model, table, {.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); }});
   if (!session) return fail(session.error());
-  const std::vector<Value> inputs = inputs_of(*model->graph);
+  const auto generated = exec::generate_inputs(*model, table, {}, {});
+  if (!generated) return fail(generated.error());
+  std::vector<Value> inputs;
+  for (const exec::GeneratedInput& input : *generated) inputs.push_back(input.value);
 
   std::map<std::string, double> took;
   exec::RunOptions options;
