@@ -16,6 +16,7 @@
 #include "checker/sink.h"
 #include "checker/type.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/tensor_data.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/result.h"
 
@@ -42,8 +43,7 @@ struct GraphFacts {
   std::unordered_map<std::uint32_t, Loss> losses;
 };
 
-/// Bytes of a tensor whose data lies outside the model file, or why they cannot be had. Empty: nobody may look outside.
-using ExternalBytes = std::function<Result<std::span<const std::byte>>(const ir::Tensor&)>;
+using ir::ExternalBytes;
 
 struct InferenceOptions {
   std::map<std::string, std::int64_t> dim_values;  ///< --dim N=8

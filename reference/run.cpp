@@ -47,6 +47,14 @@ bool keeps_double(ElementType type) {
   return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
+/// The model outlives the run, so its bytes are viewed.
+template <class Stored>
+Tensor load_from(const Stored& stored, const exec::ExternalBytes& external, const MemoryPtr& memory) {
+  const auto packed = wire::tensor_of(stored, {.external = external, .owner = wire::unowned(&stored)});
+  if (!packed) throw Fault(packed.error().diagnostic.code, packed.error().diagnostic.message);
+  return unpack(memory, *packed);
+}
+
 }  // namespace
 
 PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table_, exec::ExternalBytes external)
@@ -198,24 +206,9 @@ const Value* Run::find(Frame& frame, ValueId id) {
   return find(*frame.parent, frame.parent->graph->find(frame.graph->name_of(id)));
 }
 
-Tensor Run::load(const ir::Tensor& tensor) {
-  std::span<const std::byte> external;
-  if (tensor.is_external()) {
-    if (!prepared_.external_bytes) throw Fault("external-missing", "external data is not available");
-    const auto bytes = prepared_.external_bytes(tensor);
-    if (!bytes) throw Fault(bytes.error().diagnostic.code, bytes.error().diagnostic.message);
-    external = *bytes;
-  }
-  const auto packed = wire::tensor_of(tensor, external);
-  if (!packed) throw Fault(packed.error().diagnostic.code, packed.error().diagnostic.message);
-  return unpack(memory_, *packed);
-}
+Tensor Run::load(const ir::Tensor& tensor) { return load_from(tensor, prepared_.external_bytes, memory_); }
 
-Tensor Run::load(const ir::SparseTensor& tensor) {
-  const auto packed = wire::tensor_of(tensor);
-  if (!packed) throw Fault(packed.error().diagnostic.code, packed.error().diagnostic.message);
-  return unpack(memory_, *packed);
-}
+Tensor Run::load(const ir::SparseTensor& tensor) { return load_from(tensor, prepared_.external_bytes, memory_); }
 
 /// Rounds reals and wraps integers to the element type; numbers of the type stay, infinities of float8 too. What shares its content was
 /// conformed when it was made.

@@ -4,6 +4,7 @@
 #include "checker/rule_registry.h"
 #include "checker/tensor_walk.h"
 #include "libonnxkit/base/checked.h"
+#include "libonnxkit/ir/sparse.h"
 #include "libonnxkit/ir/tensor_data.h"
 
 namespace onnxkit::checker {
@@ -104,53 +105,19 @@ void check_tensor(RuleContext& context, const ir::Tensor& tensor, const Place& p
 }
 
 void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const Place& place) {
-  const auto fail = [&](std::string message, std::string expected = {}, std::string found = {}) {
-    context.error("sparse-tensor", place, std::move(message), std::move(expected), std::move(found));
-  };
-  if (!sparse.values || !sparse.indices) return fail("a sparse tensor has values and indices");
   const auto before = context.sink.error_count();
-  check_tensor(context, *sparse.values, place);
-  check_tensor(context, *sparse.indices, place);
+  if (sparse.values && sparse.indices) {
+    check_tensor(context, *sparse.values, place);
+    check_tensor(context, *sparse.indices, place);
+  }
   if (context.sink.error_count() > before) return;
-  const std::vector<std::int64_t>& values_shape = sparse.values->dims;
-  const std::vector<std::int64_t>& indices_shape = sparse.indices->dims;
-  if (values_shape.size() != 1) return fail("the values are a vector", "rank 1", shape_text(values_shape));
-  if (ir::element_type_of(*sparse.indices) != ElementType::int64) {
-    return fail("indices are int64", "int64", std::string(name_of(ir::element_type_of(*sparse.indices))));
-  }
-  const auto total = checked_element_count(sparse.dims);
-  if (!total) return fail("the dense shape is impossible", "sizes of 0 or more", shape_text(sparse.dims));
-  const auto rank = static_cast<std::int64_t>(sparse.dims.size());
-  const bool linear = indices_shape.size() == 1;
-  const bool tuples = indices_shape.size() == 2 && indices_shape[1] == rank;
-  if (!linear && !tuples) {
-    return fail("indices are a vector, or one tuple of as many numbers as the shape has axes for each value",
-                fmt::format("[{0}] or [{0}, {1}]", values_shape[0], rank), shape_text(indices_shape));
-  }
-  if (indices_shape[0] != values_shape[0]) {
-    return fail("each value has one index", fmt::format("{} indices", values_shape[0]),
-                std::to_string(indices_shape[0]));
-  }
+  const auto report = [&](const Error& error) {
+    const Diagnostic& d = error.diagnostic;
+    context.error("sparse-tensor", place, d.message, d.expected, d.found);
+  };
+  if (const Result<void> shapes = ir::check_sparse_shapes(sparse); !shapes) return report(shapes.error());
   if (sparse.indices->is_external()) return;
-  auto reader = ir::ElementReader::open(*sparse.indices);
-  if (!reader) return fail("the indices cannot be read");
-  std::vector<std::int64_t> tuple(linear ? 1 : sparse.dims.size());
-  std::int64_t last = -1;
-  for (std::int64_t i = 0; i < indices_shape[0]; ++i) {
-    if (reader->read(tuple) != tuple.size()) return fail("the indices cannot be read");
-    std::int64_t flat = 0;
-    for (std::size_t k = 0; k < tuple.size(); ++k) {
-      const std::int64_t size = linear ? *total : sparse.dims[k];
-      if (tuple[k] < 0 || tuple[k] >= size) {
-        return fail(fmt::format("index {} of value {} is out of range", tuple[k], i), fmt::format("0 to {}", size - 1),
-                    std::to_string(tuple[k]));
-      }
-      flat = linear ? tuple[k] : flat * size + tuple[k];
-    }
-    if (flat <= last)
-      return fail(fmt::format("the index of value {} does not ascend", i), "ascending indices, each once");
-    last = flat;
-  }
+  if (const auto positions = ir::sparse_positions(sparse); !positions) report(positions.error());
 }
 
 void check_tensors(RuleContext& context) {

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
-// Elements narrower than a byte, packed without gaps, the first in the lowest bits.
+// Elements of any width, packed without gaps; those narrower than a byte have the first in the lowest bits.
 namespace onnxkit {
 
 /// Elements that end on a byte together, and the bytes they take.
@@ -38,6 +39,20 @@ void pack_codes(std::size_t count, std::span<std::byte> bytes, F&& make) {
     for (std::size_t b = 0; b < group_bytes<Bits> && at + b < bytes.size(); ++b) {
       bytes[at + b] = static_cast<std::byte>(group >> (8 * b));
     }
+  }
+}
+
+/// Copies `count` elements of `bits` bits each. Elements narrower than a byte are added to bits that must be 0.
+inline void copy_elements(int bits, std::span<const std::byte> from, std::size_t first, std::span<std::byte> to,
+                          std::size_t at, std::size_t count) {
+  const auto width = static_cast<std::size_t>(bits);
+  if (bits >= 8) {
+    if (count > 0) std::memcpy(to.data() + at * (width / 8), from.data() + first * (width / 8), count * (width / 8));
+    return;
+  }
+  for (std::size_t bit = 0; bit < count * width; ++bit) {
+    const std::size_t source = first * width + bit, target = at * width + bit;
+    to[target / 8] |= (from[source / 8] >> (source % 8) & std::byte{1}) << (target % 8);
   }
 }
 

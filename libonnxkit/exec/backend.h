@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/tensor_data.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/result.h"
 #include "onnxkit/value.h"
@@ -31,8 +32,7 @@ struct Unsupported {
   std::string reason;
 };
 
-/// Bytes of a tensor whose data lies outside the model file, or why they cannot be had.
-using ExternalBytes = std::function<Result<std::span<const std::byte>>(const ir::Tensor&)>;
+using ir::ExternalBytes;
 
 struct PrepareOptions {
   ExternalBytes external_bytes;

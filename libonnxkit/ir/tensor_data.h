@@ -9,9 +9,13 @@
 
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/element_type.h"
+#include "onnxkit/result.h"
 
 // Where the elements of a tensor lie, how much room they take, and what they are. Nothing here trusts the file.
 namespace onnxkit::ir {
+
+/// Bytes of a tensor whose data lies outside the model file, or why they cannot be had. Empty: nobody may look outside.
+using ExternalBytes = std::function<Result<std::span<const std::byte>>(const Tensor&)>;
 
 /// The member of TensorProto that holds elements of a type when raw_data does not.
 enum class TypedField : std::uint8_t {

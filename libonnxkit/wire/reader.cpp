@@ -410,7 +410,24 @@ Error plain_error(const char* code, std::string message, const std::filesystem::
   return error;
 }
 
+template <class M>
+Result<M> read_alone(std::string_view body, std::string_view file, ir::Model& pool) {
+  Reading reading(pool, file);
+  reading.depth = body.size() == file.size() ? 0 : 1;
+  M message;
+  if (!read_message(reading, body, message)) return reading_error(reading, pool.path);
+  return message;
+}
+
 }  // namespace
+
+Result<ir::Tensor> read_tensor(std::string_view body, std::string_view file, ir::Model& pool) {
+  return read_alone<ir::Tensor>(body, file, pool);
+}
+
+Result<ir::SparseTensor> read_sparse_tensor(std::string_view body, std::string_view file, ir::Model& pool) {
+  return read_alone<ir::SparseTensor>(body, file, pool);
+}
 
 Result<ir::Model> read_binary(std::shared_ptr<const MappedFile> file, const std::filesystem::path& path) {
   const std::string_view bytes = file->view();

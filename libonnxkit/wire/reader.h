@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "libonnxkit/base/mapped_file.h"
 #include "libonnxkit/ir/model.h"
@@ -20,5 +21,10 @@ inline constexpr int max_depth = 100;
 /// As in protobuf: a known field of the wrong wire type is kept as an unknown one, packed and unpacked numbers are both read, the last
 /// scalar wins, repeated occurrences of a singular message are merged. Text may be invalid UTF-8; a rule of the checker reports it.
 Result<ir::Model> read_binary(std::shared_ptr<const MappedFile> file, const std::filesystem::path& path = {});
+
+/// Reads a TensorProto or SparseTensorProto, `body`, that lies in `file` without a model. What the result cannot view in `file` is kept by
+/// `pool`. Fails with malformed-protobuf, or truncated-file when `body` is the whole file and ends too early.
+Result<ir::Tensor> read_tensor(std::string_view body, std::string_view file, ir::Model& pool);
+Result<ir::SparseTensor> read_sparse_tensor(std::string_view body, std::string_view file, ir::Model& pool);
 
 }  // namespace onnxkit::wire

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,6 @@ namespace fs = std::filesystem;
 using namespace onnxkit;
 using checker::Dim;
 using checker::Type;
-using official::Recorded;
 
 struct Options {
   bool contents = false;
@@ -45,13 +45,13 @@ struct Totals {
 using Sizes = std::map<std::string, std::int64_t, std::less<>>;
 
 /// Sizes of the symbols that stand alone in the declared inputs.
-void bind_symbols(const Type& type, const Recorded& recorded, const checker::DimPool& dims, Sizes& sizes) {
-  if (!type.shape || type.shape->size() != recorded.dims.size()) return;
-  for (std::size_t axis = 0; axis < recorded.dims.size(); ++axis) {
+void bind_symbols(const Type& type, const Value& recorded, const checker::DimPool& dims, Sizes& sizes) {
+  if (!type.shape || !recorded.is_tensor() || type.shape->size() != recorded.tensor.dims().size()) return;
+  for (std::size_t axis = 0; axis < recorded.tensor.dims().size(); ++axis) {
     const Dim dim = (*type.shape)[axis];
     const auto symbols = dims.symbols_in(dim);
     if (symbols.size() == 1 && dims.symbol(symbols[0]).name == dims.to_string(dim))
-      sizes.try_emplace(dims.symbol(symbols[0]).name, recorded.dims[axis]);
+      sizes.try_emplace(dims.symbol(symbols[0]).name, recorded.tensor.dims()[axis]);
   }
 }
 
@@ -64,16 +64,33 @@ bool admits(Dim dim, std::int64_t size, const checker::DimPool& dims, const Size
   return !value || *value == size;
 }
 
-bool admits(const Type& type, const Recorded& recorded, const checker::DimPool& dims, const Sizes& sizes) {
-  if (type.is_unknown() || recorded.kind == Type::Kind::unknown) return true;
-  if (type.kind != recorded.kind) return false;
+Type::Kind kind_of(const Value& recorded) {
+  switch (recorded.kind) {
+    case ValueKind::tensor:
+      return Type::Kind::tensor;
+    case ValueKind::sequence:
+      return Type::Kind::sequence;
+    case ValueKind::optional:
+      return Type::Kind::optional;
+    case ValueKind::map:
+      return Type::Kind::map;
+    default:
+      return Type::Kind::unknown;
+  }
+}
+
+bool admits(const Type& type, const Value& recorded, const checker::DimPool& dims, const Sizes& sizes) {
+  if (type.is_unknown() || recorded.kind == ValueKind::none) return true;
+  if (type.kind != kind_of(recorded)) return false;
+  if (type.kind == Type::Kind::map) return true;
   if (type.kind != Type::Kind::tensor) {
     return std::all_of(recorded.items.begin(), recorded.items.end(),
-                       [&](const Recorded& item) { return !type.element || admits(*type.element, item, dims, sizes); });
+                       [&](const Value& item) { return !type.element || admits(*type.element, item, dims, sizes); });
   }
-  if (type.elem != ElementType::undefined && type.elem != recorded.elem) return false;
+  if (type.elem != ElementType::undefined && type.elem != recorded.tensor.type()) return false;
   if (!type.shape) return true;
-  return std::equal(type.shape->begin(), type.shape->end(), recorded.dims.begin(), recorded.dims.end(),
+  const std::vector<std::int64_t>& recorded_dims = recorded.tensor.dims();
+  return std::equal(type.shape->begin(), type.shape->end(), recorded_dims.begin(), recorded_dims.end(),
                     [&](Dim dim, std::int64_t size) { return admits(dim, size, dims, sizes); });
 }
 
@@ -81,13 +98,6 @@ bool depends_on_data(const Type& type, const checker::DimPool& dims) {
   if (type.element && depends_on_data(*type.element, dims)) return true;
   return type.shape && std::any_of(type.shape->begin(), type.shape->end(),
                                    [&](Dim d) { return dims.has_origin(d, ir::SymbolOrigin::data_dependent); });
-}
-
-std::string text(const Recorded& recorded) {
-  if (recorded.kind != Type::Kind::tensor) return fmt::format("{} items", recorded.items.size());
-  std::string sizes;
-  for (const std::int64_t d : recorded.dims) sizes += (sizes.empty() ? "" : ", ") + std::to_string(d);
-  return fmt::format("{}[{}]", name_of(recorded.elem), sizes);
 }
 
 /// Leaves of what the file declares only the inputs, in bodies too.
@@ -114,19 +124,17 @@ void name_sizes(ir::Model& model) {
   }
 }
 
-using Kinds = std::vector<ir::DeclaredType::Kind>;
-
-Kinds kinds_of(const std::vector<ir::ValueInfo>& infos) {
-  Kinds kinds;
-  for (const ir::ValueInfo& info : infos) kinds.push_back(info.type ? info.type->kind : ir::DeclaredType::Kind::none);
-  return kinds;
-}
-
-std::vector<Recorded> read_all(const fs::path& data_set, std::string_view role, const Kinds& kinds) {
-  std::vector<Recorded> values;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
+/// What is missing has kind none.
+std::vector<Value> read_all(const fs::path& data_set, std::string_view role, const std::vector<ir::ValueInfo>& infos,
+                            const std::vector<std::size_t>& which, std::vector<std::string>& problems) {
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    values.emplace_back();
     const fs::path file = data_set / fmt::format("{}_{}.pb", role, i);
-    values.push_back(fs::exists(file) ? official::read_recorded(file, kinds[i]) : Recorded{});
+    if (!fs::exists(file)) continue;
+    auto value = official::read_recorded(file, infos[which[i]]);
+    if (value) values.back() = *std::move(value);
+    if (!value) problems.push_back(value.error().diagnostic.message);
   }
   return values;
 }
@@ -144,35 +152,40 @@ std::vector<std::size_t> fed_inputs(const ir::Graph& graph, const fs::path& data
   return fs::exists(data_set / fmt::format("input_{}.pb", fed.size())) ? all : fed;
 }
 
-/// Turns the graph inputs that were recorded as tensors into initializers.
-void fix_inputs(ir::Model& model, const std::vector<std::size_t>& fed, std::vector<Recorded>& recorded) {
+/// Turns the graph inputs that were recorded as tensors into initializers, which view into `recorded`.
+void fix_inputs(ir::Model& model, const std::vector<std::size_t>& fed, const std::vector<Value>& recorded) {
   ir::Graph& graph = *model.graph;
   for (std::size_t i = fed.size(); i-- > 0;) {
-    if (recorded[i].kind != Type::Kind::tensor) continue;
+    if (!recorded[i].is_tensor()) continue;
     const ir::ValueId value = graph.inputs[fed[i]].value;
     std::erase_if(graph.initializers, [&](const ir::Tensor& t) { return t.name.view() == graph.name_of(value); });
-    ir::Model& holder = *recorded[i].holder;
-    model.files.insert(model.files.end(), holder.files.begin(), holder.files.end());
-    ir::Tensor tensor = std::move(holder.graph->initializers.front());
+    const Tensor& held = recorded[i].tensor;
+    ir::Tensor tensor;
     tensor.name = model.keep(graph.name_of(value));
+    tensor.dims = held.dims();
+    tensor.data_type = static_cast<std::int32_t>(held.type());
+    for (const std::string& string : held.strings()) tensor.string_data.emplace_back(string);
+    const std::span<const std::byte> bytes = held.bytes();
+    if (held.type() != ElementType::string)
+      tensor.raw_data = Text(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     graph.initializers.push_back(std::move(tensor));
     graph.inputs.erase(graph.inputs.begin() + static_cast<std::ptrdiff_t>(fed[i]));
   }
 }
 
 void compare(const Options& options, const std::string& name, const ir::Model& model,
-             const checker::InferredModel& inferred, const Sizes& sizes, const std::vector<Recorded>& outputs,
+             const checker::InferredModel& inferred, const Sizes& sizes, const std::vector<Value>& outputs,
              std::vector<std::string>& problems, Totals& totals) {
   const ir::Graph& graph = *model.graph;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].kind == Type::Kind::unknown) continue;
+    if (outputs[i].kind == ValueKind::none) continue;
     const checker::ValueFacts* facts = inferred.find(graph, graph.outputs[i].value);
     const Type type = facts ? facts->type : Type{};
     const std::string_view value = graph.name_of(graph.outputs[i].value);
     ++totals.outputs;
     if (!admits(type, outputs[i], inferred.dims, sizes)) {
-      problems.push_back(
-          fmt::format("{} is inferred as {}, but was {}", value, to_string(type, inferred.dims), text(outputs[i])));
+      problems.push_back(fmt::format("{} is inferred as {}, but was {}", value, to_string(type, inferred.dims),
+                                     type_text(outputs[i])));
     } else if (is_fully_known(type, inferred.dims) && !depends_on_data(type, inferred.dims)) {
       ++totals.exact;
     } else {
@@ -199,10 +212,11 @@ void run_data_set(const Options& options, const spec::OpTable& table, const fs::
   }
   ir::Graph& graph = *model->graph;
   const std::vector<std::size_t> fed = fed_inputs(graph, data_set);
-  Kinds fed_kinds;
-  for (const std::size_t i : fed) fed_kinds.push_back(kinds_of(graph.inputs)[i]);
-  std::vector<Recorded> inputs = read_all(data_set, "input", fed_kinds);
-  const std::vector<Recorded> outputs = read_all(data_set, "output", kinds_of(graph.outputs));
+  std::vector<std::size_t> all_outputs(graph.outputs.size());
+  std::iota(all_outputs.begin(), all_outputs.end(), std::size_t{0});
+  std::vector<std::string> problems;
+  const std::vector<Value> inputs = read_all(data_set, "input", graph.inputs, fed, problems);
+  const std::vector<Value> outputs = read_all(data_set, "output", graph.outputs, all_outputs, problems);
   std::vector<ir::ValueId> fed_values;
   for (const std::size_t i : fed) fed_values.push_back(graph.inputs[i].value);
   forget_results(graph);
@@ -214,7 +228,6 @@ void run_data_set(const Options& options, const spec::OpTable& table, const fs::
   how.external_bytes = [&](const ir::Tensor& tensor) { return external.bytes(tensor); };
   checker::Sink sink;
   const checker::InferredModel inferred = infer_types(*model, table, how, sink);
-  std::vector<std::string> problems;
   for (const Diagnostic& d : sink.diagnostics()) {
     if (d.severity == Severity::error)
       problems.push_back(

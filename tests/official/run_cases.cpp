@@ -13,7 +13,6 @@
 #include "libonnxkit/exec/compare.h"
 #include "libonnxkit/wire/external_data.h"
 #include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/tensor_proto.h"
 #include "reference/backend.h"
 #include "tests/official/recorded.h"
 
@@ -21,30 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace onnxkit;
-using official::Recorded;
-
-Result<Value> value_of(const Recorded& recorded) {
-  using Kind = checker::Type::Kind;
-  if (recorded.kind == Kind::tensor) {
-    auto tensor = wire::tensor_of(recorded.holder->graph->initializers.front());
-    if (!tensor) return tensor.error();
-    return Value(*tensor);
-  }
-  std::vector<Value> items;
-  for (const Recorded& item : recorded.items) {
-    auto value = value_of(item);
-    if (!value) return value.error();
-    items.push_back(*std::move(value));
-  }
-  if (recorded.kind == Kind::sequence) return Value::sequence(std::move(items));
-  if (recorded.kind == Kind::optional)
-    return Value::optional(items.empty() ? std::nullopt : std::optional(std::move(items.front())));
-  return make_error("unreadable", "the recorded value cannot be read");
-}
 
 struct DataSet {
   std::vector<Value> inputs, outputs;
-  std::vector<Recorded> holders;  ///< own the bytes
 };
 
 Result<DataSet> read_set(const ir::Graph& graph, const fs::path& folder) {
@@ -52,16 +30,12 @@ Result<DataSet> read_set(const ir::Graph& graph, const fs::path& folder) {
   const auto read = [&](const char* role, const std::vector<ir::ValueInfo>& infos,
                         std::vector<Value>& values) -> Result<void> {
     for (std::size_t i = 0; i < infos.size(); ++i) {
-      const fs::path file = folder / fmt::format("{}_{}.pb", role, i);
-      if (!fs::exists(file)) {
-        values.emplace_back();
-        continue;
-      }
-      set.holders.push_back(
-          official::read_recorded(file, infos[i].type ? infos[i].type->kind : ir::DeclaredType::Kind::tensor));
-      auto value = value_of(set.holders.back());
-      if (!value) return make_error("unreadable", file.string() + ": " + value.error().diagnostic.message);
-      values.push_back(*std::move(value));
+      const fs::path path = folder / fmt::format("{}_{}.pb", role, i);
+      values.emplace_back();
+      if (!fs::exists(path)) continue;
+      auto value = official::read_recorded(path, infos[i]);
+      if (!value) return value.error();
+      values.back() = *std::move(value);
     }
     return {};
   };
