@@ -8,6 +8,7 @@
 #include "libonnxkit/base/dtype.h"
 #include "libonnxkit/wire/reader.h"
 #include "tests/unit/wire/encode.h"
+#include "tests/unit/wire/show.h"
 
 using namespace onnxkit;
 using namespace std::string_literals;
@@ -39,26 +40,7 @@ std::string code_of(const std::string& bytes, ValueKind kind = ValueKind::tensor
   return value ? "none" : value.error().diagnostic.code;
 }
 
-/// "float[2] 1 2" of a tensor of numbers or strings.
-std::string shown(const Tensor& tensor) {
-  std::string text = type_text(tensor);
-  const auto size = static_cast<std::size_t>(tensor.size());
-  if (domain_of(tensor.type()) == Domain::real) {
-    std::vector<double> values(size);
-    decode(tensor.type(), tensor.bytes(), std::span(values));
-    for (const double value : values) text += " " + std::to_string(value).substr(0, 4);
-  } else if (domain_of(tensor.type()) == Domain::boolean) {
-    for (const std::byte value : tensor.bytes()) text += value == std::byte{0} ? " false" : " true";
-  } else if (tensor.type() != ElementType::string) {
-    std::vector<std::int64_t> values(size);
-    decode(tensor.type(), tensor.bytes(), std::span(values));
-    for (const std::int64_t value : values) text += " " + std::to_string(value);
-  }
-  for (const std::string& string : tensor.strings()) text += " " + string;
-  return text;
-}
-
-std::string shown(const std::string& bytes) {
+std::string read_shown(const std::string& bytes) {
   const auto value = read(bytes);
   REQUIRE(value);
   return shown(value->value.tensor);
@@ -87,15 +69,15 @@ TEST_CASE("raw numbers are viewed in the file") {
 }
 
 TEST_CASE("typed fields give the bytes that raw_data would have") {
-  CHECK(shown(head(ElementType::float32, {2}) + field(4, "\0\0\x80\x3f\0\0\0\x40"s)) == "float[2] 1.00 2.00");
-  CHECK(shown(head(ElementType::float16, {}) + number(5, 0x3c00)) == "float16[] 1.00");
-  CHECK(shown(head(ElementType::int8, {2}) + field(5, varint(3) + varint(~std::uint64_t{0}))) == "int8[2] 3 -1");
-  CHECK(shown(head(ElementType::int4, {3}) + field(5, varint(0x9f) + varint(7))) == "int4[3] -1 -7 7");
-  CHECK(shown(head(ElementType::float6e2m3, {2}) + field(5, varint(8) + varint(0x28))) == "float6e2m3[2] 1.00 -1.0");
-  CHECK(shown(head(ElementType::boolean, {1}) + number(5, 1)) == "bool[1] true");
-  CHECK(shown(head(ElementType::uint64, {1}) + number(11, 9)) == "uint64[1] 9");
-  CHECK(shown(head(ElementType::string, {2}) + field(6, "a") + field(6, "bc")) == "string[2] a bc");
-  CHECK(shown(head(ElementType::int64, {0})) == "int64[0]");
+  CHECK(read_shown(head(ElementType::float32, {2}) + field(4, "\0\0\x80\x3f\0\0\0\x40"s)) == "float[2] 1 2");
+  CHECK(read_shown(head(ElementType::float16, {}) + number(5, 0x3c00)) == "float16[] 1");
+  CHECK(read_shown(head(ElementType::int8, {2}) + field(5, varint(3) + varint(~std::uint64_t{0}))) == "int8[2] 3 -1");
+  CHECK(read_shown(head(ElementType::int4, {3}) + field(5, varint(0x9f) + varint(7))) == "int4[3] -1 -7 7");
+  CHECK(read_shown(head(ElementType::float6e2m3, {2}) + field(5, varint(8) + varint(0x28))) == "float6e2m3[2] 1 -1");
+  CHECK(read_shown(head(ElementType::boolean, {1}) + number(5, 1)) == "bool[1] true");
+  CHECK(read_shown(head(ElementType::uint64, {1}) + number(11, 9)) == "uint64[1] 9");
+  CHECK(read_shown(head(ElementType::string, {2}) + field(6, "a") + field(6, "bc")) == "string[2] \"a\" \"bc\"");
+  CHECK(read_shown(head(ElementType::int64, {0})) == "int64[0]");
 }
 
 TEST_CASE("tensors at fault are told by code") {
@@ -127,7 +109,7 @@ TEST_CASE("external data comes from where the caller says") {
   };
   const auto copied = wire::tensor_of(*stored, source);
   REQUIRE(copied);
-  CHECK(shown(*copied) == "float[1] 2.50");
+  CHECK(shown(*copied) == "float[1] 2.5");
   CHECK(copied->bytes().data() != std::as_bytes(std::span(&outside, 1)).data());
   source.owner = std::make_shared<int>();
   CHECK(wire::tensor_of(*stored, source)->bytes().data() == std::as_bytes(std::span(&outside, 1)).data());
@@ -150,11 +132,11 @@ TEST_CASE("sparse tensors become dense") {
   };
   const std::string at_2_4 = head(ElementType::int64, {2}) + raw<std::int64_t>({2, 4});
   const std::string tuples = head(ElementType::int64, {2, 2}) + raw<std::int64_t>({0, 1, 1, 0});
-  CHECK(dense(sparse(floats, at_2_4, {2, 3})) == "float[2, 3] 0.00 0.00 1.50 0.00 2.50 0.00");
-  CHECK(dense(sparse(floats, tuples, {2, 2})) == "float[2, 2] 0.00 1.50 2.50 0.00");
+  CHECK(dense(sparse(floats, at_2_4, {2, 3})) == "float[2, 3] 0 0 1.5 0 2.5 0");
+  CHECK(dense(sparse(floats, tuples, {2, 2})) == "float[2, 2] 0 1.5 2.5 0");
   CHECK(dense(sparse(head(ElementType::int4, {2}) + field(9, "\x2f"), at_2_4, {5})) == "int4[5] 0 0 -1 0 2");
   CHECK(dense(sparse(head(ElementType::string, {2}) + field(6, "a") + field(6, "b"), at_2_4, {5})) ==
-        "string[5]   a  b");
+        "string[5] \"\" \"\" \"a\" \"\" \"b\"");
   CHECK(dense(sparse(floats, at_2_4, {4})) == "sparse-tensor");
   CHECK(dense(sparse(floats, at_2_4, {std::int64_t{1} << 40})) == "sparse-tensor");
   CHECK(dense(sparse(floats, tuples, {2, 2, 2})) == "sparse-tensor");

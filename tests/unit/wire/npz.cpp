@@ -1,0 +1,106 @@
+#include "libonnxkit/wire/npz.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/unit/wire/show.h"
+
+using namespace onnxkit;
+using namespace std::string_literals;
+using onnxkit::tests::shown;
+
+namespace {
+
+std::string file_bytes(const std::string& name) {
+  std::ifstream in(ONNXKIT_TESTDATA "/npy/" + name, std::ios::binary);
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Names and arrays as text, or the code of the fault.
+std::vector<std::string> read(const std::string& bytes) {
+  const auto values = wire::read_npz(MappedFile::from_bytes(bytes));
+  if (!values) return {values.error().diagnostic.code};
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : *values) lines.push_back(name + ": " + shown(value.tensor));
+  return lines;
+}
+using Lines = std::vector<std::string>;
+
+Tensor bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return *Tensor::from_bytes(ElementType::uint8, {static_cast<std::int64_t>(text.size())},
+                             {bytes.begin(), bytes.end()});
+}
+
+}  // namespace
+
+TEST_CASE("archives that numpy wrote") {
+  for (const char* name : {"stored.npz", "compressed.npz"}) {
+    CAPTURE(name);
+    const Lines lines = read(file_bytes(name));
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0] == "x: float[2, 3] 0 0.5 1 1.5 2 2.5");
+    CHECK(lines[1] == "names: string[2, 2] \"a\" \"größe\" \"\" \"日本 𝄞\"");
+    CHECK(lines[2].starts_with("folder/y: int64[300] 0 0"));
+  }
+  CHECK(read(file_bytes("empty.npz")).empty());
+}
+
+TEST_CASE("archives are written and read back") {
+  const Tensor one = bytes_of("\1\2"), zeros = bytes_of(std::string(100'000, '\0'));
+  const std::vector<wire::NamedValue> values = {
+      {"one", one},
+      {"größe", *Tensor::from_strings({1}, {"s"})},
+      {"list", Value::sequence({one, Value::sequence({one})})},
+      {"none", Value::optional(std::nullopt)},
+      {"some", Value::optional(one)},
+      {"map", Value::map(*Tensor::from_strings({2}, {"a", "b"}), one)},
+  };
+  for (const bool compress : {false, true}) {
+    const auto bytes = wire::write_npz(values, {.compress = compress});
+    REQUIRE(bytes);
+    CHECK(read(*bytes) == Lines{"one: uint8[2] 1 2", "größe: string[1] \"s\"", "list.0: uint8[2] 1 2",
+                                "list.1.0: uint8[2] 1 2", "some.0: uint8[2] 1 2", "map.keys: string[2] \"a\" \"b\"",
+                                "map.values: uint8[2] 1 2"});
+  }
+  const std::vector<wire::NamedValue> large = {{"zeros", zeros}};
+  CHECK(wire::write_npz(large)->size() > 100'000);
+  CHECK(wire::write_npz(large, {.compress = true})->size() < 1'000);
+  CHECK(read(*wire::write_npz({})).empty());
+  CHECK(*wire::write_npz(large) == *wire::write_npz(large));
+
+  const std::vector<wire::NamedValue> bad = {{"bad", *Tensor::from_strings({1}, {"x\0"s})}};
+  const auto failed = wire::write_npz(bad);
+  REQUIRE(!failed);
+  CHECK(failed.error().diagnostic.code == "unsupported-npy");
+  CHECK(failed.error().diagnostic.place.item_name == "bad");
+}
+
+TEST_CASE("broken archives") {
+  const Lines broken = {"malformed-npz"};
+  CHECK(read("") == broken);
+  CHECK(read("PK") == broken);
+  CHECK(read(std::string(100, 'x')) == broken);
+  const std::vector<wire::NamedValue> twice = {{"a", bytes_of("x")}, {"a", bytes_of("y")}};
+  CHECK(read(*wire::write_npz(twice)) == broken);
+
+  for (const char* name : {"stored.npz", "compressed.npz"}) {
+    const std::string whole = file_bytes(name);
+    for (std::size_t size = 0; size < whole.size(); ++size) CHECK(read(whole.substr(0, size)) == broken);
+    // A flipped byte is found or lies where it does not matter.
+    const Lines sound = read(whole);
+    std::size_t found = 0;
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+      const Lines lines = read(damaged);
+      if (lines.size() == 1 && lines[0].find(':') == std::string::npos) ++found;
+      if (lines.size() == 3)
+        CHECK(lines.back().substr(lines.back().rfind(':')) == sound.back().substr(sound.back().rfind(':')));
+    }
+    CHECK(found > whole.size() / 2);
+  }
+}
