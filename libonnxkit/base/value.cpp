@@ -93,4 +93,31 @@ std::string type_text(const Value& value) {
   }
 }
 
+namespace {
+
+template <class T>
+std::vector<double> decoded(const Tensor& tensor) {
+  const auto size = static_cast<std::size_t>(tensor.size());
+  const auto elements = std::make_unique<T[]>(size);
+  decode(tensor.type(), tensor.bytes(), std::span<T>(elements.get(), size));
+  return {elements.get(), elements.get() + size};
+}
+
+}  // namespace
+
+std::vector<double> to_reals(const Tensor& tensor) {
+  switch (domain_of(tensor.type())) {
+    case Domain::real:
+      return decoded<double>(tensor);
+    case Domain::integer:
+      return decoded<std::int64_t>(tensor);
+    case Domain::natural:
+      return decoded<std::uint64_t>(tensor);
+    case Domain::boolean:
+      return decoded<bool>(tensor);
+    default:
+      return {};
+  }
+}
+
 }  // namespace onnxkit

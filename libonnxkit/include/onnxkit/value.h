@@ -87,6 +87,15 @@ struct BasicValue {
 
 using Value = BasicValue<Tensor>;
 
+/// A value and what it is called.
+struct NamedValue {
+  std::string name;
+  Value value;
+};
+
+/// The elements as double: exact for all but large 64-bit integers; booleans are 0 and 1. Empty for strings and complex numbers.
+ONNXKIT_API std::vector<double> to_reals(const Tensor& tensor);
+
 /// "float[2, 3]", "seq(3 x float)", "optional(empty)", "map(string, float; 4 keys)".
 ONNXKIT_API std::string type_text(const Value& value);
 

@@ -1,0 +1,174 @@
+#include "onnxkit/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+#include "libonnxkit/api/dim_names.h"
+#include "libonnxkit/api/options.h"
+#include "libonnxkit/exec/backend.h"
+#include "libonnxkit/exec/generate.h"
+#include "libonnxkit/wire/external_data.h"
+#include "onnxkit/nearest.h"
+#include "reference/backend.h"
+
+namespace onnxkit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::set<std::string_view> initializer_names(const ir::Graph& graph) {
+  std::set<std::string_view> names;
+  for (const ir::Tensor& tensor : graph.initializers) names.insert(tensor.name.view());
+  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
+    if (sparse.values) names.insert(sparse.values->name.view());
+  }
+  return names;
+}
+
+Error unknown_name(std::string code, std::string_view what, std::string_view name,
+                   const std::vector<std::string_view>& candidates) {
+  Error error = make_error(std::move(code), fmt::format("the model has no {} {}", what, quote(name)));
+  if (const std::string_view close = nearest(name, candidates); !close.empty())
+    error.diagnostic.help = fmt::format("did you mean {}?", quote(close));
+  return error;
+}
+
+/// The values in the order of the graph's inputs; kind none where none was given.
+Result<std::vector<Value>> arrange(const ir::Graph& graph, std::vector<NamedValue> given) {
+  std::vector<Value> values(graph.inputs.size());
+  std::vector<std::string_view> names;
+  for (const ir::ValueInfo& input : graph.inputs) names.push_back(graph.name_of(input.value));
+  for (NamedValue& named : given) {
+    const auto found = std::find(names.begin(), names.end(), named.name);
+    if (found == names.end()) return unknown_name("unknown-input", "input", named.name, names);
+    values[static_cast<std::size_t>(found - names.begin())] = std::move(named.value);
+  }
+  return values;
+}
+
+std::optional<Error> unknown_tap(const ir::Graph& graph, const std::vector<std::string>& taps) {
+  std::vector<std::string_view> written;
+  for (const ir::Node& node : graph.nodes) {
+    for (const ir::ValueId id : node.outputs) written.push_back(graph.name_of(id));
+  }
+  for (const std::string& tap : taps) {
+    if (std::find(written.begin(), written.end(), tap) == written.end())
+      return unknown_name("unknown-value", "value that a node of its main graph writes, named", tap, written);
+  }
+  return std::nullopt;
+}
+
+/// Where nodes are, for events that know graph and index only.
+class Places {
+ public:
+  explicit Places(const ir::Model& model) : sites_(checker::graph_sites(model)) {}
+  Place at(const ir::Graph* graph, std::size_t index) const {
+    Place place;
+    for (const auto& site : sites_) {
+      if (site->graph == graph) place.scope = site->scope;
+    }
+    const ir::Node& node = graph->nodes[index];
+    place.node = index;
+    place.node_name = node.name.view();
+    place.op = checker::qualified_op(node);
+    return place;
+  }
+
+ private:
+  std::vector<std::unique_ptr<checker::GraphSite>> sites_;
+};
+
+exec::RunOptions backend_options(const ir::Model& model, const RunOptions& options) {
+  exec::RunOptions out;
+  out.rounding = options.wide ? exec::Rounding::wide : exec::Rounding::spec;
+  out.threads = options.threads;
+  out.seed = options.seed;
+  out.memory_limit = options.memory_limit;
+  out.time_limit = std::chrono::milliseconds(options.time_limit_ms);
+  out.iteration_limit = options.iteration_limit;
+  out.stop = options.stop;
+  out.taps = options.taps;
+  out.on_value = options.on_value;
+  if (options.on_node) {
+    const auto places = std::make_shared<Places>(model);
+    out.on_node = [places, tell = options.on_node](const exec::NodeEvent& event) {
+      tell({places->at(event.graph, event.node), std::chrono::duration<double>(event.wall).count(), event.live_bytes});
+    };
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> input_names(const Model& model) {
+  std::vector<std::string> names;
+  if (!model.has_graph()) return names;
+  const ir::Graph& graph = *model.ir().graph;
+  const auto defaults = initializer_names(graph);
+  for (const ir::ValueInfo& input : graph.inputs) {
+    if (!defaults.contains(graph.name_of(input.value))) names.emplace_back(graph.name_of(input.value));
+  }
+  return names;
+}
+
+std::vector<std::string> output_names(const Model& model) {
+  std::vector<std::string> names;
+  if (!model.has_graph()) return names;
+  for (const ir::ValueInfo& output : model.ir().graph->outputs)
+    names.emplace_back(model.ir().graph->name_of(output.value));
+  return names;
+}
+
+Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
+  const ir::Model& ir = model.ir();
+  if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
+  if (options.backend != "reference")
+    return make_error("unknown-backend",
+                      fmt::format("there is no backend {}; there is: reference", quote(options.backend)));
+  if (auto error = api::unknown_dimension(ir, options.dims)) return *std::move(error);
+  if (auto error = unknown_tap(*ir.graph, options.taps)) return *std::move(error);
+  const auto table = api::op_table(options.schemas);
+  if (!table) return table.error();
+
+  RunReport report;
+  auto values = arrange(*ir.graph, std::move(inputs));
+  if (!values) return values.error();
+  const auto start = Clock::now();
+  wire::ExternalData external(ir.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false});
+  const reference::ReferenceBackend backend;
+  auto session = backend.prepare(
+      ir, *table, {.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); }});
+  if (!session) return session.error();
+  report.prepare_seconds = seconds_since(start);
+
+  std::vector<exec::GeneratedInput> made(values->size());
+  if (options.make_up_inputs) {
+    auto generated = exec::generate_inputs(ir, *table, *values, {.dims = options.dims, .seed = options.seed});
+    if (!generated) return generated.error();
+    made = *std::move(generated);
+  }
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    const bool given = (*values)[i].kind != ValueKind::none;
+    const bool is_made = made[i].value.kind != ValueKind::none;
+    if (is_made) (*values)[i] = std::move(made[i].value);
+    report.inputs.push_back({std::string(ir.graph->name_of(ir.graph->inputs[i].value)), (*values)[i],
+                             given     ? "given"
+                             : is_made ? made[i].description
+                                       : "initializer"});
+  }
+  const auto begin = Clock::now();
+  auto outputs = (*session)->run(*values, backend_options(ir, options));
+  if (!outputs) return outputs.error();
+  report.run_seconds = seconds_since(begin);
+  for (std::size_t i = 0; i < outputs->size(); ++i)
+    report.outputs.push_back({std::string(ir.graph->name_of(ir.graph->outputs[i].value)), std::move((*outputs)[i])});
+  return report;
+}
+
+}  // namespace onnxkit

@@ -1,0 +1,156 @@
+#include "onnxkit/value_file.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/base/atomic_file.h"
+#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/wire/npz.h"
+#include "libonnxkit/wire/tensor_proto.h"
+
+namespace onnxkit {
+namespace {
+
+namespace fs = std::filesystem;
+using File = std::shared_ptr<const MappedFile>;
+
+const ir::ValueInfo* find_input(const ir::Graph& graph, std::string_view name) {
+  const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(),
+                                  [&](const ir::ValueInfo& input) { return graph.name_of(input.value) == name; });
+  return found == graph.inputs.end() ? nullptr : &*found;
+}
+
+ElementType element_type_of(const ir::ValueInfo& input) {
+  return input.type ? static_cast<ElementType>(input.type->elem_type.value_or(0)) : ElementType::undefined;
+}
+
+ValueKind kind_of(const ir::ValueInfo& input) {
+  if (!input.type) return ValueKind::tensor;
+  switch (input.type->kind) {
+    case ir::DeclaredType::Kind::sequence: return ValueKind::sequence;
+    case ir::DeclaredType::Kind::optional: return ValueKind::optional;
+    case ir::DeclaredType::Kind::map: return ValueKind::map;
+    default: return ValueKind::tensor;
+  }
+}
+
+/// The type that numpy holds elements of `type` in; the type itself when numpy has it.
+ElementType numpy_type(ElementType type) {
+  if (is_floating(type) && storage_bits(type) < 16) return ElementType::float32;
+  if (type == ElementType::bfloat16) return ElementType::float32;
+  if (storage_bits(type) >= 8 || !is_integer(type)) return type;
+  return domain_of(type) == Domain::integer ? ElementType::int8 : ElementType::uint8;
+}
+
+template <class T>
+Result<Tensor> recoded(const Tensor& tensor, ElementType type) {
+  const auto size = static_cast<std::size_t>(tensor.size());
+  const auto elements = std::make_unique<T[]>(size);
+  decode(tensor.type(), tensor.bytes(), std::span<T>(elements.get(), size));
+  std::vector<std::byte> bytes((size * static_cast<std::size_t>(storage_bits(type)) + 7) / 8);
+  encode(type, std::span<const T>(elements.get(), size), bytes);
+  return Tensor::from_bytes(type, tensor.dims(), std::move(bytes));
+}
+
+/// An array in numpy's stand-in for a type that numpy lacks becomes that type.
+Result<Tensor> as_declared(Tensor tensor, ElementType declared) {
+  if (tensor.type() == declared || tensor.type() != numpy_type(declared)) return tensor;
+  switch (domain_of(declared)) {
+    case Domain::real: return recoded<double>(tensor, declared);
+    case Domain::integer: return recoded<std::int64_t>(tensor, declared);
+    case Domain::natural: return recoded<std::uint64_t>(tensor, declared);
+    default: return tensor;
+  }
+}
+
+bool starts_with(const File& file, std::string_view magic) { return file->view().starts_with(magic); }
+
+template <class T>
+Result<T> about(Result<T> result, const fs::path& file) {
+  if (result) return result;
+  Error error = result.error();
+  if (error.diagnostic.place.file.empty()) error.diagnostic.place.file = file.string();
+  return error;
+}
+
+Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::path& folder) {
+  std::set<std::string_view> defaults;
+  for (const ir::Tensor& tensor : graph.initializers) defaults.insert(tensor.name.view());
+  std::vector<NamedValue> values;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ir::ValueInfo& input = graph.inputs[i];
+    const std::string_view name = graph.name_of(input.value);
+    const fs::path path = folder / fmt::format("input_{}.pb", i);
+    if (!fs::exists(path) && defaults.contains(name)) continue;
+    const auto file = MappedFile::open(path);
+    if (!file) return file.error();
+    auto value = about(wire::read_value(*file, kind_of(input)), path);
+    if (!value) return value.error();
+    values.push_back({std::string(name), std::move(value->value)});
+  }
+  return values;
+}
+
+Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::path& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  auto arrays = about(wire::read_npz(*file), path);
+  if (!arrays) return arrays;
+  for (NamedValue& array : *arrays) {
+    const ir::ValueInfo* input = find_input(graph, array.name);
+    if (!input || !array.value.is_tensor()) continue;
+    auto tensor = as_declared(std::move(array.value.tensor), element_type_of(*input));
+    if (!tensor) return tensor.error();
+    array.value = Value(*std::move(tensor));
+  }
+  return arrays;
+}
+
+}  // namespace
+
+Result<Value> read_input(const Model& model, std::string_view input, const fs::path& path, const ImageOptions& image) {
+  if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
+  const ir::ValueInfo* info = find_input(*model.ir().graph, input);
+  if (!info) return make_error("unknown-input", fmt::format("the model has no input {}", quote(input)));
+  const auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  if (starts_with(*file, "\x93NUMPY")) {
+    auto tensor = about(wire::read_npy(*file, {.void_type = element_type_of(*info)}), path);
+    if (!tensor) return tensor.error();
+    auto declared = as_declared(*std::move(tensor), element_type_of(*info));
+    if (!declared) return declared.error();
+    return Value(*std::move(declared));
+  }
+  (void)image;
+  auto value = about(wire::read_value(*file, kind_of(*info)), path);
+  if (!value) return value.error();
+  return std::move(value->value);
+}
+
+Result<std::vector<NamedValue>> read_inputs(const Model& model, const fs::path& path) {
+  if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) ? read_folder(*model.ir().graph, path) : read_archive(*model.ir().graph, path);
+}
+
+Result<void> write_npz(std::span<const NamedValue> values, const fs::path& path) {
+  const auto bytes = wire::write_npz(values);
+  return bytes ? replace_file(path, *bytes) : Result<void>(bytes.error());
+}
+
+Result<void> write_folder(std::span<const NamedValue> values, const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return make_error("cannot-write", fmt::format("the folder {} cannot be made: {}", quote(folder.string()), failed.message()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string bytes = wire::write_value(values[i].value, values[i].name);
+    if (auto written = replace_file(folder / fmt::format("output_{}.pb", i), bytes); !written) return written;
+  }
+  return {};
+}
+
+}  // namespace onnxkit

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "onnxkit/export.h"
+#include "onnxkit/model.h"
+#include "onnxkit/result.h"
+#include "onnxkit/value.h"
+
+// Inputs and outputs of models as files.
+namespace onnxkit {
+
+/// How a picture becomes a tensor: decoded to RGB (or gray), resized, scaled by 1/255, minus mean, over std.
+struct ImageOptions {
+  std::optional<std::int64_t> height, width;  ///< nullopt: what the model's input declares, else the picture's own
+  bool channels_last = false;                 ///< NHWC instead of NCHW
+  std::vector<double> mean = {}, std = {};    ///< one per channel or one for all; empty: 0 and 1
+  bool scale = true;                          ///< to [0, 1]; else the bytes 0 to 255
+};
+
+/// The value that a file holds for an input of `model`: .npy, a TensorProto, SequenceProto, OptionalProto or MapProto (.pb), PNG or JPEG.
+/// What a file is goes by its first bytes, then by its name. Errors: unknown-input, cannot-read, unsupported-format, and those of the format.
+ONNXKIT_API Result<Value> read_input(const Model& model, std::string_view input, const std::filesystem::path& file,
+                                     const ImageOptions& image = {});
+
+/// The values of a .npz file, or of a folder of input_0.pb ... in the order of the model's inputs (those with an initializer may be missing).
+ONNXKIT_API Result<std::vector<NamedValue>> read_inputs(const Model& model, const std::filesystem::path& path);
+
+/// A file of all values by name, which must be tensors: .npz. Appears complete or not at all.
+ONNXKIT_API Result<void> write_npz(std::span<const NamedValue> values, const std::filesystem::path& file);
+
+/// output_0.pb ... in an existing or new folder.
+ONNXKIT_API Result<void> write_folder(std::span<const NamedValue> values, const std::filesystem::path& folder);
+
+}  // namespace onnxkit
