@@ -33,11 +33,6 @@ Result<Tensor> tensor_of(const ir::Tensor& stored, const TensorSource& source = 
 /// As above, zero (an empty string) where the sparse tensor has no value. Fails with sparse-tensor, too.
 Result<Tensor> tensor_of(const ir::SparseTensor& stored, const TensorSource& source = {});
 
-struct NamedValue {
-  std::string name;
-  Value value;
-};
-
 /// Reads a file that is one message: TensorProto, SequenceProto, OptionalProto or MapProto, as `kind` says; the file itself does not tell. Raw
 /// numbers are viewed in the file, which the value keeps alive. Sparse tensors become dense. Fails as tensor_of does, and with empty-file,
 /// truncated-file, malformed-protobuf, nesting-depth, or unsupported-format (a map whose values do not make one tensor).

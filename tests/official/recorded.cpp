@@ -23,7 +23,7 @@ ValueKind kind_of(const ir::ValueInfo& declared) {
 
 Result<Value> read_recorded(const std::filesystem::path& path, const ir::ValueInfo& declared) {
   const auto file = MappedFile::open(path);
-  auto read = file ? wire::read_value(*file, kind_of(declared)) : Result<wire::NamedValue>(file.error());
+  auto read = file ? wire::read_value(*file, kind_of(declared)) : Result<NamedValue>(file.error());
   if (!read) return make_error("unreadable", path.string() + ": " + read.error().diagnostic.message);
   return std::move(read->value);
 }

@@ -51,7 +51,7 @@ TEST_CASE("archives that numpy wrote") {
 
 TEST_CASE("archives are written and read back") {
   const Tensor one = bytes_of("\1\2"), zeros = bytes_of(std::string(100'000, '\0'));
-  const std::vector<wire::NamedValue> values = {
+  const std::vector<NamedValue> values = {
       {"one", one},
       {"größe", *Tensor::from_strings({1}, {"s"})},
       {"list", Value::sequence({one, Value::sequence({one})})},
@@ -66,13 +66,13 @@ TEST_CASE("archives are written and read back") {
                                 "list.1.0: uint8[2] 1 2", "some.0: uint8[2] 1 2", "map.keys: string[2] \"a\" \"b\"",
                                 "map.values: uint8[2] 1 2"});
   }
-  const std::vector<wire::NamedValue> large = {{"zeros", zeros}};
+  const std::vector<NamedValue> large = {{"zeros", zeros}};
   CHECK(wire::write_npz(large)->size() > 100'000);
   CHECK(wire::write_npz(large, {.compress = true})->size() < 1'000);
   CHECK(read(*wire::write_npz({})).empty());
   CHECK(*wire::write_npz(large) == *wire::write_npz(large));
 
-  const std::vector<wire::NamedValue> bad = {{"bad", *Tensor::from_strings({1}, {"x\0"s})}};
+  const std::vector<NamedValue> bad = {{"bad", *Tensor::from_strings({1}, {"x\0"s})}};
   const auto failed = wire::write_npz(bad);
   REQUIRE(!failed);
   CHECK(failed.error().diagnostic.code == "unsupported-npy");
@@ -84,7 +84,7 @@ TEST_CASE("broken archives") {
   CHECK(read("") == broken);
   CHECK(read("PK") == broken);
   CHECK(read(std::string(100, 'x')) == broken);
-  const std::vector<wire::NamedValue> twice = {{"a", bytes_of("x")}, {"a", bytes_of("y")}};
+  const std::vector<NamedValue> twice = {{"a", bytes_of("x")}, {"a", bytes_of("y")}};
   CHECK(read(*wire::write_npz(twice)) == broken);
 
   for (const char* name : {"stored.npz", "compressed.npz"}) {

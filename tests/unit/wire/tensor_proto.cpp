@@ -31,7 +31,7 @@ std::string raw(std::initializer_list<T> values) {
   return field(9, std::string(reinterpret_cast<const char*>(std::data(values)), values.size() * sizeof(T)));
 }
 
-Result<wire::NamedValue> read(const std::string& bytes, ValueKind kind = ValueKind::tensor) {
+Result<NamedValue> read(const std::string& bytes, ValueKind kind = ValueKind::tensor) {
   return wire::read_value(MappedFile::from_bytes(bytes), kind);
 }
 
