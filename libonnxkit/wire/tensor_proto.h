@@ -34,7 +34,7 @@ Result<Tensor> tensor_of(const ir::Tensor& stored, const TensorSource& source = 
 Result<Tensor> tensor_of(const ir::SparseTensor& stored, const TensorSource& source = {});
 
 /// Reads a file that is one message: TensorProto, SequenceProto, OptionalProto or MapProto, as `kind` says; the file itself does not tell. Raw
-/// numbers are viewed in the file, which the value keeps alive. Sparse tensors become dense. Fails as tensor_of does, and with empty-file,
+/// numbers are viewed in the file, which the value keeps alive. Sparse tensors become dense, up to 64 MiB and 1024 times the size of the file. Fails as tensor_of does, and with empty-file,
 /// truncated-file, malformed-protobuf, nesting-depth, or unsupported-format (a map whose values do not make one tensor).
 Result<NamedValue> read_value(const std::shared_ptr<const MappedFile>& file, ValueKind kind);
 

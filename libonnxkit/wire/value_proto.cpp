@@ -92,6 +92,9 @@ class ValueReader {
   static constexpr std::uint64_t memory_per_byte = 40;
   static constexpr std::uint64_t memory_slack = 1 << 20;
 
+  /// A sparse tensor of a few bytes can ask for any amount of zeros.
+  std::uint64_t dense_limit() const { return (std::uint64_t{1} << 26) + 1024 * file_->bytes().size(); }
+
   void fail(const char* code, std::string message, std::string_view at) {
     if (error) return;
     error = make_error(code, std::move(message));
@@ -112,7 +115,7 @@ class ValueReader {
   template <class Read>
   Tensor tensor(std::string_view body, Read read_message) {
     const auto stored = read_message(body, file_->view(), pool_);
-    auto made = stored ? tensor_of(*stored, {.external = {}, .owner = file_}) : stored.error();
+    auto made = stored ? tensor_of(*stored, {.external = {}, .owner = file_, .dense_limit = dense_limit()}) : stored.error();
     if constexpr (requires { stored->name; }) {
       if (stored && depth_ == 1) name = std::string(stored->name.view());
     }
