@@ -15,10 +15,9 @@ void gather(KernelContext& context) {
   Dims dims(x.dims().begin(), x.dims().begin() + axis);
   dims.insert(dims.end(), indices.dims().begin(), indices.dims().end());
   dims.insert(dims.end(), x.dims().begin() + axis + 1, x.dims().end());
-  const Tensor y = select(context, x.reshaped({view.outer, view.length, view.inner}),
-                          {view.outer, indices.size(), view.inner}, [&](std::int64_t of_axis, std::int64_t i) {
-                            return of_axis == 1 ? index[static_cast<std::size_t>(i)] : i;
-                          });
+  const Tensor y = select(
+      context, x.reshaped({view.outer, view.length, view.inner}), {view.outer, indices.size(), view.inner},
+      [&](std::int64_t of_axis, std::int64_t i) { return of_axis == 1 ? index[static_cast<std::size_t>(i)] : i; });
   context.set_output(0, y.reshaped(std::move(dims)));
 }
 

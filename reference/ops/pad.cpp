@@ -72,7 +72,8 @@ void pad(KernelContext& context) {
     const std::int64_t end = pads.ends[static_cast<std::size_t>(axis)];
     const auto size = checked_add(x.dim(axis), begin);
     const auto padded = size ? checked_add(*size, end) : std::nullopt;
-    require(std::min(begin, end) > least_pad && padded.has_value() && *padded >= 0, "a pad is too large, or crops more than there is");
+    require(std::min(begin, end) > least_pad && padded.has_value() && *padded >= 0,
+            "a pad is too large, or crops more than there is");
     dims.push_back(*padded);
     const bool crops = mode != Mode::constant;
     firsts.push_back(crops && begin < 0 ? -begin : 0);
@@ -88,7 +89,8 @@ void pad(KernelContext& context) {
       context, x, std::move(dims),
       [&](std::int64_t axis, std::int64_t i) {
         const auto at = static_cast<std::size_t>(axis);
-        const std::int64_t begin = mode == Mode::constant ? pads.begins[at] : std::max<std::int64_t>(pads.begins[at], 0);
+        const std::int64_t begin =
+            mode == Mode::constant ? pads.begins[at] : std::max<std::int64_t>(pads.begins[at], 0);
         const std::int64_t source = source_of(i - begin, kept[at], mode);
         return source == no_source ? no_source : source + firsts[at];
       },

@@ -37,8 +37,10 @@ void numbers(KernelContext& context) {
     return dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
       return reduce<T, T>(context, x, axes, keep, x.type(), [](Fiber<T> fiber) {
         const auto result = f(fiber);
-        if constexpr (std::is_same_v<decltype(f(fiber)), double>) return from_real<T>(result);
-        else return result;
+        if constexpr (std::is_same_v<decltype(f(fiber)), double>)
+          return from_real<T>(result);
+        else
+          return result;
       });
     });
   });

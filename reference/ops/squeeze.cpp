@@ -20,8 +20,7 @@ bool contains(const std::vector<std::int64_t>& axes, std::int64_t axis) {
 void squeeze(KernelContext& context) {
   const Tensor& x = context.input(0);
   const auto stated = axes_of(context);
-  const std::vector<std::int64_t> axes =
-      stated ? normalize_axes(*stated, x.rank()) : std::vector<std::int64_t>();
+  const std::vector<std::int64_t> axes = stated ? normalize_axes(*stated, x.rank()) : std::vector<std::int64_t>();
   Dims dims;
   for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
     const bool goes = stated ? contains(axes, axis) : x.dim(axis) == 1;

@@ -37,6 +37,8 @@ void tensor_scatter(KernelContext& context) {
 
 }  // namespace
 
-void register_tensor_scatter(KernelRegistry& registry) { registry.add("TensorScatter", all_versions(), tensor_scatter); }
+void register_tensor_scatter(KernelRegistry& registry) {
+  registry.add("TensorScatter", all_versions(), tensor_scatter);
+}
 
 }  // namespace onnxkit::reference

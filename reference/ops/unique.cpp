@@ -75,9 +75,8 @@ void unique(KernelContext& context) {
   const AxisView view = view_axis(x.dims(), axis);
   require(x.size() > 0 || view.length == 0, "the slices have no elements to compare");
   const bool sorted = context.integer("sorted", 1) != 0;
-  const Groups groups = dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
-    return group_slices(x.as<T>().data(), view, sorted);
-  });
+  const Groups groups = dispatch_all(
+      x.domain(), [&]<class T>(std::type_identity<T>) { return group_slices(x.as<T>().data(), view, sorted); });
   Dims dims = x.dims();
   dims[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(groups.firsts.size());
   context.set_output(0, select(context, x, std::move(dims), [&](std::int64_t of_axis, std::int64_t i) {
