@@ -1,0 +1,287 @@
+// Conv, FusedConv, ConvInteger, QLinearConv, DeformConv, CausalConvWithState: filters [M, C/group, k1, ..., kn] over an image
+// [N, C, d1, ..., dn]. The versions of an operator differ in their types only; before version 11 auto_pad SAME_* was worded as "the same
+// size", which with strides is ceil(size / stride) as well.
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "reference/arithmetic.h"
+#include "reference/quantize.h"
+#include "reference/walks/axes.h"
+#include "reference/walks/broadcast.h"
+#include "reference/walks/select.h"
+#include "reference/walks/windows.h"
+
+namespace onnxkit::reference {
+namespace {
+
+/// The sizes that all convolutions have in common.
+struct Convolution {
+  std::int64_t batch, groups, planes, filters;  ///< planes and filters of one group
+  Windows windows;
+  std::int64_t places, cells;
+
+  Dims result() const {
+    Dims dims = places_of(windows);
+    dims.insert(dims.begin(), {batch, groups * filters});
+    return dims;
+  }
+};
+
+Convolution read_convolution(const KernelContext& context, const Tensor& x, const Tensor& w) {
+  require(x.rank() >= 3 && w.rank() == x.rank(), [&] {
+    return fmt::format("an image of rank {} and filters of rank {} do not go together", x.rank(), w.rank());
+  });
+  const std::int64_t groups = context.integer("group", 1);
+  require(groups > 0 && x.dim(1) % groups == 0 && w.dim(0) % groups == 0,
+          "channels or filters cannot be split into groups");
+  require(w.dim(1) == x.dim(1) / groups, [&] {
+    return fmt::format("the filters are made for {} channels a group, the image has {}", w.dim(1), x.dim(1) / groups);
+  });
+  const std::span<const std::int64_t> image(x.dims()), kernel(w.dims());
+  const WindowAttributes window = read_window(context, kernel.size() - 2, kernel.subspan(2));
+  Convolution c{.batch = x.dim(0),
+                .groups = groups,
+                .planes = w.dim(1),
+                .filters = w.dim(0) / groups,
+                .windows = place_windows(window, image.subspan(2)),
+                .places = 0,
+                .cells = 0};
+  c.places = place_count(c.windows);
+  c.cells = cell_count(c.windows);
+  return c;
+}
+
+/// Calls body(image, group) for each; on several threads when there are enough of them.
+template <class Body>
+void for_each_group(const KernelContext& context, const Convolution& c, const Body& body) {
+  const std::int64_t parts = c.batch * c.groups;
+  const auto run = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) body(i / c.groups, i % c.groups);
+  };
+  if (parts >= 2 * context.threads().threads())
+    context.for_range(parts, 1, run);
+  else
+    run(0, parts);
+}
+
+/// Starts with the bias, or zeros.
+Tensor start_result(const KernelContext& context, const Convolution& c, ElementType type, const Tensor* bias) {
+  Tensor y = context.make(type, c.result());
+  if (!bias) return y;
+  require(bias->dims() == Dims{c.groups * c.filters}, "there must be one bias for each filter");
+  const std::span<const double> from = bias->as<double>();
+  double* to = y.write<double>().data();
+  for (std::int64_t n = 0; n < c.batch; ++n) {
+    for (const double value : from) to = std::fill_n(to, c.places, value);
+  }
+  return y;
+}
+
+Tensor convolve(const KernelContext& context, const Tensor& x, const Tensor& w, const Tensor* bias) {
+  const Convolution c = read_convolution(context, x, w);
+  Tensor y = start_result(context, c, x.type(), bias);
+  const double* const images = x.as<double>().data();
+  const double* const weights = w.as<double>().data();
+  double* const to = y.write<double>().data();
+  const std::int64_t plane_size = image_size(c.windows), rows = c.planes * c.cells;
+  for_each_group(context, c, [&](std::int64_t n, std::int64_t group) {
+    const std::int64_t part = n * c.groups + group;
+    contract_windows(context, x.type(), images + part * c.planes * plane_size, c.planes, c.windows,
+                     row_major(weights + group * c.filters * rows, c.filters, rows),
+                     row_major(to + part * c.filters * c.places, c.filters, c.places), bias != nullptr);
+  });
+  return y;
+}
+
+void conv(KernelContext& context) {
+  context.set_output(0, convolve(context, context.input(0), context.input(1), context.find_input(2)));
+}
+
+double activated(const std::string_view name, const std::vector<float>& params, double x) {
+  const auto param = [&](std::size_t i, double fallback) { return i < params.size() ? params[i] : fallback; };
+  if (name == "Relu") return x > 0 ? x : 0 * x;
+  if (name == "Tanh") return std::tanh(x);
+  if (name == "Sigmoid") return 1 / (1 + std::exp(-x));
+  if (name == "LeakyRelu") return x < 0 ? param(0, 0.01) * x : x;
+  if (name == "Clip") return std::min(std::max(x, param(0, -INFINITY)), param(1, INFINITY));
+  return std::clamp(param(0, 0.2) * x + param(1, 0.5), 0.0, 1.0);
+}
+
+/// Conv, then the sum with Z, then an activation.
+void fused_conv(KernelContext& context) {
+  Tensor y = convolve(context, context.input(0), context.input(1), context.find_input(2));
+  if (const Tensor* z = context.find_input(3)) {
+    require(z->dims() == y.dims() && z->type() == y.type(), "Z does not have the shape of the convolution");
+    y = map<double, double, double>(context, y, *z, y.type(), [](double a, double b) { return a + b; });
+  }
+  const std::string_view name = context.string("activation");
+  if (!name.empty()) {
+    const bool is_known = name == "Relu" || name == "Tanh" || name == "Sigmoid" || name == "LeakyRelu" ||
+                          name == "Clip" || name == "HardSigmoid";
+    require(is_known, [&] { return fmt::format("unknown activation {}", name); });
+    const std::vector<float> params = context.reals("activation_params").value_or(std::vector<float>());
+    y = map<double, double>(context, y, y.type(), [&](double v) { return activated(name, params, v); });
+  }
+  context.set_output(0, y);
+}
+
+/// Products and sums of 8-bit integers are exact in double.
+void conv_integer(KernelContext& context) {
+  const Tensor x = without_zero_point(context, context.input(0), context.find_input(2), 0);
+  const Tensor w = without_zero_point(context, context.input(1), context.find_input(3), 0);
+  const Tensor y = convolve(context, x, w, nullptr);
+  context.set_output(0, map<double, std::int64_t>(context, y, ElementType::int32,
+                                                  [](double v) { return truncate_to<std::int64_t>(v); }));
+}
+
+void qlinear_conv(KernelContext& context) {
+  const Tensor x = without_zero_point(context, context.input(0), context.find_input(2), 0);
+  const Tensor w = without_zero_point(context, context.input(3), context.find_input(5), 0);
+  Tensor bias;
+  if (const Tensor* given = context.find_input(8)) bias = real_of(context, *given);
+  const Tensor y = convolve(context, x, w, context.has_input(8) ? &bias : nullptr);
+  const std::vector<double> w_scales = context.input(4).reals();
+  const std::int64_t filters = w.dim(0);
+  require(w_scales.size() == 1 || static_cast<std::int64_t>(w_scales.size()) == filters,
+          "there must be one scale for each filter, or one for all");
+  const double x_scale = context.input(1).real(), y_scale = context.input(6).real();
+  Dims by_filter(static_cast<std::size_t>(y.rank() - 1), 1);
+  by_filter[0] = static_cast<std::int64_t>(w_scales.size());
+  Tensor scales = context.make(ElementType::float64, by_filter);
+  std::transform(w_scales.begin(), w_scales.end(), scales.write<double>().begin(),
+                 [x_scale](double w_scale) { return x_scale * w_scale; });
+  const Tensor scaled = map<double, double, double>(context, y, scales, ElementType::float64,
+                                                    [y_scale](double v, double scale) { return v * scale / y_scale; });
+  context.set_output(0, quantized(context, scaled, context.input(7)));
+}
+
+/// x at a place between its cells, linear along each axis; cells outside count as zero.
+double sample(const double* x, std::span<const WindowAxis> axes, const double* at) {
+  const double low = std::floor(*at), part = *at - low;
+  double sum = 0;
+  std::int64_t step = 1;
+  for (const WindowAxis& inner : axes.subspan(1)) step *= inner.image;
+  for (const int side : {0, 1}) {
+    const double weight = side == 0 ? 1 - part : part, cell = low + side;
+    if (weight == 0 || !(cell >= 0 && cell < static_cast<double>(axes.front().image))) continue;
+    const double* const from = x + static_cast<std::int64_t>(cell) * step;
+    sum += weight * (axes.size() == 1 ? *from : sample(from, axes.subspan(1), at + 1));
+  }
+  return sum;
+}
+
+/// Offsets [offset groups, cells, axes, places] and mask [offset groups, cells, places] of one image.
+struct Deformation {
+  const double* offsets;
+  const double* mask;  ///< may be null
+};
+
+/// What every cell of the windows at the places [first, first + count) sees of one plane.
+void fill_deformed(const Convolution& c, const double* plane, Deformation d, std::int64_t first, std::int64_t count,
+                   double* columns) {
+  const std::size_t axes = c.windows.size();
+  std::vector<std::int64_t> cell(axes);
+  std::vector<double> at(axes);
+  for (std::int64_t k = 0; k < c.cells; ++k) {
+    std::int64_t rest = k;
+    for (std::size_t axis = axes; axis-- > 0;) {
+      cell[axis] = rest % c.windows[axis].cells;
+      rest /= c.windows[axis].cells;
+    }
+    std::vector<std::int64_t> place = place_at(c.windows, first);
+    for (std::int64_t p = first; p < first + count; ++p, next_place(c.windows, place)) {
+      for (std::size_t axis = 0; axis < axes; ++axis) {
+        const WindowAxis& a = c.windows[axis];
+        const std::int64_t offset =
+            (k * static_cast<std::int64_t>(axes) + static_cast<std::int64_t>(axis)) * c.places + p;
+        at[axis] = static_cast<double>(place[axis] * a.step + a.first + cell[axis] * a.spacing) + d.offsets[offset];
+      }
+      const double seen = sample(plane, c.windows, at.data());
+      *columns++ = d.mask ? seen * d.mask[k * c.places + p] : seen;
+    }
+  }
+}
+
+void deform_conv(KernelContext& context) {
+  const Tensor &x = context.input(0), &w = context.input(1), &offsets = context.input(2);
+  const Tensor* mask = context.find_input(4);
+  const Convolution c = read_convolution(context, x, w);
+  const std::int64_t channels = x.dim(1), offset_groups = context.integer("offset_group", 1);
+  require(offset_groups > 0 && channels % offset_groups == 0, "the channels cannot be split into groups of offsets");
+  Dims expected = c.result();
+  const std::array<std::int64_t, 2> kinds = {offset_groups, c.cells};
+  expected[1] = element_count(kinds);
+  require(!mask || mask->dims() == expected, "the mask has one factor for each cell of the kernel and place");
+  const std::int64_t axes = static_cast<std::int64_t>(c.windows.size()), per_image = expected[1] * c.places;
+  const std::array<std::int64_t, 2> coordinates = {expected[1], axes};
+  expected[1] = element_count(coordinates);
+  require(offsets.dims() == expected, "there is one offset for each axis, cell of the kernel and place");
+  const Tensor* bias = context.find_input(3);
+  Tensor y = start_result(context, c, x.type(), bias);
+  double* const to = y.write<double>().data();
+  const std::int64_t plane_size = image_size(c.windows), rows = c.planes * c.cells;
+  for_each_group(context, c, [&](std::int64_t n, std::int64_t group) {
+    const auto fill = [&](std::int64_t first, std::int64_t count, double* columns) {
+      for (std::int64_t i = 0; i < c.planes; ++i) {
+        const std::int64_t channel = group * c.planes + i, offset_group = channel / (channels / offset_groups);
+        const std::int64_t start = n * per_image + offset_group * c.cells * c.places;
+        const Deformation d{offsets.as<double>().data() + start * axes,
+                            mask ? mask->as<double>().data() + start : nullptr};
+        fill_deformed(c, x.as<double>().data() + (n * channels + channel) * plane_size, d, first, count,
+                      columns + i * c.cells * count);
+      }
+    };
+    contract_columns(context, x.type(), row_major(w.as<double>().data() + group * c.filters * rows, c.filters, rows),
+                     row_major(to + (n * c.groups + group) * c.filters * c.places, c.filters, c.places),
+                     bias != nullptr, fill);
+  });
+  context.set_output(0, y);
+}
+
+/// Depthwise along one axis over the past and the present values; the last of them are the next state.
+void causal_conv(KernelContext& context) {
+  const Tensor &x = context.input(0), &w = context.input(1);
+  require(x.rank() == 3 && w.rank() == 3 && w.dim(0) == x.dim(1) && w.dim(1) == 1 && w.dim(2) > 0,
+          "there must be one filter for each channel");
+  const std::int64_t channels = x.dim(1), length = x.dim(2), kernel = w.dim(2);
+  const Tensor* bias = context.find_input(2);
+  require(!bias || bias->dims() == Dims{channels}, "there must be one bias for each channel");
+  const Dims state{x.dim(0), channels, kernel - 1};
+  const Tensor past = context.has_input(3) ? context.input(3) : context.make(x.type(), state);
+  require(past.dims() == state && past.type() == x.type(),
+          "the past state holds the last k - 1 values of each channel");
+  const std::array<const Tensor*, 2> parts = {&past, &x};
+  const Tensor all = concat(context, parts, 2);
+  const std::string_view activation = context.string("activation");
+  const bool silu = activation == "silu" || activation == "swish";
+  Tensor y = context.make(x.type(), x.dims());
+  const double* const from = all.as<double>().data();
+  double* const to = y.write<double>().data();
+  context.for_range(x.dim(0) * channels, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t line = first; line < last; ++line) {
+      const double* const filter = w.as<double>().data() + line % channels * kernel;
+      const double start = bias ? bias->as<double>()[static_cast<std::size_t>(line % channels)] : 0;
+      for (std::int64_t t = 0; t < length; ++t) {
+        double sum = start;
+        for (std::int64_t k = 0; k < kernel; ++k) sum += filter[k] * from[line * all.dim(2) + t + k];
+        to[line * length + t] = silu ? sum / (1 + std::exp(-sum)) : sum;
+      }
+    }
+  });
+  context.set_output(0, y);
+  context.set_output(1, slice_axis(context, all, 2, length, length + kernel - 1));
+}
+
+}  // namespace
+
+void register_conv(KernelRegistry& registry) {
+  registry.add("Conv", all_versions(), conv);
+  registry.add("com.microsoft", "FusedConv", all_versions(), fused_conv);
+  registry.add("ConvInteger", all_versions(), conv_integer);
+  registry.add("QLinearConv", all_versions(), qlinear_conv);
+  registry.add("DeformConv", all_versions(), deform_conv);
+  registry.add("CausalConvWithState", all_versions(), causal_conv);
+}
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,53 @@
+#include "reference/quantize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libonnxkit/base/dtype.h"
+#include "reference/arithmetic.h"
+#include "reference/walks/axes.h"
+#include "reference/walks/broadcast.h"
+
+namespace onnxkit::reference {
+
+Tensor real_of(const KernelContext& context, const Tensor& x) {
+  return dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+    return map<T, double>(context, x, ElementType::float64, [](T v) { return static_cast<double>(v); });
+  });
+}
+
+Tensor without_zero_point(const KernelContext& context, const Tensor& x, const Tensor* zero_point, std::int64_t axis) {
+  // Not float64, whose products would be summed in twice the precision.
+  const Tensor real = real_of(context, x).retyped(ElementType::float32);
+  if (!zero_point) return real;
+  require(zero_point->domain() == x.domain(), "the zero point has another type than what it belongs to");
+  Dims dims = zero_point->dims();
+  if (zero_point->size() == 1) {
+    dims.clear();
+  } else if (zero_point->rank() == 1) {
+    require(0 <= axis && axis < x.rank() && zero_point->size() == x.dim(axis),
+            "there are not as many zero points as lines");
+    dims.resize(static_cast<std::size_t>(x.rank() - axis), 1);
+  }
+  const Tensor zero = real_of(context, *zero_point).retyped(ElementType::float32).reshaped(dims);
+  require(broadcast_dims(x.dims(), dims) == x.dims(), "the zero point does not fit what it belongs to");
+  return map<double, double, double>(context, real, zero, real.type(), [](double v, double z) { return v - z; });
+}
+
+Tensor quantized(const KernelContext& context, const Tensor& x, const Tensor& zero_point) {
+  const ElementType type = zero_point.type();
+  require(zero_point.size() == 1, "the zero point of the result is one element");
+  return dispatch_numbers(zero_point.domain(), [&]<class T>(std::type_identity<T>) {
+    const auto zero = static_cast<double>(zero_point.as<T>()[0]);
+    if constexpr (std::is_same_v<T, double>) {
+      return map<double, double>(context, x, type, [=](double v) { return v + zero; });
+    } else {
+      const auto least = static_cast<double>(least_of(type)), greatest = static_cast<double>(greatest_of(type));
+      return map<double, T>(context, x, type, [=](double v) {
+        return std::isnan(v) ? T() : static_cast<T>(std::clamp(std::nearbyint(v) + zero, least, greatest));
+      });
+    }
+  });
+}
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "reference/kernel.h"
+#include "reference/tensor.h"
+
+// What the operators on quantized tensors have in common.
+namespace onnxkit::reference {
+
+/// The same numbers as reals.
+Tensor real_of(const KernelContext& context, const Tensor& x);
+
+/// x minus its zero point, as reals: a single one, or one for each index of `axis`; none is 0.
+Tensor without_zero_point(const KernelContext& context, const Tensor& x, const Tensor* zero_point, std::int64_t axis);
+
+/// x rounded to the nearest integer, ties to even, plus the zero point, saturated to the zero point's type; for floating types the number
+/// of the type nearest to x plus the zero point.
+Tensor quantized(const KernelContext& context, const Tensor& x, const Tensor& zero_point);
+
+}  // namespace onnxkit::reference
