@@ -50,6 +50,19 @@ T divide(T a, T b) {
   return a / b;
 }
 
+/// A real as an element of the domain of T: integers truncate; NaN gives 0 and numbers out of range the nearest end, which the specification
+/// leaves open.
+template <class T>
+T from_real(double x) {
+  if constexpr (std::integral<T>) {
+    constexpr double limit = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
+    if (std::isnan(x)) return 0;
+    if (x >= limit) return std::numeric_limits<T>::max();
+    if (x <= (std::is_signed_v<T> ? -limit : 0.0)) return std::numeric_limits<T>::min();
+  }
+  return static_cast<T>(x);
+}
+
 /// NaN when either is NaN, as numpy's maximum and minimum.
 template <class T>
 T greater_of(T a, T b) {

@@ -57,9 +57,15 @@ void Memory::take(std::uint64_t bytes) {
 }
 
 std::int64_t element_count(std::span<const std::int64_t> dims) {
-  const auto count = checked_element_count(dims);
-  if (!count) throw Fault("a shape has a negative size or more elements than can be counted");
-  return *count;
+  std::int64_t extent = 1;  // as if no axis were empty, so that strides never overflow either
+  bool empty = false;
+  for (const std::int64_t size : dims) {
+    const auto larger = size < 0 ? std::nullopt : checked_mul(extent, std::max<std::int64_t>(size, 1));
+    if (!larger) throw Fault("a shape has a negative size or more elements than can be counted");
+    extent = *larger;
+    empty = empty || size == 0;
+  }
+  return empty ? 0 : extent;
 }
 
 Tensor::Tensor(MemoryPtr memory, ElementType type, Dims dims)

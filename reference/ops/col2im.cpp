@@ -1,8 +1,88 @@
-// Col2Im: being written.
-#include "reference/kernel.h"
+// Col2Im: columns of blocks put back into an image; where blocks overlap their elements add up.
+#include "libonnxkit/base/checked.h"
+#include "reference/arithmetic.h"
+#include "reference/walks/axes.h"
 
 namespace onnxkit::reference {
+namespace {
 
-void register_col2im(KernelRegistry&) {}
+struct Axis {
+  std::int64_t image, block, stride, dilation, pad;
+  std::int64_t steps;  ///< positions of the block
+};
+
+constexpr std::int64_t far = std::int64_t{1} << 31;
+
+std::vector<Axis> axes_of(const KernelContext& context) {
+  const std::vector<std::int64_t> image = context.input(1).integers(), block = context.input(2).integers();
+  const std::size_t rank = image.size();
+  require(rank > 0 && block.size() == rank, "image and block have different ranks");
+  const auto strides = context.integers("strides").value_or(Dims(rank, 1));
+  const auto dilations = context.integers("dilations").value_or(Dims(rank, 1));
+  const auto pads = context.integers("pads").value_or(Dims(2 * rank, 0));
+  require(strides.size() == rank && dilations.size() == rank && pads.size() == 2 * rank,
+          "an attribute does not have an entry for each axis");
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < rank; ++i) {
+    for (const std::int64_t number : {image[i], block[i], strides[i], dilations[i]})
+      require(0 < number && number < far, "a size, stride or dilation is out of range");
+    require(0 <= pads[i] && pads[i] < far && 0 <= pads[i + rank] && pads[i + rank] < far, "a pad is out of range");
+    const std::int64_t room = image[i] + pads[i] + pads[i + rank], reach = dilations[i] * (block[i] - 1) + 1;
+    require(reach <= room, "the block is larger than the image");
+    axes.push_back({image[i], block[i], strides[i], dilations[i], pads[i], (room - reach) / strides[i] + 1});
+  }
+  return axes;
+}
+
+template <class T>
+void add_block(const T* columns, std::int64_t blocks, T* image, const std::vector<Axis>& axes, std::int64_t element) {
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    std::int64_t in_block = element, step = b, offset = 0, stride = 1;
+    bool inside = true;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      const Axis& axis = axes[i];
+      const std::int64_t at = step % axis.steps * axis.stride + in_block % axis.block * axis.dilation - axis.pad;
+      inside = inside && 0 <= at && at < axis.image;
+      offset += at * stride;
+      stride *= axis.image;
+      step /= axis.steps;
+      in_block /= axis.block;
+    }
+    if (inside) image[offset] = add(image[offset], columns[b]);
+  }
+}
+
+void col2im(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  require(x.rank() == 3, "the input must have the axes batch, element of a block, block");
+  const std::vector<Axis> axes = axes_of(context);
+  std::optional<std::int64_t> elements = 1, blocks = 1;
+  Dims dims = {x.dim(0), 0};
+  for (const Axis& axis : axes) {
+    elements = elements ? checked_mul(*elements, axis.block) : elements;
+    blocks = blocks ? checked_mul(*blocks, axis.steps) : blocks;
+    dims.push_back(axis.image);
+  }
+  require(elements && x.dim(1) % *elements == 0, "the columns do not divide into blocks");
+  require(blocks && x.dim(2) == *blocks, "the number of blocks is not that of the image");
+  dims[1] = x.dim(1) / *elements;
+  const std::int64_t planes = dims[0] * dims[1], area = element_count(std::span(dims).subspan(2));
+  Tensor y = context.make(x.type(), std::move(dims));
+  dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+    const T* const from = x.as<T>().data();
+    T* const to = y.write<T>().data();
+    context.for_range(planes, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t plane = first; plane < last; ++plane) {
+        for (std::int64_t element = 0; element < *elements; ++element)
+          add_block(from + (plane * *elements + element) * *blocks, *blocks, to + plane * area, axes, element);
+      }
+    });
+  });
+  context.set_output(0, std::move(y));
+}
+
+}  // namespace
+
+void register_col2im(KernelRegistry& registry) { registry.add("Col2Im", all_versions(), col2im); }
 
 }  // namespace onnxkit::reference

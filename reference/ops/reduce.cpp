@@ -1,4 +1,6 @@
-// Reductions over axes. Until version 12 (ReduceSum) or 17 (the others) `axes` is an attribute, then an input. No axes, or an empty list, means
+// Reductions over axes, the greatest or least of one axis (ArgMax, ArgMin) and cumulative sums and products along one.
+//
+// Reductions: Until version 12 (ReduceSum) or 17 (the others) `axes` is an attribute, then an input. No axes, or an empty list, means
 // all of them, unless noop_with_empty_axes asks for none; the element function then still applies.
 #include <cmath>
 #include <limits>
@@ -33,7 +35,13 @@ template <auto f>
 void numbers(KernelContext& context) {
   reduce_with(context, [&](const Tensor& x, std::span<const std::int64_t> axes, bool keep) {
     return dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
-      return reduce<T, T>(context, x, axes, keep, x.type(), [](Fiber<T> fiber) { return static_cast<T>(f(fiber)); });
+      return reduce<T, T>(context, x, axes, keep, x.type(), [](Fiber<T> fiber) {
+        const auto result = f(fiber);
+        if constexpr (std::is_same_v<decltype(f(fiber)), double>)
+          return from_real<T>(result);
+        else
+          return result;
+      });
     });
   });
 }
@@ -112,6 +120,65 @@ void extreme(KernelContext& context) {
   });
 }
 
+/// The first place of the extreme, or the last one with select_last_index (from version 12). NaN is more extreme than any number.
+template <bool is_max>
+void arg_extreme(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const std::int64_t axis = normalize_axis(context.integer("axis"), x.rank());
+  const bool last = context.integer("select_last_index") != 0;
+  Dims dims = x.dims();
+  dims[static_cast<std::size_t>(axis)] = 1;
+  Tensor y = context.make(ElementType::int64, dims);
+  require(x.dim(axis) > 0 || y.size() == 0, "an axis without elements has no extreme");
+  dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+    for_each_lane<T, std::int64_t>(context, x, y, axis, [&](Lane<const T> from, Lane<std::int64_t> to) {
+      const auto beats = [&](const T& a, const T& b) {
+        if constexpr (std::is_same_v<T, double>) {
+          if (std::isnan(a) || std::isnan(b)) return !std::isnan(b);
+        }
+        return is_max ? a > b : a < b;
+      };
+      std::int64_t best = 0;
+      for (std::int64_t i = 1; i < from.size(); ++i) {
+        if (beats(from[i], from[best]) || (last && !beats(from[best], from[i]))) best = i;
+      }
+      to[0] = best;
+    });
+  });
+  if (context.integer("keepdims", 1) == 0) dims.erase(dims.begin() + axis);
+  context.set_output(0, y.reshaped(std::move(dims)));
+}
+
+template <class T>
+struct Product {
+  T total = 1;
+  void add(T x) { total = multiply(total, x); }
+  T value() const { return total; }
+};
+
+/// Running totals; `exclusive` leaves out the element itself, `reverse` starts at the end.
+template <template <class> class Total>
+void cumulative(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const std::int64_t axis = normalize_axis(context.input(1).integer(), x.rank());
+  const bool exclusive = context.integer("exclusive") != 0, reverse = context.integer("reverse") != 0;
+  Tensor y = context.make(x.type(), x.dims());
+  if (x.size() > 0) {
+    dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+      for_each_lane<T, T>(context, x, y, axis, [&](Lane<const T> from, Lane<T> to) {
+        Total<T> total;
+        for (std::int64_t k = 0; k < from.size(); ++k) {
+          const std::int64_t i = reverse ? from.size() - 1 - k : k;
+          if (exclusive) to[i] = total.value();
+          total.add(from[i]);
+          if (!exclusive) to[i] = total.value();
+        }
+      });
+    });
+  }
+  context.set_output(0, std::move(y));
+}
+
 }  // namespace
 
 void register_reduce(KernelRegistry& registry) {
@@ -125,6 +192,10 @@ void register_reduce(KernelRegistry& registry) {
   registry.add("ReduceLogSumExp", all_versions(), numbers<reduce_log_sum_exp>);
   registry.add("ReduceMax", all_versions(), extreme<true>);
   registry.add("ReduceMin", all_versions(), extreme<false>);
+  registry.add("ArgMax", all_versions(), arg_extreme<true>);
+  registry.add("ArgMin", all_versions(), arg_extreme<false>);
+  registry.add("CumSum", all_versions(), cumulative<Sum>);
+  registry.add("CumProd", all_versions(), cumulative<Product>);
 }
 
 }  // namespace onnxkit::reference

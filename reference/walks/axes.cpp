@@ -20,6 +20,12 @@ std::vector<std::int64_t> normalize_axes(std::span<const std::int64_t> axes, std
   return out;
 }
 
+std::int64_t normalize_index(std::int64_t index, std::int64_t size) {
+  require(-size <= index && index < size,
+          [&] { return fmt::format("index {} is outside an axis of size {}", index, size); });
+  return index < 0 ? index + size : index;
+}
+
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
   std::vector<std::int64_t> strides(dims.size());
   std::int64_t stride = 1;

@@ -19,6 +19,19 @@ std::vector<std::int64_t> normalize_axes(std::span<const std::int64_t> axes, std
 /// Elements between neighbours on each axis, row-major.
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims);
 
+/// An index counted from the front; Fault outside [-size, size).
+std::int64_t normalize_index(std::int64_t index, std::int64_t size);
+
+/// Sum of the coordinates, each times its stride, of the element that comes `flat`-th, row-major, in a shape.
+inline std::int64_t offset_at(std::int64_t flat, const Dims& dims, std::span<const std::int64_t> strides) {
+  std::int64_t offset = 0;
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    offset += flat % dims[axis] * strides[axis];
+    flat /= dims[axis];
+  }
+  return offset;
+}
+
 /// Sizes before, at and behind an axis: the tensor as [outer, length, inner].
 struct AxisView {
   std::int64_t outer = 1, length = 1, inner = 1;

@@ -1,6 +1,7 @@
 #include "reference/walks/select.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "reference/walks/axes.h"
@@ -11,13 +12,6 @@ namespace {
 
 constexpr std::int64_t grain = 1 << 14;
 
-template <class T>
-T fill_value(const Tensor* fill) {
-  if (!fill) return T();
-  require(fill->size() == 1, "the value to fill with must be one element");
-  return fill->as<T>()[0];
-}
-
 bool is_run(std::span<const std::int64_t> index) {
   for (std::size_t i = 1; i < index.size(); ++i) {
     if (index[i] != index[0] + static_cast<std::int64_t>(i)) return false;
@@ -25,29 +19,17 @@ bool is_run(std::span<const std::int64_t> index) {
   return index.empty() || index[0] != no_source;
 }
 
-}  // namespace
-
-std::vector<std::int64_t> identity_index(std::int64_t count) {
-  std::vector<std::int64_t> index(static_cast<std::size_t>(count));
-  std::iota(index.begin(), index.end(), std::int64_t{0});
-  return index;
-}
-
-Tensor select(const KernelContext& context, const Tensor& x, std::span<const std::vector<std::int64_t>> index,
-              const Tensor* fill) {
-  Dims dims;
-  for (const auto& list : index) dims.push_back(static_cast<std::int64_t>(list.size()));
-  Tensor y = context.make(x.type(), dims);
-  if (y.size() == 0) return y;
-  if (dims.empty()) return x;
+/// y is not empty and has an axis.
+void select_into(const KernelContext& context, const Tensor& x, Tensor& y,
+                 std::span<const std::span<const std::int64_t>> index, const Tensor* fill) {
   const std::vector<std::int64_t> strides = strides_of(x.dims());
-  const std::vector<std::int64_t>& inner = index.back();
+  const std::span<const std::int64_t> inner = index.back();
   const bool inner_is_run = is_run(inner);
   const auto length = static_cast<std::int64_t>(inner.size());
   dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();
-    const T other = fill_value<T>(fill);
+    const T other = fill ? fill_value<T>(*fill) : T();
     context.for_range(y.size() / length, 1 + grain / length, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         std::int64_t offset = 0, rest = row;
@@ -73,6 +55,44 @@ Tensor select(const KernelContext& context, const Tensor& x, std::span<const std
       }
     });
   });
+}
+
+}  // namespace
+
+std::vector<std::int64_t> identity_index(std::int64_t count) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(count));
+  std::iota(index.begin(), index.end(), std::int64_t{0});
+  return index;
+}
+
+Tensor select(const KernelContext& context, const Tensor& x, std::span<const std::vector<std::int64_t>> index,
+              const Tensor* fill) {
+  Dims dims;
+  std::vector<std::span<const std::int64_t>> lists;
+  for (const auto& list : index) {
+    dims.push_back(static_cast<std::int64_t>(list.size()));
+    lists.emplace_back(list);
+  }
+  Tensor y = context.make(x.type(), dims);
+  if (y.size() == 0) return y;
+  if (dims.empty()) return x;
+  select_into(context, x, y, lists, fill);
+  return y;
+}
+
+Tensor select(const KernelContext& context, const Tensor& x, Dims dims, const AxisSource& source, const Tensor* fill) {
+  Tensor y = context.make(x.type(), std::move(dims));
+  if (y.size() == 0) return y;
+  if (y.rank() == 0) return x;
+  std::vector<Tensor> held;
+  std::vector<std::span<const std::int64_t>> lists;
+  for (std::int64_t axis = 0; axis < y.rank(); ++axis) {
+    held.push_back(context.make(ElementType::int64, {y.dim(axis)}));
+    const std::span<std::int64_t> list = held.back().write<std::int64_t>();
+    for (std::size_t i = 0; i < list.size(); ++i) list[i] = source(axis, static_cast<std::int64_t>(i));
+    lists.emplace_back(list);
+  }
+  select_into(context, x, y, lists, fill);
   return y;
 }
 
@@ -130,11 +150,14 @@ Tensor concat(const KernelContext& context, std::span<const Tensor* const> parts
     Dims other = part->dims();
     require(part->type() == parts.front()->type() && other.size() == dims.size(),
             "tensors of different types or ranks cannot be joined");
-    dims[static_cast<std::size_t>(axis)] += part->dim(axis);
-    other[static_cast<std::size_t>(axis)] = dims[static_cast<std::size_t>(axis)];
+    std::int64_t& total = dims[static_cast<std::size_t>(axis)];
+    require(part->dim(axis) <= std::numeric_limits<std::int64_t>::max() - total, "the joined axis is too long");
+    total += part->dim(axis);
+    other[static_cast<std::size_t>(axis)] = total;
     require(other == dims, "tensors of different sizes cannot be joined");
   }
   Tensor y = context.make(parts.front()->type(), dims);
+  if (y.size() == 0) return y;
   const AxisView to = view_axis(dims, axis);
   dispatch_all(y.domain(), [&]<class T>(std::type_identity<T>) {
     T* out = y.write<T>().data();
@@ -160,19 +183,22 @@ Tensor slice_axis(const KernelContext& context, const Tensor& x, std::int64_t ax
 
 Tensor pick(const KernelContext& context, const Tensor& x, Dims dims, std::span<const std::int64_t> offsets,
             const Tensor* fill) {
-  Tensor y = context.make(x.type(), std::move(dims));
-  dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
-    const T* const from = x.as<T>().data();
-    T* const to = y.write<T>().data();
-    const T other = fill_value<T>(fill);
-    context.for_range(y.size(), grain, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) {
-        const std::int64_t source = offsets[static_cast<std::size_t>(i)];
-        to[i] = source == no_source ? other : from[source];
-      }
-    });
+  return pick(
+      context, x, std::move(dims), [offsets](std::int64_t i) { return offsets[static_cast<std::size_t>(i)]; }, fill);
+}
+
+Tensor take_along(const KernelContext& context, const Tensor& x, const Tensor& indices, std::int64_t axis) {
+  require(indices.rank() == x.rank(), "data and indices have different ranks");
+  for (std::int64_t i = 0; i < x.rank(); ++i)
+    require(i == axis || indices.dim(i) <= x.dim(i), "indices are larger than the data");
+  const std::vector<std::int64_t> strides = strides_of(x.dims());
+  const std::int64_t length = x.dim(axis), step = strides[static_cast<std::size_t>(axis)];
+  std::vector<std::int64_t> others = strides;
+  others[static_cast<std::size_t>(axis)] = 0;
+  const std::vector<std::int64_t> index = indices.integers();
+  return pick(context, x, indices.dims(), [&](std::int64_t i) {
+    return offset_at(i, indices.dims(), others) + normalize_index(index[static_cast<std::size_t>(i)], length) * step;
   });
-  return y;
 }
 
 }  // namespace onnxkit::reference

@@ -1,0 +1,19 @@
+// Concat: joins along `axis`, which is 1 in version 1 when not given.
+#include "reference/walks/axes.h"
+#include "reference/walks/select.h"
+
+namespace onnxkit::reference {
+namespace {
+
+void join(KernelContext& context) {
+  const std::vector<const Tensor*> parts = context.inputs_from();
+  require(!parts.empty(), "there is nothing to join");
+  const std::int64_t axis = normalize_axis(context.integer("axis", 1), parts.front()->rank());
+  context.set_output(0, concat(context, parts, axis));
+}
+
+}  // namespace
+
+void register_concat(KernelRegistry& registry) { registry.add("Concat", all_versions(), join); }
+
+}  // namespace onnxkit::reference

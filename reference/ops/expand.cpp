@@ -1,0 +1,17 @@
+// Expand: broadcast with a shape, in both directions.
+#include "reference/walks/broadcast.h"
+#include "reference/walks/select.h"
+
+namespace onnxkit::reference {
+namespace {
+
+void expand_to(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  context.set_output(0, expand(context, x, broadcast_dims(x.dims(), context.input(1).integers())));
+}
+
+}  // namespace
+
+void register_expand(KernelRegistry& registry) { registry.add("Expand", all_versions(), expand_to); }
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,55 @@
+// OneHot: the indices with a further axis of size `depth`, on where the position is the index. Outside the axis all is off; from version 11 on
+// negative indices count from the end.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/walks/axes.h"
+
+namespace onnxkit::reference {
+namespace {
+
+/// Reals lose their fraction; what no integer can hold is out of range.
+std::int64_t truncated(double x) {
+  return std::abs(x) < 9e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::min();
+}
+
+std::vector<std::int64_t> whole_numbers(const Tensor& tensor) {
+  if (tensor.domain() != Domain::real) return tensor.integers();
+  std::vector<std::int64_t> out;
+  for (const double x : tensor.as<double>()) out.push_back(truncated(x));
+  return out;
+}
+
+void one_hot(KernelContext& context) {
+  const Tensor& indices = context.input(0);
+  const Tensor& values = context.input(2);
+  require(context.input(1).size() == 1, "the depth must be one number");
+  require(values.size() == 2, "there must be two values, off and on");
+  const std::int64_t depth = whole_numbers(context.input(1)).front();
+  require(depth >= 0, "the depth is negative");
+  const std::int64_t axis = normalize_axis(context.integer("axis", -1), indices.rank() + 1);
+  Dims dims = indices.dims();
+  dims.insert(dims.begin() + axis, depth);
+  Tensor y = context.make(values.type(), std::move(dims));
+  const AxisView view = view_axis(y.dims(), axis);
+  const std::vector<std::int64_t> index = whole_numbers(indices);
+  dispatch_all(y.domain(), [&]<class T>(std::type_identity<T>) {
+    const T off = values.as<T>()[0], on = values.as<T>()[1];
+    const std::span<T> to = y.write<T>();
+    std::fill(to.begin(), to.end(), off);
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(index.size()); ++i) {
+      std::int64_t hot = index[static_cast<std::size_t>(i)];
+      if (hot < 0 && context.since() >= 11) hot += depth;
+      if (hot < 0 || hot >= depth) continue;
+      to[static_cast<std::size_t>((i / view.inner * depth + hot) * view.inner + i % view.inner)] = on;
+    }
+  });
+  context.set_output(0, std::move(y));
+}
+
+}  // namespace
+
+void register_one_hot(KernelRegistry& registry) { registry.add("OneHot", all_versions(), one_hot); }
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,33 @@
+// ScatterND: the last axis of the indices holds coordinates into the leading axes of the data; each tuple takes a slice of the updates.
+// Reductions add and mul from version 16 on, min and max from 18 on.
+#include <algorithm>
+
+#include "reference/walks/index_tuples.h"
+#include "reference/walks/scatter.h"
+
+namespace onnxkit::reference {
+namespace {
+
+void scatter_nd(KernelContext& context) {
+  const Tensor& data = context.input(0);
+  const Tensor& indices = context.input(1);
+  const Tensor& updates = context.input(2);
+  const std::int64_t length = tuple_length(indices);
+  require(length <= data.rank(), "the indices have more coordinates than the data");
+  const std::span<const std::int64_t> sizes = data.dims();
+  Dims expected(indices.dims().begin(), indices.dims().end() - 1);
+  expected.insert(expected.end(), data.dims().begin() + length, data.dims().end());
+  require(updates.dims() == expected, "the updates do not have the shape that data and indices ask for");
+
+  const std::vector<std::int64_t> places = tuple_places(indices, sizes.first(static_cast<std::size_t>(length)));
+  const std::int64_t width = element_count(sizes.subspan(static_cast<std::size_t>(length)));
+  context.set_output(0, scatter(data, updates, scatter_reduction(context.string("reduction")), [&](std::int64_t i) {
+                       return places[static_cast<std::size_t>(i / width)] * width + i % width;
+                     }));
+}
+
+}  // namespace
+
+void register_scatter_nd(KernelRegistry& registry) { registry.add("ScatterND", all_versions(), scatter_nd); }
+
+}  // namespace onnxkit::reference

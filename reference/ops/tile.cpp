@@ -1,0 +1,44 @@
+// Tile: the tensor repeated. Version 1 repeats one axis, and its numbers have the type of the data; version 6 on has a count for each axis.
+#include <cmath>
+
+#include "libonnxkit/base/checked.h"
+#include "reference/walks/axes.h"
+#include "reference/walks/select.h"
+
+namespace onnxkit::reference {
+namespace {
+
+std::int64_t integer_of(const Tensor& tensor) {
+  const double number = tensor.real();
+  require(std::abs(number) < 9e18, "a count or axis is out of range");
+  return static_cast<std::int64_t>(number);
+}
+
+std::vector<std::int64_t> repeats_of(const KernelContext& context) {
+  if (context.since() >= 6) return context.input(1).integers();
+  const std::int64_t rank = context.input(0).rank();
+  std::vector<std::int64_t> repeats(static_cast<std::size_t>(rank), 1);
+  repeats.at(static_cast<std::size_t>(normalize_axis(integer_of(context.input(2)), rank))) =
+      integer_of(context.input(1));
+  return repeats;
+}
+
+void tile(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const std::vector<std::int64_t> repeats = repeats_of(context);
+  require(static_cast<std::int64_t>(repeats.size()) == x.rank(), "there must be one count for each axis");
+  Dims dims;
+  for (std::size_t axis = 0; axis < repeats.size(); ++axis) {
+    const auto size = checked_mul(x.dims()[axis], repeats[axis]);
+    require(repeats[axis] >= 0 && size.has_value(), "a count is negative or too large");
+    dims.push_back(*size);
+  }
+  context.set_output(
+      0, select(context, x, std::move(dims), [&](std::int64_t axis, std::int64_t i) { return i % x.dim(axis); }));
+}
+
+}  // namespace
+
+void register_tile(KernelRegistry& registry) { registry.add("Tile", all_versions(), tile); }
+
+}  // namespace onnxkit::reference
