@@ -81,6 +81,7 @@ Tensor start_result(const KernelContext& context, const Convolution& c, ElementT
 Tensor convolve(const KernelContext& context, const Tensor& x, const Tensor& w, const Tensor* bias) {
   const Convolution c = read_convolution(context, x, w);
   Tensor y = start_result(context, c, x.type(), bias);
+  if (y.size() == 0) return y;
   const double* const images = x.as<double>().data();
   const double* const weights = w.as<double>().data();
   double* const to = y.write<double>().data();
@@ -219,6 +220,7 @@ void deform_conv(KernelContext& context) {
   require(offsets.dims() == expected, "there is one offset for each axis, cell of the kernel and place");
   const Tensor* bias = context.find_input(3);
   Tensor y = start_result(context, c, x.type(), bias);
+  if (y.size() == 0) return context.set_output(0, y);
   double* const to = y.write<double>().data();
   const std::int64_t plane_size = image_size(c.windows), rows = c.planes * c.cells;
   for_each_group(context, c, [&](std::int64_t n, std::int64_t group) {

@@ -190,6 +190,7 @@ void conv_transpose(KernelContext& context) {
       for (const double value : bias->as<double>()) to = std::fill_n(to, size, value);
     }
   }
+  if (y.size() == 0) return context.set_output(0, y);
   const double* const images = x.as<double>().data();
   const double* const weights = w.as<double>().data();
   double* const to = y.write<double>().data();

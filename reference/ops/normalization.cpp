@@ -63,6 +63,7 @@ Tensor normalize_channels(const KernelContext& context, const Tensor& x, AxisVie
                                 bias = per_channel(context, 2, view.length);
   const double epsilon = context.real("epsilon");
   Tensor y = context.make(x.type(), x.dims());
+  if (x.size() == 0) return y;
   const double* const from = x.as<double>().data();
   double* const to = y.write<double>().data();
   context.for_range(view.outer * view.length, 1 + (1 << 14) / (1 + view.inner),
@@ -131,12 +132,11 @@ void batch(KernelContext& context) {
 
 /// Every plane, or group of planes, by its own statistics; scale and bias have one element for each `per` elements of one image.
 Tensor normalize_groups(const KernelContext& context, const Tensor& x, std::int64_t groups, std::int64_t scales) {
-  const std::int64_t image = element_count(std::span(x.dims()).subspan(1)), length = image / groups,
-                     per = image / scales;
   const std::span<const double> scale = per_channel(context, 1, scales), bias = per_channel(context, 2, scales);
   const double epsilon = context.real("epsilon", 1e-5F);
   Tensor y = context.make(x.type(), x.dims());
   if (x.size() == 0) return y;
+  const std::int64_t image = x.size() / x.dim(0), length = image / groups, per = image / scales;
   const double* const from = x.as<double>().data();
   double* const to = y.write<double>().data();
   context.for_range(x.dim(0) * groups, 1, [&](std::int64_t first, std::int64_t last) {

@@ -31,8 +31,9 @@ Dims pooled_dims(const Tensor& x, const Windows& windows) {
 /// Calls f(plane, place, number of the result) for every window on every plane of x.
 template <class F>
 void for_each_window(const KernelContext& context, const Tensor& x, const Windows& windows, const F& f) {
-  const std::int64_t planes = x.dim(0) * x.dim(1), places = place_count(windows);
-  if (places == 0) return;
+  const std::int64_t places = place_count(windows);
+  if (x.dim(0) == 0 || x.dim(1) == 0 || places == 0) return;
+  const std::int64_t planes = x.dim(0) * x.dim(1);
   const std::int64_t grain = 1 + 4096 / places;
   context.for_range(planes, grain, [&](std::int64_t first, std::int64_t last) {
     std::vector<std::int64_t> place(windows.size());

@@ -37,12 +37,10 @@ std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
 }
 
 AxisView view_axis(const Dims& dims, std::int64_t axis) {
-  AxisView view;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(dims.size()); ++i) {
-    const std::int64_t size = dims[static_cast<std::size_t>(i)];
-    (i < axis ? view.outer : i == axis ? view.length : view.inner) *= size;
-  }
-  return view;
+  const std::span<const std::int64_t> all(dims);
+  const auto at = static_cast<std::size_t>(axis);
+  if (at >= all.size()) return {.outer = element_count(all)};
+  return {.outer = element_count(all.first(at)), .length = all[at], .inner = element_count(all.subspan(at + 1))};
 }
 
 namespace {
