@@ -31,10 +31,14 @@ ElementType element_type_of(const ir::ValueInfo& input) {
 ValueKind kind_of(const ir::ValueInfo& input) {
   if (!input.type) return ValueKind::tensor;
   switch (input.type->kind) {
-    case ir::DeclaredType::Kind::sequence: return ValueKind::sequence;
-    case ir::DeclaredType::Kind::optional: return ValueKind::optional;
-    case ir::DeclaredType::Kind::map: return ValueKind::map;
-    default: return ValueKind::tensor;
+    case ir::DeclaredType::Kind::sequence:
+      return ValueKind::sequence;
+    case ir::DeclaredType::Kind::optional:
+      return ValueKind::optional;
+    case ir::DeclaredType::Kind::map:
+      return ValueKind::map;
+    default:
+      return ValueKind::tensor;
   }
 }
 
@@ -60,10 +64,14 @@ Result<Tensor> recoded(const Tensor& tensor, ElementType type) {
 Result<Tensor> as_declared(Tensor tensor, ElementType declared) {
   if (tensor.type() == declared || tensor.type() != numpy_type(declared)) return tensor;
   switch (domain_of(declared)) {
-    case Domain::real: return recoded<double>(tensor, declared);
-    case Domain::integer: return recoded<std::int64_t>(tensor, declared);
-    case Domain::natural: return recoded<std::uint64_t>(tensor, declared);
-    default: return tensor;
+    case Domain::real:
+      return recoded<double>(tensor, declared);
+    case Domain::integer:
+      return recoded<std::int64_t>(tensor, declared);
+    case Domain::natural:
+      return recoded<std::uint64_t>(tensor, declared);
+    default:
+      return tensor;
   }
 }
 
@@ -145,7 +153,9 @@ Result<void> write_npz(std::span<const NamedValue> values, const fs::path& path)
 Result<void> write_folder(std::span<const NamedValue> values, const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) return make_error("cannot-write", fmt::format("the folder {} cannot be made: {}", quote(folder.string()), failed.message()));
+  if (failed)
+    return make_error("cannot-write",
+                      fmt::format("the folder {} cannot be made: {}", quote(folder.string()), failed.message()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string bytes = wire::write_value(values[i].value, values[i].name);
     if (auto written = replace_file(folder / fmt::format("output_{}.pb", i), bytes); !written) return written;
