@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "libonnxkit/base/checked.h"
+#include "libonnxkit/base/dtype.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -40,6 +41,12 @@ Scalar from_ratio(DimPool& dims, Ratio ratio) {
 
 Scalar boolean(bool value) { return Scalar::integer(value ? 1 : 0); }
 
+/// Unknown when the type cannot hold it and thus wraps.
+Scalar integer_of(Dim value, ElementType type) {
+  const bool wraps = value.is_constant() && (value.constant() < least_of(type) || value.constant() > greatest_of(type));
+  return wraps ? Scalar() : Scalar::integer(value);
+}
+
 using RatioOperation = std::optional<Ratio> (*)(DimPool&, const Ratio&, const Ratio&);
 
 /// Both integers: `on_integers`. Both constants: `on_reals`. Else exact ratios.
@@ -47,7 +54,7 @@ template <class OnIntegers, class OnReals>
 Scalar arithmetic(DimPool& dims, const Scalar& a, const Scalar& b, ElementType type, OnIntegers&& on_integers,
                   OnReals&& on_reals, RatioOperation on_ratios) {
   if (a.is_unknown() || b.is_unknown()) return {};
-  if (is_integer(type)) return Scalar::integer(on_integers(a.dim(), b.dim()));
+  if (is_integer(type)) return integer_of(on_integers(a.dim(), b.dim()), type);
   const auto x = a.constant_real();
   const auto y = b.constant_real();
   if (x && y) return Scalar::real(round_to(type, on_reals(*x, *y)));
@@ -89,7 +96,10 @@ std::optional<int> compare(DimPool& dims, const Scalar& a, const Scalar& b) {
   if (a.dim().is_constant() && b.dim().is_constant()) {
     return a.dim().constant() < b.dim().constant() ? -1 : a.dim().constant() > b.dim().constant() ? 1 : 0;
   }
-  if (x && y) return *x < *y ? -1 : *x > *y ? 1 : 0;
+  if (x && y) {
+    if (std::isnan(*x) || std::isnan(*y)) return std::nullopt;
+    return *x < *y ? -1 : *x > *y ? 1 : 0;
+  }
   const auto p = ratio_of(a);
   const auto q = ratio_of(b);
   if (!p || !q) return std::nullopt;
@@ -107,10 +117,6 @@ bool never_equal(DimPool& dims, const Scalar& a, const Scalar& b) {
 }
 
 }  // namespace
-
-double round_to(ElementType type, double value) {
-  return type == ElementType::float64 ? value : static_cast<double>(static_cast<float>(value));
-}
 
 Scalar scalar_add(DimPool& dims, const Scalar& a, const Scalar& b, ElementType type) {
   return arithmetic(
@@ -159,8 +165,8 @@ Scalar scalar_pow(DimPool& dims, const Scalar& a, const Scalar& b, ElementType t
   const double power = std::pow(*x, *y);
   if (!is_integer(type)) return Scalar::real(round_to(type, power));
   constexpr double exact_limit = 9007199254740992.0;
-  return std::abs(power) < exact_limit && power == std::floor(power) ? Scalar::integer(static_cast<std::int64_t>(power))
-                                                                     : Scalar();
+  const bool exact = std::abs(power) < exact_limit && power == std::floor(power);
+  return exact ? integer_of(static_cast<std::int64_t>(power), type) : Scalar();
 }
 
 Scalar scalar_min(DimPool& dims, const Scalar& a, const Scalar& b, ElementType) {

@@ -37,7 +37,4 @@ Scalar scalar_sqrt(DimPool& dims, const Scalar& a, ElementType type);
 Scalar scalar_not(DimPool& dims, const Scalar& a, ElementType type);
 Scalar scalar_sign(DimPool& dims, const Scalar& a, ElementType type);
 
-/// The real constant as a float of `type` holds it.
-double round_to(ElementType type, double value);
-
 }  // namespace onnxkit::checker

@@ -59,7 +59,8 @@ bool same_element(const YAML::Node& expected, const checker::Scalar& found, chec
   double number = 0;
   if (YAML::convert<double>::decode(expected, number)) {
     const auto real = found.constant_real();
-    return real && std::fabs(*real - number) <= 1e-6 * std::max(1.0, std::fabs(number));
+    if (!real || std::isnan(number)) return real && std::isnan(*real);
+    return *real == number || std::fabs(*real - number) <= 1e-6 * std::max(1.0, std::fabs(number));
   }
   if (text == "true" || text == "false") return found.dim().is(text == "true" ? 1 : 0);
   return found.is_integer() && found.dim() == dims.from_dim_param(text);
