@@ -1,7 +1,8 @@
 // run_cases [--names FILE] [--only TEXT]... FOLDER: the reference executor against recorded runs.
 //
 // Every model.onnx below FOLDER is run on each test_data_set_*/input_*.pb beside it; outputs must agree with output_*.pb within the official
-// tolerance (relative 1e-3, of bfloat16 2^-6, absolute 1e-7; densenet121 2e-3). --names: cases that must be there. --only: those whose path holds TEXT.
+// tolerance (relative 1e-3, of bfloat16 2^-6, absolute 1e-7; densenet121 2e-3), but for the six cases of random_cases.cpp. --names: cases that
+// must be there. --only: those whose path holds TEXT.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "libonnxkit/wire/external_data.h"
 #include "libonnxkit/wire/reader.h"
 #include "reference/backend.h"
+#include "tests/official/random_cases.h"
 #include "tests/official/recorded.h"
 
 namespace {
@@ -68,6 +70,12 @@ std::string run_case(const fs::path& folder, const spec::OpTable& table) {
     ++sets;
     const auto set = read_set(*model->graph, entry.path());
     if (!set) return set.error().diagnostic.message;
+    const std::string name = folder.filename().string();
+    if (official::is_random_case(name)) {
+      const std::string fault = official::judge_random_case(name, *model, table, set->inputs, set->outputs.at(0));
+      if (!fault.empty()) return fault;
+      continue;
+    }
     const auto outputs = (*session)->run(set->inputs, {});
     if (!outputs) return tell(outputs.error());
     for (std::size_t i = 0; i < outputs->size(); ++i) {
