@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <random>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,14 @@ using spec::versions;
 
 class Run;
 struct Frame;
+
+/// A node that ran on the way to a value.
+struct TracedNode {
+  const ir::Node* node;
+  const spec::OpSchema* schema;  ///< null for calls of functions
+  const spec::AttributeBindings* bindings;
+  std::vector<Value> inputs, outputs;  ///< kind none where omitted
+};
 
 /// One node as its kernel sees it. Inputs and attributes fit the schema when the model was checked; what a check cannot know (ranks, sizes,
 /// contents) the kernel requires itself.
@@ -73,6 +82,11 @@ class KernelContext : public spec::NodeAttributes {
 
   /// Runs a graph attribute on these inputs.
   std::vector<Value> run_body(std::string_view attribute, std::vector<Value> inputs);
+  /// A value of the graph that this node is in; Fault when there is none of that name.
+  ir::ValueId value_named(std::string_view name) const;
+  /// Runs anew what leads to `target` in the graph of this node, with `values` for the values `given`, and keeps all that is read and written. In
+  /// the order of execution; nothing when `target` is given. Fault when it takes another input of the graph.
+  std::vector<TracedNode> trace(ir::ValueId target, std::span<const ir::ValueId> given, std::span<const Value> values);
   /// To be called before every pass of a loop: Fault when there were too many, the time is over or the run is cancelled.
   void check_iteration(std::uint64_t done) const;
 

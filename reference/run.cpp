@@ -114,8 +114,7 @@ void Run::run_node(Frame& frame, std::size_t index) {
     if (const ir::Function* function = prepared_.function_of(node)) {
       call_function(frame, index, *function);
     } else {
-      const auto opset = opset_of(frame.opsets, node.domain);
-      const spec::OpSchema* schema = opset ? prepared_.table->find(node.domain, node.op_type, *opset) : nullptr;
+      const spec::OpSchema* schema = schema_of(frame, node);
       if (!schema) throw Fault("not-supported", "the operator has no definition in the imported opset");
       run_kernel(frame, index, *schema);
     }
@@ -130,6 +129,12 @@ void Run::run_node(Frame& frame, std::size_t index) {
   if (!frame.parent && frame.depth == 0) deliver_taps(frame, node);
   if (options_.on_node)
     options_.on_node({frame.graph, index, std::chrono::steady_clock::now() - start, memory_->live()});
+}
+
+const spec::OpSchema* Run::schema_of(const Frame& frame, const ir::Node& node) const {
+  if (prepared_.function_of(node)) return nullptr;
+  const auto opset = opset_of(frame.opsets, node.domain);
+  return opset ? prepared_.table->find(node.domain, node.op_type, *opset) : nullptr;
 }
 
 void Run::run_kernel(Frame& frame, std::size_t index, const spec::OpSchema& schema) {
@@ -188,6 +193,52 @@ std::vector<Value> Run::run_body(Frame& frame, std::size_t index, const ir::Grap
     if (body.inputs[i].value != ValueId::none) inner.values[index_of(body.inputs[i].value)] = std::move(inputs[i]);
   }
   return run_graph(inner);
+}
+
+std::vector<TracedNode> Run::trace(Frame& frame, ValueId target, std::span<const ValueId> given,
+                                   std::span<const Value> values) {
+  if (frame.depth >= max_depth) throw Fault("graphs are nested too deeply");
+  const ir::Graph& graph = *frame.graph;
+  Frame inner{&graph,         frame.prepared, frame.parent,    frame.opsets,
+              frame.bindings, frame.scope,    frame.depth + 1, std::vector<Value>(graph.values.size())};
+  for (std::size_t i = 0; i < given.size(); ++i) inner.values[index_of(given[i])] = values[i];
+
+  std::vector<bool> wanted(graph.values.size(), false), needed(graph.nodes.size(), false);
+  wanted[index_of(target)] = true;
+  const auto& steps = frame.prepared->plan.steps;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const ir::Node& node = graph.nodes[step->node];
+    for (const ValueId id : node.outputs) {
+      if (id != ValueId::none && wanted[index_of(id)] && inner.values[index_of(id)].kind == ValueKind::none)
+        needed[step->node] = true;
+    }
+    if (!needed[step->node]) continue;
+    for (const ValueId id : node.inputs) {
+      if (id != ValueId::none) wanted[index_of(id)] = true;
+    }
+  }
+
+  std::vector<TracedNode> traced;
+  for (const exec::GraphPlan::Step& step : steps) {
+    if (!needed[step.node]) continue;
+    const ir::Node& node = graph.nodes[step.node];
+    const auto value_of = [&](ValueId id) {
+      if (id == ValueId::none) return Value();
+      const Value* value = find(inner, id);
+      require(value, [&] {
+        return fmt::format("the value \"{}\" is needed for \"{}\" and not given", graph.name_of(id),
+                           graph.name_of(target));
+      });
+      return *value;
+    };
+    TracedNode row{&node, schema_of(frame, node), frame.bindings, {}, {}};
+    for (const ValueId id : node.inputs) row.inputs.push_back(value_of(id));
+    run_node(inner, step.node);
+    for (std::size_t i = 0; i < given.size(); ++i) inner.values[index_of(given[i])] = values[i];
+    for (const ValueId id : node.outputs) row.outputs.push_back(value_of(id));
+    traced.push_back(std::move(row));
+  }
+  return traced;
 }
 
 const Value* Run::find(Frame& frame, ValueId id) {
@@ -356,6 +407,17 @@ std::vector<Value> KernelContext::run_body(std::string_view attribute, std::vect
   const ir::Graph* body = graph(attribute);
   require(body, [&] { return fmt::format("the attribute {} holds no graph", attribute); });
   return run_.run_body(frame_, node_index_, *body, attribute, std::move(inputs));
+}
+
+ValueId KernelContext::value_named(std::string_view name) const {
+  const ValueId id = frame_.graph->find(name);
+  require(id != ValueId::none, [&] { return fmt::format("the graph has no value \"{}\"", name); });
+  return id;
+}
+
+std::vector<TracedNode> KernelContext::trace(ValueId target, std::span<const ValueId> given,
+                                             std::span<const Value> values) {
+  return run_.trace(frame_, target, given, values);
 }
 
 void KernelContext::check_iteration(std::uint64_t done) const {

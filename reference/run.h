@@ -55,11 +55,15 @@ class Run {
 
   std::vector<Value> run_graph(Frame& frame);
   void run_node(Frame& frame, std::size_t index);
+  /// Null for calls of functions and unknown operators.
+  const spec::OpSchema* schema_of(const Frame& frame, const ir::Node& node) const;
   void run_kernel(Frame& frame, std::size_t index, const spec::OpSchema& schema);
   void call_function(Frame& frame, std::size_t index, const ir::Function& function);
   void store(Frame& frame, std::size_t index, std::vector<Value> outputs);
   std::vector<Value> run_body(Frame& frame, std::size_t index, const ir::Graph& body, std::string_view attribute,
                               std::vector<Value> inputs);
+  std::vector<TracedNode> trace(Frame& frame, ir::ValueId target, std::span<const ir::ValueId> given,
+                                std::span<const Value> values);
   /// The value where a frame sees it; null when nothing defines it or an optional input was omitted.
   const Value* find(Frame& frame, ir::ValueId id);
   Tensor load(const ir::Tensor& tensor);

@@ -6,8 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include <fmt/format.h>
-
+#include "onnxkit/diagnostic.h"
 #include "reference/arithmetic.h"
 #include "reference/walks/broadcast.h"
 
@@ -55,11 +54,7 @@ bool parse_whole(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-[[noreturn]] void fail_parse(const std::string& text) {
-  constexpr std::size_t shown = 40;
-  throw Fault(
-      fmt::format("the string \"{}\" is no number", text.size() > shown ? text.substr(0, shown) + "..." : text));
-}
+[[noreturn]] void fail_parse(std::string_view text) { throw Fault("the string " + quote(text, 40) + " is no number"); }
 
 /// `to` decides the digits that count: a string becomes a float32 in one step.
 double parse_real(const std::string& whole, ElementType to) {

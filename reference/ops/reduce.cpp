@@ -11,22 +11,10 @@
 namespace onnxkit::reference {
 namespace {
 
-std::vector<std::int64_t> reduced_axes(const KernelContext& context, std::int64_t rank) {
-  std::vector<std::int64_t> axes;
-  if (const Tensor* given = context.find_input(1))
-    axes = given->integers();
-  else if (const auto attribute = context.integers("axes"))
-    axes = *attribute;
-  if (axes.empty() && context.integer("noop_with_empty_axes") == 0) {
-    for (std::int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
-  }
-  return normalize_axes(axes, rank);
-}
-
 template <class F>
 void reduce_with(KernelContext& context, F dispatch) {
   const Tensor& x = context.input(0);
-  const std::vector<std::int64_t> axes = reduced_axes(context, x.rank());
+  const std::vector<std::int64_t> axes = reduced_axes(context, context.find_input(1), x.rank());
   context.set_output(0, dispatch(x, axes, context.integer("keepdims", 1) != 0));
 }
 

@@ -1,8 +1,8 @@
 // ai.onnx.preview.training: the optimizers take tensors X, their gradients G and what they keep of each, group after group, and give the new X
-// and what they keep.
+// and what they keep. Gradient gives the derivatives of y by each of the tensors that `xs` names.
 #include <cmath>
 
-#include "reference/kernel.h"
+#include "reference/gradient.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -89,6 +89,7 @@ void register_training(KernelRegistry& registry) {
   registry.add(domain, "Adagrad", all_versions(), adagrad);
   registry.add(domain, "Momentum", all_versions(), momentum);
   registry.add(domain, "Adam", all_versions(), adam);
+  registry.add(domain, "Gradient", all_versions(), gradient);
 }
 
 }  // namespace onnxkit::reference

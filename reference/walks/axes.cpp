@@ -26,6 +26,18 @@ std::int64_t normalize_index(std::int64_t index, std::int64_t size) {
   return index < 0 ? index + size : index;
 }
 
+std::vector<std::int64_t> reduced_axes(const spec::NodeAttributes& attributes, const Tensor* given, std::int64_t rank) {
+  std::vector<std::int64_t> axes;
+  if (given)
+    axes = given->integers();
+  else if (const auto attribute = attributes.integers("axes"))
+    axes = *attribute;
+  if (axes.empty() && attributes.integer("noop_with_empty_axes") == 0) {
+    for (std::int64_t axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
+  return normalize_axes(axes, rank);
+}
+
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims) {
   std::vector<std::int64_t> strides(dims.size());
   std::int64_t stride = 1;

@@ -16,6 +16,10 @@ std::int64_t normalize_axis(std::int64_t axis, std::int64_t rank);
 /// All of them, sorted; Fault when one comes twice.
 std::vector<std::int64_t> normalize_axes(std::span<const std::int64_t> axes, std::int64_t rank);
 
+/// The axes that a reduction over a tensor of this rank means, `given` being its input of that name, null when it has none: all of them when it
+/// names none, unless noop_with_empty_axes is set.
+std::vector<std::int64_t> reduced_axes(const spec::NodeAttributes& attributes, const Tensor* given, std::int64_t rank);
+
 /// Elements between neighbours on each axis, row-major.
 std::vector<std::int64_t> strides_of(std::span<const std::int64_t> dims);
 
