@@ -25,6 +25,8 @@ class Memory {
   /// Throws Fault memory-limit when the limit would be passed.
   void take(std::uint64_t bytes);
   void give(std::uint64_t bytes) { live_ -= bytes; }
+  /// 0: none.
+  std::uint64_t limit() const { return limit_; }
   std::uint64_t live() const { return live_; }
   std::uint64_t peak() const { return peak_; }
 

@@ -132,8 +132,7 @@ void run_loop(KernelContext& context) {
                               scalar_for(context, body.inputs[1], ElementType::boolean, 1)};
     std::move(carried.begin(), carried.end(), std::back_inserter(inputs));
     std::vector<Value> outputs = run_complete(context, "body", std::move(inputs));
-    // Without a first condition the specification ignores those of the body.
-    if (start) go_on = truth(tensor_of(outputs[0]));
+    go_on = truth(tensor_of(outputs[0]));
     for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = std::move(outputs[k + 1]);
     for (std::size_t k = 0; k < collected.size(); ++k) collected[k].add(tensor_of(outputs[carried.size() + 1 + k]));
   }
