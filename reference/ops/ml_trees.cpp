@@ -1,0 +1,133 @@
+// ai.onnx.ml: tree ensembles. TreeEnsembleClassifier and TreeEnsembleRegressor list nodes by tree and id, from version 3 on with tensors of
+// doubles for numbers, and are deprecated since 5, when TreeEnsemble came, which refers to nodes and leaves by index.
+#include <algorithm>
+#include <set>
+
+#include "reference/ml.h"
+#include "reference/trees.h"
+
+namespace onnxkit::reference {
+namespace {
+
+Aggregate aggregate_of(const KernelContext& context) {
+  if (context.schema().name == "TreeEnsemble") {
+    const std::int64_t number = context.integer("aggregate_function", 1);
+    require(0 <= number && number <= 3, "aggregate_function is unknown");
+    return static_cast<Aggregate>(number);
+  }
+  const std::string_view name = context.string("aggregate_function");
+  if (name == "AVERAGE") return Aggregate::average;
+  if (name == "MIN") return Aggregate::min;
+  if (name == "MAX") return Aggregate::max;
+  require(name == "SUM", "aggregate_function is unknown");
+  return Aggregate::sum;
+}
+
+/// One row of targets for each row of features.
+void regress(KernelContext& context, const TreeEnsemble& trees, ElementType type) {
+  const Aggregate how = aggregate_of(context);
+  const PostTransform post = post_transform_of(context);
+  const std::vector<double> base =
+      context.schema().name == "TreeEnsemble" ? std::vector<double>() : reals_or_tensor(context, "base_values");
+  const Tensor rows = feature_rows(context, context.input(0));
+  const std::int64_t targets = context.integer("n_targets", 1);
+  require(targets >= 1, "there is no target");
+  require(base.empty() || static_cast<std::int64_t>(base.size()) == targets,
+          "base_values has not one entry for each target");
+  Tensor y = context.make(type, {rows.dim(0), targets});
+  const auto features = static_cast<std::size_t>(rows.dim(1)), columns = static_cast<std::size_t>(targets);
+  const std::span<double> out = y.write<double>();
+  context.for_range(rows.dim(0), 64, [&](std::int64_t first, std::int64_t last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+      const std::span<double> scores = out.subspan(i * columns, columns);
+      trees.predict(rows.as<double>().subspan(i * features, features), how, scores);
+      for (std::size_t k = 0; k < base.size(); ++k) scores[k] += base[k];
+      transform(post, scores);
+    }
+  });
+  context.set_output(0, std::move(y));
+}
+
+void tree_ensemble_regressor(KernelContext& context) {
+  regress(context, read_listed_trees(context, "target"), ElementType::float32);
+}
+
+void tree_ensemble(KernelContext& context) { regress(context, read_indexed_trees(context), context.input(0).type()); }
+
+// ---- classifier
+
+/// Two classes of which the leaves vote for one only: its sum decides against a threshold.
+struct BinaryVotes {
+  bool all_positive;  ///< sums are probabilities, the threshold is 1/2; else it is 0
+  bool for_second;    ///< the leaves name the second class
+};
+
+std::optional<BinaryVotes> binary_votes(const TreeEnsemble& trees, std::size_t classes) {
+  if (classes != 2) return std::nullopt;
+  std::set<std::size_t> named;
+  bool all_positive = true;
+  for (const TreeNode& node : trees.nodes) {
+    for (const TreeNode::Vote& vote : node.votes) {
+      named.insert(vote.target);
+      all_positive = all_positive && vote.weight >= 0;
+    }
+  }
+  if (named.size() != 1) return std::nullopt;
+  return BinaryVotes{all_positive, *named.begin() == 1};
+}
+
+/// Label and scores of a row whose votes are all for one of two classes. Votes for the first class count for the second, as in ONNX Runtime.
+std::int64_t finish_binary(const BinaryVotes& votes, PostTransform post, std::span<const double> base,
+                           std::span<double> scores) {
+  const double sum = scores[votes.for_second ? 1 : 0] + (base.empty() ? 0 : base.back());
+  if (votes.for_second) {
+    scores[0] = base.size() == 2 ? base[0] : 0;
+  } else {
+    scores[0] = votes.all_positive && post != PostTransform::logistic ? 1 - sum : -sum;
+  }
+  scores[1] = sum;
+  const bool softmax = post == PostTransform::softmax || post == PostTransform::softmax_zero;
+  if (votes.for_second || !softmax) transform(post, scores);
+  return sum > (votes.all_positive ? 0.5 : 0) ? 1 : 0;
+}
+
+void tree_ensemble_classifier(KernelContext& context) {
+  const TreeEnsemble trees = read_listed_trees(context, "class");
+  const PostTransform post = post_transform_of(context);
+  const std::vector<double> base = reals_or_tensor(context, "base_values");
+  const Tensor rows = feature_rows(context, context.input(0));
+  const ClassLabels labels(context, "classlabels_int64s", "classlabels_strings");
+  const auto binary = binary_votes(trees, labels.size());
+  require(labels.size() > 0, "there are no classes");
+  require(base.empty() || base.size() == labels.size() || (binary && base.size() == 1),
+          "base_values has not one entry for each class");
+  Tensor z = context.make(ElementType::float32, {rows.dim(0), static_cast<std::int64_t>(labels.size())});
+  const auto features = static_cast<std::size_t>(rows.dim(1)), columns = labels.size();
+  const std::span<double> out = z.write<double>();
+  std::vector<std::int64_t> classes(static_cast<std::size_t>(rows.dim(0)));
+  context.for_range(rows.dim(0), 64, [&](std::int64_t first, std::int64_t last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+      const std::span<double> scores = out.subspan(i * columns, columns);
+      trees.predict(rows.as<double>().subspan(i * features, features), Aggregate::sum, scores);
+      if (binary) {
+        classes[i] = finish_binary(*binary, post, base, scores);
+        continue;
+      }
+      for (std::size_t k = 0; k < base.size(); ++k) scores[k] += base[k];
+      classes[i] = place_of_greatest(scores);
+      transform(post, scores);
+    }
+  });
+  context.set_output(0, labels.of(context, classes));
+  context.set_output(1, std::move(z));
+}
+
+}  // namespace
+
+void register_ml_trees(KernelRegistry& registry) {
+  registry.add(ml_domain, "TreeEnsembleClassifier", all_versions(), tree_ensemble_classifier);
+  registry.add(ml_domain, "TreeEnsembleRegressor", all_versions(), tree_ensemble_regressor);
+  registry.add(ml_domain, "TreeEnsemble", all_versions(), tree_ensemble);
+}
+
+}  // namespace onnxkit::reference
