@@ -5,7 +5,6 @@
 #include <limits>
 #include <numbers>
 
-#include "reference/walks/broadcast.h"
 #include "reference/walks/select.h"
 
 namespace onnxkit::reference {
@@ -42,13 +41,6 @@ void softmax(std::span<double> scores, bool keep_zeros) {
 }
 
 }  // namespace
-
-Tensor as_reals(const KernelContext& context, const Tensor& x) {
-  if (x.domain() == Domain::real) return x.retyped(ElementType::float64);
-  return dispatch_scalars(x.domain(), [&]<class T>(std::type_identity<T>) {
-    return map<T, double>(context, x, ElementType::float64, [](T v) { return static_cast<double>(v); });
-  });
-}
 
 Tensor feature_rows(const KernelContext& context, const Tensor& x) {
   require(x.rank() == 1 || x.rank() == 2, "features are [C] or [N, C]");

@@ -4,14 +4,13 @@
 #include <string_view>
 
 #include "reference/kernel.h"
+#include "reference/reals.h"
 
 // What the operators of ai.onnx.ml share.
 namespace onnxkit::reference {
 
 inline constexpr std::string_view ml_domain = "ai.onnx.ml";
 
-/// Numbers of any type as float64.
-Tensor as_reals(const KernelContext& context, const Tensor& x);
 /// As float64 in rows of features: [C] becomes [1, C], more than two axes are a Fault.
 Tensor feature_rows(const KernelContext& context, const Tensor& x);
 

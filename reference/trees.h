@@ -17,12 +17,12 @@ struct TreeNode {
   double threshold = 0;
   bool missing_is_true = false;
   std::size_t if_true = 0, if_false = 0;  ///< indices of nodes
-  std::vector<double> members;            ///< sorted
+  std::vector<double> members = {};       ///< sorted
   struct Vote {
     std::size_t target;
     double weight;
   };
-  std::vector<Vote> votes;  ///< of a leaf
+  std::vector<Vote> votes = {};  ///< of a leaf
 };
 
 enum class Aggregate { average, sum, min, max };

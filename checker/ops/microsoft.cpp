@@ -77,6 +77,11 @@ void infer_matmul(InferContext& context) {
   context.set_shape(0, std::move(result));
 }
 
+void infer_integer_matmul(InferContext& context) {
+  context.set_elem(0, ElementType::int32);
+  infer_matmul(context);
+}
+
 /// The weight is packed; its real sizes are the attributes K and N.
 void infer_packed_matmul(InferContext& context) {
   const Shape* a = context.input_shape(0);
@@ -180,6 +185,7 @@ void infer_group_query_attention(InferContext& context) {
   context.set_shape(0, {(*query)[0], (*query)[1], packed ? dims.mul(heads, size) : (*query)[2]});
   for (const std::size_t output : {std::size_t{1}, std::size_t{2}}) {
     if (!context.has_output(output)) continue;
+    context.set_elem(output, context.input_elem(context.has_input(3) ? 3 : 0));
     const Dim total =
         context.data_dependent("total_length", "past and new positions, or the length of a shared buffer");
     context.set_shape(output, {(*query)[0], kv_heads, total, size});
@@ -197,6 +203,11 @@ void infer_embed_normalization(InferContext& context) {
 }
 
 // ---- the rest
+
+void infer_hash(InferContext& context) {
+  context.set_elem(0, context.integer("positive", 1) != 0 ? ElementType::uint32 : ElementType::int32);
+  context.copy_shape(0, 0);
+}
 
 void infer_tokenizer(InferContext& context) {
   const Shape* shape = context.input_shape(0);
@@ -268,7 +279,6 @@ void register_microsoft(InferRegistry& registry) {
        "Inverse",
        "LongformerAttention",
        "MoE",
-       "MurmurHash3",
        "QLinearLeakyRelu",
        "QLinearSigmoid",
        "QLinearSoftmax",
@@ -289,8 +299,9 @@ void register_microsoft(InferRegistry& registry) {
   add({"MulInteger"}, infer_broadcast<0, 2>);
   add({"QLinearWhere"}, infer_broadcast<0, 1, 4>);
   add({"FusedMatMul", "FusedMatMulActivation", "TransposeMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul",
-       "MatMulInteger16", "GemmFastGelu"},
+       "GemmFastGelu"},
       infer_matmul);
+  add({"MatMulInteger16"}, infer_integer_matmul);
   add({"MatMulNBits", "MatMulBnb4"}, infer_packed_matmul);
   add({"FusedGemm"}, infer_gemm<1>);
   add({"QGemm"}, infer_qgemm);
@@ -299,6 +310,7 @@ void register_microsoft(InferRegistry& registry) {
   add({"GroupQueryAttention"}, infer_group_query_attention);
   add({"EmbedLayerNormalization"}, infer_embed_normalization);
   add({"Tokenizer"}, infer_tokenizer);
+  add({"MurmurHash3"}, infer_hash);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);
   add({"QLinearConcat"}, infer_qlinear_concat);
   add({"CDist"}, infer_distance);

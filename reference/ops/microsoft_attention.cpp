@@ -1,8 +1,510 @@
-// Attention operators of com.microsoft: being written.
-#include "reference/kernel.h"
+// com.microsoft: attention of several heads, with cached keys and values, masks and rotary positions.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include <fmt/core.h>
+
+#include "reference/reals.h"
+#include "reference/walks/axes.h"
+#include "reference/walks/contract.h"
+#include "reference/walks/select.h"
 
 namespace onnxkit::reference {
+namespace {
 
-void register_microsoft_attention(KernelRegistry&) {}
+constexpr double nothing = -std::numeric_limits<double>::infinity();
+
+/// [B, L, heads * size] as [B, heads, L, size].
+Tensor split_heads(const KernelContext& context, const Tensor& x, std::int64_t heads) {
+  require(x.rank() == 3 && heads > 0 && x.dim(2) % heads == 0, "the heads do not divide the hidden size");
+  const std::int64_t axes[] = {0, 2, 1, 3};
+  return permute(context, x.reshaped({x.dim(0), x.dim(1), heads, x.dim(2) / heads}), axes);
+}
+Tensor join_heads(const KernelContext& context, const Tensor& x) {
+  const std::int64_t axes[] = {0, 2, 1, 3};
+  return permute(context, x, axes).reshaped({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+}
+
+MatrixView<const double> matrix_at(const Tensor& x, std::int64_t index) {
+  const std::int64_t rows = x.dim(2), columns = x.dim(3);
+  return row_major(x.as<double>().data() + index * rows * columns, rows, columns);
+}
+
+/// Where a row of scores is: what it belongs to, for masks and biases.
+struct ScoreRow {
+  std::int64_t batch, head, query;
+};
+
+struct AttentionResult {
+  Tensor y, scores, weights;
+};
+
+/// softmax(finish(scale * q * k^T)) * v; q is [B, N, S, H], k and v are [B, M, T, .] with N a multiple of M. `finish` adds masks and biases to a
+/// row of scores and gives what else goes into the denominator, as the logarithm of a summand.
+AttentionResult attend(const KernelContext& context, const Tensor& q, const Tensor& k, const Tensor& v, double scale,
+                       const std::function<double(ScoreRow, std::span<double>)>& finish) {
+  require(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, "queries, keys and values are [batch, heads, length, size]");
+  const std::int64_t batch = q.dim(0), heads = q.dim(1), rows = q.dim(2), length = k.dim(2), kv_heads = k.dim(1);
+  require(k.dim(0) == batch && v.dim(0) == batch && v.dim(1) == kv_heads && v.dim(2) == length && k.dim(3) == q.dim(3),
+          "queries, keys and values do not fit each other");
+  require(kv_heads > 0 && heads % kv_heads == 0, "the heads of keys do not divide those of queries");
+  AttentionResult result{context.make(ElementType::float64, {batch, heads, rows, v.dim(3)}),
+                         context.make(ElementType::float64, {batch, heads, rows, length}), Tensor()};
+  const std::int64_t group = heads / kv_heads;
+  double* const scores = result.scores.write<double>().data();
+  for (std::int64_t i = 0; i < batch * heads; ++i) {
+    const std::int64_t kv = i / heads * kv_heads + i % heads / group;
+    const auto to = row_major(scores + i * rows * length, rows, length);
+    gemm(context.threads(), matrix_at(q, i), matrix_at(k, kv).transposed(), to);
+  }
+  for (std::int64_t i = 0; i < result.scores.size(); ++i) scores[i] *= scale;
+  result.weights = context.make(ElementType::float64, result.scores.dims());
+  double* const weights = result.weights.write<double>().data();
+  context.for_range(batch * heads * rows, 16, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t r = first; r < last; ++r) {
+      const std::span<double> row(scores + r * length, static_cast<std::size_t>(length));
+      const double extra = finish({r / rows / heads, r / rows % heads, r % rows}, row);
+      double most = extra;
+      for (const double x : row) most = std::max(most, x);
+      if (most == nothing) continue;  // all masked: weights of 0
+      double sum = std::exp(extra - most);
+      for (std::int64_t t = 0; t < length; ++t)
+        sum += weights[r * length + t] = std::exp(row[static_cast<std::size_t>(t)] - most);
+      for (std::int64_t t = 0; t < length; ++t) weights[r * length + t] /= sum;
+    }
+  });
+  double* const y = result.y.write<double>().data();
+  for (std::int64_t i = 0; i < batch * heads; ++i) {
+    const std::int64_t kv = i / heads * kv_heads + i % heads / group;
+    gemm(context.threads(), matrix_at(result.weights, i), matrix_at(v, kv),
+         row_major(y + i * rows * v.dim(3), rows, v.dim(3)));
+  }
+  return result;
+}
+
+double scale_of(const KernelContext& context, std::int64_t head_size) {
+  const double given = context.real("scale");
+  return given != 0 ? given : 1 / std::sqrt(static_cast<double>(head_size));
+}
+
+// ---- masks
+
+/// [B or 1, N or 1, S, T] added to scores.
+class Bias {
+ public:
+  Bias(const Tensor* given, std::int64_t rows, std::int64_t length) : given_(given), rows_(rows), length_(length) {
+    require(!given || (given->rank() == 4 && given->dim(2) == rows && given->dim(3) >= length),
+            "attention_bias does not have the shape of the scores");
+  }
+  void check(std::int64_t batch, std::int64_t heads) const {
+    require(!given_ ||
+                ((given_->dim(0) == batch || given_->dim(0) == 1) && (given_->dim(1) == heads || given_->dim(1) == 1)),
+            "attention_bias does not broadcast to the scores");
+  }
+  void add(ScoreRow at, std::span<double> row) const {
+    if (!given_) return;
+    const std::int64_t b = given_->dim(0) == 1 ? 0 : at.batch, n = given_->dim(1) == 1 ? 0 : at.head;
+    const std::int64_t first = ((b * given_->dim(1) + n) * rows_ + at.query) * given_->dim(3);
+    for (std::int64_t t = 0; t < length_; ++t)
+      row[static_cast<std::size_t>(t)] += given_->as<double>()[static_cast<std::size_t>(first + t)];
+  }
+
+ private:
+  const Tensor* given_;
+  std::int64_t rows_, length_;
+};
+
+/// The many forms of mask_index and key_padding_mask: what is masked gets mask_filter_value added.
+class Mask {
+ public:
+  Mask(const KernelContext& context, const Tensor* given, std::int64_t batch, std::int64_t rows, std::int64_t length)
+      : filter_(context.real("mask_filter_value", -10000)), batch_(batch), rows_(rows), length_(length) {
+    if (!given) return;
+    dims_ = given->dims();
+    numbers_ = given->integers();
+    const bool known =
+        dims_ == Dims{batch} || dims_ == Dims{2 * batch} || dims_ == Dims{batch, length} ||
+        dims_ == Dims{batch, rows, length} ||
+        (dims_.size() == 4 && dims_[0] == batch && dims_[1] == 1 && dims_[2] == dims_[3] && dims_[3] >= length);
+    require(known, "the mask has no shape that goes with the scores");
+  }
+  void add(ScoreRow at, std::span<double> row) const {
+    if (numbers_.empty()) return;
+    for (std::int64_t t = 0; t < length_; ++t) {
+      if (!visible(at, t)) row[static_cast<std::size_t>(t)] += filter_;
+    }
+  }
+
+ private:
+  std::int64_t number(std::int64_t i) const { return numbers_[static_cast<std::size_t>(i)]; }
+  bool visible(ScoreRow at, std::int64_t t) const {
+    switch (dims_.size()) {
+      case 1:  // exclusive ends, then perhaps starts
+        return t < number(at.batch) && (dims_[0] == batch_ || t >= number(batch_ + at.batch));
+      case 2:
+        return number(at.batch * length_ + t) != 0;
+      case 3:
+        return number((at.batch * rows_ + at.query) * length_ + t) != 0;
+      default:
+        return number((at.batch * dims_[2] + length_ - rows_ + at.query) * dims_[3] + t) != 0;
+    }
+  }
+
+  double filter_;
+  std::int64_t batch_, rows_, length_;
+  Dims dims_;
+  std::vector<std::int64_t> numbers_;
+};
+
+/// Every position sees itself and what lies before it.
+void hide_future(ScoreRow at, std::int64_t past, std::span<double> row) {
+  for (std::size_t t = static_cast<std::size_t>(std::max<std::int64_t>(0, past + at.query + 1)); t < row.size(); ++t)
+    row[t] = nothing;
+}
+
+Tensor with_past(const KernelContext& context, const Tensor* past, const Tensor& now) {
+  if (!past) return now;
+  const Tensor before = as_reals(context, *past);
+  require(before.rank() == 4, "past keys and values are [batch, heads, length, size]");
+  const Tensor* parts[] = {&before, &now};
+  return concat(context, parts, 2);
+}
+
+// ---- Attention
+
+void attention(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  require(context.integer("do_rotary") == 0 && context.integer("past_present_share_buffer") == 0,
+          "rotary positions and shared buffers are not supported");
+  const std::int64_t heads = context.integer("num_heads");
+  require(x.rank() == 3 && context.input(1).rank() == 2, "the input is [batch, length, size], the weights a matrix");
+  Tensor projected = matrix_product(context, as_reals(context, x), as_reals(context, context.input(1)));
+  if (const Tensor* bias = context.find_input(2)) {
+    require(bias->rank() == 1, "the bias is a vector");
+    projected = sum_of(context, projected, *bias);
+  }
+  const std::int64_t third = projected.dim(2) / 3;
+  const Dims sizes = context.integers("qkv_hidden_sizes").value_or(Dims{third, third, third});
+  require(sizes.size() == 3 && sizes[0] >= 0 && sizes[1] >= 0 && sizes[0] <= projected.dim(2) &&
+              sizes[1] <= projected.dim(2) - sizes[0] && sizes[2] == projected.dim(2) - sizes[0] - sizes[1],
+          "the sizes of queries, keys and values do not add up to the weights'");
+  const auto part = [&](std::int64_t first, std::int64_t size) {
+    return split_heads(context, slice_axis(context, projected, 2, first, first + size), heads);
+  };
+  const Tensor q = part(0, sizes[0]);
+  Tensor k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
+  std::int64_t past = 0;
+  if (const Tensor* given = context.find_input(4)) {
+    require(given->rank() == 5 && given->dim(0) == 2, "past is [2, batch, heads, length, size]");
+    const auto half = [&](std::int64_t i) {
+      const Dims dims(given->dims().begin() + 1, given->dims().end());
+      return slice_axis(context, *given, 0, i, i + 1).reshaped(dims);
+    };
+    const Tensor past_k = half(0), past_v = half(1);
+    past = given->dim(3);
+    k = with_past(context, &past_k, k);
+    v = with_past(context, &past_v, v);
+  }
+  const std::int64_t batch = q.dim(0), rows = q.dim(2), length = k.dim(2);
+  const Mask mask(context, context.find_input(3), batch, rows, length);
+  const Bias bias(context.find_input(5), rows, length);
+  bias.check(batch, heads);
+  const bool causal = context.integer("unidirectional") != 0;
+  const AttentionResult result =
+      attend(context, q, k, v, scale_of(context, q.dim(3)), [&](ScoreRow at, std::span<double> row) {
+        mask.add(at, row);
+        bias.add(at, row);
+        if (causal) hide_future(at, past, row);
+        return nothing;
+      });
+  context.set_output(0, join_heads(context, result.y).retyped(x.type()));
+  if (!context.has_output(1)) return;
+  const Tensor* both[] = {&k, &v};
+  Dims dims = k.dims();
+  dims.insert(dims.begin(), 2);
+  require(k.dims() == v.dims(), "keys and values of different sizes cannot be stacked");
+  context.set_output(1, concat(context, both, 0).reshaped(std::move(dims)).retyped(x.type()));
+}
+
+// ---- MultiHeadAttention
+
+struct Projections {
+  Tensor q, k, v;
+};
+
+/// Queries, keys and values as [B, heads, length, size], from any of the packed forms; bias [3 hidden sizes] is added.
+Projections projections(const KernelContext& context, std::int64_t heads) {
+  const Tensor query = as_reals(context, context.input(0));
+  const auto from_packed = [&](const Tensor& packed, std::int64_t i) {
+    const Tensor slice = slice_axis(context, packed, 3, i, i + 1);
+    return slice.reshaped({packed.dim(0), packed.dim(1), packed.dim(2) * packed.dim(4)});
+  };
+  Tensor q, k, v;
+  if (query.rank() == 5) {
+    require(query.dim(3) == 3 && query.dim(2) == heads, "packed queries are [batch, length, heads, 3, size]");
+    q = from_packed(query, 0), k = from_packed(query, 1), v = from_packed(query, 2);
+  } else {
+    q = query;
+    const Tensor key = as_reals(context, context.input(1));
+    if (key.rank() == 5) {
+      require(key.dim(3) == 2 && key.dim(2) == heads, "packed keys are [batch, length, heads, 2, size]");
+      k = from_packed(key, 0), v = from_packed(key, 1);
+    } else {
+      k = key, v = as_reals(context, context.input(2));
+    }
+  }
+  require(q.rank() == 3, "the query is [batch, length, size]");
+  if (const Tensor* bias = context.find_input(3)) {
+    require(bias->rank() == 1 && bias->size() >= q.dim(2), "the bias is a vector for queries, keys and values");
+    const auto add = [&](Tensor& to, std::int64_t first) {
+      require(to.rank() == 3 && first + to.dim(2) <= bias->size(), "the bias is too short");
+      to = sum_of(context, to, slice_axis(context, *bias, 0, first, first + to.dim(2)));
+    };
+    const std::int64_t hidden = q.dim(2);
+    add(q, 0);
+    if (k.rank() == 3) add(k, hidden), add(v, hidden + k.dim(2));
+  }
+  const auto heads_of = [&](const Tensor& x) { return x.rank() == 4 ? x : split_heads(context, x, heads); };
+  return {heads_of(q), heads_of(k), heads_of(v)};
+}
+
+void multi_head_attention(KernelContext& context) {
+  const ElementType type = context.input(0).type();
+  require(!context.has_input(8) && !context.has_input(9), "shared buffers and beams are not supported");
+  const std::int64_t heads = context.integer("num_heads");
+  Projections p = projections(context, heads);
+  const std::int64_t new_length = p.k.dim(2);
+  p.k = with_past(context, context.find_input(6), p.k);
+  p.v = with_past(context, context.find_input(7), p.v);
+  const std::int64_t batch = p.q.dim(0), rows = p.q.dim(2), length = p.k.dim(2), past = length - new_length;
+  const Mask mask(context, context.find_input(4), batch, rows, length);
+  const Bias bias(context.find_input(5), rows, length);
+  bias.check(batch, heads);
+  const bool causal = context.integer("unidirectional") != 0;
+  const AttentionResult result =
+      attend(context, p.q, p.k, p.v, scale_of(context, p.q.dim(3)), [&](ScoreRow at, std::span<double> row) {
+        mask.add(at, row);
+        bias.add(at, row);
+        if (causal) hide_future(at, past, row);
+        return nothing;
+      });
+  context.set_output(0, join_heads(context, result.y).retyped(type));
+  context.set_output(1, p.k.retyped(type));
+  context.set_output(2, p.v.retyped(type));
+  context.set_output(3, result.scores.retyped(type));
+}
+
+// ---- rotary positions
+
+struct Rotation {
+  Tensor cosines, sines;  ///< [positions, half of the rotated size]
+  bool interleaved;
+
+  Rotation(const KernelContext& context, const Tensor& cos, const Tensor& sin, bool interleaved_)
+      : cosines(as_reals(context, cos)), sines(as_reals(context, sin)), interleaved(interleaved_) {
+    require(cos.rank() == 2 && cos.dims() == sin.dims(), "cos_cache and sin_cache are matrices of one shape");
+  }
+  std::int64_t half() const { return cosines.dim(1); }
+
+  /// Turns the first 2 * half elements of a head.
+  void turn(std::span<double> head, std::int64_t position) const {
+    require(0 <= position && position < cosines.dim(0),
+            [&] { return fmt::format("the caches have no position {}", position); });
+    const auto count = static_cast<std::size_t>(half());
+    require(2 * count <= head.size(), "the caches are wider than a head");
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : i + count;
+      const double cos = cosines.as<double>()[static_cast<std::size_t>(position) * count + i];
+      const double sin = sines.as<double>()[static_cast<std::size_t>(position) * count + i];
+      const double x = head[a], y = head[b];
+      head[a] = x * cos - y * sin;
+      head[b] = x * sin + y * cos;
+    }
+  }
+  /// Turns all heads of [B, N, S, H]; position(batch, place).
+  template <class F>
+  void turn_all(Tensor& x, F position) const {
+    const auto size = static_cast<std::size_t>(x.dim(3));
+    const std::span<double> all = x.write<double>();
+    for (std::int64_t i = 0; i < x.dim(0) * x.dim(1) * x.dim(2); ++i) {
+      const std::int64_t b = i / x.dim(2) / x.dim(1), s = i % x.dim(2);
+      turn(all.subspan(static_cast<std::size_t>(i) * size, size), position(b, s));
+    }
+  }
+};
+
+void rotary_embedding(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const Tensor& positions = context.input(1);
+  const Rotation rotation(context, context.input(2), context.input(3), context.integer("interleaved") != 0);
+  require(x.rank() == 3 || x.rank() == 4, "the input is [batch, length, size] or [batch, heads, length, size]");
+  std::int64_t heads = context.integer("num_heads");
+  if (x.rank() == 3 && (heads == 0 || context.integer("rotary_embedding_dim") == 0)) {
+    require(rotation.half() > 0 && x.dim(2) % (2 * rotation.half()) == 0,
+            "the caches do not divide the hidden size into heads");
+    heads = x.dim(2) / (2 * rotation.half());
+  }
+  Tensor turned = as_reals(context, x);
+  if (x.rank() == 3) turned = split_heads(context, turned, heads);
+  const std::int64_t length = turned.dim(2);
+  const bool offset = positions.size() == 1;
+  require(offset || positions.dims() == Dims({x.dim(0), length}), "position_ids are one number or one for each place");
+  const std::vector<std::int64_t> numbers = positions.integers();
+  rotation.turn_all(turned, [&](std::int64_t b, std::int64_t s) {
+    return offset ? numbers[0] + s : numbers[static_cast<std::size_t>(b * length + s)];
+  });
+  context.set_output(0, (x.rank() == 3 ? join_heads(context, turned) : turned).retyped(x.type()));
+}
+
+// ---- GroupQueryAttention
+
+/// Past and new positions of each sequence of a batch.
+struct Lengths {
+  std::vector<std::int64_t> past, total;
+  std::int64_t buffer;  ///< of the present keys and values
+};
+
+Lengths lengths_of(const KernelContext& context, std::int64_t batch, std::int64_t rows) {
+  const std::vector<std::int64_t> last = context.input(5).integers();
+  const std::int64_t most = context.input(6).integer();
+  require(static_cast<std::int64_t>(last.size()) == batch, "seqlens_k has not one length for each of the batch");
+  require(most >= rows && most < 1 << 30, "total_sequence_length is less than the new positions");
+  const Tensor* past_key = context.find_input(3);
+  const std::int64_t held = past_key && past_key->rank() == 4 ? past_key->dim(2) : 0;
+  Lengths lengths{{}, {}, std::max(held, most)};
+  for (const std::int64_t end : last) {
+    require(0 <= end && end < most, "a length in seqlens_k is beyond total_sequence_length");
+    // In the first run the new positions are all there are, and short sequences are padded behind.
+    const std::int64_t past = most == rows ? 0 : end + 1 - rows;
+    require(0 <= past && past <= held, "there are fewer past positions than seqlens_k says");
+    lengths.past.push_back(past);
+    lengths.total.push_back(end + 1);
+  }
+  return lengths;
+}
+
+/// Past positions of each sequence, then its new ones, then zeros.
+Tensor present(const KernelContext& context, const Tensor* past, const Tensor& now, const Lengths& lengths) {
+  Tensor all = context.make(ElementType::float64, {now.dim(0), now.dim(1), lengths.buffer, now.dim(3)});
+  require(!past || (past->rank() == 4 && past->dim(0) == now.dim(0) && past->dim(1) == now.dim(1) &&
+                    past->dim(3) == now.dim(3)),
+          "past keys or values do not fit the new ones");
+  const std::span<double> to = all.write<double>();
+  const std::int64_t size = now.dim(3), rows = now.dim(2);
+  for (std::int64_t i = 0; i < now.dim(0) * now.dim(1); ++i) {
+    const std::int64_t before = lengths.past[static_cast<std::size_t>(i / now.dim(1))];
+    const auto first = to.begin() + i * lengths.buffer * size;
+    if (past) std::copy_n(past->as<double>().begin() + i * past->dim(2) * size, before * size, first);
+    require(before + rows <= lengths.buffer, "the new positions go beyond the buffer");
+    std::copy_n(now.as<double>().begin() + i * rows * size, rows * size, first + before * size);
+  }
+  return all;
+}
+
+/// Each head of [B, N, S, H] divided by its root mean square.
+void normalize_heads(const KernelContext& context, Tensor& x, const Tensor& weight) {
+  require(weight.size() == x.dim(3), "a norm weight has not one element for each element of a head");
+  const double epsilon = context.real("qk_norm_epsilon", 1e-6F);
+  const auto size = static_cast<std::size_t>(x.dim(3));
+  const std::span<double> all = x.write<double>();
+  for (std::size_t at = 0; size > 0 && at < all.size(); at += size) {
+    double square = 0;
+    for (std::size_t i = 0; i < size; ++i) square += all[at + i] * all[at + i];
+    const double by = 1 / std::sqrt(square / static_cast<double>(size) + epsilon);
+    for (std::size_t i = 0; i < size; ++i) all[at + i] *= by * weight.as<double>()[i];
+  }
+}
+
+Projections grouped_projections(const KernelContext& context, std::int64_t heads, std::int64_t kv_heads) {
+  const Tensor query = as_reals(context, context.input(0));
+  require(query.rank() == 3 && heads > 0 && kv_heads > 0, "the query is [batch, length, size], heads are one or more");
+  Projections p;
+  if (context.has_input(1)) {
+    p = {split_heads(context, query, heads), split_heads(context, as_reals(context, context.input(1)), kv_heads),
+         split_heads(context, as_reals(context, context.input(2)), kv_heads)};
+  } else {
+    const Tensor all = split_heads(context, query, heads + 2 * kv_heads);
+    p = {slice_axis(context, all, 1, 0, heads), slice_axis(context, all, 1, heads, heads + kv_heads),
+         slice_axis(context, all, 1, heads + kv_heads, heads + 2 * kv_heads)};
+  }
+  require(p.q.dim(2) == p.k.dim(2) && p.k.dim(2) == p.v.dim(2), "new queries, keys and values differ in length");
+  if (const Tensor* weight = context.find_input(14)) normalize_heads(context, p.q, *weight);
+  if (const Tensor* weight = context.find_input(15)) normalize_heads(context, p.k, *weight);
+  return p;
+}
+
+void rotate_positions(const KernelContext& context, Projections& p, const Lengths& lengths) {
+  const Rotation rotation(context, context.input(7), context.input(8), context.integer("rotary_interleaved") != 0);
+  const Tensor* given = context.find_input(9);
+  const std::int64_t rows = p.q.dim(2);
+  require(!given || given->dims() == Dims({p.q.dim(0), rows}), "position_ids are not one for each place");
+  const auto position = [&](std::int64_t b, std::int64_t s) {
+    return given ? given->as<std::int64_t>()[static_cast<std::size_t>(b * rows + s)]
+                 : lengths.past[static_cast<std::size_t>(b)] + s;
+  };
+  rotation.turn_all(p.q, position);
+  rotation.turn_all(p.k, position);
+}
+
+void group_query_attention(KernelContext& context) {
+  const ElementType type = context.input(0).type();
+  require(context.integer("sliding_window_cache") == 0 && context.integer("kv_cache_bit_width") == 0 &&
+              !context.has_input(12),
+          "window caches and quantized caches are not supported");
+  const std::int64_t heads = context.integer("num_heads"), kv_heads = context.integer("kv_num_heads");
+  Projections p = grouped_projections(context, heads, kv_heads);
+  const std::int64_t batch = p.q.dim(0), rows = p.q.dim(2);
+  const Lengths lengths = lengths_of(context, batch, rows);
+  if (context.integer("do_rotary") != 0) rotate_positions(context, p, lengths);
+  const Tensor k = present(context, context.find_input(3), p.k, lengths);
+  const Tensor v = present(context, context.find_input(4), p.v, lengths);
+
+  const std::int64_t window = context.integer("local_window_size", -1);
+  const bool causal = context.integer("causal", 1) != 0, smooth = context.integer("smooth_softmax") == 1;
+  const double cap = context.real("softcap");
+  const Tensor* sinks = context.find_input(11);
+  require(!sinks || sinks->size() == heads, "head_sink has not one element for each head");
+  const std::int64_t most = context.input(6).integer();
+  const Bias bias(context.find_input(10), rows, most);
+  bias.check(batch, heads);
+  const AttentionResult result =
+      attend(context, p.q, k, v, scale_of(context, p.q.dim(3)), [&](ScoreRow at, std::span<double> row) {
+        if (cap > 0)
+          for (double& x : row) x = cap * std::tanh(x / cap);
+        bias.add(at, row);
+        const auto b = static_cast<std::size_t>(at.batch);
+        const std::int64_t here = lengths.past[b] + at.query;
+        const std::int64_t end = causal ? std::min(here + 1, lengths.total[b]) : lengths.total[b];
+        const std::int64_t start = window > 0 ? here + 1 - window : 0;
+        for (std::int64_t t = 0; t < static_cast<std::int64_t>(row.size()); ++t) {
+          if (t < start || t >= end) row[static_cast<std::size_t>(t)] = nothing;
+        }
+        if (sinks) return sinks->as<double>()[static_cast<std::size_t>(at.head)];
+        return smooth ? 0 : nothing;
+      });
+  context.set_output(0, join_heads(context, result.y).retyped(type));
+  context.set_output(1, k.retyped(type));
+  context.set_output(2, v.retyped(type));
+  if (!context.has_output(3)) return;
+  const bool before = context.integer("qk_output") == 1;
+  // What is masked counts as not computed.
+  const Tensor scores = map_reals(context, before ? result.scores : result.weights, ElementType::float64,
+                                  [](double x) { return x == nothing ? 0 : x; });
+  context.set_output(3, slice_axis(context, scores, 3, 0, most).retyped(type));
+}
+
+}  // namespace
+
+void register_microsoft_attention(KernelRegistry& registry) {
+  const auto add = [&registry](const char* op, Kernel kernel) {
+    registry.add(microsoft_domain, op, all_versions(), kernel);
+  };
+  add("Attention", attention);
+  add("MultiHeadAttention", multi_head_attention);
+  add("GroupQueryAttention", group_query_attention);
+  add("RotaryEmbedding", rotary_embedding);
+}
 
 }  // namespace onnxkit::reference

@@ -25,6 +25,9 @@ void trilu(KernelContext& context) {
 
 }  // namespace
 
-void register_trilu(KernelRegistry& registry) { registry.add("Trilu", all_versions(), trilu); }
+void register_trilu(KernelRegistry& registry) {
+  registry.add("Trilu", all_versions(), trilu);
+  registry.add("com.microsoft", "Trilu", all_versions(), trilu);
+}
 
 }  // namespace onnxkit::reference

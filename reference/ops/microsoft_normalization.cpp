@@ -1,0 +1,209 @@
+// com.microsoft: normalization of sums, of embeddings and of groups of channels.
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "reference/reals.h"
+#include "reference/walks/axes.h"
+
+namespace onnxkit::reference {
+namespace {
+
+struct Moments {
+  double mean, inverse_deviation;
+};
+
+/// Of the elements of a row; around 0 instead of the mean for root mean squares.
+Moments moments(std::span<const double> row, double epsilon, bool centered) {
+  double mean = 0, square = 0;
+  if (centered) {
+    for (const double x : row) mean += x;
+    mean /= static_cast<double>(row.size());
+  }
+  for (const double x : row) square += (x - mean) * (x - mean);
+  return {mean, 1 / std::sqrt(square / static_cast<double>(row.size()) + epsilon)};
+}
+
+struct Normalized {
+  Tensor y, mean, inverse_deviation;
+};
+
+/// Rows of the last axis, scaled by gamma and shifted by beta where given.
+Normalized normalize_rows(const KernelContext& context, const Tensor& x, const Tensor& gamma, const Tensor* beta,
+                          bool centered, ElementType type) {
+  require(x.rank() > 0 && gamma.size() == x.dims().back(), "gamma has not one element for each column");
+  require(!beta || beta->size() == gamma.size(), "beta has not one element for each column");
+  const double epsilon = context.real("epsilon", 1e-12F);
+  Dims dims = x.dims();
+  dims.back() = 1;
+  Normalized result{context.make(type, x.dims()), context.make(ElementType::float32, dims),
+                    context.make(ElementType::float32, dims)};
+  const auto length = static_cast<std::size_t>(gamma.size());
+  const std::span<double> out = result.y.write<double>(), mean = result.mean.write<double>();
+  const std::span<double> deviation = result.inverse_deviation.write<double>();
+  const std::span<const double> in = x.as<double>(), scale = gamma.as<double>();
+  for (std::size_t r = 0; r < mean.size() && length > 0; ++r) {
+    const Moments of_row = moments(in.subspan(r * length, length), epsilon, centered);
+    mean[r] = of_row.mean;
+    deviation[r] = of_row.inverse_deviation;
+    for (std::size_t i = 0; i < length; ++i) {
+      const double normal = (in[r * length + i] - of_row.mean) * of_row.inverse_deviation * scale[i];
+      out[r * length + i] = normal + (beta ? beta->as<double>()[i] : 0);
+    }
+  }
+  return result;
+}
+
+/// Of input + skip + bias, which is the last output.
+void normalize_sum(KernelContext& context, bool centered) {
+  const Tensor& x = context.input(0);
+  Tensor sum = sum_of(context, x, context.input(1));
+  if (const Tensor* bias = context.find_input(centered ? 4 : 3)) sum = sum_of(context, sum, *bias);
+  require(sum.dims() == x.dims(), "skip or bias do not broadcast to the input");
+  Normalized result =
+      normalize_rows(context, sum, context.input(2), centered ? context.find_input(3) : nullptr, centered, x.type());
+  context.set_output(0, std::move(result.y));
+  context.set_output(1, std::move(result.mean));
+  context.set_output(2, std::move(result.inverse_deviation));
+  context.set_output(3, sum.retyped(x.type()));
+}
+
+void skip_layer_normalization(KernelContext& context) { normalize_sum(context, true); }
+void skip_simplified_layer_normalization(KernelContext& context) { normalize_sum(context, false); }
+
+// ---- EmbedLayerNormalization
+
+/// Adds row `index` of a table [rows, size] to `to`.
+void add_row(const Tensor& table, std::int64_t index, std::span<double> to, const char* what) {
+  require(table.rank() == 2 && table.dim(1) == static_cast<std::int64_t>(to.size()),
+          "an embedding has another hidden size than the others");
+  require(0 <= index && index < table.dim(0), [&] { return fmt::format("there is no {} {}", what, index); });
+  const auto row = table.as<double>().subspan(static_cast<std::size_t>(index) * to.size(), to.size());
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += row[i];
+}
+
+/// For each sequence how many words its mask has from the front.
+Tensor mask_index(const KernelContext& context, const Tensor* mask, std::int64_t batch, std::int64_t length) {
+  Tensor index = context.make(ElementType::int32, {batch});
+  if (!mask) return index;
+  require(mask->dims() == Dims({batch, length}), "the mask has another shape than input_ids");
+  for (std::int64_t b = 0; b < batch; ++b) {
+    const auto row =
+        mask->as<std::int64_t>().subspan(static_cast<std::size_t>(b * length), static_cast<std::size_t>(length));
+    const auto end = std::find(row.begin(), row.end(), 0);
+    index.write<std::int64_t>()[static_cast<std::size_t>(b)] = end - row.begin();
+  }
+  return index;
+}
+
+void embed_layer_normalization(KernelContext& context) {
+  const Tensor& ids = context.input(0);
+  const Tensor* segments = context.find_input(1);
+  const Tensor& words = context.input(2);
+  const Tensor* positions = context.find_input(8);
+  require(ids.rank() == 2 && words.rank() == 2, "input_ids or word_embedding are no matrix");
+  const std::int64_t batch = ids.dim(0), length = ids.dim(1);
+  require(!segments || (segments->dims() == ids.dims() && context.has_input(4)),
+          "segment_ids or segment_embedding do not fit");
+  require(!positions || (positions->rank() == 2 && positions->dim(1) == length &&
+                         (positions->dim(0) == batch || positions->dim(0) == 1)),
+          "position_ids have another shape than input_ids");
+  Tensor sum = context.make(ElementType::float64, {batch, length, words.dim(1)});
+  const std::span<double> all = sum.write<double>();
+  const auto hidden = static_cast<std::size_t>(words.dim(1));
+  for (std::int64_t i = 0; i < batch * length; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::span<double> row = all.subspan(at * hidden, hidden);
+    const std::int64_t position =
+        positions ? positions->as<std::int64_t>()[at % static_cast<std::size_t>(positions->size())] : i % length;
+    add_row(words, ids.as<std::int64_t>()[at], row, "word");
+    add_row(context.input(3), position, row, "position");
+    if (segments) add_row(context.input(4), segments->as<std::int64_t>()[at], row, "segment");
+  }
+  Normalized result = normalize_rows(context, sum, context.input(5), &context.input(6), true, words.type());
+  context.set_output(0, std::move(result.y));
+  context.set_output(1, mask_index(context, context.find_input(7), batch, length));
+  context.set_output(2, sum.retyped(words.type()));
+}
+
+// ---- GroupNorm
+
+/// [N, C, ...] or, with channels_last, [N, ..., C]; a group are `C / groups` channels at all places.
+Tensor normalize_groups(const KernelContext& context, const Tensor& x, ElementType type) {
+  const bool last = context.integer("channels_last", 1) != 0;
+  require(x.rank() >= 3, "the input has no channels and picture axes");
+  const std::int64_t batch = x.dim(0), channels = last ? x.dims().back() : x.dim(1), groups = context.integer("groups");
+  require(groups > 0 && channels > 0 && channels % groups == 0, "the groups do not divide the channels");
+  const Tensor& gamma = context.input(1);
+  const Tensor& beta = context.input(2);
+  require(gamma.size() == channels && beta.size() == channels, "gamma or beta have not one element for each channel");
+  const double epsilon = context.real("epsilon", 1e-5F);
+  const bool silu = context.integer("activation") == 1;
+  const std::int64_t places = batch == 0 ? 0 : x.size() / batch / channels, per_group = channels / groups;
+  Tensor y = context.make(type, x.dims());
+  const std::span<const double> in = x.as<double>();
+  const std::span<double> out = y.write<double>();
+  context.for_range(batch * groups, 1, [&](std::int64_t first, std::int64_t end) {
+    std::vector<double> group;
+    for (std::int64_t g = first; g < end; ++g) {
+      const auto offset = [&](std::int64_t channel, std::int64_t place) {
+        const std::int64_t image = g / groups;
+        return static_cast<std::size_t>(last ? (image * places + place) * channels + channel
+                                             : (image * channels + channel) * places + place);
+      };
+      const std::int64_t channel0 = g % groups * per_group;
+      group.clear();
+      for (std::int64_t c = channel0; c < channel0 + per_group; ++c)
+        for (std::int64_t p = 0; p < places; ++p) group.push_back(in[offset(c, p)]);
+      const Moments of_group = moments(group, epsilon, true);
+      for (std::int64_t c = channel0; c < channel0 + per_group; ++c) {
+        const double scale = gamma.as<double>()[static_cast<std::size_t>(c)];
+        const double shift = beta.as<double>()[static_cast<std::size_t>(c)];
+        for (std::int64_t p = 0; p < places; ++p) {
+          const double v = (in[offset(c, p)] - of_group.mean) * of_group.inverse_deviation * scale + shift;
+          out[offset(c, p)] = silu ? v / (1 + std::exp(-v)) : v;
+        }
+      }
+    }
+  });
+  return y;
+}
+
+void group_norm(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  context.set_output(0, normalize_groups(context, x, x.type()));
+}
+
+void skip_group_norm(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  Tensor skip = context.input(3);
+  const bool last = context.integer("channels_last", 1) != 0;
+  const auto as_channels = [&](const Tensor& given, std::int64_t batch) {
+    Dims dims(static_cast<std::size_t>(x.rank()), 1);
+    dims[0] = batch;
+    dims[last ? dims.size() - 1 : 1] = batch == 0 ? given.size() : given.size() / batch;
+    return given.reshaped(std::move(dims));
+  };
+  require(x.rank() >= 3, "the input has no channels and picture axes");
+  if (skip.rank() == 2) skip = as_channels(skip, skip.dim(0));
+  Tensor sum = sum_of(context, x, skip);
+  if (const Tensor* bias = context.find_input(4)) sum = sum_of(context, sum, as_channels(*bias, 1));
+  require(sum.dims() == x.dims(), "skip or bias do not broadcast to the input");
+  context.set_output(0, normalize_groups(context, sum, x.type()));
+  context.set_output(1, sum.retyped(x.type()));
+}
+
+}  // namespace
+
+void register_microsoft_normalization(KernelRegistry& registry) {
+  const auto add = [&registry](const char* op, Kernel kernel) {
+    registry.add(microsoft_domain, op, all_versions(), kernel);
+  };
+  add("SkipLayerNormalization", skip_layer_normalization);
+  add("SkipSimplifiedLayerNormalization", skip_simplified_layer_normalization);
+  add("EmbedLayerNormalization", embed_layer_normalization);
+  add("GroupNorm", group_norm);
+  add("SkipGroupNorm", skip_group_norm);
+}
+
+}  // namespace onnxkit::reference

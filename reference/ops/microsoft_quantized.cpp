@@ -1,0 +1,257 @@
+// com.microsoft: operators on quantized tensors. Each is that of ai.onnx on the reals that scale and zero point stand for, quantized again.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "reference/reals.h"
+#include "reference/walks/axes.h"
+#include "reference/walks/select.h"
+#include "reference/windows.h"
+
+namespace onnxkit::reference {
+namespace {
+
+void set_quantized(KernelContext& context, const Tensor& reals, std::size_t scale_input, std::size_t zero_input) {
+  context.set_output(0,
+                     quantized(context, reals, affine_at(context, scale_input, zero_input), context.input(0).type()));
+}
+
+template <auto f>
+void binary(KernelContext& context) {
+  const Tensor a = dequantized(context, context.input(0), affine_at(context, 1, 2));
+  const Tensor b = dequantized(context, context.input(3), affine_at(context, 4, 5));
+  set_quantized(context, map_reals(context, a, b, ElementType::float64, f), 6, 7);
+}
+
+constexpr auto plus = [](double a, double b) { return a + b; };
+constexpr auto times = [](double a, double b) { return a * b; };
+
+void sigmoid(KernelContext& context) {
+  const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
+  set_quantized(context, map_reals(context, x, ElementType::float64, [](double v) { return 1 / (1 + std::exp(-v)); }),
+                3, 4);
+}
+
+void leaky_relu(KernelContext& context) {
+  const double alpha = context.real("alpha", 0.01F);
+  const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
+  set_quantized(context,
+                map_reals(context, x, ElementType::float64, [alpha](double v) { return v < 0 ? alpha * v : v; }), 3, 4);
+}
+
+void softmax_lane(Lane<const double> x, Lane<double> y) {
+  double most = x[0], sum = 0;
+  for (std::int64_t i = 1; i < x.size(); ++i) most = std::max(most, x[i]);
+  for (std::int64_t i = 0; i < x.size(); ++i) sum += y[i] = std::exp(x[i] - most);
+  for (std::int64_t i = 0; i < x.size(); ++i) y[i] /= sum;
+}
+
+/// The attribute opset tells whether `axis` is one axis (13 on) or splits the tensor into rows.
+void softmax(KernelContext& context) {
+  Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
+  const Dims dims = x.dims();
+  const bool one_axis = context.integer("opset") >= 13;
+  std::int64_t axis = normalize_axis(context.integer("axis", one_axis ? -1 : 1), std::max<std::int64_t>(x.rank(), 1));
+  if (!one_axis || x.rank() == 0) {
+    const AxisView view = x.rank() == 0 ? AxisView() : view_axis(dims, axis);
+    x = x.reshaped({view.outer, view.length * view.inner});
+    axis = 1;
+  }
+  Tensor y = context.make(ElementType::float64, x.dims());
+  if (x.size() > 0) for_each_lane<double, double>(context, x, y, axis, softmax_lane);
+  set_quantized(context, y.reshaped(dims), 3, 4);
+}
+
+/// Inputs come in threes, tensor, scale and zero point, behind the scale and zero point of the result.
+void concatenate(KernelContext& context) {
+  require(context.input_count() >= 5 && context.input_count() % 3 == 2, "the inputs do not come in threes");
+  const Affine to = affine_at(context, 0, 1);
+  const ElementType type = context.input(1).type();
+  std::vector<Tensor> parts;
+  for (std::size_t i = 2; i < context.input_count(); i += 3) {
+    const Affine from = affine_at(context, i + 1, i + 2);
+    const Tensor& part = context.input(i);
+    const bool same = from.scale == to.scale && from.zero == to.zero && part.type() == type;
+    parts.push_back(same ? part : quantized(context, dequantized(context, part, from), to, type));
+  }
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& part : parts) pointers.push_back(&part);
+  context.set_output(0, concat(context, pointers, normalize_axis(context.integer("axis"), parts.front().rank())));
+}
+
+void where(KernelContext& context) {
+  const ElementType type = context.input(1).type();
+  const Affine to = affine_at(context, 7, 8);
+  const Tensor x =
+      as_reals(context, quantized(context, dequantized(context, context.input(1), affine_at(context, 2, 3)), to, type));
+  const Tensor y =
+      as_reals(context, quantized(context, dequantized(context, context.input(4), affine_at(context, 5, 6)), to, type));
+  const Tensor z = map<bool, double, double, double>(context, context.input(0), x, y, ElementType::float64,
+                                                     [](bool c, double a, double b) { return c ? a : b; });
+  context.set_output(0, quantized(context, z, Affine(), type));
+}
+
+void reduce_mean(KernelContext& context) {
+  const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
+  std::vector<std::int64_t> axes = context.integers("axes").value_or(std::vector<std::int64_t>());
+  if (axes.empty()) axes = identity_index(x.rank());
+  const Tensor mean =
+      reduce<double, double>(context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) != 0,
+                             ElementType::float64, [](const Fiber<double>& fiber) {
+                               double sum = 0;
+                               for (const double v : fiber) sum += v;
+                               return sum / static_cast<double>(fiber.size());
+                             });
+  set_quantized(context, mean, 3, 4);
+}
+
+void multiply_integers(KernelContext& context) {
+  const auto offset = [&](std::size_t x, std::size_t zero) {
+    const Tensor* given = context.find_input(zero);
+    return dequantized(context, context.input(x), Affine{1, given ? given->real() : 0});
+  };
+  const Tensor product = map_reals(context, offset(0, 1), offset(2, 3), ElementType::float64, times);
+  context.set_output(0, quantized(context, product, Affine(), ElementType::int32));
+}
+
+// ---- quantization itself
+
+/// A scale or zero point along the axis, if there is one, as an operand that broadcasts against x.
+Tensor along_axis(const KernelContext& context, const Tensor& x, const Tensor& given) {
+  if (given.size() == 1) return given.reshaped({});
+  const std::int64_t axis = normalize_axis(context.integer("axis", 1), x.rank());
+  require(given.size() == x.dim(axis), "there is not one scale or zero point for each slice along the axis");
+  Dims dims(static_cast<std::size_t>(x.rank()), 1);
+  dims[static_cast<std::size_t>(axis)] = given.size();
+  return given.reshaped(std::move(dims));
+}
+
+void quantize(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const Tensor* zero = context.find_input(2);
+  const ElementType type = zero ? zero->type() : ElementType::uint8;
+  const Tensor quotient =
+      map_reals(context, as_reals(context, x), as_reals(context, along_axis(context, x, context.input(1))),
+                ElementType::float64, [](double v, double s) { return std::nearbyint(v / s); });
+  const Tensor shifted = zero ? sum_of(context, quotient, along_axis(context, x, *zero)) : quotient;
+  context.set_output(0, quantized(context, shifted, Affine(), type));
+}
+
+void dequantize(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const Tensor scale = along_axis(context, x, context.input(1));
+  const Tensor* given = context.find_input(2);
+  const Tensor zero = given ? along_axis(context, x, *given) : Tensor();
+  context.set_output(0, dequantized(context, x, &scale, given ? &zero : nullptr).retyped(scale.type()));
+}
+
+// ---- pictures, with the channels second or last
+
+Tensor channels_to_front(const KernelContext& context, const Tensor& x) {
+  require(x.rank() >= 3, "the input has no channels and picture axes");
+  std::vector<std::int64_t> axes = identity_index(x.rank());
+  std::rotate(axes.begin() + 1, axes.end() - 1, axes.end());
+  return permute(context, x, axes);
+}
+Tensor channels_to_back(const KernelContext& context, const Tensor& x) {
+  std::vector<std::int64_t> axes = identity_index(x.rank());
+  std::rotate(axes.begin() + 1, axes.begin() + 2, axes.end());
+  return permute(context, x, axes);
+}
+
+/// Output of f on the picture with its channels second, put back where they were.
+template <class F>
+Tensor on_channels_first(const KernelContext& context, const Tensor& x, F f) {
+  if (context.integer("channels_last") == 0) return f(x);
+  return channels_to_back(context, f(channels_to_front(context, x)));
+}
+
+void global_average_pool(KernelContext& context) {
+  const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
+  require(x.rank() >= 3, "the input has no picture axes");
+  const bool last = context.integer("channels_last") != 0;
+  std::vector<std::int64_t> axes;
+  for (std::int64_t axis = 1; axis < x.rank(); ++axis) {
+    if (axis != (last ? x.rank() - 1 : 1)) axes.push_back(axis);
+  }
+  const Tensor mean =
+      reduce<double, double>(context, x, axes, true, ElementType::float64, [](const Fiber<double>& fiber) {
+        double sum = 0;
+        for (const double v : fiber) sum += v;
+        return sum / static_cast<double>(fiber.size());
+      });
+  set_quantized(context, mean, 3, 4);
+}
+
+/// The zero point is added before the sum is rounded.
+void average_pool(KernelContext& context) {
+  const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
+  const Affine to = affine_at(context, 3, 4);
+  const bool count_padding = context.integer("count_include_pad") != 0;
+  const Tensor mean = on_channels_first(
+      context, x, [&](const Tensor& image) { return windows::average_pool(context, image, count_padding); });
+  const Tensor shifted =
+      map_reals(context, mean, ElementType::float64, [to](double v) { return v / to.scale + to.zero; });
+  context.set_output(0, quantized(context, shifted, Affine(), context.input(0).type()));
+}
+
+void nhwc_max_pool(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const Tensor most = windows::max_pool(context, channels_to_front(context, as_reals(context, x)));
+  context.set_output(0, quantized(context, channels_to_back(context, most), Affine(), x.type()));
+}
+
+/// One for each filter, or one for all, as [M, 1, ...].
+Tensor for_filters(const Tensor& given, const Tensor& weight) {
+  if (given.size() == 1) return given.reshaped({});
+  require(given.size() == weight.dim(0), "there is not one scale or zero point for each filter");
+  Dims dims(static_cast<std::size_t>(weight.rank()), 1);
+  dims[0] = given.size();
+  return given.reshaped(std::move(dims));
+}
+
+void convolve(KernelContext& context) {
+  const Tensor& w = context.input(3);
+  require(w.rank() >= 3, "the weight has no window");
+  const double x_scale = context.input(1).real();
+  const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
+  const Tensor scale = for_filters(context.input(4), w), zero = for_filters(context.input(5), w);
+  const Tensor weight = dequantized(context, w, &scale, &zero);
+  Tensor bias;
+  if (const Tensor* given = context.find_input(8)) {
+    require(given->rank() == 1 && given->size() == w.dim(0), "there is not one bias for each filter");
+    const Tensor by = context.input(4).size() == 1 ? context.input(4).reshaped({}) : context.input(4);
+    bias = map_reals(context, as_reals(context, *given), as_reals(context, by), ElementType::float64,
+                     [x_scale](double v, double s) { return v * s * x_scale; });
+  }
+  const Tensor y = on_channels_first(context, x, [&](const Tensor& image) {
+    return windows::convolve(context, image, weight, context.has_input(8) ? &bias : nullptr);
+  });
+  context.set_output(0, quantized(context, y, affine_at(context, 6, 7), context.input(7).type()));
+}
+
+}  // namespace
+
+void register_microsoft_quantized(KernelRegistry& registry) {
+  const auto add = [&registry](const char* op, Kernel kernel) {
+    registry.add(microsoft_domain, op, all_versions(), kernel);
+  };
+  add("QLinearAdd", binary<plus>);
+  add("QLinearMul", binary<times>);
+  add("QLinearSigmoid", sigmoid);
+  add("QLinearLeakyRelu", leaky_relu);
+  add("QLinearSoftmax", softmax);
+  add("QLinearConcat", concatenate);
+  add("QLinearWhere", where);
+  add("QLinearReduceMean", reduce_mean);
+  add("QLinearGlobalAveragePool", global_average_pool);
+  add("QLinearAveragePool", average_pool);
+  add("QLinearConv", convolve);
+  add("NhwcMaxPool", nhwc_max_pool);
+  add("MulInteger", multiply_integers);
+  add("QuantizeLinear", quantize);
+  add("DequantizeLinear", dequantize);
+}
+
+}  // namespace onnxkit::reference
