@@ -144,7 +144,8 @@ PowerRounding power_rounding(const KernelContext& context) {
 void cast_to(KernelContext& context, ElementType to) {
   const Tensor& x = context.input(0);
   const ElementType from = x.type();
-  if (from == to) return context.set_output(0, x);
+  const bool has_rules = domain_of(to) == Domain::real && storage_bits(to) <= 8;
+  if (from == to && !has_rules) return context.set_output(0, x);
   const FloatConversion conversion{.saturate = context.integer("saturate", 1) != 0,
                                    .power_rounding = power_rounding(context)};
   Tensor y = dispatch_all(x.domain(), [&]<class X>(std::type_identity<X>) {
@@ -152,7 +153,6 @@ void cast_to(KernelContext& context, ElementType to) {
       return map<X, Y>(context, x, to, [from, to](const X& value) { return convert<X, Y>(value, from, to); });
     });
   });
-  const bool has_rules = domain_of(to) == Domain::real && storage_bits(to) <= 8;
   if (has_rules) round_to(to, y.write<double>(), conversion);
   context.set_output(0, y);
 }
