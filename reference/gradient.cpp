@@ -44,6 +44,15 @@ Tensor scaled(const KernelContext& context, const Tensor& x, double factor) {
   return map<double, double>(context, x, x.type(), [factor](double v) { return v * factor; });
 }
 
+/// Sums over axes, which stay with size 1.
+Tensor sum_over(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> axes) {
+  return reduce<double, double>(context, x, axes, true, x.type(), [](Fiber<double> fiber) {
+    ExactSum sum;
+    for (const double v : fiber) sum.add(v);
+    return sum.value();
+  });
+}
+
 /// What flows back to an operand of this shape that was broadcast: the sum over all its copies.
 Tensor sum_to(const KernelContext& context, const Tensor& dy, const Dims& dims) {
   if (dy.dims() == dims) return dy;
@@ -53,13 +62,7 @@ Tensor sum_to(const KernelContext& context, const Tensor& dy, const Dims& dims) 
   for (std::size_t i = 0; i < dy.dims().size(); ++i) {
     if (i < extra || (dims[i - extra] == 1 && dy.dims()[i] != 1)) axes.push_back(static_cast<std::int64_t>(i));
   }
-  return reduce<double, double>(context, dy, axes, true, dy.type(),
-                                [](Fiber<double> fiber) {
-                                  ExactSum sum;
-                                  for (const double v : fiber) sum.add(v);
-                                  return sum.value();
-                                })
-      .reshaped(dims);
+  return sum_over(context, dy, axes).reshaped(dims);
 }
 
 void require_numpy_broadcast(const Step& step) {
@@ -69,13 +72,20 @@ void require_numpy_broadcast(const Step& step) {
 
 // ---- one input, element by element: derivatives as functions of x and y
 
+constexpr auto product = [](double a, double b) { return a * b; };
+
+template <class F>
+std::vector<Tensor> by_slope(const Step& step, F derivative) {
+  return {combine(step.context, step.dy, combine(step.context, step.x(), step.y(), derivative), product)};
+}
+
 template <auto derivative>
 std::vector<Tensor> unary(const Step& step) {
-  const Tensor slope = combine(step.context, step.x(), step.y(), derivative);
-  return {combine(step.context, step.dy, slope, [](double d, double s) { return d * s; })};
+  return by_slope(step, derivative);
 }
 
 constexpr auto d_abs = [](double x, double) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; };
+constexpr auto d_clip = [](double x, double y) { return x == y ? 1.0 : 0.0; };
 constexpr auto d_cos = [](double x, double) { return -std::sin(x); };
 constexpr auto d_cosh = [](double x, double) { return std::sinh(x); };
 constexpr auto d_erf = [](double x, double) { return 2 * std::numbers::inv_sqrtpi * std::exp(-x * x); };
@@ -92,6 +102,55 @@ constexpr auto d_softsign = [](double x, double) { return 1 / ((1 + std::abs(x))
 constexpr auto d_sqrt = [](double, double y) { return 0.5 / y; };
 constexpr auto d_tan = [](double, double y) { return 1 + y * y; };
 constexpr auto d_tanh = [](double, double y) { return 1 - y * y; };
+
+std::vector<Tensor> elu(const Step& step) {
+  const double alpha = step.attributes.real("alpha", 1);
+  return by_slope(step, [alpha](double x, double y) { return x < 0 ? y + alpha : 1; });
+}
+
+std::vector<Tensor> leaky_relu(const Step& step) {
+  const double alpha = step.attributes.real("alpha", 0.01F);
+  return by_slope(step, [alpha](double x, double) { return x < 0 ? alpha : 1; });
+}
+
+constexpr auto d_exact_gelu = [](double x, double) {
+  const double density = std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return 0.5 * std::erfc(-x / std::numbers::sqrt2) + x * density;
+};
+constexpr auto d_tanh_gelu = [](double x, double) {
+  constexpr double cubic = 0.044715;
+  const double scale = std::sqrt(2 / std::numbers::pi), t = std::tanh(scale * (x + cubic * x * x * x));
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * scale * (1 + 3 * cubic * x * x);
+};
+
+std::vector<Tensor> gelu(const Step& step) {
+  return step.attributes.string("approximate") == "tanh" ? by_slope(step, d_tanh_gelu) : by_slope(step, d_exact_gelu);
+}
+
+// ---- rows that are normalised
+
+/// The axes that make up a row; until version 12 all from `axis` on.
+std::vector<std::int64_t> row_axes(const Step& step) {
+  const std::int64_t rank = std::max<std::int64_t>(step.x().rank(), 1);
+  const std::int64_t axis = normalize_axis(step.attributes.integer("axis"), rank);
+  std::vector<std::int64_t> axes = {axis};
+  for (std::int64_t i = axis + 1; step.node.schema->since_version < 13 && i < rank; ++i) axes.push_back(i);
+  return step.x().rank() == 0 ? std::vector<std::int64_t>() : axes;
+}
+
+std::vector<Tensor> softmax(const Step& step) {
+  const KernelContext& context = step.context;
+  const Tensor sum = sum_over(context, combine(context, step.dy, step.y(), product), row_axes(step));
+  const Tensor rest = combine(context, step.dy, sum, [](double d, double s) { return d - s; });
+  return {combine(context, rest, step.y(), product)};
+}
+
+std::vector<Tensor> log_softmax(const Step& step) {
+  const KernelContext& context = step.context;
+  const Tensor sum = sum_over(context, step.dy, row_axes(step));
+  const Tensor part = combine(context, step.y(), sum, [](double y, double s) { return std::exp(y) * s; });
+  return {combine(context, step.dy, part, [](double d, double p) { return d - p; })};
+}
 
 // ---- several inputs, element by element
 
@@ -113,7 +172,7 @@ std::vector<Tensor> binary(const Step& step) {
   const KernelContext& context = step.context;
   const auto part = [&](auto derivative, const Dims& dims) {
     const Tensor slope = combine(context, step.x(0), step.x(1), derivative);
-    return sum_to(context, combine(context, step.dy, slope, [](double d, double s) { return d * s; }), dims);
+    return sum_to(context, combine(context, step.dy, slope, product), dims);
   };
   return {part(by_a, step.x(0).dims()), part(by_b, step.x(1).dims())};
 }
@@ -147,6 +206,31 @@ std::vector<Tensor> mean(const Step& step) {
   std::vector<Tensor> all = sum(step);
   for (Tensor& dx : all) dx = scaled(step.context, dx, 1 / static_cast<double>(all.size()));
   return all;
+}
+
+/// To the inputs that are the extreme, in equal shares.
+std::vector<Tensor> extreme(const Step& step) {
+  const KernelContext& context = step.context;
+  constexpr auto equal = [](double y, double x) { return x == y ? 1.0 : 0.0; };
+  std::vector<Tensor> all;
+  Tensor count = context.make(step.y().type(), step.y().dims());
+  for (std::size_t i = 0; i < step.node.inputs.size(); ++i) {
+    all.push_back(combine(context, step.y(), step.x(i), equal));
+    count = combine(context, count, all.back(), [](double c, double e) { return c + e; });
+  }
+  const Tensor share = combine(context, step.dy, count, [](double d, double c) { return c == 0 ? 0 : d / c; });
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = sum_to(context, combine(context, share, all[i], product), step.x(i).dims());
+  return all;
+}
+
+std::vector<Tensor> where(const Step& step) {
+  const auto part = [&](bool chosen, const Dims& dims) {
+    const Tensor dx = map<double, bool, double>(step.context, step.dy, step.x(0), step.dy.type(),
+                                                [chosen](double d, bool c) { return c == chosen ? d : 0; });
+    return sum_to(step.context, dx, dims);
+  };
+  return {Tensor(), part(true, step.x(1).dims()), part(false, step.x(2).dims())};
 }
 
 // ---- products of matrices
@@ -213,6 +297,17 @@ std::vector<Tensor> transpose(const Step& step) {
   return {permute(step.context, step.dy, back)};
 }
 
+std::vector<Tensor> concat(const Step& step) {
+  const std::int64_t axis = normalize_axis(step.attributes.integer("axis", 1), step.y().rank());
+  std::vector<Tensor> all;
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < step.node.inputs.size(); ++i) {
+    all.push_back(slice_axis(step.context, step.dy, axis, at, at + step.x(i).dim(axis)));
+    at += step.x(i).dim(axis);
+  }
+  return all;
+}
+
 struct Row {
   std::string_view op;
   Rule rule;
@@ -222,18 +317,26 @@ constexpr Row rules[] = {
     {"Abs", unary<d_abs>},
     {"Add", add},
     {"Cast", same_elements},
+    {"Clip", unary<d_clip>},
+    {"Concat", concat},
     {"Cos", unary<d_cos>},
     {"Cosh", unary<d_cosh>},
     {"Div", binary<div_by_a, div_by_b>},
+    {"Elu", elu},
     {"Erf", unary<d_erf>},
     {"Exp", unary<d_exp>},
     {"Expand", expand_back},
     {"Flatten", same_elements},
+    {"Gelu", gelu},
     {"Gemm", gemm},
     {"Identity", same_elements},
+    {"LeakyRelu", leaky_relu},
     {"Log", unary<d_log>},
+    {"LogSoftmax", log_softmax},
     {"MatMul", matmul},
+    {"Max", extreme},
     {"Mean", mean},
+    {"Min", extreme},
     {"Mul", binary<second, first>},
     {"Neg", unary<d_neg>},
     {"Pow", pow},
@@ -245,6 +348,7 @@ constexpr Row rules[] = {
     {"Sigmoid", unary<d_sigmoid>},
     {"Sin", unary<d_sin>},
     {"Sinh", unary<d_sinh>},
+    {"Softmax", softmax},
     {"Softplus", unary<d_softplus>},
     {"Softsign", unary<d_softsign>},
     {"Sqrt", unary<d_sqrt>},
@@ -255,6 +359,7 @@ constexpr Row rules[] = {
     {"Tanh", unary<d_tanh>},
     {"Transpose", transpose},
     {"Unsqueeze", same_elements},
+    {"Where", where},
 };
 
 Rule rule_for(const TracedNode& traced) {
