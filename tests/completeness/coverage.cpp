@@ -1,0 +1,50 @@
+#include "tests/completeness/coverage.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/spec/op_table.h"
+
+namespace onnxkit::completeness {
+
+void Coverage::read(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string domain, op;
+  int version = 0, type = 0;
+  while (in >> domain >> op >> version >> type) ran_.emplace(domain == "ai.onnx" ? "" : domain, op, version, type);
+}
+
+void Coverage::write(const std::filesystem::path& file) const {
+  std::ofstream out(file);
+  for (const auto& [domain, op, version, type] : ran_)
+    out << (domain.empty() ? "ai.onnx" : domain) << ' ' << op << ' ' << version << ' ' << type << '\n';
+}
+
+std::vector<ElementType> first_input_types(const spec::OpSchema& schema) {
+  std::vector<ElementType> types;
+  const std::uint32_t mask = schema.inputs.empty() ? 0 : schema.types_of(schema.inputs.front()).tensor;
+  for (int number = 1; number < element_type_count; ++number) {
+    if ((mask >> number) & 1u) types.push_back(static_cast<ElementType>(number));
+  }
+  if (types.empty()) types.push_back(ElementType::undefined);
+  return types;
+}
+
+std::vector<std::string> Coverage::holes() const {
+  std::vector<std::string> missing;
+  for (const spec::OpSchema& schema : spec::official_schemas()) {
+    if (schema.deprecated) continue;
+    for (const ElementType type : first_input_types(schema)) {
+      if (ran_.contains(
+              {std::string(schema.domain), std::string(schema.name), schema.since_version, static_cast<int>(type)}))
+        continue;
+      missing.push_back(fmt::format("{}{}{}-{} {}", schema.domain, schema.domain.empty() ? "" : "::", schema.name,
+                                    schema.since_version, type == ElementType::undefined ? "-" : name_of(type)));
+    }
+  }
+  return missing;
+}
+
+}  // namespace onnxkit::completeness
