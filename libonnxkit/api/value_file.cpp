@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/api/picture_input.h"
 #include "libonnxkit/base/atomic_file.h"
 #include "libonnxkit/base/dtype.h"
 #include "libonnxkit/base/mapped_file.h"
@@ -77,6 +78,8 @@ Result<Tensor> as_declared(Tensor tensor, ElementType declared) {
 
 bool starts_with(const File& file, std::string_view magic) { return file->view().starts_with(magic); }
 
+bool is_picture(const File& file) { return starts_with(file, "\x89PNG\r\n") || starts_with(file, "\xff\xd8\xff"); }
+
 template <class T>
 Result<T> about(Result<T> result, const fs::path& file) {
   if (result) return result;
@@ -133,7 +136,13 @@ Result<Value> read_input(const Model& model, std::string_view input, const fs::p
     if (!declared) return declared.error();
     return Value(*std::move(declared));
   }
-  (void)image;
+  if (is_picture(*file)) {
+    const auto picture = about(wire::decode_picture((*file)->bytes()), path);
+    if (!picture) return picture.error();
+    auto tensor = api::picture_tensor(*picture, *info, image);
+    if (!tensor) return tensor.error();
+    return Value(*std::move(tensor));
+  }
   auto value = about(wire::read_value(*file, kind_of(*info)), path);
   if (!value) return value.error();
   return std::move(value->value);

@@ -176,7 +176,9 @@ class Sweep {
  private:
   Result<std::vector<Value>> outputs(const Case& c, const std::vector<Value>& inputs) {
     const auto session = reference::ReferenceBackend().prepare(c.model, table_, {});
-    return session ? (*session)->run(inputs, {.threads = 1}) : Result<std::vector<Value>>(session.error());
+    exec::RunOptions options;
+    options.threads = 1;
+    return session ? (*session)->run(inputs, options) : Result<std::vector<Value>>(session.error());
   }
 
   void judge(const std::string& what, const std::string& fault) {
