@@ -253,8 +253,12 @@ const Value* Run::find(Frame& frame, ValueId id) {
     value = load(*sparse);
     return &value;
   }
-  if (!frame.parent) return nullptr;
-  return find(*frame.parent, frame.parent->graph->find(frame.graph->name_of(id)));
+  // A graph in between need not mention the name.
+  for (Frame* outer = frame.parent; outer; outer = outer->parent) {
+    const ValueId outer_id = outer->graph->find(frame.graph->name_of(id));
+    if (outer_id != ValueId::none) return find(*outer, outer_id);
+  }
+  return nullptr;
 }
 
 Tensor Run::load(const ir::Tensor& tensor) { return load_from(tensor, prepared_.external_bytes, memory_); }

@@ -70,6 +70,7 @@ double source_position(const Axis& axis, std::string_view rule, std::int64_t i) 
   if (rule == "half_pixel") return (at + 0.5) / axis.scale - 0.5;
   if (rule == "asymmetric") return at / axis.scale;
   if (rule == "pytorch_half_pixel") return axis.new_size > 1 ? (at + 0.5) / axis.scale - 0.5 : 0;
+  if (rule == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;  // versions 11 and 12
   if (rule == "align_corners") return length == 1 ? 0 : at * (size - 1) / (length - 1);
   if (rule == "half_pixel_symmetric") {
     const double offset = size / 2 * (1 - static_cast<double>(axis.new_size) / length);

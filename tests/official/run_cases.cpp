@@ -1,11 +1,12 @@
-// run_cases [--names FILE] [--only TEXT]... FOLDER: the reference executor against recorded runs.
+// run_cases [--names FILE] [--corrections DIR] [--only TEXT]... FOLDER: the reference executor against recorded runs.
 //
 // Every model.onnx below FOLDER is run on each test_data_set_*/input_*.pb beside it; outputs must agree with output_*.pb within the official
 // tolerance (relative 1e-3, of bfloat16 2^-6, absolute 1e-7; densenet121 2e-3), but for the six cases of random_cases.cpp. --names: cases that
-// must be there. --only: those whose path holds TEXT.
+// must be there. --corrections: outputs that replace recorded ones, CASE/output_N.pb (docs/semantics.md says why). --only: cases whose path holds TEXT.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,27 +28,35 @@ struct DataSet {
   std::vector<Value> inputs, outputs;
 };
 
-Result<DataSet> read_set(const ir::Graph& graph, const fs::path& folder) {
+/// The k-th file of a role; kind none when there is none.
+Result<Value> read_file(const fs::path& folder, const char* role, std::size_t k, const ir::ValueInfo& info) {
+  const fs::path path = folder / fmt::format("{}_{}.pb", role, k);
+  return fs::exists(path) ? official::read_recorded(path, info) : Result<Value>(Value());
+}
+
+/// Input files are those of the inputs without an initializer. An output may have a file in `corrections` instead.
+Result<DataSet> read_set(const ir::Graph& graph, const fs::path& folder, const fs::path& corrections) {
+  std::set<std::string_view> defaults;
+  for (const ir::Tensor& tensor : graph.initializers) defaults.insert(tensor.name.view());
   DataSet set;
-  const auto read = [&](const char* role, const std::vector<ir::ValueInfo>& infos,
-                        std::vector<Value>& values) -> Result<void> {
-    for (std::size_t i = 0; i < infos.size(); ++i) {
-      const fs::path path = folder / fmt::format("{}_{}.pb", role, i);
-      values.emplace_back();
-      if (!fs::exists(path)) continue;
-      auto value = official::read_recorded(path, infos[i]);
-      if (!value) return value.error();
-      values.back() = *std::move(value);
-    }
-    return {};
-  };
-  if (const auto done = read("input", graph.inputs, set.inputs); !done) return done.error();
-  if (const auto done = read("output", graph.outputs, set.outputs); !done) return done.error();
+  std::size_t given = 0;
+  for (const ir::ValueInfo& info : graph.inputs) {
+    const bool has_default = defaults.contains(graph.name_of(info.value));
+    auto value = has_default ? Result<Value>(Value()) : read_file(folder, "input", given++, info);
+    if (!value) return value.error();
+    set.inputs.push_back(*std::move(value));
+  }
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const bool corrected = fs::exists(corrections / fmt::format("output_{}.pb", i));
+    auto value = read_file(corrected ? corrections : folder, "output", i, graph.outputs[i]);
+    if (!value) return value.error();
+    set.outputs.push_back(*std::move(value));
+  }
   return set;
 }
 
 /// What is wrong with one case; empty when nothing is.
-std::string run_case(const fs::path& folder, const spec::OpTable& table) {
+std::string run_case(const fs::path& folder, const fs::path& corrections, const spec::OpTable& table) {
   const auto file = MappedFile::open(folder / "model.onnx");
   if (!file) return "the model cannot be opened";
   auto model = wire::read_binary(*file);
@@ -68,7 +77,7 @@ std::string run_case(const fs::path& folder, const spec::OpTable& table) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory()) continue;
     ++sets;
-    const auto set = read_set(*model->graph, entry.path());
+    const auto set = read_set(*model->graph, entry.path(), corrections);
     if (!set) return set.error().diagnostic.message;
     const std::string name = folder.filename().string();
     if (official::is_random_case(name)) {
@@ -101,12 +110,14 @@ std::vector<std::string> lines_of(const fs::path& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  fs::path folder, names;
+  fs::path folder, names, corrections;
   std::vector<std::string> only;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--names" && i + 1 < argc)
       names = argv[++i];
+    else if (word == "--corrections" && i + 1 < argc)
+      corrections = argv[++i];
     else if (word == "--only" && i + 1 < argc)
       only.push_back(argv[++i]);
     else
@@ -132,7 +143,7 @@ int main(int argc, char** argv) {
                           return name.find(part) != std::string::npos;
                         });
     if (!wanted) continue;
-    const std::string fault = run_case(folder / name, table);
+    const std::string fault = run_case(folder / name, corrections / name, table);
     if (fault.empty()) {
       ++passed;
     } else {
