@@ -7,6 +7,7 @@
 
 #include "reference/walks/axes.h"
 #include "reference/walks/broadcast.h"
+#include "reference/walks/select.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -195,10 +196,30 @@ void variadic(KernelContext& context) {
   context.set_output(0, fold<f>(context));
 }
 
+/// The sum of all inputs; of three reals and more without rounding on the way.
+Tensor sum_of_inputs(const KernelContext& context) {
+  const Tensor folded = fold<plus>(context);
+  if (folded.domain() != Domain::real || context.input_count() < 3) return folded;
+  std::vector<Tensor> parts;
+  for (const Tensor* input : context.inputs_from()) parts.push_back(expand(context, *input, folded.dims()));
+  Tensor sums = context.make(folded.type(), folded.dims());
+  double* const out = sums.write<double>().data();
+  context.for_range(sums.size(), 1 << 14, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      ExactSum sum;
+      for (const Tensor& part : parts) sum.add(part.as<double>()[static_cast<std::size_t>(i)]);
+      out[i] = sum.value();
+    }
+  });
+  return sums;
+}
+
+void sum(KernelContext& context) { context.set_output(0, sum_of_inputs(context)); }
+
 void mean(KernelContext& context) {
   const auto count = static_cast<double>(context.input_count());
-  const Tensor sum = fold<plus>(context);
-  context.set_output(0, map<double, double>(context, sum, sum.type(), [count](double x) { return x / count; }));
+  const Tensor total = sum_of_inputs(context);
+  context.set_output(0, map<double, double>(context, total, total.type(), [count](double x) { return x / count; }));
 }
 
 /// Until version 6 a slope of one element is shared, any other has one element per channel (axis 1).
@@ -269,7 +290,7 @@ void register_arithmetic(KernelRegistry& registry) {
   registry.add("BitwiseAnd", all_versions(), bits<bits_and>);
   registry.add("BitwiseOr", all_versions(), bits<bits_or>);
   registry.add("BitwiseXor", all_versions(), bits<bits_xor>);
-  registry.add("Sum", all_versions(), variadic<plus>);
+  registry.add("Sum", all_versions(), sum);
   registry.add("Max", all_versions(), variadic<greatest>);
   registry.add("Min", all_versions(), variadic<least>);
   registry.add("Mean", all_versions(), mean);
