@@ -63,7 +63,10 @@ class KernelContext : public spec::NodeAttributes {
   /// Ignored where the node omits the output. The executor rounds reals and wraps integers to the element type.
   void set_output(std::size_t index, Value value);
 
+  /// Zeros, false or empty strings.
   Tensor make(ElementType type, Dims dims) const { return Tensor(memory(), type, std::move(dims)); }
+  /// Every element must be written before it is read.
+  Tensor make_unset(ElementType type, Dims dims) const { return Tensor::unset(memory(), type, std::move(dims)); }
   Tensor scalar(ElementType type, double value) const;
   /// A tensor of an attribute.
   Tensor constant(const ir::Tensor& tensor) const;

@@ -266,10 +266,10 @@ Tensor Run::load(const ir::Tensor& tensor) { return load_from(tensor, prepared_.
 Tensor Run::load(const ir::SparseTensor& tensor) { return load_from(tensor, prepared_.external_bytes, memory_); }
 
 /// Rounds reals and wraps integers to the element type; numbers of the type stay, infinities of float8 too. What shares its content was
-/// conformed when it was made.
+/// conformed when it was made, what is marked as rounded consists of numbers that were.
 void Run::conform(Value& value) {
   for (Value& item : value.items) conform(item);
-  if (value.kind != ValueKind::tensor || value.tensor.is_shared()) return;
+  if (value.kind != ValueKind::tensor || value.tensor.is_shared() || value.tensor.is_rounded()) return;
   Tensor& tensor = value.tensor;
   const ElementType type = tensor.type();
   if (type == ElementType::float64 || type == ElementType::int64 || type == ElementType::uint64 ||
@@ -288,6 +288,7 @@ void Run::conform(Value& value) {
     };
     threads_.for_range(tensor.size(), grain, part);
   });
+  tensor.mark_rounded();
 }
 
 void Run::deliver_taps(Frame& frame, const ir::Node& node) {

@@ -1,7 +1,10 @@
 #include "reference/tensor.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include <fmt/core.h>
@@ -15,8 +18,25 @@ std::size_t element_bytes(Domain domain) {
   return dispatch_all(domain, []<class T>(std::type_identity<T>) { return sizeof(T); });
 }
 
-/// Zeroed room for `count` elements that returns what it took from `memory`.
-std::shared_ptr<void> allocate(const MemoryPtr& memory, Domain domain, std::int64_t count) {
+/// Room that is still to be written. Large ones are in huge pages: first touches of small pages would cost as much as the work on them.
+void* allocate_unset(std::size_t bytes) {
+  constexpr std::size_t huge_page = std::size_t{1} << 21;
+  void* room = nullptr;
+  if (bytes < 4 * huge_page) {
+    room = std::malloc(std::max<std::size_t>(bytes, 1));
+  } else {
+    const std::size_t size = (bytes + huge_page - 1) / huge_page * huge_page;
+    room = std::aligned_alloc(huge_page, size);
+    if (room) madvise(room, size, MADV_HUGEPAGE);
+  }
+#ifndef NDEBUG
+  if (room) std::memset(room, 0xff, bytes);  // NaN, so that tests notice what was never written
+#endif
+  return room;
+}
+
+/// Room for `count` elements that returns what it took from `memory`.
+std::shared_ptr<void> allocate(const MemoryPtr& memory, Domain domain, std::int64_t count, bool zeroed) {
   const auto bytes = checked_mul<std::uint64_t>(static_cast<std::uint64_t>(count), element_bytes(domain));
   if (!bytes || *bytes > std::numeric_limits<std::ptrdiff_t>::max())
     throw Fault("memory-limit", fmt::format("a tensor of {} elements is beyond the address space", count));
@@ -28,7 +48,7 @@ std::shared_ptr<void> allocate(const MemoryPtr& memory, Domain domain, std::int6
               memory->give(size);
             }};
   }
-  void* room = std::calloc(std::max<std::size_t>(*bytes, 1), 1);
+  void* room = zeroed ? std::calloc(std::max<std::size_t>(*bytes, 1), 1) : allocate_unset(*bytes);
   if (!room) {
     memory->give(*bytes);
     throw Fault("memory-limit", fmt::format("the system has no {} bytes for a tensor", *bytes));
@@ -68,9 +88,9 @@ std::int64_t element_count(std::span<const std::int64_t> dims) {
   return empty ? 0 : extent;
 }
 
-Tensor::Tensor(MemoryPtr memory, ElementType type, Dims dims)
+Tensor::Tensor(MemoryPtr memory, ElementType type, Dims dims, bool zeroed)
     : type_(type), dims_(std::move(dims)), size_(element_count(dims_)), memory_(std::move(memory)) {
-  data_ = allocate(memory_, domain(), size_);
+  data_ = allocate(memory_, domain(), size_, zeroed);
 }
 
 void Tensor::expect(Domain wanted) const {
@@ -79,7 +99,7 @@ void Tensor::expect(Domain wanted) const {
 }
 
 void Tensor::detach() {
-  Tensor copy(memory_, type_, dims_);
+  Tensor copy = unset(memory_, type_, dims_);
   dispatch_all(domain(), [&]<class T>(std::type_identity<T>) {
     const std::span<const T> from = as<T>();
     std::copy(from.begin(), from.end(), static_cast<T*>(copy.data_.get()));
@@ -98,6 +118,7 @@ Tensor Tensor::reshaped(Dims dims) const {
 Tensor Tensor::retyped(ElementType type) const {
   require(domain_of(type) == domain(), "a tensor can be retyped within its domain only");
   Tensor other = *this;
+  other.is_rounded_ = is_rounded_ && type == type_;
   other.type_ = type;
   return other;
 }
@@ -145,7 +166,7 @@ double Tensor::real() const {
 }
 
 Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed) {
-  Tensor tensor(memory, packed.type(), packed.dims());
+  Tensor tensor = Tensor::unset(memory, packed.type(), packed.dims());
   if (packed.type() == ElementType::string) {
     std::copy(packed.strings().begin(), packed.strings().end(), tensor.write<std::string>().begin());
     return tensor;
@@ -153,6 +174,7 @@ Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed) {
   dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {
     if constexpr (!std::is_same_v<T, std::string>) decode(packed.type(), packed.bytes(), tensor.write<T>());
   });
+  tensor.mark_rounded();
   return tensor;
 }
 

@@ -54,7 +54,11 @@ class Tensor {
  public:
   Tensor() = default;
   /// Zeros, false or empty strings.
-  Tensor(MemoryPtr memory, ElementType type, Dims dims);
+  Tensor(MemoryPtr memory, ElementType type, Dims dims) : Tensor(std::move(memory), type, std::move(dims), true) {}
+  /// Every element must be written before it is read; strings are empty.
+  static Tensor unset(MemoryPtr memory, ElementType type, Dims dims) {
+    return Tensor(std::move(memory), type, std::move(dims), false);
+  }
 
   ElementType type() const { return type_; }
   Domain domain() const { return domain_of(type_); }
@@ -78,10 +82,15 @@ class Tensor {
   std::span<T> write() {
     expect(domain_for<T>());
     if (data_.use_count() > 1) detach();
+    is_rounded_ = false;
     return {static_cast<T*>(data_.get()), static_cast<std::size_t>(size_)};
   }
   /// Another tensor has the same content, too.
   bool is_shared() const { return data_.use_count() > 1; }
+  /// The elements are numbers of the element type, so that nothing is left to round or to wrap. So are those of all inputs of kernels; writing
+  /// ends it. What only moves or picks elements passes it on.
+  bool is_rounded() const { return is_rounded_; }
+  void mark_rounded(bool rounded = true) { is_rounded_ = rounded; }
 
   /// The same elements under other dims of equal count.
   Tensor reshaped(Dims dims) const;
@@ -97,12 +106,14 @@ class Tensor {
   double real() const;
 
  private:
+  Tensor(MemoryPtr memory, ElementType type, Dims dims, bool zeroed);
   void expect(Domain wanted) const;
   void detach();
 
   ElementType type_ = ElementType::undefined;
   Dims dims_;
   std::int64_t size_ = 0;
+  bool is_rounded_ = false;
   MemoryPtr memory_;
   std::shared_ptr<void> data_;
 };

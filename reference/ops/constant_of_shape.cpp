@@ -12,11 +12,12 @@ void constant_of_shape(KernelContext& context) {
   const ir::Tensor* given = context.tensor("value");
   const Tensor value = given ? context.constant(*given) : context.scalar(ElementType::float32, 0);
   require(value.size() == 1, "the value is not one element");
-  Tensor filled = context.make(value.type(), sizes.integers());
+  Tensor filled = context.make_unset(value.type(), sizes.integers());
   dispatch_all(value.domain(), [&]<class T>(std::type_identity<T>) {
     const auto all = filled.write<T>();
     std::fill(all.begin(), all.end(), value.as<T>()[0]);
   });
+  filled.mark_rounded(value.is_rounded());
   context.set_output(0, filled);
 }
 

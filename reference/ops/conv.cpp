@@ -65,9 +65,9 @@ void for_each_group(const KernelContext& context, const Convolution& c, const Bo
     run(0, parts);
 }
 
-/// Starts with the bias, or zeros.
+/// Starts with the bias, or with nothing.
 Tensor start_result(const KernelContext& context, const Convolution& c, ElementType type, const Tensor* bias) {
-  Tensor y = context.make(type, c.result());
+  Tensor y = context.make_unset(type, c.result());
   if (!bias) return y;
   require(bias->dims() == Dims{c.groups * c.filters}, "there must be one bias for each filter");
   const std::span<const double> from = bias->as<double>();

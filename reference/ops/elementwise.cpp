@@ -25,6 +25,16 @@ void numbers(KernelContext& context) {
                      }));
 }
 
+/// Leaves nothing to round, as the result is x or 0.
+void relu(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  Tensor y = dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+    return map<T, T>(context, x, x.type(), [](T v) { return v < 0 ? T() : v; });
+  });
+  y.mark_rounded(x.is_rounded());
+  context.set_output(0, y);
+}
+
 /// f gives a real for a number of any domain; integer types keep its whole part.
 template <class F>
 void truncated(KernelContext& context, F f) {
@@ -76,7 +86,6 @@ constexpr auto negative = [](auto x) {
   else
     return negate(x);
 };
-constexpr auto relu = [](auto x) { return x < 0 ? decltype(x)() : x; };
 /// NaN stays NaN.
 constexpr auto sign = []<class T>(T x) -> T {
   if (x > 0) return 1;
@@ -205,7 +214,7 @@ void register_elementwise(KernelRegistry& registry) {
   registry.add("Neg", all_versions(), numbers<negative>);
   registry.add("Not", all_versions(), logical_not);
   registry.add("Reciprocal", all_versions(), reals<reciprocal>);
-  registry.add("Relu", all_versions(), numbers<relu>);
+  registry.add("Relu", all_versions(), relu);
   registry.add("Round", all_versions(), reals<round>);
   registry.add("Selu", all_versions(), with_attributes<selu>);
   registry.add("Shrink", all_versions(), shrink);

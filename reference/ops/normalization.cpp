@@ -62,7 +62,7 @@ Tensor normalize_channels(const KernelContext& context, const Tensor& x, AxisVie
   const std::span<const double> scale = per_channel(context, 1, view.length),
                                 bias = per_channel(context, 2, view.length);
   const double epsilon = context.real("epsilon");
-  Tensor y = context.make(x.type(), x.dims());
+  Tensor y = context.make_unset(x.type(), x.dims());
   if (x.size() == 0) return y;
   const double* const from = x.as<double>().data();
   double* const to = y.write<double>().data();
@@ -191,7 +191,7 @@ struct NormalizedRows {
 NormalizedRows normalize_rows(const KernelContext& context, const Tensor& x, bool centred) {
   const AxisView rows = row_view(context, x);
   const double epsilon = context.real("epsilon");
-  NormalizedRows result{context.make(x.type(), x.dims()), context.make(ElementType::float64, {rows.outer}),
+  NormalizedRows result{context.make_unset(x.type(), x.dims()), context.make(ElementType::float64, {rows.outer}),
                         context.make(ElementType::float64, {rows.outer})};
   const double* const from = x.as<double>().data();
   double* const to = result.y.write<double>().data();

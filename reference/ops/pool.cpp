@@ -45,7 +45,7 @@ void for_each_window(const KernelContext& context, const Tensor& x, const Window
 /// y = f(plane of x, windows, place) for every window.
 template <class F>
 Tensor pool(const KernelContext& context, const Tensor& x, const Windows& windows, const F& f) {
-  Tensor y = context.make(x.type(), pooled_dims(x, windows));
+  Tensor y = context.make_unset(x.type(), pooled_dims(x, windows));
   const double* const from = x.as<double>().data();
   double* const to = y.write<double>().data();
   const std::int64_t size = image_size(windows);
@@ -81,7 +81,7 @@ void max_pool(KernelContext& context) {
   const Windows windows = place_windows(read_window(context, image.size()), image);
   const std::int64_t size = image_size(windows);
   const bool by_columns = context.integer("storage_order") == 1;
-  Tensor y = context.make(x.type(), pooled_dims(x, windows));
+  Tensor y = context.make_unset(x.type(), pooled_dims(x, windows));
   Tensor indices = context.make(ElementType::int64, context.has_output(1) ? y.dims() : Dims{0});
   std::int64_t* const index = context.has_output(1) ? indices.write<std::int64_t>().data() : nullptr;
   dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
@@ -103,6 +103,7 @@ void max_pool(KernelContext& context) {
       if (index) index[i] = found < 0 ? -1 : plane * size + (by_columns ? column_major(windows, found) : found);
     });
   });
+  y.mark_rounded(x.is_rounded());
   context.set_output(0, y);
   if (index) context.set_output(1, indices);
 }

@@ -51,7 +51,7 @@ void along_axis(KernelContext& context) {
   } else if (x.rank() == 0) {
     x = x.reshaped({1});
   }
-  Tensor y = context.make(x.type(), x.dims());
+  Tensor y = context.make_unset(x.type(), x.dims());
   if (x.size() > 0) for_each_lane<double, double>(context, x, y, axis, f);
   context.set_output(0, y.reshaped(dims));
 }

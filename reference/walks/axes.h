@@ -124,7 +124,7 @@ template <class X, class Y, class F>
 Tensor reduce(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> axes, bool keep_dims,
               ElementType result, F f) {
   const Reduction plan = plan_reduction(x.dims(), axes);
-  Tensor y = context.make(result, keep_dims ? plan.kept : plan.without_axes);
+  Tensor y = context.make_unset(result, keep_dims ? plan.kept : plan.without_axes);
   const X* const in = x.as<X>().data();
   Y* const out = y.write<Y>().data();
   const auto length = static_cast<std::int64_t>(plan.offsets.size());

@@ -69,7 +69,7 @@ void walk_rows(const KernelContext& context, const Dims& dims, std::span<const D
 /// y[i] = f(a[i]).
 template <class A, class R, class F>
 Tensor map(const KernelContext& context, const Tensor& a, ElementType result, F f) {
-  Tensor y = context.make(result, a.dims());
+  Tensor y = context.make_unset(result, a.dims());
   const std::span<const A> from = a.as<A>();
   const std::span<R> to = y.write<R>();
   context.for_range(a.size(), 1 << 14, [&](std::int64_t first, std::int64_t last) {
@@ -81,7 +81,7 @@ Tensor map(const KernelContext& context, const Tensor& a, ElementType result, F 
 /// y[i] = f(a[i], b[i]) with broadcasting.
 template <class A, class B, class R, class F>
 Tensor map(const KernelContext& context, const Tensor& a, const Tensor& b, ElementType result, F f) {
-  Tensor y = context.make(result, broadcast_dims(a.dims(), b.dims()));
+  Tensor y = context.make_unset(result, broadcast_dims(a.dims(), b.dims()));
   const A* const from_a = a.as<A>().data();
   const B* const from_b = b.as<B>().data();
   R* const to = y.write<R>().data();
@@ -105,7 +105,7 @@ Tensor map(const KernelContext& context, const Tensor& a, const Tensor& b, Eleme
 template <class A, class B, class C, class R, class F>
 Tensor map(const KernelContext& context, const Tensor& a, const Tensor& b, const Tensor& c, ElementType result, F f) {
   const std::array<Dims, 3> shapes = {a.dims(), b.dims(), c.dims()};
-  Tensor y = context.make(result, broadcast_dims(shapes));
+  Tensor y = context.make_unset(result, broadcast_dims(shapes));
   const A* const from_a = a.as<A>().data();
   const B* const from_b = b.as<B>().data();
   const C* const from_c = c.as<C>().data();

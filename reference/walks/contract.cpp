@@ -22,7 +22,7 @@ Tensor matrix_product(const KernelContext& context, const Tensor& a, const Tenso
   Dims dims = batch;
   if (a.rank() > 1) dims.push_back(rows);
   if (b.rank() > 1) dims.push_back(columns);
-  Tensor c = context.make(a.type(), dims);
+  Tensor c = context.make_unset(a.type(), dims);
   const std::int64_t matrices = element_count(batch);
   dispatch_numbers(a.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from_a = a.as<T>().data();

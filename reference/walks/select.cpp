@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::int64_t grain = 1 << 14;
 
+/// Elements of x and `fill`, or zeros without it, need no rounding.
+bool is_rounded(const Tensor& x, const Tensor* fill) {
+  return x.is_rounded() && (fill ? fill->is_rounded() : x.type() != ElementType::float8e8m0);  // which has no zero
+}
+
 bool is_run(std::span<const std::int64_t> index) {
   for (std::size_t i = 1; i < index.size(); ++i) {
     if (index[i] != index[0] + static_cast<std::int64_t>(i)) return false;
@@ -73,15 +78,16 @@ Tensor select(const KernelContext& context, const Tensor& x, std::span<const std
     dims.push_back(static_cast<std::int64_t>(list.size()));
     lists.emplace_back(list);
   }
-  Tensor y = context.make(x.type(), dims);
+  Tensor y = context.make_unset(x.type(), dims);
   if (y.size() == 0) return y;
   if (dims.empty()) return x;
   select_into(context, x, y, lists, fill);
+  y.mark_rounded(is_rounded(x, fill));
   return y;
 }
 
 Tensor select(const KernelContext& context, const Tensor& x, Dims dims, const AxisSource& source, const Tensor* fill) {
-  Tensor y = context.make(x.type(), std::move(dims));
+  Tensor y = context.make_unset(x.type(), std::move(dims));
   if (y.size() == 0) return y;
   if (y.rank() == 0) return x;
   std::vector<Tensor> held;
@@ -93,12 +99,13 @@ Tensor select(const KernelContext& context, const Tensor& x, Dims dims, const Ax
     lists.emplace_back(list);
   }
   select_into(context, x, y, lists, fill);
+  y.mark_rounded(is_rounded(x, fill));
   return y;
 }
 
 Tensor strided(const KernelContext& context, const Tensor& x, Dims dims, std::span<const std::int64_t> strides,
                std::int64_t offset) {
-  Tensor y = context.make(x.type(), std::move(dims));
+  Tensor y = context.make_unset(x.type(), std::move(dims));
   if (y.size() == 0) return y;
   const std::int64_t length = y.rank() == 0 ? 1 : y.dims().back();
   const std::int64_t step = y.rank() == 0 ? 0 : strides.back();
@@ -121,6 +128,7 @@ Tensor strided(const KernelContext& context, const Tensor& x, Dims dims, std::sp
       }
     });
   });
+  y.mark_rounded(x.is_rounded());
   return y;
 }
 
@@ -156,7 +164,7 @@ Tensor concat(const KernelContext& context, std::span<const Tensor* const> parts
     other[static_cast<std::size_t>(axis)] = total;
     require(other == dims, "tensors of different sizes cannot be joined");
   }
-  Tensor y = context.make(parts.front()->type(), dims);
+  Tensor y = context.make_unset(parts.front()->type(), dims);
   if (y.size() == 0) return y;
   const AxisView to = view_axis(dims, axis);
   dispatch_all(y.domain(), [&]<class T>(std::type_identity<T>) {
@@ -169,6 +177,7 @@ Tensor concat(const KernelContext& context, std::span<const Tensor* const> parts
       out += length;
     }
   });
+  y.mark_rounded(std::all_of(parts.begin(), parts.end(), [](const Tensor* part) { return part->is_rounded(); }));
   return y;
 }
 

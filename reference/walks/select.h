@@ -56,7 +56,7 @@ Tensor slice_axis(const KernelContext& context, const Tensor& x, std::int64_t ax
 /// y[i] = x[source(i)], flat; no_source gives `fill` or zero. y has `dims`.
 template <std::invocable<std::int64_t> Source>
 Tensor pick(const KernelContext& context, const Tensor& x, Dims dims, Source source, const Tensor* fill = nullptr) {
-  Tensor y = context.make(x.type(), std::move(dims));
+  Tensor y = context.make_unset(x.type(), std::move(dims));
   dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();

@@ -210,7 +210,7 @@ void contract_columns(const KernelContext& context, ElementType type, MatrixView
   const std::int64_t block =
       std::min(places, std::max<std::int64_t>(128, (std::int64_t{1} << 19) / std::max<std::int64_t>(rows, 1)));
   context.for_range((places - 1) / block + 1, 1, [&](std::int64_t first, std::int64_t last) {
-    Tensor scratch = context.make(ElementType::float64, {rows, block});
+    Tensor scratch = context.make_unset(ElementType::float64, {rows, block});
     double* const columns = scratch.write<double>().data();
     for (std::int64_t b = first; b < last; ++b) {
       const std::int64_t from = b * block, count = std::min(block, places - from);
