@@ -40,7 +40,7 @@ Tensor quantized(const KernelContext& context, const Tensor& x, const Tensor& ze
   return dispatch_numbers(zero_point.domain(), [&]<class T>(std::type_identity<T>) {
     const auto zero = static_cast<double>(zero_point.as<T>()[0]);
     if constexpr (std::is_same_v<T, double>) {
-      return map<double, double>(context, x, type, [=](double v) { return v + zero; });
+      return map<double, double>(context, x, type, [=](double v) { return round_to(type, v + zero); });
     } else {
       const auto least = static_cast<double>(least_of(type)), greatest = static_cast<double>(greatest_of(type));
       return map<double, T>(context, x, type, [=](double v) {
