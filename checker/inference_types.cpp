@@ -36,7 +36,7 @@ bool Inference::types_agree(InferContext& context) {
           {.code = "type-not-allowed",
            .at = at_input(i),
            .message = fmt::format("{} does not take this type for input {}", schema.name, quote(formal->name)),
-           .expected = describe_types(constraint.allowed),
+           .expected = describe(constraint.allowed),
            .found = to_string(*type, result_.dims)});
       continue;
     }

@@ -146,7 +146,7 @@ void set_elem_from_attribute(InferContext& context, std::size_t output, std::str
                      .at = at_attribute(attribute),
                      .message = exists ? fmt::format("{} cannot give this type", context.schema().name)
                                        : "there is no element type of this number",
-                     .expected = describe_types(allowed),
+                     .expected = describe(allowed),
                      .found = exists ? std::string(name_of(elem)) : std::to_string(*number)});
       return;
     }

@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include <fmt/core.h>
-
 namespace onnxkit::checker {
 namespace {
 
@@ -67,34 +65,6 @@ Type only_type(const spec::TypeSet& allowed) {
     return Type::map(map.key, Type::tensor(map.value));
   }
   return {};
-}
-
-std::string describe_types(const spec::TypeSet& allowed) {
-  std::string text;
-  std::size_t shown = 0;
-  const auto append = [&](const std::string& name) {
-    if (++shown <= 12) text += (text.empty() ? "" : ", ") + name;
-  };
-  const auto append_mask = [&](std::uint32_t mask, std::string_view before, std::string_view after) {
-    for (int bit = 1; bit < element_type_count; ++bit) {
-      if ((mask >> bit & 1U) != 0) append(fmt::format("{}{}{}", before, name_of(static_cast<ElementType>(bit)), after));
-    }
-  };
-  const auto append_maps = [&](std::uint32_t mask, std::string_view before, std::string_view after) {
-    for (std::size_t i = 0; i < std::size(spec::map_types); ++i) {
-      const auto [key, value] = spec::map_types[i];
-      if ((mask >> i & 1U) != 0) append(fmt::format("{}map({}, {}){}", before, name_of(key), name_of(value), after));
-    }
-  };
-  append_mask(allowed.tensor, "", "");
-  append_mask(allowed.sparse, "sparse(", ")");
-  append_mask(allowed.sequence, "seq(", ")");
-  append_mask(allowed.optional, "optional(", ")");
-  append_mask(allowed.optional_sequence, "optional(seq(", "))");
-  append_maps(allowed.map, "", "");
-  append_maps(allowed.sequence_map, "seq(", ")");
-  if (shown > 12) text += fmt::format(" and {} more", shown - 12);
-  return text;
 }
 
 }  // namespace onnxkit::checker

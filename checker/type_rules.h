@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "checker/type.h"
 #include "libonnxkit/spec/op_schema.h"
 
@@ -12,8 +10,5 @@ bool allows(const spec::TypeSet& allowed, const Type& type);
 
 /// The only tensor, sequence or optional type that the set holds, as a type without shape; unknown when it holds several.
 Type only_type(const spec::TypeSet& allowed);
-
-/// "float16, float, double" with "seq(...)" and so on where they occur; long lists are shortened.
-std::string describe_types(const spec::TypeSet& allowed);
 
 }  // namespace onnxkit::checker

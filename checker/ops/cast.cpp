@@ -139,7 +139,7 @@ std::optional<ElementType> target_type(InferContext& context) {
   context.error({.code = "attribute-value",
                  .at = at_attribute("to"),
                  .message = fmt::format("{} cannot give this element type", schema.name),
-                 .expected = describe_types(allowed),
+                 .expected = describe(allowed),
                  .found = type ? fmt::format("{} ({})", found, name_of(*type)) : quote(found)});
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ void infer(InferContext& context) {
   context.error({.code = "attribute-value",
                  .at = at_attribute("dtype"),
                  .message = "EyeLike cannot give this element type",
-                 .expected = describe_types(allowed),
+                 .expected = describe(allowed),
                  .found = std::to_string(*number)});
 }
 

@@ -22,19 +22,34 @@ Mask map_bit(ElementType key, ElementType value) {
   return 0;
 }
 
-/// A member of TypeSet that holds element types, and how ONNX spells it around the element's name.
+/// A member of TypeSet that holds element types, and what stands around the element's name: as ONNX spells it, and in messages.
 struct Spelling {
   Mask TypeSet::*member;
   std::string_view before, after;
+  std::string_view brief_before, brief_after;
 };
 
 constexpr std::array<Spelling, 5> spellings = {{
-    {&TypeSet::tensor, "tensor(", ")"},
-    {&TypeSet::sequence, "seq(tensor(", "))"},
-    {&TypeSet::optional, "optional(tensor(", "))"},
-    {&TypeSet::optional_sequence, "optional(seq(tensor(", ")))"},
-    {&TypeSet::sparse, "sparse_tensor(", ")"},
+    {&TypeSet::tensor, "tensor(", ")", "", ""},
+    {&TypeSet::sequence, "seq(tensor(", "))", "seq(", ")"},
+    {&TypeSet::optional, "optional(tensor(", "))", "optional(", ")"},
+    {&TypeSet::optional_sequence, "optional(seq(tensor(", ")))", "optional(seq(", "))"},
+    {&TypeSet::sparse, "sparse_tensor(", ")", "sparse(", ")"},
 }};
+
+std::vector<ElementType> elements_of(Mask mask) {
+  std::vector<ElementType> elements;
+  for (int number = 1; number < element_type_count; ++number)
+    if (mask & bit(static_cast<ElementType>(number))) elements.push_back(static_cast<ElementType>(number));
+  return elements;
+}
+
+std::vector<MapType> maps_of(Mask mask) {
+  std::vector<MapType> maps;
+  for (std::size_t i = 0; i < std::size(map_types); ++i)
+    if (mask & Mask{1} << i) maps.push_back(map_types[i]);
+  return maps;
+}
 
 template <class Combine>
 TypeSet combined(const TypeSet& a, const TypeSet& b, Combine combine) {
@@ -121,42 +136,41 @@ TypeSet without(const TypeSet& a, const TypeSet& b) {
 std::vector<std::string> type_strings(const TypeSet& set) {
   std::vector<std::string> result;
   for (const Spelling& spelling : spellings)
-    for (int number = 1; number < element_type_count; ++number) {
-      const auto element = static_cast<ElementType>(number);
-      if (set.*spelling.member & bit(element))
-        result.push_back(fmt::format("{}{}{}", spelling.before, name_of(element), spelling.after));
-    }
-  for (std::size_t i = 0; i < std::size(map_types); ++i)
-    if (set.map & Mask{1} << i)
-      result.push_back(fmt::format("map({},tensor({}))", name_of(map_types[i].key), name_of(map_types[i].value)));
-  for (std::size_t i = 0; i < std::size(map_types); ++i)
-    if (set.sequence_map & Mask{1} << i)
-      result.push_back(fmt::format("seq(map({},tensor({})))", name_of(map_types[i].key), name_of(map_types[i].value)));
+    for (const ElementType element : elements_of(set.*spelling.member))
+      result.push_back(fmt::format("{}{}{}", spelling.before, name_of(element), spelling.after));
+  for (const auto& [key, value] : maps_of(set.map))
+    result.push_back(fmt::format("map({},tensor({}))", name_of(key), name_of(value)));
+  for (const auto& [key, value] : maps_of(set.sequence_map))
+    result.push_back(fmt::format("seq(map({},tensor({})))", name_of(key), name_of(value)));
   return result;
 }
 
 std::string describe(const TypeSet& set, std::size_t limit) {
-  const auto types = type_strings(set);
+  std::vector<std::string> types;
+  for (const Spelling& spelling : spellings)
+    for (const ElementType element : elements_of(set.*spelling.member))
+      types.push_back(fmt::format("{}{}{}", spelling.brief_before, name_of(element), spelling.brief_after));
+  for (const auto& [key, value] : maps_of(set.map))
+    types.push_back(fmt::format("map({}, {})", name_of(key), name_of(value)));
+  for (const auto& [key, value] : maps_of(set.sequence_map))
+    types.push_back(fmt::format("seq(map({}, {}))", name_of(key), name_of(value)));
   if (types.empty()) return "no type";
-  // One type more costs no more room than saying that there is one.
-  const auto shown = types.size() <= limit + 1 ? types.size() : limit;
-  std::string result =
+  const std::size_t shown = std::min(types.size(), limit);
+  std::string text =
       fmt::format("{}", fmt::join(types.begin(), types.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (shown < types.size()) result += fmt::format(", ... ({} more)", types.size() - shown);
-  return result;
+  if (shown < types.size()) text += fmt::format(" and {} more", types.size() - shown);
+  return text;
 }
 
 std::string describe_by_form(const TypeSet& set) {
   std::vector<std::string> forms;
   for (const Spelling& spelling : spellings) {
     std::vector<std::string_view> names;
-    for (int number = 1; number < element_type_count; ++number)
-      if (set.*spelling.member & bit(static_cast<ElementType>(number)))
-        names.push_back(name_of(static_cast<ElementType>(number)));
+    for (const ElementType element : elements_of(set.*spelling.member)) names.push_back(name_of(element));
     if (!names.empty()) forms.push_back(fmt::format("{}{}{}", spelling.before, fmt::join(names, ", "), spelling.after));
   }
-  const TypeSet maps{.map = set.map, .sequence_map = set.sequence_map};
-  if (!maps.empty()) forms.push_back(describe(maps, std::size(map_types) * 2));
+  for (std::string& map : type_strings({.map = set.map, .sequence_map = set.sequence_map}))
+    forms.push_back(std::move(map));
   return fmt::format("{}", fmt::join(forms, ", "));
 }
 

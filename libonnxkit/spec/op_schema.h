@@ -51,8 +51,8 @@ TypeSet without(const TypeSet& a, const TypeSet& b);
 
 /// Each type as ONNX spells it, "tensor(float)" or "seq(map(int64,tensor(float)))": tensors first, by element type number.
 std::vector<std::string> type_strings(const TypeSet& set);
-/// type_strings joined by ", "; beyond `limit` types the rest is counted: "tensor(float), tensor(uint8), ... (9 more)".
-std::string describe(const TypeSet& set, std::size_t limit = 8);
+/// As messages spell types: "float, seq(double), map(int64, string)"; beyond `limit` the rest is counted: "float, uint8 and 9 more".
+std::string describe(const TypeSet& set, std::size_t limit = 12);
 /// Shorter and complete, for people: "tensor(float, double), seq(tensor(float, double))".
 std::string describe_by_form(const TypeSet& set);
 /// The set of that one type; nullopt when `text` is no type that a schema can name. Blanks and the older spelling map(int64, float)
