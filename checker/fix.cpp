@@ -25,7 +25,7 @@ void each_body(ir::Node& node, Visit&& visit) {
 
 class Mender {
  public:
-  Mender(ir::Model& model, const spec::OpTable& table) : model_(model), table_(table) {}
+  Mender(ir::Model& model, const spec::OpTable& table) : model_(model), table_(table), functions_(model) {}
 
   std::vector<Fix> run() {
     drop_repeated_imports();
@@ -73,7 +73,7 @@ class Mender {
       bool inner = true;
       ir::for_each_subgraph(node, [&](const ir::Graph& body, std::size_t) { inner = inner && fits(body, opset); });
       if (!inner) return false;
-      if (!spec::canonical_domain(node.domain).empty() || is_function_call(model_, node)) return true;
+      if (!spec::canonical_domain(node.domain).empty() || functions_.find(node)) return true;
       const spec::OpSchema* schema = table_.find("", node.op_type, opset);
       if (!schema || schema->deprecated) return false;
       const auto within = [](std::size_t n, std::size_t least, std::size_t most) {
@@ -253,6 +253,7 @@ class Mender {
 
   ir::Model& model_;
   const spec::OpTable& table_;
+  spec::FunctionIndex functions_;
   std::vector<Fix> fixes_;
   std::unordered_set<std::string_view> names_;
 };

@@ -12,10 +12,6 @@
 namespace onnxkit::checker {
 namespace {
 
-std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
-  return fmt::format("{}:{}:{}", spec::canonical_domain(domain), name, overload);
-}
-
 std::optional<std::int64_t> imported_opset(std::span<const ir::OpsetImport> imports, std::string_view domain) {
   for (const ir::OpsetImport& import : imports) {
     if (spec::canonical_domain(import.domain) == domain) return import.version;
@@ -58,11 +54,8 @@ const ValueFacts* InferredModel::find(const ir::Graph& graph, ir::ValueId id) co
 }
 
 Inference::Inference(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options, Sink& sink)
-    : model_(model), table_(table), options_(options), sink_(sink) {
+    : model_(model), table_(table), options_(options), sink_(sink), functions_(model) {
   for (const auto& [name, value] : options.dim_values) result_.dims.bind(name, value);
-  for (const ir::Function& function : model.functions) {
-    functions_.try_emplace(function_key(function.domain, function.name, function.overload), &function);
-  }
 }
 
 void Inference::run() {
@@ -180,15 +173,9 @@ Inference::Resolved Inference::resolve(const Frame& frame, const ir::Node& node)
   return entry->second;
 }
 
-const ir::Function* Inference::find_function(const ir::Node& node) const {
-  if (functions_.empty()) return nullptr;
-  const auto found = functions_.find(function_key(node.domain, node.op_type, node.overload));
-  return found == functions_.end() ? nullptr : found->second;
-}
-
 void Inference::infer_node(Frame& frame, std::size_t index) {
   const ir::Node& node = frame.graph->nodes[index];
-  if (const ir::Function* function = find_function(node)) return infer_call(frame, index, *function);
+  if (const ir::Function* function = functions_.find(node)) return infer_call(frame, index, *function);
 
   const Resolved op = resolve(frame, node);
   static constexpr spec::OpSchema no_schema{};

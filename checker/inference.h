@@ -17,6 +17,7 @@
 #include "checker/type.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/result.h"
 
@@ -114,7 +115,6 @@ class Inference {
   std::vector<BodyOutput> run_body(Frame& frame);
 
   Resolved resolve(const Frame& frame, const ir::Node& node);
-  const ir::Function* find_function(const ir::Node& node) const;
   ValueFacts* lookup(Frame& frame, ir::ValueId id);
   const KnownValue* content(Frame& frame, ir::ValueId id);
   Place place_of(const Frame& frame, std::optional<std::size_t> node) const;
@@ -124,11 +124,11 @@ class Inference {
   const spec::OpTable& table_;
   const InferenceOptions& options_;
   Sink& sink_;
+  spec::FunctionIndex functions_;
   InferredModel result_;
   std::uint64_t budget_ = 0;
   int quiet_ = 0;  ///< bodies deep in which nothing is reported
   std::unordered_map<std::string, Resolved> resolved_;
-  std::unordered_map<std::string, const ir::Function*> functions_;
   std::unordered_set<const ir::Graph*> active_;       ///< bodies being inferred: recursion ends here
   std::unordered_set<std::string> reported_;          ///< findings repeat over loop passes and function calls
   std::unordered_map<std::string, Dim> named_sizes_;  ///< sizes that declared names stood for so far

@@ -52,16 +52,6 @@ std::string function_step(const ir::Function& function) {
                      function.domain.empty() ? "" : "::", function.name.view());
 }
 
-bool is_function_call(const ir::Model& model, const ir::Node& node) {
-  for (const ir::Function& function : model.functions) {
-    if (function.name == node.op_type && function.overload.view() == node.overload.view() &&
-        spec::canonical_domain(function.domain) == spec::canonical_domain(node.domain)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 std::string qualified_op(const ir::Node& node) {
   const std::string_view domain = spec::canonical_domain(node.domain);
   return domain.empty() ? std::string(node.op_type) : fmt::format("{}::{}", domain, node.op_type.view());

@@ -90,8 +90,6 @@ const RuleRegistry& rule_registry();
 std::string scope_path(std::span<const std::string> scope);
 /// "function pkg::Block"
 std::string function_step(const ir::Function& function);
-/// The model has a function of the node's domain, name and overload.
-bool is_function_call(const ir::Model& model, const ir::Node& node);
 /// Operator as messages name it: "Conv", "com.microsoft::Gelu".
 std::string qualified_op(const ir::Node& node);
 

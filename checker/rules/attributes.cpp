@@ -125,6 +125,7 @@ void check_auto_pad(RuleContext& context, const GraphSite& site, std::size_t n) 
 }
 
 void check_attributes(RuleContext& context) {
+  const spec::FunctionIndex functions(context.model);
   for (const auto& site : context.sites) {
     for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
       const ir::Node& node = site->graph->nodes[n];
@@ -138,7 +139,7 @@ void check_attributes(RuleContext& context) {
       }
       const std::string_view domain = spec::canonical_domain(node.domain);
       const auto opset = opset_at(*site, domain);
-      if (!opset || is_function_call(context.model, node)) continue;
+      if (!opset || functions.find(node)) continue;
       const spec::OpSchema* schema = context.table.find(domain, node.op_type, *opset);
       if (!schema || schema->deprecated) continue;
       check_against_schema(context, *site, n, *schema);

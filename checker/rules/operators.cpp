@@ -22,12 +22,9 @@ std::string count_text(std::size_t least, std::size_t most, std::string_view nou
 
 class OperatorRule {
  public:
-  explicit OperatorRule(RuleContext& context) : context_(context) {
-    for (const ir::Function& function : context.model.functions) {
-      const std::string_view domain = spec::canonical_domain(function.domain);
-      functions_.emplace(std::tuple(domain, function.name.view(), function.overload.view()));
-      function_domains_.insert(domain);
-    }
+  explicit OperatorRule(RuleContext& context) : context_(context), functions_(context.model) {
+    for (const ir::Function& function : context.model.functions)
+      function_domains_.insert(spec::canonical_domain(function.domain));
   }
 
   void run() {
@@ -43,7 +40,7 @@ class OperatorRule {
     const std::string_view domain = spec::canonical_domain(node.domain);
     const auto opset = opset_at(site, domain);
     if (!opset) return report_missing_import(site, n, domain);
-    if (functions_.contains(std::tuple(domain, node.op_type.view(), node.overload.view()))) return;
+    if (functions_.find(node)) return;
     const spec::OpSchema* schema = context_.table.find(domain, node.op_type, *opset);
     if (!schema || schema->deprecated) return report_unknown(site, n, domain, *opset, schema);
     check_inputs(site, n, *schema);
@@ -129,7 +126,7 @@ class OperatorRule {
   }
 
   RuleContext& context_;
-  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> functions_;
+  spec::FunctionIndex functions_;
   std::set<std::string_view> function_domains_;
 };
 

@@ -40,10 +40,7 @@ struct Verdict {
 class TargetCheck {
  public:
   TargetCheck(RuleContext& context, const TargetProfile& profile)
-      : context_(context), profile_(profile), facts_(context) {
-    for (const ir::Function& function : context.model.functions)
-      functions_.insert(key_of(function.domain, function.name, function.overload));
-  }
+      : context_(context), profile_(profile), facts_(context), functions_(context.model) {}
 
   void run() {
     check_header();
@@ -57,11 +54,6 @@ class TargetCheck {
   }
 
  private:
-  using OpKey = std::tuple<std::string_view, std::string_view, std::string_view>;
-  static OpKey key_of(const Text& domain, const Text& name, const Text& overload) {
-    return {spec::canonical_domain(domain), name.view(), overload.view()};
-  }
-
   void report(Severity severity, std::string_view code, Place place, std::string message, std::string expected = {},
               std::string found = {}, std::string help = {}) {
     context_.sink.add({.code = std::string(code),
@@ -146,7 +138,7 @@ class TargetCheck {
   void check_node(const GraphSite& site, std::size_t n) {
     const ir::Node& node = site.graph->nodes[n];
     const auto opset = opset_at(site, node.domain);
-    if (node.op_type.empty() || !opset || functions_.contains(key_of(node.domain, node.op_type, node.overload))) return;
+    if (node.op_type.empty() || !opset || functions_.find(node)) return;
     const spec::OpSchema* schema = context_.table.find(spec::canonical_domain(node.domain), node.op_type, *opset);
     if (schema && schema->deprecated) return;
     const Verdict verdict = judge(site, node, schema);
@@ -243,7 +235,7 @@ class TargetCheck {
   RuleContext& context_;
   const TargetProfile& profile_;
   TargetFacts facts_;
-  std::set<OpKey> functions_;
+  spec::FunctionIndex functions_;
   std::map<std::tuple<std::string, std::int32_t, std::string>, Unknown> unknowns_;
 };
 

@@ -79,11 +79,12 @@ Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value&
 
 std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Model& model, const spec::OpTable& table) {
   std::vector<Unsupported> missing;
+  const spec::FunctionIndex functions(model);
   for (const auto& site : checker::graph_sites(model)) {
     if (site->is_training) continue;
     for (std::size_t i = 0; i < site->graph->nodes.size(); ++i) {
       const ir::Node& node = site->graph->nodes[i];
-      if (checker::is_function_call(model, node)) continue;
+      if (functions.find(node)) continue;
       const auto opset = checker::opset_at(*site, node.domain);
       const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
       Support support{false, "the operator has no definition in the imported opset"};

@@ -77,10 +77,7 @@ constexpr Rule rules[] = {
 
 class Tracer {
  public:
-  Tracer(const ir::Model& model, const checker::InferredModel& inferred) : inferred_(inferred) {
-    for (const ir::Function& function : model.functions)
-      functions_[{spec::canonical_domain(function.domain), function.name.view()}] = &function;
-  }
+  Tracer(const ir::Model& model, const checker::InferredModel& inferred) : inferred_(inferred), functions_(model) {}
 
   std::optional<InputRange> range;
 
@@ -99,9 +96,8 @@ class Tracer {
 
  private:
   void read(const ir::Graph& graph, const ir::Node& node, std::size_t input, const std::string& place) {
-    const auto called = functions_.find({spec::canonical_domain(node.domain), node.op_type.view()});
-    if (called != functions_.end()) {
-      const ir::Graph& body = called->second->body;
+    if (const ir::Function* called = functions_.find(node)) {
+      const ir::Graph& body = called->body;
       if (input < body.inputs.size()) follow(body, body.inputs[input].value, place);
       return;
     }
@@ -172,7 +168,7 @@ class Tracer {
   }
 
   const checker::InferredModel& inferred_;
-  std::map<std::pair<std::string_view, std::string_view>, const ir::Function*> functions_;
+  spec::FunctionIndex functions_;
   std::set<std::pair<const ir::Graph*, ValueId>> seen_;
 };
 
