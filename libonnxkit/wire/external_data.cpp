@@ -39,10 +39,6 @@ Error bad_number(std::string_view key, std::string_view text) {
                "a decimal number, not negative", quote(text));
 }
 
-bool is_inside(const fs::path& folder, const fs::path& file) {
-  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
-}
-
 /// <repository>/blobs for <repository>/snapshots/<revision>/..., else empty.
 fs::path cache_blobs(const fs::path& model_folder) {
   for (fs::path folder = model_folder; folder.has_relative_path(); folder = folder.parent_path()) {
@@ -83,7 +79,7 @@ Result<void> check_links(const fs::path& folder, const fs::path& named, const fs
                          std::string_view location) {
   std::error_code status;
   const fs::path real_folder = fs::canonical(folder, status);
-  if (!is_inside(real_folder, target) && !is_cached_blob(folder, named, target)) {
+  if (!is_below(real_folder, target) && !is_cached_blob(folder, named, target)) {
     return fault("external-location", "the location leads out of the model's folder by a symbolic link",
                  "a file in " + quote(real_folder.string()), quote(location) + " is " + quote(target.string()),
                  outside_help);
@@ -117,6 +113,10 @@ std::string lower(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_below(const fs::path& folder, const fs::path& path) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
 
 Result<ExternalReference> parse_external_data(const ir::Tensor& tensor) {
   ExternalReference reference;

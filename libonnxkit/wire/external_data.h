@@ -72,4 +72,7 @@ class ExternalData {
 Result<std::filesystem::path> resolve_location(const std::filesystem::path& model_path, std::string_view location,
                                                bool allow_outside);
 
+/// Both paths canonical: whether `path` is `folder` or lies in it.
+bool is_below(const std::filesystem::path& folder, const std::filesystem::path& path);
+
 }  // namespace onnxkit::wire

@@ -52,10 +52,6 @@ std::set<std::string> locations_used_by(const fs::path& path) {
   return model ? locations_used_by(*model) : std::set<std::string>();
 }
 
-bool is_below(const fs::path& folder, const fs::path& path) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
 bool has_content(const fs::path& path, const Sidecar& sidecar) {
   const auto file = MappedFile::open(path);
   if (!file || (*file)->bytes().size() != sidecar.size()) return false;
