@@ -37,7 +37,7 @@ Census count(ir::ElementReader reader, double smallest) {
   return census;
 }
 
-void inspect(RuleContext& context, const ir::Tensor& tensor, const Place& place) {
+void inspect(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& place) {
   const ElementType type = ir::element_type_of(tensor);
   if (!is_floating(type)) return;
   std::span<const std::byte> outside;
@@ -62,8 +62,8 @@ void inspect(RuleContext& context, const ir::Tensor& tensor, const Place& place)
 
 void inspect_weights(RuleContext& context) {
   for_each_tensor(
-      context, [&](const ir::Tensor& tensor, const Place& place) { inspect(context, tensor, place); },
-      [](const ir::SparseTensor&, const Place&) {});
+      context, [&](const ir::Tensor& tensor, const TensorPlace& place) { inspect(context, tensor, place); },
+      [](const ir::SparseTensor&, const TensorPlace&) {});
 }
 
 }  // namespace onnxkit::checker

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view known_keys[] = {"location", "offset", "length", "checksum", "basepath"};
 
-void check_keys(RuleContext& context, const ir::Tensor& tensor, const Place& place) {
+void check_keys(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& place) {
   for (const ir::StringEntry& entry : tensor.external_data) {
     if (std::find(std::begin(known_keys), std::end(known_keys), entry.key.view()) != std::end(known_keys)) continue;
     const std::string_view close = nearest(entry.key, known_keys);
@@ -30,7 +30,7 @@ bool is_hopeless(const ir::Tensor& tensor) {
   return type == ElementType::undefined || type == ElementType::string || !ir::element_count(tensor);
 }
 
-void check_tensor(RuleContext& context, const ir::Tensor& tensor, const Place& place) {
+void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& place) {
   if (!tensor.is_external()) return;
   for (const ir::StringEntry& entry : tensor.external_data) {
     if (find_invalid_utf8(entry.key) != std::string_view::npos ||
@@ -52,8 +52,8 @@ void check_tensor(RuleContext& context, const ir::Tensor& tensor, const Place& p
 
 void check_external_data(RuleContext& context) {
   for_each_tensor(
-      context, [&](const ir::Tensor& tensor, const Place& place) { check_tensor(context, tensor, place); },
-      [&](const ir::SparseTensor& sparse, const Place& place) {
+      context, [&](const ir::Tensor& tensor, const TensorPlace& place) { check_tensor(context, tensor, place); },
+      [&](const ir::SparseTensor& sparse, const TensorPlace& place) {
         if (sparse.values) check_tensor(context, *sparse.values, place);
         if (sparse.indices) check_tensor(context, *sparse.indices, place);
       });

@@ -18,7 +18,7 @@ std::string shape_text(std::span<const std::int64_t> dims) {
   return text + "]";
 }
 
-bool check_storage(RuleContext& context, const ir::Tensor& tensor, ElementType type, const Place& place) {
+bool check_storage(RuleContext& context, const ir::Tensor& tensor, ElementType type, const TensorPlace& place) {
   std::string used;
   int fields = 0;
   const auto count_field = [&](std::string_view name) {
@@ -55,7 +55,7 @@ bool check_storage(RuleContext& context, const ir::Tensor& tensor, ElementType t
 }
 
 void check_size(RuleContext& context, const ir::Tensor& tensor, ElementType type, std::int64_t count,
-                const Place& place) {
+                const TensorPlace& place) {
   const std::string shape = fmt::format("{} {}", name_of(type), shape_text(tensor.dims));
   if (tensor.raw_data.present() && type != ElementType::string) {
     const auto bytes = ir::expected_bytes(type, count);
@@ -82,7 +82,7 @@ void check_size(RuleContext& context, const ir::Tensor& tensor, ElementType type
   }
 }
 
-void check_tensor(RuleContext& context, const ir::Tensor& tensor, const Place& place) {
+void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& place) {
   const ElementType type = ir::element_type_of(tensor);
   if (type == ElementType::undefined) {
     context.error("tensor-type", place, "the tensor has no known element type", "a TensorProto.DataType",
@@ -104,7 +104,7 @@ void check_tensor(RuleContext& context, const ir::Tensor& tensor, const Place& p
     check_size(context, tensor, type, *count, place);
 }
 
-void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const Place& place) {
+void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const TensorPlace& place) {
   const auto before = context.sink.error_count();
   if (sparse.values && sparse.indices) {
     check_tensor(context, *sparse.values, place);
@@ -122,8 +122,8 @@ void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const Pl
 
 void check_tensors(RuleContext& context) {
   for_each_tensor(
-      context, [&](const ir::Tensor& tensor, const Place& place) { check_tensor(context, tensor, place); },
-      [&](const ir::SparseTensor& sparse, const Place& place) { check_sparse(context, sparse, place); });
+      context, [&](const ir::Tensor& tensor, const TensorPlace& place) { check_tensor(context, tensor, place); },
+      [&](const ir::SparseTensor& sparse, const TensorPlace& place) { check_sparse(context, sparse, place); });
 }
 
 }  // namespace
