@@ -1,6 +1,7 @@
 #include "checker/fix.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -9,6 +10,7 @@
 #include "checker/inference.h"
 #include "checker/rule_registry.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -21,6 +23,15 @@ template <class Visit>
 void each_body(ir::Node& node, Visit&& visit) {
   ir::for_each_subgraph(
       node, [&](const ir::Graph& body, std::size_t attribute) { visit(const_cast<ir::Graph&>(body), attribute); });
+}
+
+std::vector<std::string_view> initializer_names(const ir::Graph& graph) {
+  std::vector<std::string_view> names;
+  for (const ir::Tensor& tensor : graph.initializers) names.push_back(tensor.name);
+  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
+    if (sparse.values) names.push_back(sparse.values->name);
+  }
+  return names;
 }
 
 class Mender {
@@ -132,7 +143,7 @@ class Mender {
     sort_nodes(graph, scope);
     std::unordered_set<std::string_view> inside = visible;
     for (const ir::ValueInfo& input : graph.inputs) inside.insert(graph.name_of(input.value));
-    for (const ir::Tensor& tensor : graph.initializers) inside.insert(tensor.name.view());
+    for (const std::string_view name : initializer_names(graph)) inside.insert(name);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       each_body(graph.nodes[n], [&](ir::Graph& body, std::size_t attribute) {
         Scope inner = scope;
@@ -150,7 +161,7 @@ class Mender {
     if (visible.empty()) return;
     std::set<ValueId> defined;
     for (const ir::ValueInfo& input : graph.inputs) defined.insert(input.value);
-    for (const ir::Tensor& tensor : graph.initializers) defined.insert(graph.find(tensor.name));
+    for (const std::string_view name : initializer_names(graph)) defined.insert(graph.find(name));
     for (const ir::Node& node : graph.nodes) defined.insert(node.outputs.begin(), node.outputs.end());
     for (const ValueId id : defined) {
       if (id == ValueId::none || !visible.contains(graph.name_of(id))) continue;
@@ -234,9 +245,10 @@ class Mender {
                         .external_bytes = options.external_bytes,
                         .sink = sink};
     rule_registry().run(Stage::structure, context);
-    std::set<std::pair<std::string, std::string>> stale;
+    std::map<std::pair<std::string, std::string>, std::string> stale;  // the code of what is wrong, by graph and value
     for (const Diagnostic& finding : sink.diagnostics()) {
-      if (finding.place.item == "value") stale.emplace(scope_path(finding.place.scope), finding.place.item_name);
+      if (finding.place.item != "value") continue;
+      stale.try_emplace({scope_path(finding.place.scope), finding.place.item_name}, finding.code);
     }
     if (stale.empty()) return;
     for (const auto& site : sites) {
@@ -244,8 +256,9 @@ class Mender {
       const std::string path = scope_path(site->scope);
       std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) {
         const std::string name(graph.name_of(info.value));
-        if (!stale.contains({path, name})) return false;
-        add("declared-shape", site->scope, "value", name, fmt::format("stale value_info of {} removed", quote(name)));
+        const auto fault = stale.find({path, name});
+        if (fault == stale.end()) return false;
+        add(fault->second, site->scope, "value", name, fmt::format("stale value_info of {} removed", quote(name)));
         return true;
       });
     }

@@ -78,6 +78,32 @@ TEST_CASE("stale value_info goes, right value_info stays") {
   CHECK(model.graph->name_of(model.graph->value_infos[0].value) == "a");
 }
 
+TEST_CASE("value_info of a value that does not exist goes under its own code") {
+  ir::Model model = parsed(R"(
+    <ir_version: 10, opset_import: ["": 21]>
+    g (float[2] x) => (float[2] y) <float[2] nothing, float[7] a> {
+      a = Relu(x)
+      y = Abs(a)
+    })");
+  CHECK(codes_of(fix_model(model, spec::OpTable())) ==
+        std::vector<std::string>{"value-info-unknown", "declared-shape"});
+}
+
+TEST_CASE("a sparse initializer that hides an outer name is renamed") {
+  ir::Model model = parsed(R"(
+    <ir_version: 10, opset_import: ["": 21]>
+    g (bool c, float[2] x) => (float[2] y) {
+      y = If (c) <then_branch = t () => (float[2] p) { p = Abs(x) }, else_branch = e () => (float[2] s) { s = Relu(x) }>
+    })");
+  ir::Graph& branch = const_cast<ir::Graph&>(*model.graph->nodes[0].find_attribute("then_branch")->graph());
+  ir::SparseTensor& sparse = branch.sparse_initializers.emplace_back();
+  sparse.values = std::make_unique<ir::Tensor>();
+  sparse.values->name = Text("x");
+  CHECK(codes_of(fix_model(model, spec::OpTable())) == std::vector<std::string>{"subgraph-scope"});
+  CHECK(sparse.values->name == "x_inner");
+  CHECK(branch.name_of(branch.nodes[0].inputs[0]) == "x_inner");
+}
+
 TEST_CASE("a missing import gets the newest opset in which every node fits and that goes with the IR version") {
   ir::Model model = parsed(R"(
     <ir_version: 6, opset_import: ["": 11]>
