@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/spec/function_index.h"
 #include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {
@@ -60,14 +61,19 @@ class OperatorRule {
     const ir::Node& node = site.graph->nodes[n];
     const Place place = context_.at(site, n);
     const std::string op = qualified_op(node);
+    const auto versions = context_.table.versions(domain, node.op_type);
     if (deprecated) {
+      const spec::OpSchema* const newest = versions.back();
+      const bool is_redefined = !newest->deprecated;
       context_.error("operator-removed", place,
-                     fmt::format("{} was removed in opset {}", op, deprecated->since_version),
+                     is_redefined ? fmt::format("{} (opset {}) is deprecated: opset {} redefines it", op,
+                                                deprecated->since_version, newest->since_version)
+                                  : fmt::format("{} was removed in opset {}", op, deprecated->since_version),
                      fmt::format("an operator of opset {} of {}", opset, domain_name(domain)), op,
-                     "an opset before, or what replaced it");
+                     is_redefined ? fmt::format("upgrade to opset {}", newest->since_version)
+                                  : "an opset before, or what replaced it");
       return;
     }
-    const auto versions = context_.table.versions(domain, node.op_type);
     if (!versions.empty()) {
       context_.error("operator-too-new", place,
                      fmt::format("{} came with opset {}, the {} imports {}", op, versions.front()->since_version,

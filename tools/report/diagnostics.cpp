@@ -36,6 +36,12 @@ void add_line(std::string& text, std::string_view label, std::string_view value,
     text += fmt::format("  {} {}\n", painted(dim, fmt::format("{:<8}", label), color), without_controls(value));
 }
 
+/// "Gelu" of "com.microsoft::Gelu"
+std::string unqualified(const std::string& op) {
+  const std::size_t colons = op.rfind("::");
+  return colons == op.npos ? op : op.substr(colons + 2);
+}
+
 }  // namespace
 
 // C0, DEL and, in UTF-8, C1.
@@ -58,12 +64,17 @@ std::string diagnostic_text(const Diagnostic& diagnostic, bool color) {
   const Place& place = diagnostic.place;
   const std::string head = fmt::format("{}[{}]", to_string(diagnostic.severity), diagnostic.code);
   std::string text = file_text(place, color) + painted(color_of(diagnostic.severity), head, color) + ": ";
+  std::string_view message = diagnostic.message;
   if (!place.op.empty()) {
     text += without_controls(place.op);
     if (!place.node_name.empty()) text += " " + quote(place.node_name);
-    text += ": ";
+    const std::string subject = unqualified(place.op) + " ";
+    if (message.starts_with(subject))
+      message.remove_prefix(subject.size() - 1);
+    else
+      text += ": ";
   }
-  text += without_controls(diagnostic.message) + "\n";
+  text += without_controls(message) + "\n";
   add_line(text, "at", place.path(), color);
   add_line(text, "expected", diagnostic.expected, color);
   add_line(text, "found", diagnostic.found, color);
