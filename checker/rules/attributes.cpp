@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/spec/function_index.h"
 #include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "checker/targets/conditions.h"
+#include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::checker {
 namespace {

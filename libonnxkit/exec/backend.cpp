@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::exec {
 namespace {

@@ -1,13 +1,13 @@
 #include "libonnxkit/exec/input_range.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string_view>
 
 #include <fmt/core.h>
 
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::exec {

@@ -36,9 +36,8 @@ import values  # noqa: E402
 from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference  # noqa: E402
 
 SECONDS = 300
-NOTES = """What onnxkit leaves open depends on data, is made by operators without a schema, or hangs on an initializer that is also an input:
-from IR version 4 on that is a default, which a caller may replace, so its content proves nothing (symbolic_shape_infer takes it as
-constant, hence its lead on `models/legacy`). Outputs that are not exact have sizes that an input's content decides.
+NOTES = """What onnxkit leaves open depends on data or is made by operators without a schema. Like symbolic_shape_infer it takes the default of an
+input for constant here (docs/infer.md). Outputs that are not exact have sizes that an input's content decides.
 """
 CACHE = HERE.parents[1] / "build/oracle/inference"
 
@@ -48,7 +47,9 @@ def infer_by_onnx(model):
 
 
 def infer_by_onnxruntime(model):
-    return SymbolicShapeInference.infer_shapes(model, auto_merge=True)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # it leaves files behind when it fails; this process is our own
+        return SymbolicShapeInference.infer_shapes(model, auto_merge=True)
 
 
 def infer_by(program):
