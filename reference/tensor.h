@@ -150,13 +150,20 @@ decltype(auto) dispatch_numbers(Domain domain, F&& f) {
     case Domain::natural:
       return f(std::type_identity<std::uint64_t>());
     default:
-      throw Fault("kernel", "the operator takes numbers only");
+      throw Fault("undefined-for-type", "the operator is defined on numbers only");
   }
 }
 /// real, integer, natural, boolean.
 template <class F>
 decltype(auto) dispatch_scalars(Domain domain, F&& f) {
   if (domain == Domain::boolean) return f(std::type_identity<bool>());
+  return dispatch_numbers(domain, std::forward<F>(f));
+}
+
+/// real, integer, natural, complex.
+template <class F>
+decltype(auto) dispatch_arithmetic(Domain domain, F&& f) {
+  if (domain == Domain::complex) return f(std::type_identity<Complex>());
   return dispatch_numbers(domain, std::forward<F>(f));
 }
 

@@ -73,7 +73,7 @@ class Session {
  public:
   virtual ~Session() = default;
   /// One value for each input of the main graph, in order; kind none takes the initializer of the same name. Errors: input-missing,
-  /// input-type, input-shape, memory-limit, time-limit, iteration-limit, cancelled, not-supported, kernel.
+  /// input-type, input-shape, undefined-for-type, memory-limit, time-limit, iteration-limit, cancelled, not-supported, kernel.
   virtual Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options) = 0;
 };
 

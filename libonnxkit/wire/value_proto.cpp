@@ -115,7 +115,8 @@ class ValueReader {
   template <class Read>
   Tensor tensor(std::string_view body, Read read_message) {
     const auto stored = read_message(body, file_->view(), pool_);
-    auto made = stored ? tensor_of(*stored, {.external = {}, .owner = file_, .dense_limit = dense_limit()}) : stored.error();
+    auto made =
+        stored ? tensor_of(*stored, {.external = {}, .owner = file_, .dense_limit = dense_limit()}) : stored.error();
     if constexpr (requires { stored->name; }) {
       if (stored && depth_ == 1) name = std::string(stored->name.view());
     }

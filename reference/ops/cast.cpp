@@ -195,8 +195,8 @@ void copy_bits(const Tensor& x, Tensor& y) {
 void bit_cast(KernelContext& context) {
   const Tensor& x = context.input(0);
   const ElementType to = target_type(context);
-  require(storage_bits(to) != 0 && storage_bits(to) == storage_bits(x.type()),
-          "the bits of one type do not fill the other");
+  if (storage_bits(to) == 0 || storage_bits(to) != storage_bits(x.type()))
+    throw Fault("undefined-for-type", "the bits of one type do not fill the other");
   Tensor y = context.make(to, x.dims());
   dispatch_all(x.domain(), [&]<class X>(std::type_identity<X>) {
     dispatch_all(y.domain(), [&]<class Y>(std::type_identity<Y>) { copy_bits<X, Y>(x, y); });

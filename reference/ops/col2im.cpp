@@ -68,7 +68,7 @@ void col2im(KernelContext& context) {
   dims[1] = x.dim(1) / *elements;
   const std::int64_t planes = dims[0] * dims[1], area = element_count(std::span(dims).subspan(2));
   Tensor y = context.make(x.type(), std::move(dims));
-  dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
+  dispatch_arithmetic(x.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();
     context.for_range(planes, 1, [&](std::int64_t first, std::int64_t last) {

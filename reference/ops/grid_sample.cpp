@@ -97,7 +97,7 @@ template <class T>
 T sampled(const T* channel, const std::vector<Tap>& taps, Mode mode) {
   if (mode == Mode::nearest) return taps.front().from == no_source ? T() : channel[taps.front().from];
   if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, bool>) {
-    throw Fault("strings and booleans cannot be interpolated");
+    throw Fault("undefined-for-type", "strings and booleans cannot be interpolated");
   } else if constexpr (std::is_same_v<T, Complex>) {
     Complex sum = 0;
     for (const Tap& tap : taps)

@@ -21,8 +21,12 @@ inline ScatterReduction scatter_reduction(std::string_view name) {
 
 template <class T>
 T combine(ScatterReduction reduction, const T& old, const T& update) {
-  if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, Complex>) {
-    throw Fault("strings and complex numbers cannot be reduced");
+  if constexpr (std::is_same_v<T, std::string>) {
+    throw Fault("undefined-for-type", "strings cannot be reduced");
+  } else if constexpr (std::is_same_v<T, Complex>) {
+    if (reduction == ScatterReduction::add) return old + update;
+    if (reduction == ScatterReduction::mul) return old * update;
+    throw Fault("undefined-for-type", "complex numbers have no order");
   } else if constexpr (std::is_same_v<T, bool>) {
     const bool is_or = reduction == ScatterReduction::add || reduction == ScatterReduction::max;
     return is_or ? old || update : old && update;

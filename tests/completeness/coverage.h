@@ -7,7 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "libonnxkit/spec/op_schema.h"
+#include "checker/inference.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
 #include "onnxkit/element_type.h"
 
 namespace onnxkit::completeness {
@@ -18,6 +20,8 @@ class Coverage {
   void add(const spec::OpSchema& schema, ElementType type) {
     ran_.emplace(schema.domain, schema.name, schema.since_version, static_cast<int>(type));
   }
+  /// Every node of a model that has run, subgraphs included, by what inference knows of it.
+  void add(const ir::Model& model, const spec::OpTable& table, const checker::InferredModel& inferred);
   /// Lines "domain op version type", as `write` leaves them.
   void read(const std::filesystem::path& file);
   void write(const std::filesystem::path& file) const;

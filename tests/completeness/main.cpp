@@ -88,6 +88,13 @@ bool takes(const spec::OpSchema& schema, const Case& c) {
         !contains(schema.types_of(*schema.input_at(i)), spec::TypeForm::tensor, value.tensor.type()))
       return false;
   }
+  given = 0;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == ir::ValueId::none) continue;
+    const Value& value = c.outputs[given++];
+    const spec::TypeSet& allowed = schema.types_of(*schema.output_at(i));
+    if (value.is_tensor() && !contains(allowed, spec::TypeForm::tensor, value.tensor.type())) return false;
+  }
   return true;
 }
 
@@ -234,6 +241,8 @@ class Sweep {
       for (std::size_t i = 0; i < declared.size(); ++i) {
         if (c.model.graph->inputs[i].type) c.model.graph->inputs[i].type->elem_type = declared[i];
       }
+      // What the schema allows and nothing defines, such as strings that are interpolated, is refused under a code of its own.
+      if (!got && got.error().diagnostic.code == "undefined-for-type") continue;
       judge(fmt::format("{} at {}-{} on {}", name, schema.name, schema.since_version, name_of(type)),
             got ? "" : got.error().diagnostic.message);
       if (got) coverage_.add(schema, type);
@@ -243,6 +252,16 @@ class Sweep {
   const spec::OpTable table_;
   Coverage& coverage_;
 };
+
+/// A case of several nodes, which tests/official/run_cases runs.
+void add_whole(const fs::path& folder, Coverage& coverage) {
+  const auto file = MappedFile::open(folder / "model.onnx");
+  const auto model = file ? wire::read_binary(*file) : Result<ir::Model>(file.error());
+  if (!model) return;
+  const spec::OpTable table;
+  checker::Sink sink;
+  coverage.add(*model, table, checker::infer_types(*model, table, {}, sink));
+}
 
 }  // namespace
 
@@ -269,7 +288,10 @@ int main(int argc, char** argv) {
   std::sort(cases.begin(), cases.end());
   Sweep sweep(coverage);
   for (const fs::path& path : cases) {
-    if (auto c = read_case(path)) sweep.run(path.filename().string(), *c);
+    if (auto c = read_case(path))
+      sweep.run(path.filename().string(), *c);
+    else
+      add_whole(path, coverage);
   }
   const std::vector<std::string> holes = coverage.holes();
   for (std::size_t i = 0; list && i < holes.size(); ++i) fmt::print("hole: {}\n", holes[i]);

@@ -43,7 +43,7 @@ bool can_run(const Case& c) {
                                          [](const ValueSpec& output) { return !output.omitted && has_values(output); });
 }
 
-void run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
+bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
                       std::vector<std::string>& problems) {
   StringPool& strings = *model.strings;
   std::vector<Value> inputs;
@@ -55,16 +55,22 @@ void run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
   }
   const reference::ReferenceBackend backend;
   const auto session = backend.prepare(model, table, {});
-  if (!session) return problems.push_back("cannot be run: " + text_of(session.error()));
+  if (!session) {
+    problems.push_back("cannot be run: " + text_of(session.error()));
+    return false;
+  }
   const auto outputs = (*session)->run(inputs, {});
   if (!c.fails.empty()) {
     if (outputs)
       problems.push_back("the run succeeds");
     else if (outputs.error().diagnostic.code != c.fails)
       problems.push_back("the run ends with " + text_of(outputs.error()));
-    return;
+    return false;
   }
-  if (!outputs) return problems.push_back("the run ends with " + text_of(outputs.error()));
+  if (!outputs) {
+    problems.push_back("the run ends with " + text_of(outputs.error()));
+    return false;
+  }
   for (std::size_t i = 0; i < model.graph->outputs.size(); ++i) {
     const std::string_view name = model.graph->name_of(model.graph->outputs[i].value);
     const auto expected =
@@ -73,6 +79,7 @@ void run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
     const auto differs = exec::difference(tensor_of(*expected, strings), (*outputs)[i], {c.relative, c.absolute});
     if (differs) problems.push_back(fmt::format("run: {}: {}", name, *differs));
   }
+  return true;
 }
 
 }  // namespace onnxkit::op_cases

@@ -12,8 +12,8 @@ namespace onnxkit::op_cases {
 /// The case states all that a run needs and something to hold the run against.
 bool can_run(const Case& c);
 
-/// Runs the case's model on the reference and adds what differs from the case to `problems`.
-void run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
+/// Runs the case's model on the reference and adds what differs from the case to `problems`. True when it ran to its end.
+bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
                       std::vector<std::string>& problems);
 
 }  // namespace onnxkit::op_cases

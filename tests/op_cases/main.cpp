@@ -1,4 +1,5 @@
-// Runs the cases of testdata/ops through inference and, where they state contents, on the reference executor: op_cases FILE-OR-FOLDER...; see README.md for the form of a case.
+// Runs the cases of testdata/ops through inference and, where they state contents, on the reference executor: op_cases [--coverage FILE] FILE-OR-FOLDER...; see README.md for the form of a case.
+// --coverage: which versions of which operators ran on which types goes to FILE.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include "checker/inference.h"
 #include "libonnxkit/spec/op_table.h"
+#include "tests/completeness/coverage.h"
 #include "tests/op_cases/case.h"
 #include "tests/op_cases/case_model.h"
 #include "tests/op_cases/execute.h"
@@ -116,13 +118,14 @@ void compare_findings(const Case& c, const std::vector<Diagnostic>& found, std::
 }
 
 std::vector<std::string> run_at(const Case& c, const spec::OpTable& table, const spec::OpSchema& schema,
-                                std::int64_t opset) {
+                                std::int64_t opset, completeness::Coverage& coverage) {
   const ir::Model model = make_model(c, schema, opset);
   checker::Sink sink;
   checker::InferredModel inferred = infer_types(model, table, {}, sink);
   std::vector<std::string> problems;
   compare_findings(c, sink.diagnostics(), problems);
-  if (problems.empty() && can_run(c)) run_on_reference(c, model, table, problems);
+  if (problems.empty() && can_run(c) && run_on_reference(c, model, table, problems) && problems.empty())
+    coverage.add(model, table, inferred);
   if (!c.checks_outputs) return problems;
   for (const ValueSpec& output : c.outputs) {
     if (output.omitted) continue;
@@ -155,6 +158,7 @@ std::set<std::int64_t> opsets_of(const Case& c, const spec::OpTable& table) {
 
 struct Totals {
   std::size_t passed = 0, failed = 0;
+  completeness::Coverage coverage;
 };
 
 void fail(Totals& totals, const std::filesystem::path& file, const std::string& what, const std::string& problem) {
@@ -170,7 +174,7 @@ void run_case(const std::filesystem::path& file, const Case& c, const spec::OpTa
     const spec::OpSchema* schema = table.find(spec::canonical_domain(c.domain), c.op, opset);
     if (!schema || schema->deprecated) continue;
     try {
-      const std::vector<std::string> problems = run_at(c, table, *schema, opset);
+      const std::vector<std::string> problems = run_at(c, table, *schema, opset, totals.coverage);
       if (problems.empty()) ++totals.passed;
       std::string text;
       for (const std::string& problem : problems) text += (text.empty() ? "" : "\n    ") + problem;
@@ -193,8 +197,11 @@ void run_file(const std::filesystem::path& file, const spec::OpTable& table, Tot
 
 int main(int argc, char** argv) {
   std::vector<std::filesystem::path> files;
+  std::filesystem::path coverage;
   for (int i = 1; i < argc; ++i) {
-    if (std::filesystem::is_directory(argv[i])) {
+    if (argv[i] == std::string_view("--coverage") && i + 1 < argc) {
+      coverage = argv[++i];
+    } else if (std::filesystem::is_directory(argv[i])) {
       for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
         if (entry.path().extension() == ".yaml") files.push_back(entry.path());
       }
@@ -206,6 +213,7 @@ int main(int argc, char** argv) {
   const spec::OpTable table;
   Totals totals;
   for (const auto& file : files) run_file(file, table, totals);
+  if (!coverage.empty()) totals.coverage.write(coverage);
   fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);
   return totals.failed == 0 && totals.passed > 0 ? 0 : 1;
 }
