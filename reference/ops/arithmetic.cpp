@@ -227,6 +227,7 @@ void prelu(KernelContext& context) {
   const Tensor& x = context.input(0);
   Tensor slope = context.input(1);
   if (context.since() < 7 && slope.size() != 1 && x.rank() > 1) {
+    require(slope.size() == x.dim(1), "the slope has neither one element nor one for each channel");
     Dims dims(static_cast<std::size_t>(x.rank() - 1), 1);
     dims[0] = slope.size();
     slope = slope.reshaped(std::move(dims));
