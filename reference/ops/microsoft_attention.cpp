@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "reference/arithmetic.h"
 #include "reference/reals.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/contract.h"
@@ -440,7 +441,10 @@ void rotate_positions(const KernelContext& context, Projections& p, const Length
   const Tensor* given = context.find_input(9);
   const std::int64_t rows = p.q.dim(2);
   require(!given || given->dims() == Dims({p.q.dim(0), rows}), "position_ids are not one for each place");
+  // Of the positions of a first run ONNX Runtime reads the very first one only.
+  const bool first_run = given && given->size() > 0 && rows == context.input(6).integer();
   const auto position = [&](std::int64_t b, std::int64_t s) {
+    if (first_run) return add(given->as<std::int64_t>()[0], s);
     return given ? given->as<std::int64_t>()[static_cast<std::size_t>(b * rows + s)]
                  : lengths.past[static_cast<std::size_t>(b)] + s;
   };

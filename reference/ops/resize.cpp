@@ -69,7 +69,6 @@ double source_position(const Axis& axis, std::string_view rule, std::int64_t i) 
   const auto at = static_cast<double>(i), size = static_cast<double>(axis.size), length = axis.length();
   if (rule == "half_pixel") return (at + 0.5) / axis.scale - 0.5;
   if (rule == "asymmetric") return at / axis.scale;
-  if (rule == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;
   if (rule == "pytorch_half_pixel") return axis.new_size > 1 ? (at + 0.5) / axis.scale - 0.5 : 0;
   if (rule == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;  // versions 11 and 12
   if (rule == "align_corners") return length == 1 ? 0 : at * (size - 1) / (length - 1);
