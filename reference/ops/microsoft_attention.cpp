@@ -4,11 +4,9 @@
 #include <functional>
 #include <limits>
 
-#include <fmt/core.h>
-
 #include "reference/arithmetic.h"
 #include "reference/reals.h"
-#include "reference/walks/axes.h"
+#include "reference/walks/attend.h"
 #include "reference/walks/contract.h"
 #include "reference/walks/select.h"
 
@@ -16,17 +14,6 @@ namespace onnxkit::reference {
 namespace {
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
-
-/// [B, L, heads * size] as [B, heads, L, size].
-Tensor split_heads(const KernelContext& context, const Tensor& x, std::int64_t heads) {
-  require(x.rank() == 3 && heads > 0 && x.dim(2) % heads == 0, "the heads do not divide the hidden size");
-  const std::int64_t axes[] = {0, 2, 1, 3};
-  return permute(context, x.reshaped({x.dim(0), x.dim(1), heads, x.dim(2) / heads}), axes);
-}
-Tensor join_heads(const KernelContext& context, const Tensor& x) {
-  const std::int64_t axes[] = {0, 2, 1, 3};
-  return permute(context, x, axes).reshaped({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
-}
 
 MatrixView<const double> matrix_at(const Tensor& x, std::int64_t index) {
   const std::int64_t rows = x.dim(2), columns = x.dim(3);
@@ -192,7 +179,7 @@ void attention(KernelContext& context) {
               sizes[1] <= projected.dim(2) - sizes[0] && sizes[2] == projected.dim(2) - sizes[0] - sizes[1],
           "the sizes of queries, keys and values do not add up to the weights'");
   const auto part = [&](std::int64_t first, std::int64_t size) {
-    return split_heads(context, slice_axis(context, projected, 2, first, first + size), heads);
+    return unpack_heads(context, slice_axis(context, projected, 2, first, first + size), heads);
   };
   const Tensor q = part(0, sizes[0]);
   Tensor k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
@@ -220,7 +207,7 @@ void attention(KernelContext& context) {
         if (causal) hide_future(at, past, row);
         return nothing;
       });
-  context.set_output(0, join_heads(context, result.y).retyped(x.type()));
+  context.set_output(0, pack_heads(context, result.y).retyped(x.type()));
   if (!context.has_output(1)) return;
   const Tensor* both[] = {&k, &v};
   Dims dims = k.dims();
@@ -267,7 +254,7 @@ Projections projections(const KernelContext& context, std::int64_t heads) {
     add(q, 0);
     if (k.rank() == 3) add(k, hidden), add(v, hidden + k.dim(2));
   }
-  const auto heads_of = [&](const Tensor& x) { return x.rank() == 4 ? x : split_heads(context, x, heads); };
+  const auto heads_of = [&](const Tensor& x) { return x.rank() == 4 ? x : unpack_heads(context, x, heads); };
   return {heads_of(q), heads_of(k), heads_of(v)};
 }
 
@@ -291,7 +278,7 @@ void multi_head_attention(KernelContext& context) {
         if (causal) hide_future(at, past, row);
         return nothing;
       });
-  context.set_output(0, join_heads(context, result.y).retyped(type));
+  context.set_output(0, pack_heads(context, result.y).retyped(type));
   context.set_output(1, p.k.retyped(type));
   context.set_output(2, p.v.retyped(type));
   context.set_output(3, result.scores.retyped(type));
@@ -299,64 +286,35 @@ void multi_head_attention(KernelContext& context) {
 
 // ---- rotary positions
 
-struct Rotation {
-  Tensor cosines, sines;  ///< [positions, half of the rotated size]
-  bool interleaved;
-
-  Rotation(const KernelContext& context, const Tensor& cos, const Tensor& sin, bool interleaved_)
-      : cosines(as_reals(context, cos)), sines(as_reals(context, sin)), interleaved(interleaved_) {
-    require(cos.rank() == 2 && cos.dims() == sin.dims(), "cos_cache and sin_cache are matrices of one shape");
-  }
-  std::int64_t half() const { return cosines.dim(1); }
-
-  /// Turns the first 2 * half elements of a head.
-  void turn(std::span<double> head, std::int64_t position) const {
-    require(0 <= position && position < cosines.dim(0),
-            [&] { return fmt::format("the caches have no position {}", position); });
-    const auto count = static_cast<std::size_t>(half());
-    require(2 * count <= head.size(), "the caches are wider than a head");
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : i + count;
-      const double cos = cosines.as<double>()[static_cast<std::size_t>(position) * count + i];
-      const double sin = sines.as<double>()[static_cast<std::size_t>(position) * count + i];
-      const double x = head[a], y = head[b];
-      head[a] = x * cos - y * sin;
-      head[b] = x * sin + y * cos;
-    }
-  }
-  /// Turns all heads of [B, N, S, H]; position(batch, place).
-  template <class F>
-  void turn_all(Tensor& x, F position) const {
-    const auto size = static_cast<std::size_t>(x.dim(3));
-    const std::span<double> all = x.write<double>();
-    for (std::int64_t i = 0; i < x.dim(0) * x.dim(1) * x.dim(2); ++i) {
-      const std::int64_t b = i / x.dim(2) / x.dim(1), s = i % x.dim(2);
-      turn(all.subspan(static_cast<std::size_t>(i) * size, size), position(b, s));
-    }
-  }
-};
+/// x [B, N, S, H] turned by the angles of positions[b * S + s].
+Tensor turned(const KernelContext& context, const Tensor& x, const Tensor& cosines, const Tensor& sines,
+              std::span<const std::int64_t> positions, bool interleaved) {
+  require(cosines.rank() == 2 && cosines.dims() == sines.dims(), "cos_cache and sin_cache are matrices of one shape");
+  return rotate_pairs(context, x, cosines, sines, positions, interleaved);
+}
 
 void rotary_embedding(KernelContext& context) {
-  const Tensor& x = context.input(0);
-  const Tensor& positions = context.input(1);
-  const Rotation rotation(context, context.input(2), context.input(3), context.integer("interleaved") != 0);
+  const Tensor &x = context.input(0), &given = context.input(1), &cosines = context.input(2);
   require(x.rank() == 3 || x.rank() == 4, "the input is [batch, length, size] or [batch, heads, length, size]");
+  require(cosines.rank() == 2, "cos_cache is a matrix");
   std::int64_t heads = context.integer("num_heads");
   if (x.rank() == 3 && (heads == 0 || context.integer("rotary_embedding_dim") == 0)) {
-    require(rotation.half() > 0 && x.dim(2) % (2 * rotation.half()) == 0,
-            "the caches do not divide the hidden size into heads");
-    heads = x.dim(2) / (2 * rotation.half());
+    const std::int64_t head_size = 2 * cosines.dim(1);
+    require(head_size > 0 && x.dim(2) % head_size == 0, "the caches do not divide the hidden size into heads");
+    heads = x.dim(2) / head_size;
   }
-  Tensor turned = as_reals(context, x);
-  if (x.rank() == 3) turned = split_heads(context, turned, heads);
-  const std::int64_t length = turned.dim(2);
-  const bool offset = positions.size() == 1;
-  require(offset || positions.dims() == Dims({x.dim(0), length}), "position_ids are one number or one for each place");
-  const std::vector<std::int64_t> numbers = positions.integers();
-  rotation.turn_all(turned, [&](std::int64_t b, std::int64_t s) {
-    return offset ? numbers[0] + s : numbers[static_cast<std::size_t>(b * length + s)];
-  });
-  context.set_output(0, (x.rank() == 3 ? join_heads(context, turned) : turned).retyped(x.type()));
+  const Tensor split = x.rank() == 3 ? unpack_heads(context, x, heads) : x;
+  const std::int64_t length = split.dim(2);
+  std::vector<std::int64_t> positions = given.integers();
+  if (given.size() == 1) {
+    const std::int64_t offset = given.integer();
+    positions.clear();
+    for (std::int64_t i = 0; i < x.dim(0) * length; ++i) positions.push_back(add(offset, i % length));
+  } else {
+    require(given.dims() == Dims({x.dim(0), length}), "position_ids are one number or one for each place");
+  }
+  const Tensor y = turned(context, split, cosines, context.input(3), positions, context.integer("interleaved") != 0);
+  context.set_output(0, x.rank() == 3 ? pack_heads(context, y) : y);
 }
 
 // ---- GroupQueryAttention
@@ -397,6 +355,7 @@ Tensor present(const KernelContext& context, const Tensor* past, const Tensor& n
   for (std::int64_t i = 0; i < now.dim(0) * now.dim(1); ++i) {
     const std::int64_t before = lengths.past[static_cast<std::size_t>(i / now.dim(1))];
     const auto first = to.begin() + i * lengths.buffer * size;
+    require(!past || before <= past->dim(2), "past keys or values are shorter than seqlens_k says");
     if (past) std::copy_n(past->as<double>().begin() + i * past->dim(2) * size, before * size, first);
     require(before + rows <= lengths.buffer, "the new positions go beyond the buffer");
     std::copy_n(now.as<double>().begin() + i * rows * size, rows * size, first + before * size);
@@ -420,13 +379,14 @@ void normalize_heads(const KernelContext& context, Tensor& x, const Tensor& weig
 
 Projections grouped_projections(const KernelContext& context, std::int64_t heads, std::int64_t kv_heads) {
   const Tensor query = as_reals(context, context.input(0));
-  require(query.rank() == 3 && heads > 0 && kv_heads > 0, "the query is [batch, length, size], heads are one or more");
+  require(query.rank() == 3 && heads > 0 && kv_heads > 0 && heads < 1 << 30 && kv_heads < 1 << 30,
+          "the query is [batch, length, size], heads are one or more");
   Projections p;
   if (context.has_input(1)) {
-    p = {split_heads(context, query, heads), split_heads(context, as_reals(context, context.input(1)), kv_heads),
-         split_heads(context, as_reals(context, context.input(2)), kv_heads)};
+    p = {unpack_heads(context, query, heads), unpack_heads(context, as_reals(context, context.input(1)), kv_heads),
+         unpack_heads(context, as_reals(context, context.input(2)), kv_heads)};
   } else {
-    const Tensor all = split_heads(context, query, heads + 2 * kv_heads);
+    const Tensor all = unpack_heads(context, query, heads + 2 * kv_heads);
     p = {slice_axis(context, all, 1, 0, heads), slice_axis(context, all, 1, heads, heads + kv_heads),
          slice_axis(context, all, 1, heads + kv_heads, heads + 2 * kv_heads)};
   }
@@ -437,19 +397,20 @@ Projections grouped_projections(const KernelContext& context, std::int64_t heads
 }
 
 void rotate_positions(const KernelContext& context, Projections& p, const Lengths& lengths) {
-  const Rotation rotation(context, context.input(7), context.input(8), context.integer("rotary_interleaved") != 0);
+  const std::int64_t batch = p.q.dim(0), rows = p.q.dim(2);
   const Tensor* given = context.find_input(9);
-  const std::int64_t rows = p.q.dim(2);
-  require(!given || given->dims() == Dims({p.q.dim(0), rows}), "position_ids are not one for each place");
-  // Of the positions of a first run ONNX Runtime reads the very first one only.
-  const bool first_run = given && given->size() > 0 && rows == context.input(6).integer();
-  const auto position = [&](std::int64_t b, std::int64_t s) {
-    if (first_run) return add(given->as<std::int64_t>()[0], s);
-    return given ? given->as<std::int64_t>()[static_cast<std::size_t>(b * rows + s)]
-                 : lengths.past[static_cast<std::size_t>(b)] + s;
-  };
-  rotation.turn_all(p.q, position);
-  rotation.turn_all(p.k, position);
+  require(!given || given->dims() == Dims({batch, rows}), "position_ids are not one for each place");
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < batch * rows; ++i)
+    positions.push_back(lengths.past[static_cast<std::size_t>(i / rows)] + i % rows);
+  if (given && rows == context.input(6).integer()) {
+    // Of the positions of a first run ONNX Runtime reads the very first one only.
+    for (std::int64_t& position : positions) position = add(position, given->as<std::int64_t>()[0]);
+  } else if (given) {
+    positions = given->integers();
+  }
+  const bool interleaved = context.integer("rotary_interleaved") != 0;
+  for (Tensor* x : {&p.q, &p.k}) *x = turned(context, *x, context.input(7), context.input(8), positions, interleaved);
 }
 
 void group_query_attention(KernelContext& context) {
@@ -488,7 +449,7 @@ void group_query_attention(KernelContext& context) {
         if (sinks) return sinks->as<double>()[static_cast<std::size_t>(at.head)];
         return smooth ? 0 : nothing;
       });
-  context.set_output(0, join_heads(context, result.y).retyped(type));
+  context.set_output(0, pack_heads(context, result.y).retyped(type));
   context.set_output(1, k.retyped(type));
   context.set_output(2, v.retyped(type));
   if (!context.has_output(3)) return;

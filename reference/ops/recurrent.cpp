@@ -55,7 +55,8 @@ struct Activation {
   double (*f)(double x, double alpha, double beta) = nullptr;
   double alpha = 0, beta = 0, clip = infinity;
 
-  double operator()(double x) const { return f(std::clamp(x, -clip, clip), alpha, beta); }
+  double operator()(double x) const { return unclipped(std::clamp(x, -clip, clip)); }
+  double unclipped(double x) const { return f(x, alpha, beta); }
 };
 
 const Function& find_function(std::string_view name) {
@@ -194,7 +195,7 @@ void lstm_step(Layer& layer) {
       const double forgotten = coupled ? 1 - i : f(sums(forget, unit) + peephole(forget, unit) * c[at]);
       next_c[at] = forgotten * c[at] + i * g(sums(cell, unit));
       const double o = f(sums(output, unit) + peephole(output, unit) * next_c[at]);
-      next_h[at] = o * h(next_c[at]);
+      next_h[at] = o * h.unclipped(next_c[at]);  // as implementations do
     }
   }
 }
