@@ -109,7 +109,11 @@ Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::pa
 Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::path& path) {
   const auto file = MappedFile::open(path);
   if (!file) return file.error();
-  auto arrays = about(wire::read_npz(*file), path);
+  const auto declared_type = [&](std::string_view name) {
+    const ir::ValueInfo* input = find_input(graph, name);
+    return input ? element_type_of(*input) : ElementType::undefined;
+  };
+  auto arrays = about(wire::read_npz(*file, declared_type), path);
   if (!arrays) return arrays;
   for (NamedValue& array : *arrays) {
     const ir::ValueInfo* input = find_input(graph, array.name);

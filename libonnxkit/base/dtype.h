@@ -90,7 +90,7 @@ void decode(ElementType type, std::span<const std::byte> bytes, std::span<std::u
 void decode(ElementType type, std::span<const std::byte> bytes, std::span<bool> out);
 void decode(ElementType type, std::span<const std::byte> bytes, std::span<std::complex<double>> out);
 
-/// The way back. Numbers of the type are kept, infinities too; others are rounded as by round_to, or wrapped. `bytes` must have room for in.size() elements; bits left over in the last byte
+/// The way back. Numbers of the type are kept, infinities and quiet NaNs too; others are rounded as by round_to, or wrapped. `bytes` must have room for in.size() elements; bits left over in the last byte
 /// become 0.
 void encode(ElementType type, std::span<const double> in, std::span<std::byte> bytes);
 void encode(ElementType type, std::span<const std::int64_t> in, std::span<std::byte> bytes);

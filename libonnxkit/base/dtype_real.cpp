@@ -22,6 +22,7 @@ template <SmallFloatFormat F>
 struct Limits {
   static constexpr int magnitude_bits = F.exponent_bits + F.mantissa_bits;
   static constexpr std::uint32_t sign_code = 1u << magnitude_bits;
+  static constexpr std::uint32_t mantissa_mask = (1u << F.mantissa_bits) - 1;
   static constexpr std::uint32_t infinity_code = ((1u << F.exponent_bits) - 1) << F.mantissa_bits;  ///< ieee only
   static constexpr std::uint32_t largest_code = F.special == SpecialValues::ieee  ? infinity_code - 1
                                                 : F.special == SpecialValues::nan ? sign_code - 2
@@ -77,7 +78,7 @@ double round_one(double value, double overflow) {
   return result;
 }
 
-/// Keeps infinities where the format has them, else overflow gives `overflow`.
+/// Keeps infinities, and what a NaN carries, where the format has them; else overflow gives `overflow`.
 template <SmallFloatFormat F>
 std::uint32_t encode_one(double value) {
   constexpr bool has_infinity = F.special == SpecialValues::ieee;
@@ -87,10 +88,12 @@ std::uint32_t encode_one(double value) {
   std::uint64_t code = rounded.code();
   code = rounded.value() > Limits<F>::largest ? overflow : code;
   if constexpr (has_infinity) code = magnitude == infinity ? Limits<F>::infinity_code : code;
+  std::uint64_t nan_code = Limits<F>::nan_code;
+  if constexpr (has_infinity) nan_code |= bits_of(magnitude) >> (52 - F.mantissa_bits) & Limits<F>::mantissa_mask;
   std::uint64_t sign = bits_of(value) >> 63 << Limits<F>::magnitude_bits;
   if constexpr (F.special == SpecialValues::zero) sign = code == 0 ? 0 : sign;
   if constexpr (F.special == SpecialValues::finite) sign = value != value ? 0 : sign;
-  code = value != value ? Limits<F>::nan_code : code;
+  code = value != value ? nan_code : code;
   return static_cast<std::uint32_t>(code | sign);
 }
 
@@ -144,8 +147,11 @@ template <SmallFloatFormat F>
 constexpr auto make_values() {
   std::array<double, 2 * Limits<F>::sign_code> values{};
   for (std::uint32_t code = 0; code < values.size(); ++code) {
-    const double value = small_float_value(code, F);
-    values[code] = value != value && (code & Limits<F>::sign_code) != 0 ? -quiet_nan : value;
+    values[code] = small_float_value(code, F);
+    if (values[code] == values[code]) continue;
+    const std::uint64_t sign = std::uint64_t{code >> Limits<F>::magnitude_bits} << 63;
+    const std::uint64_t payload = std::uint64_t{code & Limits<F>::mantissa_mask} << (52 - F.mantissa_bits);
+    values[code] = std::bit_cast<double>(bits_of(quiet_nan) | sign | payload);
   }
   return values;
 }

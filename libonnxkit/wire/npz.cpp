@@ -158,7 +158,7 @@ void flatten(const std::string& name, const Value& value, std::vector<std::pair<
 
 }  // namespace
 
-Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>& file, const NpyOptions& options) {
+Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>& file, const VoidTypes& void_types) {
   const auto announced = announced_entries(file->view());
   if (!announced) return malformed("the file is no complete zip archive");
   if (*announced == 0) return std::vector<NamedValue>();
@@ -180,7 +180,8 @@ Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>
     auto content = unpack(archive.get(), *member);
     if (!content) return std::move(content).error();
     const auto owner = std::make_shared<const std::string>(*std::move(content));
-    auto tensor = read_npy(std::as_bytes(std::span(*owner)), owner, options);
+    const ElementType void_type = void_types ? void_types(member->name) : ElementType::undefined;
+    auto tensor = read_npy(std::as_bytes(std::span(*owner)), owner, {.void_type = void_type});
     if (!tensor) return about(std::move(tensor).error(), member->name);
     values.push_back({member->name, *std::move(tensor)});
   }

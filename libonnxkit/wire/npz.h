@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libonnxkit/base/mapped_file.h"
@@ -12,9 +14,13 @@
 // Archives of arrays as numpy.savez and numpy.savez_compressed write them: a zip file of .npy files, each named after its array.
 namespace onnxkit::wire {
 
+/// NpyOptions::void_type of the array of a name; empty: undefined for all.
+using VoidTypes = std::function<ElementType(std::string_view name)>;
+
 /// Reads every array, in the order of the archive; names lack ".npy". Fails with malformed-npz (no zip file, a damaged, encrypted or foreign
 /// member, a name twice, or more data than such a file should unpack to), or as read_npy does, place.item_name naming the array.
-Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>& file, const NpyOptions& options = {});
+Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>& file,
+                                         const VoidTypes& void_types = {});
 
 struct NpzOptions {
   bool compress = false;

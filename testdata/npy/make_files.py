@@ -43,6 +43,7 @@ def main():
     np.savez(HERE / "stored.npz", **arrays)
     np.savez_compressed(HERE / "compressed.npz", **arrays)
     np.savez(HERE / "empty.npz")
+    np.savez(HERE / "voids.npz", half=ARRAYS["bfloat16"], small=ARRAYS["float8e4m3fn"])
 
 
 if __name__ == "__main__":

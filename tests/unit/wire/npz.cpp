@@ -49,6 +49,19 @@ TEST_CASE("archives that numpy wrote") {
   CHECK(read(file_bytes("empty.npz")).empty());
 }
 
+TEST_CASE("voids of an archive are what the caller says, array by array") {
+  const auto file = MappedFile::from_bytes(file_bytes("voids.npz"));
+  const auto values = wire::read_npz(
+      file, [](std::string_view name) { return name == "half" ? ElementType::bfloat16 : ElementType::float8e4m3fn; });
+  REQUIRE(values);
+  CHECK(shown((*values)[0].value.tensor) == "bfloat16[2] 1 -2.5");
+  CHECK(shown((*values)[1].value.tensor) == "float8e4m3fn[2] 1 448");
+  const auto unknown = wire::read_npz(file);
+  REQUIRE(!unknown);
+  CHECK(unknown.error().diagnostic.code == "unsupported-npy");
+  CHECK(unknown.error().diagnostic.place.item_name == "half");
+}
+
 TEST_CASE("archives are written and read back") {
   const Tensor one = bytes_of("\1\2"), zeros = bytes_of(std::string(100'000, '\0'));
   const std::vector<NamedValue> values = {
