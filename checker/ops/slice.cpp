@@ -166,9 +166,13 @@ class Slice {
     const Dim last = dims_.sub(size, 1);
     const bool from_end = start.is_constant() && start.constant() >= far_away;
     const bool to_begin = end.is_constant() && end.constant() <= -far_away;
-    const Dim begin = from_end ? last : clamped(from_begin(start, size), -1, last);
+    // A slice starts at 0 at the lowest; before that, at -1, lies only the end of an empty axis.
+    const Dim position = from_begin(start, size);
+    const bool inside = !position.is_unknown() && dims_.always_at_least(position, -1);
+    const Dim begin = from_end ? last : clamped(position, inside ? -1 : 0, last);
     const Dim stop = to_begin ? Dim(-1) : clamped(from_begin(end, size), -1, last);
-    return dims_.max(dims_.ceil_div(dims_.sub(begin, stop), -step.constant()), 0);
+    const Dim count = dims_.max(dims_.ceil_div(dims_.sub(begin, stop), -step.constant()), 0);
+    return inside || from_end ? count : dims_.min(count, size);
   }
 
   void move_elements(const std::vector<std::size_t>& axes) {
@@ -182,7 +186,7 @@ class Slice {
       const std::int64_t position = start.constant() < 0 ? start.constant() + size : start.constant();
       steps[axes[i]] = step.constant();
       begins[axes[i]] = step.constant() > 0 ? std::clamp<std::int64_t>(position, 0, size)
-                                            : std::clamp<std::int64_t>(position, -1, size - 1);
+                                            : std::clamp<std::int64_t>(position, 0, size - 1);
     }
     set_picked(context_, value->type, [&](std::span<const std::int64_t> at) {
       std::vector<std::int64_t> source(at.begin(), at.end());

@@ -1,32 +1,18 @@
 // OneHot: the indices with a further axis of size `depth`, on where the position is the index. Outside the axis all is off; from version 11 on
 // negative indices count from the end.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "reference/walks/axes.h"
+#include "reference/whole_numbers.h"
 
 namespace onnxkit::reference {
 namespace {
 
-/// Reals lose their fraction; what no integer can hold is out of range.
-std::int64_t truncated(double x) {
-  return std::abs(x) < 9e18 ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::min();
-}
-
-std::vector<std::int64_t> whole_numbers(const Tensor& tensor) {
-  if (tensor.domain() != Domain::real) return tensor.integers();
-  std::vector<std::int64_t> out;
-  for (const double x : tensor.as<double>()) out.push_back(truncated(x));
-  return out;
-}
-
 void one_hot(KernelContext& context) {
   const Tensor& indices = context.input(0);
   const Tensor& values = context.input(2);
-  require(context.input(1).size() == 1, "the depth must be one number");
   require(values.size() == 2, "there must be two values, off and on");
-  const std::int64_t depth = whole_numbers(context.input(1)).front();
+  const std::int64_t depth = whole_number(context.input(1));
   require(depth >= 0, "the depth is negative");
   const std::int64_t axis = normalize_axis(context.integer("axis", -1), indices.rank() + 1);
   Dims dims = indices.dims();

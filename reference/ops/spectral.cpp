@@ -17,9 +17,7 @@ class Fourier {
   using Number = std::complex<Real>;
 
   Fourier(std::int64_t length, bool inverse) : length_(length), inverse_(inverse) {
-    const Real turn = (inverse ? 2 : -2) * std::numbers::pi_v<Real> / static_cast<Real>(length);
-    for (std::int64_t k = 0; k < length; ++k)
-      roots_.emplace_back(std::cos(turn * static_cast<Real>(k)), std::sin(turn * static_cast<Real>(k)));
+    for (std::int64_t k = 0; k < length; ++k) roots_.push_back(root(inverse ? k : -k));
   }
 
   std::vector<Number> operator()(const std::vector<Number>& x) const {
@@ -32,6 +30,24 @@ class Fourier {
   }
 
  private:
+  /// exp(2 pi j k / length), exact at quarters of a turn.
+  Number root(std::int64_t k) const {
+    const auto quarter = static_cast<std::int64_t>(std::llround(4 * static_cast<Real>(k) / static_cast<Real>(length_)));
+    const auto rest = static_cast<Real>(4 * k - quarter * length_);  // in units of a quarter, times the length
+    const Real angle = rest / static_cast<Real>(length_) * (std::numbers::pi_v<Real> / 2);
+    const Number near(std::cos(angle), std::sin(angle));
+    switch ((quarter % 4 + 4) % 4) {
+      case 0:
+        return near;
+      case 1:
+        return {-near.imag(), near.real()};
+      case 2:
+        return -near;
+      default:
+        return {near.imag(), -near.real()};
+    }
+  }
+
   static std::int64_t smallest_factor(std::int64_t n) {
     for (std::int64_t p = 2; p <= n / p; ++p) {
       if (n % p == 0) return p;

@@ -3,12 +3,13 @@
 #include "libonnxkit/base/checked.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/select.h"
+#include "reference/whole_numbers.h"
 
 namespace onnxkit::reference {
 namespace {
 
 std::vector<std::int64_t> piece_sizes(const KernelContext& context, std::int64_t total) {
-  if (const Tensor* sizes = context.find_input(1)) return sizes->integers();
+  if (const Tensor* sizes = context.find_input(1)) return whole_numbers(*sizes);
   if (const auto sizes = context.integers("split")) return *sizes;
   const auto count = static_cast<std::int64_t>(context.output_count());
   if (const auto stated = context.find_integer("num_outputs")) {

@@ -1,25 +1,18 @@
 // Tile: the tensor repeated. Version 1 repeats one axis, and its numbers have the type of the data; version 6 on has a count for each axis.
-#include <cmath>
-
 #include "libonnxkit/base/checked.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/select.h"
+#include "reference/whole_numbers.h"
 
 namespace onnxkit::reference {
 namespace {
-
-std::int64_t integer_of(const Tensor& tensor) {
-  const double number = tensor.real();
-  require(std::abs(number) < 9e18, "a count or axis is out of range");
-  return static_cast<std::int64_t>(number);
-}
 
 std::vector<std::int64_t> repeats_of(const KernelContext& context) {
   if (context.since() >= 6) return context.input(1).integers();
   const std::int64_t rank = context.input(0).rank();
   std::vector<std::int64_t> repeats(static_cast<std::size_t>(rank), 1);
-  repeats.at(static_cast<std::size_t>(normalize_axis(integer_of(context.input(2)), rank))) =
-      integer_of(context.input(1));
+  repeats.at(static_cast<std::size_t>(normalize_axis(whole_number(context.input(2)), rank))) =
+      whole_number(context.input(1));
   return repeats;
 }
 
