@@ -277,9 +277,10 @@ template <bool is_mean>
 std::vector<Tensor> reduce_sum(const Step& step) {
   const Tensor& x = step.x();
   const auto axes = reduced_axes(step.attributes, step.has(1) ? &step.x(1) : nullptr, x.rank());
-  const Reduction plan = plan_reduction(x.dims(), axes);
-  const Tensor dx = expand(step.context, step.dy.reshaped(plan.kept), x.dims());
-  return {is_mean ? scaled(step.context, dx, 1 / static_cast<double>(plan.offsets.size())) : dx};
+  const Tensor dy = step.dy.reshaped(reduced_dims(x.dims(), axes, true));
+  const Tensor dx = expand(step.context, dy, x.dims());
+  const auto share = static_cast<double>(dy.size()) / static_cast<double>(std::max<std::int64_t>(x.size(), 1));
+  return {is_mean ? scaled(step.context, dx, share) : dx};
 }
 
 /// The elements in the same order.

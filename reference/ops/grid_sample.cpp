@@ -14,6 +14,9 @@ namespace {
 enum class Mode { nearest, linear, cubic };
 enum class Padding { zeros, border, reflection };
 
+/// The neighbours of a position are 2 or 4 to the power of the number of axes.
+constexpr std::size_t max_interpolated_axes = 10;
+
 struct Rules {
   Mode mode;
   Padding padding;
@@ -34,19 +37,24 @@ Rules rules_of(const KernelContext& context) {
           context.integer("align_corners") != 0};
 }
 
-/// Which element stands for index i of an axis, maybe outside of it.
-std::int64_t padded(double i, std::int64_t size, const Rules& rules) {
+/// Where a position lies after padding: one outside the image moves to the border, or is reflected until it is inside.
+double located(double at, std::int64_t size, const Rules& rules) {
   const auto last = static_cast<double>(size - 1);
-  if (0 <= i && i <= last) return static_cast<std::int64_t>(i);
-  if (rules.padding == Padding::zeros) return no_source;
-  if (rules.padding == Padding::reflection && std::isfinite(i)) {
-    // Mirrors at the centres of the outer elements, or at their outer edges.
-    const double low = rules.align_corners ? 0 : -0.5, span = rules.align_corners ? last : last + 1;
-    if (span == 0) return 0;
-    const double rest = std::fmod(std::abs(i - low), 2 * span);
-    i = low + (rest > span ? 2 * span - rest : rest);
-  }
-  return std::isnan(i) ? 0 : static_cast<std::int64_t>(std::clamp(i, 0.0, last));
+  // Mirrors are the centres of the outer elements, or their outer edges.
+  const double low = rules.align_corners ? 0 : -0.5, span = rules.align_corners ? last : last + 1;
+  if (low <= at && at <= low + span) return at;
+  if (rules.padding == Padding::border) return std::clamp(at, 0.0, last);
+  if (rules.padding == Padding::zeros || !std::isfinite(at)) return at;
+  if (span == 0) return 0;
+  const double rest = std::fmod(std::abs(at - low), 2 * span);
+  return low + (rest > span ? 2 * span - rest : rest);
+}
+
+/// The element that stands for an integral position.
+std::int64_t element_at(double position, std::int64_t size, const Rules& rules) {
+  const double at = located(position, size, rules);
+  if (0 <= at && at <= static_cast<double>(size - 1)) return static_cast<std::int64_t>(at);
+  return no_source;
 }
 
 struct Tap {
@@ -64,9 +72,11 @@ std::array<double, 4> cubic_weights(double t) {
 
 std::vector<Tap> taps_of(double normalized, std::int64_t size, const Rules& rules) {
   const auto count = static_cast<double>(size);
-  const double at = rules.align_corners ? (normalized + 1) / 2 * (count - 1) : ((normalized + 1) * count - 1) / 2;
-  const auto tap = [&](double i, double weight) { return Tap{padded(i, size, rules), weight}; };
-  if (rules.mode == Mode::nearest) return {tap(std::nearbyint(at), 1)};
+  double at = rules.align_corners ? (normalized + 1) / 2 * (count - 1) : ((normalized + 1) * count - 1) / 2;
+  if (rules.mode == Mode::nearest) at = std::nearbyint(at);
+  at = located(at, size, rules);
+  const auto tap = [&](double i, double weight) { return Tap{element_at(i, size, rules), weight}; };
+  if (rules.mode == Mode::nearest) return {tap(at, 1)};
   const double floor = std::floor(at), rest = at - floor;
   if (rules.mode == Mode::linear) return {tap(floor, 1 - rest), tap(floor + 1, rest)};
   std::vector<Tap> taps;
@@ -118,6 +128,8 @@ void grid_sample(KernelContext& context) {
   require(x.rank() >= 3 && grid.rank() == x.rank(), "input and grid must have the same rank, 3 or more");
   require(grid.dim(0) == x.dim(0) && grid.dims().back() == x.rank() - 2, "the grid does not fit the input");
   const Dims sizes(x.dims().begin() + 2, x.dims().end());
+  require(rules.mode == Mode::nearest || sizes.size() <= max_interpolated_axes,
+          "there are too many axes to interpolate");
   Dims dims(x.dims().begin(), x.dims().begin() + 2);
   dims.insert(dims.end(), grid.dims().begin() + 1, grid.dims().end() - 1);
   Tensor y = context.make(x.type(), dims);

@@ -123,6 +123,7 @@ double cubic_filter(double x, double a) {
 Taps interpolated(double at, const Axis& axis, const Rules& rules) {
   const double shrink = rules.antialias ? std::min(axis.scale, 1.0) : 1.0;
   const double reach = (rules.mode == Mode::linear ? 1 : 2) / shrink;
+  require(reach <= 1 << 20, "a scale is too small to filter with");
   const auto last = static_cast<double>(axis.size - 1);
   Taps taps;
   double total = 0;

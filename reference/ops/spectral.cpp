@@ -227,10 +227,11 @@ ElementType stated_type(const KernelContext& context) {
 }
 
 /// The numbers, truncated where the type is an integer type.
-Tensor as_type(const KernelContext& context, ElementType type, Dims dims, const std::vector<double>& values) {
-  Tensor y = context.make(type, std::move(dims));
+Tensor as_type(const KernelContext& context, ElementType type, const Tensor& values) {
+  Tensor y = context.make(type, values.dims());
+  const std::span<const double> from = values.as<double>();
   dispatch_numbers(y.domain(), [&]<class T>(std::type_identity<T>) {
-    std::transform(values.begin(), values.end(), y.write<T>().begin(), [](double x) { return from_real<T>(x); });
+    std::transform(from.begin(), from.end(), y.write<T>().begin(), [](double x) { return from_real<T>(x); });
   });
   return y;
 }
@@ -246,7 +247,7 @@ void window(KernelContext& context, double a0, double a1, double a2) {
     const double turn = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(steps);
     values[i] = a0 - a1 * std::cos(turn) + a2 * std::cos(2 * turn);
   }
-  context.set_output(0, as_type(context, stated_type(context), {size}, held.reals()));
+  context.set_output(0, as_type(context, stated_type(context), held));
 }
 
 void hann(KernelContext& context) { window(context, 0.5, 0.5, 0); }
@@ -264,6 +265,8 @@ void mel_weight_matrix(KernelContext& context) {
   require(bands >= 0 && length >= 0 && bands <= longest && length <= longest && rate > 0,
           "a count or the sample rate is out of range");
   const std::int64_t bins = length / 2 + 1;
+  Tensor held = context.make(ElementType::float64, {bins, bands});
+  const std::span<double> weights = held.write<double>();
   std::vector<std::int64_t> edges;
   for (std::int64_t i = 0; i < bands + 2; ++i) {
     const double mel = low + static_cast<double>(i) * (high - low) / static_cast<double>(bands + 2);
@@ -271,8 +274,6 @@ void mel_weight_matrix(KernelContext& context) {
     require(0 <= bin && bin < static_cast<double>(i > bands ? bins + 1 : bins), "an edge lies outside the spectrum");
     edges.push_back(static_cast<std::int64_t>(bin));
   }
-  Tensor held = context.make(ElementType::float64, {bins, bands});
-  const std::span<double> weights = held.write<double>();
   for (std::int64_t band = 0; band < bands; ++band) {
     const auto at = static_cast<std::size_t>(band);
     const std::int64_t lower = edges[at], center = edges[at + 1], upper = edges[at + 2];
@@ -284,7 +285,7 @@ void mel_weight_matrix(KernelContext& context) {
       weights[static_cast<std::size_t>(bin * bands + band)] = weight;
     }
   }
-  context.set_output(0, as_type(context, stated_type(context), {bins, bands}, held.reals()));
+  context.set_output(0, as_type(context, stated_type(context), held));
 }
 
 }  // namespace

@@ -75,14 +75,20 @@ std::vector<std::int64_t> offsets_over(const Dims& dims, std::span<const std::in
 
 }  // namespace
 
+Dims reduced_dims(const Dims& dims, std::span<const std::int64_t> axes, bool keep_dims) {
+  Dims reduced = dims;
+  for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = -1;
+  if (keep_dims)
+    std::replace(reduced.begin(), reduced.end(), std::int64_t{-1}, std::int64_t{1});
+  else
+    std::erase(reduced, -1);
+  return reduced;
+}
+
 Reduction plan_reduction(const Dims& dims, std::span<const std::int64_t> axes) {
   Reduction plan;
   std::vector<bool> reduced(dims.size(), false);
   for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
-  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    plan.kept.push_back(reduced[axis] ? 1 : dims[axis]);
-    if (!reduced[axis]) plan.without_axes.push_back(dims[axis]);
-  }
   const std::vector<std::int64_t> strides = strides_of(dims);
   plan.offsets = offsets_over(dims, strides, reduced);
   reduced.flip();

@@ -109,10 +109,11 @@ class Fiber {
   std::span<const std::int64_t> offsets_;
 };
 
+/// The shape that a reduction over `axes` leaves; reduced axes stay as 1 or go.
+Dims reduced_dims(const Dims& dims, std::span<const std::int64_t> axes, bool keep_dims);
+
 /// Where the fibers of a reduction over `axes` start, and the offsets of their elements.
 struct Reduction {
-  Dims kept;                          ///< with reduced axes as 1
-  Dims without_axes;                  ///< with reduced axes left out
   std::vector<std::int64_t> starts;   ///< of each result
   std::vector<std::int64_t> offsets;  ///< of each element of a fiber
 };
@@ -123,8 +124,13 @@ Reduction plan_reduction(const Dims& dims, std::span<const std::int64_t> axes);
 template <class X, class Y, class F>
 Tensor reduce(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> axes, bool keep_dims,
               ElementType result, F f) {
+  Tensor y = context.make(result, reduced_dims(x.dims(), axes, keep_dims));
+  if (y.size() == 0) return y;
   const Reduction plan = plan_reduction(x.dims(), axes);
+<<<<<<< HEAD
   Tensor y = context.make_unset(result, keep_dims ? plan.kept : plan.without_axes);
+=======
+>>>>>>> a2ee86d ([reference] Sizes are checked before tables are made for them; GridSample moves positions, then neighbours)
   const X* const in = x.as<X>().data();
   Y* const out = y.write<Y>().data();
   const auto length = static_cast<std::int64_t>(plan.offsets.size());
