@@ -124,13 +124,9 @@ Reduction plan_reduction(const Dims& dims, std::span<const std::int64_t> axes);
 template <class X, class Y, class F>
 Tensor reduce(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> axes, bool keep_dims,
               ElementType result, F f) {
-  Tensor y = context.make(result, reduced_dims(x.dims(), axes, keep_dims));
+  Tensor y = context.make_unset(result, reduced_dims(x.dims(), axes, keep_dims));
   if (y.size() == 0) return y;
   const Reduction plan = plan_reduction(x.dims(), axes);
-<<<<<<< HEAD
-  Tensor y = context.make_unset(result, keep_dims ? plan.kept : plan.without_axes);
-=======
->>>>>>> a2ee86d ([reference] Sizes are checked before tables are made for them; GridSample moves positions, then neighbours)
   const X* const in = x.as<X>().data();
   Y* const out = y.write<Y>().data();
   const auto length = static_cast<std::int64_t>(plan.offsets.size());
