@@ -37,24 +37,17 @@ Rules rules_of(const KernelContext& context) {
           context.integer("align_corners") != 0};
 }
 
-/// Where a position lies after padding: one outside the image moves to the border, or is reflected until it is inside.
-double located(double at, std::int64_t size, const Rules& rules) {
+/// The element that stands for an integral position, maybe outside of the axis.
+std::int64_t element_at(double at, std::int64_t size, const Rules& rules) {
   const auto last = static_cast<double>(size - 1);
+  if (0 <= at && at <= last) return static_cast<std::int64_t>(at);
+  if (rules.padding == Padding::zeros || !std::isfinite(at)) return no_source;
+  if (rules.padding == Padding::border) return at < 0 ? 0 : size - 1;
   // Mirrors are the centres of the outer elements, or their outer edges.
   const double low = rules.align_corners ? 0 : -0.5, span = rules.align_corners ? last : last + 1;
-  if (low <= at && at <= low + span) return at;
-  if (rules.padding == Padding::border) return std::clamp(at, 0.0, last);
-  if (rules.padding == Padding::zeros || !std::isfinite(at)) return at;
   if (span == 0) return 0;
   const double rest = std::fmod(std::abs(at - low), 2 * span);
-  return low + (rest > span ? 2 * span - rest : rest);
-}
-
-/// The element that stands for an integral position.
-std::int64_t element_at(double position, std::int64_t size, const Rules& rules) {
-  const double at = located(position, size, rules);
-  if (0 <= at && at <= static_cast<double>(size - 1)) return static_cast<std::int64_t>(at);
-  return no_source;
+  return static_cast<std::int64_t>(std::clamp(low + (rest > span ? 2 * span - rest : rest), 0.0, last));
 }
 
 struct Tap {
@@ -72,11 +65,9 @@ std::array<double, 4> cubic_weights(double t) {
 
 std::vector<Tap> taps_of(double normalized, std::int64_t size, const Rules& rules) {
   const auto count = static_cast<double>(size);
-  double at = rules.align_corners ? (normalized + 1) / 2 * (count - 1) : ((normalized + 1) * count - 1) / 2;
-  if (rules.mode == Mode::nearest) at = std::nearbyint(at);
-  at = located(at, size, rules);
+  const double at = rules.align_corners ? (normalized + 1) / 2 * (count - 1) : ((normalized + 1) * count - 1) / 2;
   const auto tap = [&](double i, double weight) { return Tap{element_at(i, size, rules), weight}; };
-  if (rules.mode == Mode::nearest) return {tap(at, 1)};
+  if (rules.mode == Mode::nearest) return {tap(std::nearbyint(at), 1)};
   const double floor = std::floor(at), rest = at - floor;
   if (rules.mode == Mode::linear) return {tap(floor, 1 - rest), tap(floor + 1, rest)};
   std::vector<Tap> taps;
