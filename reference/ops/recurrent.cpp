@@ -249,7 +249,7 @@ Operands read_operands(const KernelContext& context, const Cell& cell) {
   if (o.batch_first) o.x = permute(context, o.x, first_two_swapped);
   o.sizes = {o.x.dim(0), o.x.dim(1), o.x.dim(2), o.r.dim(2), direction_count(context)};
   const std::int64_t directions = o.sizes.directions, hidden = o.sizes.hidden, width = o.r.dim(1);
-  require(width % cell.gates == 0 && width / cell.gates == hidden,
+  require(hidden > 0 && width % cell.gates == 0 && width / cell.gates == hidden,
           "R is [directions, gates * hidden_size, hidden_size]");
   require(context.integer("hidden_size", hidden) == hidden, "the weights are made for another hidden_size");
   require(o.w.dims() == Dims{directions, width, o.sizes.features} && o.r.dim(0) == directions,
@@ -258,6 +258,8 @@ Operands read_operands(const KernelContext& context, const Cell& cell) {
   require(!o.bias || o.bias->dims() == Dims{directions, 2 * width}, "B is [directions, 2 * gates * hidden_size]");
   o.peepholes = cell.has_cell_state ? context.find_input(7) : nullptr;
   require(!o.peepholes || o.peepholes->dims() == Dims{directions, 3 * hidden}, "P is [directions, 3 * hidden_size]");
+  o.h = first_state(context, 5, o, true);
+  o.c = first_state(context, 6, o, cell.has_cell_state);
   o.lengths.assign(static_cast<std::size_t>(o.sizes.batch), o.sizes.time);
   if (const Tensor* lengths = context.find_input(4)) {
     require(lengths->dims() == Dims{o.sizes.batch}, "sequence_lens has one length for each sequence");
@@ -265,8 +267,6 @@ Operands read_operands(const KernelContext& context, const Cell& cell) {
   }
   for (const std::int64_t length : o.lengths)
     require(0 <= length && length <= o.sizes.time, "a sequence is longer than the input");
-  o.h = first_state(context, 5, o, true);
-  o.c = first_state(context, 6, o, cell.has_cell_state);
   return o;
 }
 
@@ -322,7 +322,7 @@ void copy_row(const Tensor& from, std::int64_t from_row, Tensor& to, std::int64_
   std::copy_n(from.as<double>().data() + from_row * size, size, to.write<double>().data() + to_row * size);
 }
 
-/// Fills y [time, directions, batch, hidden] and the last states [directions, batch, hidden] of one direction.
+/// Fills y [time, directions, batch, hidden] and the last states [directions, batch, hidden] of one direction; of an empty sequence all stays 0.
 void run_direction(const Operands& o, Step step, Layer& layer, std::int64_t direction, bool backward, Tensor& y,
                    Tensor& last_h, Tensor& last_c) {
   const Sizes& sizes = o.sizes;
@@ -346,6 +346,7 @@ void run_direction(const Operands& o, Step step, Layer& layer, std::int64_t dire
     }
   }
   for (std::int64_t row = 0; row < sizes.batch; ++row) {
+    if (o.lengths[static_cast<std::size_t>(row)] == 0) continue;
     copy_row(layer.h, row, last_h, direction * sizes.batch + row, sizes.hidden);
     copy_row(layer.c, row, last_c, direction * sizes.batch + row, sizes.hidden);
   }
@@ -361,7 +362,7 @@ void run(KernelContext& context, const Cell& cell) {
   const std::vector<Activation> activations = read_activations(context, names);
 
   Tensor y = context.make(o.x.type(), {sizes.time, sizes.directions, sizes.batch, sizes.hidden});
-  Tensor h = o.h, c = o.c;
+  Tensor h = context.make(o.x.type(), o.h.dims()), c = context.make(o.x.type(), o.h.dims());
   for (std::int64_t direction = 0; direction < sizes.directions; ++direction) {
     Layer layer = make_layer(context, cell, o, direction);
     layer.activations = std::span(activations).subspan(static_cast<std::size_t>(direction * per_direction));
