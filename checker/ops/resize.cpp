@@ -225,9 +225,10 @@ void infer_upsample_1(InferContext& context) {
 }
 
 void infer_upsample_7(InferContext& context) {
+  const auto given = context.reals("scales");
+  if (!given) return upsample(context, std::nullopt, std::nullopt, "attribute-value", at_attribute("scales"));
   std::vector<Scalar> scales;
-  for (const float scale : context.reals("scales").value_or(std::vector<float>()))
-    scales.push_back(Scalar::real(scale));
+  for (const float scale : *given) scales.push_back(Scalar::real(scale));
   const std::size_t count = scales.size();
   upsample(context, scales, count, "attribute-value", at_attribute("scales"));
 }
