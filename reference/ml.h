@@ -11,7 +11,7 @@ namespace onnxkit::reference {
 
 inline constexpr std::string_view ml_domain = "ai.onnx.ml";
 
-/// As float64 in rows of features: [C] becomes [1, C], more than two axes are a Fault.
+/// As reals in rows of features: [C] becomes [1, C], more than two axes are a Fault.
 Tensor feature_rows(const KernelContext& context, const Tensor& x);
 
 enum class PostTransform { none, softmax, logistic, softmax_zero, probit };

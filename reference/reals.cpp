@@ -6,9 +6,9 @@
 namespace onnxkit::reference {
 
 Tensor as_reals(const KernelContext& context, const Tensor& x) {
-  if (x.domain() == Domain::real) return x.retyped(ElementType::float64);
+  if (x.domain() == Domain::real) return x.retyped(real_type);
   return dispatch_scalars(x.domain(), [&]<class T>(std::type_identity<T>) {
-    return map<T, double>(context, x, ElementType::float64, [](T v) { return static_cast<double>(v); });
+    return map<T, double>(context, x, real_type, [](T v) { return static_cast<double>(v); });
   });
 }
 
@@ -18,17 +18,15 @@ Affine affine_at(const KernelContext& context, std::size_t scale_input, std::siz
 }
 
 Tensor dequantized(const KernelContext& context, const Tensor& x, Affine by) {
-  return map_reals(context, as_reals(context, x), ElementType::float64, [by](double v) { return by.real(v); });
+  return map_reals(context, as_reals(context, x), real_type, [by](double v) { return by.real(v); });
 }
 
 Tensor dequantized(const KernelContext& context, const Tensor& x, const Tensor* scale, const Tensor* zero) {
   Tensor reals = as_reals(context, x);
   if (zero)
-    reals = map_reals(context, reals, as_reals(context, *zero), ElementType::float64,
-                      [](double v, double z) { return v - z; });
+    reals = map_reals(context, reals, as_reals(context, *zero), real_type, [](double v, double z) { return v - z; });
   if (scale)
-    reals = map_reals(context, reals, as_reals(context, *scale), ElementType::float64,
-                      [](double v, double s) { return v * s; });
+    reals = map_reals(context, reals, as_reals(context, *scale), real_type, [](double v, double s) { return v * s; });
   require(reals.dims() == x.dims(), "a scale or zero point does not fit its tensor");
   return reals;
 }
@@ -45,7 +43,7 @@ Tensor quantized(const KernelContext& context, const Tensor& reals, Affine by, E
 }
 
 Tensor sum_of(const KernelContext& context, const Tensor& a, const Tensor& b) {
-  return map_reals(context, as_reals(context, a), as_reals(context, b), ElementType::float64,
+  return map_reals(context, as_reals(context, a), as_reals(context, b), real_type,
                    [](double x, double y) { return x + y; });
 }
 

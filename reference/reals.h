@@ -7,7 +7,11 @@ namespace onnxkit::reference {
 
 inline constexpr std::string_view microsoft_domain = "com.microsoft";
 
-/// Numbers of any type as float64.
+/// The type that intermediate results are marked with. They are kept in double all the same; contractions of float64 would be made in
+/// twice the precision.
+inline constexpr ElementType real_type = ElementType::float32;
+
+/// Numbers of any type as reals.
 Tensor as_reals(const KernelContext& context, const Tensor& x);
 
 /// What one scale and one zero point make of integers: real = (integer - zero) * scale.

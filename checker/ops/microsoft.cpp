@@ -209,6 +209,15 @@ void infer_hash(InferContext& context) {
   context.copy_shape(0, 0);
 }
 
+/// Sums of 8-bit numbers in 32 bits of the same kind; the shape is left to be unknown.
+void infer_integer_sum(InferContext& context) {
+  const ElementType type = context.input_elem(0);
+  if (type == ElementType::int8) context.set_elem(0, ElementType::int32);
+  if (type == ElementType::uint8) context.set_elem(0, ElementType::uint32);
+}
+
+void infer_blocked_scores(InferContext& context) { context.copy_shape(1, 0); }
+
 void infer_tokenizer(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (!shape) return;
@@ -311,6 +320,8 @@ void register_microsoft(InferRegistry& registry) {
   add({"EmbedLayerNormalization"}, infer_embed_normalization);
   add({"Tokenizer"}, infer_tokenizer);
   add({"MurmurHash3"}, infer_hash);
+  add({"ReduceSumInteger"}, infer_integer_sum);
+  add({"NGramRepeatBlock"}, infer_blocked_scores);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);
   add({"QLinearConcat"}, infer_qlinear_concat);
   add({"CDist"}, infer_distance);

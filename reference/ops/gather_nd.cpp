@@ -37,6 +37,9 @@ void gather_nd(KernelContext& context) {
 
 }  // namespace
 
-void register_gather_nd(KernelRegistry& registry) { registry.add("GatherND", all_versions(), gather_nd); }
+void register_gather_nd(KernelRegistry& registry) {
+  registry.add("GatherND", all_versions(), gather_nd);
+  registry.add("com.microsoft", "GatherND", all_versions(), gather_nd);
+}
 
 }  // namespace onnxkit::reference

@@ -147,6 +147,9 @@ void grid_sample(KernelContext& context) {
 
 }  // namespace
 
-void register_grid_sample(KernelRegistry& registry) { registry.add("GridSample", all_versions(), grid_sample); }
+void register_grid_sample(KernelRegistry& registry) {
+  registry.add("GridSample", all_versions(), grid_sample);
+  registry.add("com.microsoft", "GridSample", all_versions(), grid_sample);
+}
 
 }  // namespace onnxkit::reference

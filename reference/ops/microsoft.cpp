@@ -2,13 +2,16 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 
 #include <re2/re2.h>
 
 #include "libonnxkit/base/utf8.h"
 #include "reference/reals.h"
 #include "reference/walks/axes.h"
+#include "reference/walks/select.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -104,12 +107,71 @@ void unique(KernelContext& context) {
     ++counts[static_cast<std::size_t>(entry->second)];
   }
   const auto size = static_cast<std::int64_t>(different.size());
-  Tensor y = context.make(ElementType::float64, {size}), count = context.make(ElementType::int64, {size});
+  Tensor y = context.make(real_type, {size}), count = context.make(ElementType::int64, {size});
   std::copy(different.begin(), different.end(), y.write<double>().begin());
   std::copy(counts.begin(), counts.end(), count.write<std::int64_t>().begin());
   context.set_output(0, x.domain() == Domain::real ? y.retyped(x.type()) : quantized(context, y, Affine(), x.type()));
   context.set_output(1, std::move(index));
   context.set_output(2, std::move(count));
+}
+
+/// All slices of `size` elements along an axis, `step` apart, as a new last axis.
+void unfold(KernelContext& context) {
+  const Tensor& x = context.input(0);
+  const std::int64_t axis = normalize_axis(context.integer("dim", -1), x.rank());
+  const std::int64_t size = context.integer("size"), step = context.integer("step", 1);
+  require(size >= 1 && step >= 1 && size <= x.dim(axis), "size or step is out of range");
+  std::vector<std::int64_t> strides = strides_of(x.dims());
+  Dims dims = x.dims();
+  strides.push_back(strides[static_cast<std::size_t>(axis)]);
+  strides[static_cast<std::size_t>(axis)] *= std::min(step, x.dim(axis));
+  dims[static_cast<std::size_t>(axis)] = (x.dim(axis) - size) / step + 1;
+  dims.push_back(size);
+  context.set_output(0, strided(context, x, std::move(dims), strides));
+}
+
+void sum_integers(KernelContext& context) {
+  const Tensor x = as_reals(context, context.input(0));
+  std::vector<std::int64_t> axes = context.integers("axes").value_or(std::vector<std::int64_t>());
+  if (axes.empty()) axes = identity_index(x.rank());
+  const Tensor sums = reduce<double, double>(
+      context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) != 0, real_type,
+      [](const Fiber<double>& fiber) { return std::accumulate(fiber.begin(), fiber.end(), 0.0); });
+  const bool is_signed = context.input(0).domain() == Domain::integer;
+  context.set_output(0, quantized(context, sums, Affine(), is_signed ? ElementType::int32 : ElementType::uint32));
+}
+
+void is_all_finite(KernelContext& context) {
+  const bool infinities = context.integer("isnan_only") == 0, nans = context.integer("isinf_only") == 0;
+  bool finite = true;
+  for (const Tensor* x : context.inputs_from()) {
+    for (const double value : x->as<double>())
+      finite = finite && !(infinities && std::isinf(value)) && !(nans && std::isnan(value));
+  }
+  context.set_output(0, context.scalar(ElementType::boolean, finite ? 1 : 0));
+}
+
+/// Tokens that would repeat an n-gram of the ids before get a score of -infinity.
+void block_repeated_ngrams(KernelContext& context) {
+  const Tensor& ids = context.input(0);
+  Tensor scores = context.input(1);
+  const std::int64_t size = context.integer("ngram_size");
+  require(ids.rank() == 2 && scores.rank() == 2 && ids.dim(0) == scores.dim(0) && size >= 1,
+          "ids, scores or ngram_size do not fit");
+  const std::int64_t length = ids.dim(1), vocabulary = scores.dim(1);
+  const std::span<double> out = scores.write<double>();
+  for (std::int64_t b = 0; b < ids.dim(0) && size <= length; ++b) {
+    const auto row =
+        ids.as<std::int64_t>().subspan(static_cast<std::size_t>(b * length), static_cast<std::size_t>(length));
+    const auto tail = row.last(static_cast<std::size_t>(size - 1));
+    for (std::int64_t i = 0; i + size <= length; ++i) {
+      const auto gram = row.subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(size));
+      if (!std::equal(tail.begin(), tail.end(), gram.begin())) continue;
+      require(0 <= gram.back() && gram.back() < vocabulary, "an id is beyond the vocabulary");
+      out[static_cast<std::size_t>(b * vocabulary + gram.back())] = -std::numeric_limits<double>::infinity();
+    }
+  }
+  context.set_output(0, std::move(scores));
 }
 
 // ---- CropAndResize
@@ -354,6 +416,10 @@ void register_microsoft(KernelRegistry& registry) {
   add("ExpandDims", expand_dims);
   add("CDist", distances);
   add("Unique", unique);
+  add("UnfoldTensor", unfold);
+  add("ReduceSumInteger", sum_integers);
+  add("IsAllFinite", is_all_finite);
+  add("NGramRepeatBlock", block_repeated_ngrams);
   add("CropAndResize", crop_and_resize);
   add("MurmurHash3", murmur_hash3);
   add("Tokenizer", tokenizer);

@@ -1,4 +1,4 @@
-// com.microsoft: attention of several heads, with cached keys and values, masks and rotary positions.
+// com.microsoft: attention of several heads, plain and quantized, with cached keys and values, masks and rotary positions.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,11 +15,6 @@ namespace {
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
 
-MatrixView<const double> matrix_at(const Tensor& x, std::int64_t index) {
-  const std::int64_t rows = x.dim(2), columns = x.dim(3);
-  return row_major(x.as<double>().data() + index * rows * columns, rows, columns);
-}
-
 /// Where a row of scores is: what it belongs to, for masks and biases.
 struct ScoreRow {
   std::int64_t batch, head, query;
@@ -33,24 +28,13 @@ struct AttentionResult {
 /// row of scores and gives what else goes into the denominator, as the logarithm of a summand.
 AttentionResult attend(const KernelContext& context, const Tensor& q, const Tensor& k, const Tensor& v, double scale,
                        const std::function<double(ScoreRow, std::span<double>)>& finish) {
-  require(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, "queries, keys and values are [batch, heads, length, size]");
-  const std::int64_t batch = q.dim(0), heads = q.dim(1), rows = q.dim(2), length = k.dim(2), kv_heads = k.dim(1);
-  require(k.dim(0) == batch && v.dim(0) == batch && v.dim(1) == kv_heads && v.dim(2) == length && k.dim(3) == q.dim(3),
-          "queries, keys and values do not fit each other");
-  require(kv_heads > 0 && heads % kv_heads == 0, "the heads of keys do not divide those of queries");
-  AttentionResult result{context.make(ElementType::float64, {batch, heads, rows, v.dim(3)}),
-                         context.make(ElementType::float64, {batch, heads, rows, length}), Tensor()};
-  const std::int64_t group = heads / kv_heads;
+  require_attention_shapes(q, k, v);
+  AttentionResult result{{}, attention_scores(context, q, k, scale), {}};
+  result.weights = context.make(real_type, result.scores.dims());
+  const std::int64_t heads = q.dim(1), rows = q.dim(2), length = k.dim(2);
   double* const scores = result.scores.write<double>().data();
-  for (std::int64_t i = 0; i < batch * heads; ++i) {
-    const std::int64_t kv = i / heads * kv_heads + i % heads / group;
-    const auto to = row_major(scores + i * rows * length, rows, length);
-    gemm(context.threads(), matrix_at(q, i), matrix_at(k, kv).transposed(), to);
-  }
-  for (std::int64_t i = 0; i < result.scores.size(); ++i) scores[i] *= scale;
-  result.weights = context.make(ElementType::float64, result.scores.dims());
   double* const weights = result.weights.write<double>().data();
-  context.for_range(batch * heads * rows, 16, [&](std::int64_t first, std::int64_t last) {
+  context.for_range(q.dim(0) * heads * rows, 16, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t r = first; r < last; ++r) {
       const std::span<double> row(scores + r * length, static_cast<std::size_t>(length));
       const double extra = finish({r / rows / heads, r / rows % heads, r % rows}, row);
@@ -58,17 +42,12 @@ AttentionResult attend(const KernelContext& context, const Tensor& q, const Tens
       for (const double x : row) most = std::max(most, x);
       if (most == nothing) continue;  // all masked: weights of 0
       double sum = std::exp(extra - most);
-      for (std::int64_t t = 0; t < length; ++t)
-        sum += weights[r * length + t] = std::exp(row[static_cast<std::size_t>(t)] - most);
-      for (std::int64_t t = 0; t < length; ++t) weights[r * length + t] /= sum;
+      double* const weight = weights + r * length;
+      for (std::int64_t t = 0; t < length; ++t) sum += weight[t] = std::exp(scores[r * length + t] - most);
+      for (std::int64_t t = 0; t < length; ++t) weight[t] /= sum;
     }
   });
-  double* const y = result.y.write<double>().data();
-  for (std::int64_t i = 0; i < batch * heads; ++i) {
-    const std::int64_t kv = i / heads * kv_heads + i % heads / group;
-    gemm(context.threads(), matrix_at(result.weights, i), matrix_at(v, kv),
-         row_major(y + i * rows * v.dim(3), rows, v.dim(3)));
-  }
+  result.y = weigh_values(context, result.weights, v);
   return result;
 }
 
@@ -162,42 +141,39 @@ Tensor with_past(const KernelContext& context, const Tensor* past, const Tensor&
 
 // ---- Attention
 
-void attention(KernelContext& context) {
-  const Tensor& x = context.input(0);
+/// Where Attention and QAttention have what they share.
+struct AttentionInputs {
+  Tensor projected;  ///< queries, keys and values beside each other
+  const Tensor *mask, *past, *bias;
+  ElementType type;
+};
+
+void attend_projected(KernelContext& context, const AttentionInputs& in) {
   require(context.integer("do_rotary") == 0 && context.integer("past_present_share_buffer") == 0,
           "rotary positions and shared buffers are not supported");
-  const std::int64_t heads = context.integer("num_heads");
-  require(x.rank() == 3 && context.input(1).rank() == 2, "the input is [batch, length, size], the weights a matrix");
-  Tensor projected = matrix_product(context, as_reals(context, x), as_reals(context, context.input(1)));
-  if (const Tensor* bias = context.find_input(2)) {
-    require(bias->rank() == 1, "the bias is a vector");
-    projected = sum_of(context, projected, *bias);
-  }
-  const std::int64_t third = projected.dim(2) / 3;
+  const std::int64_t heads = context.integer("num_heads"), total = in.projected.dim(2), third = total / 3;
   const Dims sizes = context.integers("qkv_hidden_sizes").value_or(Dims{third, third, third});
-  require(sizes.size() == 3 && sizes[0] >= 0 && sizes[1] >= 0 && sizes[0] <= projected.dim(2) &&
-              sizes[1] <= projected.dim(2) - sizes[0] && sizes[2] == projected.dim(2) - sizes[0] - sizes[1],
+  require(sizes.size() == 3 && sizes[0] >= 0 && sizes[1] >= 0 && sizes[0] <= total && sizes[1] <= total - sizes[0] &&
+              sizes[2] == total - sizes[0] - sizes[1],
           "the sizes of queries, keys and values do not add up to the weights'");
   const auto part = [&](std::int64_t first, std::int64_t size) {
-    return unpack_heads(context, slice_axis(context, projected, 2, first, first + size), heads);
+    return unpack_heads(context, slice_axis(context, in.projected, 2, first, first + size), heads);
   };
   const Tensor q = part(0, sizes[0]);
   Tensor k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
-  std::int64_t past = 0;
-  if (const Tensor* given = context.find_input(4)) {
-    require(given->rank() == 5 && given->dim(0) == 2, "past is [2, batch, heads, length, size]");
+  if (in.past) {
+    require(in.past->rank() == 5 && in.past->dim(0) == 2, "past is [2, batch, heads, length, size]");
     const auto half = [&](std::int64_t i) {
-      const Dims dims(given->dims().begin() + 1, given->dims().end());
-      return slice_axis(context, *given, 0, i, i + 1).reshaped(dims);
+      const Dims dims(in.past->dims().begin() + 1, in.past->dims().end());
+      return slice_axis(context, *in.past, 0, i, i + 1).reshaped(dims);
     };
     const Tensor past_k = half(0), past_v = half(1);
-    past = given->dim(3);
     k = with_past(context, &past_k, k);
     v = with_past(context, &past_v, v);
   }
-  const std::int64_t batch = q.dim(0), rows = q.dim(2), length = k.dim(2);
-  const Mask mask(context, context.find_input(3), batch, rows, length);
-  const Bias bias(context.find_input(5), rows, length);
+  const std::int64_t batch = q.dim(0), rows = q.dim(2), length = k.dim(2), past = length - rows;
+  const Mask mask(context, in.mask, batch, rows, length);
+  const Bias bias(in.bias, rows, length);
   bias.check(batch, heads);
   const bool causal = context.integer("unidirectional") != 0;
   const AttentionResult result =
@@ -207,13 +183,39 @@ void attention(KernelContext& context) {
         if (causal) hide_future(at, past, row);
         return nothing;
       });
-  context.set_output(0, pack_heads(context, result.y).retyped(x.type()));
+  context.set_output(0, pack_heads(context, result.y).retyped(in.type));
   if (!context.has_output(1)) return;
   const Tensor* both[] = {&k, &v};
   Dims dims = k.dims();
   dims.insert(dims.begin(), 2);
   require(k.dims() == v.dims(), "keys and values of different sizes cannot be stacked");
-  context.set_output(1, concat(context, both, 0).reshaped(std::move(dims)).retyped(x.type()));
+  context.set_output(1, concat(context, both, 0).reshaped(std::move(dims)).retyped(in.type));
+}
+
+/// x * weights + bias, [batch, length, size of queries, keys and values].
+Tensor projection(const KernelContext& context, const Tensor& x, const Tensor& weights, const Tensor* bias) {
+  require(x.rank() == 3 && weights.rank() == 2, "the input is [batch, length, size], the weights a matrix");
+  const Tensor product = matrix_product(context, x, weights);
+  if (!bias) return product;
+  require(bias->rank() == 1 && bias->size() == product.dim(2), "the bias has not one element for each column");
+  return sum_of(context, product, *bias);
+}
+
+void attention(KernelContext& context) {
+  const Tensor x = as_reals(context, context.input(0)), weights = as_reals(context, context.input(1));
+  attend_projected(context, {projection(context, x, weights, context.find_input(2)), context.find_input(3),
+                             context.find_input(4), context.find_input(5), context.input(0).type()});
+}
+
+/// Attention on quantized inputs and weights; scales and zero points of the weights may be one for each column.
+void quantized_attention(KernelContext& context) {
+  const Tensor* zero = context.find_input(7);
+  const Tensor scales = context.input(4).size() == 1 ? context.input(4).reshaped({}) : context.input(4);
+  const Tensor zeros = zero && zero->size() == 1 ? zero->reshaped({}) : zero ? *zero : Tensor();
+  const Tensor x = dequantized(context, context.input(0), affine_at(context, 3, 6));
+  const Tensor weights = dequantized(context, context.input(1), &scales, zero ? &zeros : nullptr);
+  attend_projected(context, {projection(context, x, weights, &context.input(2)), context.find_input(5),
+                             context.find_input(8), nullptr, context.input(2).type()});
 }
 
 // ---- MultiHeadAttention
@@ -346,7 +348,7 @@ Lengths lengths_of(const KernelContext& context, std::int64_t batch, std::int64_
 
 /// Past positions of each sequence, then its new ones, then zeros.
 Tensor present(const KernelContext& context, const Tensor* past, const Tensor& now, const Lengths& lengths) {
-  Tensor all = context.make(ElementType::float64, {now.dim(0), now.dim(1), lengths.buffer, now.dim(3)});
+  Tensor all = context.make(real_type, {now.dim(0), now.dim(1), lengths.buffer, now.dim(3)});
   require(!past || (past->rank() == 4 && past->dim(0) == now.dim(0) && past->dim(1) == now.dim(1) &&
                     past->dim(3) == now.dim(3)),
           "past keys or values do not fit the new ones");
@@ -455,7 +457,7 @@ void group_query_attention(KernelContext& context) {
   if (!context.has_output(3)) return;
   const bool before = context.integer("qk_output") == 1;
   // What is masked counts as not computed.
-  const Tensor scores = map_reals(context, before ? result.scores : result.weights, ElementType::float64,
+  const Tensor scores = map_reals(context, before ? result.scores : result.weights, real_type,
                                   [](double x) { return x == nothing ? 0 : x; });
   context.set_output(3, slice_axis(context, scores, 3, 0, most).retyped(type));
 }
@@ -467,6 +469,7 @@ void register_microsoft_attention(KernelRegistry& registry) {
     registry.add(microsoft_domain, op, all_versions(), kernel);
   };
   add("Attention", attention);
+  add("QAttention", quantized_attention);
   add("MultiHeadAttention", multi_head_attention);
   add("GroupQueryAttention", group_query_attention);
   add("RotaryEmbedding", rotary_embedding);

@@ -111,7 +111,7 @@ struct Blocks {
 
 /// Zero points of rows of blocks: packed as the weights, as numbers of their own, or the middle of the range.
 Tensor zero_points(const KernelContext& context, const Blocks& blocks) {
-  Tensor zeros = context.make(ElementType::float64, {blocks.n, blocks.count});
+  Tensor zeros = context.make(real_type, {blocks.n, blocks.count});
   const std::span<double> out = zeros.write<double>();
   const Tensor* given = context.find_input(3);
   if (!given) {
@@ -139,7 +139,7 @@ Tensor unpacked_weight(const KernelContext& context, const Blocks& blocks) {
   require(b.size() == element_count(packed), "B does not have the size that N, K, bits and block_size ask for");
   require(scales.size() == element_count(per_block), "there is not one scale for each block");
   const Tensor zeros = zero_points(context, blocks);
-  Tensor weight = context.make(ElementType::float64, {blocks.n, blocks.k});
+  Tensor weight = context.make(real_type, {blocks.n, blocks.k});
   const std::span<double> out = weight.write<double>();
   const auto k = static_cast<std::size_t>(blocks.k), size = static_cast<std::size_t>(blocks.size);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -242,14 +242,14 @@ void qgemm(KernelContext& context) {
   const Tensor b_scale = spread(context.input(4)), b_zero = spread(context.input(5));
   const Tensor b = operand(context, dequantized(context, context.input(3), &b_scale, &b_zero), trans_b, false);
   require(a.rank() == 2 && b.rank() == 2, "Gemm multiplies matrices");
-  Tensor y = scaled(context, matrix_product(context, a, b), alpha, ElementType::float64);
+  Tensor y = scaled(context, matrix_product(context, a, b), alpha, real_type);
   if (const Tensor* c = context.find_input(6)) {
     const double a_scale = context.input(1).real();
     const Tensor by = scaled(
         context, as_reals(context, context.input(4).size() == 1 ? context.input(4).reshaped({}) : context.input(4)),
-        alpha * a_scale, ElementType::float64);
+        alpha * a_scale, real_type);
     const Tensor offset =
-        map_reals(context, as_reals(context, *c), by, ElementType::float64, [](double v, double s) { return v * s; });
+        map_reals(context, as_reals(context, *c), by, real_type, [](double v, double s) { return v * s; });
     const Dims dims = y.dims();
     y = sum_of(context, y, offset);
     require(y.dims() == dims, "C does not broadcast to the product");

@@ -96,34 +96,55 @@ Tensor mask_index(const KernelContext& context, const Tensor* mask, std::int64_t
   return index;
 }
 
-void embed_layer_normalization(KernelContext& context) {
+/// Tables and factors of EmbedLayerNormalization and its quantized form.
+struct Embeddings {
+  Tensor words, positions, segments, gamma, beta;
+};
+
+/// Tables are added row by row, then rows normalized. `position_ids` may be null.
+Tensor embed(KernelContext& context, const Embeddings& in, const Tensor* position_ids, ElementType type) {
   const Tensor& ids = context.input(0);
-  const Tensor* segments = context.find_input(1);
-  const Tensor& words = context.input(2);
-  const Tensor* positions = context.find_input(8);
-  require(ids.rank() == 2 && words.rank() == 2, "input_ids or word_embedding are no matrix");
+  const Tensor* segment_ids = context.find_input(1);
+  require(ids.rank() == 2 && in.words.rank() == 2, "input_ids or word_embedding are no matrix");
   const std::int64_t batch = ids.dim(0), length = ids.dim(1);
-  require(!segments || (segments->dims() == ids.dims() && context.has_input(4)),
-          "segment_ids or segment_embedding do not fit");
-  require(!positions || (positions->rank() == 2 && positions->dim(1) == length &&
-                         (positions->dim(0) == batch || positions->dim(0) == 1)),
+  require(!segment_ids || segment_ids->dims() == ids.dims(), "segment_ids have another shape than input_ids");
+  require(!position_ids || (position_ids->rank() == 2 && position_ids->dim(1) == length &&
+                            (position_ids->dim(0) == batch || position_ids->dim(0) == 1)),
           "position_ids have another shape than input_ids");
-  Tensor sum = context.make(ElementType::float64, {batch, length, words.dim(1)});
+  Tensor sum = context.make(real_type, {batch, length, in.words.dim(1)});
   const std::span<double> all = sum.write<double>();
-  const auto hidden = static_cast<std::size_t>(words.dim(1));
-  for (std::int64_t i = 0; i < batch * length; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const std::span<double> row = all.subspan(at * hidden, hidden);
+  const auto hidden = static_cast<std::size_t>(in.words.dim(1));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(ids.size()); ++i) {
+    const std::span<double> row = all.subspan(i * hidden, hidden);
+    const auto place = static_cast<std::int64_t>(i) % length;
     const std::int64_t position =
-        positions ? positions->as<std::int64_t>()[at % static_cast<std::size_t>(positions->size())] : i % length;
-    add_row(words, ids.as<std::int64_t>()[at], row, "word");
-    add_row(context.input(3), position, row, "position");
-    if (segments) add_row(context.input(4), segments->as<std::int64_t>()[at], row, "segment");
+        position_ids ? position_ids->as<std::int64_t>()[i % static_cast<std::size_t>(position_ids->size())] : place;
+    add_row(in.words, ids.as<std::int64_t>()[i], row, "word");
+    add_row(in.positions, position, row, "position");
+    if (segment_ids) add_row(in.segments, segment_ids->as<std::int64_t>()[i], row, "segment");
   }
-  Normalized result = normalize_rows(context, sum, context.input(5), &context.input(6), true, words.type());
+  Normalized result = normalize_rows(context, sum, in.gamma, &in.beta, true, type);
   context.set_output(0, std::move(result.y));
   context.set_output(1, mask_index(context, context.find_input(7), batch, length));
-  context.set_output(2, sum.retyped(words.type()));
+  return sum;
+}
+
+void embed_layer_normalization(KernelContext& context) {
+  const ElementType type = context.input(2).type();
+  const Tensor none = context.make(type, {0, 0});
+  const Embeddings tables{context.input(2), context.input(3), context.has_input(4) ? context.input(4) : none,
+                          context.input(5), context.input(6)};
+  const Tensor sum = embed(context, tables, context.find_input(8), type);
+  context.set_output(2, sum.retyped(type));
+}
+
+void quantized_embed_layer_normalization(KernelContext& context) {
+  const auto table = [&](std::size_t at) {
+    return dequantized(context, context.input(at), affine_at(context, at + 6, at + 11));
+  };
+  const Tensor none = context.make(real_type, {0, 0});
+  const Embeddings tables{table(2), table(3), context.has_input(4) ? table(4) : none, table(5), table(6)};
+  embed(context, tables, nullptr, context.input(8).type());
 }
 
 // ---- GroupNorm
@@ -202,6 +223,7 @@ void register_microsoft_normalization(KernelRegistry& registry) {
   add("SkipLayerNormalization", skip_layer_normalization);
   add("SkipSimplifiedLayerNormalization", skip_simplified_layer_normalization);
   add("EmbedLayerNormalization", embed_layer_normalization);
+  add("QEmbedLayerNormalization", quantized_embed_layer_normalization);
   add("GroupNorm", group_norm);
   add("SkipGroupNorm", skip_group_norm);
 }

@@ -7,7 +7,7 @@
 #include "reference/reals.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/select.h"
-#include "reference/windows.h"
+#include "reference/walks/windows.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -21,7 +21,7 @@ template <auto f>
 void binary(KernelContext& context) {
   const Tensor a = dequantized(context, context.input(0), affine_at(context, 1, 2));
   const Tensor b = dequantized(context, context.input(3), affine_at(context, 4, 5));
-  set_quantized(context, map_reals(context, a, b, ElementType::float64, f), 6, 7);
+  set_quantized(context, map_reals(context, a, b, real_type, f), 6, 7);
 }
 
 constexpr auto plus = [](double a, double b) { return a + b; };
@@ -29,15 +29,13 @@ constexpr auto times = [](double a, double b) { return a * b; };
 
 void sigmoid(KernelContext& context) {
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
-  set_quantized(context, map_reals(context, x, ElementType::float64, [](double v) { return 1 / (1 + std::exp(-v)); }),
-                3, 4);
+  set_quantized(context, map_reals(context, x, real_type, [](double v) { return 1 / (1 + std::exp(-v)); }), 3, 4);
 }
 
 void leaky_relu(KernelContext& context) {
   const double alpha = context.real("alpha", 0.01F);
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
-  set_quantized(context,
-                map_reals(context, x, ElementType::float64, [alpha](double v) { return v < 0 ? alpha * v : v; }), 3, 4);
+  set_quantized(context, map_reals(context, x, real_type, [alpha](double v) { return v < 0 ? alpha * v : v; }), 3, 4);
 }
 
 void softmax_lane(Lane<const double> x, Lane<double> y) {
@@ -58,7 +56,7 @@ void softmax(KernelContext& context) {
     x = x.reshaped({view.outer, view.length * view.inner});
     axis = 1;
   }
-  Tensor y = context.make(ElementType::float64, x.dims());
+  Tensor y = context.make(real_type, x.dims());
   if (x.size() > 0) for_each_lane<double, double>(context, x, y, axis, softmax_lane);
   set_quantized(context, y.reshaped(dims), 3, 4);
 }
@@ -87,7 +85,7 @@ void where(KernelContext& context) {
       as_reals(context, quantized(context, dequantized(context, context.input(1), affine_at(context, 2, 3)), to, type));
   const Tensor y =
       as_reals(context, quantized(context, dequantized(context, context.input(4), affine_at(context, 5, 6)), to, type));
-  const Tensor z = map<bool, double, double, double>(context, context.input(0), x, y, ElementType::float64,
+  const Tensor z = map<bool, double, double, double>(context, context.input(0), x, y, real_type,
                                                      [](bool c, double a, double b) { return c ? a : b; });
   context.set_output(0, quantized(context, z, Affine(), type));
 }
@@ -97,8 +95,8 @@ void reduce_mean(KernelContext& context) {
   std::vector<std::int64_t> axes = context.integers("axes").value_or(std::vector<std::int64_t>());
   if (axes.empty()) axes = identity_index(x.rank());
   const Tensor mean =
-      reduce<double, double>(context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) != 0,
-                             ElementType::float64, [](const Fiber<double>& fiber) {
+      reduce<double, double>(context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) != 0, real_type,
+                             [](const Fiber<double>& fiber) {
                                double sum = 0;
                                for (const double v : fiber) sum += v;
                                return sum / static_cast<double>(fiber.size());
@@ -111,7 +109,7 @@ void multiply_integers(KernelContext& context) {
     const Tensor* given = context.find_input(zero);
     return dequantized(context, context.input(x), Affine{1, given ? given->real() : 0});
   };
-  const Tensor product = map_reals(context, offset(0, 1), offset(2, 3), ElementType::float64, times);
+  const Tensor product = map_reals(context, offset(0, 1), offset(2, 3), real_type, times);
   context.set_output(0, quantized(context, product, Affine(), ElementType::int32));
 }
 
@@ -132,8 +130,8 @@ void quantize(KernelContext& context) {
   const Tensor* zero = context.find_input(2);
   const ElementType type = zero ? zero->type() : ElementType::uint8;
   const Tensor quotient =
-      map_reals(context, as_reals(context, x), as_reals(context, along_axis(context, x, context.input(1))),
-                ElementType::float64, [](double v, double s) { return std::nearbyint(v / s); });
+      map_reals(context, as_reals(context, x), as_reals(context, along_axis(context, x, context.input(1))), real_type,
+                [](double v, double s) { return std::nearbyint(v / s); });
   const Tensor shifted = zero ? sum_of(context, quotient, along_axis(context, x, *zero)) : quotient;
   context.set_output(0, quantized(context, shifted, Affine(), type));
 }
@@ -167,6 +165,74 @@ Tensor on_channels_first(const KernelContext& context, const Tensor& x, F f) {
   return channels_to_back(context, f(channels_to_front(context, x)));
 }
 
+Windows windows_over(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> filter = {}) {
+  require(x.rank() >= 3, "the input has no picture axes");
+  const std::span<const std::int64_t> image = std::span(x.dims()).subspan(2);
+  return place_windows(read_window(context, image.size(), filter), image);
+}
+
+/// y = f(plane of x, place) for every window on every plane.
+template <class F>
+Tensor pooled(const KernelContext& context, const Tensor& x, const Windows& windows, F f) {
+  Dims dims = places_of(windows);
+  dims.insert(dims.begin(), {x.dim(0), x.dim(1)});
+  Tensor y = context.make(real_type, std::move(dims));
+  const std::int64_t places = place_count(windows), size = image_size(windows);
+  const double* const from = x.as<double>().data();
+  const std::span<double> to = y.write<double>();
+  context.for_range(places == 0 ? 0 : x.dim(0) * x.dim(1), 1 + 4096 / (1 + places),
+                    [&](std::int64_t first, std::int64_t last) {
+                      std::vector<std::int64_t> place(windows.size());
+                      for (std::int64_t i = first * places; i < last * places; ++i, next_place(windows, place))
+                        to[static_cast<std::size_t>(i)] = f(from + i / places * size, place.data());
+                    });
+  return y;
+}
+
+/// The mean of a window's cells in the picture, or of those in the padding, too.
+Tensor mean_of_windows(const KernelContext& context, const Tensor& x) {
+  const Windows windows = windows_over(context, x);
+  Windows counted = windows;
+  if (context.integer("count_include_pad") != 0) {
+    for (WindowAxis& axis : counted) {
+      axis.image += axis.behind - axis.first;
+      axis.first = 0;
+    }
+  }
+  return pooled(context, x, windows, [&](const double* plane, const std::int64_t* place) {
+    double sum = 0, cells = 1;
+    for_each_cell(windows, place, 0, [&](std::int64_t at) { sum += plane[at]; });
+    for (std::size_t axis = 0; axis < counted.size(); ++axis) {
+      const auto inside = counted[axis].inside(place[axis]);
+      cells *= static_cast<double>(inside.second - inside.first);
+    }
+    return cells == 0 ? 0 : sum / cells;
+  });
+}
+
+Tensor convolved(const KernelContext& context, const Tensor& x, const Tensor& weight, const Tensor* bias) {
+  require(x.rank() == weight.rank(), "picture and weight differ in rank");
+  const Windows windows = windows_over(context, x, std::span(weight.dims()).subspan(2));
+  const std::int64_t groups = context.integer("group", 1), depth = weight.dim(1);
+  require(groups >= 1 && weight.dim(0) % groups == 0 && x.dim(1) % groups == 0 && x.dim(1) / groups == depth,
+          "the weight is made for another number of channels");
+  const std::int64_t filters = weight.dim(0) / groups, places = place_count(windows), size = image_size(windows);
+  Dims dims = places_of(windows);
+  dims.insert(dims.begin(), {x.dim(0), weight.dim(0)});
+  Tensor y = context.make(real_type, std::move(dims));
+  if (y.size() == 0) return y;
+  const std::span<double> to = y.write<double>();
+  for (std::size_t i = 0; bias && i < to.size(); ++i)
+    to[i] = bias->as<double>()[i / static_cast<std::size_t>(places) % static_cast<std::size_t>(weight.dim(0))];
+  const std::int64_t columns = depth * cell_count(windows);
+  for (std::int64_t part = 0; part < x.dim(0) * groups; ++part) {
+    contract_windows(context, real_type, x.as<double>().data() + part * depth * size, depth, windows,
+                     row_major(weight.as<double>().data() + part % groups * filters * columns, filters, columns),
+                     row_major(to.data() + part * filters * places, filters, places), bias != nullptr);
+  }
+  return y;
+}
+
 void global_average_pool(KernelContext& context) {
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
   require(x.rank() >= 3, "the input has no picture axes");
@@ -175,12 +241,11 @@ void global_average_pool(KernelContext& context) {
   for (std::int64_t axis = 1; axis < x.rank(); ++axis) {
     if (axis != (last ? x.rank() - 1 : 1)) axes.push_back(axis);
   }
-  const Tensor mean =
-      reduce<double, double>(context, x, axes, true, ElementType::float64, [](const Fiber<double>& fiber) {
-        double sum = 0;
-        for (const double v : fiber) sum += v;
-        return sum / static_cast<double>(fiber.size());
-      });
+  const Tensor mean = reduce<double, double>(context, x, axes, true, real_type, [](const Fiber<double>& fiber) {
+    double sum = 0;
+    for (const double v : fiber) sum += v;
+    return sum / static_cast<double>(fiber.size());
+  });
   set_quantized(context, mean, 3, 4);
 }
 
@@ -188,17 +253,21 @@ void global_average_pool(KernelContext& context) {
 void average_pool(KernelContext& context) {
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
   const Affine to = affine_at(context, 3, 4);
-  const bool count_padding = context.integer("count_include_pad") != 0;
-  const Tensor mean = on_channels_first(
-      context, x, [&](const Tensor& image) { return windows::average_pool(context, image, count_padding); });
-  const Tensor shifted =
-      map_reals(context, mean, ElementType::float64, [to](double v) { return v / to.scale + to.zero; });
+  const Tensor mean =
+      on_channels_first(context, x, [&](const Tensor& image) { return mean_of_windows(context, image); });
+  const Tensor shifted = map_reals(context, mean, real_type, [to](double v) { return v / to.scale + to.zero; });
   context.set_output(0, quantized(context, shifted, Affine(), context.input(0).type()));
 }
 
 void nhwc_max_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
-  const Tensor most = windows::max_pool(context, channels_to_front(context, as_reals(context, x)));
+  const Tensor image = channels_to_front(context, as_reals(context, x));
+  const Windows windows = windows_over(context, image);
+  const Tensor most = pooled(context, image, windows, [&](const double* plane, const std::int64_t* place) {
+    double greatest = static_cast<double>(least_of(x.type()));
+    for_each_cell(windows, place, 0, [&](std::int64_t at) { greatest = std::max(greatest, plane[at]); });
+    return greatest;
+  });
   context.set_output(0, quantized(context, channels_to_back(context, most), Affine(), x.type()));
 }
 
@@ -222,11 +291,11 @@ void convolve(KernelContext& context) {
   if (const Tensor* given = context.find_input(8)) {
     require(given->rank() == 1 && given->size() == w.dim(0), "there is not one bias for each filter");
     const Tensor by = context.input(4).size() == 1 ? context.input(4).reshaped({}) : context.input(4);
-    bias = map_reals(context, as_reals(context, *given), as_reals(context, by), ElementType::float64,
+    bias = map_reals(context, as_reals(context, *given), as_reals(context, by), real_type,
                      [x_scale](double v, double s) { return v * s * x_scale; });
   }
   const Tensor y = on_channels_first(context, x, [&](const Tensor& image) {
-    return windows::convolve(context, image, weight, context.has_input(8) ? &bias : nullptr);
+    return convolved(context, image, weight, context.has_input(8) ? &bias : nullptr);
   });
   context.set_output(0, quantized(context, y, affine_at(context, 6, 7), context.input(7).type()));
 }

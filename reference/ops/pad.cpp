@@ -28,9 +28,12 @@ struct Pads {
   std::vector<std::int64_t> begins, ends;  ///< of every axis
 };
 
+/// Pads and value are attributes; those of com.microsoft are inputs.
+bool by_attributes(const KernelContext& context) { return context.since() < 11 && context.schema().domain.empty(); }
+
 Pads pads_of(const KernelContext& context, std::int64_t rank) {
   std::vector<std::int64_t> axes = identity_index(rank), list;
-  if (context.since() < 11) {
+  if (by_attributes(context)) {
     list = context.integers(context.since() == 1 ? "paddings" : "pads").value_or(Dims());
   } else {
     list = context.input(1).integers();
@@ -81,7 +84,7 @@ void pad(KernelContext& context) {
     require(mode == Mode::constant || *padded == 0 || kept.back() > 0, "there is no element to pad with");
   }
   std::optional<Tensor> value;
-  if (context.since() < 11)
+  if (by_attributes(context))
     value = context.scalar(x.type(), context.real("value"));
   else if (const Tensor* given = context.find_input(2))
     value = *given;
@@ -100,6 +103,9 @@ void pad(KernelContext& context) {
 
 }  // namespace
 
-void register_pad(KernelRegistry& registry) { registry.add("Pad", all_versions(), pad); }
+void register_pad(KernelRegistry& registry) {
+  registry.add("Pad", all_versions(), pad);
+  registry.add("com.microsoft", "Pad", all_versions(), pad);
+}
 
 }  // namespace onnxkit::reference

@@ -225,13 +225,15 @@ struct NgramSearch {
 
 /// Calls found(entry) for every n-gram of the pool in a row.
 template <class T, class F>
-void find_ngrams(const Ngrams<T>& ngrams, std::span<const T> row, const NgramSearch& search, F found) {
+void find_ngrams(const KernelContext& context, const Ngrams<T>& ngrams, std::span<const T> row,
+                 const NgramSearch& search, F found) {
   const auto size = static_cast<std::int64_t>(row.size());
   std::vector<T> gram;
   for (std::int64_t length = search.shortest; length <= std::min(search.longest, size); ++length) {
     // A single item skips nothing.
     const std::int64_t most_skipped = length == 1 ? 0 : std::min(search.most_skipped, size);
     for (std::int64_t step = 1; step <= most_skipped + 1 && (length - 1) * step < size; ++step) {
+      context.check_iteration(0);
       for (std::int64_t first = 0; first + (length - 1) * step < size; ++first) {
         gram.clear();
         for (std::int64_t k = 0; k < length; ++k) gram.push_back(row[static_cast<std::size_t>(first + k * step)]);
@@ -260,12 +262,12 @@ Tensor vectorize(const KernelContext& context, const Tensor& x, const Pool& pool
   const auto length = static_cast<std::size_t>(x.dims().back()), width = static_cast<std::size_t>(ngrams.width());
   const std::size_t rows = x.rank() == 1 ? 1 : static_cast<std::size_t>(x.dim(0));
   for (std::size_t r = 0; r < rows; ++r) {
-    context.check_iteration(0);
     std::set<const typename Ngrams<T>::Entry*> seen;
-    find_ngrams(ngrams, x.as<T>().subspan(r * length, length), search, [&](const typename Ngrams<T>::Entry& entry) {
-      if (once && !seen.insert(&entry).second) return;
-      out[r * width + entry.column] += weighted ? entry.weight : 1;
-    });
+    find_ngrams(context, ngrams, x.as<T>().subspan(r * length, length), search,
+                [&](const typename Ngrams<T>::Entry& entry) {
+                  if (once && !seen.insert(&entry).second) return;
+                  out[r * width + entry.column] += weighted ? entry.weight : 1;
+                });
   }
   return y;
 }
