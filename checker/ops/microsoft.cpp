@@ -216,6 +216,8 @@ void infer_integer_sum(InferContext& context) {
   if (type == ElementType::uint8) context.set_elem(0, ElementType::uint32);
 }
 
+void infer_grid_sample(InferContext& context) { context.set_elem(0, context.input_elem(0)); }
+
 void infer_blocked_scores(InferContext& context) { context.copy_shape(1, 0); }
 
 void infer_tokenizer(InferContext& context) {
@@ -321,6 +323,7 @@ void register_microsoft(InferRegistry& registry) {
   add({"Tokenizer"}, infer_tokenizer);
   add({"MurmurHash3"}, infer_hash);
   add({"ReduceSumInteger"}, infer_integer_sum);
+  add({"GridSample"}, infer_grid_sample);
   add({"NGramRepeatBlock"}, infer_blocked_scores);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);
   add({"QLinearConcat"}, infer_qlinear_concat);
