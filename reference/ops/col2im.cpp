@@ -1,4 +1,4 @@
-// Col2Im: columns of blocks put back into an image; where blocks overlap their elements add up.
+// Col2Im: columns of blocks put back into an image; where blocks overlap their elements add up. The sum of booleans is or.
 #include "libonnxkit/base/checked.h"
 #include "reference/arithmetic.h"
 #include "reference/walks/axes.h"
@@ -68,7 +68,8 @@ void col2im(KernelContext& context) {
   dims[1] = x.dim(1) / *elements;
   const std::int64_t planes = dims[0] * dims[1], area = element_count(std::span(dims).subspan(2));
   Tensor y = context.make(x.type(), std::move(dims));
-  dispatch_arithmetic(x.domain(), [&]<class T>(std::type_identity<T>) {
+  if (x.domain() == Domain::string) throw Fault("undefined-for-type", "strings have no sum");
+  dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();
     context.for_range(planes, 1, [&](std::int64_t first, std::int64_t last) {
