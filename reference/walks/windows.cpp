@@ -206,9 +206,10 @@ void contract_columns(const KernelContext& context, ElementType type, MatrixView
                       const std::function<void(std::int64_t, std::int64_t, double*)>& fill) {
   const std::int64_t places = result.columns, rows = weights.columns;
   if (places == 0 || result.rows == 0) return;
-  // Blocks of 4 MB at most: they stay in the cache between being filled and being multiplied.
-  const std::int64_t fitting = (std::int64_t{1} << 19) / std::max<std::int64_t>(rows, 1);
-  const std::int64_t block = std::min(places, std::clamp<std::int64_t>(fitting, 128, 2048));
+  // Blocks of about 8 MB stay in the cache between being filled and being multiplied. The weights are packed anew for each, which fewer than 512
+  // places would not be worth.
+  const std::int64_t fitting = (std::int64_t{1} << 20) / std::max<std::int64_t>(rows, 1);
+  const std::int64_t block = std::min(places, std::clamp<std::int64_t>(fitting, 512, 2048));
   context.for_range((places - 1) / block + 1, 1, [&](std::int64_t first, std::int64_t last) {
     Tensor scratch = context.make_unset(ElementType::float64, {rows, block});
     double* const columns = scratch.write<double>().data();
