@@ -172,7 +172,7 @@ void roi_align(KernelContext& context) {
       const auto at = [&](std::int64_t i) { return regions[static_cast<std::size_t>(4 * r + i)] * scale - shift; };
       const Samples columns = samples_of(at(0), at(2), shifted, ratio, cells.width, width);
       const Samples rows = samples_of(at(1), at(3), shifted, ratio, cells.height, height);
-      const std::int64_t batch = normalize_index(batches[static_cast<std::size_t>(r)], x.dim(0));
+      const std::int64_t batch = batch_of(static_cast<double>(batches[static_cast<std::size_t>(r)]), x);
       for (std::int64_t c = 0; c < channels; ++c) {
         const double* const plane = from + (batch * channels + c) * height * width;
         double* out = to + (r * channels + c) * cells.height * cells.width;
