@@ -197,7 +197,7 @@ class Sweep {
     const auto got = outputs(c, c.inputs);
     std::string fault = got ? "" : got.error().diagnostic.message;
     for (std::size_t i = 0; got && !schema.non_deterministic && i < got->size() && fault.empty(); ++i)
-      fault = exec::difference(c.outputs[i], (*got)[i]).value_or("");
+      fault = exec::difference(c.outputs[i], (*got)[i], official::official_tolerance(c.outputs[i])).value_or("");
     judge(fmt::format("{} at {}-{}", name, schema.name, schema.since_version), fault);
     if (fault.empty()) note(schema, c.inputs);
   }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "libonnxkit/exec/compare.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/value.h"
 
@@ -9,5 +10,12 @@ namespace onnxkit::official {
 
 /// Reads a recorded input or output (test_data_set_*/*.pb), a message of the kind that the graph declares.
 Result<Value> read_recorded(const std::filesystem::path& file, const ir::ValueInfo& declared);
+
+/// How far onnx's own runner lets an output be from the recorded one.
+inline exec::Tolerance official_tolerance(const Value& recorded) {
+  exec::Tolerance tolerance;
+  if (recorded.is_tensor() && recorded.tensor.type() == ElementType::bfloat16) tolerance.relative = 0x1p-6;
+  return tolerance;
+}
 
 }  // namespace onnxkit::official

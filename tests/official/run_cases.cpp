@@ -71,8 +71,7 @@ std::string run_case(const fs::path& folder, const fs::path& corrections, const 
                        error.diagnostic.place.op, error.diagnostic.message);
   };
   if (!session) return tell(session.error());
-  exec::Tolerance given;
-  if (folder.filename().string().find("densenet121") != std::string::npos) given.relative = 2e-3;
+  const bool is_densenet = folder.filename().string().find("densenet121") != std::string::npos;
   std::size_t sets = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory()) continue;
@@ -89,8 +88,8 @@ std::string run_case(const fs::path& folder, const fs::path& corrections, const 
     if (!outputs) return tell(outputs.error());
     for (std::size_t i = 0; i < outputs->size(); ++i) {
       if (set->outputs[i].kind == ValueKind::none) return fmt::format("output {} has no recorded value", i);
-      exec::Tolerance tolerance = given;
-      if ((*outputs)[i].tensor.type() == ElementType::bfloat16) tolerance.relative = std::max(given.relative, 0x1p-6);
+      exec::Tolerance tolerance = official::official_tolerance(set->outputs[i]);
+      if (is_densenet) tolerance.relative = 2e-3;
       if (const auto differs = exec::difference(set->outputs[i], (*outputs)[i], tolerance))
         return fmt::format("output {}: {}", i, *differs);
     }
