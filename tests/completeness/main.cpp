@@ -1,8 +1,9 @@
-// completeness [--also FILE]... [--most N] [--list] FOLDER: every version of every operator runs on every type of its first input.
+// completeness [--also FILE]... [--most N] [--list] FOLDER...: every version of every operator runs on every type of its first input.
 //
-// Each official case of one node below FOLDER is run again at every other version of its operator that takes the same node and means the same,
+// Each official case of one node below the FOLDERs is run again at every other version of its operator that takes the same node and means the same,
 // and, at each of these versions, on every other element type of its first input. At another version the recorded outputs must come out; on another
-// type what the widest type of its domain gives, rounded. Operator cases add what they ran (--also, written by op_cases --coverage).
+// type what the widest type of its domain gives, rounded. Operator cases take part as op_cases --export
+// writes them, and add what they ran (--also, written by op_cases --coverage).
 // What is left over are holes: --list prints them, more than --most of them (0) is a failure.
 #include <algorithm>
 #include <cmath>
@@ -267,7 +268,7 @@ void add_whole(const fs::path& folder, Coverage& coverage) {
 
 int main(int argc, char** argv) {
   Coverage coverage;
-  fs::path folder;
+  std::vector<fs::path> folders;
   std::size_t most = 0;
   bool list = false;
   for (int i = 1; i < argc; ++i) {
@@ -279,11 +280,13 @@ int main(int argc, char** argv) {
     else if (word == "--list")
       list = true;
     else
-      folder = word;
+      folders.emplace_back(word);
   }
   std::vector<fs::path> cases;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().filename() == "model.onnx") cases.push_back(entry.path().parent_path());
+  for (const fs::path& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().filename() == "model.onnx") cases.push_back(entry.path().parent_path());
+    }
   }
   std::sort(cases.begin(), cases.end());
   Sweep sweep(coverage);

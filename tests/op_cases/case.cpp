@@ -59,8 +59,8 @@ ExpectedFinding read_finding(const YAML::Node& node) {
 }
 
 Case read_case(const YAML::Node& node, const YAML::Node& file) {
-  allow_keys(
-      node, {"name", "op", "opset", "attrs", "inputs", "outputs", "finds", "model", "source", "fails", "rtol", "atol"});
+  allow_keys(node, {"name", "op", "opset", "attrs", "inputs", "outputs", "finds", "model", "source", "fails", "rtol",
+                    "atol", "types"});
   const YAML::Node op = node["op"] ? node["op"] : file["op"];
   if (!op) fail(node, "neither the case nor the file names an op");
   Case c;
@@ -81,6 +81,10 @@ Case read_case(const YAML::Node& node, const YAML::Node& file) {
       c.finds.push_back(read_finding(finds));
     }
   }
+  if (node["types"]) {
+    if (node["types"].as<std::string>() != "all") fail(node, "types can be \"all\" only");
+    c.every_type = true;
+  }
   if (node["fails"]) c.fails = node["fails"].as<std::string>();
   if (node["rtol"]) c.relative = node["rtol"].as<double>();
   if (node["atol"]) c.absolute = node["atol"].as<double>();
@@ -89,6 +93,21 @@ Case read_case(const YAML::Node& node, const YAML::Node& file) {
 }
 
 }  // namespace
+
+Case with_type(const Case& c, std::string_view type) {
+  constexpr std::string_view placeholder = "TYPE";
+  Case typed = c;
+  for (std::size_t at = typed.model.find(placeholder); at != std::string::npos; at = typed.model.find(placeholder))
+    typed.model.replace(at, placeholder.size(), type);
+  for (auto* values : {&typed.inputs, &typed.outputs}) {
+    for (ValueSpec& value : *values) {
+      if (!value.node.IsMap() || !value.node["type"] || value.node["type"].as<std::string>() != placeholder) continue;
+      value.node = YAML::Clone(value.node);
+      value.node["type"] = std::string(type);
+    }
+  }
+  return typed;
+}
 
 std::vector<Case> read_cases(const std::filesystem::path& path) {
   const YAML::Node file = YAML::LoadFile(path.string());

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <yaml-cpp/yaml.h>
@@ -40,8 +41,13 @@ struct Case {
   std::vector<ExpectedFinding> finds;
   /// Error code that running the case must end with; empty when it must succeed.
   std::string fails;
+  /// TYPE in the model and in the types of values stands for every element type that the operator's first input may have.
+  bool every_type = false;
   double relative = 1e-5, absolute = 1e-7;  ///< how far outputs may be from `values` when the case is run
 };
+
+/// The case with TYPE spelt out.
+Case with_type(const Case& c, std::string_view type);
 
 /// All cases of a file. Throws YAML::Exception when the file is not in the form that README.md describes.
 std::vector<Case> read_cases(const std::filesystem::path& file);

@@ -4,8 +4,10 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/base/atomic_file.h"
 #include "libonnxkit/exec/compare.h"
 #include "libonnxkit/wire/tensor_proto.h"
+#include "libonnxkit/wire/writer.h"
 #include "reference/backend.h"
 #include "tests/op_cases/case_model.h"
 #include "tests/op_cases/tensor_values.h"
@@ -80,6 +82,29 @@ bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
     if (differs) problems.push_back(fmt::format("run: {}: {}", name, *differs));
   }
   return true;
+}
+
+void export_case(const Case& c, const spec::OpSchema& schema, std::int64_t opset, const std::filesystem::path& folder) {
+  Case open = c;
+  for (ValueSpec& input : open.inputs) {
+    if (input.omitted) continue;
+    input.node = YAML::Clone(input.node);
+    input.node["constant"] = false;
+  }
+  ir::Model model = make_model(open, schema, opset);
+  std::filesystem::create_directories(folder / "test_data_set_0");
+  const auto write = [&](const std::string& name, const std::string& bytes) {
+    (void)replace_file(folder / name, bytes);
+  };
+  write("model.onnx", wire::to_bytes(model));
+  for (const auto& [role, values] : {std::pair("input", &open.inputs), std::pair("output", &open.outputs)}) {
+    std::size_t index = 0;
+    for (const ValueSpec& value : *values) {
+      if (value.omitted) continue;
+      const std::string name = fmt::format("test_data_set_0/{}_{}.pb", role, index++);
+      if (has_values(value)) write(name, wire::write_value(Value(tensor_of(value, *model.strings)), value.name));
+    }
+  }
 }
 
 }  // namespace onnxkit::op_cases

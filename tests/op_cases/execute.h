@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,8 @@ bool can_run(const Case& c);
 /// Runs the case's model on the reference and adds what differs from the case to `problems`. True when it ran to its end.
 bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
                       std::vector<std::string>& problems);
+
+/// Writes a case of one node in the layout of the official cases: constants become inputs of the model.
+void export_case(const Case& c, const spec::OpSchema& schema, std::int64_t opset, const std::filesystem::path& folder);
 
 }  // namespace onnxkit::op_cases

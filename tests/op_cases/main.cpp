@@ -1,5 +1,6 @@
-// Runs the cases of testdata/ops through inference and, where they state contents, on the reference executor: op_cases [--coverage FILE] FILE-OR-FOLDER...; see README.md for the form of a case.
-// --coverage: which versions of which operators ran on which types goes to FILE.
+// Runs the cases of testdata/ops through inference and, where they state contents, on the reference executor: op_cases [--coverage FILE] [--export DIR] FILE-OR-FOLDER...; see README.md for the form of a case.
+// --coverage: which versions of which operators ran on which types goes to FILE. --export: cases
+// of one node that ran become DIR/NAME/model.onnx with test_data_set_0, all values as inputs.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -159,6 +160,7 @@ std::set<std::int64_t> opsets_of(const Case& c, const spec::OpTable& table) {
 struct Totals {
   std::size_t passed = 0, failed = 0;
   completeness::Coverage coverage;
+  std::filesystem::path exported;
 };
 
 void fail(Totals& totals, const std::filesystem::path& file, const std::string& what, const std::string& problem) {
@@ -166,22 +168,37 @@ void fail(Totals& totals, const std::filesystem::path& file, const std::string& 
   fmt::print("{}: {}: {}\n", file.filename().string(), what, problem);
 }
 
+/// The case itself, or one for each type where it asks for all.
+std::vector<Case> typed_cases(const Case& c, const spec::OpSchema& schema) {
+  if (!c.every_type) return {c};
+  std::vector<Case> typed;
+  for (const ElementType type : completeness::first_input_types(schema)) typed.push_back(with_type(c, name_of(type)));
+  return typed;
+}
+
+void run_typed(const std::filesystem::path& file, const Case& c, const spec::OpTable& table,
+               const spec::OpSchema& schema, std::int64_t opset, Totals& totals) {
+  const std::string what = fmt::format("{} \"{}\", opset {}", c.op, c.name, opset);
+  try {
+    const std::vector<std::string> problems = run_at(c, table, schema, opset, totals.coverage);
+    if (problems.empty()) ++totals.passed;
+    std::string text;
+    for (const std::string& problem : problems) text += (text.empty() ? "" : "\n    ") + problem;
+    if (!problems.empty()) fail(totals, file, what, text);
+    if (problems.empty() && !totals.exported.empty() && can_run(c) && c.model.empty() && c.fails.empty())
+      export_case(c, schema, opset, totals.exported / fmt::format("{:05}_{}", totals.passed, c.op));
+  } catch (const YAML::Exception& e) {
+    fail(totals, file, what, e.what());
+  }
+}
+
 void run_case(const std::filesystem::path& file, const Case& c, const spec::OpTable& table, Totals& totals) {
   const std::set<std::int64_t> opsets = opsets_of(c, table);
   if (opsets.empty()) return fail(totals, file, c.name, fmt::format("{} does not exist in these opsets", c.op));
   for (const std::int64_t opset : opsets) {
-    const std::string what = fmt::format("{} \"{}\", opset {}", c.op, c.name, opset);
     const spec::OpSchema* schema = table.find(spec::canonical_domain(c.domain), c.op, opset);
     if (!schema || schema->deprecated) continue;
-    try {
-      const std::vector<std::string> problems = run_at(c, table, *schema, opset, totals.coverage);
-      if (problems.empty()) ++totals.passed;
-      std::string text;
-      for (const std::string& problem : problems) text += (text.empty() ? "" : "\n    ") + problem;
-      if (!problems.empty()) fail(totals, file, what, text);
-    } catch (const YAML::Exception& e) {
-      fail(totals, file, what, e.what());
-    }
+    for (const Case& typed : typed_cases(c, *schema)) run_typed(file, typed, table, *schema, opset, totals);
   }
 }
 
@@ -197,10 +214,12 @@ void run_file(const std::filesystem::path& file, const spec::OpTable& table, Tot
 
 int main(int argc, char** argv) {
   std::vector<std::filesystem::path> files;
-  std::filesystem::path coverage;
+  std::filesystem::path coverage, exported;
   for (int i = 1; i < argc; ++i) {
     if (argv[i] == std::string_view("--coverage") && i + 1 < argc) {
       coverage = argv[++i];
+    } else if (argv[i] == std::string_view("--export") && i + 1 < argc) {
+      exported = argv[++i];
     } else if (std::filesystem::is_directory(argv[i])) {
       for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
         if (entry.path().extension() == ".yaml") files.push_back(entry.path());
@@ -212,6 +231,7 @@ int main(int argc, char** argv) {
   std::sort(files.begin(), files.end());
   const spec::OpTable table;
   Totals totals;
+  totals.exported = exported;
   for (const auto& file : files) run_file(file, table, totals);
   if (!coverage.empty()) totals.coverage.write(coverage);
   fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);

@@ -23,6 +23,9 @@ std::complex<double> parse_complex(const YAML::Node& node) {
 
 template <class T>
 T parse(const YAML::Node& node) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (const auto text = node.as<std::string>(); text == "0" || text == "1") return text == "1";
+  }
   if constexpr (std::is_same_v<T, std::complex<double>>)
     return parse_complex(node);
   else
