@@ -135,7 +135,8 @@ void pow(KernelContext& context) {
 void mod(KernelContext& context) {
   const auto [a, b] = operands_of(context);
   const bool as_c = context.integer("fmod") != 0;
-  require(as_c || context.since() >= 28 || a.domain() != Domain::real, "reals need fmod = 1 until version 27");
+  if (!as_c && context.since() < 28 && a.domain() == Domain::real)
+    throw Fault("undefined-for-type", "reals need fmod = 1 until version 27");
   context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) {
                        return map<T, T, T>(context, x, y, x.type(), [as_c](T p, T q) -> T {
                          if constexpr (std::is_same_v<T, double>) {

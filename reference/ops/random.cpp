@@ -19,7 +19,13 @@ Tensor like_input(const KernelContext& context) {
   return context.make(context.named_type("dtype", x.type()), x.dims());
 }
 
+/// Without `dtype` the result takes the type of the input, which need not be one that numbers are drawn of.
+void require_reals(const Tensor& y) {
+  if (y.domain() != Domain::real) throw Fault("undefined-for-type", "only reals can be drawn");
+}
+
 void fill_normal(KernelContext& context, Tensor y) {
+  require_reals(y);
   const double mean = context.real("mean"), scale = context.real("scale", 1);
   std::mt19937 random = context.random();
   NormalDraws draws;
@@ -28,6 +34,7 @@ void fill_normal(KernelContext& context, Tensor y) {
 }
 
 void fill_uniform(KernelContext& context, Tensor y) {
+  require_reals(y);
   const double low = context.real("low"), high = context.real("high", 1);
   std::mt19937 random = context.random();
   for (double& element : y.write<double>()) element = low + draw_uniform(random) * (high - low);

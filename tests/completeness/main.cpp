@@ -169,6 +169,9 @@ class Sweep {
   std::size_t passed = 0, failed = 0;
 
   void run(const std::string& name, Case& c) {
+    // Attributes hold their keys or values for one type only; numbers cut to integers make other steps, 0 among them.
+    static constexpr std::string_view tied[] = {"LabelEncoder", "Imputer", "Range"};
+    types_are_free_ = std::find(std::begin(tied), std::end(tied), c.node().op_type.view()) == std::end(tied);
     ir::OpsetImport* import = import_of(c.model);
     const ir::Node& node = c.node();
     const spec::OpSchema* own = import ? table_.find(node.domain, node.op_type, *import->version) : nullptr;
@@ -177,7 +180,7 @@ class Sweep {
       if (schema->deprecated || !takes(*schema, c) || changed_between(table_, *own, *schema)) continue;
       import->version = schema->since_version;
       if (schema != own) at_version(name, c, *schema);
-      at_other_types(name, c, *schema);
+      if (types_are_free_) at_other_types(name, c, *schema);
     }
   }
 
@@ -252,6 +255,7 @@ class Sweep {
 
   const spec::OpTable table_;
   Coverage& coverage_;
+  bool types_are_free_ = true;
 };
 
 /// A case of several nodes, which tests/official/run_cases runs.
