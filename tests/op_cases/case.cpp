@@ -102,7 +102,7 @@ Case with_type(const Case& c, std::string_view type) {
   for (auto* values : {&typed.inputs, &typed.outputs}) {
     for (ValueSpec& value : *values) {
       if (!value.node.IsMap() || !value.node["type"] || value.node["type"].as<std::string>() != placeholder) continue;
-      value.node = YAML::Clone(value.node);
+      value.node.reset(YAML::Clone(value.node));  // an assignment would change the copies, too
       value.node["type"] = std::string(type);
     }
   }

@@ -88,7 +88,7 @@ void export_case(const Case& c, const spec::OpSchema& schema, std::int64_t opset
   Case open = c;
   for (ValueSpec& input : open.inputs) {
     if (input.omitted) continue;
-    input.node = YAML::Clone(input.node);
+    input.node.reset(YAML::Clone(input.node));
     input.node["constant"] = false;
   }
   ir::Model model = make_model(open, schema, opset);
