@@ -50,9 +50,8 @@ std::vector<std::string> Coverage::holes() const {
   for (const spec::OpSchema& schema : spec::official_schemas()) {
     if (schema.deprecated) continue;
     for (const ElementType type : first_input_types(schema)) {
-      if (ran_.contains(
-              {std::string(schema.domain), std::string(schema.name), schema.since_version, static_cast<int>(type)}))
-        continue;
+      const Key key(schema.domain, schema.name, schema.since_version, static_cast<int>(type));
+      if (ran_.contains(key) || refused_.contains(key)) continue;
       missing.push_back(fmt::format("{}{}{}-{} {}", schema.domain, schema.domain.empty() ? "" : "::", schema.name,
                                     schema.since_version, type == ElementType::undefined ? "-" : name_of(type)));
     }

@@ -20,6 +20,10 @@ class Coverage {
   void add(const spec::OpSchema& schema, ElementType type) {
     ran_.emplace(schema.domain, schema.name, schema.since_version, static_cast<int>(type));
   }
+  /// Nothing is defined for that type, and the run says so: not a hole, if nothing else ran on it either.
+  void refuse(const spec::OpSchema& schema, ElementType type) {
+    refused_.emplace(schema.domain, schema.name, schema.since_version, static_cast<int>(type));
+  }
   /// Every node of a model that has run, subgraphs included, by what inference knows of it.
   void add(const ir::Model& model, const spec::OpTable& table, const checker::InferredModel& inferred);
   /// Lines "domain op version type", as `write` leaves them.
@@ -31,7 +35,8 @@ class Coverage {
   std::vector<std::string> holes() const;
 
  private:
-  std::set<std::tuple<std::string, std::string, std::int32_t, int>> ran_;
+  using Key = std::tuple<std::string, std::string, std::int32_t, int>;
+  std::set<Key> ran_, refused_;
 };
 
 /// Element types that the first input of an operator may have as a tensor; `undefined` alone when it takes none.

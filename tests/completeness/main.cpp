@@ -246,7 +246,10 @@ class Sweep {
         if (c.model.graph->inputs[i].type) c.model.graph->inputs[i].type->elem_type = declared[i];
       }
       // What the schema allows and nothing defines, such as strings that are interpolated, is refused under a code of its own.
-      if (!got && got.error().diagnostic.code == "undefined-for-type") continue;
+      if (!got && got.error().diagnostic.code == "undefined-for-type") {
+        coverage_.refuse(schema, type);
+        continue;
+      }
       judge(fmt::format("{} at {}-{} on {}", name, schema.name, schema.since_version, name_of(type)),
             got ? "" : got.error().diagnostic.message);
       if (got) coverage_.add(schema, type);
