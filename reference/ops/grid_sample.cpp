@@ -116,6 +116,7 @@ void grid_sample(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& grid = context.input(1);
   const Rules rules = rules_of(context);
+  if (grid.domain() != Domain::real) throw Fault("undefined-for-type", "positions are reals");
   require(x.rank() >= 3 && grid.rank() == x.rank(), "input and grid must have the same rank, 3 or more");
   require(grid.dim(0) == x.dim(0) && grid.dims().back() == x.rank() - 2, "the grid does not fit the input");
   const Dims sizes(x.dims().begin() + 2, x.dims().end());

@@ -74,6 +74,8 @@ void fused_matmul(KernelContext& context) {
 
 /// alpha * A' * B' + beta * C, then the activation.
 void fused_gemm(KernelContext& context) {
+  if (context.input(0).domain() != Domain::real)
+    throw Fault("undefined-for-type", "activations are defined on reals only");
   const Tensor a = operand(context, context.input(0), context.integer("transA") != 0, false);
   const Tensor b = operand(context, context.input(1), context.integer("transB") != 0, false);
   require(a.rank() == 2 && b.rank() == 2, "Gemm multiplies matrices");
