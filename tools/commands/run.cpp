@@ -90,12 +90,19 @@ Outcome run_run(const RunArguments& arguments) {
     const Progress progress("running", 1);
     return run(*model, *std::move(given), options);
   }();
-  if (!report) return report_error(report.error());
+  if (!report) {
+    Error error = report.error();
+    if (error.diagnostic.place.file.empty())
+      error.diagnostic.place.file = arguments.model == "-" ? standard_input_name : arguments.model;
+    return report_error(error);
+  }
   report->outputs.insert(report->outputs.end(), std::make_move_iterator(tapped.begin()),
                          std::make_move_iterator(tapped.end()));
   if (const auto written = write_outputs(*report, arguments); !written) return report_error(written.error());
   const bool is_text = arguments.format.format == Format::text;
-  std::fputs((is_text ? run_text(*report) : run_json(arguments.model, options.backend, *report)).c_str(), stdout);
+  std::fputs(
+      (is_text ? run_text(*report) : run_json(arguments.model, options.backend, *report, arguments.profile)).c_str(),
+      stdout);
   if (arguments.profile) std::fputs(profile_text(std::move(times)).c_str(), stderr);
   return Outcome::ok;
 }

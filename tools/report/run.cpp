@@ -169,19 +169,17 @@ std::string run_text(const RunReport& report) {
   return text;
 }
 
-std::string run_json(const std::string& model, const std::string& backend, const RunReport& report) {
+std::string run_json(const std::string& model, const std::string& backend, const RunReport& report, bool with_times) {
   Json inputs = Json::array(), outputs = Json::array();
   for (const RunInput& input : report.inputs)
     inputs.push_back({{"name", input.name}, {"type", type_text(input.value)}, {"origin", input.origin}});
   for (const NamedValue& output : report.outputs)
     outputs.push_back({{"name", output.name}, {"type", type_text(output.value)}, {"value", value_json(output.value)}});
-  return json_text({{"format", "onnxkit-run"},
-                    {"format_version", 1},
-                    {"model", model},
-                    {"backend", backend},
-                    {"seconds", {{"prepare", report.prepare_seconds}, {"run", report.run_seconds}}},
-                    {"inputs", std::move(inputs)},
-                    {"outputs", std::move(outputs)}});
+  Json json = {{"format", "onnxkit-run"}, {"format_version", 1}, {"model", model}, {"backend", backend}};
+  if (with_times) json["seconds"] = {{"prepare", report.prepare_seconds}, {"run", report.run_seconds}};
+  json["inputs"] = std::move(inputs);
+  json["outputs"] = std::move(outputs);
+  return json_text(json);
 }
 
 std::string profile_text(std::vector<NodeTime> nodes) {

@@ -1,0 +1,139 @@
+#include "onnxkit/run.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+namespace onnxkit {
+namespace {
+
+Model parse(const std::string& text) {
+  auto model = read_model_bytes(text, "test", {.format = FileFormat::text});
+  REQUIRE(model);
+  return *std::move(model);
+}
+
+Tensor floats(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
+}
+
+const std::string header = "<ir_version: 8, opset_import: [\"\" : 17]>\n";
+const std::string sum = header + "main (float[2] a, float[2] b) => (float[2] y) { c = Add (a, b) y = Mul (c, c) }";
+const std::string endless =
+    header +
+    "main (float[1] x) => (float[1] y) { y = Loop (, , x) <body = body (int64 i, bool go, float[1] a) => "
+    "(bool again, float[1] b) { again = Identity (go) b = Add (a, a) }> }";
+
+std::string code_of(const Result<RunReport>& report) { return report ? "" : report.error().diagnostic.code; }
+
+}  // namespace
+
+TEST_CASE("run: inputs by name, in any order") {
+  const Model model = parse(sum);
+  const auto report = run(model, {{"b", floats({3, 4})}, {"a", floats({1, 2})}});
+  REQUIRE(report);
+  CHECK(to_reals(report->outputs[0].value.tensor) == std::vector<double>{16, 36});
+  CHECK(report->inputs[0].origin == "given");
+}
+
+TEST_CASE("run: NaN and infinities go through") {
+  const Model model = parse(sum);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto report = run(model, {{"a", floats({infinity, std::nanf("")})}, {"b", floats({-infinity, 1})}});
+  REQUIRE(report);
+  const auto y = to_reals(report->outputs[0].value.tensor);
+  CHECK(std::isnan(y[0]));
+  CHECK(std::isnan(y[1]));
+}
+
+TEST_CASE("run: what does not fit an input is told") {
+  const Model model = parse(sum);
+  CHECK(code_of(run(model, {{"c", floats({1, 2})}})) == "unknown-input");
+  CHECK(code_of(run(model, {{"a", floats({1, 2, 3})}})) == "input-shape");
+  CHECK(code_of(run(model, {{"a", *Tensor::from_strings({2}, {"x", "y"})}})) == "input-type");
+  CHECK(code_of(run(model, {{"a", Value::sequence({})}})) == "input-type");
+  RunOptions given_only;
+  given_only.make_up_inputs = false;
+  CHECK(code_of(run(model, {}, given_only)) == "input-missing");
+}
+
+TEST_CASE("run: the same seed makes the same inputs up") {
+  const Model model = parse(sum);
+  RunOptions options;
+  options.seed = 7;
+  const auto once = run(model, {}, options), again = run(model, {}, options);
+  options.seed = 8;
+  const auto other = run(model, {}, options);
+  REQUIRE(once);
+  REQUIRE(again);
+  REQUIRE(other);
+  CHECK(to_reals(once->inputs[0].value.tensor) == to_reals(again->inputs[0].value.tensor));
+  CHECK(to_reals(once->inputs[0].value.tensor) != to_reals(other->inputs[0].value.tensor));
+}
+
+TEST_CASE("run: wide keeps what rounding drops") {
+  const Model model = parse(header + "main (float[1] a, float[1] b) => (float[1] y) { c = Add (a, b) y = Sub (c, a) }");
+  const std::vector<NamedValue> inputs = {{"a", floats({1})}, {"b", floats({1e-10f})}};
+  const auto rounded = run(model, inputs);
+  RunOptions options;
+  options.wide = true;
+  const auto exact = run(model, inputs, options);
+  REQUIRE(rounded);
+  REQUIRE(exact);
+  CHECK(to_reals(rounded->outputs[0].value.tensor)[0] == 0);
+  CHECK(exact->outputs[0].value.tensor.type() == ElementType::float64);
+  CHECK(to_reals(exact->outputs[0].value.tensor)[0] == doctest::Approx(1e-10));
+}
+
+TEST_CASE("run: values inside come as soon as they exist, and may end the run") {
+  const Model model = parse(sum);
+  RunOptions options;
+  options.taps = {"c"};
+  std::vector<std::string> seen;
+  options.on_value = [&](std::string_view name, const Value&) -> Result<void> {
+    seen.emplace_back(name);
+    return {};
+  };
+  std::size_t nodes = 0;
+  options.on_node = [&](const NodeTime& node) { nodes += node.place.node.has_value(); };
+  REQUIRE(run(model, {}, options));
+  CHECK(seen == std::vector<std::string>{"c"});
+  CHECK(nodes == 2);
+  options.on_value = [](std::string_view, const Value&) -> Result<void> { return make_error("enough", "seen enough"); };
+  CHECK(code_of(run(model, {}, options)) == "enough");
+  options.taps = {"d"};
+  CHECK(code_of(run(model, {}, options)) == "unknown-value");
+}
+
+TEST_CASE("run: limits of time, passes and memory") {
+  const Model model = parse(endless);
+  RunOptions options;
+  options.time_limit_ms = 20;
+  CHECK(code_of(run(model, {}, options)) == "time-limit");
+  options = {};
+  options.iteration_limit = 10;
+  CHECK(code_of(run(model, {}, options)) == "iteration-limit");
+  const Model large = parse(header + "main () => (float[n] y) <int64[1] n = {1000000000}> { y = ConstantOfShape (n) }");
+  options = {};
+  options.memory_limit = 1 << 20;
+  CHECK(code_of(run(large, {}, options)) == "memory-limit");
+}
+
+TEST_CASE("run: a stop token ends it") {
+  const Model model = parse(endless);
+  std::stop_source stop;
+  RunOptions options;
+  options.stop = stop.get_token();
+  std::jthread later([&stop] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  CHECK(code_of(run(model, {}, options)) == "cancelled");
+}
+
+}  // namespace onnxkit
