@@ -47,10 +47,15 @@ bool keeps_double(ElementType type) {
   return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
-/// The model outlives the run, so its bytes are viewed.
+/// The model outlives the run, so its bytes are viewed. `memory_limit` also bounds what a sparse tensor becomes; 0: none.
 template <class Stored>
-Tensor load_from(const Stored& stored, const exec::ExternalBytes& external, const MemoryPtr& memory) {
-  const auto packed = wire::tensor_of(stored, {.external = external, .owner = wire::unowned(&stored)});
+Tensor load_from(const Stored& stored, const exec::ExternalBytes& external, const MemoryPtr& memory,
+                 std::uint64_t memory_limit) {
+  wire::TensorSource source;
+  source.external = external;
+  source.owner = wire::unowned(&stored);
+  if (memory_limit != 0) source.dense_limit = std::min(source.dense_limit, memory_limit);
+  const auto packed = wire::tensor_of(stored, source);
   if (!packed) throw Fault(packed.error().diagnostic.code, packed.error().diagnostic.message);
   return unpack(memory, *packed);
 }
@@ -261,9 +266,13 @@ const Value* Run::find(Frame& frame, ValueId id) {
   return nullptr;
 }
 
-Tensor Run::load(const ir::Tensor& tensor) { return load_from(tensor, prepared_.external_bytes, memory_); }
+Tensor Run::load(const ir::Tensor& tensor) {
+  return load_from(tensor, prepared_.external_bytes, memory_, options_.memory_limit);
+}
 
-Tensor Run::load(const ir::SparseTensor& tensor) { return load_from(tensor, prepared_.external_bytes, memory_); }
+Tensor Run::load(const ir::SparseTensor& tensor) {
+  return load_from(tensor, prepared_.external_bytes, memory_, options_.memory_limit);
+}
 
 /// Rounds reals and wraps integers to the element type; numbers of the type stay, infinities of float8 too. What shares its content was
 /// conformed when it was made, what is marked as rounded consists of numbers that were.

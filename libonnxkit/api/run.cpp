@@ -149,7 +149,8 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
 
   std::vector<exec::GeneratedInput> made(values->size());
   if (options.make_up_inputs) {
-    auto generated = exec::generate_inputs(ir, *table, *values, {.dims = options.dims, .seed = options.seed});
+    auto generated = exec::generate_inputs(
+        ir, *table, *values, {.dims = options.dims, .seed = options.seed, .memory_limit = options.memory_limit});
     if (!generated) return generated.error();
     made = *std::move(generated);
   }

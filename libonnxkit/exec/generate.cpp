@@ -22,7 +22,7 @@
 namespace onnxkit::exec {
 namespace {
 
-constexpr std::int64_t most_elements = std::int64_t{1} << 31;
+constexpr std::uint64_t default_limit = std::uint64_t{4} << 30;
 
 /// Numbers that do not depend on the standard library's distributions.
 class Random {
@@ -83,7 +83,10 @@ std::map<std::string, std::int64_t> choose_sizes(const ir::Graph& graph,
 class Generator {
  public:
   Generator(const ir::Model& model, const spec::OpTable& table, const GenerateOptions& options)
-      : model_(model), sizes_(choose_sizes(*model.graph, options.dims)), random_(options.seed) {
+      : model_(model),
+        sizes_(choose_sizes(*model.graph, options.dims)),
+        random_(options.seed),
+        bytes_left_(options.memory_limit != 0 ? options.memory_limit : default_limit) {
     checker::Sink sink;
     inferred_ = checker::infer_types(model, table, {.dim_values = sizes_, .external_bytes = {}}, sink);
   }
@@ -146,7 +149,10 @@ class Generator {
       dims.push_back(size.value_or(chosen_size("", axis, type.shape->dims.size())));
     }
     const auto count = checked_element_count(dims);
-    if (!count || *count > most_elements) return impossible("declares more elements than memory holds");
+    const auto bytes = count ? checked_mul<std::uint64_t>(static_cast<std::uint64_t>(*count), 8) : std::nullopt;
+    if (!bytes || *bytes > bytes_left_)
+      return impossible("declares more elements than the memory limit leaves room for");
+    bytes_left_ -= *bytes;
     return dims;
   }
 
@@ -236,6 +242,7 @@ class Generator {
   const std::map<std::string, std::int64_t> sizes_;
   checker::InferredModel inferred_;
   Random random_;
+  std::uint64_t bytes_left_;
   std::string name_;
   std::optional<InputRange> range_;
 };

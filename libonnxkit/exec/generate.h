@@ -16,6 +16,7 @@ namespace onnxkit::exec {
 struct GenerateOptions {
   std::map<std::string, std::int64_t> dims;  ///< sizes of named dimensions; the others are chosen
   std::uint64_t seed = 0;
+  std::uint64_t memory_limit = 0;  ///< bytes that the values may take together, eight for an element; 0: 4 GiB
 };
 
 struct GeneratedInput {
