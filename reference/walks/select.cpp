@@ -134,6 +134,8 @@ Tensor strided(const KernelContext& context, const Tensor& x, Dims dims, std::sp
 
 Tensor permute(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> permutation) {
   require(static_cast<std::int64_t>(permutation.size()) == x.rank(), "a permutation must name every axis once");
+  require(std::all_of(permutation.begin(), permutation.end(), [](std::int64_t axis) { return axis >= 0; }),
+          "a permutation counts axes from the front");
   normalize_axes(permutation, x.rank());
   const std::vector<std::int64_t> from = strides_of(x.dims());
   Dims dims;
