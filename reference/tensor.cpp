@@ -65,6 +65,16 @@ bool is_wide_type(ElementType type) {
 
 }  // namespace
 
+namespace {
+
+/// Attributes name types by numbers, which a file may choose freely.
+void require_known(ElementType type) {
+  const auto number = static_cast<std::int32_t>(type);
+  require(is_known_element_type(number), [&] { return fmt::format("there is no element type {}", number); });
+}
+
+}  // namespace
+
 void Memory::take(std::uint64_t bytes) {
   const std::uint64_t live = live_ += bytes;
   if (limit_ != 0 && live > limit_) {
@@ -90,6 +100,7 @@ std::int64_t element_count(std::span<const std::int64_t> dims) {
 
 Tensor::Tensor(MemoryPtr memory, ElementType type, Dims dims, bool zeroed)
     : type_(type), dims_(std::move(dims)), size_(element_count(dims_)), memory_(std::move(memory)) {
+  require_known(type);
   data_ = allocate(memory_, domain(), size_, zeroed);
 }
 
@@ -116,6 +127,7 @@ Tensor Tensor::reshaped(Dims dims) const {
 }
 
 Tensor Tensor::retyped(ElementType type) const {
+  require_known(type);
   require(domain_of(type) == domain(), "a tensor can be retyped within its domain only");
   Tensor other = *this;
   other.is_rounded_ = is_rounded_ && type == type_;
