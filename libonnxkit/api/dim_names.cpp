@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/api/unknown_name.h"
 #include "libonnxkit/ir/model.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit::api {
 namespace {
@@ -45,11 +45,7 @@ std::optional<Error> unknown_dimension(const ir::Model& model, const std::map<st
       return declared.find(name) != std::string_view::npos;
     };
     if (std::any_of(names.begin(), names.end(), mentions)) continue;
-    Error error = make_error("unknown-dimension", fmt::format("the model has no dimension {}", quote(name)));
-    const std::vector<std::string_view> candidates(names.begin(), names.end());
-    if (const std::string_view close = nearest(name, candidates); !close.empty())
-      error.diagnostic.help = fmt::format("did you mean {}?", quote(close));
-    return error;
+    return unknown_name("unknown-dimension", "dimension", name, {names.begin(), names.end()});
   }
   return {};
 }

@@ -9,10 +9,10 @@
 #include "checker/rule_registry.h"
 #include "libonnxkit/api/dim_names.h"
 #include "libonnxkit/api/options.h"
+#include "libonnxkit/api/unknown_name.h"
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/exec/generate.h"
 #include "libonnxkit/wire/external_data.h"
-#include "onnxkit/nearest.h"
 #include "reference/backend.h"
 
 namespace onnxkit {
@@ -31,14 +31,6 @@ std::set<std::string_view> initializer_names(const ir::Graph& graph) {
   return names;
 }
 
-Error unknown_name(std::string code, std::string_view what, std::string_view name,
-                   const std::vector<std::string_view>& candidates) {
-  Error error = make_error(std::move(code), fmt::format("the model has no {} {}", what, quote(name)));
-  if (const std::string_view close = nearest(name, candidates); !close.empty())
-    error.diagnostic.help = fmt::format("did you mean {}?", quote(close));
-  return error;
-}
-
 /// The values in the order of the graph's inputs; kind none where none was given.
 Result<std::vector<Value>> arrange(const ir::Graph& graph, std::vector<NamedValue> given) {
   std::vector<Value> values(graph.inputs.size());
@@ -46,7 +38,7 @@ Result<std::vector<Value>> arrange(const ir::Graph& graph, std::vector<NamedValu
   for (const ir::ValueInfo& input : graph.inputs) names.push_back(graph.name_of(input.value));
   for (NamedValue& named : given) {
     const auto found = std::find(names.begin(), names.end(), named.name);
-    if (found == names.end()) return unknown_name("unknown-input", "input", named.name, names);
+    if (found == names.end()) return api::unknown_name("unknown-input", "input", named.name, names);
     values[static_cast<std::size_t>(found - names.begin())] = std::move(named.value);
   }
   return values;
@@ -59,7 +51,7 @@ std::optional<Error> unknown_tap(const ir::Graph& graph, const std::vector<std::
   }
   for (const std::string& tap : taps) {
     if (std::find(written.begin(), written.end(), tap) == written.end())
-      return unknown_name("unknown-value", "value that a node of its main graph writes, named", tap, written);
+      return api::unknown_name("unknown-value", "value that a node of its main graph writes, named", tap, written);
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/api/picture_input.h"
+#include "libonnxkit/api/unknown_name.h"
 #include "libonnxkit/base/atomic_file.h"
 #include "libonnxkit/base/dtype.h"
 #include "libonnxkit/base/mapped_file.h"
@@ -23,6 +24,12 @@ const ir::ValueInfo* find_input(const ir::Graph& graph, std::string_view name) {
   const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(),
                                   [&](const ir::ValueInfo& input) { return graph.name_of(input.value) == name; });
   return found == graph.inputs.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> names_of_inputs(const ir::Graph& graph) {
+  std::vector<std::string_view> names;
+  for (const ir::ValueInfo& input : graph.inputs) names.push_back(graph.name_of(input.value));
+  return names;
 }
 
 ElementType element_type_of(const ir::ValueInfo& input) {
@@ -130,7 +137,7 @@ Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::p
 Result<Value> read_input(const Model& model, std::string_view input, const fs::path& path, const ImageOptions& image) {
   if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
   const ir::ValueInfo* info = find_input(*model.ir().graph, input);
-  if (!info) return make_error("unknown-input", fmt::format("the model has no input {}", quote(input)));
+  if (!info) return api::unknown_name("unknown-input", "input", input, names_of_inputs(*model.ir().graph));
   const auto file = MappedFile::open(path);
   if (!file) return file.error();
   if (starts_with(*file, "\x93NUMPY")) {
