@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds JSON and SARIF of `onnxkit check` and `infer` against their schemas, over testdata/bad and testdata/models.
+"""Holds JSON and SARIF of `onnxkit check`, `infer` and `run` against their schemas, over testdata/bad and testdata/models.
 
     validate.py --program build/release/bin/onnxkit [--sarif-schema FILE]
 
@@ -85,6 +85,18 @@ def calls_of_infer():
     return [[model] for model in models] + [["testdata/models/unet_shapes/model.onnx", "--why", "output"]]
 
 
+def faults_of_run(report, status):
+    if status != 0:
+        yield f"exit status {status} with a report"
+
+
+def calls_of_run():
+    folders = ["control_flow", "ml", "sequence", "strings", "precision", "odd"]
+    models = [path for folder in folders for path in sorted((ROOT / "testdata/exported" / folder).rglob("*.onnx"))]
+    return [[str(path.relative_to(ROOT)), "-i", str(path.parent.relative_to(ROOT) / "test_data_set_0"), "--profile"] for path in models
+            if "optional_input" not in str(path)]  # stored there as the content, which a folder of -i takes for another kind
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
@@ -97,7 +109,8 @@ def main():
         check = calls_of_check(pathlib.Path(name))
         forms = [("check", "json", schemas / "check.schema.json", faults_of_json, check),
                  ("check", "sarif", options.sarif_schema, faults_of_sarif, check),
-                 ("infer", "json", schemas / "infer.schema.json", faults_of_infer, calls_of_infer())]
+                 ("infer", "json", schemas / "infer.schema.json", faults_of_infer, calls_of_infer()),
+                 ("run", "json", schemas / "run.schema.json", faults_of_run, calls_of_run())]
         for command, form, schema, more_faults, calls in forms:
             holds = validator(schema)
             for call in calls:

@@ -21,6 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_shown = 8;       // elements printed of a small tensor
 constexpr std::size_t most_in_json = 1000;  // elements given of a tensor in JSON
 constexpr std::size_t most_rows = 4;
+constexpr double exact_integers = 9007199254740992;  // 2^53
 constexpr std::size_t top = 5;
 
 struct Range {
@@ -128,7 +129,8 @@ Json tensor_json(const Tensor& tensor) {
   if (static_cast<std::size_t>(tensor.size()) > most_in_json) return json;
   Json values = Json::array();
   for (const double x : reals)
-    values.push_back(is_integer(tensor.type()) ? Json(static_cast<std::int64_t>(x)) : finite(x));
+    values.push_back(is_integer(tensor.type()) && std::abs(x) <= exact_integers ? Json(static_cast<std::int64_t>(x))
+                                                                                : finite(x));
   for (const std::string& word : tensor.strings()) values.push_back(word);
   if (values.size() == static_cast<std::size_t>(tensor.size())) json["values"] = std::move(values);
   return json;
