@@ -66,7 +66,7 @@ Tensor normalize_channels(const KernelContext& context, const Tensor& x, AxisVie
   if (x.size() == 0) return y;
   const double* const from = x.as<double>().data();
   double* const to = y.write<double>().data();
-  context.for_range(view.outer * view.length, 1 + (1 << 14) / (1 + view.inner),
+  context.for_range(view.outer * view.length, 1 + (1 << 14) / std::max<std::int64_t>(1, view.inner),
                     [&](std::int64_t first, std::int64_t last) {
                       for (std::int64_t plane = first; plane < last; ++plane) {
                         const auto c = static_cast<std::size_t>(plane % view.length);
@@ -197,24 +197,25 @@ NormalizedRows normalize_rows(const KernelContext& context, const Tensor& x, boo
   double* const to = result.y.write<double>().data();
   double* const mean = result.mean.write<double>().data();
   double* const inverse = result.inverse_deviation.write<double>().data();
-  context.for_range(rows.outer, 1 + (1 << 12) / (1 + rows.length), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t r = first; r < last; ++r) {
-      const std::span<const double> row(from + r * rows.length, static_cast<std::size_t>(rows.length));
-      Statistics s;
-      if (centred) {
-        s = statistics(row);
-      } else {
-        ExactSum squares;
-        for (const double v : row) squares.add_product(v, v);
-        s.variance = squares.value() / static_cast<double>(rows.length);
-      }
-      const double deviation = std::sqrt(s.variance + epsilon);
-      for (std::int64_t i = 0; i < rows.length; ++i)
-        to[r * rows.length + i] = (from[r * rows.length + i] - s.mean) / deviation;
-      mean[r] = s.mean;
-      inverse[r] = 1 / deviation;
-    }
-  });
+  context.for_range(
+      rows.outer, 1 + (1 << 12) / std::max<std::int64_t>(1, rows.length), [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t r = first; r < last; ++r) {
+          const std::span<const double> row(from + r * rows.length, static_cast<std::size_t>(rows.length));
+          Statistics s;
+          if (centred) {
+            s = statistics(row);
+          } else {
+            ExactSum squares;
+            for (const double v : row) squares.add_product(v, v);
+            s.variance = squares.value() / static_cast<double>(rows.length);
+          }
+          const double deviation = std::sqrt(s.variance + epsilon);
+          for (std::int64_t i = 0; i < rows.length; ++i)
+            to[r * rows.length + i] = (from[r * rows.length + i] - s.mean) / deviation;
+          mean[r] = s.mean;
+          inverse[r] = 1 / deviation;
+        }
+      });
   return result;
 }
 

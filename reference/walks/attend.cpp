@@ -100,21 +100,23 @@ Tensor rotate_pairs(const KernelContext& context, const Tensor& x, const Tensor&
   Tensor y = x;
   double* const all = y.write<double>().data();
   const std::span<const double> cosine = cosines.as<double>(), sine = sines.as<double>();
-  context.for_range(x.dim(0) * heads * length, 1 + (1 << 13) / (1 + size), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t batch = i / (heads * length), time = i % length;
-      const std::int64_t angles = rows[static_cast<std::size_t>(batch * length + time)] * pairs;
-      double* const head = all + i * size;
-      for (std::int64_t pair = 0; pair < pairs; ++pair) {
-        double& a = head[interleaved ? 2 * pair : pair];
-        double& b = head[interleaved ? 2 * pair + 1 : pair + pairs];
-        const auto angle = static_cast<std::size_t>(angles + pair);
-        const double real = cosine[angle] * a - sine[angle] * b, imaginary = sine[angle] * a + cosine[angle] * b;
-        a = real;
-        b = imaginary;
-      }
-    }
-  });
+  context.for_range(x.dim(0) * heads * length, 1 + (1 << 13) / std::max<std::int64_t>(1, size),
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (std::int64_t i = first; i < last; ++i) {
+                        const std::int64_t batch = i / (heads * length), time = i % length;
+                        const std::int64_t angles = rows[static_cast<std::size_t>(batch * length + time)] * pairs;
+                        double* const head = all + i * size;
+                        for (std::int64_t pair = 0; pair < pairs; ++pair) {
+                          double& a = head[interleaved ? 2 * pair : pair];
+                          double& b = head[interleaved ? 2 * pair + 1 : pair + pairs];
+                          const auto angle = static_cast<std::size_t>(angles + pair);
+                          const double real = cosine[angle] * a - sine[angle] * b,
+                                       imaginary = sine[angle] * a + cosine[angle] * b;
+                          a = real;
+                          b = imaginary;
+                        }
+                      }
+                    });
   return y;
 }
 

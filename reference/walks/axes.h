@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <span>
@@ -63,7 +64,7 @@ void for_each_lane(const KernelContext& context, const Tensor& x, Tensor& y, std
   const AxisView to = view_axis(y.dims(), axis);
   const X* const in = x.as<X>().data();
   Y* const out = y.write<Y>().data();
-  const std::int64_t grain = 1 + (1 << 13) / (1 + from.length);
+  const std::int64_t grain = 1 + (1 << 13) / std::max<std::int64_t>(1, from.length);
   context.for_range(from.outer * from.inner, grain, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t o = i / from.inner, k = i % from.inner;
