@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/wire/tensor_proto.h"
 
 namespace onnxkit::reference {
@@ -16,10 +17,6 @@ using ir::index_of;
 using ir::ValueId;
 
 constexpr std::size_t max_depth = 200;
-
-std::string function_key(std::string_view domain, std::string_view name, std::string_view overload) {
-  return fmt::format("{}\n{}\n{}", spec::canonical_domain(domain), name, overload);
-}
 
 PreparedGraph prepare_graph(const ir::Graph& graph) {
   PreparedGraph prepared;
@@ -36,11 +33,14 @@ PreparedGraph prepare_graph(const ir::Graph& graph) {
   return prepared;
 }
 
-std::optional<std::int64_t> opset_of(std::span<const ir::OpsetImport> imports, std::string_view domain) {
-  for (const ir::OpsetImport& import : imports) {
-    if (spec::canonical_domain(import.domain) == spec::canonical_domain(domain)) return import.version;
-  }
-  return std::nullopt;
+/// The function or the operator version that a node of a site names; all null when there is none, which supports() has told already.
+PreparedNode prepare_node(const ir::Node& node, const checker::GraphSite& site, const spec::OpTable& table,
+                          const spec::FunctionIndex& functions) {
+  if (const ir::Function* function = functions.find(node)) return {function, nullptr, nullptr};
+  const auto opset = checker::opset_at(site, node.domain);
+  const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
+  if (!schema) return {};
+  return {nullptr, schema, kernel_registry().find(schema->domain, schema->name, schema->since_version)};
 }
 
 bool keeps_double(ElementType type) {
@@ -62,19 +62,15 @@ Tensor load_from(const Stored& stored, const exec::ExternalBytes& external, cons
 
 }  // namespace
 
-PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table_, exec::ExternalBytes external)
-    : model(&model_), table(&table_), external_bytes(std::move(external)) {
+PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table, exec::ExternalBytes external)
+    : model(&model_), external_bytes(std::move(external)) {
+  const spec::FunctionIndex functions(model_);
   for (const auto& site : checker::graph_sites(model_)) {
-    if (!site->is_training) graphs.emplace(site->graph, prepare_graph(*site->graph));
+    if (site->is_training) continue;
+    PreparedGraph& prepared = graphs.emplace(site->graph, prepare_graph(*site->graph)).first->second;
+    for (const ir::Node& node : site->graph->nodes)
+      prepared.nodes.push_back(prepare_node(node, *site, table, functions));
   }
-  for (const ir::Function& function : model_.functions)
-    functions.emplace(function_key(function.domain, function.name, function.overload), &function);
-}
-
-const ir::Function* PreparedModel::function_of(const ir::Node& node) const {
-  if (functions.empty()) return nullptr;
-  const auto found = functions.find(function_key(node.domain, node.op_type, node.overload));
-  return found == functions.end() ? nullptr : found->second;
 }
 
 Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads)
@@ -86,7 +82,7 @@ Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadP
 
 std::vector<onnxkit::Value> Run::run(std::span<const onnxkit::Value> inputs) {
   const ir::Graph& graph = *prepared_.model->graph;
-  Frame frame{&graph, &prepared_.graphs.at(&graph), nullptr, prepared_.model->opset_imports, nullptr, {"main"}, 0, {}};
+  Frame frame{&graph, &prepared_.graphs.at(&graph), nullptr, nullptr, {"main"}, 0, {}};
   frame.values.resize(graph.values.size());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const ValueId id = graph.inputs[i].value;
@@ -116,13 +112,11 @@ void Run::run_node(Frame& frame, std::size_t index) {
   const auto start = std::chrono::steady_clock::now();
   try {
     check_alive();
-    if (const ir::Function* function = prepared_.function_of(node)) {
-      call_function(frame, index, *function);
-    } else {
-      const spec::OpSchema* schema = schema_of(frame, node);
-      if (!schema) throw Fault("not-supported", "the operator has no definition in the imported opset");
-      run_kernel(frame, index, *schema);
-    }
+    const PreparedNode& prepared = frame.prepared->nodes[index];
+    if (prepared.function)
+      call_function(frame, index, *prepared.function);
+    else
+      run_kernel(frame, index, prepared);
   } catch (const Fault& fault) {
     Place place;
     place.scope = frame.scope;
@@ -136,18 +130,14 @@ void Run::run_node(Frame& frame, std::size_t index) {
     options_.on_node({frame.graph, index, std::chrono::steady_clock::now() - start, memory_->live()});
 }
 
-const spec::OpSchema* Run::schema_of(const Frame& frame, const ir::Node& node) const {
-  if (prepared_.function_of(node)) return nullptr;
-  const auto opset = opset_of(frame.opsets, node.domain);
-  return opset ? prepared_.table->find(node.domain, node.op_type, *opset) : nullptr;
-}
-
-void Run::run_kernel(Frame& frame, std::size_t index, const spec::OpSchema& schema) {
-  const Kernel kernel = kernel_registry().find(schema.domain, schema.name, schema.since_version);
-  if (!kernel)
-    throw Fault("not-supported", fmt::format("the reference has no kernel for version {}", schema.since_version));
-  KernelContext context(*this, frame, index, schema);
-  kernel(context);
+void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepared) {
+  if (!prepared.schema) throw Fault("not-supported", "the operator has no definition in the imported opset");
+  if (!prepared.kernel) {
+    throw Fault("not-supported",
+                fmt::format("the reference has no kernel for version {}", prepared.schema->since_version));
+  }
+  KernelContext context(*this, frame, index, *prepared.schema);
+  prepared.kernel(context);
   for (std::size_t i = 0; i < context.outputs_.size(); ++i) {
     if (context.has_output(i) && context.outputs_[i].kind == ValueKind::none)
       throw Fault(fmt::format("the kernel gave no output {}", i));
@@ -159,10 +149,8 @@ void Run::call_function(Frame& frame, std::size_t index, const ir::Function& fun
   if (frame.depth >= max_depth) throw Fault("calls of functions are nested too deeply");
   const ir::Node& node = frame.graph->nodes[index];
   const spec::AttributeBindings bindings = spec::bind_attributes(function, node, frame.bindings);
-  Frame body{&function.body,  &prepared_.graphs.at(&function.body),
-             nullptr,         function.opset_imports,
-             &bindings,       frame.scope,
-             frame.depth + 1, {}};
+  Frame body{
+      &function.body, &prepared_.graphs.at(&function.body), nullptr, &bindings, frame.scope, frame.depth + 1, {}};
   body.scope.push_back(fmt::format("node {}", index));
   body.scope.push_back(checker::function_step(function));
   body.values.resize(function.body.values.size());
@@ -189,8 +177,7 @@ std::vector<Value> Run::run_body(Frame& frame, std::size_t index, const ir::Grap
   if (frame.depth >= max_depth) throw Fault("graphs are nested too deeply");
   if (inputs.size() != body.inputs.size())
     throw Fault(fmt::format("{} takes {} inputs and is given {}", attribute, body.inputs.size(), inputs.size()));
-  Frame inner{&body, &prepared_.graphs.at(&body), &frame, frame.opsets, frame.bindings, frame.scope, frame.depth + 1,
-              {}};
+  Frame inner{&body, &prepared_.graphs.at(&body), &frame, frame.bindings, frame.scope, frame.depth + 1, {}};
   inner.scope.push_back(fmt::format("node {}", index));
   inner.scope.emplace_back(attribute);
   inner.values.resize(body.values.size());
@@ -204,8 +191,13 @@ std::vector<TracedNode> Run::trace(Frame& frame, ValueId target, std::span<const
                                    std::span<const Value> values) {
   if (frame.depth >= max_depth) throw Fault("graphs are nested too deeply");
   const ir::Graph& graph = *frame.graph;
-  Frame inner{&graph,         frame.prepared, frame.parent,    frame.opsets,
-              frame.bindings, frame.scope,    frame.depth + 1, std::vector<Value>(graph.values.size())};
+  Frame inner{&graph,
+              frame.prepared,
+              frame.parent,
+              frame.bindings,
+              frame.scope,
+              frame.depth + 1,
+              std::vector<Value>(graph.values.size())};
   for (std::size_t i = 0; i < given.size(); ++i) inner.values[index_of(given[i])] = values[i];
 
   std::vector<bool> wanted(graph.values.size(), false), needed(graph.nodes.size(), false);
@@ -236,7 +228,7 @@ std::vector<TracedNode> Run::trace(Frame& frame, ValueId target, std::span<const
       });
       return *value;
     };
-    TracedNode row{&node, schema_of(frame, node), frame.bindings, {}, {}};
+    TracedNode row{&node, frame.prepared->nodes[step.node].schema, frame.bindings, {}, {}};
     for (const ValueId id : node.inputs) row.inputs.push_back(value_of(id));
     run_node(inner, step.node);
     for (std::size_t i = 0; i < given.size(); ++i) inner.values[index_of(given[i])] = values[i];

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -13,8 +12,16 @@
 
 namespace onnxkit::reference {
 
+/// What a node is: a call of a function, or an operator version with its kernel.
+struct PreparedNode {
+  const ir::Function* function = nullptr;
+  const spec::OpSchema* schema = nullptr;
+  Kernel kernel = nullptr;
+};
+
 /// What running a graph needs and every run shares.
 struct PreparedGraph {
+  std::vector<PreparedNode> nodes;
   exec::GraphPlan plan;
   std::vector<const ir::Tensor*> initializers;  ///< by ValueId; null for other values
   std::vector<const ir::SparseTensor*> sparse_initializers;
@@ -22,13 +29,10 @@ struct PreparedGraph {
 
 struct PreparedModel {
   const ir::Model* model;
-  const spec::OpTable* table;
   exec::ExternalBytes external_bytes;
   std::unordered_map<const ir::Graph*, PreparedGraph> graphs;
-  std::map<std::string, const ir::Function*> functions;  ///< by domain, name and overload
 
   PreparedModel(const ir::Model& model, const spec::OpTable& table, exec::ExternalBytes external_bytes);
-  const ir::Function* function_of(const ir::Node& node) const;
 };
 
 /// One activation of a graph: the main graph, one pass of a body, one call of a function.
@@ -36,7 +40,6 @@ struct Frame {
   const ir::Graph* graph;
   const PreparedGraph* prepared;
   Frame* parent;  ///< whose values the graph may read; null for the main graph and functions
-  std::span<const ir::OpsetImport> opsets;
   const spec::AttributeBindings* bindings;
   std::vector<std::string> scope;
   std::size_t depth;
@@ -55,9 +58,7 @@ class Run {
 
   std::vector<Value> run_graph(Frame& frame);
   void run_node(Frame& frame, std::size_t index);
-  /// Null for calls of functions and unknown operators.
-  const spec::OpSchema* schema_of(const Frame& frame, const ir::Node& node) const;
-  void run_kernel(Frame& frame, std::size_t index, const spec::OpSchema& schema);
+  void run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepared);
   void call_function(Frame& frame, std::size_t index, const ir::Function& function);
   void store(Frame& frame, std::size_t index, std::vector<Value> outputs);
   std::vector<Value> run_body(Frame& frame, std::size_t index, const ir::Graph& body, std::string_view attribute,
