@@ -100,11 +100,18 @@ Place RuleContext::at(const GraphSite& site) const {
   return place;
 }
 
-Place RuleContext::at(const GraphSite& site, std::size_t node) const {
-  Place place = at(site);
+Place place_of_node(std::vector<std::string> scope, const ir::Graph& graph, std::size_t node) {
+  Place place;
+  place.scope = std::move(scope);
   place.node = node;
-  place.node_name = site.graph->nodes[node].name;
-  place.op = qualified_op(site.graph->nodes[node]);
+  place.node_name = graph.nodes[node].name;
+  place.op = qualified_op(graph.nodes[node]);
+  return place;
+}
+
+Place RuleContext::at(const GraphSite& site, std::size_t node) const {
+  Place place = place_of_node(site.scope, *site.graph, node);
+  place.file = model.path.string();
   return place;
 }
 

@@ -90,6 +90,8 @@ const RuleRegistry& rule_registry();
 std::string scope_path(std::span<const std::string> scope);
 /// "function pkg::Block"
 std::string function_step(const ir::Function& function);
+/// A node of a graph whose scope is known; without the file.
+Place place_of_node(std::vector<std::string> scope, const ir::Graph& graph, std::size_t node);
 /// Operator as messages name it: "Conv", "com.microsoft::Gelu".
 std::string qualified_op(const ir::Node& node);
 

@@ -118,12 +118,7 @@ void Run::run_node(Frame& frame, std::size_t index) {
     else
       run_kernel(frame, index, prepared);
   } catch (const Fault& fault) {
-    Place place;
-    place.scope = frame.scope;
-    place.node = index;
-    place.node_name = node.name.view();
-    place.op = checker::qualified_op(node);
-    throw PlacedFault{fault.code(), fault.what(), std::move(place)};
+    throw PlacedFault{fault.code(), fault.what(), checker::place_of_node(frame.scope, *frame.graph, index)};
   }
   if (!frame.parent && frame.depth == 0) deliver_taps(frame, node);
   if (options_.on_node)

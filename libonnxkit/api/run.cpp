@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
@@ -59,21 +60,15 @@ std::optional<Error> unknown_tap(const ir::Graph& graph, const std::vector<std::
 /// Where nodes are, for events that know graph and index only.
 class Places {
  public:
-  explicit Places(const ir::Model& model) : sites_(checker::graph_sites(model)) {}
+  explicit Places(const ir::Model& model) {
+    for (const auto& site : checker::graph_sites(model)) scopes_.emplace(site->graph, site->scope);
+  }
   Place at(const ir::Graph* graph, std::size_t index) const {
-    Place place;
-    for (const auto& site : sites_) {
-      if (site->graph == graph) place.scope = site->scope;
-    }
-    const ir::Node& node = graph->nodes[index];
-    place.node = index;
-    place.node_name = node.name.view();
-    place.op = checker::qualified_op(node);
-    return place;
+    return checker::place_of_node(scopes_.at(graph), *graph, index);
   }
 
  private:
-  std::vector<std::unique_ptr<checker::GraphSite>> sites_;
+  std::unordered_map<const ir::Graph*, std::vector<std::string>> scopes_;
 };
 
 exec::RunOptions backend_options(const ir::Model& model, const RunOptions& options) {

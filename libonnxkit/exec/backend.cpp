@@ -91,12 +91,7 @@ std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Mod
       Support support{false, "the operator has no definition in the imported opset"};
       if (schema) support = backend.supports(node, *schema);
       if (support.supported) continue;
-      Place place;
-      place.scope = site->scope;
-      place.node = i;
-      place.node_name = node.name.view();
-      place.op = checker::qualified_op(node);
-      missing.push_back({std::move(place), std::move(support.reason)});
+      missing.push_back({checker::place_of_node(site->scope, *site->graph, i), std::move(support.reason)});
     }
   }
   return missing;
