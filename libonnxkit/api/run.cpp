@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <unordered_map>
 
 #include <fmt/core.h>
@@ -13,6 +12,7 @@
 #include "libonnxkit/api/unknown_name.h"
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/exec/generate.h"
+#include "libonnxkit/exec/ports.h"
 #include "libonnxkit/wire/external_data.h"
 #include "reference/backend.h"
 
@@ -22,15 +22,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-std::set<std::string_view> initializer_names(const ir::Graph& graph) {
-  std::set<std::string_view> names;
-  for (const ir::Tensor& tensor : graph.initializers) names.insert(tensor.name.view());
-  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
-    if (sparse.values) names.insert(sparse.values->name.view());
-  }
-  return names;
-}
 
 /// The values in the order of the graph's inputs; kind none where none was given.
 Result<std::vector<Value>> arrange(const ir::Graph& graph, std::vector<NamedValue> given) {
@@ -97,7 +88,7 @@ std::vector<std::string> input_names(const Model& model) {
   std::vector<std::string> names;
   if (!model.has_graph()) return names;
   const ir::Graph& graph = *model.ir().graph;
-  const auto defaults = initializer_names(graph);
+  const auto defaults = exec::default_names(graph);
   for (const ir::ValueInfo& input : graph.inputs) {
     if (!defaults.contains(graph.name_of(input.value))) names.emplace_back(graph.name_of(input.value));
   }

@@ -11,6 +11,7 @@
 #include "libonnxkit/base/atomic_file.h"
 #include "libonnxkit/base/dtype.h"
 #include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/exec/ports.h"
 #include "libonnxkit/wire/npz.h"
 #include "libonnxkit/wire/tensor_proto.h"
 
@@ -34,20 +35,6 @@ std::vector<std::string_view> names_of_inputs(const ir::Graph& graph) {
 
 ElementType element_type_of(const ir::ValueInfo& input) {
   return input.type ? static_cast<ElementType>(input.type->elem_type.value_or(0)) : ElementType::undefined;
-}
-
-ValueKind kind_of(const ir::ValueInfo& input) {
-  if (!input.type) return ValueKind::tensor;
-  switch (input.type->kind) {
-    case ir::DeclaredType::Kind::sequence:
-      return ValueKind::sequence;
-    case ir::DeclaredType::Kind::optional:
-      return ValueKind::optional;
-    case ir::DeclaredType::Kind::map:
-      return ValueKind::map;
-    default:
-      return ValueKind::tensor;
-  }
 }
 
 /// The type that numpy holds elements of `type` in; the type itself when numpy has it.
@@ -96,8 +83,7 @@ Result<T> about(Result<T> result, const fs::path& file) {
 }
 
 Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::path& folder) {
-  std::set<std::string_view> defaults;
-  for (const ir::Tensor& tensor : graph.initializers) defaults.insert(tensor.name.view());
+  const std::set<std::string_view> defaults = exec::default_names(graph);
   std::vector<NamedValue> values;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const ir::ValueInfo& input = graph.inputs[i];
@@ -106,7 +92,7 @@ Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::pa
     if (!fs::exists(path) && defaults.contains(name)) continue;
     const auto file = MappedFile::open(path);
     if (!file) return file.error();
-    auto value = about(wire::read_value(*file, kind_of(input)), path);
+    auto value = about(wire::read_value(*file, exec::stored_kind_of(input)), path);
     if (!value) return value.error();
     values.push_back({std::string(name), std::move(value->value)});
   }
@@ -154,7 +140,7 @@ Result<Value> read_input(const Model& model, std::string_view input, const fs::p
     if (!tensor) return tensor.error();
     return Value(*std::move(tensor));
   }
-  auto value = about(wire::read_value(*file, kind_of(*info)), path);
+  auto value = about(wire::read_value(*file, exec::stored_kind_of(*info)), path);
   if (!value) return value.error();
   return std::move(value->value);
 }

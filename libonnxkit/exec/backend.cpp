@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/exec/ports.h"
 #include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::exec {
@@ -40,26 +41,10 @@ bool fits(const ir::DeclaredShape& shape, std::span<const std::int64_t> dims) {
                     [](const ir::DeclaredDim& dim, std::int64_t size) { return !dim.value || *dim.value == size; });
 }
 
-ValueKind kind_of(ir::DeclaredType::Kind kind) {
-  switch (kind) {
-    case ir::DeclaredType::Kind::sequence:
-      return ValueKind::sequence;
-    case ir::DeclaredType::Kind::optional:
-      return ValueKind::optional;
-    case ir::DeclaredType::Kind::map:
-      return ValueKind::map;
-    case ir::DeclaredType::Kind::tensor:
-    case ir::DeclaredType::Kind::sparse_tensor:
-      return ValueKind::tensor;
-    default:
-      return ValueKind::none;
-  }
-}
-
 Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value& value) {
   const auto& type = graph.inputs[index].type;
   if (!type || type->kind == ir::DeclaredType::Kind::none) return {};
-  if (kind_of(type->kind) != value.kind)
+  if (kind_of(graph.inputs[index]) != value.kind)
     return input_error("input-type", graph, index, fmt::format("the input cannot be a {}", type_text(value)));
   if (!value.is_tensor()) return {};
   const auto declared = static_cast<ElementType>(type->elem_type.value_or(0));
@@ -113,11 +98,7 @@ Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs)
     return make_error("input-missing", fmt::format("the model has {} inputs and was given {} values",
                                                    graph.inputs.size(), inputs.size()));
   }
-  std::set<std::string_view> defaults;
-  for (const ir::Tensor& tensor : graph.initializers) defaults.insert(tensor.name.view());
-  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
-    if (sparse.values) defaults.insert(sparse.values->name.view());
-  }
+  const std::set<std::string_view> defaults = default_names(graph);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].kind == ValueKind::none) {
       if (defaults.contains(graph.name_of(graph.inputs[i].value))) continue;

@@ -17,6 +17,7 @@
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype.h"
 #include "libonnxkit/exec/input_range.h"
+#include "libonnxkit/exec/ports.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::exec {
@@ -251,8 +252,7 @@ class Generator {
 
 Result<std::vector<GeneratedInput>> generate_inputs(const ir::Model& model, const spec::OpTable& table,
                                                     std::span<const Value> given, const GenerateOptions& options) {
-  std::set<std::string_view> defaults;
-  for (const ir::Tensor& tensor : model.graph->initializers) defaults.insert(tensor.name.view());
+  const std::set<std::string_view> defaults = default_names(*model.graph);
   std::vector<GeneratedInput> made(model.graph->inputs.size());
   std::optional<Generator> generator;
   for (std::size_t i = 0; i < made.size(); ++i) {

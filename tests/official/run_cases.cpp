@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/exec/compare.h"
+#include "libonnxkit/exec/ports.h"
 #include "libonnxkit/wire/external_data.h"
 #include "libonnxkit/wire/reader.h"
 #include "reference/backend.h"
@@ -36,8 +37,7 @@ Result<Value> read_file(const fs::path& folder, const char* role, std::size_t k,
 
 /// Input files are those of the inputs without an initializer. An output may have a file in `corrections` instead.
 Result<DataSet> read_set(const ir::Graph& graph, const fs::path& folder, const fs::path& corrections) {
-  std::set<std::string_view> defaults;
-  for (const ir::Tensor& tensor : graph.initializers) defaults.insert(tensor.name.view());
+  const std::set<std::string_view> defaults = exec::default_names(graph);
   DataSet set;
   std::size_t given = 0;
   for (const ir::ValueInfo& info : graph.inputs) {

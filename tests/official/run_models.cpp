@@ -13,6 +13,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "libonnxkit/exec/compare.h"
+#include "libonnxkit/exec/ports.h"
 #include "libonnxkit/wire/external_data.h"
 #include "libonnxkit/wire/reader.h"
 #include "libonnxkit/wire/tensor_proto.h"
@@ -42,8 +43,7 @@ Result<NamedValue> read_value(const fs::path& path, const ir::ValueInfo& info) {
 
 /// Puts the recorded inputs in their places; what is wrong, or nothing.
 std::string read_inputs(const ir::Graph& graph, const fs::path& folder, std::vector<Value>& inputs) {
-  std::set<std::string_view> defaults;
-  for (const ir::Tensor& tensor : graph.initializers) defaults.insert(tensor.name.view());
+  const std::set<std::string_view> defaults = exec::default_names(graph);
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     if (!defaults.contains(graph.name_of(graph.inputs[i].value))) open.push_back(i);

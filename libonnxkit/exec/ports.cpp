@@ -1,0 +1,36 @@
+#include "libonnxkit/exec/ports.h"
+
+namespace onnxkit::exec {
+
+std::set<std::string_view> default_names(const ir::Graph& graph) {
+  std::set<std::string_view> names;
+  for (const ir::Tensor& tensor : graph.initializers) names.insert(tensor.name.view());
+  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
+    if (sparse.values) names.insert(sparse.values->name.view());
+  }
+  return names;
+}
+
+ValueKind kind_of(const ir::ValueInfo& declared) {
+  using Kind = ir::DeclaredType::Kind;
+  switch (declared.type ? declared.type->kind : Kind::none) {
+    case Kind::sequence:
+      return ValueKind::sequence;
+    case Kind::optional:
+      return ValueKind::optional;
+    case Kind::map:
+      return ValueKind::map;
+    case Kind::tensor:
+    case Kind::sparse_tensor:
+      return ValueKind::tensor;
+    default:
+      return ValueKind::none;
+  }
+}
+
+ValueKind stored_kind_of(const ir::ValueInfo& declared) {
+  const ValueKind kind = kind_of(declared);
+  return kind == ValueKind::none ? ValueKind::tensor : kind;
+}
+
+}  // namespace onnxkit::exec
