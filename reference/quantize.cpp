@@ -5,20 +5,14 @@
 
 #include "libonnxkit/base/dtype.h"
 #include "reference/arithmetic.h"
+#include "reference/reals.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/broadcast.h"
 
 namespace onnxkit::reference {
 
-Tensor real_of(const KernelContext& context, const Tensor& x) {
-  return dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
-    return map<T, double>(context, x, ElementType::float64, [](T v) { return static_cast<double>(v); });
-  });
-}
-
 Tensor without_zero_point(const KernelContext& context, const Tensor& x, const Tensor* zero_point, std::int64_t axis) {
-  // Not float64, whose products would be summed in twice the precision.
-  const Tensor real = real_of(context, x).retyped(ElementType::float32);
+  const Tensor real = as_reals(context, x);
   if (!zero_point) return real;
   require(zero_point->domain() == x.domain(), "the zero point has another type than what it belongs to");
   Dims dims = zero_point->dims();
@@ -29,7 +23,7 @@ Tensor without_zero_point(const KernelContext& context, const Tensor& x, const T
             "there are not as many zero points as lines");
     dims.resize(static_cast<std::size_t>(x.rank() - axis), 1);
   }
-  const Tensor zero = real_of(context, *zero_point).retyped(ElementType::float32).reshaped(dims);
+  const Tensor zero = as_reals(context, *zero_point).reshaped(dims);
   require(broadcast_dims(x.dims(), dims) == x.dims(), "the zero point does not fit what it belongs to");
   return map<double, double, double>(context, real, zero, real.type(), [](double v, double z) { return v - z; });
 }

@@ -6,9 +6,6 @@
 // What the operators on quantized tensors have in common.
 namespace onnxkit::reference {
 
-/// The same numbers as reals.
-Tensor real_of(const KernelContext& context, const Tensor& x);
-
 /// x minus its zero point, as reals: a single one, or one for each index of `axis`; none is 0.
 Tensor without_zero_point(const KernelContext& context, const Tensor& x, const Tensor* zero_point, std::int64_t axis);
 

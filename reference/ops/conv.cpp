@@ -7,6 +7,7 @@
 
 #include "reference/arithmetic.h"
 #include "reference/quantize.h"
+#include "reference/reals.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/broadcast.h"
 #include "reference/walks/select.h"
@@ -140,7 +141,7 @@ void qlinear_conv(KernelContext& context) {
   const Tensor x = without_zero_point(context, context.input(0), context.find_input(2), 0);
   const Tensor w = without_zero_point(context, context.input(3), context.find_input(5), 0);
   Tensor bias;
-  if (const Tensor* given = context.find_input(8)) bias = real_of(context, *given);
+  if (const Tensor* given = context.find_input(8)) bias = as_reals(context, *given);
   const Tensor y = convolve(context, x, w, context.has_input(8) ? &bias : nullptr);
   const std::vector<double> w_scales = context.input(4).reals();
   const std::int64_t filters = w.dim(0);
