@@ -9,6 +9,7 @@
 #include "checker/rule_registry.h"
 #include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/wire/tensor_proto.h"
+#include "reference/wide.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -41,10 +42,6 @@ PreparedNode prepare_node(const ir::Node& node, const checker::GraphSite& site, 
   const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
   if (!schema) return {};
   return {nullptr, schema, kernel_registry().find(schema->domain, schema->name, schema->since_version)};
-}
-
-bool keeps_double(ElementType type) {
-  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
 /// The model outlives the run, so its bytes are viewed. `memory_limit` also bounds what a sparse tensor becomes; 0: none.
@@ -271,7 +268,7 @@ void Run::conform(Value& value) {
   if (type == ElementType::float64 || type == ElementType::int64 || type == ElementType::uint64 ||
       type == ElementType::complex128)
     return;
-  if (options_.rounding == exec::Rounding::wide && keeps_double(type)) return;
+  if (options_.rounding == exec::Rounding::wide && is_wide_type(type)) return;
   dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {
     const std::span<T> all = tensor.write<T>();
     constexpr std::int64_t grain = 1 << 16;

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/checked.h"
+#include "reference/wide.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -57,10 +58,6 @@ std::shared_ptr<void> allocate(const MemoryPtr& memory, Domain domain, std::int6
             std::free(data);
             memory->give(size);
           }};
-}
-
-bool is_wide_type(ElementType type) {
-  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
 }  // namespace

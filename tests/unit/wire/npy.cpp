@@ -11,15 +11,10 @@
 
 using namespace onnxkit;
 using namespace std::string_literals;
+using onnxkit::tests::npy_bytes;
 using onnxkit::tests::shown;
 
 namespace {
-
-std::string file_bytes(const std::string& name) {
-  std::ifstream in(ONNXKIT_TESTDATA "/npy/" + name, std::ios::binary);
-  REQUIRE(in);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// The array as text, or the code of the fault.
 std::string read(const std::string& bytes, ElementType void_type = ElementType::undefined) {
@@ -27,7 +22,7 @@ std::string read(const std::string& bytes, ElementType void_type = ElementType::
   return tensor ? shown(*tensor) : tensor.error().diagnostic.code;
 }
 std::string read_file(const std::string& name, ElementType void_type = ElementType::undefined) {
-  return read(file_bytes(name + ".npy"), void_type);
+  return read(npy_bytes(name + ".npy"), void_type);
 }
 
 std::string with_header(const std::string& header, const std::string& data) {
@@ -84,7 +79,7 @@ TEST_CASE("types that ONNX lacks") {
 }
 
 TEST_CASE("little-endian numbers in row order are viewed") {
-  const auto file = MappedFile::from_bytes(file_bytes("float32.npy"));
+  const auto file = MappedFile::from_bytes(npy_bytes("float32.npy"));
   const auto tensor = wire::read_npy(file);
   REQUIRE(tensor);
   CHECK(tensor->bytes().data() == file->bytes().data() + 128);
@@ -96,7 +91,7 @@ TEST_CASE("little-endian numbers in row order are viewed") {
 TEST_CASE("arrays are written as numpy writes them") {
   for (const char* name : {"float32", "float16_scalar", "float64_empty", "bool", "uint8", "complex64", "text"}) {
     CAPTURE(name);
-    const std::string bytes = file_bytes(name + ".npy"s);
+    const std::string bytes = npy_bytes(name + ".npy"s);
     CHECK(written(*wire::read_npy(MappedFile::from_bytes(bytes))) == bytes);
   }
   CHECK(read(written(*Tensor::from_strings({2}, {"a\xff", "b"}))) == "string[2] \"a\xff\" \"b\"");
@@ -163,7 +158,7 @@ TEST_CASE("broken .npy files") {
         "malformed-npy");
   CHECK(read(with_header("{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", "\0\xd8\0\0"s)) == "malformed-npy");
   CHECK(read(with_header("{'descr': '<U1', 'fortran_order': False, 'shape': (1,)}", "\0\0\x11\0"s)) == "malformed-npy");
-  const std::string whole = file_bytes("text.npy");
+  const std::string whole = npy_bytes("text.npy");
   for (std::size_t size = 0; size < whole.size(); ++size) CHECK(read(whole.substr(0, size)) == "malformed-npy");
   CHECK(read("\x93NUMPY\4\0"s + whole.substr(8)) == "malformed-npy");
 }

@@ -9,15 +9,10 @@
 
 using namespace onnxkit;
 using namespace std::string_literals;
+using onnxkit::tests::npy_bytes;
 using onnxkit::tests::shown;
 
 namespace {
-
-std::string file_bytes(const std::string& name) {
-  std::ifstream in(ONNXKIT_TESTDATA "/npy/" + name, std::ios::binary);
-  REQUIRE(in);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// Names and arrays as text, or the code of the fault.
 std::vector<std::string> read(const std::string& bytes) {
@@ -40,17 +35,17 @@ Tensor bytes_of(const std::string& text) {
 TEST_CASE("archives that numpy wrote") {
   for (const char* name : {"stored.npz", "compressed.npz"}) {
     CAPTURE(name);
-    const Lines lines = read(file_bytes(name));
+    const Lines lines = read(npy_bytes(name));
     REQUIRE(lines.size() == 3);
     CHECK(lines[0] == "x: float[2, 3] 0 0.5 1 1.5 2 2.5");
     CHECK(lines[1] == "names: string[2, 2] \"a\" \"größe\" \"\" \"日本 𝄞\"");
     CHECK(lines[2].starts_with("folder/y: int64[300] 0 0"));
   }
-  CHECK(read(file_bytes("empty.npz")).empty());
+  CHECK(read(npy_bytes("empty.npz")).empty());
 }
 
 TEST_CASE("voids of an archive are what the caller says, array by array") {
-  const auto file = MappedFile::from_bytes(file_bytes("voids.npz"));
+  const auto file = MappedFile::from_bytes(npy_bytes("voids.npz"));
   const auto values = wire::read_npz(
       file, [](std::string_view name) { return name == "half" ? ElementType::bfloat16 : ElementType::float8e4m3fn; });
   REQUIRE(values);
@@ -101,7 +96,7 @@ TEST_CASE("broken archives") {
   CHECK(read(*wire::write_npz(twice)) == broken);
 
   for (const char* name : {"stored.npz", "compressed.npz"}) {
-    const std::string whole = file_bytes(name);
+    const std::string whole = npy_bytes(name);
     for (std::size_t size = 0; size < whole.size(); ++size) CHECK(read(whole.substr(0, size)) == broken);
     // A flipped byte is found or lies where it does not matter.
     const Lines sound = read(whole);

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <complex>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +14,13 @@
 #include "onnxkit/value.h"
 
 namespace onnxkit::tests {
+
+/// A file of testdata/npy.
+inline std::string npy_bytes(const std::string& name) {
+  std::ifstream in(ONNXKIT_TESTDATA "/npy/" + name, std::ios::binary);
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 /// Type and elements of a tensor: "float[2] 1 -2.5".
 inline std::string shown(const Tensor& tensor) {

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "onnxkit/element_type.h"
+
+namespace onnxkit::reference {
+
+/// Elements of this type stay double between nodes, and come out as float64, where rounding is wide.
+constexpr bool is_wide_type(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
+}
+
+}  // namespace onnxkit::reference
