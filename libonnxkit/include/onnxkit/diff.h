@@ -1,0 +1,198 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/export.h"
+#include "onnxkit/metrics.h"
+#include "onnxkit/model.h"
+#include "onnxkit/result.h"
+#include "onnxkit/value.h"
+
+// The same question put to several backends, and a judgement of their answers (docs/diff.md).
+namespace onnxkit {
+
+// ---- what is compared
+
+/// One side: a model and what runs it.
+struct DiffSide {
+  std::string
+      backend;  ///< "reference", or the name of a worker ("onnxruntime", "openvino", "torch" ...); "recorded": answers from files
+  std::string label;                   ///< what reports call it; empty: the backend's name
+  std::shared_ptr<const Model> model;  ///< null for formats that only the worker reads, and for recorded answers
+  std::filesystem::path path;          ///< the file that a worker loads
+  std::string format = "onnx";         ///< of `path`, as in docs/worker-protocol.md
+  std::map<std::string, std::string> options;    ///< of the worker
+  std::vector<std::vector<NamedValue>> answers;  ///< recorded: one list for each set of inputs
+};
+
+/// Values for all inputs of one run.
+struct InputSet {
+  std::string name;  ///< of the folder or file, or how it was made up
+  std::vector<NamedValue> values;
+};
+
+/// Arithmetic whose rounding may explain a deviation, from the finest to the coarsest (docs/noise-floor.md).
+enum class Profile : std::uint8_t { float32, tf32, float16, bfloat16, int8 };
+ONNXKIT_API std::string_view name_of(Profile profile);
+
+struct OutputTolerance {
+  std::optional<double> relative, absolute;  ///< |b - a| <= absolute + relative |a|
+};
+
+struct DiffOptions {
+  std::vector<Profile> profiles = {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8};
+  int replicas = 4;
+  OutputTolerance tolerance;                          ///< set by hand: wins over the noise floor
+  std::map<std::string, OutputTolerance> tolerances;  ///< by output; wins over `tolerance`
+  std::map<std::string, Task> tasks;                  ///< by output; others are guessed
+  std::map<std::string, std::string>
+      scores;  ///< of detections: name of the output with the boxes to that with their scores
+  std::map<std::string, std::string>
+      names;                   ///< input or output of the first side to that of the other, where they differ
+  bool layers = false;         ///< also compare values inside the graph
+  int repeat = 1, warmup = 0;  ///< measured and unmeasured runs of each side
+  int threads = 0;             ///< of the reference; 0: all cores
+  std::uint64_t seed = 0;      ///< of the replicas' noise
+  std::vector<std::filesystem::path> worker_folders;
+  std::string python = "python3";
+  std::uint64_t start_limit_ms = 60'000, load_limit_ms = 300'000, run_limit_ms = 300'000;
+  std::uint64_t worker_memory_limit = 0;  ///< bytes; 0: none
+  std::vector<std::filesystem::path> schemas;
+  bool allow_outside_data = false;
+  std::stop_token stop;
+  std::function<void(std::string_view step)> on_step;  ///< for progress
+};
+
+// ---- what comes out
+
+/// The judgement of one output of one side, from the best to the worst.
+enum class Verdict : std::uint8_t {
+  identical,     ///< bit for bit
+  within,        ///< within a tolerance that was set by hand
+  rounding,      ///< explained by rounding in `profile`
+  undecidable,   ///< only elements differ that rounding can flip
+  not_compared,  ///< no floor could be told and no tolerance was set
+  beyond,        ///< beyond a tolerance that was set by hand
+  not_rounding,  ///< a deviation that no profile explains
+  mismatch,      ///< other type, shape, kind, or number of elements; NaN or infinity on one side only
+};
+ONNXKIT_API std::string_view name_of(Verdict verdict);
+/// Verdicts that make `onnxkit diff` end with status 1.
+inline bool is_finding(Verdict verdict) { return verdict >= Verdict::beyond; }
+
+/// A deviation measured in standard deviations of the noise floor; healthy when rms <= 2 and largest <= 12.
+struct FloorMeasure {
+  Profile profile = Profile::float32;
+  double rms = 0;      ///< root mean square of |d| / sigma of the element
+  double largest = 0;  ///< max |d| / pooled sigma of the tensor
+  bool healthy = false;
+};
+
+/// A sample of element pairs and the distribution of |d|, for plots.
+struct Scatter {
+  std::vector<double> a, b;  ///< at most 2,000 pairs, evenly taken
+  int lowest_exponent = 0;   ///< log10 |d| of the first bin
+  std::vector<std::uint64_t>
+      histogram;  ///< of |d| by decades of a quarter: bin i holds 10^(lowest + i/4) <= |d| < 10^(lowest + (i+1)/4)
+  std::uint64_t zeros = 0;  ///< elements with d = 0
+};
+
+/// A picture of class numbers, for segmentation: of the first sample that differs, else of the first.
+struct ClassMaps {
+  std::int64_t height = 0, width = 0;
+  std::vector<std::uint16_t> a, b;
+};
+
+/// One output, sequence elements apart ("y[0]"), of one side against the first, over one set of inputs.
+struct OutputDiff {
+  std::string name;
+  std::string type;  ///< as type_text, of the expected value
+  std::string set;   ///< of inputs
+  Verdict verdict = Verdict::not_compared;
+  std::optional<Profile> profile;    ///< with rounding: the finest that explains
+  std::vector<FloorMeasure> floors;  ///< every profile that was tried
+  std::uint64_t flips = 0;           ///< elements whose difference rounding can explain by a flip
+  std::string why;                   ///< one line for people: what differs, or why no judgement was possible
+  std::optional<Metrics> metrics;    ///< absent where types or shapes differ and for strings
+  Outcome outcome;
+  Scatter scatter;
+  std::optional<ClassMaps> maps;
+};
+
+/// A value inside the graph, at the node that wrote it.
+struct LayerDiff {
+  std::string value;
+  Place place;
+  std::string type;
+  Verdict verdict = Verdict::not_compared;
+  std::optional<FloorMeasure> inherited;  ///< of the value as the backend computed it within the model
+  std::optional<FloorMeasure> own;        ///< of the node alone, run on the exact inputs
+  Metrics metrics;
+};
+
+struct RunTime {
+  double wall = 0;            ///< seconds
+  std::optional<double> cpu;  ///< seconds
+};
+
+struct SideReport {
+  std::string label, backend, version, device;
+  std::map<std::string, std::string> options;
+  std::string model;             ///< file
+  std::optional<Error> failure;  ///< why it gave no answer
+  std::string failed_at;         ///< "start", "load", "run"
+  std::string log;               ///< what it printed last
+  std::vector<std::string> warnings;
+  double load_seconds = 0;
+  std::vector<RunTime> runs;                ///< measured runs over all sets
+  Verdict verdict = Verdict::identical;     ///< the worst of its outputs
+  std::vector<OutputDiff> outputs;          ///< empty for the first side
+  std::vector<LayerDiff> layers;            ///< in the order of execution
+  std::optional<std::size_t> first_guilty;  ///< of layers: the first whose own deviation is not rounding
+};
+
+struct DiffReport {
+  std::vector<SideReport> sides;         ///< the first is what others are held against
+  std::vector<std::string> sets;         ///< names of the sets of inputs
+  std::string floor_note;                ///< why there is no noise floor, when there is none
+  double floor_seconds = 0;              ///< spent on the noise floor
+  Verdict verdict = Verdict::identical;  ///< the worst
+  bool compared = false;                 ///< at least one side was held against the first
+};
+
+/// Runs every side on every set and judges. A side that cannot be started, loaded or run is reported as such and the others stand. Errors: only
+/// what makes any comparison impossible: fewer than two sides, no set, an unknown name in the options.
+ONNXKIT_API Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets,
+                                    const DiffOptions& options = {});
+
+// ---- backends
+
+/// A backend, there or not.
+struct BackendInfo {
+  std::string name, runtime, version;
+  bool available = false;
+  std::string reason;  ///< when it is not available
+  std::vector<std::string> devices, formats;
+  std::map<std::string, std::string> options;  ///< name to help
+};
+
+struct BackendQuery {
+  std::vector<std::filesystem::path> worker_folders;
+  std::string python = "python3";
+  std::uint64_t start_limit_ms = 60'000;
+};
+
+/// The reference and every worker, each asked what is there; in parallel, sorted by name with the reference first.
+ONNXKIT_API std::vector<BackendInfo> backends(const BackendQuery& query);
+
+}  // namespace onnxkit
