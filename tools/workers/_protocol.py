@@ -1,0 +1,286 @@
+"""The worker's side of docs/worker-protocol.md, for Python 3.9 and newer. An adapter derives Backend and Model and ends with `serve(ItsBackend())`."""
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import socket
+import struct
+import sys
+import time
+import traceback
+
+from _values import Empty, NAMES, Port, Reader, WorkerError, Writer
+
+# Adapters are called like the packages that they import: the folder they lie in must not be searched.
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder) != HERE]
+
+VERSION = 1
+MOST_BYTES = 64 << 20
+MOST_SEGMENTS = 64
+
+
+def first_line(error):
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0]
+
+
+def import_runtime(module, package=None):
+    """The module, or the error that says how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and (module + ".").startswith(error.name + "."):
+            message = f"no module named {error.name} in {sys.executable}; pip install {package or module}"
+            raise WorkerError("unavailable", message) from None
+        raise WorkerError("unavailable", f"{module} does not import in {sys.executable}: {first_line(error)}") from None
+    except Exception as error:
+        raise WorkerError("unavailable", f"{module} does not import in {sys.executable}: {first_line(error)}") from None
+
+
+def option(help, default, values=None):
+    return {"help": help, "default": default} | ({"values": values} if values else {})
+
+
+THREADS = option("threads inside an operator; 0: the runtime decides", "0")
+
+
+def number(options, name):
+    """The option as a number that is not negative."""
+    text = options[name]
+    if not text.isdecimal():
+        raise WorkerError("invalid", f"option {name} takes a number, not '{text}'")
+    return int(text)
+
+
+class Model:
+    """A loaded model. Before each run `prepare` makes of the inputs, a dict of numpy values, what the runtime takes; `execute` is the
+    run alone, and what is measured: on return the device has finished; `results` gives a dict of numpy values of the last run."""
+    inputs: list[Port]
+    outputs: list[Port]
+    warnings = ()
+
+    def prepare(self, inputs, outputs):
+        return inputs
+
+    def execute(self, prepared, outputs):
+        raise NotImplementedError
+
+    def results(self, raw, outputs):
+        return raw
+
+
+class Backend:
+    """One runtime. `start` imports it and sets what is not told here."""
+    runtime = ""
+    version = ""
+    devices = ["cpu"]
+    formats = ["onnx"]
+    options = {}
+    opsets = {}
+
+    def start(self):
+        """Imports the runtime; WorkerError of kind unavailable when that fails."""
+
+    def load(self, path, format, options):
+        raise NotImplementedError
+
+    def kind_of(self, error):
+        """The kind of an exception of the runtime; None: the shared rules say it."""
+        return None
+
+
+def bind(message, values, ports):
+    """The values by name, where they fit the ports."""
+    given, known = {}, {port.name: port for port in ports}
+    for fields in message:
+        name, value = fields["name"], values.value(fields)
+        if name not in known:
+            raise WorkerError("invalid", f"the model has no input '{name}'; it has {', '.join(map(repr, known)) or 'none'}")
+        if value is not Empty:
+            check(known[name], fields, value)
+            given[name] = value
+    missing = [port.name for port in ports if not port.optional and port.name not in given]
+    if missing:
+        raise WorkerError("invalid", f"inputs without a value: {', '.join(map(repr, missing))}")
+    return given
+
+
+def check(port, fields, value):
+    kind = fields.get("kind", "tensor")
+    if kind != port.kind and port.kind != "optional":
+        raise WorkerError("invalid", f"input '{port.name}' is a {port.kind}, not a {kind}")
+    if kind != "tensor" or port.kind != "tensor":
+        return
+    if port.type not in (None, fields["type"]):
+        raise WorkerError("invalid", f"input '{port.name}' takes {NAMES[port.type]}, not {NAMES[fields['type']]}")
+    shape = list(value.shape)
+    if port.shape is None:
+        return
+    fits = len(shape) == len(port.shape) and all(a == b for a, b in zip(shape, port.shape) if isinstance(b, int))
+    if not fits:
+        raise WorkerError("invalid", f"input '{port.name}' takes the shape {port.shape}, not {shape}")
+
+
+class Worker:
+    """Answers the requests of one socket."""
+
+    def __init__(self, backend, channel):
+        self.backend, self.channel = backend, channel
+        self.models, self.next_model, self.ready = {}, 1, False
+        self.requests = {"hello": self.hello, "load": self.load, "run": self.run, "unload": self.unload, "quit": lambda *_: ({}, None)}
+
+    def serve(self):
+        while (received := receive(self.channel)) is not None:
+            request, descriptors = received
+            answer, segment = self.answer(request, descriptors)
+            send(self.channel, {"id": request.get("id")} | answer, segment)
+            if request.get("op") == "quit":
+                return
+
+    def answer(self, request, descriptors):
+        try:
+            values = Reader(descriptors)
+            operation = self.requests.get(request.get("op"))
+            if operation is None:
+                raise WorkerError("invalid", f"there is no request '{request.get('op')}'")
+            if not self.ready and request["op"] in ("load", "run", "unload"):
+                raise WorkerError("invalid", "the first request is hello")
+            answer, segment = operation(request, values)
+            return {"ok": True} | answer, segment
+        except WorkerError as error:
+            fields = {"kind": error.kind, "message": str(error), "trace": error.trace}
+            return {"ok": False, "error": fields} | error.beside, None
+        except (Exception, SystemExit) as error:
+            kind = self.backend.kind_of(error) or kind_of(error)
+            message = str(error).strip() or type(error).__name__
+            return {"ok": False, "error": {"kind": kind, "message": message, "trace": traceback.format_exc()}}, None
+
+    def hello(self, request, _):
+        if request.get("protocol") != VERSION:
+            raise WorkerError("invalid", f"this worker speaks version {VERSION} of the protocol", protocol=VERSION)
+        backend = self.backend
+        try:
+            backend.start()
+            import_runtime("numpy")
+        except WorkerError:
+            raise
+        except Exception as error:
+            raise WorkerError("unavailable", f"{backend.runtime} does not work here: {first_line(error)}", traceback.format_exc()) from None
+        self.ready = True
+        return {"protocol": VERSION, "runtime": backend.runtime, "version": backend.version, "devices": backend.devices,
+                "formats": backend.formats, "options": backend.options, "opsets": backend.opsets}, None
+
+    def load(self, request, _):
+        if request["format"] not in self.backend.formats:
+            raise WorkerError("unsupported", f"{self.backend.runtime} loads {', '.join(self.backend.formats)}, not {request['format']}")
+        if not os.path.exists(request["path"]):
+            raise WorkerError("invalid", f"there is no file {request['path']}")
+        start = time.perf_counter()
+        model = self.backend.load(request["path"], request["format"], self.chosen(request.get("options") or {}))
+        seconds = time.perf_counter() - start
+        number, self.next_model = self.next_model, self.next_model + 1
+        self.models[number] = model
+        return {"model": number, "inputs": [port.message() for port in model.inputs], "outputs": [port.message() for port in model.outputs],
+                "warnings": list(model.warnings), "seconds": seconds}, None
+
+    def chosen(self, given):
+        """All options: as given, or their defaults."""
+        options = {name: fields["default"] for name, fields in self.backend.options.items()}
+        for name, text in given.items():
+            if name not in options:
+                raise WorkerError("invalid", f"there is no option '{name}'; there are {', '.join(options) or 'none'}")
+            values = self.backend.options[name].get("values")
+            if values and text not in values:
+                raise WorkerError("invalid", f"option {name} is one of {', '.join(values)}, not '{text}'")
+            options[name] = text
+        return options
+
+    def run(self, request, values):
+        model = self.model(request)
+        inputs = bind(request["inputs"], values, model.inputs)
+        ports = {port.name: port for port in model.outputs}
+        names = list(ports) if request.get("outputs") is None else request["outputs"]
+        unknown = [name for name in names if name not in ports]
+        if unknown:
+            raise WorkerError("invalid", f"the model has no output {', '.join(map(repr, unknown))}")
+        warmup, samples, raw = request.get("warmup", 0), [], None
+        for turn in range(warmup + max(request.get("repeat", 1), 1)):
+            prepared = model.prepare(inputs, names)
+            raw = None
+            cpu, wall = time.process_time(), time.perf_counter()
+            raw = model.execute(prepared, names)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            if turn >= warmup:
+                samples.append([wall, cpu])
+        results, writer = model.results(raw, names), Writer()
+        outputs = [{"name": name} | writer.value(results[name], ports[name]) for name in names]
+        return {"outputs": outputs, "samples": samples}, writer.segment()
+
+    def unload(self, request, _):
+        self.model(request)
+        del self.models[request["model"]]
+        return {}, None
+
+    def model(self, request):
+        if request["model"] not in self.models:
+            raise WorkerError("invalid", f"there is no model {request['model']}")
+        return self.models[request["model"]]
+
+
+def kind_of(error):
+    if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
+        return "memory"
+    return "unsupported" if isinstance(error, NotImplementedError) else "failed"
+
+
+def receive(channel):
+    """The next message and the descriptors that came with it; None when the socket is closed."""
+    descriptors = []
+    header = read(channel, 4, descriptors)
+    if header is None:
+        return None
+    size = struct.unpack("<I", header)[0]
+    if size > MOST_BYTES:
+        raise SystemExit(f"a message of {size} bytes")
+    body = read(channel, size, descriptors)
+    return None if body is None else (json.loads(body.decode("utf-8")), descriptors)
+
+
+def read(channel, size, descriptors):
+    data = bytearray()
+    while len(data) < size:
+        part, more, _, _ = socket.recv_fds(channel, size - len(data), MOST_SEGMENTS)
+        if not part:
+            return None
+        data += part
+        descriptors += more
+    return data
+
+
+def send(channel, message, segment=None):
+    if segment is not None:
+        message["segments"] = 1
+    body = json.dumps(message).encode("utf-8")
+    if len(body) > MOST_BYTES:
+        raise SystemExit(f"an answer of {len(body)} bytes")
+    data = struct.pack("<I", len(body)) + body
+    sent = socket.send_fds(channel, [data], [] if segment is None else [segment])
+    if sent < len(data):
+        channel.sendall(data[sent:])
+    if segment is not None:
+        os.close(segment)
+
+
+def serve(backend):
+    """Answers requests until the host says quit or goes away."""
+    number = os.environ.pop("ONNXKIT_WORKER_FD", None)
+    if number is None:
+        raise SystemExit("This program is started by onnxkit, see docs/worker-protocol.md.")
+    with socket.socket(fileno=int(number)) as channel:
+        channel.set_inheritable(False)
+        try:
+            Worker(backend, channel).serve()
+        except (BrokenPipeError, ConnectionResetError):  # the host is gone
+            pass

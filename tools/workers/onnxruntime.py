@@ -1,0 +1,115 @@
+"""ONNX Runtime: any execution provider that the installed package has."""
+import ctypes
+
+from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
+from _values import CODES, ML_DTYPES, PACKED_BITS, Port, WorkerError, dtype_of, np, unpack
+
+LEVELS = {"none": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
+REMOTE = {"azure"}
+
+
+def short(provider):
+    return provider.removesuffix("ExecutionProvider").lower()
+
+
+def port_of(argument, optional=False):
+    """From texts such as tensor(float), seq(tensor(int64)), optional(seq(tensor(float))), seq(map(string,tensor(float)))."""
+    text = argument.type
+    element = text.rsplit("(", 1)[-1].rstrip(")")
+    code = CODES.get(element)
+    kind = {"tensor": "tensor", "seq": "sequence", "map": "map", "optional": "optional"}.get(text.split("(")[0])
+    if kind is None:
+        raise WorkerError("unsupported", f"'{argument.name}' is a {text}")
+    if "map(" in text:
+        return Port(argument.name, None, None, kind, optional, map_type=code)
+    # An unknown rank reads like that of a scalar.
+    shape = list(argument.shape) if kind == "tensor" and argument.shape else None
+    return Port(argument.name, code, shape, kind, optional)
+
+
+class OrtModel(Model):
+    def __init__(self, runtime, session):
+        self.runtime, self.session = runtime, session
+        self.inputs = [port_of(argument) for argument in session.get_inputs()]
+        self.inputs += [port_of(argument, optional=True) for argument in session.get_overridable_initializers()]
+        self.outputs = [port_of(argument) for argument in session.get_outputs()]
+
+    def prepare(self, inputs, outputs):
+        ports = {port.name: port for port in self.inputs + self.outputs}
+        if any(ports[name].type in ML_DTYPES for name in [*inputs, *outputs]):
+            return self.session.run_with_ort_values, {name: self.ort_value(value, ports[name]) for name, value in inputs.items()}
+        return self.session.run, inputs
+
+    def execute(self, prepared, outputs):
+        run, inputs = prepared
+        return run(outputs, inputs)
+
+    def results(self, raw, outputs):
+        types = {port.name: port.type for port in self.outputs}
+        return {name: self.numpy(value, types[name]) for name, value in zip(outputs, raw)}
+
+    def ort_value(self, value, port):
+        """Its Python binding takes types that numpy lacks as bytes only."""
+        if port.kind != "tensor":
+            raise WorkerError("unsupported", f"'{port.name}' is a {port.kind} in a model with types that numpy lacks")
+        if port.type not in ML_DTYPES:
+            return self.runtime.OrtValue.ortvalue_from_numpy(value)
+        if port.type in PACKED_BITS:
+            raise WorkerError("unsupported", f"the Python package takes no packed type, as '{port.name}' is one")
+        raw = value.view(np.uint16 if value.dtype.itemsize == 2 else np.uint8)
+        return self.runtime.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, port.type)
+
+    def numpy(self, value, code):
+        if not isinstance(value, self.runtime.OrtValue):
+            return value
+        if code not in ML_DTYPES:
+            return value.numpy()
+        shape = value.shape()
+        count, dtype = int(np.prod(shape, dtype=np.int64)), dtype_of(code)
+        size = (count * PACKED_BITS[code] + 7) // 8 if code in PACKED_BITS else count * dtype.itemsize
+        data = np.frombuffer(ctypes.string_at(value.data_ptr(), size), np.uint8)
+        return (unpack(data, code, count) if code in PACKED_BITS else data.view(dtype)).reshape(shape)
+
+
+class OnnxRuntime(Backend):
+    runtime = "ONNX Runtime"
+
+    def start(self):
+        self.module = import_runtime("onnxruntime")
+        self.version = self.module.__version__
+        self.providers = {short(name): name for name in self.module.get_available_providers() if short(name) not in REMOTE}
+        self.devices = list(self.providers)
+        self.options = {
+            "optimization": option("graph optimisation level", "all", list(LEVELS)),
+            "provider": option("execution provider; what it cannot run goes to the CPU", "cpu", self.devices),
+            "threads": THREADS,
+        }
+        if "cuda" in self.providers:
+            self.options["tf32"] = option("matrix products in TF32", "on", ["on", "off"])
+        for schema in getattr(self.module.capi._pybind_state, "get_all_operator_schema", list)():
+            if not schema.domain.startswith("com.ms.internal"):
+                self.opsets[schema.domain] = max(self.opsets.get(schema.domain, 0), schema.since_version)
+
+    def load(self, path, format, options):
+        settings = self.module.SessionOptions()
+        settings.graph_optimization_level = getattr(self.module.GraphOptimizationLevel, LEVELS[options["optimization"]])
+        settings.intra_op_num_threads = number(options, "threads")
+        provider = self.providers[options["provider"]]
+        tuned = {"use_tf32": "1" if options["tf32"] == "on" else "0"} if options["provider"] == "cuda" else {}
+        wanted = [(provider, tuned)] + ([] if options["provider"] == "cpu" else [self.providers["cpu"]])
+        session = self.module.InferenceSession(path, settings, providers=wanted)
+        if provider not in session.get_providers():
+            raise WorkerError("failed", f"{provider} did not start")
+        return OrtModel(self.module, session)
+
+    def kind_of(self, error):
+        errors, text = self.module.capi.onnxruntime_pybind11_state, str(error)
+        if "Failed to allocate memory" in text:
+            return "memory"
+        unsupported = ("is not a registered function/op", "Unsupported model IR version", "ONNX Runtime only *guarantees* support", "Unrecognized attribute")
+        if isinstance(error, errors.NotImplemented) or any(part in text for part in unsupported):
+            return "unsupported"
+        return "invalid" if isinstance(error, errors.InvalidArgument) and "Got invalid dimensions" in text else None
+
+
+serve(OnnxRuntime())
