@@ -12,10 +12,6 @@ import traceback
 
 from _values import Empty, NAMES, Port, Reader, WorkerError, Writer
 
-# Adapters are called like the packages that they import: the folder they lie in must not be searched.
-HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder) != HERE]
-
 VERSION = 1
 MOST_BYTES = 64 << 20
 MOST_SEGMENTS = 64
@@ -273,8 +269,15 @@ def send(channel, message, segment=None):
         os.close(segment)
 
 
+def hide_adapters():
+    """Adapters are called like the packages that they import: the folder they lie in must not be searched."""
+    here = os.path.dirname(os.path.realpath(__file__))
+    sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder) != here]
+
+
 def serve(backend):
     """Answers requests until the host says quit or goes away."""
+    hide_adapters()
     number = os.environ.pop("ONNXKIT_WORKER_FD", None)
     if number is None:
         raise SystemExit("This program is started by onnxkit, see docs/worker-protocol.md.")

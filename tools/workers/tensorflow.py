@@ -1,0 +1,126 @@
+"""TensorFlow: a SavedModel, a file of Keras, a frozen graph."""
+import os
+
+from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
+from _values import STRING, Port, WorkerError, code_of, np
+
+
+def port_of(name, spec):
+    """From a TensorSpec, tensor or KerasTensor."""
+    dtype = getattr(spec.dtype, "as_numpy_dtype", spec.dtype)
+    return Port(name, code_of(dtype), None if spec.shape is None or getattr(spec.shape, "rank", 0) is None else list(spec.shape))
+
+
+class Function(Model):
+    """A function of {name: tensor} to {name: tensor}."""
+
+    def __init__(self, tensorflow, function, device, inputs, outputs):
+        self.tensorflow, self.function, self.device, self.inputs, self.outputs = tensorflow, function, device, inputs, outputs
+
+    def prepare(self, inputs, outputs):
+        with self.tensorflow.device(self.device):
+            return {name: self.tensorflow.constant(value) for name, value in inputs.items()}
+
+    def execute(self, prepared, outputs):
+        with self.tensorflow.device(self.device):
+            raw = self.function(prepared)
+        if self.device != "cpu":
+            self.tensorflow.test.experimental.sync_devices()
+        return raw
+
+    def results(self, raw, outputs):
+        return {name: np.asarray(raw[name].numpy()) for name in outputs}
+
+
+class TensorFlow(Backend):
+    runtime = "TensorFlow"
+    formats = ["saved-model", "keras", "frozen-graph"]
+
+    def start(self):
+        os.environ["KERAS_BACKEND"] = "tensorflow"
+        self.tensorflow = import_runtime("tensorflow", "tensorflow")
+        self.version = self.tensorflow.__version__
+        self.threads = 0
+        self.options = {
+            "device": option("where the model runs", "cpu", self.devices),
+            "threads": THREADS,
+            "signature": option("which function of a SavedModel", "serving_default"),
+        }
+        if self.tensorflow.config.list_physical_devices("GPU"):
+            self.devices = self.options["device"]["values"] = ["cpu", "gpu"]
+            self.options["tf32"] = option("matrix products and convolutions in TF32", "on", ["on", "off"])
+
+    def load(self, path, format, options):
+        self.set_threads(number(options, "threads"))
+        if "tf32" in options:
+            self.tensorflow.config.experimental.enable_tensor_float_32_execution(options["tf32"] == "on")
+        load = {"saved-model": self.saved, "keras": self.keras, "frozen-graph": self.frozen}[format]
+        with self.tensorflow.device(options["device"]):
+            return Function(self.tensorflow, *load(path, options))
+
+    def set_threads(self, threads):
+        if threads == self.threads:
+            return
+        try:
+            self.tensorflow.config.threading.set_intra_op_parallelism_threads(threads)
+            self.threads = threads
+        except RuntimeError:
+            raise WorkerError("unsupported", f"TensorFlow keeps the {self.threads} threads of the first model (0: its own choice)") from None
+
+    def saved(self, path, options):
+        model = self.tensorflow.saved_model.load(path)
+        name = options["signature"]
+        if name not in model.signatures:
+            raise WorkerError("unsupported", f"the SavedModel has no signature '{name}'; it has {', '.join(model.signatures) or 'none'}")
+        signature = model.signatures[name]
+        inputs = [port_of(name, spec) for name, spec in signature.structured_input_signature[1].items()]
+        outputs = [port_of(name, spec) for name, spec in signature.structured_outputs.items()]
+
+        def function(values, keep=model):  # the variables live as long as the model
+            return signature(**values)
+
+        return function, options["device"], inputs, outputs
+
+    def keras(self, path, options):
+        model = self.tensorflow.keras.models.load_model(path, compile=False)
+        flatten, pack = self.tensorflow.nest.flatten, self.tensorflow.nest.pack_sequence_as
+        inputs = [port_of(tensor.name.split(":")[0], tensor) for tensor in flatten(model.inputs)]
+        tensors = flatten(model.outputs)
+        names = [f"output_{place}" for place in range(len(tensors))]
+        run = self.tensorflow.function(lambda arguments: model(arguments, training=False))
+        structure = getattr(model, "_inputs_struct", None)
+        if structure is None:
+            structure = model.inputs if len(inputs) > 1 else model.inputs[0]
+
+        def function(values):
+            raw = run(pack(structure, [values[port.name] for port in inputs]))
+            return dict(zip(names, flatten(raw)))
+
+        return function, options["device"], inputs, [port_of(name, tensor) for name, tensor in zip(names, tensors)]
+
+    def frozen(self, path, options):
+        v1, graph = self.tensorflow.compat.v1, self.tensorflow.compat.v1.GraphDef()
+        with open(path, "rb") as file:
+            graph.ParseFromString(file.read())
+        wrapped = v1.wrap_function(lambda: v1.import_graph_def(graph, name=""), [])
+        operations = wrapped.graph.get_operations()
+        feeds = [item.outputs[0] for item in operations if item.type == "Placeholder"]
+        fetches = [tensor for item in operations if item.type not in ("Placeholder", "Const") for tensor in item.outputs if not tensor.consumers()]
+        if not fetches:
+            raise WorkerError("unsupported", "the graph has no outputs")
+        pruned = wrapped.prune(feeds, fetches)
+
+        def function(values):
+            raw = pruned(*[values[tensor.name] for tensor in feeds])
+            return {tensor.name: value for tensor, value in zip(fetches, raw)}
+
+        return function, options["device"], [port_of(tensor.name, tensor) for tensor in feeds], [port_of(tensor.name, tensor) for tensor in fetches]
+
+    def kind_of(self, error):
+        errors = self.tensorflow.errors
+        if isinstance(error, errors.ResourceExhaustedError):
+            return "memory"
+        return "unsupported" if isinstance(error, (errors.UnimplementedError, errors.NotFoundError)) else None
+
+
+serve(TensorFlow())

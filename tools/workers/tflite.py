@@ -1,0 +1,80 @@
+"""TFLite, by LiteRT or by the interpreter inside TensorFlow."""
+from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
+from _values import Port, WorkerError, code_of, np
+
+
+def port_of(name, details):
+    shape = details.get("shape_signature", ())
+    shape = details["shape"] if len(shape) != len(details["shape"]) else shape
+    return Port(name, code_of(details["dtype"]), [int(size) if size >= 0 else None for size in shape])
+
+
+class Interpreted(Model):
+    def __init__(self, interpreter):
+        self.interpreter = interpreter
+        interpreter.allocate_tensors()
+        self.names = self.signature_names()
+        self.details = interpreter.get_input_details(), interpreter.get_output_details()
+        self.inputs, self.outputs = ([port_of(self.name(details), details) for details in side] for side in self.details)
+        self.places = [{self.name(details): details["index"] for details in side} for side in self.details]
+
+    def name(self, details):
+        return self.names.get(details["index"], details["name"])
+
+    def signature_names(self):
+        """The names that the file's only signature gives to tensors, by index: those that the model had before its conversion."""
+        signatures = self.interpreter.get_signature_list()
+        if len(signatures) != 1:
+            return {}
+        runner = self.interpreter.get_signature_runner(next(iter(signatures)))
+        sides = [runner.get_input_details(), runner.get_output_details()]
+        return {details["index"]: name for side in sides for name, details in side.items()}
+
+    def prepare(self, inputs, outputs):
+        resized = False
+        for details in self.interpreter.get_input_details():
+            value = inputs[self.name(details)]
+            if list(details["shape"]) != list(value.shape):
+                self.interpreter.resize_tensor_input(details["index"], value.shape)
+                resized = True
+        if resized:
+            self.interpreter.allocate_tensors()
+        for name, value in inputs.items():
+            self.interpreter.set_tensor(self.places[0][name], value)
+
+    def execute(self, prepared, outputs):
+        self.interpreter.invoke()
+
+    def results(self, raw, outputs):
+        return {name: np.asarray(self.interpreter.get_tensor(self.places[1][name])) for name in outputs}
+
+
+class TfLite(Backend):
+    runtime = "TFLite"
+    formats = ["tflite"]
+    options = {"threads": THREADS, "xnnpack": option("the delegate for float on CPUs", "on", ["on", "off"])}
+
+    def start(self):
+        try:
+            self.module = import_runtime("ai_edge_litert.interpreter", "ai-edge-litert")
+            self.version = import_runtime("ai_edge_litert").__version__
+            self.runtime = "LiteRT"
+        except WorkerError as missing:
+            try:
+                tensorflow = import_runtime("tensorflow")
+                self.module, self.version = import_runtime("tensorflow.lite.python.interpreter"), tensorflow.__version__
+            except WorkerError:
+                raise missing from None
+
+    def load(self, path, format, options):
+        resolvers = self.module.OpResolverType
+        resolver = resolvers.AUTO if options["xnnpack"] == "on" else resolvers.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+        threads = number(options, "threads") or None
+        return Interpreted(self.module.Interpreter(path, num_threads=threads, experimental_op_resolver_type=resolver))
+
+    def kind_of(self, error):
+        text = str(error)
+        return "unsupported" if "unresolved" in text or "custom op" in text or "Didn't find op" in text else None
+
+
+serve(TfLite())

@@ -1,0 +1,177 @@
+"""PyTorch: files of torch.export and of TorchScript, and ONNX through onnx2torch."""
+import contextlib
+
+from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
+from _onnx import ports_of
+from _values import ML_DTYPES, NUMPY, STRING, Port, WorkerError, code_of, dtype_of, np
+
+# Names of types in torch that are not those of numpy and ml_dtypes.
+RENAMED = {"float8_e8m0fnu": 24}
+TYPE_NAMES = {name: code for table in (NUMPY, ML_DTYPES) for code, name in table.items()} | RENAMED
+PRECISIONS = {"f16": "float16", "bf16": "bfloat16"}
+
+
+def type_code(dtype):
+    """The ONNX number of a torch type; None: it has none."""
+    return TYPE_NAMES.get(str(dtype).removeprefix("torch."))
+
+
+class Module(Model):
+    """A module and the tree of its arguments, as a function of a list of inputs to a list of outputs."""
+
+    def __init__(self, torch, settings, options, function, inputs, outputs):
+        self.torch, self.settings, self.function, self.inputs, self.outputs = torch, settings, function, inputs, outputs
+        self.device, self.precision = options["device"], PRECISIONS.get(options["precision"])
+
+    def prepare(self, inputs, outputs):
+        self.settings()
+        return [self.to_torch(inputs[port.name]) for port in self.inputs if port.name in inputs]
+
+    def execute(self, prepared, outputs):
+        torch = self.torch
+        autocast = torch.autocast(self.device, getattr(torch, self.precision)) if self.precision else contextlib.nullcontext()
+        with torch.inference_mode(), autocast:
+            raw = self.function(prepared)
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return raw
+
+    def results(self, raw, outputs):
+        if len(raw) != len(self.outputs):
+            raise WorkerError("failed", f"the module gave {len(raw)} outputs, it declares {len(self.outputs)}")
+        return {port.name: self.to_numpy(value) for port, value in zip(self.outputs, raw)}
+
+    def to_torch(self, value):
+        """A copy: modules may write into their arguments."""
+        if isinstance(value, list):
+            return [self.to_torch(item) for item in value]
+        if value is None:
+            return None
+        code = code_of(value.dtype)
+        if code == STRING:
+            raise WorkerError("unsupported", "PyTorch has no strings")
+        if code not in ML_DTYPES:
+            return self.torch.from_numpy(value.copy()).to(self.device)
+        names = [name for name, number in TYPE_NAMES.items() if number == code and hasattr(self.torch, name)]
+        if not names or value.dtype.itemsize > 2 or code in (21, 22, 23, 25, 26):
+            raise WorkerError("unsupported", f"PyTorch has no {value.dtype}")
+        bits = value.copy().view(np.int16 if value.dtype.itemsize == 2 else np.uint8)
+        return self.torch.from_numpy(bits).view(getattr(self.torch, names[0])).to(self.device)
+
+    def to_numpy(self, value):
+        if isinstance(value, (list, tuple)):
+            return [self.to_numpy(item) for item in value]
+        if not isinstance(value, self.torch.Tensor):
+            return value if value is None else np.asarray(value)
+        code, value = type_code(value.dtype), value.detach().cpu().contiguous()
+        if code is None:
+            raise WorkerError("unsupported", f"{value.dtype} has no ONNX element type")
+        if code in NUMPY:
+            return value.resolve_conj().resolve_neg().numpy()
+        bits = self.torch.int16 if value.element_size() == 2 else self.torch.uint8
+        return value.view(bits).numpy().view(dtype_of(code))
+
+
+def port_of_fake(name, value):
+    """From the example value that torch.export keeps."""
+    if not hasattr(value, "dtype"):
+        return Port(name, {bool: 9, int: 7, float: 11}.get(type(value)), [])
+    return Port(name, type_code(value.dtype), [size if isinstance(size, int) else None if len(str(size)) > 32 else str(size) for size in value.shape])
+
+
+class Torch(Backend):
+    runtime = "PyTorch"
+
+    def start(self):
+        self.torch = import_runtime("torch")
+        self.version = self.torch.__version__
+        self.formats = ["torch-export", "torchscript"]
+        self.options = {
+            "device": option("where the model runs", "cpu", self.devices),
+            "threads": THREADS,
+            "precision": option("autocast to a shorter type", "default", ["default", *PRECISIONS]),
+        }
+        self.own_threads = self.torch.get_num_threads()
+        if self.torch.cuda.is_available():
+            self.own_tf32 = self.torch.backends.cuda.matmul.allow_tf32, self.torch.backends.cudnn.allow_tf32
+            self.devices = self.options["device"]["values"] = ["cpu", "cuda"]
+            self.options["tf32"] = option("matrix products and convolutions in TF32", "default", ["default", "on", "off"])
+        try:
+            self.onnx, self.onnx2torch = import_runtime("onnx"), import_runtime("onnx2torch")
+            self.formats = [*self.formats, "onnx"]
+        except WorkerError:  # then onnx is none of the formats
+            pass
+
+    def load(self, path, format, options):
+        load = {"torch-export": self.exported, "torchscript": self.scripted, "onnx": self.converted}[format]
+        return Module(self.torch, self.settings(options), options, *load(path, options["device"]))
+
+    def settings(self, options):
+        """A function that sets what PyTorch keeps for the whole process."""
+        torch, threads, tf32 = self.torch, number(options, "threads") or self.own_threads, options.get("tf32")
+
+        def apply():
+            torch.set_num_threads(threads)
+            if tf32 is not None:
+                matmul, cudnn = self.own_tf32 if tf32 == "default" else (tf32 == "on", tf32 == "on")
+                torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = matmul, cudnn
+
+        return apply
+
+    def exported(self, path, device):
+        program = self.torch.export.load(path)
+        if device != "cpu":
+            program = self.torch.export.passes.move_to_device_pass(program, device)
+        tree, module = self.torch.utils._pytree, program.module()
+        values = {node.name: node.meta.get("val") for node in program.graph.nodes}
+        signature = program.graph_signature
+        if not all(isinstance(name, str) for name in [*signature.user_inputs, *signature.user_outputs]):
+            raise WorkerError("unsupported", "the program has constants among its inputs or outputs")
+        spec = program.call_spec.in_spec
+
+        def function(inputs):
+            args, kwargs = tree.tree_unflatten(inputs, spec)
+            return tree.tree_flatten(module(*args, **kwargs))[0]
+
+        return (function, [port_of_fake(name, values[name]) for name in signature.user_inputs],
+                [port_of_fake(name, values[name]) for name in signature.user_outputs])
+
+    def scripted(self, path, device):
+        module = self.torch.jit.load(path, map_location=device).eval()
+        schema, inputs = module.forward.schema, []
+        for argument in schema.arguments[1:]:
+            text = str(argument.type)
+            if text in ("Tensor", "Optional[Tensor]", "List[Tensor]"):
+                inputs.append(Port(argument.name, kind="sequence" if text.startswith("List") else "tensor", optional=argument.has_default_value()))
+            elif not argument.has_default_value():
+                raise WorkerError("unsupported", f"argument '{argument.name}' is a {text}")
+        returned = schema.returns[0].type
+        parts = returned.elements() if returned.kind() == "TupleType" else [returned]
+        outputs = [Port(f"output_{place}", kind="sequence" if part.kind() == "ListType" else "tensor") for place, part in enumerate(parts)]
+        if any(part.kind() not in ("TensorType", "ListType") for part in parts):
+            raise WorkerError("unsupported", f"the module returns {returned}")
+
+        def function(values):
+            raw = module(*values)
+            return list(raw) if returned.kind() == "TupleType" else [raw]
+
+        return function, inputs, outputs
+
+    def converted(self, path, device):
+        proto = self.onnx.load(path)
+        module = self.onnx2torch.convert(proto).to(device).eval()
+        inputs, outputs = ports_of(proto)
+
+        def function(values):
+            raw = module(*values)
+            return list(raw) if isinstance(raw, (list, tuple)) and len(outputs) > 1 else [raw]
+
+        return function, [port for port in inputs if not port.optional], outputs
+
+    def kind_of(self, error):
+        if isinstance(error, self.torch.cuda.OutOfMemoryError) or "can't allocate memory" in str(error):
+            return "memory"
+        return "unsupported" if "not implemented for" in str(error) or "PytorchStreamReader" in str(error) else None
+
+
+serve(Torch())
