@@ -34,10 +34,11 @@ struct Metrics {
   double mean_relative = 0;          ///< mean |d| / |a| where a is not 0
   double range_relative = 0;  ///< max |d| / (max a - min a), or / max |a| where all a are the same; 0 when d is 0
   double cosine = 1;          ///< sum ab / sqrt(sum a^2 sum b^2); 1 when both are 0, 0 when one is
-  /// Numbers representable in the coarser of the two element types that lie between a and b, both rounded to it; 0 where that type is no float.
+  /// Numbers representable in the coarser of the two element types that lie between a and b, both rounded to it, 1 from one number to the next; 0 where one
+  /// type is no float, or float8e8m0 meets another.
   double max_ulps = 0, mean_ulps = 0;
-  /// Least squares: b = alpha a + beta + residual. With all a equal alpha is 1. r2 = 1 - sum residual^2 / sum (b - mean b)^2, 1 when b is
-  /// constant and met exactly, else 0 when b is constant.
+  /// Least squares: b = alpha a + beta + residual. With all a equal alpha is 1. r2 = 1 - sum residual^2 / sum (b - mean b)^2; where all b are
+  /// equal it is 1 when all a are, too, else 0.
   double alpha = 1, beta = 0, r2 = 1;
   double residual = 0;  ///< sqrt(mean residual^2)
   std::vector<WorstElement>
@@ -63,16 +64,18 @@ ONNXKIT_API Task guess_task(const Tensor& tensor);
 
 /// What became of the outcome. `figures` are named, in the order to print them, each from 0 to 1 unless its name says otherwise.
 ///   logits: "argmax agreement" and "top-5 agreement" (share of rows with the same set, for more than 5 classes), "mean KL divergence" and "largest KL divergence"
-///     (nats, softmax of a against softmax of b; rows that are probabilities already are taken as they are)
+///     (nats, softmax of a against softmax of b; rows that are probabilities on both sides are only divided by their sum; rows without a softmax, for NaN or
+///     +infinity, are left out). NaN ranks above all numbers
 ///   segmentation: "pixel agreement", "mean IoU", "lowest IoU of a class" over the classes that occur on either side
-///   detections: "matched at IoU 0.5", "matched at IoU 0.75", "mean IoU of matches", "largest score difference of matches"; boxes are matched greedily by IoU,
-///     the highest score first; "boxes of a", "boxes of b"
-///   tokens: "token agreement", "sequence agreement" (rows equal as a whole), "first difference" (position, absent when there is none)
+///   detections: "matched at IoU 0.5", "matched at IoU 0.75", "mean IoU of matches", "largest score difference of matches"; each box of a,
+///     the highest score first, takes the free box of b in the same sample that it overlaps most; shares are of the larger number of boxes; "boxes of a", "boxes of b"
+///   tokens: "token agreement", "sequence agreement" (rows equal as a whole), "first difference" (the lowest position within a sequence, absent when there is none)
 struct Outcome {
   Task task = Task::none;
   bool same = true;  ///< argmax, classes of pixels, matched boxes at 0.5, tokens: all the same
   std::vector<std::pair<std::string, double>> figures;
-  /// Segmentation: IoU by class, -1 for classes that do not occur; logits: the confusion of argmax as [classes of a, classes of b, count] triples, at most 1,000.
+  /// Segmentation: IoU by class, -1 for classes that do not occur; logits: the confusion of argmax as [class of a, class of b, count] triples,
+  /// the most frequent first, at most 1,000.
   std::vector<double> class_iou;
   std::vector<std::array<std::uint64_t, 3>> confusion;
 };

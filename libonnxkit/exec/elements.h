@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "onnxkit/value.h"
+
+namespace onnxkit::exec {
+
+/// The elements of a tensor of numbers or booleans, read piece by piece.
+class Elements {
+ public:
+  /// At most this many are read at a time.
+  static constexpr std::size_t most = 1024;
+
+  explicit Elements(const Tensor& tensor) : type_(tensor.type()), bytes_(tensor.bytes()) {}
+
+  ElementType type() const { return type_; }
+  /// Elements from `first` on. As double they are exact but for 64-bit integers, as long double always.
+  void read(std::size_t first, std::span<double> out) const { read_as(first, out); }
+  void read(std::size_t first, std::span<long double> out) const { read_as(first, out); }
+  /// The packed bytes of elements from `first` on, which must be a multiple of `most`.
+  std::span<const std::byte> bytes(std::size_t first, std::size_t count) const;
+
+ private:
+  template <class Real>
+  void read_as(std::size_t first, std::span<Real> out) const;
+
+  ElementType type_;
+  std::span<const std::byte> bytes_;
+};
+
+/// True for the types that Elements reads.
+bool are_numbers(ElementType type);
+
+}  // namespace onnxkit::exec
