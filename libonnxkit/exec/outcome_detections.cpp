@@ -127,7 +127,9 @@ Result<Outcome> detections_outcome(const Tensor& a, const Tensor& b, const Tenso
   const auto share = [&](std::size_t part) {
     return most == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(most);
   };
-  Outcome outcome{.task = Task::detections, .same = matches.size() == most};
+  Outcome outcome;
+  outcome.task = Task::detections;
+  outcome.same = matches.size() == most;
   outcome.figures = {{"matched at IoU 0.5", share(matches.size())}, {"matched at IoU 0.75", share(closer)}};
   if (!matches.empty()) {
     double sum = 0, furthest = 0;

@@ -46,21 +46,20 @@ bool are_probabilities(const std::vector<double>& row) {
   return std::abs(sum - 1) <= 0.01;
 }
 
-/// Turns scores into probabilities and returns the logarithm of what they were divided by.
+/// Probabilities from themselves, or from scores of which the highest is 0; returns the logarithm of what they were divided by.
 double normalise(std::vector<double>& row, bool probabilities) {
   Sum<double> sum;
-  if (probabilities) {
-    for (const double p : row) sum.add(p);
-    for (double& p : row) p /= sum.value();
-    return std::log(sum.value());
-  }
-  const double greatest = *std::max_element(row.begin(), row.end());
   for (double& x : row) {
-    x = std::exp(x - greatest);
+    if (!probabilities) x = std::exp(x);
     sum.add(x);
   }
   for (double& x : row) x /= sum.value();
-  return greatest + std::log(sum.value());
+  return std::log(sum.value());
+}
+
+void highest_to_zero(std::vector<double>& row) {
+  const double highest = *std::max_element(row.begin(), row.end());
+  for (double& x : row) x -= highest;
 }
 
 /// e^x - 1 - x without the cancellation near 0.
@@ -77,6 +76,10 @@ double beyond_line(double x) {
 /// Kullback-Leibler divergence, in nats, as a sum of terms that are not negative: p (e^l - 1 - l) with l = log(q / p). The rows are overwritten.
 double divergence(std::vector<double>& a, std::vector<double>& b, std::vector<double>& ratio) {
   const bool probabilities = are_probabilities(a) && are_probabilities(b);
+  if (!probabilities) {
+    highest_to_zero(a);
+    highest_to_zero(b);
+  }
   double furthest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     ratio[i] = a[i] == b[i] ? 0 : probabilities ? std::log1p((b[i] - a[i]) / a[i]) : b[i] - a[i];
@@ -172,7 +175,9 @@ class LogitsOutcome {
     const auto share = [&](std::size_t part) {
       return rows_ == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(rows_);
     };
-    Outcome outcome{.task = Task::logits, .same = all.same == rows_};
+    Outcome outcome;
+    outcome.task = Task::logits;
+    outcome.same = all.same == rows_;
     outcome.figures.emplace_back("argmax agreement", share(all.same));
     if (classes_ > top) outcome.figures.emplace_back("top-5 agreement", share(all.same_top));
     if (all.diverging > 0) {

@@ -44,7 +44,9 @@ class SegmentationOutcome {
       lowest = std::min(lowest, iou[k]);
       ++occurring;
     }
-    Outcome outcome{.task = Task::segmentation, .same = same == total};
+    Outcome outcome;
+    outcome.task = Task::segmentation;
+    outcome.same = same == total;
     outcome.figures = {{"pixel agreement", total == 0 ? 1 : static_cast<double>(same) / static_cast<double>(total)},
                        {"mean IoU", occurring == 0 ? 1 : sum / static_cast<double>(occurring)},
                        {"lowest IoU of a class", lowest}};

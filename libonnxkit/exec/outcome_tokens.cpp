@@ -39,7 +39,9 @@ Result<Outcome> tokens_outcome(const Tensor& a, const Tensor& b) {
   const auto share = [](std::size_t part, std::size_t of) {
     return of == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(of);
   };
-  Outcome outcome{.task = Task::tokens, .same = same_tokens == size};
+  Outcome outcome;
+  outcome.task = Task::tokens;
+  outcome.same = same_tokens == size;
   outcome.figures = {{"token agreement", share(same_tokens, size)},
                      {"sequence agreement", share(same_sequences, sequences)}};
   if (first_difference) outcome.figures.emplace_back("first difference", static_cast<double>(*first_difference));

@@ -115,7 +115,9 @@ std::optional<ClassMaps> class_maps_of(const Tensor& a, const Tensor& b) {
   const auto of_a = ClassNumbers::of(a), of_b = ClassNumbers::of(b);
   if (!of_a || !of_b || a.dims() != b.dims() || a.size() == 0) return std::nullopt;
   const auto read = [&](std::size_t picture) -> std::optional<ClassMaps> {
-    ClassMaps maps{.height = of_a->height(), .width = of_a->width()};
+    ClassMaps maps;
+    maps.height = of_a->height();
+    maps.width = of_a->width();
     maps.a.resize(of_a->pixels());
     maps.b.resize(of_a->pixels());
     for (std::size_t at = 0; at < maps.a.size(); at += Elements::most) {
