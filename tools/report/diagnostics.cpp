@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace onnxkit::tools {
@@ -23,10 +24,6 @@ std::string_view color_of(Severity severity) {
   return "";
 }
 
-std::string painted(std::string_view paint, std::string_view text, bool color) {
-  return color ? fmt::format("{}{}{}", paint, text, plain) : std::string(text);
-}
-
 std::string file_text(const Place& place, bool color) {
   return place.file.empty() ? std::string() : painted(bold, without_controls(place.file) + ":", color) + " ";
 }
@@ -43,6 +40,10 @@ std::string unqualified(const std::string& op) {
 }
 
 }  // namespace
+
+std::string painted(std::string_view paint, std::string_view text, bool color) {
+  return color ? fmt::format("{}{}{}", paint, text, plain) : std::string(text);
+}
 
 // C0, DEL and, in UTF-8, C1.
 std::string without_controls(std::string_view text) {
@@ -111,6 +112,11 @@ nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic) {
   if (!diagnostic.notes.empty()) json["notes"] = diagnostic.notes;
   if (!diagnostic.help.empty()) json["help"] = diagnostic.help;
   return json;
+}
+
+nlohmann::ordered_json real_json(double number) {
+  if (std::isfinite(number)) return number;
+  return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
 }
 
 std::string json_text(const nlohmann::ordered_json& json) {

@@ -20,11 +20,17 @@ nlohmann::ordered_json place_json(const Place& place);
 /// One finding for programs (docs/json/check.schema.json). Names are as in the file; bytes that are not UTF-8 become U+FFFD when printed.
 nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic);
 
+/// A number, or "NaN", "Infinity", "-Infinity", which JSON has no numbers for.
+nlohmann::ordered_json real_json(double number);
+
 /// JSON text of two-space indentation, ending in a line break.
 std::string json_text(const nlohmann::ordered_json& json);
 
 /// `text` with its control characters, which could steer a terminal, written as escapes.
 std::string without_controls(std::string_view text);
+
+/// `text` between the terminal's escape sequence `paint` and the one that ends it; as it is without colour.
+std::string painted(std::string_view paint, std::string_view text, bool color);
 
 /// "1 error", "2 errors".
 std::string counted(std::size_t count, std::string_view what);

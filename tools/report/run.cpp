@@ -118,9 +118,6 @@ void add_value(std::string& text, const Value& value, const std::string& indent)
 Json tensor_json(const Tensor& tensor) {
   Json json = {{"type", name_of(tensor.type())}, {"shape", tensor.dims()}};
   const std::vector<double> reals = to_reals(tensor);
-  const auto finite = [](double x) {
-    return std::isfinite(x) ? Json(x) : Json(std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
-  };
   if (!reals.empty()) {
     const Range range = range_of(reals);
     if (range.any) json.update({{"min", range.low}, {"max", range.high}, {"mean", range.mean}});
@@ -130,7 +127,7 @@ Json tensor_json(const Tensor& tensor) {
   Json values = Json::array();
   for (const double x : reals)
     values.push_back(is_integer(tensor.type()) && std::abs(x) <= exact_integers ? Json(static_cast<std::int64_t>(x))
-                                                                                : finite(x));
+                                                                                : real_json(x));
   for (const std::string& word : tensor.strings()) values.push_back(word);
   if (values.size() == static_cast<std::size_t>(tensor.size())) json["values"] = std::move(values);
   return json;

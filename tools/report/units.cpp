@@ -22,4 +22,9 @@ std::string in_bytes(std::uint64_t bytes) {
   return fmt::format("{} bytes ({:.1f} {})", counted(bytes), scaled, units[unit]);
 }
 
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} us", seconds * 1e6);
+}
+
 }  // namespace onnxkit::tools

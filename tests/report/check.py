@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Checks the reports that report_samples makes: text against testdata/report, JSON against its schema, the pages for soundness.
+
+    check.py --program build/release/bin/report_samples [--rebase]
+
+A page must be well formed, fetch nothing, hold its data as JSON that nothing inside can end, and build no markup from data.
+"""
+import argparse
+import difflib
+import html.parser
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VOID = {"meta", "link", "br", "hr", "img", "input", "col", "source", "wbr"}
+# Names of SVG and XHTML, which nobody fetches.
+NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml", "http://www.w3.org/1999/xlink",
+              "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/"}
+# What makes markup out of text, or code out of it.
+SINKS = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", ".html("]
+
+
+class Page(html.parser.HTMLParser):
+    """Elements of a page: faults of nesting, the scripts, what would be fetched."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.faults, self.scripts, self.styles = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag == "script":
+            self.scripts.append([values.get("id", ""), values.get("type", ""), ""])
+        if tag == "style":
+            self.styles.append("")
+        for name, value in attributes:
+            if name in ("src", "href", "srcset", "action", "data") and not (value or "").startswith("#"):
+                self.faults.append(f"<{tag} {name}={value!r}> would be fetched")
+            if name.startswith("on"):
+                self.faults.append(f"<{tag} {name}> is a script in an attribute")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1] != tag:
+            self.faults.append(f"</{tag}> closes {self.open[-1:]}")
+        else:
+            self.open.pop()
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["script"]:
+            self.scripts[-1][2] += data
+        if self.open[-1:] == ["style"]:
+            self.styles[-1] += data
+
+
+def faults_of_page(text, report):
+    page = Page()
+    page.feed(text)
+    page.close()
+    yield from page.faults
+    if page.open:
+        yield f"not closed: {page.open}"
+    data = [script for script in page.scripts if script[0] == "data"]
+    if len(data) != 1 or data[0][1] != "application/json":
+        yield "there is no one script of data"
+        return
+    held = json.loads(data[0][2])
+    if "<" in data[0][2]:
+        yield "the data hold a '<'"
+    for key in ("verdict", "sets", "noise_floor"):
+        if held[key] != report[key]:
+            yield f"data and JSON differ in {key}"
+    if [side["label"] for side in held["sides"]] != [side["label"] for side in report["sides"]]:
+        yield "data and JSON differ in the sides"
+    code = "\n".join(script[2] for script in page.scripts if script[0] != "data")
+    ours = "\n".join(script[2] for script in page.scripts if script[0] == "page")
+    if not ours:
+        yield "the page has no script of its own"
+    yield from (f"the script uses {sink}" for sink in SINKS if sink in ours)
+    for url in set(re.findall(r"(?:https?:)?//[\w.-]+\.[a-z]{2,}[^\s\"'`)]*", code + "".join(page.styles))):
+        if url not in NAMESPACES and f'"{url}' in code:
+            yield f"the script names {url}"
+    if re.search(r"url\(|@import", "".join(page.styles)):
+        yield "the style fetches something"
+    head = text[:text.index("<script")]
+    if "Content-Security-Policy" not in head or "default-src 'none'" not in head:
+        yield "no policy forbids the page to fetch"
+
+
+def check_text(name, text, rebase):
+    path = ROOT / "testdata/report" / f"{name}.txt"
+    if any(ord(letter) < 32 and letter != "\n" for letter in text):
+        yield "the text holds control characters"
+    if rebase:
+        path.write_text(text)
+        return
+    expected = path.read_text() if path.is_file() else ""
+    if text != expected:
+        yield "".join(difflib.unified_diff(expected.splitlines(True), text.splitlines(True), str(path), "found"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--rebase", action="store_true", help="write the texts that were found into testdata/report")
+    options = parser.parse_args()
+    schema = json.loads((ROOT / "docs/json/diff.schema.json").read_text())
+    holds = jsonschema.validators.validator_for(schema)(schema)
+
+    good = bad = 0
+    with tempfile.TemporaryDirectory(prefix="onnxkit-report-") as name:
+        folder = pathlib.Path(name)
+        subprocess.run([options.program.resolve(), folder], check=True)
+        for path in sorted(folder.glob("*.json")):
+            report = json.loads(path.read_text())
+            text = path.with_suffix(".txt").read_bytes().decode(errors="backslashreplace")
+            faults = [f"JSON: {fault.json_path}: {fault.message[:300]}" for fault in holds.iter_errors(report)]
+            faults += [f"text: {fault}" for fault in check_text(path.stem, text, options.rebase)]
+            faults += [f"page: {fault}" for fault in faults_of_page(path.with_suffix(".html").read_text(), report)]
+            good, bad = (good, bad + 1) if faults else (good + 1, bad)
+            for fault in faults[:5]:
+                print(f"{path.stem}: {fault}")
+    print(f"{good} passed, {bad} failed")
+    return 1 if bad or not good else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

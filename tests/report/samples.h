@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "onnxkit/diff.h"
+
+namespace onnxkit::tests {
+
+struct Sample {
+  std::string name;
+  DiffReport report;
+};
+
+/// Reports made by hand: healthy, a culprit among the layers, failures, segmentation, odd values, nothing compared, hostile names.
+std::vector<Sample> sample_reports();
+
+}  // namespace onnxkit::tests

@@ -1,0 +1,119 @@
+#include "tools/report/diff_parts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "tools/report/diagnostics.h"
+
+namespace onnxkit::tools {
+namespace {
+
+std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::optional<double> figure(const onnxkit::Outcome& outcome, std::string_view name) {
+  for (const auto& [key, value] : outcome.figures) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+/// "3 of 8 rows", or a percentage where the confusion was cut short.
+std::string differing_rows(const onnxkit::Outcome& outcome) {
+  constexpr std::size_t most_kept = 1000;  // of the confusion, see metrics.h
+  const double share = 1 - figure(outcome, "argmax agreement").value_or(1);
+  if (outcome.confusion.empty() || outcome.confusion.size() >= most_kept)
+    return fmt::format("{:.3g} % of the rows", 100 * share);
+  std::uint64_t rows = 0, different = 0;
+  for (const auto& [a, b, count] : outcome.confusion) {
+    rows += count;
+    if (a != b) different += count;
+  }
+  return fmt::format("{} of {}", different, counted(rows, "row"));
+}
+
+}  // namespace
+
+std::string verdict_text(Verdict verdict, std::optional<Profile> profile) {
+  if (verdict != Verdict::rounding || !profile) return std::string(name_of(verdict));
+  return fmt::format("{} ({})", name_of(verdict), name_of(*profile));
+}
+
+const FloorMeasure* shown_floor(const OutputDiff& output) {
+  for (const FloorMeasure& floor : output.floors) {
+    if (output.profile == floor.profile) return &floor;
+  }
+  return output.floors.empty() ? nullptr : &output.floors.front();
+}
+
+std::string outcome_change(const onnxkit::Outcome& outcome) {
+  if (outcome.same) return {};
+  const auto percent_off = [&](std::string_view name) { return 100 * (1 - figure(outcome, name).value_or(1)); };
+  switch (outcome.task) {
+    case Task::none:
+      return {};
+    case Task::logits:
+      return "argmax differs in " + differing_rows(outcome);
+    case Task::segmentation:
+      return fmt::format("{:.3g} % of the pixels have another class", percent_off("pixel agreement"));
+    case Task::detections:
+      return fmt::format("{:.3g} % of the boxes have no counterpart", percent_off("matched at IoU 0.5"));
+    case Task::tokens:
+      return fmt::format("{:.3g} % of the tokens differ", percent_off("token agreement"));
+  }
+  return {};
+}
+
+std::optional<double> median_wall(const SideReport& side) {
+  std::vector<double> times;
+  for (const RunTime& run : side.runs) times.push_back(run.wall);
+  return median(std::move(times));
+}
+
+std::optional<double> median_cpu(const SideReport& side) {
+  std::vector<double> times;
+  for (const RunTime& run : side.runs) {
+    if (!run.cpu) return {};
+    times.push_back(*run.cpu);
+  }
+  return median(std::move(times));
+}
+
+std::string node_text(const Place& place) {
+  Place node = place;
+  node.item.clear();
+  node.item_name.clear();
+  std::string text = node.path();
+  if (!node.op.empty()) text += " " + node.op;
+  if (!node.node_name.empty()) text += " " + quote(node.node_name);
+  return without_controls(text);
+}
+
+std::vector<std::size_t> worst_layers(const std::vector<LayerDiff>& layers, std::size_t most) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (layers[i].own) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return layers[a].own->rms > layers[b].own->rms; });
+  if (order.size() > most) order.resize(most);
+  return order;
+}
+
+std::vector<std::string> last_lines(const std::string& log, std::size_t most) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < log.size();) {
+    const std::size_t end = std::min(log.find_first_of("\r\n", at), log.size());
+    if (end > at) lines.push_back(without_controls(std::string_view(log).substr(at, end - at)));
+    at = end + 1;
+  }
+  if (lines.size() > most) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
+  return lines;
+}
+
+}  // namespace onnxkit::tools

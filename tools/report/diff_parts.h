@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "onnxkit/diff.h"
+
+// What the reports of `diff` share.
+namespace onnxkit::tools {
+
+/// "rounding (float32)"
+std::string verdict_text(Verdict verdict, std::optional<Profile> profile = {});
+
+/// The measure of the profile that explains the deviation, else of the finest that was tried; null when none was.
+const FloorMeasure* shown_floor(const OutputDiff& output);
+
+/// "argmax differs in 3 of 8 rows"; empty when the outcome is the same or of no known kind.
+std::string outcome_change(const onnxkit::Outcome& outcome);
+
+/// Of the measured runs; nothing when there are none, and for `cpu` when some run lacks it.
+std::optional<double> median_wall(const SideReport& side);
+std::optional<double> median_cpu(const SideReport& side);
+
+/// "main / node 17 Conv "conv4""
+std::string node_text(const Place& place);
+
+/// Positions in `layers`, the largest own deviation first; those without one are left out.
+std::vector<std::size_t> worst_layers(const std::vector<LayerDiff>& layers, std::size_t most);
+
+/// The last lines of what a program printed, without control characters.
+std::vector<std::string> last_lines(const std::string& log, std::size_t most);
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,100 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tools/report/diagnostics.h"
+#include "tools/report/diff.h"
+#include "tools/report/diff_parts.h"
+
+namespace onnxkit::tools {
+namespace {
+
+std::string failure_sentence(const SideReport& side) {
+  return fmt::format("failed at {}: {}", without_controls(side.failed_at),
+                     without_controls(side.failure->diagnostic.message));
+}
+
+std::string output_name(const OutputDiff& output, const DiffReport& report) {
+  return quote(output.name) + (report.sets.size() > 1 ? " of set " + quote(output.set) : "");
+}
+
+/// What is said of an output with a finding: the outcome first, since that is what people see.
+std::string finding_reason(const OutputDiff& output) {
+  if (const std::string change = outcome_change(output.outcome); !change.empty()) return change;
+  std::string reason = without_controls(output.why);
+  if (reason.empty() && output.metrics)
+    reason = fmt::format("it is off by {:.3g} at most, {:.2g} % of its range", output.metrics->max_absolute,
+                         100 * output.metrics->range_relative);
+  const Task task = output.outcome.task;
+  if (!reason.empty() && task != Task::none) {
+    reason += fmt::format("; {} the same", task == Task::logits         ? "argmax is"
+                                           : task == Task::segmentation ? "the classes of all pixels are"
+                                           : task == Task::detections   ? "the boxes are"
+                                                                        : "the tokens are");
+  }
+  return reason;
+}
+
+std::string finding_sentence(const SideReport& side, const DiffReport& report) {
+  const auto findings = static_cast<std::size_t>(std::count_if(
+      side.outputs.begin(), side.outputs.end(), [](const OutputDiff& output) { return is_finding(output.verdict); }));
+  const OutputDiff& worst =
+      *std::max_element(side.outputs.begin(), side.outputs.end(),
+                        [](const OutputDiff& a, const OutputDiff& b) { return a.verdict < b.verdict; });
+  const std::string reason = finding_reason(worst);
+  const std::string_view is = worst.verdict == Verdict::mismatch ? "does not match" : "is ";
+  std::string text = fmt::format("output {} {}{}{}", output_name(worst, report), is,
+                                 worst.verdict == Verdict::mismatch ? "" : name_of(worst.verdict),
+                                 reason.empty() ? "" : ": " + reason);
+  if (findings > 1) text += fmt::format("; findings in {} of {} outputs", findings, side.outputs.size());
+  return text;
+}
+
+/// "2 of 3 outputs identical, 1 rounding (float32)"
+std::string counts_text(const SideReport& side) {
+  std::map<std::pair<Verdict, std::optional<Profile>>, std::size_t> counts;
+  for (const OutputDiff& output : side.outputs)
+    ++counts[{output.verdict, output.verdict == Verdict::rounding ? output.profile : std::nullopt}];
+  std::string text;
+  for (const auto& [kind, count] : counts) {
+    const std::string verdict = verdict_text(kind.first, kind.second);
+    if (!text.empty())
+      text += fmt::format(", {} {}", count, verdict);
+    else if (counts.size() > 1)
+      text = fmt::format("{} of {} {}", count, counted(side.outputs.size(), "output"), verdict);
+    else
+      text = count == 1 ? "the output is " + verdict : fmt::format("all {} outputs {}", count, verdict);
+  }
+  return text;
+}
+
+/// What follows from outputs without a finding.
+std::string conclusion(const SideReport& side, const DiffReport& report) {
+  std::optional<Profile> coarsest;
+  bool judged = true;
+  for (const OutputDiff& output : side.outputs) {
+    if (const std::string change = outcome_change(output.outcome); !change.empty())
+      return fmt::format(", but {} in output {}", change, output_name(output, report));
+    if (output.verdict == Verdict::rounding) coarsest = std::max(coarsest, output.profile);
+    judged = judged && output.verdict != Verdict::not_compared;
+  }
+  if (!judged) return "; where there is no judgement, look at the figures";
+  if (coarsest.value_or(Profile::float32) == Profile::float32) return ": nothing to worry about";
+  return fmt::format(": fine if this side is meant to compute in {}", name_of(*coarsest));
+}
+
+}  // namespace
+
+std::string diff_summary(const SideReport& side, const DiffReport& report) {
+  if (side.outputs.empty()) {
+    if (side.failure) return failure_sentence(side);
+    return &side == report.sides.data() ? "what the others are held against" : "nothing was compared";
+  }
+  std::string text =
+      is_finding(side.verdict) ? finding_sentence(side, report) : counts_text(side) + conclusion(side, report);
+  if (side.failure) text += "; then it " + failure_sentence(side);
+  return text;
+}
+
+}  // namespace onnxkit::tools

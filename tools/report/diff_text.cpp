@@ -1,0 +1,214 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "tools/report/diagnostics.h"
+#include "tools/report/diff.h"
+#include "tools/report/diff_parts.h"
+#include "tools/report/units.h"
+
+namespace onnxkit::tools {
+namespace {
+
+constexpr std::size_t most_layers = 10;
+constexpr std::size_t most_log_lines = 5;
+constexpr std::string_view bold = "\x1b[1m";
+
+std::string_view paint_of(Verdict verdict) {
+  if (is_finding(verdict)) return "\x1b[1;31m";
+  return verdict == Verdict::undecidable || verdict == Verdict::not_compared ? "\x1b[1;33m" : "\x1b[1;32m";
+}
+
+/// Columns as wide as their widest cell. The cells of a row that are painted are those of its `painted` column.
+class Table {
+ public:
+  /// A title that begins with '>' is of a column that is flush right.
+  explicit Table(std::vector<std::string> titles) {
+    for (std::string& title : titles) {
+      right_.push_back(title.starts_with('>'));
+      if (right_.back()) title.erase(0, 1);
+      widths_.push_back(title.size());
+    }
+    rows_.push_back({std::move(titles), {}});
+  }
+
+  void add(std::vector<std::string> cells, std::string_view paint = {}) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
+    rows_.push_back({std::move(cells), paint});
+  }
+
+  /// Lines that begin with two blanks; where there is paint it goes on column `painted_column`.
+  std::string text(std::size_t painted_column, bool color) const {
+    std::string out;
+    for (const Row& row : rows_) {
+      std::string line;
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        const std::string cell = right_[i] ? fmt::format("{:>{}}", row.cells[i], widths_[i])
+                                           : fmt::format("{:<{}}", row.cells[i], widths_[i]);
+        line += "  " + painted(row.paint, cell, color && i == painted_column && !row.paint.empty());
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    std::string_view paint;
+  };
+  std::vector<Row> rows_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> right_;
+};
+
+std::string number(double value) { return fmt::format("{:.3g}", value); }
+
+std::string sigmas(const FloorMeasure* floor) {
+  return floor == nullptr ? "-" : fmt::format("{:.3g} / {:.3g}", floor->rms, floor->largest);
+}
+
+std::string title(const SideReport& side) {
+  std::string text = without_controls(side.label);
+  std::string runtime = side.backend == side.label ? "" : without_controls(side.backend);
+  for (const std::string& part : {side.version, side.device}) {
+    if (!part.empty()) runtime += (runtime.empty() ? "" : " ") + without_controls(part);
+  }
+  for (const auto& [name, value] : side.options) {
+    runtime += (runtime.empty() ? "" : ", ") + without_controls(name) + " " + without_controls(value);
+  }
+  return text + (runtime.empty() ? "" : " (" + runtime + ")");
+}
+
+std::vector<std::string> output_row(const OutputDiff& output, bool with_set) {
+  const FloorMeasure* floor = shown_floor(output);
+  std::vector<std::string> row = {quote(output.name, 40)};
+  if (with_set) row.push_back(quote(output.set, 40));
+  row.push_back(verdict_text(output.verdict, output.profile));
+  if (output.metrics) {
+    const Metrics& metrics = *output.metrics;
+    row.insert(row.end(), {number(metrics.max_absolute), number(metrics.range_relative), number(metrics.max_ulps),
+                           fmt::format("{:.8f}", metrics.cosine)});
+  } else {
+    row.insert(row.end(), 4, "-");
+  }
+  row.push_back(sigmas(floor));
+  row.emplace_back(floor == nullptr ? "-" : name_of(floor->profile));
+  return row;
+}
+
+/// Lines under the table: why, and what it means for the outcome.
+std::string remarks(const SideReport& side, bool with_set) {
+  std::string text;
+  for (const OutputDiff& output : side.outputs) {
+    const std::string name = quote(output.name, 40) + (with_set ? " of " + quote(output.set, 40) : "");
+    if (!output.why.empty()) text += fmt::format("  {}: {}\n", name, without_controls(output.why));
+    if (output.flips > 0)
+      text += fmt::format("  {}: {} that rounding can flip\n", name, counted(output.flips, "element"));
+    if (output.outcome.task == Task::none) continue;
+    std::string figures;
+    for (const auto& [figure, value] : output.outcome.figures)
+      figures += fmt::format("{}{} {:.4g}", figures.empty() ? "" : ", ", figure, value);
+    text += fmt::format("  {} as {}: {}\n", name, name_of(output.outcome.task), figures);
+  }
+  return text;
+}
+
+std::string side_text(const SideReport& side, const DiffReport& report, bool color) {
+  std::string text =
+      fmt::format("{} against {}\n", painted(bold, title(side), color), without_controls(report.sides.front().label));
+  const bool with_set = report.sets.size() > 1;
+  std::vector<std::string> titles = {"output"};
+  if (with_set) titles.emplace_back("set");
+  titles.insert(titles.end(), {"verdict", ">max |d|", ">of range", ">ulps", ">cosine", ">sigma rms / max", "profile"});
+  Table table(std::move(titles));
+  for (const OutputDiff& output : side.outputs) table.add(output_row(output, with_set), paint_of(output.verdict));
+  return text + table.text(with_set ? 2 : 1, color) + remarks(side, with_set);
+}
+
+std::string times_text(const DiffReport& report) {
+  Table table({"runtimes", ">runs", ">median wall", ">fastest", ">slowest", ">median cpu", ">load", ">of the first"});
+  const std::optional<double> first = median_wall(report.sides.front());
+  bool any = false;
+  for (const SideReport& side : report.sides) {
+    const std::optional<double> wall = median_wall(side), cpu = median_cpu(side);
+    if (!wall) continue;
+    any = true;
+    const auto [fastest, slowest] = std::minmax_element(
+        side.runs.begin(), side.runs.end(), [](const RunTime& a, const RunTime& b) { return a.wall < b.wall; });
+    table.add({without_controls(side.label), std::to_string(side.runs.size()), seconds_text(*wall),
+               seconds_text(fastest->wall), seconds_text(slowest->wall), cpu ? seconds_text(*cpu) : "-",
+               seconds_text(side.load_seconds), first && *first > 0 ? fmt::format("{:.3g} x", *wall / *first) : "-"});
+  }
+  return any ? table.text(0, false) + "\n" : "";
+}
+
+std::string failure_text(const SideReport& side, bool color) {
+  std::string text;
+  for (const std::string& warning : side.warnings)
+    text += fmt::format("{}: {}: {}\n", painted("\x1b[1;33m", "warning", color), without_controls(side.label),
+                        without_controls(warning));
+  if (!side.failure) return text;
+  const Diagnostic& diagnostic = side.failure->diagnostic;
+  text += fmt::format("{} {} at {}: {}\n", painted(bold, title(side), color), painted("\x1b[1;31m", "failed", color),
+                      without_controls(side.failed_at), without_controls(diagnostic.message));
+  text += fmt::format("  reason  {}\n", without_controls(diagnostic.code));
+  for (const std::string& note : diagnostic.notes) text += fmt::format("  note    {}\n", without_controls(note));
+  if (!diagnostic.help.empty()) text += fmt::format("  help    {}\n", without_controls(diagnostic.help));
+  for (const std::string& line : last_lines(side.log, most_log_lines)) text += "  log     " + line + "\n";
+  return text;
+}
+
+std::string layers_text(const SideReport& side, bool color) {
+  if (side.layers.empty()) return {};
+  const auto of = [](const std::optional<FloorMeasure>& floor) { return sigmas(floor ? &*floor : nullptr); };
+  std::string text = fmt::format("layers of {}: {} compared\n", painted(bold, without_controls(side.label), color),
+                                 counted(side.layers.size(), "value"));
+  if (side.first_guilty && *side.first_guilty < side.layers.size()) {
+    const LayerDiff& layer = side.layers[*side.first_guilty];
+    text += fmt::format("  first guilty  {}, which writes {} {}\n", node_text(layer.place), quote(layer.value, 60),
+                        without_controls(layer.type));
+    text += fmt::format("                own deviation {}, inherited {} sigma (rms / max)\n", of(layer.own),
+                        of(layer.inherited));
+  } else {
+    text += "  no node deviates by more than rounding\n";
+  }
+  const std::vector<std::size_t> worst = worst_layers(side.layers, most_layers);
+  if (worst.empty()) return text;
+  Table table({">own rms / max", ">with inherited", "verdict", "node"});
+  for (const std::size_t i : worst) {
+    const LayerDiff& layer = side.layers[i];
+    table.add({of(layer.own), of(layer.inherited), verdict_text(layer.verdict), node_text(layer.place)},
+              paint_of(layer.verdict));
+  }
+  return text + table.text(2, color);
+}
+
+}  // namespace
+
+std::string diff_text(const DiffReport& report, bool color) {
+  if (report.sides.empty()) return "nothing was compared\n";
+  std::string text;
+  for (std::size_t i = 1; i < report.sides.size(); ++i) {
+    if (!report.sides[i].outputs.empty()) text += side_text(report.sides[i], report, color) + "\n";
+  }
+  text += times_text(report);
+  for (const SideReport& side : report.sides) {
+    for (const std::string& part : {layers_text(side, color), failure_text(side, color)}) {
+      if (!part.empty()) text += part + "\n";
+    }
+  }
+  if (!report.floor_note.empty()) text += "no noise floor: " + without_controls(report.floor_note) + "\n";
+  for (std::size_t i = 0; i < report.sides.size(); ++i) {
+    const SideReport& side = report.sides[i];
+    if (i == 0 && !side.failure) continue;
+    const bool bad = side.failure || is_finding(side.verdict);
+    text += fmt::format("{}: {}\n", painted(bad ? "\x1b[1;31m" : "\x1b[1;32m", without_controls(side.label), color),
+                        diff_summary(side, report));
+  }
+  if (!report.compared) text += "nothing could be compared\n";
+  return text;
+}
+
+}  // namespace onnxkit::tools
