@@ -75,8 +75,8 @@ struct WorkerRun {
 
 struct RunRequest {
   std::int64_t model = 0;
-  std::span<const NamedValue> inputs;
-  std::vector<std::string> outputs;  ///< empty: all
+  std::span<const NamedValue> inputs = {};
+  std::vector<std::string> outputs = {};  ///< empty: all
   int repeat = 1, warmup = 0;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds JSON and SARIF of `onnxkit check`, `infer` and `run` against their schemas, over testdata/bad and testdata/models.
+"""Holds JSON and SARIF of `onnxkit check`, `infer`, `run` and `backends` against their schemas, over testdata/bad and testdata/models.
 
     validate.py --program build/release/bin/onnxkit [--sarif-schema FILE]
 
@@ -9,6 +9,7 @@ SARIF is held against sarif-used.schema.json beside this file: the part of SARIF
 import argparse
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,12 @@ def calls_of_run():
             if "optional_input" not in str(path)]  # stored there as the content, which a folder of -i takes for another kind
 
 
+def calls_of_backends(folder):
+    (folder / "broken.py").write_text("raise SystemExit('not today')\n")
+    shutil.copy(ROOT / "tests/workers/fake.py", folder)
+    return [["--no-own-workers"], ["--no-own-workers", "--workers", str(folder)]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
@@ -107,10 +114,13 @@ def main():
     good = bad = 0
     with tempfile.TemporaryDirectory(prefix="onnxkit-formats-") as name:
         check = calls_of_check(pathlib.Path(name))
+        workers = pathlib.Path(name) / "workers"
+        workers.mkdir()
         forms = [("check", "json", schemas / "check.schema.json", faults_of_json, check),
                  ("check", "sarif", options.sarif_schema, faults_of_sarif, check),
                  ("infer", "json", schemas / "infer.schema.json", faults_of_infer, calls_of_infer()),
-                 ("run", "json", schemas / "run.schema.json", faults_of_run, calls_of_run())]
+                 ("run", "json", schemas / "run.schema.json", faults_of_run, calls_of_run()),
+                 ("backends", "json", schemas / "backends.schema.json", faults_of_run, calls_of_backends(workers))]
         for command, form, schema, more_faults, calls in forms:
             holds = validator(schema)
             for call in calls:

@@ -1,0 +1,188 @@
+#include "libonnxkit/workers/answers.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace onnxkit::workers {
+namespace {
+
+constexpr std::size_t most_trace_lines = 20;
+
+constexpr std::array<std::pair<std::string_view, const char*>, 5> error_codes = {
+    {{"unsupported", "worker-unsupported"},
+     {"invalid", "worker-invalid"},
+     {"failed", "worker-failed"},
+     {"memory", "worker-memory"},
+     {"unavailable", "worker-unavailable"}}};
+
+Error broken(std::string what) { return make_error("worker-protocol", std::move(what)); }
+
+/// The value, unless something was wrong on the way to it.
+template <class T>
+Result<T> checked(T value, const Fields& fields) {
+  if (!fields.ok()) return broken(fields.fault());
+  return Result<T>(std::move(value));
+}
+
+/// The last lines of a text.
+std::vector<std::string> last_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (lines.size() > most_trace_lines) lines.erase(lines.begin(), lines.end() - most_trace_lines);
+  return lines;
+}
+
+/// A default in whatever form it came.
+std::string default_text(const Json& value) {
+  if (value.is_null()) return {};
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::map<std::string, WorkerOption> read_options(const Json& options, Fields& fields) {
+  std::map<std::string, WorkerOption> read;
+  if (!options.is_null() && !options.is_object()) fields.fail("options", "no object");
+  if (!options.is_object()) return read;
+  for (const auto& [name, option] : options.items()) {
+    WorkerOption& to = read[name];
+    const std::string where = "options." + name;
+    to.help = default_text(Fields::member(option, "help"));
+    to.fallback = default_text(Fields::member(option, "default"));
+    if (!Fields::member(option, "values").is_null()) to.values = fields.texts(option, "values", where);
+  }
+  return read;
+}
+
+std::map<std::string, std::int64_t> read_opsets(const Json& opsets, Fields& fields) {
+  std::map<std::string, std::int64_t> read;
+  if (!opsets.is_null() && !opsets.is_object()) fields.fail("opsets", "no object");
+  if (!opsets.is_object()) return read;
+  for (const auto& [domain, version] : opsets.items())
+    read[domain] = static_cast<std::int64_t>(fields.natural(version, "opsets"));
+  return read;
+}
+
+Port read_port(const Json& described, Fields& fields, const std::string& where) {
+  Port port;
+  port.name = fields.text(described, "name", where);
+  port.kind = read_kind(Fields::member(described, "kind"), fields, where);
+  port.type = read_type(Fields::member(described, "type"), fields, where);
+  port.optional = fields.flag(described, "optional", false, where);
+  port.has_shape = !Fields::member(described, "shape").is_null();
+  if (!port.has_shape) return port;
+  for (const Json& size : fields.array(described, "shape", where)) {
+    const bool known = !size.is_null() && !size.is_string();
+    port.dims.push_back(known ? static_cast<std::int64_t>(fields.natural(size, where + ".shape")) : -1);
+  }
+  return port;
+}
+
+std::vector<Port> read_ports(const Json& answer, const char* key, Fields& fields) {
+  std::vector<Port> ports;
+  for (const Json& described : fields.array(answer, key, ""))
+    ports.push_back(read_port(described, fields, fmt::format("{}[{}]", key, ports.size())));
+  return ports;
+}
+
+std::vector<Sample> read_samples(const Json& answer, int repeat, Fields& fields) {
+  std::vector<Sample> samples;
+  const Json& list = fields.array(answer, "samples", "");
+  if (list.size() != static_cast<std::size_t>(repeat))
+    fields.fail("samples", fmt::format("{} of {} runs", list.size(), repeat));
+  for (const Json& pair : list) {
+    if (!pair.is_array() || pair.size() != 2) {
+      fields.fail("samples", "not all are [wall, cpu]");
+      break;
+    }
+    Sample sample{fields.seconds(pair[0], "samples"), {}};
+    if (!pair[1].is_null()) sample.cpu = fields.seconds(pair[1], "samples");
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+}  // namespace
+
+Result<Json> read_answer(std::string_view text, std::int64_t id, std::size_t segments) {
+  Json answer = parse_object(text);
+  if (answer.is_discarded()) return broken("an answer that is no JSON object");
+  Fields fields;
+  const std::uint64_t answered = fields.natural(Fields::member(answer, "id"), "id");
+  if (fields.ok() && answered != static_cast<std::uint64_t>(id))
+    fields.fail("", fmt::format("an answer to request {} in place of {}", answered, id));
+  if (!Fields::member(answer, "ok").is_boolean()) fields.fail("", "\"ok\" is neither true nor false");
+  const Json& counted = Fields::member(answer, "segments");
+  const std::uint64_t count = counted.is_null() ? 0 : fields.natural(counted, "segments");
+  if (fields.ok() && count != segments)
+    fields.fail("", fmt::format("{} segments are announced and {} came", count, segments));
+  return checked(std::move(answer), fields);
+}
+
+Error read_error(const Json& answer) {
+  Fields fields;
+  const Json& error = Fields::member(answer, "error");
+  const std::string kind = fields.text(error, "kind", "error");
+  const std::string message = fields.text(error, "message", "error");
+  if (!fields.ok()) return broken(fields.fault());
+  const auto* const known =
+      std::find_if(error_codes.begin(), error_codes.end(), [&](const auto& code) { return code.first == kind; });
+  if (known == error_codes.end()) return broken(fmt::format("an error of unknown kind {}", quote(kind)));
+  Error read = make_error(known->second, message);
+  const Json& trace = Fields::member(error, "trace");
+  if (trace.is_string()) read.diagnostic.notes = last_lines(trace.get_ref<const std::string&>());
+  return read;
+}
+
+Result<WorkerInfo> read_hello(const Json& answer) {
+  Fields fields;
+  WorkerInfo info;
+  const std::uint64_t version = fields.natural(Fields::member(answer, "protocol"), "protocol");
+  if (fields.ok() && version != protocol_version)
+    fields.fail("", fmt::format("it speaks version {} of the protocol, not {}", version, protocol_version));
+  info.runtime = fields.text(answer, "runtime", "");
+  info.version = fields.text(answer, "version", "");
+  info.devices = fields.texts(answer, "devices", "");
+  info.formats = fields.texts(answer, "formats", "");
+  info.options = read_options(Fields::member(answer, "options"), fields);
+  info.opsets = read_opsets(Fields::member(answer, "opsets"), fields);
+  return checked(std::move(info), fields);
+}
+
+Result<LoadedModel> read_load(const Json& answer) {
+  Fields fields;
+  LoadedModel model;
+  model.id = static_cast<std::int64_t>(fields.natural(Fields::member(answer, "model"), "model"));
+  model.inputs = read_ports(answer, "inputs", fields);
+  model.outputs = read_ports(answer, "outputs", fields);
+  if (!Fields::member(answer, "warnings").is_null()) model.warnings = fields.texts(answer, "warnings", "");
+  model.seconds = fields.seconds(Fields::member(answer, "seconds"), "seconds");
+  return checked(std::move(model), fields);
+}
+
+Result<WorkerRun> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,
+                           int repeat) {
+  Fields fields;
+  WorkerRun run;
+  const Json& outputs = fields.array(answer, "outputs", "");
+  if (fields.ok() && outputs.size() != names.size())
+    fields.fail("", fmt::format("{} outputs in place of {}", outputs.size(), names.size()));
+  for (const Json& described : outputs) {
+    if (!fields.ok()) break;
+    const std::size_t index = run.outputs.size();
+    const std::string name = fields.text(described, "name", fmt::format("outputs[{}]", index));
+    const std::string where = fmt::format("output {}", quote(name));
+    if (fields.ok() && name != names[index]) fields.fail(where, fmt::format("in place of {}", quote(names[index])));
+    run.outputs.push_back({name, read_value(described, segments, fields, where)});
+  }
+  run.samples = read_samples(answer, repeat, fields);
+  return checked(std::move(run), fields);
+}
+
+}  // namespace onnxkit::workers

@@ -1,0 +1,299 @@
+// Every way in which a worker can go wrong gives the error that says so, and leaves neither processes nor descriptors behind.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include "libonnxkit/workers/process.h"
+#include "tests/unit/workers/fake.h"
+
+using namespace onnxkit;
+using namespace onnxkit::tests;
+using namespace std::chrono_literals;
+using workers::Worker;
+using workers::WorkerLimits;
+
+namespace {
+
+/// How far a worker came: the first error, and the step that gave it.
+struct Course {
+  std::string step = "end";
+  Diagnostic error = {};
+  std::string log = {};
+  std::vector<workers::Sample> samples = {};
+};
+
+/// Starts, loads and runs once, and again after an error that should leave the worker alive.
+Course course_of(const std::string& fault, const std::string& token, const WorkerLimits& limits) {
+  auto worker = Worker::start(fake_worker(fault, token), limits);
+  if (!worker) return {"start", worker.error().diagnostic};
+  const auto model = (*worker)->load("some/model.onnx", "onnx", {});
+  if (!model) return {"load", model.error().diagnostic, (*worker)->log()};
+  const std::vector<NamedValue> inputs = {floats("y", {1, 2, 3})};
+  const auto run = (*worker)->run({.model = model->id, .inputs = inputs});
+  if (!run) {
+    const auto again = (*worker)->unload(model->id);
+    const std::string& code = run.error().diagnostic.code;
+    const bool lives = code == "worker-failed" || code == "worker-invalid" || code == "worker-unsupported";
+    CHECK(again.ok() == lives);
+    if (!lives) CHECK(again.error().diagnostic.message == run.error().diagnostic.message);
+    return {"run", run.error().diagnostic, (*worker)->log()};
+  }
+  CHECK(run->outputs.size() == 1);
+  return {"end", {}, (*worker)->log(), run->samples};
+}
+
+/// As above, and nothing is left behind.
+Course checked_course(const std::string& fault, const WorkerLimits& limits = patient()) {
+  const std::string token = fresh_token();
+  const auto descriptors = open_descriptors();
+  const Course course = course_of(fault, token, limits);
+  CHECK(all_gone(token));
+  CHECK(open_descriptors() == descriptors);
+  return course;
+}
+
+struct Expected {
+  const char *fault, *step, *code, *message;  ///< message: a part of it
+};
+
+void check(std::initializer_list<Expected> cases, const WorkerLimits& limits = patient()) {
+  for (const Expected& expected : cases) {
+    CAPTURE(expected.fault);
+    const Course course = checked_course(expected.fault, limits);
+    CHECK(course.step == expected.step);
+    CHECK(course.error.code == expected.code);
+    CHECK_MESSAGE(course.error.message.find(expected.message) != std::string::npos, course.error.message);
+  }
+}
+
+constexpr const char* protocol = "worker-protocol";
+
+bool contains(const std::vector<std::string>& lines, const std::string& line) {
+  return std::find(lines.begin(), lines.end(), line) != lines.end();
+}
+
+}  // namespace
+
+TEST_CASE("workers: a frame that is none") {
+  check({{"wrong-id", "run", protocol, "an answer to request 99 in place of 3"},
+         {"text-id", "run", protocol, "id: no whole number"},
+         {"no-id", "run", protocol, "id: no whole number"},
+         {"ok-text", "run", protocol, "\"ok\" is neither true nor false"},
+         {"list", "run", protocol, "no JSON object"},
+         {"no-json@load", "load", protocol,
+          "fake broke the worker protocol while loading \"model.onnx\": an answer that is no JSON object"},
+         {"garbage@hello", "start", protocol, "while starting: a message of 1684107084 bytes"},
+         {"garbage", "run", protocol, "a message of"},
+         {"no-utf8", "run", protocol, "no JSON object"},
+         {"deep", "run", protocol, "no JSON object"},
+         {"empty", "run", protocol, "no JSON object"},
+         {"huge-length", "run", protocol, "a message of 2147483647 bytes"},
+         {"twice@load", "run", protocol, "an answer to request 2 in place of 3"}});
+}
+
+TEST_CASE("workers: answers that do not say what they should") {
+  check({{"protocol-2@hello", "start", protocol, "speaks version 2 of the protocol, not 1"},
+         {"refuses-protocol@hello", "start", protocol, "speaks version 2 of the protocol, not 1"},
+         {"protocol-text@hello", "start", protocol, "protocol: no whole number"},
+         {"devices-text@hello", "start", protocol, "\"devices\" is no list"},
+         {"options-list@hello", "start", protocol, "options: no object"},
+         {"ports-object@load", "load", protocol, "\"inputs\" is no list"},
+         {"port-no-name@load", "load", protocol, "outputs[0]: \"name\" is no text"},
+         {"port-type-99@load", "load", protocol, "outputs[0]: \"type\" is no number of TensorProto.DataType"},
+         {"port-negative@load", "load", protocol, "inputs[0].shape: no whole number"},
+         {"model-negative@load", "load", protocol, "model: no whole number"},
+         {"seconds-negative@load", "load", protocol, "seconds: not a number of seconds"},
+         {"error-no-message", "run", protocol, "error: \"message\" is no text"},
+         {"error-list", "run", protocol, "error: \"kind\" is no text"},
+         {"strange", "run", protocol, "an error of unknown kind \"strange\""},
+         {"no-samples", "run", protocol, "samples: 0 of 1 runs"},
+         {"sample-text", "run", protocol, "samples: not a number of seconds"},
+         {"sample-nan", "run", protocol, "no JSON object"},
+         {"no-cpu", "end", "", ""}});
+}
+
+TEST_CASE("workers: descriptors that are no segments") {
+  check({{"unannounced", "run", protocol, "0 segments are announced and 1 came"},
+         {"announced", "run", protocol, "3 segments are announced and 1 came"},
+         {"too-many", "run", protocol, "more than 64 segments"},
+         {"pipe", "run", protocol, "a descriptor that is no memory file"},
+         {"plain-file", "run", protocol, "a descriptor that is no memory file"},
+         {"hole", "run", protocol, "a segment of 1099511627776 bytes of which only 0 are written"},
+         {"small", "run", protocol, "output \"y\": 8 bytes at 0 of a segment of 4 bytes"},
+         {"no-segment", "run", protocol, "output \"y\": segment 0 of 0"}});
+}
+
+TEST_CASE("workers: a segment that shrinks after it was sent does no harm") {
+  for (int i = 0; i < 5; ++i) {
+    const Course course = checked_course("shrink");
+    const bool late = course.step == "end";
+    CHECK((late || course.error.code == protocol));
+  }
+}
+
+TEST_CASE("workers: lies about values") {
+  check({{"other-name", "run", protocol, "output \"z\": in place of \"y\""},
+         {"too-few", "run", protocol, "0 outputs in place of 1"},
+         {"one-more", "run", protocol, "2 outputs in place of 1"},
+         {"text-output", "run", protocol, "outputs[0]: \"name\" is no text"},
+         {"kind", "run", protocol, "\"kind\" is none of"},
+         {"type-0", "run", protocol, "a tensor without \"type\""},
+         {"type-99", "run", protocol, "\"type\" is no number"},
+         {"type-text", "run", protocol, "\"type\" is no number"},
+         {"shape-other", "run", protocol, "float[1000] cannot have 12 bytes"},
+         {"shape-negative", "run", protocol, "output \"y\".shape: no whole number"},
+         {"shape-float", "run", protocol, "output \"y\".shape: no whole number"},
+         {"shape-overflow", "run", protocol, "a shape with too many elements"},
+         {"shape-2^64", "run", protocol, "output \"y\".shape: no whole number"},
+         {"bytes-more", "run", protocol, "1048576 bytes at 0 of a segment of 64 bytes"},
+         {"bytes-less", "run", protocol, "float[3] cannot have 4 bytes"},
+         {"bytes-2^63", "run", protocol, "9223372036854775807 bytes at 0 of a segment"},
+         {"offset-beyond", "run", protocol, "12 bytes at 1048576 of a segment"},
+         {"offset-overflow", "run", protocol, "12 bytes at 9223372036854775744 of a segment"},
+         {"offset-negative", "run", protocol, "output \"y\".offset: no whole number"},
+         {"offset-odd", "run", protocol, "offset 4 is no multiple of 64"},
+         {"segment-1", "run", protocol, "segment 1 of 1"},
+         {"segment-negative", "run", protocol, "output \"y\".segment: no whole number"},
+         {"strings-good", "end", "", ""},
+         {"strings-order", "run", protocol, "the bytes are not those of 2 strings"},
+         {"strings-beyond", "run", protocol, "the bytes are not those of 2 strings"},
+         {"strings-start", "run", protocol, "the bytes are not those of 2 strings"},
+         {"strings-short", "run", protocol, "the bytes are not those of 2 strings"},
+         {"strings-many", "run", protocol, "the bytes are not those of 9223372036854775807 strings"},
+         {"item-none", "run", protocol, "an item of kind none"},
+         {"optional-two", "run", protocol, "an optional with more than one item"},
+         {"map-uneven", "run", protocol, "1 keys and float[2]"},
+         {"map-real-keys", "run", protocol, "keys of type float"},
+         {"map-no-values", "run", protocol, "output \"y\".values"}});
+}
+
+TEST_CASE("workers: errors that a worker reports") {
+  check({{"unsupported@load", "load", "worker-unsupported",
+          "fake, while loading \"model.onnx\": a fake error of kind unsupported"},
+         {"invalid", "run", "worker-invalid", "fake, while running: a fake error of kind invalid"},
+         {"failed", "run", "worker-failed", "a fake error of kind failed"},
+         {"unsupported", "run", "worker-unsupported", "a fake error of kind unsupported"},
+         {"memory", "run", "worker-memory", "a fake error of kind memory"},
+         {"unavailable@hello", "start", "worker-unavailable", "a fake error of kind unavailable"},
+         {"unavailable", "run", protocol, "unavailable after hello"}});
+  CHECK(checked_course("failed").error.notes == std::vector<std::string>{"first line", "last line"});
+}
+
+TEST_CASE("workers: the end of the process") {
+  check({{"exit-3@hello", "start", "worker-start", "fake ended while starting: exit code 3"},
+         {"exit-0@hello", "start", "worker-start", "fake ended while starting: exit code 0"},
+         {"kill@hello", "start", "worker-start", "fake ended while starting: killed by SIGKILL"},
+         {"raise@load", "load", "worker-crashed", "fake ended while loading \"model.onnx\": exit code 1"},
+         {"exit-3@load", "load", "worker-crashed", "exit code 3"},
+         {"segv@load", "load", "worker-crashed", "killed by SIGSEGV"},
+         {"segv", "run", "worker-crashed", "fake ended while running: killed by SIGSEGV"},
+         {"abort", "run", "worker-crashed", "killed by SIGABRT"},
+         {"kill", "run", "worker-crashed", "killed by SIGKILL"},
+         {"cut-then-exit", "run", "worker-crashed", "exit code 0"},
+         {"cut-then-kill", "run", "worker-crashed", "killed by SIGKILL"},
+         {"grandchild-exit", "run", "worker-crashed", "exit code 4"},
+         {"grandchild-exit@hello", "start", "worker-start", "exit code 4"},
+         {"grandchild-lives", "end", "", ""},
+         {"exit-3@quit", "end", "", ""},
+         {"segv@quit", "end", "", ""}});
+  CHECK(contains(checked_course("exit-3").error.notes, "no more paper"));
+  CHECK(contains(checked_course("raise").error.notes, "ZeroDivisionError: integer division or modulo by zero"));
+  CHECK(checked_course("kill").error.help.find("memory") != std::string::npos);
+  const auto absent = Worker::start({"absent", {"/no/such/program"}}, patient());
+  REQUIRE(!absent);
+  CHECK(absent.error().diagnostic.code == "worker-start");
+  CHECK(absent.error().diagnostic.message ==
+        "absent did not start: cannot run \"/no/such/program\": No such file or directory");
+}
+
+TEST_CASE("workers: steps that take too long") {
+  WorkerLimits limits = patient();
+  limits.run = 300ms;
+  check({{"stall", "run", "worker-timeout", "fake gave no answer within 300 ms while running"},
+         {"cut-then-stall", "run", "worker-timeout", "within 300 ms"},
+         {"trickle", "run", "worker-timeout", "within 300 ms"},
+         {"grandchild-stall", "run", "worker-timeout", "within 300 ms"},
+         {"ignore-term", "run", "worker-timeout", "within 300 ms"}},
+        limits);
+  limits = patient();
+  limits.load = 300ms;
+  check({{"stall@load", "load", "worker-timeout", "within 300 ms while loading \"model.onnx\""}}, limits);
+  limits.start = 1500ms;
+  check({{"stall@hello", "start", "worker-timeout", "within 1.5 s while starting"}}, limits);
+  const auto begin = std::chrono::steady_clock::now();
+  check({{"stall@quit", "end", "", ""}});
+  CHECK(std::chrono::steady_clock::now() - begin < 20s);
+}
+
+TEST_CASE("workers: what they print is kept, and never stands in the way") {
+  for (const char* fault : {"flood-out", "flood-err"}) {
+    const Course course = checked_course(fault);
+    CHECK(course.step == "end");
+    CHECK(course.log.size() < 100'000);
+    CHECK(course.log.ends_with("xxxxx\nthe last line"));
+  }
+  CHECK(checked_course("prints").log == "to stdout\nprogress 100 %");
+}
+
+TEST_CASE("workers: memory of the process group is bounded") {
+  WorkerLimits limits = patient();
+  limits.memory = std::uint64_t{200} << 20;
+  check({{"eat", "run", "worker-memory", "of memory while running, more than the limit of 200.0 MiB"},
+         {"eat-in-child", "run", "worker-memory", "of memory while running, more than the limit of 200.0 MiB"},
+         {"none", "end", "", ""}},
+        limits);
+}
+
+TEST_CASE("workers: a socket that is closed by a process that lives on") {
+  check({{"close", "run", protocol, "it closed its socket"}});
+}
+
+TEST_CASE("workers: a stop token ends the wait") {
+  std::stop_source stop;
+  WorkerLimits limits = patient();
+  limits.stop = stop.get_token();
+  const std::string token = fresh_token();
+  auto worker = Worker::start(fake_worker("stall@load", token), limits);
+  REQUIRE(worker);
+  const std::jthread later([&] {
+    std::this_thread::sleep_for(50ms);
+    stop.request_stop();
+  });
+  const auto model = (*worker)->load("model.onnx", "onnx", {});
+  REQUIRE(!model);
+  CHECK(model.error().diagnostic.code == "cancelled");
+  CHECK(all_gone(token));
+}
+
+TEST_CASE("workers: none outlives a host that is killed") {
+  const std::string token = fresh_token();
+  const pid_t host = ::fork();
+  if (host == 0) {
+    auto worker = Worker::start(fake_worker("grandchild-stall@load", token), patient());
+    const std::jthread end([] {
+      std::this_thread::sleep_for(300ms);
+      ::kill(::getpid(), SIGKILL);
+    });
+    if (worker) (void)(*worker)->load("model.onnx", "onnx", {});
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(host, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  CHECK(all_gone(token));
+}
+
+TEST_CASE("workers: a process that ended before it is asked again") {
+  const std::string token = fresh_token();
+  auto worker = Worker::start(fake_worker("none", token), patient());
+  REQUIRE(worker);
+  const auto model = (*worker)->load("model.onnx", "onnx", {});
+  REQUIRE(model);
+  for (const std::string& process : processes_with(token)) ::kill(std::stoi(process), SIGKILL);
+  const std::vector<NamedValue> inputs = {floats("y", std::vector<float>(1000))};
+  const auto run = (*worker)->run({.model = model->id, .inputs = inputs});
+  REQUIRE(!run);
+  CHECK(run.error().diagnostic.code == "worker-crashed");
+  CHECK(run.error().diagnostic.message == "fake ended while running: killed by SIGKILL");
+}

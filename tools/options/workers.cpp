@@ -1,0 +1,67 @@
+#include "tools/options/workers.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <map>
+
+namespace onnxkit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+CLI::Option* add_time(CLI::App& command, const std::string& name, std::uint64_t& limit, const std::string& what) {
+  return command.add_option(name, limit, what)
+      ->type_name("TIME")
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, std::uint64_t>{{"ms", 1}, {"s", 1000}, {"min", 60'000}}))
+      ->group("Backends");
+}
+
+/// The installed program lies in bin beside share; the build tree has a link of that name.
+fs::path own_workers() {
+  std::error_code unseen;
+  const fs::path program = fs::read_symlink("/proc/self/exe", unseen);
+  return program.parent_path() / ONNXKIT_WORKERS_FROM_BIN;
+}
+
+}  // namespace
+
+void add_workers(CLI::App& command, WorkerOptions& options) {
+  command
+      .add_option(
+          "--workers", options.folders,
+          "Folder with more backends (docs/worker-protocol.md); may be repeated. The first that has a name wins")
+      ->type_name("DIR")
+      ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
+      ->allow_extra_args(false)
+      ->group("Backends");
+  command
+      .add_flag_callback(
+          "--no-own-workers", [&options] { options.own_folder = false; }, "Only the folders of --workers")
+      ->group("Backends");
+  command
+      .add_option("--python", options.python, "Interpreter of backends in Python; else ONNXKIT_PYTHON, else python3")
+      ->type_name("PATH")
+      ->group("Backends");
+  add_time(command, "--start-limit", options.start_limit_ms, "Time that a backend has to start, such as 90s");
+}
+
+void add_worker_limits(CLI::App& command, WorkerOptions& options) {
+  add_time(command, "--load-limit", options.load_limit_ms, "Time that a backend has to load a model");
+  add_time(command, "--run-limit", options.run_limit_ms, "Time that a backend has for one request to run");
+  command
+      .add_option("--worker-memory", options.memory_limit,
+                  "Memory that the processes of a backend may hold, such as 8GiB; 0: any")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false))
+      ->group("Backends");
+}
+
+void resolve_workers(WorkerOptions& options) {
+  if (options.python.empty()) {
+    const char* named = std::getenv("ONNXKIT_PYTHON");
+    options.python = named != nullptr && *named != '\0' ? named : "python3";
+  }
+  if (options.own_folder) options.folders.push_back(own_workers());
+}
+
+}  // namespace onnxkit::tools
