@@ -27,6 +27,7 @@ using std::chrono::milliseconds;
 constexpr int child_socket = 3, child_lifeline = 4;
 constexpr milliseconds tick{50};
 constexpr milliseconds between_group_looks{250};
+constexpr milliseconds kill_grace{10'000};
 constexpr std::size_t most_output_at_once = 1 << 20;
 
 Error start_error(const std::string& program, int code) {
@@ -229,10 +230,9 @@ bool Process::ended() {
   return true;
 }
 
+/// A process that hangs inside the kernel cannot be killed, and is left behind rather than waited for.
 void Process::collect() {
-  int status = 0;
-  while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
-  }
+  if (wait_for_exit(kill_grace)) ::waitpid(id_, nullptr, 0);
   id_ = 0;
 }
 
