@@ -32,6 +32,13 @@ std::span<const std::byte> Elements::bytes(std::size_t first, std::size_t count)
   return bytes_.subspan(from, until - from);
 }
 
+void Elements::prefetch(std::size_t first) const {
+  constexpr std::size_t cache_line = 64;
+  const auto bits = static_cast<std::size_t>(storage_bits(type_));
+  const std::size_t from = first / group * bits, until = std::min(bytes_.size(), from + most / group * bits);
+  for (std::size_t at = from; at < until; at += cache_line) __builtin_prefetch(bytes_.data() + at);
+}
+
 template <class Real>
 void Elements::read_as(std::size_t first, std::span<Real> out) const {
   const auto bits = static_cast<std::size_t>(storage_bits(type_));

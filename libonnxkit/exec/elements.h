@@ -22,6 +22,8 @@ class Elements {
   void read(std::size_t first, std::span<long double> out) const { read_as(first, out); }
   /// The packed bytes of elements from `first` on, which must be a multiple of `most`.
   std::span<const std::byte> bytes(std::size_t first, std::size_t count) const;
+  /// Asks the memory for the elements from `first` on that will be read next.
+  void prefetch(std::size_t first) const;
 
  private:
   template <class Real>

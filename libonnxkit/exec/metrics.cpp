@@ -153,15 +153,19 @@ bool Comparison<Real>::read(std::size_t first, std::size_t end, PairBlock<Real>&
   block.size = size;
   block.gaps = false;
   a_.read(first, std::span(block.a.data(), size));
+  bool same = false;
   if (a_.type() == b_.type()) {
     const auto x = a_.bytes(first, size), y = b_.bytes(first, size);
-    if (std::memcmp(x.data(), y.data(), x.size()) == 0) {
-      std::copy_n(block.a.begin(), size, block.b.begin());
-      return true;
-    }
+    same = std::memcmp(x.data(), y.data(), x.size()) == 0;
   }
-  b_.read(first, std::span(block.b.data(), size));
-  return false;
+  if (same) {
+    std::copy_n(block.a.begin(), size, block.b.begin());
+  } else {
+    b_.read(first, std::span(block.b.data(), size));
+  }
+  a_.prefetch(first + size);
+  b_.prefetch(first + size);
+  return same;
 }
 
 template <class Real>
@@ -268,7 +272,7 @@ void Comparison<Real>::finite_blocks(std::size_t first, std::size_t end, F&& bod
 template <class Real>
 Centred<Real> Comparison<Real>::centre() {
   struct Part {
-    Sum<Real> a, b, d, aa, bb, ad;
+    Sum<Real> a, b, d, aa, bb, ad, dd;
   };
   Part all;
   for (const Part& part : walk<Part>([this](std::size_t first, std::size_t end) {
@@ -281,12 +285,14 @@ Centred<Real> Comparison<Real>::centre() {
            sums.aa.add(found.aa);
            sums.bb.add(found.bb);
            sums.ad.add(found.ad);
+           sums.dd.add(found.dd);
          });
          return sums;
        })) {
-    for (const auto sum : {&Part::a, &Part::b, &Part::d, &Part::aa, &Part::bb, &Part::ad}) (all.*sum).add(part.*sum);
+    for (const auto sum : {&Part::a, &Part::b, &Part::d, &Part::aa, &Part::bb, &Part::ad, &Part::dd})
+      (all.*sum).add(part.*sum);
   }
-  return {all.a.value(), all.b.value(), all.d.value(), all.aa.value(), all.bb.value(), all.ad.value()};
+  return {all.a.value(), all.b.value(), all.d.value(), all.aa.value(), all.bb.value(), all.ad.value(), all.dd.value()};
 }
 
 template <class Real>
@@ -318,9 +324,12 @@ void Comparison<Real>::fit_line(Metrics& metrics) {
   const Centred<Real> sums = centre();
   const Real lost_a = sums.a / count, lost_b = sums.b / count, lost_d = sums.d / count;  // of the means
   const Real aa = sums.aa - count * lost_a * lost_a, bb = sums.bb - count * lost_b * lost_b;
-  const Real slope = a_constant ? Real(0) : (sums.ad - count * lost_a * lost_d) / aa;  // of d over a
+  const Real ad = sums.ad - count * lost_a * lost_d, dd = sums.dd - count * lost_d * lost_d;
+  const Real slope = a_constant ? Real(0) : ad / aa;  // of d over a
   const Real shift = lost_d - slope * lost_a;
-  const Real residuals = residual_sum(slope, shift);
+  // What the line leaves of the variance of d; a small rest would be lost in the difference.
+  const Real rest = dd - slope * ad;
+  const Real residuals = rest >= dd / 10 ? rest : residual_sum(slope, shift);
   metrics.alpha = static_cast<double>(1 + slope);
   metrics.beta = static_cast<double>(means_.d - slope * means_.a + shift);
   metrics.r2 = static_cast<double>(std::max(Real(0), 1 - residuals / bb));

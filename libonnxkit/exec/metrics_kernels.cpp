@@ -38,6 +38,7 @@ Moments<Real> moments(const Real* a, const Real* b, std::size_t count) {
 
 template <class Real>
 Differences<Real> differences(const Real* a, const Real* b, std::size_t count) {
+  constexpr Real lift = 0x1p540;  // the product of the smallest numbers does not become 0
   Real sum = 0, absolute = 0, square = 0, greatest = 0, unequal = 0, flips = 0;
 #pragma omp simd reduction(+ : sum, absolute, square, unequal, flips) reduction(max : greatest)
   for (std::size_t i = 0; i < count; ++i) {
@@ -48,7 +49,7 @@ Differences<Real> differences(const Real* a, const Real* b, std::size_t count) {
     square += d * d;
     greatest = greatest_of(greatest, distance);
     unequal += x != y ? Real(1) : Real(0);
-    flips += ((x < 0) & (y > 0)) | ((x > 0) & (y < 0)) ? Real(1) : Real(0);
+    flips += (x * lift) * (y * lift) < 0 ? Real(1) : Real(0);
   }
   return {sum, absolute, square, greatest, unequal, flips};
 }
@@ -70,8 +71,8 @@ Quotients<Real> quotients(const Real* a, const Real* b, std::size_t count) {
 template <class Real>
 Centred<Real> centred(const Real* a, const Real* b, std::size_t count, const Means<Real>& means) {
   const Real mean_a = means.a, mean_b = means.b, mean_d = means.d;
-  Real sum_a = 0, sum_b = 0, sum_d = 0, aa = 0, bb = 0, ad = 0;
-#pragma omp simd reduction(+ : sum_a, sum_b, sum_d, aa, bb, ad)
+  Real sum_a = 0, sum_b = 0, sum_d = 0, aa = 0, bb = 0, ad = 0, dd = 0;
+#pragma omp simd reduction(+ : sum_a, sum_b, sum_d, aa, bb, ad, dd)
   for (std::size_t i = 0; i < count; ++i) {
     const Real x = a[i] - mean_a, y = b[i] - mean_b, d = (b[i] - a[i]) - mean_d;
     sum_a += x;
@@ -80,8 +81,9 @@ Centred<Real> centred(const Real* a, const Real* b, std::size_t count, const Mea
     aa += x * x;
     bb += y * y;
     ad += x * d;
+    dd += d * d;
   }
-  return {sum_a, sum_b, sum_d, aa, bb, ad};
+  return {sum_a, sum_b, sum_d, aa, bb, ad, dd};
 }
 
 template <class Real>

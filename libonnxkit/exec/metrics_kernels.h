@@ -39,7 +39,7 @@ Moments<Real> moments(const Real* a, const Real* b, std::size_t count);
 template <class Real>
 struct Differences {
   Real sum = 0, absolute = 0, square = 0, greatest = 0;
-  Real unequal = 0, sign_flips = 0;  ///< counts
+  Real unequal = 0, sign_flips = 0;  ///< counts; as double that of flips is right for numbers up to 2^480
 };
 template <class Real>
 Differences<Real> differences(const Real* a, const Real* b, std::size_t count);
@@ -61,7 +61,7 @@ struct Means {
 /// Sums of what a, b and d are beyond their means, and of products of these.
 template <class Real>
 struct Centred {
-  Real a = 0, b = 0, d = 0, aa = 0, bb = 0, ad = 0;
+  Real a = 0, b = 0, d = 0, aa = 0, bb = 0, ad = 0, dd = 0;
 };
 template <class Real>
 Centred<Real> centred(const Real* a, const Real* b, std::size_t count, const Means<Real>& means);

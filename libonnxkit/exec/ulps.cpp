@@ -66,8 +66,8 @@ UlpDistances of_float32(std::span<const double> a, std::span<const double> b) {
   std::array<std::uint32_t, Elements::most> distances;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const std::int32_t x = order_of(static_cast<float>(a[i])), y = order_of(static_cast<float>(b[i]));
-    const auto from = static_cast<std::uint32_t>(std::min(x, y)), to = static_cast<std::uint32_t>(std::max(x, y));
-    distances[i] = to - from;
+    const std::uint32_t apart = static_cast<std::uint32_t>(y) - static_cast<std::uint32_t>(x);
+    distances[i] = y < x ? 0 - apart : apart;
   }
   std::uint64_t sum = 0;
   std::uint32_t largest = 0;

@@ -1,0 +1,157 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "libonnxkit/exec/outcome.h"
+#include "onnxkit/metrics.h"
+
+using namespace onnxkit;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+template <class T>
+Tensor tensor(ElementType type, std::vector<std::int64_t> dims, const std::vector<T>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return *Tensor::from_bytes(type, std::move(dims), std::move(bytes));
+}
+Tensor floats(std::vector<std::int64_t> dims, const std::vector<float>& values) {
+  return tensor(ElementType::float32, std::move(dims), values);
+}
+Tensor int64s(std::vector<std::int64_t> dims, const std::vector<std::int64_t>& values) {
+  return tensor(ElementType::int64, std::move(dims), values);
+}
+Tensor zeros(ElementType type, std::vector<std::int64_t> dims) {
+  std::int64_t count = storage_bits(type) / 8;
+  for (const std::int64_t dim : dims) count *= dim;
+  return *Tensor::from_bytes(type, std::move(dims), std::vector<std::byte>(static_cast<std::size_t>(count)));
+}
+
+double figure(const Outcome& outcome, std::string_view name) {
+  for (const auto& [key, value] : outcome.figures) {
+    if (key == name) return value;
+  }
+  return -1;
+}
+
+std::string code(const Result<Outcome>& found) {
+  REQUIRE_FALSE(found);
+  return found.error().diagnostic.code;
+}
+
+}  // namespace
+
+TEST_CASE("a task is guessed from shape and type") {
+  const auto guess = [](ElementType type, std::vector<std::int64_t> dims) {
+    return name_of(guess_task(zeros(type, std::move(dims))));
+  };
+  CHECK(guess(ElementType::float32, {1, 1000}) == "logits");
+  CHECK(guess(ElementType::float16, {2, 5, 2}) == "logits");
+  CHECK(guess(ElementType::float32, {1, 1}) == "none");
+  CHECK(guess(ElementType::float32, {10}) == "none");
+  CHECK(guess(ElementType::float32, {1, 21, 8, 8}) == "segmentation");
+  CHECK(guess(ElementType::float32, {1, 513, 8, 8}) == "none");
+  CHECK(guess(ElementType::float32, {1, 21, 7, 8}) == "none");
+  CHECK(guess(ElementType::int64, {1, 20}) == "tokens");
+  CHECK(guess(ElementType::int32, {20}) == "tokens");
+  CHECK(guess(ElementType::uint8, {20}) == "none");
+  CHECK(guess(ElementType::int64, {1, 8, 8}) == "none");
+  CHECK(guess(ElementType::float64, {}) == "none");
+  CHECK(name_of(Task::detections) == "detections");
+}
+
+TEST_CASE("logits: argmax, the top five and divergence") {
+  const Tensor a = floats({2, 6}, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1});
+  const Tensor b = floats({2, 6}, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 1, 2});
+  const auto found = outcome(Task::logits, a, b);
+  REQUIRE(found);
+  CHECK(found->same);
+  CHECK(figure(*found, "argmax agreement") == 1);
+  CHECK(figure(*found, "top-5 agreement") == 0.5);
+  CHECK(figure(*found, "largest KL divergence") > 0);
+  CHECK(figure(*found, "mean KL divergence") == doctest::Approx(figure(*found, "largest KL divergence") / 2));
+  CHECK(found->confusion == std::vector<std::array<std::uint64_t, 3>>{{0, 0, 1}, {5, 5, 1}});
+}
+
+TEST_CASE("logits: divergence of probabilities and of the softmax") {
+  const auto largest = [](const Tensor& a, const Tensor& b) {
+    const auto found = outcome(Task::logits, a, b);
+    REQUIRE(found);
+    return figure(*found, "largest KL divergence");
+  };
+  const double expected = 0.5 * std::log(0.5 / 0.25) + 0.5 * std::log(0.5 / 0.75);
+  CHECK(largest(floats({1, 2}, {0.5, 0.5}), floats({1, 2}, {0.25, 0.75})) == doctest::Approx(expected).epsilon(1e-14));
+  CHECK(largest(floats({1, 2}, {1, 0}), floats({1, 2}, {0, 1})) == std::numeric_limits<double>::infinity());
+  CHECK(largest(floats({1, 2}, {3, 3}), floats({1, 2}, {8, 8})) == 0);
+  CHECK(largest(floats({1, 2}, {2, -infinity}), floats({1, 2}, {3, -infinity})) == 0);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(largest(floats({1, 2}, {nan, 1}), floats({1, 2}, {1, 1})) == -1);
+}
+
+TEST_CASE("segmentation: of scores and of class numbers") {
+  const auto of_numbers = outcome(Task::segmentation, int64s({1, 1, 4}, {0, 0, 1, 5}), int64s({1, 1, 4}, {0, 1, 1, 5}));
+  REQUIRE(of_numbers);
+  CHECK_FALSE(of_numbers->same);
+  CHECK(figure(*of_numbers, "pixel agreement") == 0.75);
+  CHECK(figure(*of_numbers, "mean IoU") == doctest::Approx(2.0 / 3));
+  CHECK(figure(*of_numbers, "lowest IoU of a class") == 0.5);
+  CHECK(of_numbers->class_iou == std::vector<double>{0.5, 0.5, -1, -1, -1, 1});
+  const auto of_scores =
+      outcome(Task::segmentation, floats({1, 3, 1, 2}, {1, 0, 2, 0, 0, 0}), floats({1, 3, 1, 2}, {1, 0, 2, 1, 0, 0}));
+  REQUIRE(of_scores);
+  CHECK(figure(*of_scores, "pixel agreement") == 0.5);
+  CHECK(of_scores->class_iou == std::vector<double>{0, 0.5, -1});
+}
+
+TEST_CASE("detections: the highest score takes the box that it overlaps most") {
+  const Tensor a = floats({3, 4}, {0, 0, 10, 10, 0, 0, 10, 9, 50, 50, 60, 60});
+  const Tensor b = floats({2, 4}, {0, 0, 10, 9, 50, 50, 60, 66});
+  const auto found = outcome(Task::detections, a, b, floats({3}, {0.5, 0.9, 0.7}), floats({2}, {0.75, 0.7}));
+  REQUIRE(found);
+  CHECK_FALSE(found->same);
+  CHECK(figure(*found, "matched at IoU 0.5") == doctest::Approx(2.0 / 3));
+  CHECK(figure(*found, "matched at IoU 0.75") == doctest::Approx(1.0 / 3));
+  CHECK(figure(*found, "mean IoU of matches") == doctest::Approx((1 + 100.0 / 160) / 2));
+  CHECK(figure(*found, "largest score difference of matches") == doctest::Approx(0.15).epsilon(1e-6));
+  CHECK(figure(*found, "boxes of a") == 3);
+  CHECK(figure(*found, "boxes of b") == 2);
+  const auto alike = outcome(Task::detections, a, a);
+  REQUIRE(alike);
+  CHECK(alike->same);
+  CHECK(figure(*alike, "largest score difference of matches") == -1);
+}
+
+TEST_CASE("tokens: single ones, sequences and where they part") {
+  const auto found = outcome(Task::tokens, int64s({2, 3}, {1, 2, 3, 4, 5, 6}), int64s({2, 3}, {1, 2, 3, 4, 7, 8}));
+  REQUIRE(found);
+  CHECK_FALSE(found->same);
+  CHECK(figure(*found, "token agreement") == doctest::Approx(4.0 / 6));
+  CHECK(figure(*found, "sequence agreement") == 0.5);
+  CHECK(figure(*found, "first difference") == 1);
+  const auto alike = outcome(Task::tokens, int64s({2}, {1, 2}), int64s({2}, {1, 2}));
+  REQUIRE(alike);
+  CHECK(alike->same);
+  CHECK(figure(*alike, "first difference") == -1);
+}
+
+TEST_CASE("outcomes ask for a form") {
+  const Tensor row = floats({3}, {1, 2, 3});
+  CHECK(code(outcome(Task::segmentation, row, row)) == "outcome-shape");
+  CHECK(code(outcome(Task::detections, row, row)) == "outcome-shape");
+  CHECK(code(outcome(Task::logits, floats({3, 1}, {1, 2, 3}), floats({3, 1}, {1, 2, 3}))) == "outcome-shape");
+  CHECK(code(outcome(Task::logits, row, floats({1, 3}, {1, 2, 3}))) == "shape-mismatch");
+  CHECK(code(outcome(Task::tokens, row, row)) == "undefined-for-type");
+  const Tensor boxes = zeros(ElementType::float32, {2, 4});
+  CHECK(code(outcome(Task::detections, boxes, boxes, row, row)) == "shape-mismatch");
+  const Tensor text = *Tensor::from_strings({1, 1}, {"a"});
+  CHECK(code(outcome(Task::logits, text, text)) == "undefined-for-type");
+  CHECK(code(outcome(Task::detections, boxes, boxes, *Tensor::from_strings({2}, {"a", "b"}))) == "undefined-for-type");
+  CHECK(code(outcome(Task::segmentation, int64s({1, 1, 1}, {65'536}), int64s({1, 1, 1}, {0}))) == "outcome-shape");
+  const auto none = outcome(Task::none, text, text);
+  REQUIRE(none);
+  CHECK(none->figures.empty());
+}
