@@ -67,7 +67,7 @@ class Host:
             raise ValueError(f"{len(descriptors)} segments came, the message says {answer.get('segments', 0)}")
         answer["data"] = []
         for descriptor in descriptors:
-            with mmap.mmap(descriptor, 0, mmap.MAP_SHARED, mmap.PROT_READ) as segment:
+            with mmap.mmap(descriptor, 0, mmap.MAP_PRIVATE, mmap.PROT_READ) as segment:
                 answer["data"].append(segment[:])
             os.close(descriptor)
         return answer

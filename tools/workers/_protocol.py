@@ -82,6 +82,9 @@ class Backend:
     def load(self, path, format, options):
         raise NotImplementedError
 
+    def message_of(self, error):
+        return str(error).strip() or type(error).__name__
+
     def kind_of(self, error):
         """The kind of an exception of the runtime; None: the shared rules say it."""
         return None
@@ -149,9 +152,8 @@ class Worker:
             fields = {"kind": error.kind, "message": str(error), "trace": error.trace}
             return {"ok": False, "error": fields} | error.beside, None
         except (Exception, SystemExit) as error:
-            kind = self.backend.kind_of(error) or kind_of(error)
-            message = str(error).strip() or type(error).__name__
-            return {"ok": False, "error": {"kind": kind, "message": message, "trace": traceback.format_exc()}}, None
+            fields = {"kind": self.backend.kind_of(error) or kind_of(error), "message": self.backend.message_of(error)}
+            return {"ok": False, "error": fields | {"trace": traceback.format_exc()}}, None
 
     def hello(self, request, _):
         if request.get("protocol") != VERSION:

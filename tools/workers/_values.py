@@ -3,6 +3,7 @@ an optional its content or None. Element types that numpy lacks come from ml_dty
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import mmap
 import os
 
@@ -122,7 +123,8 @@ class Reader:
         self.segments = []
         for descriptor in descriptors:
             size = os.fstat(descriptor).st_size
-            self.segments.append(mmap.mmap(descriptor, size, mmap.MAP_SHARED, mmap.PROT_READ) if size else b"")
+            # Private: a shared map of a sealed file needs Linux 6.7.
+            self.segments.append(mmap.mmap(descriptor, size, mmap.MAP_PRIVATE, mmap.PROT_READ) if size else b"")
             os.close(descriptor)
 
     def value(self, message):
@@ -205,13 +207,14 @@ class Writer:
         return {"type": code, "shape": [int(size) for size in array.shape], "segment": 0, "offset": offset, "bytes": len(data)}
 
     def segment(self):
-        """The descriptor of a new memory file with all the bytes; None when there are no tensors."""
-        if not self.parts:
+        """The descriptor of a new memory file with all the bytes, sealed; None when there are no bytes."""
+        if not self.size:
             return None
-        descriptor = os.memfd_create("onnxkit-values", os.MFD_CLOEXEC)
-        os.ftruncate(descriptor, max(self.size, 1))
-        with mmap.mmap(descriptor, max(self.size, 1)) as target:
+        descriptor = os.memfd_create("onnxkit-values", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(descriptor, self.size)
+        with mmap.mmap(descriptor, self.size) as target:
             for offset, data in self.parts:
                 if len(data):
                     np.frombuffer(target, np.uint8, len(data), offset)[:] = data
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
         return descriptor

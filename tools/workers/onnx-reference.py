@@ -28,5 +28,8 @@ class OnnxReference(Backend):
         proto = self.onnx.load(path)
         return Evaluated(self.evaluator(proto), proto)
 
+    def kind_of(self, error):
+        return "unsupported" if "ot implemented" in str(error) or "Unknown activation function" in str(error) else None
+
 
 serve(OnnxReference())

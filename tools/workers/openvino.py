@@ -92,6 +92,11 @@ class OpenVino(Backend):
         model = self.core.compile_model(self.core.read_model(path), options["device"].upper(), settings)
         return Compiled(self.module, model, options["precision"])
 
+    def message_of(self, error):
+        """Without the places in its sources."""
+        noise = ("Exception from", "Check '", "Model wasn't fully", "Summary", "FrontEnd API failed")
+        return "\n".join(line for line in str(error).splitlines() if line and not line.startswith(noise)) or str(error)
+
     def kind_of(self, error):
         unsupported = ("OpConversionFailure", "No conversion rule", "not supported", "NotImplemented", "Unsupported")
         return "unsupported" if any(part in str(error) for part in unsupported) else None

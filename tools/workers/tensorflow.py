@@ -14,10 +14,12 @@ def port_of(name, spec):
 class Function(Model):
     """A function of {name: tensor} to {name: tensor}."""
 
-    def __init__(self, tensorflow, function, device, inputs, outputs):
-        self.tensorflow, self.function, self.device, self.inputs, self.outputs = tensorflow, function, device, inputs, outputs
+    def __init__(self, tensorflow, options, function, inputs, outputs):
+        self.tensorflow, self.function, self.inputs, self.outputs = tensorflow, function, inputs, outputs
+        self.device, self.plain = options["device"], options["optimization"] == "none"
 
     def prepare(self, inputs, outputs):
+        self.tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": self.plain})
         with self.tensorflow.device(self.device):
             return {name: self.tensorflow.constant(value) for name, value in inputs.items()}
 
@@ -44,6 +46,7 @@ class TensorFlow(Backend):
         self.options = {
             "device": option("where the model runs", "cpu", self.devices),
             "threads": THREADS,
+            "optimization": option("rewriting of the graph", "default", ["default", "none"]),
             "signature": option("which function of a SavedModel", "serving_default"),
         }
         if self.tensorflow.config.list_physical_devices("GPU"):
@@ -56,7 +59,7 @@ class TensorFlow(Backend):
             self.tensorflow.config.experimental.enable_tensor_float_32_execution(options["tf32"] == "on")
         load = {"saved-model": self.saved, "keras": self.keras, "frozen-graph": self.frozen}[format]
         with self.tensorflow.device(options["device"]):
-            return Function(self.tensorflow, *load(path, options))
+            return Function(self.tensorflow, options, *load(path, options))
 
     def set_threads(self, threads):
         if threads == self.threads:
@@ -79,7 +82,7 @@ class TensorFlow(Backend):
         def function(values, keep=model):  # the variables live as long as the model
             return signature(**values)
 
-        return function, options["device"], inputs, outputs
+        return function, inputs, outputs
 
     def keras(self, path, options):
         model = self.tensorflow.keras.models.load_model(path, compile=False)
@@ -96,7 +99,7 @@ class TensorFlow(Backend):
             raw = run(pack(structure, [values[port.name] for port in inputs]))
             return dict(zip(names, flatten(raw)))
 
-        return function, options["device"], inputs, [port_of(name, tensor) for name, tensor in zip(names, tensors)]
+        return function, inputs, [port_of(name, tensor) for name, tensor in zip(names, tensors)]
 
     def frozen(self, path, options):
         v1, graph = self.tensorflow.compat.v1, self.tensorflow.compat.v1.GraphDef()
@@ -114,7 +117,7 @@ class TensorFlow(Backend):
             raw = pruned(*[values[tensor.name] for tensor in feeds])
             return {tensor.name: value for tensor, value in zip(fetches, raw)}
 
-        return function, options["device"], [port_of(tensor.name, tensor) for tensor in feeds], [port_of(tensor.name, tensor) for tensor in fetches]
+        return function, [port_of(tensor.name, tensor) for tensor in feeds], [port_of(tensor.name, tensor) for tensor in fetches]
 
     def kind_of(self, error):
         errors = self.tensorflow.errors

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Runs small models with recorded outputs on a worker of tools/workers and compares.
+
+    tests/workers/adapters.py [--fake] [--record] [-v] ADAPTER...     e.g. onnxruntime
+
+What a runtime cannot do or does otherwise is told in testdata/workers/limits.yaml with its reason; an outcome that is not as told there is a
+failure. Where the package is missing, or with --fake, what can be tested without it is: with a fake of the package's interface
+(tests/workers/fakes). --record writes the answers to testdata/workers/fixtures.
+"""
+import argparse
+import json
+import pathlib
+import sys
+
+import onnx
+import yaml
+
+import fixtures
+import recorded
+from host import Answer, Host
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "testdata"
+FAKES = ROOT / "tests/workers/fakes"
+# Models in ONNX for fixtures and fakes, and options with which the recorded outputs must come out where the default computes in a shorter type.
+FEW = {"onnx:exported/upsample/opset13_linear_half_pixel", "onnx:exported/ml/kmeans_iris", "onnx:exported/precision/fc2_bf16_weights"}
+OPTIONS = {"openvino": {"precision": "f32"}}
+
+
+class Case:
+    """A model file, its test data, and how far its outputs may be off."""
+
+    def __init__(self, folder, path, format, atol, rtol):
+        self.folder, self.path, self.format, self.atol, self.rtol = folder, path, format, atol, rtol
+        self.name = f"{format}:{folder.relative_to(DATA)}" + ("" if path.name == "model.onnx" else f"/{path.name}")
+
+    def runs(self, ports):
+        """({input: value}, [output]) of each test data set; without an ONNX model values go to ports in their order."""
+        kinds = recorded.kinds(onnx.load(self.path, load_external_data=False)) if self.format == "onnx" else ([], [])
+        for data in sorted(self.folder.glob("test_data_set_*")):
+            sides = []
+            for side, declared in zip(("input", "output"), kinds):
+                files = [data / f"{side}_{place}.pb" for place in range(len(list(data.glob(f"{side}_*.pb"))))]
+                values = [recorded.read(file, declared[place][1] if place < len(declared) else "tensor") for place, file in enumerate(files)]
+                if declared:
+                    values = [(declared[place][0] if place < len(declared) else name, value) for place, (name, value) in enumerate(values)]
+                sides.append(values)
+            inputs, outputs = sides
+            if not kinds[0] and self.format != "onnx":
+                inputs = [(port["name"], value) for port, (_, value) in zip(ports, inputs)]
+            yield data.name, dict(inputs), [value for _, value in outputs]
+
+
+def cases(formats, few):
+    """All models of the kinds that a backend loads, or few of those in ONNX."""
+    found = []
+    if "onnx" in formats:
+        for entry in json.loads((DATA / "exported/manifest.json").read_text())["models"]:
+            folder = DATA / "exported" / entry["folder"]
+            found.append(Case(folder, folder / entry["model"], "onnx", entry["atol"], entry["rtol"]))
+        found += [Case(path.parent, path, "onnx", 1e-6, 1e-6) for path in sorted((DATA / "recorded").glob("*/model.onnx"))]
+    for entry in json.loads((DATA / "workers/models/manifest.json").read_text())["models"]:
+        if entry["format"] in formats:
+            folder = DATA / "workers/models" / entry["folder"]
+            found.append(Case(folder, folder / entry["file"], entry["format"], entry["atol"], entry["rtol"]))
+    return [case for case in found if not few or case.format != "onnx" or case.name in FEW]
+
+
+def outcome(host, case, options):
+    """"" where all is as recorded, or what is not."""
+    try:
+        model = host.request("load", path=str(case.path), format=case.format, options=options)
+        count = 0
+        for name, inputs, outputs in case.runs(model["inputs"]):
+            results, samples = host.run(model["model"], inputs, repeat=2, warmup=1)
+            if len(samples) != 2 or any(wall <= 0 for wall, _ in samples):
+                return f"samples {samples}"
+            if len(results) != len(outputs):
+                return f"{len(results)} outputs instead of {len(outputs)}"
+            for (output, got), want in zip(results.items(), outputs):
+                if fault := recorded.difference(got, want, case.atol, case.rtol, f"{name} {output}"):
+                    return f"differs: {fault}"
+            count += 1
+        host.request("unload", model=model["model"])
+        return "" if count else "no test data"
+    except Answer as error:
+        return f"{error.kind}: {' '.join(error.message.split())}"
+
+
+class Suite:
+    """Counts and prints."""
+
+    def __init__(self, verbose):
+        self.passed = self.failed = self.skipped = 0
+        self.verbose = verbose
+
+    def check(self, name, fault, limit=None):
+        expected = limit is not None and fault.startswith(limit["gives"]) and limit.get("says", "") in fault
+        expected = expected or limit is not None and not fault and limit.get("maybe", False)
+        if limit is not None and not expected:
+            fault = f"{fault or 'as recorded'}; limits.yaml tells {limit['gives']} {limit.get('says', '')}"
+        if fault and not expected:
+            self.failed += 1
+            print(f"failed: {name}: {fault}")
+            return
+        self.passed += 1
+        if self.verbose:
+            print(f"ok: {name}" + (f" ({fault[:150]})" if fault else ""))
+
+    def skip(self, count, reason):
+        self.skipped += count
+        print(f"skipped: {reason}: {count} cases")
+
+
+def run_adapter(name, suite, arguments):
+    groups = yaml.safe_load((DATA / "workers/limits.yaml").read_text()).get(name, [])
+    limits = {case: group for group in groups for case in group["cases"]}
+    options = OPTIONS.get(name, {})
+    with started(name, arguments) as host:
+        try:
+            hello = host.request("hello", protocol=1)
+        except Answer as error:
+            if error.kind == "unavailable":
+                without_package(name, suite, error.message)
+            else:
+                suite.check(f"{name} hello", str(error))
+            return
+        print(f"{name}: {hello['runtime']} {hello['version']}")
+        todo = cases(hello["formats"], arguments.fake)
+        for case in todo:
+            limit = limits.get(case.name)
+            suite.check(f"{name} {case.name}", outcome(host, case, options), limit)
+            if limit and "unless" in limit:
+                suite.check(f"{name} {case.name} {limit['unless']}", outcome(host, case, options | limit["unless"]))
+        for what, fault in faults(host, todo[0]):
+            suite.check(f"{name} {what}", fault)
+        host.request("quit")
+    suite.check(f"{name} end", f"exit status {host.process.returncode}: {host.log[-500:]}" if host.process.returncode else "")
+    suite.check(f"{name} memory", "memory of the device is left" if "leaked:" in host.log else "")
+    if arguments.record:
+        own = [case for case in todo if case.format != "onnx"] or [case for case in todo if case.name in FEW]
+        fixtures.record(name, own[:3], options)
+    if not arguments.fake:
+        with started(name, arguments) as host:
+            for what, fault in fixtures.check(host, name):
+                suite.check(f"{name} fixture {what}", fault)
+
+
+def started(name, arguments):
+    return Host(ROOT / "tools/workers" / f"{name}.py", environment={"PYTHONPATH": str(FAKES / name)} if arguments.fake else {})
+
+
+def without_package(name, suite, reason):
+    """Counts what is skipped, and does what the fixture allows."""
+    if not fixtures.path_of(name).exists():
+        suite.skip(1, f"{name}: {reason}")
+        return
+    formats = fixtures.exchanges(name)[0]["answer"]["formats"]
+    suite.skip(len(cases(formats, False)), f"{name}: {reason}")
+    with Host(ROOT / "tests/workers/replay.py", environment={"ONNXKIT_FIXTURE": str(fixtures.path_of(name))}) as host:
+        for what, fault in fixtures.check(host, name):
+            suite.check(f"{name} fixture {what}", fault)
+
+
+def faults(host, case):
+    """(request, fault) for requests that a worker must refuse, and after which it goes on."""
+    wrong = {"path": str(case.path), "format": case.format, "options": {}}
+    yield "an unknown option", refusal(host, "invalid", "load", **wrong | {"options": {"no such": "1"}})
+    yield "a missing file", refusal(host, "invalid", "load", **wrong | {"path": "no such file"})
+    yield "an unknown format", refusal(host, "unsupported", "load", **wrong | {"format": "no such"})
+    yield "an unknown model", refusal(host, "invalid", "run", model=9999, inputs=[], outputs=None, repeat=1, warmup=0)
+    yield "a file that is none", refusal(host, ("failed", "unsupported"), "load", **wrong | {"path": __file__})
+
+
+def refusal(host, kinds, op, **fields):
+    try:
+        host.request(op, **fields)
+        return "no error"
+    except Answer as error:
+        return "" if error.kind in kinds else str(error)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("adapters", nargs="+")
+    parser.add_argument("--fake", action="store_true")
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    arguments = parser.parse_args()
+    suite = Suite(arguments.verbose)
+    for name in arguments.adapters:
+        run_adapter(name, suite, arguments)
+    if suite.skipped:
+        print(f"{suite.skipped} skipped")
+    print(f"{suite.passed} passed, {suite.failed} failed")
+    return 1 if suite.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
