@@ -18,6 +18,29 @@
 namespace onnxkit::exec {
 namespace {
 
+template <class Real>
+struct CentredSums {
+  Sum<Real> a, b, d, aa, bb, ad, dd;
+
+  void add(const Centred<Real>& block) {
+    a.add(block.a);
+    b.add(block.b);
+    d.add(block.d);
+    aa.add(block.aa);
+    bb.add(block.bb);
+    ad.add(block.ad);
+    dd.add(block.dd);
+  }
+  void merge(const CentredSums& other) {
+    for (const auto sum : {&CentredSums::a, &CentredSums::b, &CentredSums::d, &CentredSums::aa, &CentredSums::bb,
+                           &CentredSums::ad, &CentredSums::dd})
+      (this->*sum).add(other.*sum);
+  }
+  Centred<Real> value() const {
+    return {a.value(), b.value(), d.value(), aa.value(), bb.value(), ad.value(), dd.value()};
+  }
+};
+
 /// What one walk over the tensors finds.
 template <class Real>
 struct FirstSums {
@@ -28,6 +51,7 @@ struct FirstSums {
   Sum<Real> a, b, aa, bb, ab, d, absolute, square, relative;
   double max_ulps = 0;
   Sum<double> ulps;
+  CentredSums<Real> centred;  ///< around the guessed means
 
   void merge(const FirstSums& other) {
     compared += other.compared;
@@ -47,6 +71,7 @@ struct FirstSums {
                            &FirstSums::absolute, &FirstSums::square, &FirstSums::relative})
       (this->*sum).add(other.*sum);
     ulps.add(other.ulps);
+    centred.merge(other.centred);
   }
   void add(const Moments<Real>& block, std::size_t count) {
     compared += count;
@@ -84,13 +109,13 @@ template <class Real, class F>
 void keep_finite(PairBlock<Real>& block, F&& left_out) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < block.size; ++i) {
-    if (!std::isfinite(block.a[i]) || !std::isfinite(block.b[i])) {
-      left_out(i);
-      continue;
-    }
-    block.a[kept] = block.a[i];
-    block.b[kept] = block.b[i];
-    block.place[kept++] = static_cast<std::uint32_t>(i);
+    const Real a = block.a[i], b = block.b[i];
+    const bool finite = (a - a) + (b - b) == 0;
+    if (!finite) left_out(i);
+    block.a[kept] = a;
+    block.b[kept] = b;
+    block.place[kept] = static_cast<std::uint32_t>(i);
+    kept += finite ? 1 : 0;
   }
   block.gaps = kept < block.size;
   block.size = kept;
@@ -105,6 +130,7 @@ class Comparison {
   }
 
   void run() {
+    means_ = guess_means();
     const auto parts =
         walk<FirstSums<Real>>([this](std::size_t first, std::size_t end) { return first_sums(first, end); });
     for (const auto& part : parts) sums_.merge(part);
@@ -132,8 +158,9 @@ class Comparison {
   /// Calls body for the finite pairs of each block.
   template <class F>
   void finite_blocks(std::size_t first, std::size_t end, F&& body) const;
+  Means<Real> guess_means() const;
   void fit_line(Metrics& metrics);
-  Centred<Real> centre();
+  Centred<Real> centred_sums();
   Real residual_sum(Real slope, Real shift);
 
   const Elements a_, b_;
@@ -193,6 +220,7 @@ void Comparison<Real>::add_block(PairBlock<Real>& block, bool same, FirstSums<Re
     sums_of = moments(block.a.data(), block.b.data(), block.size);
   }
   sums.add(sums_of, block.size);
+  sums.centred.add(centred(block.a.data(), block.b.data(), block.size, means_));
   if (same) {
     sums.equal += block.size;
     return;
@@ -269,30 +297,43 @@ void Comparison<Real>::finite_blocks(std::size_t first, std::size_t end, F&& bod
   }
 }
 
+/// From a sample.
 template <class Real>
-Centred<Real> Comparison<Real>::centre() {
-  struct Part {
-    Sum<Real> a, b, d, aa, bb, ad, dd;
-  };
-  Part all;
-  for (const Part& part : walk<Part>([this](std::size_t first, std::size_t end) {
-         Part sums;
+Means<Real> Comparison<Real>::guess_means() const {
+  const std::size_t samples = std::min<std::size_t>(elements_, 256);
+  Real a = 0, b = 0, d = 0, count = 0;
+  for (std::size_t i = 0; i < samples; ++i) {
+    Real x = 0, y = 0;
+    a_.read(elements_ / samples * i, std::span(&x, 1));
+    b_.read(elements_ / samples * i, std::span(&y, 1));
+    if (!std::isfinite(y - x)) continue;
+    a += x;
+    b += y;
+    d += y - x;
+    ++count;
+  }
+  if (count == 0) return {};
+  return {a / count, b / count, d / count};
+}
+
+/// Sums around means_. The guess will do unless it is so far off that the sums would lose digits when they are moved to the true means.
+template <class Real>
+Centred<Real> Comparison<Real>::centred_sums() {
+  const auto count = static_cast<Real>(sums_.compared);
+  const auto near = [&](Real lost, Real squares) { return lost * lost / count <= squares / 4; };
+  const Centred<Real> guessed = sums_.centred.value();
+  if (near(guessed.a, guessed.aa) && near(guessed.b, guessed.bb) && near(guessed.d, guessed.dd)) return guessed;
+  means_ = {sums_.a.value() / count, sums_.b.value() / count, sums_.d.value() / count};
+  CentredSums<Real> all;
+  for (const auto& part : walk<CentredSums<Real>>([this](std::size_t first, std::size_t end) {
+         CentredSums<Real> sums;
          finite_blocks(first, end, [&](const PairBlock<Real>& block) {
-           const auto found = centred(block.a.data(), block.b.data(), block.size, means_);
-           sums.a.add(found.a);
-           sums.b.add(found.b);
-           sums.d.add(found.d);
-           sums.aa.add(found.aa);
-           sums.bb.add(found.bb);
-           sums.ad.add(found.ad);
-           sums.dd.add(found.dd);
+           sums.add(centred(block.a.data(), block.b.data(), block.size, means_));
          });
          return sums;
-       })) {
-    for (const auto sum : {&Part::a, &Part::b, &Part::d, &Part::aa, &Part::bb, &Part::ad, &Part::dd})
-      (all.*sum).add(part.*sum);
-  }
-  return {all.a.value(), all.b.value(), all.d.value(), all.aa.value(), all.bb.value(), all.ad.value(), all.dd.value()};
+       }))
+    all.merge(part);
+  return all.value();
 }
 
 template <class Real>
@@ -320,8 +361,7 @@ void Comparison<Real>::fit_line(Metrics& metrics) {
     return;
   }
   const auto count = static_cast<Real>(sums_.compared);
-  means_ = {sums_.a.value() / count, sums_.b.value() / count, sums_.d.value() / count};
-  const Centred<Real> sums = centre();
+  const Centred<Real> sums = centred_sums();
   const Real lost_a = sums.a / count, lost_b = sums.b / count, lost_d = sums.d / count;  // of the means
   const Real aa = sums.aa - count * lost_a * lost_a, bb = sums.bb - count * lost_b * lost_b;
   const Real ad = sums.ad - count * lost_a * lost_d, dd = sums.dd - count * lost_d * lost_d;
