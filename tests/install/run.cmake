@@ -16,3 +16,7 @@ run(${CMAKE_COMMAND} -S ${consumer} -B ${work}/consumer -G ${generator} -D CMAKE
 run(${CMAKE_COMMAND} --build ${work}/consumer)
 run(${work}/consumer/consumer ${model})
 run(${prefix}/bin/onnxkit check ${model})
+execute_process(COMMAND ${prefix}/bin/onnxkit backends OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
+if(NOT listed MATCHES "onnxruntime")
+  message(FATAL_ERROR "the installed program does not find its workers:\n${listed}")
+endif()

@@ -200,6 +200,13 @@ def crash():
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def surroundings():
+    """Tells open descriptors, blocked signals and what stands on standard input."""
+    descriptors = sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    leads = os.getpid() == os.getpgid(0) == os.getsid(0)
+    print(descriptors[:-1], signal.pthread_sigmask(signal.SIG_BLOCK, []), sys.stdin.read().encode(), leads, flush=True)
+
+
 def hole():
     descriptor = os.memfd_create("fake")
     os.ftruncate(descriptor, 1 << 40)
@@ -301,6 +308,7 @@ FAULTS = {
     # what happens to the process
     "flood-out": then(flood(1)),
     "flood-err": then(flood(2)),
+    "surroundings": then(surroundings),
     "prints": then(lambda: os.write(1, b"to stdout\nprogress 1 %\rprogress 100 %\n")),
     "stall": then(stall),
     "exit-3": then(lambda: (os.write(2, b"no more paper\n"), os._exit(3))),

@@ -46,9 +46,9 @@ inline std::vector<std::string> processes_with(const std::string& word) {
   return found;
 }
 
-/// Whether all processes with the word are gone, a killed one has two seconds for it.
+/// Whether all processes with the word are gone, a killed one has ten seconds for it.
 inline bool all_gone(const std::string& word) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     if (processes_with(word).empty()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -1,8 +1,10 @@
 // Every way in which a worker can go wrong gives the error that says so, and leaves neither processes nor descriptors behind.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 
 #include "libonnxkit/workers/process.h"
 #include "tests/unit/workers/fake.h"
@@ -271,8 +273,8 @@ TEST_CASE("workers: none outlives a host that is killed") {
   const pid_t host = ::fork();
   if (host == 0) {
     auto worker = Worker::start(fake_worker("grandchild-stall@load", token), patient());
-    const std::jthread end([] {
-      std::this_thread::sleep_for(300ms);
+    const std::jthread end([&] {
+      while (processes_with(token).size() < 2) std::this_thread::sleep_for(10ms);
       ::kill(::getpid(), SIGKILL);
     });
     if (worker) (void)(*worker)->load("model.onnx", "onnx", {});
@@ -282,6 +284,34 @@ TEST_CASE("workers: none outlives a host that is killed") {
   ::waitpid(host, &status, 0);
   CHECK(WIFSIGNALED(status));
   CHECK(all_gone(token));
+}
+
+TEST_CASE("workers: nothing of the host gets into a worker but its socket") {
+  const workers::Descriptor open_for_all(::open("/dev/null", O_RDONLY));
+  sigset_t interrupt, before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  CHECK(checked_course("surroundings@load").log == "[0, 1, 2, 3, 4] set() b'' True");
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_CASE("workers: many at once") {
+  const std::string token = fresh_token();
+  const auto descriptors = open_descriptors();
+  std::array<bool, 6> loaded = {};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      threads.emplace_back([&, i] {
+        auto worker = Worker::start(fake_worker(i % 2 == 0 ? "none" : "grandchild-lives@load", token), patient());
+        loaded[i] = worker.ok() && (*worker)->load("model.onnx", "onnx", {}).ok();
+      });
+    }
+  }
+  CHECK(std::ranges::count(loaded, true) == 6);
+  CHECK(all_gone(token));
+  CHECK(open_descriptors() == descriptors);
 }
 
 TEST_CASE("workers: a process that ended before it is asked again") {
