@@ -1,1 +1,257 @@
-/* to come */
+// Plots as SVG: every one is a function of the width it gets, and is drawn anew when that changes.
+
+// JSON has no numbers for NaN and the infinities: they come as words.
+const number = value => value === null || value === undefined ? NaN : Number(value);
+const superscript = exponent => [...String(exponent)].map(c => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("");
+const power = exponent => exponent >= -2 && exponent <= 4 ? d3.format(",~")(10 ** exponent) : "10" + superscript(exponent);
+
+function short(value, digits = 3) {
+  const x = number(value);
+  if (value === null || value === undefined) return "–";
+  if (!isFinite(x)) return Number.isNaN(x) ? "NaN" : x > 0 ? "∞" : "−∞";
+  if (x === 0) return "0";
+  const size = Math.abs(x);
+  const text = size >= 1e5 || size < 1e-3 ? d3.format(`.${digits - 1}~e`)(x) : d3.format(`,.${digits}~r`)(x);
+  return text.replace("e+", "e").replace("-", "−").replace("e-", "e−");
+}
+
+function seconds(value) {
+  const x = number(value);
+  if (!isFinite(x)) return "–";
+  return x >= 1 ? short(x) + " s" : x >= 1e-3 ? short(x * 1e3) + " ms" : short(x * 1e6) + " µs";
+}
+
+const figures = new Map();
+const observer = new ResizeObserver(entries => entries.forEach(entry => drawFigure(entry.target)));
+
+function drawFigure(host) {
+  const width = host.clientWidth, figure = figures.get(host);
+  if (!width || !figure || figure.width === width) return;
+  figure.width = width;
+  host.replaceChildren();
+  figure.draw(d3.select(host), width);
+}
+
+/// A place that `draw(selection, width)` fills whenever its width changes.
+function plot(draw) {
+  const host = document.createElement("div");
+  host.className = "plot";
+  figures.set(host, {draw, width: 0});
+  observer.observe(host);
+  return host;
+}
+
+function canvasOf(host, width, height, label, margin) {
+  const svg = host.append("svg").attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img").attr("aria-label", label);
+  return {svg, left: margin.left, right: width - margin.right, top: margin.top, bottom: height - margin.bottom};
+}
+
+/// Powers of ten inside a logarithmic scale, at most about `most` of them.
+function decades(scale, most) {
+  const [low, high] = scale.domain();
+  const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9);
+  const step = Math.max(1, Math.ceil((last - first + 1) / most));
+  return d3.range(first, last + 1).filter(e => (e - first) % step === 0).map(e => 10 ** e);
+}
+
+const exponentOf = value => Math.round(Math.log10(value));
+
+function axes(area, x, y, {xTicks, yTicks, xFormat, yFormat, xTitle, yTitle}) {
+  const {svg, left, right, top, bottom} = area;
+  svg.append("g").attr("class", "grid").attr("transform", `translate(${left},0)`)
+    .call(d3.axisLeft(y).tickValues(yTicks).tickSize(left - right).tickFormat(""));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${bottom})`)
+    .call(d3.axisBottom(x).tickValues(xTicks).tickFormat(xFormat).tickSizeOuter(0));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`)
+    .call(d3.axisLeft(y).tickValues(yTicks).tickFormat(yFormat).tickSizeOuter(0)).select(".domain").remove();
+  svg.append("text").attr("x", right).attr("y", bottom + 36).attr("text-anchor", "end").text(xTitle);
+  svg.append("text").attr("x", 0).attr("y", top - 10).text(yTitle);
+}
+
+const dots = points => points.map(([x, y]) => `M${x.toFixed(1)},${y.toFixed(1)}h0`).join("");
+const line = points => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
+
+function drawHistogram(histogram, label) {
+  return plot((host, width) => {
+    const area = canvasOf(host, width, 240, label, {left: 46, right: 8, top: 26, bottom: 44});
+    const filled = histogram.bins.map((count, i) => [i, count]).filter(bin => bin[1] > 0);
+    const exponents = filled.map(([i]) => histogram.lowest_exponent + i / 4);
+    const low = Math.floor(d3.min(exponents)), high = Math.ceil(d3.max(exponents) + .25);
+    const x = d3.scaleLinear([low, high], [area.left, area.right]);
+    const y = d3.scaleLog([.5, d3.max(filled, bin => bin[1]) * 1.2], [area.bottom, area.top]);
+    const step = Math.ceil((high - low + 1) / Math.max(2, (area.right - area.left) / 56));
+    axes(area, x, y, {xTicks: d3.range(low, high + 1, step), yTicks: decades(y, 6), xFormat: power, yFormat: v => power(exponentOf(v)),
+      xTitle: "|d|", yTitle: "elements"});
+    area.svg.append("g").selectAll("rect").data(filled).enter().append("rect").attr("class", "bar")
+      .attr("x", ([i]) => x(histogram.lowest_exponent + i / 4) + .75).attr("y", bin => y(bin[1]))
+      .attr("width", Math.max(1, x(.25) - x(0) - 1.5)).attr("height", bin => area.bottom - y(bin[1]))
+      .append("title").text(([i, count]) => `${d3.format(",")(count)} elements with |d| from ${short(10 ** (histogram.lowest_exponent + i / 4), 2)} to ${short(10 ** (histogram.lowest_exponent + (i + 1) / 4), 2)}`);
+  });
+}
+
+/// Points and, over them, a line y = slope x + offset.
+function drawPoints(points, {slope, offset, diagonal, xTitle, yTitle, label}) {
+  return plot((host, width) => {
+    const area = canvasOf(host, width, 240, label, {left: 58, right: 8, top: 26, bottom: 44});
+    const spread = values => { const [low, high] = d3.extent(values); return low < high ? [low, high] : [low - 1, high + 1]; };
+    const xs = spread(points.map(p => p[0])), ys = spread(points.map(p => p[1]));
+    const x = d3.scaleLinear(diagonal ? spread([...xs, ...ys]) : xs, [area.left, area.right]).nice();
+    const y = d3.scaleLinear(diagonal ? spread([...xs, ...ys]) : ys, [area.bottom, area.top]).nice();
+    const few = Math.max(3, Math.floor((area.right - area.left) / 70));
+    axes(area, x, y, {xTicks: x.ticks(few), yTicks: y.ticks(5), xFormat: v => short(v), yFormat: v => short(v), xTitle, yTitle});
+    const across = f => line(x.domain().map(v => [x(v), y(f(v))]));
+    const clip = `clip${clips++}`;
+    area.svg.append("clipPath").attr("id", clip).append("rect").attr("x", area.left).attr("y", area.top)
+      .attr("width", area.right - area.left).attr("height", area.bottom - area.top);
+    const inner = area.svg.append("g").attr("clip-path", `url(#${clip})`);
+    inner.append("path").attr("class", "mark").attr("stroke-width", 3.2).attr("stroke-opacity", .45).attr("d", dots(points.map(([a, b]) => [x(a), y(b)])));
+    if (diagonal) inner.append("path").attr("class", "limit").attr("d", across(v => v));
+    if (isFinite(slope) && isFinite(offset)) inner.append("path").attr("class", "second").attr("stroke-width", 1.8).attr("d", across(v => slope * v + offset));
+  });
+}
+let clips = 0;
+
+/// Deviations along the graph in the order of execution, with a cursor that the pointer and the arrow keys move.
+function drawLayers(layers, guilty, label, onNode) {
+  return plot((host, width) => {
+    const area = canvasOf(host, width, width < 560 ? 300 : 340, label, {left: 52, right: 12, top: 40, bottom: 46});
+    const sigma = floor => floor ? number(floor.rms) : NaN;
+    const inherited = layers.map(layer => sigma(layer.inherited)), own = layers.map(layer => sigma(layer.own));
+    const shown = [...inherited, ...own].filter(v => v > 0 && isFinite(v));
+    const low = 10 ** Math.floor(Math.log10(Math.min(.5, d3.min(shown) || .5))), high = 10 ** Math.ceil(Math.log10(Math.max(10, d3.max(shown) || 10)));
+    const x = d3.scaleLinear([0, Math.max(1, layers.length - 1)], [area.left + 6, area.right - 6]);
+    const y = d3.scaleLog([low, high], [area.bottom, area.top]).clamp(true);
+    const at = (values, i) => [x(i), y(values[i] > 0 ? values[i] : low)];
+    axes(area, x, y, {xTicks: x.ticks(Math.min(layers.length, width / 80)).filter(Number.isInteger), yTicks: decades(y, 7), xFormat: d3.format(",d"),
+      yFormat: v => power(exponentOf(v)), xTitle: "node, in the order of execution", yTitle: "deviation in sigmas of honest rounding (rms)"});
+    area.svg.append("line").attr("class", "limit").attr("x1", area.left).attr("x2", area.right).attr("y1", y(2)).attr("y2", y(2));
+    area.svg.append("text").attr("x", area.right).attr("y", y(2) - 5).attr("text-anchor", "end").text("up to 2: rounding");
+    const known = values => d3.range(layers.length).filter(i => !Number.isNaN(values[i]));
+    area.svg.append("path").attr("class", "mark").attr("stroke-width", 1.8).attr("d", line(known(inherited).map(i => at(inherited, i))));
+    const size = layers.length > 400 ? 3 : 5;
+    const sound = known(own).filter(i => layers[i].own.healthy), unsound = known(own).filter(i => !layers[i].own.healthy);
+    area.svg.append("path").attr("class", "second").attr("stroke-width", size).attr("d", dots(sound.map(i => at(own, i))));
+    area.svg.append("path").attr("class", "alarm").attr("stroke-width", 2).attr("d", unsound.map(i => cross(...at(own, i))).join(""));
+    if (guilty !== null) drawGuilty(area, x(guilty), `first guilty: ${layers[guilty].place.op || "node"}, ${guilty + 1} of ${layers.length}`);
+    addCursor(area, x, layers.length, guilty ?? 0, onNode);
+  });
+}
+
+const cross = (x, y) => `M${x - 4},${y - 4}l8,8m0,-8l-8,8`;
+
+function drawGuilty(area, x, text) {
+  area.svg.append("line").attr("class", "alarm").attr("x1", x).attr("x2", x).attr("y1", area.top - 4).attr("y2", area.bottom);
+  const middle = (area.left + area.right) / 2;
+  area.svg.append("text").attr("class", "alarm-label").attr("x", x + (x < middle ? 6 : -6)).attr("y", area.top + 6)
+    .attr("text-anchor", x < middle ? "start" : "end").text(text.length > 48 ? text.slice(0, 46) + "…" : text);
+}
+
+function addCursor(area, x, count, start, onNode) {
+  let current = start;
+  const cursor = area.svg.append("line").attr("class", "limit").attr("y1", area.top).attr("y2", area.bottom).attr("visibility", "hidden");
+  const show = i => {
+    current = Math.max(0, Math.min(count - 1, i));
+    cursor.attr("visibility", null).attr("x1", x(current)).attr("x2", x(current));
+    onNode(current);
+  };
+  const hit = area.svg.append("rect").attr("class", "hit").attr("x", area.left).attr("y", area.top).attr("width", area.right - area.left).attr("height", area.bottom - area.top);
+  const follow = event => {
+    const box = hit.node().getBoundingClientRect();
+    show(Math.round(x.invert(area.left + (event.clientX - box.left) / box.width * (area.right - area.left))));
+  };
+  hit.node().addEventListener("pointermove", follow);
+  hit.node().addEventListener("pointerdown", follow);
+  area.svg.attr("tabindex", 0).node().addEventListener("keydown", event => {
+    const step = {ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -count, End: count}[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    show(current + step);
+  });
+}
+
+/// Rows of [name, samples, hollow]: a box of the middle half, the median, every sample.
+function drawTimes(rows, label) {
+  return plot((host, width) => {
+    const narrow = width < 640, step = narrow ? 54 : 40, left = narrow ? 8 : 210;
+    const area = canvasOf(host, width, rows.length * step + 58, label, {left, right: 16, top: 8, bottom: 46});
+    const all = rows.flatMap(row => row[1]), logarithmic = d3.max(all) / d3.min(all) > 8;
+    const x = (logarithmic ? d3.scaleLog().domain([d3.min(all) * .8, d3.max(all) * 1.25]) : d3.scaleLinear().domain([0, d3.max(all) * 1.05]))
+      .range([area.left, area.right]);
+    let ticks = x.ticks(narrow ? 4 : 8);
+    if (logarithmic) ticks = ticks.filter(v => [1, 2, 5].some(m => Math.abs(v / 10 ** Math.floor(Math.log10(v) + 1e-9) - m) < 1e-6));
+    if (ticks.length > width / 60) ticks = decades(x, 8);
+    area.svg.append("g").attr("class", "grid").attr("transform", `translate(0,${area.bottom})`)
+      .call(d3.axisBottom(x).tickValues(ticks).tickSize(area.top - area.bottom).tickFormat(""));
+    area.svg.append("g").attr("class", "axis").attr("transform", `translate(0,${area.bottom})`)
+      .call(d3.axisBottom(x).tickValues(ticks).tickFormat(seconds).tickSizeOuter(0));
+    area.svg.append("text").attr("x", area.right).attr("y", area.bottom + 38).attr("text-anchor", "end").text(logarithmic ? "time of a run, logarithmic" : "time of a run");
+    rows.forEach(([name, samples, hollow], i) => {
+      const y = area.top + i * step + (narrow ? 36 : step / 2), sorted = [...samples].sort(d3.ascending);
+      area.svg.append("text").attr("class", "label").attr("x", narrow ? area.left : left - 16).attr("y", narrow ? y - 16 : y + 4)
+        .attr("text-anchor", narrow ? "start" : "end").text(name.length > 30 ? name.slice(0, 14) + "…" + name.slice(-14) : name);
+      if (samples.length > 3) {
+        const [low, high] = [.25, .75].map(q => x(d3.quantile(sorted, q)));
+        area.svg.append("rect").attr("class", "box").attr("x", low).attr("width", Math.max(1.5, high - low)).attr("y", y - 9).attr("height", 18).attr("rx", 2);
+      }
+      // Samples are spread up and down by their number, so that equal ones are seen.
+      const scattered = samples.map((v, k) => [x(v), y + (samples.length > 1 ? (k * 7 % 13 - 6) * .9 : 0)]);
+      if (hollow)
+        area.svg.append("g").selectAll("circle").data(scattered).enter().append("circle").attr("class", "second").attr("cx", p => p[0]).attr("cy", p => p[1]).attr("r", 2.4);
+      else
+        area.svg.append("path").attr("class", "mark").attr("stroke-width", 5).attr("stroke-opacity", .55).attr("d", dots(scattered));
+      const median = x(d3.median(samples));
+      area.svg.append("line").attr("class", hollow ? "second" : "mark").attr("stroke-width", 2.5).attr("x1", median).attr("x2", median).attr("y1", y - 12).attr("y2", y + 12);
+    });
+  });
+}
+
+/// Counts of [class of a, class of b, count] as a heat map; what is off the diagonal is framed.
+function drawConfusion(triples, classes, label) {
+  return plot((host, width) => {
+    const cell = Math.min(36, (Math.min(width, 520) - 52) / classes.length), side = cell * classes.length + 52;
+    const area = canvasOf(host, width, side, label, {left: 44, right: 0, top: 44, bottom: 0});
+    const place = new Map(classes.map((name, i) => [name, i])), most = d3.max(triples, t => t[2]);
+    const share = count => .15 + .85 * Math.sqrt(count / most);
+    area.svg.append("text").attr("x", 44).attr("y", 12).text("class of b");
+    area.svg.append("text").attr("transform", "translate(12,44) rotate(-90)").attr("text-anchor", "end").text("class of a");
+    classes.forEach((name, i) => {
+      if (cell < 14 && i % Math.ceil(14 / cell)) return;
+      area.svg.append("text").attr("x", 44 + (i + .5) * cell).attr("y", 36).attr("text-anchor", "middle").text(name);
+      area.svg.append("text").attr("x", 38).attr("y", 48 + (i + .5) * cell).attr("text-anchor", "end").text(name);
+    });
+    area.svg.append("rect").attr("x", 44).attr("y", 44).attr("width", cell * classes.length).attr("height", cell * classes.length).attr("fill", "none").attr("stroke", "var(--line)");
+    for (const [a, b, count] of triples) {
+      const x = 44 + place.get(b) * cell, y = 44 + place.get(a) * cell, off = a !== b;
+      const group = area.svg.append("g");
+      group.append("rect").attr("x", x + 1).attr("y", y + 1).attr("width", Math.max(1, cell - 2)).attr("height", Math.max(1, cell - 2))
+        .attr("fill", off ? "var(--bad-back)" : "var(--high)").attr("fill-opacity", off ? 1 : share(count))
+        .attr("stroke", off ? "var(--bad)" : "none").attr("stroke-width", 1.5);
+      group.append("title").text(`a says ${a}, b says ${b}: ${count}`);
+      if (cell >= 18) {
+        const text = group.append("text").attr("x", x + cell / 2).attr("y", y + cell / 2 + 4).attr("text-anchor", "middle").text(d3.format(",")(count));
+        text.style("fill", off ? "var(--bad)" : share(count) > .55 ? "var(--on-high)" : "var(--ink)").style("font-weight", off ? 600 : 400);
+      }
+    }
+  });
+}
+
+const unpacked = lengths => {
+  const classes = [];
+  for (let i = 0; i < lengths.length; i += 2) for (let k = 0; k < lengths[i + 1]; ++k) classes.push(lengths[i]);
+  return classes;
+};
+
+/// Colour of a class: neighbours in number are far apart in hue and differ in lightness, too.
+const classColour = number => number === 0 ? d3.rgb("#3b4450") : d3.rgb(d3.hcl(number * 137.508 % 360 + 40, 58, [62, 78, 46][number % 3]));
+
+function drawMap(maps, label, colourAt) {
+  const canvas = document.createElement("canvas");
+  canvas.width = maps.columns;
+  canvas.height = maps.rows;
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", label);
+  const pen = canvas.getContext("2d"), image = pen.createImageData(maps.columns, maps.rows);
+  for (let i = 0; i < maps.columns * maps.rows; ++i) image.data.set([...colourAt(i), 255], 4 * i);
+  pen.putImageData(image, 0, 0);
+  return canvas;
+}

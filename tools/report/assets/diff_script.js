@@ -1,1 +1,371 @@
-/* to come */
+// The page, built from the data. Whatever comes from there becomes text nodes, never markup.
+const data = JSON.parse(document.getElementById("data").textContent);
+const findings = ["beyond tolerance", "not rounding", "mismatch"], unsure = ["undecidable", "not compared"];
+const kindOf = verdict => findings.includes(verdict) ? "bad" : unsure.includes(verdict) ? "unsure" : "fine";
+const worstFirst = ["mismatch", "not rounding", "beyond tolerance", "not compared", "undecidable", "rounding", "within tolerance", "identical"];
+const count = d3.format(",");
+const counted = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+
+/// Characters that are not seen, or turn the direction of what follows, as escapes.
+const visible = text => String(text).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+  c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+
+/// An element: el("p.soft", "text", child ...). Strings become text.
+function el(tag, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const made = document.createElement(name);
+  if (classes.length) made.className = classes.join(" ");
+  made.append(...children.filter(child => child !== null && child !== undefined && child !== ""));
+  return made;
+}
+function named(tag, attributes, ...children) {
+  const made = el(tag, ...children);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+const given = text => el("bdi", visible(text));
+const code = text => el("bdi.name", visible(text));
+
+function chip(verdict, profile) {
+  const kind = kindOf(verdict);
+  return el("span.chip." + kind, named("span", {"aria-hidden": "true"}, {fine: "✓", unsure: "?", bad: "✕"}[kind]),
+    profile && verdict === "rounding" ? `${verdict} (${profile})` : verdict);
+}
+
+/// A table in a box that scrolls by itself. A head that begins with ">" is of numbers.
+function table(heads, rows, label) {
+  const right = heads.map(head => head.startsWith(">"));
+  const row = (cells, made) => {
+    cells.forEach((cell, i) => made.append(i === 0 ? named("th", {scope: "row"}, cell) : el(right[i] ? "td.number" : "td", cell)));
+    return made;
+  };
+  const head = el("tr");
+  heads.forEach((title, i) => head.append(named(right[i] ? "th.number" : "th", {scope: "col"}, title.replace(/^>/, ""))));
+  const body = el("tbody");
+  rows.forEach(cells => body.append(row(cells, el(cells.marked ? "tr.marked" : "tr"))));
+  return named("div.scroll", {role: "region", "aria-label": label, tabindex: "0"}, el("table", el("thead", head), body));
+}
+
+const list = pairs => {
+  const made = el("dl.facts");
+  pairs.filter(([, value]) => value !== "" && value !== null && value !== undefined).forEach(([key, value]) => made.append(el("dt", key), el("dd", value)));
+  return made;
+};
+
+const caption = (title, text) => el("figcaption", el("b", title), el("span", text));
+
+/// "main / node 17 Conv “conv4”"
+function placeText(place) {
+  const parts = [...place.scope.map(visible)];
+  if (place.node !== undefined) parts.push("node " + place.node);
+  return parts.join(" / ") + (place.op ? " " + visible(place.op) : "") + (place.node_name ? ` “${visible(place.node_name)}”` : "");
+}
+
+const sigmas = floor => floor ? `${short(floor.rms)} / ${short(floor.largest)}` : "–";
+const shownFloor = output => output.floors.find(floor => floor.profile === output.profile) || output.floors[0];
+
+// ---- head
+
+function title() {
+  if (!data.compared) return data.sides.length ? "Nothing could be compared" : "Nothing was compared";
+  return {
+    "identical": "All answers are identical", "within tolerance": "All answers are within tolerance", "rounding": "The answers differ by rounding only",
+    "undecidable": "The answers differ only where rounding decides", "not compared": "Not every answer could be judged",
+    "beyond tolerance": "Answers differ by more than the tolerance", "not rounding": "Answers differ by more than rounding", "mismatch": "Answers do not match",
+  }[data.verdict] || data.verdict;
+}
+
+function head() {
+  document.title = "onnxkit diff: " + title();
+  const models = [...new Set(data.sides.map(side => side.model).filter(Boolean))];
+  const top = el("header", el("div.eyebrow", "onnxkit diff"), el("h1", title()));
+  if (models.length) {
+    const line = el("p.soft");
+    models.forEach((model, i) => line.append(i ? ", " : "", code(model)));
+    line.append(` on ${counted(data.sides.length, "side")} and ${counted(data.sets.length, "set")} of inputs`);
+    top.append(line);
+  }
+  const sentences = el("ul.sentences");
+  data.sides.forEach((side, i) => {
+    if (i === 0 && !side.failure) return;
+    const kind = side.failure ? "bad" : kindOf(side.verdict);
+    sentences.append(el("li." + kind, el("span.who", given(side.label)), el("span.what", given(side.summary))));
+  });
+  if (sentences.childElementCount) top.append(sentences);
+  return top;
+}
+
+function navigation(sections) {
+  const bar = named("nav", {"aria-label": "Sections"});
+  sections.forEach(([id, text]) => bar.append(named("a", {href: "#" + id}, given(text))));
+  return bar;
+}
+
+// ---- verdicts of all outputs and sides
+
+function verdicts() {
+  const sides = data.sides.slice(1).filter(side => side.outputs.length);
+  if (!sides.length) return null;
+  const rows = new Map();
+  sides.forEach((side, s) => side.outputs.forEach(output => {
+    const key = JSON.stringify([output.name, output.set]);
+    if (!rows.has(key)) rows.set(key, {output, cells: sides.map(() => null)});
+    rows.get(key).cells[s] = output;
+  }));
+  const worst = row => Math.min(...row.cells.filter(Boolean).map(output => worstFirst.indexOf(output.verdict)));
+  const all = [...rows.values()].map(row => ({...row, worst: worst(row)}));
+  const many = all.length > 40;
+  const shown = many ? [...all].sort((a, b) => a.worst - b.worst).slice(0, 40) : all;
+  const several = data.sets.length > 1;
+  const cells = shown.map(({output, cells: outputs}) => [code(output.name), ...(several ? [given(output.set)] : []), el("span.type", visible(output.type)),
+    ...outputs.map(found => found ? chip(found.verdict, found.profile) : "–")]);
+  const section = named("section", {id: "verdicts"}, el("h2", "Verdicts"),
+    table(["output", ...(several ? ["inputs"] : []), "type", ...sides.map(side => visible(side.label))], cells, "Verdict of every output on every side"));
+  if (many) section.append(el("p.soft", `The worst 40 of ${count(all.length)}; the others are in the sections of the sides.`));
+  return section;
+}
+
+// ---- one output
+
+function figuresOf(output) {
+  const m = output.metrics, made = el("dl.figures");
+  const add = (name, value) => made.append(el("div", el("dt", name), el("dd", value)));
+  if (m) {
+    add("largest |d|", short(m.max_absolute));
+    add("of the range", short(m.range_relative));
+    add("mean |d|", short(m.mean_absolute));
+    add("root mean square", short(m.rmse));
+    add("largest in ulps", short(m.max_ulps));
+    add("cosine", number(m.cosine) === 1 ? "1" : number(m.cosine) > .999 ? "1 − " + short(1 - number(m.cosine), 2) : short(m.cosine, 5));
+    add("equal elements", `${count(m.equal)} of ${count(m.elements)}`);
+    if (m.sign_flips) add("sign flips", count(m.sign_flips));
+    if (m.nan_mismatches) add("NaN on one side", count(m.nan_mismatches));
+    if (m.inf_mismatches) add("infinite on one side", count(m.inf_mismatches));
+  }
+  if (output.flips) add("rounding can flip", count(output.flips));
+  Object.entries(output.outcome.figures).forEach(([name, value]) => add(visible(name), short(value, 4)));
+  return made;
+}
+
+function floors(output) {
+  if (!output.floors.length) return null;
+  const rows = output.floors.map(floor => [floor.profile, short(floor.rms), short(floor.largest), floor.healthy ? "✓ explained by it" : "✕ more than that"]);
+  return el("figure", caption("Held against honest rounding", "in sigmas; explained where rms is at most 2 and the largest at most 12"),
+    table(["arithmetic", ">rms", ">largest", ""], rows, "Deviation by arithmetic"));
+}
+
+function worst(output) {
+  const rows = output.metrics.worst.map(element => {
+    const a = number(element.a), b = number(element.b);
+    return [count(element.index), short(element.a, 9), short(element.b, 9), short(b - a)];
+  });
+  return rows.length ? el("figure", caption("Worst elements", "index in row-major order; d = b − a"), table(["element", ">a", ">b", ">d"], rows, "Worst elements")) : null;
+}
+
+function plotsOf(output) {
+  const made = el("div.plots"), m = output.metrics;
+  const zeros = output.histogram.zeros;
+  if (output.histogram.bins.some(n => n > 0)) {
+    const text = `${counted(m.compared - zeros, "element")} differ, ${count(zeros)} are equal`;
+    made.append(el("figure", caption("How large the differences are", text), drawHistogram(output.histogram, `Histogram of |d|: ${text}, the largest |d| is ${short(m.max_absolute)}`)));
+  }
+  const points = output.scatter.a.map((a, i) => [number(a), number(output.scatter.b[i])]).filter(pair => pair.every(isFinite));
+  if (points.length > 1 && m.max_absolute !== 0) {
+    const alpha = number(m.alpha), beta = number(m.beta), sign = beta < 0 ? "−" : "+";
+    const fit = `b = ${short(alpha, 6)} a ${sign} ${short(Math.abs(beta))}, R² = ${short(m.r2, 6)}, residual ${short(m.residual)}`;
+    made.append(
+      el("figure", caption("b over a", fit), drawPoints(points, {slope: alpha, offset: beta, diagonal: true, xTitle: "a", yTitle: "b", label: `b over a of ${count(points.length)} elements; fitted line ${fit}`})),
+      el("figure", caption("Difference over a", alpha === 1 && beta === 0 ? "no linear part" : "the line is the linear part of the difference"),
+        drawPoints(points.map(([a, b]) => [a, b - a]), {slope: alpha - 1, offset: beta, diagonal: false, xTitle: "a", yTitle: "d = b − a", label: `Difference over a of ${count(points.length)} elements`})));
+  }
+  return made.childElementCount ? made : null;
+}
+
+function confusion(output) {
+  const triples = output.outcome.confusion;
+  if (!triples) return null;
+  const off = triples.filter(([a, b]) => a !== b).sort((x, y) => y[2] - x[2]);
+  const rows = d3.sum(triples, t => t[2]), different = d3.sum(off, t => t[2]);
+  const text = off.length ? `${count(different)} of ${counted(rows, "row")} have another class` : `the same class in all ${counted(rows, "row")}`;
+  // Where there are many classes only those that are confused are drawn.
+  let classes = [...new Set(triples.flatMap(t => [t[0], t[1]]))].sort(d3.ascending);
+  if (classes.length > 30) classes = [...new Set(off.slice(0, 12).flatMap(t => [t[0], t[1]]))].sort(d3.ascending);
+  const pair = el("div.pair");
+  if (classes.length) {
+    const drawn = triples.filter(([a, b]) => classes.includes(a) && classes.includes(b));
+    pair.append(el("figure", caption("Class by argmax", text + (drawn.length < triples.length ? "; of the most confused classes" : "")), drawConfusion(drawn, classes, "Confusion of argmax: " + text)));
+  }
+  if (off.length) pair.append(el("figure", caption("Rows with another class", off.length > 10 ? `the 10 most frequent of ${count(off.length)} kinds` : ""),
+    table(["a", ">b", ">rows"], off.slice(0, 10).map(t => t.map(count)), "Rows with another class")));
+  return pair;
+}
+
+function segmentation(output) {
+  const maps = output.maps;
+  if (!maps) return null;
+  const a = unpacked(maps.a), b = unpacked(maps.b), total = maps.height * maps.width;
+  const rgb = colour => [colour.r, colour.g, colour.b];
+  const palette = new Map([...new Set([...a, ...b])].sort(d3.ascending).map(name => [name, rgb(classColour(name))]));
+  const grey = ([r, g, blue]) => Array(3).fill(225 - (.3 * r + .59 * g + .11 * blue) * .25);
+  const same = maps.different === 0 ? "no pixel differs" : `${count(maps.different)} of ${count(total)} pixels (${short(100 * maps.different / total)} %)`;
+  const picture = (title, text, colourAt) => el("figure", caption(title, text), drawMap(maps, `${title}: ${text}`, colourAt));
+  const made = el("div", el("div.maps", picture("a", `expected, ${maps.width} × ${maps.height}`, i => palette.get(a[i])), picture("b", "what this side gave", i => palette.get(b[i])),
+    picture("Where they disagree", same, i => a[i] === b[i] ? grey(palette.get(a[i])) : [213, 0, 60])));
+  if (maps.step > 1) made.append(el("p.soft", `Drawn at 1/${maps.step} of the size; a point stands for ${maps.step} × ${maps.step} pixels and is marked where one of them disagrees.`));
+  const iou = output.outcome.class_iou || [];
+  const rows = [...palette].map(([name, colour]) => {
+    const swatch = el("span.swatch");
+    swatch.style.background = `rgb(${colour.join()})`;
+    return [el("span", swatch, String(name)), name < iou.length ? short(iou[name], 4) : "–", count(a.filter(c => c === name).length), count(b.filter(c => c === name).length)];
+  });
+  made.append(table(["class", ">IoU", ">points in a", ">points in b"], rows, "Classes of the maps"));
+  return made;
+}
+
+function outputPanel(output, open) {
+  const summary = el("summary", el("span.title", code(output.name)), el("span.type", visible(output.type)), chip(output.verdict, output.profile));
+  if (data.sets.length > 1) summary.append(el("span.fact", given(output.set)));
+  if (output.metrics && output.verdict !== "identical") summary.append(el("span.fact", `|d| up to ${short(output.metrics.max_absolute)}`));
+  const floor = shownFloor(output);
+  if (floor) summary.append(el("span.fact", `${sigmas(floor)} sigmas of ${floor.profile}`));
+  const panel = el("details", summary);
+  panel.open = open;
+  // A panel is filled when it is first opened: a report may have hundreds.
+  const fill = () => {
+    if (panel.childElementCount > 1) return;
+    const body = el("div.body");
+    if (output.why) body.append(el("p.note" + (kindOf(output.verdict) === "bad" ? ".bad" : ""), given(output.why)));
+    body.append(figuresOf(output));
+    if (output.metrics) body.append(...[plotsOf(output), confusion(output), segmentation(output)].filter(Boolean));
+    const pair = [floors(output), output.metrics && worst(output)].filter(Boolean);
+    if (pair.length) body.append(el("div.pair", ...pair));
+    panel.append(body);
+  };
+  panel.fill = fill;
+  panel.addEventListener("toggle", () => panel.open && fill());
+  if (open) fill();
+  return panel;
+}
+
+// ---- layers of one side
+
+function layersPanel(side) {
+  const layers = side.layers;
+  const guilty = side.first_guilty !== null && side.first_guilty < layers.length ? side.first_guilty : null;
+  const readout = named("div.readout", {"aria-live": "polite"});
+  const show = i => {
+    const layer = layers[i];
+    readout.replaceChildren(el("b", given(placeText(layer.place))), i === guilty ? "  first guilty" : "", el("br"), "own deviation ", sigmas(layer.own),
+      ", with what it inherits ", sigmas(layer.inherited), ` sigmas (rms / largest), |d| up to ${short(layer.max_absolute)}; `, chip(layer.verdict), el("br"), code(layer.value), " ", el("span.type", visible(layer.type)));
+  };
+  show(guilty ?? 0);
+  const text = guilty === null ? "no node deviates by more than rounding on its own" : `the first node that is off on its own is ${placeText(layers[guilty].place)}`;
+  const key = (kind, path, words) => {
+    const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg"), stroke = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    sign.setAttribute("viewBox", "0 0 22 12");
+    sign.setAttribute("aria-hidden", "true");
+    stroke.setAttribute("class", kind);
+    stroke.setAttribute("d", path);
+    stroke.setAttribute("stroke-width", path.endsWith("h0") ? 5 : 2);
+    sign.append(stroke);
+    return el("span", sign, words);
+  };
+  const worstOwn = layers.map((layer, i) => [layer, i]).filter(([layer]) => layer.own).sort((x, y) => number(y[0].own.rms) - number(x[0].own.rms)).slice(0, 10);
+  const rows = worstOwn.map(([layer, i]) => Object.assign([given(placeText(layer.place)), sigmas(layer.own), sigmas(layer.inherited), chip(layer.verdict)], {marked: i === guilty}));
+  const made = el("div.panel", el("figure", caption("Deviation along the graph", `${counted(layers.length, "value")} compared; ${text}`),
+    drawLayers(layers, guilty, `Deviation along the graph: ${text}`, show),
+    el("div.key", key("mark", "M1,6h20", "with what the node inherits"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, and more than rounding")), readout));
+  if (rows.length) made.append(el("h3", "Largest deviations of nodes alone"), table(["node", ">own, rms / largest", ">with inherited", "verdict of the value"], rows, "Largest deviations of nodes alone"));
+  return made;
+}
+
+// ---- one side
+
+function failurePanel(side) {
+  const error = side.failure.error;
+  const made = el("div.note.bad", el("b", `Failed at ${visible(side.failure.at)}: `), given(error.message), el("div.soft", code(error.code)));
+  (error.notes || []).forEach(note => made.append(el("div", given(note))));
+  if (error.help) made.append(el("div", el("b", "A way out: "), given(error.help)));
+  return made;
+}
+
+function logPanel(side) {
+  const text = side.log.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "").split(/\r\n|\n|\r/).map(visible).join("\n").trimEnd();
+  if (!text) return null;
+  const panel = el("details", el("summary", el("span.title", "What it printed last")), el("div.body", named("pre", {tabindex: "0"}, text)));
+  panel.open = Boolean(side.failure);
+  return panel;
+}
+
+function sidePanel(side, i) {
+  const runtime = [side.backend === side.label ? "" : side.backend, side.version, side.device].filter(Boolean).map(visible).join(" ");
+  const made = named("section", {id: "side" + i}, el("h2", given(side.label), runtime ? el("span.soft", " " + runtime) : ""));
+  if (i > 0) made.append(el("p.soft", "a is what ", given(data.sides[0].label), " gave, b what this side gave, d = b − a."));
+  side.warnings.forEach(warning => made.append(el("p.note", given(warning))));
+  if (side.failure) made.append(failurePanel(side));
+  if (side.log) made.append(...[logPanel(side)].filter(Boolean));
+  if (side.layers.length) made.append(layersPanel(side));
+  const bad = side.outputs.filter(output => kindOf(output.verdict) === "bad");
+  const opened = new Set((bad.length ? bad : side.outputs.filter(output => output.verdict !== "identical")).slice(0, bad.length ? 3 : 1));
+  side.outputs.forEach(output => made.append(outputPanel(output, opened.has(output))));
+  return made;
+}
+
+// ---- runtimes, and what was run
+
+function runtimes() {
+  const sides = data.sides.filter(side => side.seconds.runs.length);
+  if (!sides.length) return null;
+  const first = number(data.sides[0].seconds.median_wall);
+  const samples = (side, key) => side.seconds.runs.map(run => number(run[key])).filter(isFinite);
+  const rows = sides.map(side => {
+    const wall = samples(side, "wall"), median = number(side.seconds.median_wall);
+    return [given(side.label), count(wall.length), seconds(median), seconds(d3.min(wall)), seconds(d3.max(wall)), seconds(side.seconds.median_cpu), seconds(side.seconds.load), first > 0 ? short(median / first) + " ×" : "–"];
+  });
+  const plots = sides.flatMap(side => ["wall", "cpu"].map(key => [`${visible(side.label)}, ${key}`, samples(side, key), key === "cpu"]).filter(row => row[1].length));
+  const words = "every run is a point; the box holds the middle half, the bar is the median";
+  return named("section", {id: "times"}, el("h2", "Runtimes"), el("div.panel", el("figure", caption("Time of a run", words),
+    drawTimes(plots.filter(row => row[1].every(v => v > 0)), `Times of runs: ${sides.map(side => `${visible(side.label)} ${seconds(side.seconds.median_wall)}`).join(", ")} (medians of wall time)`)),
+    table(["side", ">runs", ">median", ">fastest", ">slowest", ">median CPU", ">loading", ">of the first"], rows, "Runtimes")));
+}
+
+function setting() {
+  const made = named("section", {id: "setting"}, el("h2", "What was run"));
+  const rows = data.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), code(side.model || "–"),
+    given(Object.entries(side.options).map(([key, value]) => `${key} = ${value}`).join(", ") || "–")]);
+  if (rows.length) made.append(table(["side", "backend", "version", "device", "model", "options"], rows, "Sides"));
+  const sets = el("span");
+  data.sets.slice(0, 30).forEach((set, i) => sets.append(i ? ", " : "", given(set)));
+  if (data.sets.length > 30) sets.append(` and ${count(data.sets.length - 30)} more`);
+  const floor = data.noise_floor;
+  made.append(el("h3", "Inputs and noise floor"), list([["inputs", sets], ["noise floor", floor.note ? given("none: " + floor.note) : `the exact answer and noisy replicas of it, ${seconds(floor.seconds)}`]]));
+  made.append(el("h3", "What the words mean"), list([
+    ["identical", "bit for bit"], ["within tolerance", "within a tolerance that was set by hand"],
+    ["rounding", "no further off than honest rounding in the arithmetic that is named"], ["undecidable", "only elements differ that rounding can flip, such as a tie of argmax"],
+    ["not compared", "no noise floor could be told and no tolerance was set"], ["beyond tolerance", "beyond a tolerance that was set by hand"],
+    ["not rounding", "further off than any arithmetic that was tried explains"], ["mismatch", "another type, shape or number of elements, or NaN or infinity on one side only"],
+    ["sigma", "the standard deviation that honest rounding gives an element, from noisy replicas of the exact run"],
+  ]));
+  return made;
+}
+
+function build() {
+  const sides = data.sides.map((side, i) => [side, i]).filter(([side, i]) => i > 0 || side.failure || side.warnings.length || side.log);
+  const parts = [["verdicts", "Verdicts", verdicts()], ...sides.map(([side, i]) => ["side" + i, side.label, sidePanel(side, i)]), ["times", "Runtimes", runtimes()], ["setting", "What was run", setting()]]
+    .filter(part => part[2]);
+  document.getElementById("report").replaceChildren(head(), navigation(parts), ...parts.map(part => part[2]));
+}
+
+build();
+
+// On paper nothing can be opened.
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details:not([open])")];
+  closed.forEach(panel => {
+    panel.fill?.();
+    panel.open = true;
+  });
+  figures.forEach((figure, host) => drawFigure(host));
+});
+addEventListener("afterprint", () => closed.forEach(panel => { panel.open = false; }));
