@@ -1,7 +1,10 @@
 #include "reference/backend.h"
 
+#include <optional>
+
 #include <fmt/core.h>
 
+#include "reference/ensemble.h"
 #include "reference/run.h"
 
 namespace onnxkit::reference {
@@ -25,6 +28,24 @@ Error error_of(std::string code, std::string message, Place place = {}) {
   return error;
 }
 
+/// The results of `run` on inputs that fit, or the error that a Fault tells.
+template <class F>
+auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs, F run)
+    -> Result<decltype(run())> {
+  if (const auto fits = exec::check_inputs(*prepared.model->graph, inputs); !fits) return fits.error();
+  try {
+    return run();
+  } catch (const PlacedFault& fault) {
+    return error_of(fault.code, fault.message, fault.place);
+  } catch (const Fault& fault) {
+    return error_of(fault.code(), fault.what());
+  } catch (const std::bad_alloc&) {
+    return error_of("memory-limit", "the system has not enough memory");
+  } catch (const std::exception& fault) {
+    return error_of("kernel", fault.what());
+  }
+}
+
 class ReferenceSession : public exec::Session {
  public:
   ReferenceSession(const ir::Model& model, const spec::OpTable& table, const exec::PrepareOptions& options)
@@ -32,25 +53,37 @@ class ReferenceSession : public exec::Session {
 
   Result<std::vector<onnxkit::Value>> run(std::span<const onnxkit::Value> inputs,
                                           const exec::RunOptions& options) override {
-    const ir::Graph& graph = *prepared_.model->graph;
-    if (const auto fits = exec::check_inputs(graph, inputs); !fits) return fits.error();
-    try {
+    return without_faults(prepared_, inputs, [&] {
       ThreadPool threads(options.threads);
       return Run(prepared_, options, threads).run(inputs);
-    } catch (const PlacedFault& fault) {
-      return error_of(fault.code, fault.message, fault.place);
-    } catch (const Fault& fault) {
-      return error_of(fault.code(), fault.what());
-    } catch (const std::bad_alloc&) {
-      return error_of("memory-limit", "the system has not enough memory");
-    } catch (const std::exception& fault) {
-      return error_of("kernel", fault.what());
-    }
+    });
   }
 
  private:
   const PreparedModel prepared_;
 };
+
+class ReferenceEnsemble : public exec::Ensemble {
+ public:
+  ReferenceEnsemble(const ir::Model& model, const spec::OpTable& table, const exec::PrepareOptions& options)
+      : prepared_(model, table, options.external_bytes) {}
+
+  Result<std::vector<exec::Spread>> run(std::span<const onnxkit::Value> inputs,
+                                        const exec::EnsembleOptions& options) const override {
+    return without_faults(prepared_, inputs, [&] { return run_ensemble(prepared_, inputs, options); });
+  }
+
+ private:
+  const PreparedModel prepared_;
+};
+
+/// Why the model cannot be run at all, if so.
+std::optional<Error> obstacle(const ReferenceBackend& backend, const ir::Model& model, const spec::OpTable& table) {
+  if (!model.graph) return make_error("no-graph", "the model has no graph");
+  const auto missing = exec::unsupported_nodes(backend, model, table);
+  if (!missing.empty()) return exec::not_supported(missing);
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -63,10 +96,15 @@ exec::Support ReferenceBackend::supports(const ir::Node&, const spec::OpSchema& 
 
 Result<std::unique_ptr<exec::Session>> ReferenceBackend::prepare(const ir::Model& model, const spec::OpTable& table,
                                                                  const exec::PrepareOptions& options) const {
-  if (!model.graph) return make_error("no-graph", "the model has no graph");
-  const auto missing = exec::unsupported_nodes(*this, model, table);
-  if (!missing.empty()) return exec::not_supported(missing);
+  if (auto error = obstacle(*this, model, table)) return *std::move(error);
   return std::unique_ptr<exec::Session>(new ReferenceSession(model, table, options));
+}
+
+Result<std::unique_ptr<exec::Ensemble>> ReferenceBackend::prepare_ensemble(const ir::Model& model,
+                                                                           const spec::OpTable& table,
+                                                                           const exec::PrepareOptions& options) const {
+  if (auto error = obstacle(*this, model, table)) return *std::move(error);
+  return std::unique_ptr<exec::Ensemble>(new ReferenceEnsemble(model, table, options));
 }
 
 }  // namespace onnxkit::reference

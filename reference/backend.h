@@ -1,6 +1,7 @@
 #pragma once
 
 #include "libonnxkit/exec/backend.h"
+#include "libonnxkit/exec/ensemble.h"
 
 namespace onnxkit::reference {
 
@@ -13,6 +14,9 @@ class ReferenceBackend : public exec::Backend {
   exec::Support supports(const ir::Node& node, const spec::OpSchema& schema) const override;
   Result<std::unique_ptr<exec::Session>> prepare(const ir::Model& model, const spec::OpTable& table,
                                                  const exec::PrepareOptions& options) const override;
+  /// As prepare, for exact and noisy runs side by side.
+  Result<std::unique_ptr<exec::Ensemble>> prepare_ensemble(const ir::Model& model, const spec::OpTable& table,
+                                                           const exec::PrepareOptions& options) const;
 };
 
 }  // namespace onnxkit::reference

@@ -20,6 +20,8 @@ using spec::all_versions;
 using spec::since;
 using spec::versions;
 
+class Noise;
+struct NoiseRule;
 class Run;
 struct Frame;
 
@@ -75,6 +77,8 @@ class KernelContext : public spec::NodeAttributes {
 
   /// Reals narrower than float64 are not rounded between nodes.
   bool is_wide() const;
+  /// The errors that contractions of reals add in a noisy run; null in others, and in nodes on quantized numbers, whose products are exact.
+  const Noise* noise() const;
   ThreadPool& threads() const;
   /// As ThreadPool::for_range, and ends with a Fault when the run is cancelled or out of time.
   void for_range(std::int64_t count, std::int64_t grain,
@@ -95,6 +99,7 @@ class KernelContext : public spec::NodeAttributes {
 
  private:
   friend class Run;
+  void disturb_input(const NoiseRule& rule);
 
   Run& run_;
   Frame& frame_;
@@ -102,6 +107,7 @@ class KernelContext : public spec::NodeAttributes {
   const ir::Node* node_;
   const spec::OpSchema* schema_;
   std::vector<const Value*> inputs_;
+  Value disturbed_;
   std::vector<Value> outputs_;
 };
 

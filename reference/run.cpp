@@ -71,13 +71,18 @@ PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table
 }
 
 Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads)
+    : Run(prepared, options, threads, std::make_shared<Memory>(options.memory_limit), std::nullopt) {}
+
+Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, MemoryPtr memory,
+         std::optional<Noise> noise)
     : prepared_(prepared),
       options_(options),
       threads_(threads),
-      memory_(std::make_shared<Memory>(options.memory_limit)),
+      memory_(std::move(memory)),
+      noise_(noise),
       deadline_(std::chrono::steady_clock::now() + options.time_limit) {}
 
-std::vector<onnxkit::Value> Run::run(std::span<const onnxkit::Value> inputs) {
+Frame Run::start(std::span<const onnxkit::Value> inputs) {
   const ir::Graph& graph = *prepared_.model->graph;
   Frame frame{&graph, &prepared_.graphs.at(&graph), nullptr, nullptr, {"main"}, 0, {}};
   frame.values.resize(graph.values.size());
@@ -86,6 +91,11 @@ std::vector<onnxkit::Value> Run::run(std::span<const onnxkit::Value> inputs) {
     if (id != ValueId::none && inputs[i].kind != ValueKind::none)
       frame.values[index_of(id)] = unpack(memory_, inputs[i]);
   }
+  return frame;
+}
+
+std::vector<onnxkit::Value> Run::run(std::span<const onnxkit::Value> inputs) {
+  Frame frame = start(inputs);
   std::vector<onnxkit::Value> outputs;
   for (const Value& value : run_graph(frame)) outputs.push_back(pack(value, options_.rounding == exec::Rounding::wide));
   return outputs;
@@ -129,10 +139,19 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
                 fmt::format("the reference has no kernel for version {}", prepared.schema->since_version));
   }
   KernelContext context(*this, frame, index, *prepared.schema);
+  NoiseRule noise_of_node;
+  if (noise_) {
+    noise_->next_node();
+    noise_of_node = noise_rule(prepared.schema->domain, prepared.schema->name);
+    context.disturb_input(noise_of_node);
+  }
   prepared.kernel(context);
   for (std::size_t i = 0; i < context.outputs_.size(); ++i) {
     if (context.has_output(i) && context.outputs_[i].kind == ValueKind::none)
       throw Fault(fmt::format("the kernel gave no output {}", i));
+  }
+  if (noise_) {
+    for (Value& output : context.outputs_) add_noise(output, noise_of_node, context);
   }
   store(frame, index, std::move(context.outputs_));
 }
@@ -284,6 +303,20 @@ void Run::conform(Value& value) {
   tensor.mark_rounded();
 }
 
+void Run::add_noise(Value& value, const NoiseRule& rule, const KernelContext& context) {
+  for (Value& item : value.items) add_noise(item, rule, context);
+  if (!value.is_tensor() || value.tensor.is_shared() || value.tensor.is_rounded()) return;
+  Tensor& tensor = value.tensor;
+  if (is_wide_type(tensor.type())) {
+    const bool has_first = context.has_input(0) && context.value(0).is_tensor();
+    noise_->round_results(tensor, rule, has_first ? &context.input(0) : nullptr);
+    tensor.mark_rounded();
+  } else if (noise_->arithmetic().steps && is_quantized_type(tensor.type()) &&
+             context.schema().name.find("Quantize") != std::string_view::npos) {
+    noise_->shift_steps(tensor);
+  }
+}
+
 void Run::deliver_taps(Frame& frame, const ir::Node& node) {
   if (!options_.on_value) return;
   for (const ValueId id : node.outputs) {
@@ -379,6 +412,17 @@ Tensor KernelContext::constant(const ir::Tensor& tensor) const { return run_.loa
 Tensor KernelContext::constant(const ir::SparseTensor& tensor) const { return run_.load(tensor); }
 const MemoryPtr& KernelContext::memory() const { return run_.memory_; }
 bool KernelContext::is_wide() const { return run_.options_.rounding == exec::Rounding::wide; }
+const Noise* KernelContext::noise() const {
+  const bool is_quantized = has_input(0) && value(0).is_tensor() && domain_of(value(0).tensor.type()) != Domain::real;
+  return run_.noise_ && !is_quantized ? &*run_.noise_ : nullptr;
+}
+
+void KernelContext::disturb_input(const NoiseRule& rule) {
+  if (rule.input == 0 || !has_input(0) || !value(0).is_tensor() || !is_wide_type(value(0).tensor.type())) return;
+  disturbed_ = run_.noise_->disturbed(value(0).tensor, rule.input);
+  inputs_[0] = &disturbed_;
+}
+
 ThreadPool& KernelContext::threads() const { return run_.threads_; }
 
 void KernelContext::for_range(std::int64_t count, std::int64_t grain,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/exec/plan.h"
 #include "reference/kernel.h"
+#include "reference/noise.h"
 
 namespace onnxkit::reference {
 
@@ -50,8 +52,16 @@ struct Frame {
 class Run {
  public:
   Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads);
+  /// With the errors of an arithmetic; many such runs may share one memory.
+  Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, MemoryPtr memory,
+      std::optional<Noise> noise);
 
   std::vector<onnxkit::Value> run(std::span<const onnxkit::Value> inputs);
+
+  // One run in steps, for runs that advance together.
+  Frame start(std::span<const onnxkit::Value> inputs);
+  void run_step(Frame& frame, std::size_t node) { run_node(frame, node); }
+  const Value* value_of(Frame& frame, ir::ValueId id) { return find(frame, id); }
 
  private:
   friend class KernelContext;
@@ -70,6 +80,7 @@ class Run {
   Tensor load(const ir::Tensor& tensor);
   Tensor load(const ir::SparseTensor& tensor);
   void conform(Value& value);
+  void add_noise(Value& value, const NoiseRule& rule, const KernelContext& context);
   void deliver_taps(Frame& frame, const ir::Node& node);
   void check_alive() const;
 
@@ -77,6 +88,7 @@ class Run {
   const exec::RunOptions& options_;
   ThreadPool& threads_;
   MemoryPtr memory_;
+  std::optional<Noise> noise_;
   std::chrono::steady_clock::time_point deadline_;
   std::uint64_t generators_ = 0;  ///< random generators that were handed out
 };

@@ -9,4 +9,10 @@ constexpr bool is_wide_type(ElementType type) {
   return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
+/// What quantized numbers are stored in.
+constexpr bool is_quantized_type(ElementType type) {
+  return type == ElementType::int8 || type == ElementType::uint8 || type == ElementType::int16 ||
+         type == ElementType::uint16 || type == ElementType::int4 || type == ElementType::uint4;
+}
+
 }  // namespace onnxkit::reference

@@ -170,9 +170,9 @@ void matmul_n_bits(KernelContext& context) {
   Dims dims = a.dims();
   dims.back() = blocks.n;
   Tensor y = context.make(a.type(), dims);
-  gemm(context.threads(), row_major(a.as<double>().data(), rows, blocks.k),
-       row_major(weight.as<double>().data(), blocks.n, blocks.k).transposed(),
-       row_major(y.write<double>().data(), rows, blocks.n));
+  multiply_matrices<double>(context, a.type(), row_major(a.as<double>().data(), rows, blocks.k),
+                            row_major(weight.as<double>().data(), blocks.n, blocks.k).transposed(),
+                            row_major(y.write<double>().data(), rows, blocks.n));
   if (const Tensor* bias = context.find_input(5)) y = sum_of(context, y, *bias).retyped(a.type());
   require(y.dims() == dims, "the bias does not fit");
   context.set_output(0, std::move(y));

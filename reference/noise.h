@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "libonnxkit/base/thread_pool.h"
+#include "onnxkit/diff.h"
+#include "onnxkit/element_type.h"
+#include "reference/tensor.h"
+#include "reference/walks/gemm.h"
+
+// How far the rounding of an arithmetic may move results (docs/noise-floor.md). A noisy run adds to each result a random error of the size
+// that honest rounding in that node may have; several such runs show how far the outputs of a model may move.
+namespace onnxkit::reference {
+
+/// Where a profile rounds, as unit roundoffs: half the distance between neighbours, relative to the number.
+struct Arithmetic {
+  double sums;      ///< of partial sums in contractions
+  double operands;  ///< of the operands of contractions; 0: they are taken as they are
+  double results;   ///< of the results of nodes
+  bool steps;       ///< quantized results may be one step off
+};
+Arithmetic arithmetic_of(Profile profile);
+
+/// What an operator rounds inside, beyond contractions, which carry their own noise.
+struct NoiseRule {
+  enum class Length : std::uint8_t { one, reduced, last_axis, image };
+  /// Roundings of each result, as multiples of its unit roundoff: 0 for operators that only move, pick or exactly compute numbers.
+  double results = 2;
+  /// Roundings that count relative to the first input, not to the result, since they happen before something cancels.
+  double input = 0;
+  Length length = Length::one;  ///< how many terms each result sums up
+};
+NoiseRule noise_rule(std::string_view domain, std::string_view op);
+
+/// The random errors of one replica. Equal seeds and keys give equal errors, on any number of threads.
+class Noise {
+ public:
+  Noise(Profile profile, std::uint64_t seed) : arithmetic_(arithmetic_of(profile)), seed_(seed) {}
+
+  const Arithmetic& arithmetic() const { return arithmetic_; }
+  /// Each node that runs has errors of its own.
+  void next_node() { ++nodes_; }
+
+  /// c = a b or c += a b with the errors of operands and sums. Any order of summation: sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of the squared
+  /// products, here taken as (sum a^2)(sum b^2)/n.
+  void multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                bool accumulate) const;
+  /// Rounding errors of a node's results; numbers that the type holds exactly were not rounded.
+  void round_results(Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
+  /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.
+  Tensor disturbed(const Tensor& input, double roundings) const;
+  /// One step up or down for a part of quantized numbers.
+  void shift_steps(Tensor& quantized) const;
+
+ private:
+  Arithmetic arithmetic_;
+  std::uint64_t seed_;
+  std::uint64_t nodes_ = 0;
+};
+
+}  // namespace onnxkit::reference
