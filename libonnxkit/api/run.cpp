@@ -9,12 +9,11 @@
 #include "checker/rule_registry.h"
 #include "libonnxkit/api/dim_names.h"
 #include "libonnxkit/api/options.h"
+#include "libonnxkit/api/reference_model.h"
 #include "libonnxkit/api/unknown_name.h"
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/exec/generate.h"
 #include "libonnxkit/exec/ports.h"
-#include "libonnxkit/wire/external_data.h"
-#include "reference/backend.h"
 
 namespace onnxkit {
 namespace {
@@ -103,28 +102,15 @@ std::vector<std::string> output_names(const Model& model) {
   return names;
 }
 
-Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
+Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
+                                              const RunOptions& options) {
   const ir::Model& ir = model.ir();
   if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
-  if (options.backend != "reference")
-    return make_error("unknown-backend",
-                      fmt::format("there is no backend {}; there is: reference", quote(options.backend)));
   if (auto error = api::unknown_dimension(ir, options.dims)) return *std::move(error);
-  if (auto error = unknown_tap(*ir.graph, options.taps)) return *std::move(error);
   const auto table = api::op_table(options.schemas);
   if (!table) return table.error();
-
-  RunReport report;
-  auto values = arrange(*ir.graph, std::move(inputs));
+  auto values = arrange(*ir.graph, std::move(given));
   if (!values) return values.error();
-  const auto start = Clock::now();
-  wire::ExternalData external(ir.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false});
-  const reference::ReferenceBackend backend;
-  auto session = backend.prepare(
-      ir, *table, {.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); }});
-  if (!session) return session.error();
-  report.prepare_seconds = seconds_since(start);
-
   std::vector<exec::GeneratedInput> made(values->size());
   if (options.make_up_inputs) {
     auto generated = exec::generate_inputs(
@@ -132,17 +118,42 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
     if (!generated) return generated.error();
     made = *std::move(generated);
   }
+  std::vector<RunInput> inputs;
   for (std::size_t i = 0; i < values->size(); ++i) {
-    const bool given = (*values)[i].kind != ValueKind::none;
-    const bool is_made = made[i].value.kind != ValueKind::none;
-    if (is_made) (*values)[i] = std::move(made[i].value);
-    report.inputs.push_back({std::string(ir.graph->name_of(ir.graph->inputs[i].value)), (*values)[i],
-                             given     ? "given"
-                             : is_made ? made[i].description
-                                       : "initializer"});
+    const bool was_given = (*values)[i].kind != ValueKind::none;
+    const bool was_made = made[i].value.kind != ValueKind::none;
+    inputs.push_back({std::string(ir.graph->name_of(ir.graph->inputs[i].value)),
+                      was_made ? std::move(made[i].value) : std::move((*values)[i]),
+                      was_given  ? "given"
+                      : was_made ? made[i].description
+                                 : "initializer"});
   }
+  return inputs;
+}
+
+Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
+  const ir::Model& ir = model.ir();
+  if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
+  if (options.backend != "reference")
+    return make_error("unknown-backend",
+                      fmt::format("there is no backend {}; there is: reference", quote(options.backend)));
+  if (auto error = unknown_tap(*ir.graph, options.taps)) return *std::move(error);
+
+  RunReport report;
+  auto completed = complete_inputs(model, std::move(inputs), options);
+  if (!completed) return completed.error();
+  report.inputs = *std::move(completed);
+  const auto start = Clock::now();
+  const auto reference = api::ReferenceModel::make(ir, options.schemas, options.allow_outside_data);
+  if (!reference) return reference.error();
+  auto session = (*reference)->session();
+  if (!session) return session.error();
+  report.prepare_seconds = seconds_since(start);
+
+  std::vector<Value> values;
+  for (const RunInput& input : report.inputs) values.push_back(input.value);
   const auto begin = Clock::now();
-  auto outputs = (*session)->run(*values, backend_options(ir, options));
+  auto outputs = (*session)->run(values, backend_options(ir, options));
   if (!outputs) return outputs.error();
   report.run_seconds = seconds_since(begin);
   for (std::size_t i = 0; i < outputs->size(); ++i)

@@ -60,6 +60,11 @@ struct RunReport {
   double prepare_seconds = 0, run_seconds = 0;
 };
 
+/// A value for each input of the main graph, in order: what is given, else made up (kind none where an initializer gives it, or
+/// without make_up_inputs). Errors: unknown-input, input-missing, unknown-dimension.
+ONNXKIT_API Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
+                                                          const RunOptions& options = {});
+
 /// Runs the main graph once. Inputs go by name. Errors: unknown-input, input-missing, input-type, input-shape, unknown-dimension, unknown-value,
 /// unknown-backend, not-supported (every node that the backend cannot run), memory-limit, time-limit, iteration-limit, cancelled, kernel
 /// (what an operator cannot do with its inputs), and those of external data.

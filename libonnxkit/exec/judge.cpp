@@ -1,0 +1,248 @@
+#include "libonnxkit/exec/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype.h"
+
+namespace onnxkit::exec {
+namespace {
+
+constexpr double uniform_to_normal = 0.57735026918962576;
+
+/// Half the distance between neighbours, relative to the number.
+double storage_unit(ElementType type) {
+  switch (type) {
+    case ElementType::float64:
+      return 0x1p-53;
+    case ElementType::float16:
+      return 0x1p-11;
+    case ElementType::bfloat16:
+      return 0x1p-8;
+    default:
+      return 0x1p-24;
+  }
+}
+
+std::vector<double> reals(const Tensor& tensor) { return to_reals(tensor); }
+
+/// Elements whose exact answer, some replica or the judged one has no number there, and what to make of it.
+enum class Finite : std::uint8_t { all, same, wild, other };
+
+Finite finiteness(double exact, double got, std::span<const std::vector<double>> replicas, std::size_t i) {
+  if (std::isfinite(exact) && std::isfinite(got)) return Finite::all;
+  if ((std::isnan(exact) && std::isnan(got)) || exact == got) return Finite::same;
+  for (const auto& replica : replicas) {
+    if ((std::isnan(replica[i]) && std::isnan(got)) || replica[i] == got) return Finite::wild;
+  }
+  return Finite::other;
+}
+
+/// The largest number of the stored type: what is beyond becomes infinite there and nowhere else.
+bool overflows(double exact, double got, ElementType type) {
+  return std::isinf(got) && std::isfinite(exact) && std::abs(exact) >= largest_finite(type) && (exact > 0) == (got > 0);
+}
+
+Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, double extra) {
+  const std::vector<double> exact = reals(spread.exact.tensor), found = reals(got);
+  std::vector<std::vector<double>> replicas;
+  for (const Value& replica : spread.replicas) replicas.push_back(reals(replica.tensor));
+  Judgement out;
+  out.floor.profile = profile;
+
+  std::vector<double> variance(exact.size(), 0);
+  std::vector<bool> counts(exact.size(), false);
+  double pooled = 0, largest = 0;
+  std::uint64_t other = 0, counted = 0;
+  const double unit = storage_unit(got.type()) * uniform_to_normal;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    switch (finiteness(exact[i], found[i], replicas, i)) {
+      case Finite::same:
+        continue;
+      case Finite::wild:
+        ++out.flips;
+        continue;
+      case Finite::other:
+        if (!overflows(exact[i], found[i], got.type())) ++other;
+        continue;
+      case Finite::all:
+        break;
+    }
+    double sum = 0;
+    for (const auto& replica : replicas) {
+      const double d = replica[i] - exact[i];
+      if (std::isfinite(d)) sum += d * d;
+    }
+    const double stored = unit * exact[i];
+    variance[i] =
+        (sum / static_cast<double>(std::max<std::size_t>(1, replicas.size())) + stored * stored) * extra * extra;
+    pooled += variance[i];
+    largest = std::max(largest, std::abs(found[i] - exact[i]));
+    counts[i] = true;
+    ++counted;
+  }
+  if (other > 0) {
+    out.verdict = Verdict::mismatch;
+    out.why = fmt::format("NaN or infinity in {} elements where the exact answer has none", other);
+    return out;
+  }
+  if (counted == 0) {
+    out.floor.healthy = true;
+    out.verdict = Verdict::rounding;
+    return out;
+  }
+  pooled /= static_cast<double>(counted);
+  double sum = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (!counts[i]) continue;
+    const double d = found[i] - exact[i];
+    if (d != 0) sum += d * d / std::max(variance[i], pooled / 4);
+  }
+  out.floor.rms = std::sqrt(sum / static_cast<double>(counted));
+  out.floor.largest = largest == 0 ? 0 : largest / std::sqrt(pooled);
+  out.floor.healthy = out.floor.rms <= healthy_rms && out.floor.largest <= healthy_largest;
+  out.verdict = out.floor.healthy ? Verdict::rounding : Verdict::not_rounding;
+  return out;
+}
+
+template <class T>
+std::unique_ptr<T[]> elements(const Tensor& tensor) {
+  auto all = std::make_unique<T[]>(static_cast<std::size_t>(tensor.size()));
+  decode(tensor.type(), tensor.bytes(), std::span<T>(all.get(), static_cast<std::size_t>(tensor.size())));
+  return all;
+}
+
+template <class T>
+bool same(T a, T b) {
+  if constexpr (std::is_same_v<T, double>)
+    return a == b || (std::isnan(a) && std::isnan(b));
+  else
+    return a == b;
+}
+
+/// Numbers with so few bits that a rounding is a jump.
+bool is_small_float(ElementType type) {
+  return type != ElementType::float64 && type != ElementType::float32 && type != ElementType::float16 &&
+         type != ElementType::bfloat16;
+}
+
+template <class T>
+Judgement judge_discrete(const Spread& spread, const Tensor& got) {
+  const auto exact = elements<T>(spread.exact.tensor), found = elements<T>(got);
+  std::vector<std::unique_ptr<T[]>> replicas;
+  for (const Value& replica : spread.replicas) replicas.push_back(elements<T>(replica.tensor));
+  Judgement out;
+  std::uint64_t differing = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(got.size()); ++i) {
+    if (same(exact[i], found[i])) continue;
+    ++differing;
+    out.flips +=
+        std::any_of(replicas.begin(), replicas.end(), [&](const auto& replica) { return !same(replica[i], exact[i]); });
+  }
+  out.verdict = differing == 0           ? Verdict::identical
+                : out.flips == differing ? Verdict::undecidable
+                                         : Verdict::not_rounding;
+  if (differing > 0)
+    out.why = fmt::format("{} of {} elements differ, {} of them can be flipped by rounding", differing, got.size(),
+                          out.flips);
+  return out;
+}
+
+Judgement judge_strings(const Spread& spread, const Tensor& got) {
+  const auto exact = spread.exact.tensor.strings(), found = got.strings();
+  Judgement out;
+  std::uint64_t differing = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (exact[i] == found[i]) continue;
+    ++differing;
+    out.flips += std::any_of(spread.replicas.begin(), spread.replicas.end(),
+                             [&](const Value& replica) { return replica.tensor.strings()[i] != exact[i]; });
+  }
+  out.verdict = differing == 0           ? Verdict::identical
+                : out.flips == differing ? Verdict::undecidable
+                                         : Verdict::not_rounding;
+  if (differing > 0)
+    out.why = fmt::format("{} of {} strings differ, {} of them can be flipped by rounding", differing, found.size(),
+                          out.flips);
+  return out;
+}
+
+/// Complex numbers as pairs of reals.
+Tensor as_pairs(const Tensor& tensor) {
+  const bool is_double = tensor.type() == ElementType::complex128;
+  auto dims = tensor.dims();
+  dims.push_back(2);
+  auto pairs = Tensor::view(is_double ? ElementType::float64 : ElementType::float32, std::move(dims), tensor.bytes(),
+                            std::make_shared<Tensor>(tensor));
+  return pairs ? *std::move(pairs) : Tensor();
+}
+
+Spread as_pairs(const Spread& spread) {
+  Spread pairs{as_pairs(spread.exact.tensor), {}};
+  for (const Value& replica : spread.replicas) pairs.replicas.emplace_back(as_pairs(replica.tensor));
+  return pairs;
+}
+
+}  // namespace
+
+Judgement judge(const Spread& spread, const Tensor& got, Profile profile, double extra) {
+  const auto has_dims = [](const Value& value, const std::vector<std::int64_t>& dims) {
+    return value.is_tensor() && value.tensor.dims() == dims;
+  };
+  const bool replicas_agree = std::all_of(spread.replicas.begin(), spread.replicas.end(), [&](const Value& replica) {
+    return has_dims(replica, spread.exact.tensor.dims());
+  });
+  if (!has_dims(spread.exact, got.dims()) || !replicas_agree) {
+    const bool can_flip = !replicas_agree || std::any_of(spread.replicas.begin(), spread.replicas.end(),
+                                                         [&](const Value& r) { return has_dims(r, got.dims()); });
+    return {can_flip ? Verdict::undecidable : Verdict::mismatch,
+            {},
+            0,
+            fmt::format("the shape is [{}] and should be [{}]{}", fmt::join(got.dims(), ", "),
+                        fmt::join(spread.exact.tensor.dims(), ", "), can_flip ? ", which rounding can change" : "")};
+  }
+  switch (domain_of(got.type())) {
+    case Domain::real:
+      if (is_small_float(got.type())) return judge_discrete<double>(spread, got);
+      return judge_reals(spread, got, profile, extra);
+    case Domain::integer:
+      return judge_discrete<std::int64_t>(spread, got);
+    case Domain::natural:
+      return judge_discrete<std::uint64_t>(spread, got);
+    case Domain::boolean:
+      return judge_discrete<bool>(spread, got);
+    case Domain::complex:
+      return judge_reals(as_pairs(spread), as_pairs(got), profile, extra);
+    case Domain::string:
+      return judge_strings(spread, got);
+  }
+  return {};
+}
+
+bool identical(const Value& a, const Value& b) {
+  if (a.kind != b.kind || a.items.size() != b.items.size()) return false;
+  if (a.kind == ValueKind::tensor || a.kind == ValueKind::map) {
+    const Tensor &x = a.tensor, &y = b.tensor;
+    if (x.type() != y.type() || x.dims() != y.dims()) return false;
+    const bool same_bytes = std::equal(x.bytes().begin(), x.bytes().end(), y.bytes().begin(), y.bytes().end());
+    if (!std::equal(x.strings().begin(), x.strings().end(), y.strings().begin(), y.strings().end())) return false;
+    if (!same_bytes) {
+      if (domain_of(x.type()) != Domain::real) return false;
+      const std::vector<double> left = reals(x), right = reals(y);
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        const bool both_nan = std::isnan(left[i]) && std::isnan(right[i]);
+        if (!both_nan && (left[i] != right[i] || std::signbit(left[i]) != std::signbit(right[i]))) return false;
+      }
+    }
+  }
+  return std::equal(a.items.begin(), a.items.end(), b.items.begin(),
+                    [](const Value& x, const Value& y) { return identical(x, y); });
+}
+
+}  // namespace onnxkit::exec

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "libonnxkit/exec/ensemble.h"
+#include "onnxkit/diff.h"
+
+// Whether a deviation is rounding (docs/noise-floor.md).
+namespace onnxkit::exec {
+
+struct Judgement {
+  Verdict verdict = Verdict::not_compared;
+  FloorMeasure floor;       ///< of floating tensors
+  std::uint64_t flips = 0;  ///< elements that differ from the exact answer and that rounding can flip
+  std::string why;
+};
+
+/// Judges a tensor, as some backend gave it, by the exact answer and its replicas. Floating types: `rounding` when the deviation from the
+/// exact answer is within the floor, else `not_rounding`. Integers, booleans: `identical` or, when all elements that differ can be flipped by
+/// rounding, `undecidable`. `mismatch` for another shape, and for NaN or infinity where the exact answer has none. `extra` widens the floor: what the
+/// other side of the comparison rounds itself counts too, as the square root of two.
+Judgement judge(const Spread& spread, const Tensor& got, Profile profile, double extra = 1);
+
+/// The limits of FloorMeasure::healthy.
+inline constexpr double healthy_rms = 2, healthy_largest = 12;
+
+/// Whether two values are the same bit for bit; all NaN are the same.
+bool identical(const Value& a, const Value& b);
+
+}  // namespace onnxkit::exec
