@@ -49,8 +49,10 @@ bool overflows(double exact, double got, ElementType type) {
   return std::isinf(got) && std::isfinite(exact) && std::abs(exact) >= largest_finite(type) && (exact > 0) == (got > 0);
 }
 
-Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, double extra) {
+Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, const Tensor* origin) {
   const std::vector<double> exact = reals(spread.exact.tensor), found = reals(got);
+  const std::vector<double> held = origin ? reals(*origin) : exact;
+  const double sides = origin ? 2 : 1;
   std::vector<std::vector<double>> replicas;
   for (const Value& replica : spread.replicas) replicas.push_back(reals(replica.tensor));
   Judgement out;
@@ -62,14 +64,14 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
   std::uint64_t other = 0, counted = 0;
   const double unit = storage_unit(got.type()) * uniform_to_normal;
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    switch (finiteness(exact[i], found[i], replicas, i)) {
+    switch (finiteness(held[i], found[i], replicas, i)) {
       case Finite::same:
         continue;
       case Finite::wild:
         ++out.flips;
         continue;
       case Finite::other:
-        if (!overflows(exact[i], found[i], got.type())) ++other;
+        if (!overflows(held[i], found[i], got.type())) ++other;
         continue;
       case Finite::all:
         break;
@@ -80,10 +82,9 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
       if (std::isfinite(d)) sum += d * d;
     }
     const double stored = unit * exact[i];
-    variance[i] =
-        (sum / static_cast<double>(std::max<std::size_t>(1, replicas.size())) + stored * stored) * extra * extra;
+    variance[i] = (sum / static_cast<double>(std::max<std::size_t>(1, replicas.size())) + stored * stored) * sides;
     pooled += variance[i];
-    largest = std::max(largest, std::abs(found[i] - exact[i]));
+    largest = std::max(largest, std::abs(found[i] - held[i]));
     counts[i] = true;
     ++counted;
   }
@@ -101,7 +102,7 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
   double sum = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (!counts[i]) continue;
-    const double d = found[i] - exact[i];
+    const double d = found[i] - held[i];
     if (d != 0) sum += d * d / std::max(variance[i], pooled / 4);
   }
   out.floor.rms = std::sqrt(sum / static_cast<double>(counted));
@@ -133,14 +134,15 @@ bool is_small_float(ElementType type) {
 }
 
 template <class T>
-Judgement judge_discrete(const Spread& spread, const Tensor& got) {
+Judgement judge_discrete(const Spread& spread, const Tensor& got, const Tensor* origin) {
   const auto exact = elements<T>(spread.exact.tensor), found = elements<T>(got);
+  const auto held = elements<T>(origin ? *origin : spread.exact.tensor);
   std::vector<std::unique_ptr<T[]>> replicas;
   for (const Value& replica : spread.replicas) replicas.push_back(elements<T>(replica.tensor));
   Judgement out;
   std::uint64_t differing = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(got.size()); ++i) {
-    if (same(exact[i], found[i])) continue;
+    if (same(held[i], found[i])) continue;
     ++differing;
     out.flips +=
         std::any_of(replicas.begin(), replicas.end(), [&](const auto& replica) { return !same(replica[i], exact[i]); });
@@ -154,12 +156,13 @@ Judgement judge_discrete(const Spread& spread, const Tensor& got) {
   return out;
 }
 
-Judgement judge_strings(const Spread& spread, const Tensor& got) {
+Judgement judge_strings(const Spread& spread, const Tensor& got, const Tensor* origin) {
   const auto exact = spread.exact.tensor.strings(), found = got.strings();
+  const auto held = origin ? origin->strings() : exact;
   Judgement out;
   std::uint64_t differing = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (exact[i] == found[i]) continue;
+    if (held[i] == found[i]) continue;
     ++differing;
     out.flips += std::any_of(spread.replicas.begin(), spread.replicas.end(),
                              [&](const Value& replica) { return replica.tensor.strings()[i] != exact[i]; });
@@ -191,7 +194,7 @@ Spread as_pairs(const Spread& spread) {
 
 }  // namespace
 
-Judgement judge(const Spread& spread, const Tensor& got, Profile profile, double extra) {
+Judgement judge(const Spread& spread, const Tensor& got, Profile profile, const Tensor* origin) {
   const auto has_dims = [](const Value& value, const std::vector<std::int64_t>& dims) {
     return value.is_tensor() && value.tensor.dims() == dims;
   };
@@ -209,18 +212,20 @@ Judgement judge(const Spread& spread, const Tensor& got, Profile profile, double
   }
   switch (domain_of(got.type())) {
     case Domain::real:
-      if (is_small_float(got.type())) return judge_discrete<double>(spread, got);
-      return judge_reals(spread, got, profile, extra);
+      if (is_small_float(got.type())) return judge_discrete<double>(spread, got, origin);
+      return judge_reals(spread, got, profile, origin);
     case Domain::integer:
-      return judge_discrete<std::int64_t>(spread, got);
+      return judge_discrete<std::int64_t>(spread, got, origin);
     case Domain::natural:
-      return judge_discrete<std::uint64_t>(spread, got);
+      return judge_discrete<std::uint64_t>(spread, got, origin);
     case Domain::boolean:
-      return judge_discrete<bool>(spread, got);
-    case Domain::complex:
-      return judge_reals(as_pairs(spread), as_pairs(got), profile, extra);
+      return judge_discrete<bool>(spread, got, origin);
+    case Domain::complex: {
+      const Tensor pairs = origin ? as_pairs(*origin) : Tensor();
+      return judge_reals(as_pairs(spread), as_pairs(got), profile, origin ? &pairs : nullptr);
+    }
     case Domain::string:
-      return judge_strings(spread, got);
+      return judge_strings(spread, got, origin);
   }
   return {};
 }

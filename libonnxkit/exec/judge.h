@@ -18,9 +18,9 @@ struct Judgement {
 
 /// Judges a tensor, as some backend gave it, by the exact answer and its replicas. Floating types: `rounding` when the deviation from the
 /// exact answer is within the floor, else `not_rounding`. Integers, booleans: `identical` or, when all elements that differ can be flipped by
-/// rounding, `undecidable`. `mismatch` for another shape, and for NaN or infinity where the exact answer has none. `extra` widens the floor: what the
-/// other side of the comparison rounds itself counts too, as the square root of two.
-Judgement judge(const Spread& spread, const Tensor& got, Profile profile, double extra = 1);
+/// rounding, `undecidable`. `mismatch` for another shape, and for NaN or infinity where the exact answer has none. `origin` is what `got` is held
+/// against where that is not the exact answer: another backend's, whose own rounding widens the floor by the square root of two.
+Judgement judge(const Spread& spread, const Tensor& got, Profile profile, const Tensor* origin = nullptr);
 
 /// The limits of FloorMeasure::healthy.
 inline constexpr double healthy_rms = 2, healthy_largest = 12;

@@ -162,7 +162,8 @@ struct SideReport {
 };
 
 struct DiffReport {
-  std::vector<SideReport> sides;         ///< the first is what others are held against
+  std::vector<SideReport> sides;
+  std::size_t base = 0;                  ///< the side that others are held against: the first that gave an answer
   std::vector<std::string> sets;         ///< names of the sets of inputs
   std::string floor_note;                ///< why there is no noise floor, when there is none
   double floor_seconds = 0;              ///< spent on the noise floor

@@ -1,0 +1,137 @@
+#include "onnxkit/diff.h"
+
+#include <algorithm>
+
+#include "libonnxkit/api/diff/floor.h"
+#include "libonnxkit/api/diff/outputs.h"
+#include "libonnxkit/api/diff/side.h"
+
+namespace onnxkit {
+namespace {
+
+using api::Floor;
+using api::Side;
+
+class Comparison {
+ public:
+  Comparison(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets, const DiffOptions& options)
+      : sides_(sides), sets_(sets), options_(options), open_(sides.size()) {
+    report_.sides.resize(sides.size());
+    for (const InputSet& set : sets) report_.sets.push_back(set.name);
+  }
+
+  Result<DiffReport> run() {
+    for (std::size_t i = 0; i < sides_.size(); ++i) open(i);
+    make_floor();
+    for (std::size_t set = 0; set < sets_.size(); ++set) compare_set(set);
+    if (options_.stop.stop_requested()) return make_error("cancelled", "the comparison was cancelled");
+    for (SideReport& side : report_.sides) {
+      for (const OutputDiff& output : side.outputs) side.verdict = std::max(side.verdict, output.verdict);
+      if (!side.failure) side.failed_at.clear();
+      report_.verdict = std::max(report_.verdict, side.verdict);
+    }
+    if (floor_) report_.floor_seconds = floor_->seconds();
+    return std::move(report_);
+  }
+
+ private:
+  void tell(std::string_view step, const SideReport& side) const {
+    if (options_.on_step) options_.on_step(std::string(step) + " " + side.label);
+  }
+
+  void open(std::size_t i) {
+    report_.sides[i].label = sides_[i].label.empty() ? sides_[i].backend : sides_[i].label;
+    tell("loading", report_.sides[i]);
+    auto side = api::open_side(sides_[i], options_, report_.sides[i]);
+    if (side)
+      open_[i] = *std::move(side);
+    else
+      report_.sides[i].failure = side.error();
+  }
+
+  /// The floor is that of the base's model, or of the first ONNX model where the base has none.
+  void make_floor() {
+    const auto has_model = [&](std::size_t i) { return open_[i] && sides_[i].model; };
+    std::size_t at = 0;
+    while (at < sides_.size() && !open_[at]) ++at;
+    if (at < sides_.size() && !has_model(at)) {
+      at = 0;
+      while (at < sides_.size() && !has_model(at)) ++at;
+    }
+    if (at == sides_.size()) {
+      report_.floor_note = "no side is an ONNX model that was loaded";
+      return;
+    }
+    auto floor = Floor::make(sides_[at].model->ir(), options_);
+    if (!floor) {
+      report_.floor_note = floor.error().diagnostic.message;
+      return;
+    }
+    floor_ = *std::move(floor);
+    floor_side_ = at;
+  }
+
+  /// The side's answer; one that fails is closed.
+  std::optional<std::vector<NamedValue>> answer(std::size_t i, std::size_t set, const std::vector<NamedValue>& wanted) {
+    if (!open_[i]) return std::nullopt;
+    SideReport& side = report_.sides[i];
+    tell("running", side);
+    side.failed_at = "run";
+    auto run = open_[i]->run(sets_[set], set, wanted);
+    if (!run) {
+      side.failure = run.error();
+      open_[i].reset();
+      return std::nullopt;
+    }
+    side.runs.insert(side.runs.end(), run->times.begin(), run->times.end());
+    return std::move(run->outputs);
+  }
+
+  void compare_set(std::size_t set) {
+    std::optional<std::vector<NamedValue>> base;
+    if (set == 0) {
+      std::size_t at = 0;
+      for (; at < sides_.size() && !base; ++at) base = answer(at, set, {});
+      report_.base = at - 1;
+    } else {
+      base = answer(report_.base, set, {});
+    }
+    if (!base) return;
+    const bool is_reference = sides_[report_.base].backend == "reference" && floor_side_ == report_.base;
+    const api::Yardstick yardstick{&sets_[set], set, &*base, is_reference, floor_ ? &*floor_ : nullptr};
+    for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
+      const auto outputs = answer(i, set, *base);
+      if (!outputs) continue;
+      SideReport& side = report_.sides[i];
+      if (options_.on_step) options_.on_step("judging " + side.label);
+      auto judged = api::judge_outputs(yardstick, *outputs, options_);
+      if (!judged) {  // the reference cannot tell the floor of this model: judge without it
+        report_.floor_note = judged.error().diagnostic.message;
+        floor_.reset();
+        judged = api::judge_outputs({&sets_[set], set, &*base, false, nullptr}, *outputs, options_);
+      }
+      side.outputs.insert(side.outputs.end(), std::make_move_iterator(judged->begin()),
+                          std::make_move_iterator(judged->end()));
+      report_.compared = true;
+    }
+  }
+
+  const std::vector<DiffSide>& sides_;
+  const std::vector<InputSet>& sets_;
+  const DiffOptions& options_;
+  std::vector<std::unique_ptr<Side>> open_;
+  std::optional<Floor> floor_;
+  std::size_t floor_side_ = 0;
+  DiffReport report_;
+};
+
+}  // namespace
+
+Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets,
+                        const DiffOptions& options) {
+  if (sides.size() < 2) return make_error("usage", "two sides at least are needed for a comparison");
+  if (sets.empty()) return make_error("usage", "no inputs are given");
+  return Comparison(sides, sets, options).run();
+}
+
+}  // namespace onnxkit

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libonnxkit/api/reference_model.h"
+#include "libonnxkit/exec/judge.h"
+#include "onnxkit/diff.h"
+
+namespace onnxkit::api {
+
+/// The noise floor of a model's outputs, from exact and noisy runs of the reference; made for a set of inputs and a profile when it is first asked for.
+class Floor {
+ public:
+  /// Errors: what the reference cannot run.
+  static Result<Floor> make(const ir::Model& model, const DiffOptions& options);
+
+  /// Outputs by name. Valid until the next set is asked for.
+  Result<const std::map<std::string, exec::Spread>*> spreads(const InputSet& set, std::size_t index, Profile profile);
+  double seconds() const { return seconds_; }
+
+ private:
+  Floor(const DiffOptions& options, std::unique_ptr<ReferenceModel> model, std::unique_ptr<exec::Ensemble> ensemble)
+      : options_(&options), model_(std::move(model)), ensemble_(std::move(ensemble)) {}
+
+  const DiffOptions* options_;
+  std::unique_ptr<ReferenceModel> model_;
+  std::unique_ptr<exec::Ensemble> ensemble_;
+  std::size_t set_ = 0;
+  std::map<Profile, std::map<std::string, exec::Spread>> known_;
+  double seconds_ = 0;
+};
+
+}  // namespace onnxkit::api

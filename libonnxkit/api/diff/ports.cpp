@@ -1,0 +1,227 @@
+#include "libonnxkit/api/diff/ports.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/exec/ports.h"
+
+namespace onnxkit::api {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+using Order = std::vector<std::size_t>;
+
+bool fits_dims(const Dims& dims, const Dims& declared) {
+  return std::equal(dims.begin(), dims.end(), declared.begin(), declared.end(),
+                    [](std::int64_t is, std::int64_t want) { return want < 0 || is == want; });
+}
+
+Dims permuted(const Dims& dims, const Order& order) {
+  Dims out;
+  for (const std::size_t axis : order) out.push_back(dims[axis]);
+  return out;
+}
+
+/// Channels from the second axis to the last, and back.
+std::array<Order, 2> channel_moves(std::size_t rank) {
+  Order to_last(rank), to_second(rank);
+  std::iota(to_last.begin(), to_last.end(), std::size_t{0});
+  to_second = to_last;
+  if (rank > 2) {
+    std::rotate(to_last.begin() + 1, to_last.begin() + 2, to_last.end());
+    std::rotate(to_second.begin() + 1, to_second.end() - 1, to_second.end());
+  }
+  return {to_last, to_second};
+}
+
+/// The one order of axes that makes dims fit, when the order as it stands does not.
+std::optional<Order> layout_order(const Dims& dims, const Dims& declared) {
+  if (dims.size() != declared.size() || dims.size() < 3 || fits_dims(dims, declared)) return std::nullopt;
+  const auto moves = channel_moves(dims.size());
+  const bool last = fits_dims(permuted(dims, moves[0]), declared),
+             second = fits_dims(permuted(dims, moves[1]), declared);
+  if (last == second && moves[0] != moves[1]) return std::nullopt;
+  return last ? moves[0] : moves[1];
+}
+
+/// Pairs what is left on both sides by a predicate, where each has one partner only, or by order when all are alike.
+template <class Fits>
+void pair_rest(std::vector<std::optional<std::size_t>>& partner_of, std::size_t others, const Fits& fits) {
+  std::vector<bool> taken(others, false);
+  for (const auto& partner : partner_of) {
+    if (partner) taken[*partner] = true;
+  }
+  std::vector<std::size_t> open, free;
+  for (std::size_t i = 0; i < partner_of.size(); ++i) {
+    if (!partner_of[i]) open.push_back(i);
+  }
+  for (std::size_t j = 0; j < others; ++j) {
+    if (!taken[j]) free.push_back(j);
+  }
+  if (open.size() == 1 && free.size() == 1) {
+    partner_of[open[0]] = free[0];
+    return;
+  }
+  for (const std::size_t i : open) {
+    std::vector<std::size_t> candidates;
+    for (const std::size_t j : free) {
+      if (fits(i, j)) candidates.push_back(j);
+    }
+    const auto claims = [&](std::size_t j) {
+      return std::count_if(open.begin(), open.end(), [&](std::size_t other) { return fits(other, j); });
+    };
+    if (candidates.size() == 1 && claims(candidates[0]) == 1) partner_of[i] = candidates[0];
+  }
+}
+
+const std::string& mapped(const NameMap& names, const std::string& name) {
+  const auto found = names.find(name);
+  return found == names.end() ? name : found->second;
+}
+
+template <class Range, class Name>
+std::string listed(const Range& range, Name name) {
+  std::vector<std::string> quoted;
+  for (const auto& item : range) quoted.push_back(quote(name(item)));
+  return fmt::format("{}", fmt::join(quoted, ", "));
+}
+
+}  // namespace
+
+std::optional<Tensor> permuted(const Tensor& tensor, std::span<const std::size_t> order) {
+  const auto one = packed_size(tensor.type(), 2);
+  if (!one || *one < 2 || *one % 2 != 0) return std::nullopt;
+  const std::size_t width = *one / 2;
+  if (packed_size(tensor.type(), 1) != width) return std::nullopt;
+  const Dims dims = permuted(tensor.dims(), Order(order.begin(), order.end()));
+  Dims strides(dims.size(), 1), source(dims.size(), 1);
+  for (std::size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * tensor.dims()[axis];
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) source[axis] = strides[order[axis]];
+  std::vector<std::byte> bytes(tensor.bytes().size());
+  Dims at(dims.size(), 0);
+  std::int64_t from = 0;
+  for (std::int64_t to = 0; to < tensor.size(); ++to) {
+    std::memcpy(bytes.data() + static_cast<std::size_t>(to) * width,
+                tensor.bytes().data() + static_cast<std::size_t>(from) * width, width);
+    for (std::size_t axis = dims.size(); axis-- > 0;) {
+      from += source[axis];
+      if (++at[axis] < dims[axis]) break;
+      from -= at[axis] * source[axis];
+      at[axis] = 0;
+    }
+  }
+  auto moved = Tensor::from_bytes(tensor.type(), dims, std::move(bytes));
+  return moved ? std::optional(*std::move(moved)) : std::nullopt;
+}
+
+Value fitted(const Value& value, const workers::Port& port) {
+  if (!value.is_tensor() || !port.has_shape) return value;
+  const auto order = layout_order(value.tensor.dims(), port.dims);
+  auto moved = order ? permuted(value.tensor, *order) : std::nullopt;
+  return moved ? Value(*std::move(moved)) : value;
+}
+
+Result<std::vector<Value>> inputs_for(const ir::Graph& graph, const InputSet& set, const NameMap& names) {
+  std::vector<Value> values(graph.inputs.size());
+  std::vector<bool> used(set.values.size(), false);
+  const auto defaults = exec::default_names(graph);
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const std::string_view name = graph.name_of(graph.inputs[i].value);
+    const auto found = std::find_if(set.values.begin(), set.values.end(), [&](const NamedValue& value) {
+      return value.name == name || mapped(names, value.name) == name;
+    });
+    if (found != set.values.end()) {
+      values[i] = found->value;
+      used[static_cast<std::size_t>(found - set.values.begin())] = true;
+    } else if (!defaults.contains(name)) {
+      missing.push_back(i);
+    }
+  }
+  // Renamed inputs, in order, when nothing else can be meant.
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i] && set.values[i].value.kind != ValueKind::none) rest.push_back(i);
+  }
+  if (missing.size() == 1 && rest.size() == 1) {
+    values[missing[0]] = set.values[rest[0]].value;
+    missing.clear();
+  }
+  if (!missing.empty()) {
+    return make_error("input-missing",
+                      fmt::format("nothing is given for the input {}; given are {}",
+                                  quote(graph.name_of(graph.inputs[missing[0]].value)),
+                                  listed(set.values, [](const NamedValue& value) { return value.name; })));
+  }
+  return values;
+}
+
+Result<std::vector<NamedValue>> inputs_for(std::span<const workers::Port> ports, const InputSet& set,
+                                           const NameMap& names) {
+  std::vector<std::optional<std::size_t>> given(ports.size());
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    for (std::size_t j = 0; j < set.values.size(); ++j) {
+      if (set.values[j].name == ports[i].name || mapped(names, set.values[j].name) == ports[i].name) given[i] = j;
+    }
+  }
+  pair_rest(given, set.values.size(), [&](std::size_t i, std::size_t j) {
+    const Value& value = set.values[j].value;
+    if (!value.is_tensor() || ports[i].kind != ValueKind::tensor || value.tensor.type() != ports[i].type) return false;
+    return !ports[i].has_shape || fits_dims(value.tensor.dims(), ports[i].dims) ||
+           layout_order(value.tensor.dims(), ports[i].dims).has_value();
+  });
+  std::vector<NamedValue> inputs;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (!given[i] || set.values[*given[i]].value.kind == ValueKind::none) {
+      if (ports[i].optional) continue;
+      return make_error("input-missing",
+                        fmt::format("the inputs do not match: the model takes {}, given are {}",
+                                    listed(ports, [](const workers::Port& port) { return port.name; }),
+                                    listed(set.values, [](const NamedValue& value) { return value.name; })));
+    }
+    inputs.push_back({ports[i].name, fitted(set.values[*given[i]].value, ports[i])});
+  }
+  return inputs;
+}
+
+Result<std::vector<NamedValue>> matched_outputs(std::vector<NamedValue> outputs, const std::vector<NamedValue>& wanted,
+                                                const NameMap& names) {
+  if (wanted.empty()) return outputs;
+  std::vector<std::optional<std::size_t>> partner(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    for (std::size_t j = 0; j < outputs.size(); ++j) {
+      if (outputs[j].name == mapped(names, wanted[i].name)) partner[i] = j;
+    }
+  }
+  pair_rest(partner, outputs.size(), [&](std::size_t i, std::size_t j) {
+    const Value &want = wanted[i].value, &is = outputs[j].value;
+    if (!want.is_tensor() || !is.is_tensor()) return want.kind == is.kind;
+    return want.tensor.type() == is.tensor.type() &&
+           (want.tensor.dims() == is.tensor.dims() || layout_order(is.tensor.dims(), want.tensor.dims()).has_value());
+  });
+  std::vector<NamedValue> result;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!partner[i]) {
+      return make_error("output-missing",
+                        fmt::format("no output matches {}; there are {}", quote(wanted[i].name),
+                                    listed(outputs, [](const NamedValue& value) { return value.name; })));
+    }
+    Value value = std::move(outputs[*partner[i]].value);
+    if (value.is_tensor() && wanted[i].value.is_tensor()) {
+      const auto order = layout_order(value.tensor.dims(), wanted[i].value.tensor.dims());
+      auto moved = order ? permuted(value.tensor, *order) : std::nullopt;
+      if (moved) value = *std::move(moved);
+    }
+    result.push_back({wanted[i].name, std::move(value)});
+  }
+  return result;
+}
+
+}  // namespace onnxkit::api

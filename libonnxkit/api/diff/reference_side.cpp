@@ -1,0 +1,82 @@
+#include <chrono>
+#include <ctime>
+
+#include "libonnxkit/api/diff/ports.h"
+#include "libonnxkit/api/diff/side.h"
+#include "libonnxkit/api/reference_model.h"
+#include "onnxkit/run.h"
+#include "reference/backend.h"
+
+namespace onnxkit::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// CPU time of this process. Workers are idle while the reference runs, and have processes of their own.
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+class ReferenceSide : public Side {
+ public:
+  ReferenceSide(const DiffSide& side, const DiffOptions& options, std::unique_ptr<ReferenceModel> reference,
+                std::unique_ptr<exec::Session> session)
+      : side_(side), options_(options), reference_(std::move(reference)), session_(std::move(session)) {}
+
+  Result<SideRun> run(const InputSet& set, std::size_t, const std::vector<NamedValue>& wanted) override {
+    const ir::Graph& graph = *reference_->model().graph;
+    auto inputs = inputs_for(graph, set, options_.names);
+    if (!inputs) return inputs.error();
+    exec::RunOptions run;
+    run.threads = options_.threads;
+    run.stop = options_.stop;
+    run.time_limit = std::chrono::milliseconds(options_.run_limit_ms);
+    SideRun answer;
+    std::vector<Value> values;
+    for (int i = -options_.warmup; i < options_.repeat; ++i) {
+      const auto start = Clock::now();
+      const double cpu = cpu_seconds();
+      auto outputs = session_->run(*inputs, run);
+      if (!outputs) return outputs.error();
+      if (i >= 0) answer.times.push_back({seconds_since(start), cpu_seconds() - cpu});
+      values = *std::move(outputs);
+    }
+    std::vector<NamedValue> named;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      named.push_back({std::string(graph.name_of(graph.outputs[i].value)), std::move(values[i])});
+    auto matched = matched_outputs(named, wanted, options_.names);
+    if (!matched) return matched.error();
+    answer.outputs = *std::move(matched);
+    return answer;
+  }
+
+ private:
+  const DiffSide& side_;
+  const DiffOptions& options_;
+  std::unique_ptr<ReferenceModel> reference_;
+  std::unique_ptr<exec::Session> session_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Side>> open_reference(const DiffSide& side, const DiffOptions& options, SideReport& report) {
+  report.version = reference::ReferenceBackend().version();
+  report.device = "cpu";
+  report.failed_at = "load";
+  if (!side.model) return make_error("not-supported", "the reference runs ONNX models only");
+  if (!side.options.empty())
+    return make_error("unknown-option", "the reference has no option " + quote(side.options.begin()->first));
+  const auto start = Clock::now();
+  auto reference = ReferenceModel::make(side.model->ir(), options.schemas, options.allow_outside_data);
+  if (!reference) return reference.error();
+  auto session = (*reference)->session();
+  if (!session) return session.error();
+  report.load_seconds = seconds_since(start);
+  return std::unique_ptr<Side>(new ReferenceSide(side, options, *std::move(reference), *std::move(session)));
+}
+
+}  // namespace onnxkit::api

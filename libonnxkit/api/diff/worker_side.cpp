@@ -1,0 +1,102 @@
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/api/diff/ports.h"
+#include "libonnxkit/api/diff/side.h"
+#include "libonnxkit/api/diff/temp_folder.h"
+
+namespace onnxkit::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+class WorkerSide : public Side {
+ public:
+  WorkerSide(const DiffOptions& options, SideReport& report, std::unique_ptr<workers::Worker> worker,
+             workers::LoadedModel model, std::optional<TempFolder> folder)
+      : options_(options),
+        report_(report),
+        worker_(std::move(worker)),
+        model_(std::move(model)),
+        folder_(std::move(folder)) {}
+
+  Result<SideRun> run(const InputSet& set, std::size_t, const std::vector<NamedValue>& wanted) override {
+    auto inputs = inputs_for(model_.inputs, set, options_.names);
+    if (!inputs) return inputs.error();
+    workers::RunRequest request;
+    request.model = model_.id;
+    request.inputs = *inputs;
+    request.repeat = options_.repeat;
+    request.warmup = options_.warmup;
+    auto answer = worker_->run(request);
+    report_.log = worker_->log();
+    if (!answer) return answer.error();
+    SideRun run;
+    for (const workers::Sample& sample : answer->samples) run.times.push_back({sample.wall, sample.cpu});
+    auto outputs = matched_outputs(std::move(answer->outputs), wanted, options_.names);
+    if (!outputs) return outputs.error();
+    run.outputs = *std::move(outputs);
+    return run;
+  }
+
+ private:
+  const DiffOptions& options_;
+  SideReport& report_;
+  std::unique_ptr<workers::Worker> worker_;
+  workers::LoadedModel model_;
+  std::optional<TempFolder> folder_;
+};
+
+Result<workers::WorkerProgram> find_program(const DiffSide& side, const DiffOptions& options) {
+  const auto programs = workers::find_workers(options.worker_folders, options.python);
+  std::vector<std::string> names = {"reference"};
+  for (const workers::WorkerProgram& program : programs) {
+    if (program.name == side.backend) return program;
+    names.push_back(program.name);
+  }
+  return make_error("unknown-backend",
+                    fmt::format("there is no backend {}; there are {}", quote(side.backend), fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Side>> open_worker(const DiffSide& side, const DiffOptions& options, SideReport& report) {
+  const auto program = find_program(side, options);
+  if (!program) return program.error();
+  auto worker = workers::Worker::start(*program, worker_limits(options));
+  if (!worker) return worker.error();
+  const workers::WorkerInfo& info = (*worker)->info();
+  report.version = info.runtime + " " + info.version;
+  report.device = fmt::format("{}", fmt::join(info.devices, ", "));
+  report.failed_at = "load";
+  if (std::find(info.formats.begin(), info.formats.end(), side.format) == info.formats.end()) {
+    return make_error("not-supported", fmt::format("{} does not take {} models, but {}", side.backend, side.format,
+                                                   fmt::join(info.formats, ", ")));
+  }
+  std::optional<TempFolder> folder;
+  fs::path path = side.path;
+  if (path.empty()) {
+    if (!side.model) return make_error("no-model", "the side has no model");
+    auto made = TempFolder::make();
+    if (!made) return made.error();
+    folder = *std::move(made);
+    path = folder->path() / "model.onnx";
+    SaveOptions save;
+    save.format = FileFormat::binary;
+    save.allow_outside_data = options.allow_outside_data;
+    if (auto written = write_model(*side.model, path, save); !written) return written.error();
+  }
+  auto model = (*worker)->load(path, side.format, side.options);
+  report.log = (*worker)->log();
+  if (!model) return model.error();
+  report.load_seconds = model->seconds;
+  report.warnings = model->warnings;
+  return std::unique_ptr<Side>(
+      new WorkerSide(options, report, *std::move(worker), *std::move(model), std::move(folder)));
+}
+
+}  // namespace onnxkit::api
