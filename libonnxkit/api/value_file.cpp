@@ -118,6 +118,15 @@ Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::p
   return arrays;
 }
 
+/// A value of an output, from a TensorProto, SequenceProto, OptionalProto or MapProto.
+Result<NamedValue> read_output(const ir::Graph& graph, std::size_t index, const fs::path& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  auto value = about(wire::read_value(*file, exec::stored_kind_of(graph.outputs[index])), path);
+  if (!value) return value.error();
+  return NamedValue{std::string(graph.name_of(graph.outputs[index].value)), std::move(value->value)};
+}
+
 }  // namespace
 
 Result<Value> read_input(const Model& model, std::string_view input, const fs::path& path, const ImageOptions& image) {
@@ -149,6 +158,17 @@ Result<std::vector<NamedValue>> read_inputs(const Model& model, const fs::path& 
   if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
   std::error_code ignored;
   return fs::is_directory(path, ignored) ? read_folder(*model.ir().graph, path) : read_archive(*model.ir().graph, path);
+}
+
+Result<std::vector<NamedValue>> read_outputs(const Model& model, const fs::path& folder) {
+  if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
+  std::vector<NamedValue> values;
+  for (std::size_t i = 0; i < model.ir().graph->outputs.size(); ++i) {
+    auto value = read_output(*model.ir().graph, i, folder / fmt::format("output_{}.pb", i));
+    if (!value) return value.error();
+    values.push_back(*std::move(value));
+  }
+  return values;
 }
 
 Result<void> write_npz(std::span<const NamedValue> values, const fs::path& path) {

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "onnxkit/value_file.h"
@@ -10,6 +9,7 @@
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
 #include "tools/options/inference.h"
+#include "tools/options/inputs.h"
 #include "tools/options/output.h"
 #include "tools/progress.h"
 #include "tools/report/run.h"
@@ -17,48 +17,15 @@
 namespace onnxkit::tools {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct RunArguments {
   std::string model;
-  std::vector<std::string> inputs;
+  InputOptions inputs;
   std::string output, output_dir;
   RunOptions run;
-  bool given_only = false, profile = false;
-  std::string layout = "nchw";
-  ImageOptions image;
-  std::vector<std::int64_t> image_size;
+  bool profile = false;
   InferenceOptions inference;
   OutputOptions format;
 };
-
-/// NAME=FILE, or a .npz file or folder with values for several inputs.
-Result<std::vector<NamedValue>> read_given(const Model& model, const RunArguments& arguments) {
-  std::vector<NamedValue> given;
-  const auto add = [&](NamedValue value) -> Result<void> {
-    for (const NamedValue& other : given) {
-      if (other.name == value.name) return make_error("usage", "two values for input " + quote(value.name));
-    }
-    given.push_back(std::move(value));
-    return {};
-  };
-  for (const std::string& word : arguments.inputs) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || fs::exists(word)) {
-      auto values = read_inputs(model, word);
-      if (!values) return values.error();
-      for (NamedValue& value : *values) {
-        if (auto added = add(std::move(value)); !added) return added.error();
-      }
-      continue;
-    }
-    const std::string name = word.substr(0, equals);
-    auto value = read_input(model, name, word.substr(equals + 1), arguments.image);
-    if (!value) return value.error();
-    if (auto added = add({name, *std::move(value)}); !added) return added.error();
-  }
-  return given;
-}
 
 Result<void> write_outputs(const RunReport& report, const RunArguments& arguments) {
   if (!arguments.output.empty()) {
@@ -70,13 +37,13 @@ Result<void> write_outputs(const RunReport& report, const RunArguments& argument
 Outcome run_run(const RunArguments& arguments) {
   auto model = open_model(arguments.model);
   if (!model) return report_error(model.error());
-  auto given = read_given(*model, arguments);
+  auto given = read_given(*model, arguments.inputs.inputs, arguments.inputs);
   if (!given) return report_error(given.error());
 
   RunOptions options = arguments.run;
   options.dims = arguments.inference.dims;
   options.schemas = arguments.inference.schemas;
-  options.make_up_inputs = !arguments.given_only;
+  options.make_up_inputs = !arguments.inputs.given_only;
   std::vector<NamedValue> tapped;
   options.on_value = [&](std::string_view name, const Value& value) -> Result<void> {
     tapped.push_back({std::string(name), value});
@@ -120,32 +87,13 @@ void add_limits(CLI::App& command, RunArguments& arguments) {
   command.add_option("--iteration-limit", arguments.run.iteration_limit, "Passes that a loop may make")->type_name("N");
 }
 
-void add_pictures(CLI::App& command, RunArguments& arguments) {
-  command
-      .add_option("--image-size", arguments.image_size,
-                  "Size that pictures are brought to; by default what the input declares")
-      ->type_name("HEIGHT WIDTH")
-      ->expected(2);
-  command.add_option("--layout", arguments.layout, "Order of a picture's axes")->check(CLI::IsMember({"nchw", "nhwc"}));
-  command.add_option("--mean", arguments.image.mean, "Taken from each channel of a picture, after scaling to 0..1")
-      ->type_name("X...");
-  command.add_option("--std", arguments.image.std, "What each channel is then divided by")->type_name("X...");
-}
-
 }  // namespace
 
 void register_run(CommandList& list) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = list.app().add_subcommand("run", "Run a model once");
   command->add_option("MODEL", arguments->model, "Model file, - for standard input")->type_name("")->required();
-  command
-      ->add_option(
-          "--input,-i", arguments->inputs,
-          "NAME=FILE (.npy, .pb, PNG, JPEG), or a .npz file or a folder with input_0.pb ...; may be repeated. Inputs "
-          "that get nothing are made up")
-      ->type_name("WHAT")
-      ->allow_extra_args(false);
-  command->add_flag("--given-only", arguments->given_only, "Make no input up: one that gets nothing is an error");
+  add_inputs(*command, arguments->inputs);
   command->add_option("--output,-o", arguments->output, "Write all outputs to this .npz file")->type_name("FILE");
   command->add_option("--output-dir", arguments->output_dir, "Write output_0.pb ... to this folder")->type_name("DIR");
   command->add_option("--tap", arguments->run.taps, "Also give this value inside the main graph; may be repeated")
@@ -159,7 +107,6 @@ void register_run(CommandList& list) {
   command->add_flag("--allow-outside-data", arguments->run.allow_outside_data,
                     "External data may lie outside the model's folder");
   add_limits(*command, *arguments);
-  add_pictures(*command, *arguments);
   add_inference(*command, arguments->inference);
   add_output(*command, arguments->format, {Format::text, Format::json});
   command->footer(
@@ -170,14 +117,7 @@ void register_run(CommandList& list) {
       "  onnxkit run model.onnx -i x=x.npy -o out.npz            from and to numpy\n"
       "  onnxkit run model.onnx -i test_data_set_0 --output-dir out\n"
       "  onnxkit run model.onnx -i image=cat.jpg --mean 0.485 0.456 0.406 --std 0.229 0.224 0.225");
-  list.add(command, [arguments] {
-    arguments->image.channels_last = arguments->layout == "nhwc";
-    if (arguments->image_size.size() == 2) {
-      arguments->image.height = arguments->image_size[0];
-      arguments->image.width = arguments->image_size[1];
-    }
-    return run_run(*arguments);
-  });
+  list.add(command, [arguments] { return run_run(*arguments); });
 }
 
 }  // namespace onnxkit::tools

@@ -31,6 +31,9 @@ ONNXKIT_API Result<Value> read_input(const Model& model, std::string_view input,
 /// The values of a .npz file, or of a folder of input_0.pb ... in the order of the model's inputs (those with an initializer may be missing).
 ONNXKIT_API Result<std::vector<NamedValue>> read_inputs(const Model& model, const std::filesystem::path& path);
 
+/// The values of output_0.pb ... in a folder, for the outputs of the model in their order. Errors: cannot-read, and those of the format.
+ONNXKIT_API Result<std::vector<NamedValue>> read_outputs(const Model& model, const std::filesystem::path& folder);
+
 /// A file of all values by name, which must be tensors: .npz. Appears complete or not at all.
 ONNXKIT_API Result<void> write_npz(std::span<const NamedValue> values, const std::filesystem::path& file);
 

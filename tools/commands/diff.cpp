@@ -1,0 +1,268 @@
+#include "onnxkit/diff.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "onnxkit/file.h"
+#include "onnxkit/run.h"
+#include "tools/command.h"
+#include "tools/interrupt.h"
+#include "tools/model_file.h"
+#include "tools/options/choice.h"
+#include "tools/options/inference.h"
+#include "tools/options/inputs.h"
+#include "tools/options/output.h"
+#include "tools/options/sides.h"
+#include "tools/options/workers.h"
+#include "tools/progress.h"
+#include "tools/report/diff.h"
+
+namespace onnxkit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DiffArguments {
+  std::vector<std::string> models;
+  std::vector<std::string> backends;
+  InputOptions inputs;
+  std::vector<std::string> sets;
+  std::uint64_t samples = 1;
+  bool recorded = false;
+  std::string report;
+  std::vector<std::string> tolerances, tasks, scores, names;
+  DiffOptions diff;
+  WorkerOptions workers;
+  InferenceOptions inference;
+  OutputOptions format;
+};
+
+/// The folders that `words` mean: each that holds input_0.pb, and those test_data_set_* in others.
+Result<std::vector<fs::path>> set_folders(const std::vector<std::string>& words) {
+  std::vector<fs::path> folders;
+  for (const std::string& word : words) {
+    std::error_code fault;
+    if (!fs::is_directory(word, fault) || fs::exists(fs::path(word) / "input_0.pb")) {
+      folders.emplace_back(word);
+      continue;
+    }
+    std::vector<fs::path> inner;
+    for (const auto& entry : fs::directory_iterator(word, fault)) {
+      if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+        inner.push_back(entry.path());
+    }
+    if (inner.empty())
+      return make_error("cannot-read",
+                        "the folder " + quote(word) + " has neither input_0.pb nor folders test_data_set_*");
+    std::sort(inner.begin(), inner.end());
+    folders.insert(folders.end(), inner.begin(), inner.end());
+  }
+  return folders;
+}
+
+Result<InputSet> completed_set(const Model& model, std::string name, std::vector<NamedValue> given,
+                               const DiffArguments& arguments, std::uint64_t seed) {
+  RunOptions options;
+  options.make_up_inputs = !arguments.inputs.given_only;
+  options.dims = arguments.inference.dims;
+  options.schemas = arguments.inference.schemas;
+  options.seed = seed;
+  auto inputs = complete_inputs(model, std::move(given), options);
+  if (!inputs) return inputs.error();
+  InputSet set{std::move(name), {}};
+  for (RunInput& input : *inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
+  return set;
+}
+
+/// One set of inputs for each folder or file of --set, else --samples sets of what --input gives and what is made up.
+Result<std::vector<InputSet>> read_sets(const Model& model, const DiffArguments& arguments,
+                                        std::vector<fs::path>& folders) {
+  auto found = set_folders(arguments.sets);
+  if (!found) return found.error();
+  folders = *std::move(found);
+  std::vector<InputSet> sets;
+  auto given = read_given(model, arguments.inputs.inputs, arguments.inputs);
+  if (!given) return given.error();
+  const auto add = [&](std::string name, std::vector<NamedValue> values, std::uint64_t seed) -> Result<void> {
+    auto set = completed_set(model, std::move(name), std::move(values), arguments, seed);
+    if (!set) return set.error();
+    sets.push_back(*std::move(set));
+    return {};
+  };
+  for (const fs::path& folder : folders) {
+    auto values = read_inputs(model, folder);
+    if (!values) return values.error();
+    values->insert(values->end(), given->begin(), given->end());
+    if (auto added = add(folder.string(), *std::move(values), arguments.diff.seed); !added) return added.error();
+  }
+  if (!folders.empty()) return sets;
+  const bool is_made = arguments.inputs.inputs.empty();
+  for (std::uint64_t i = 0; i < arguments.samples; ++i) {
+    const std::uint64_t seed = arguments.diff.seed + i;
+    const std::string name = is_made ? "made up, seed " + std::to_string(seed) : "given, seed " + std::to_string(seed);
+    if (auto added = add(name, *given, seed); !added) return added.error();
+  }
+  return sets;
+}
+
+Result<DiffSide> recorded_side(const Model& model, const std::vector<fs::path>& folders,
+                               const std::vector<std::string>& inputs) {
+  DiffSide side;
+  side.backend = "recorded";
+  std::vector<fs::path> from = folders;
+  for (const std::string& word : inputs) {
+    std::error_code fault;
+    if (from.empty() && fs::is_directory(word, fault)) from.emplace_back(word);
+  }
+  if (from.empty()) return make_error("usage", "--recorded needs folders with outputs: --set DIR or --input DIR");
+  for (const fs::path& folder : from) {
+    auto outputs = read_outputs(model, folder);
+    if (!outputs) return outputs.error();
+    side.answers.push_back(*std::move(outputs));
+  }
+  return side;
+}
+
+Outcome print(const DiffReport& report, const DiffArguments& arguments) {
+  if (!arguments.report.empty()) {
+    const auto written = write_file(arguments.report, diff_html(report));
+    if (!written) return report_error(written.error());
+  }
+  const bool is_text = arguments.format.format == Format::text;
+  std::fputs((is_text ? diff_text(report, color_on(arguments.format.color, stdout)) : diff_json(report)).c_str(),
+             stdout);
+  if (!report.compared) return Outcome::failure;
+  return is_finding(report.verdict) ? Outcome::finding : Outcome::ok;
+}
+
+Outcome run_diff(DiffArguments& arguments) {
+  auto sides = read_sides(arguments.models, arguments.backends);
+  if (!sides) return report_error(sides.error());
+  const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
+  if (with_model == sides->end())
+    return report_error(
+        make_error("no-model", "one side at least must be an ONNX model, which tells what inputs there are"));
+  const std::shared_ptr<const Model> model = with_model->model;
+  std::vector<fs::path> folders;
+  auto sets = read_sets(*model, arguments, folders);
+  if (!sets) return report_error(sets.error());
+  if (arguments.recorded) {
+    auto side = recorded_side(*model, folders, arguments.inputs.inputs);
+    if (!side) return report_error(side.error());
+    sides->push_back(*std::move(side));
+  }
+  if (auto taken = take_names(arguments.tolerances, arguments.tasks, arguments.scores, arguments.names, arguments.diff);
+      !taken)
+    return report_error(taken.error());
+  resolve_workers(arguments.workers);
+  DiffOptions& options = arguments.diff;
+  options.worker_folders = arguments.workers.folders;
+  options.python = arguments.workers.python;
+  options.start_limit_ms = arguments.workers.start_limit_ms;
+  options.load_limit_ms = arguments.workers.load_limit_ms;
+  options.run_limit_ms = arguments.workers.run_limit_ms;
+  options.worker_memory_limit = arguments.workers.memory_limit;
+  options.schemas = arguments.inference.schemas;
+  const auto report = [&] {
+    const Interrupt interrupt;
+    options.stop = interrupt.token();
+    const Progress progress("comparing", 1);
+    return diff(*sides, *sets, options);
+  }();
+  if (!report) return report_error(report.error());
+  return print(*report, arguments);
+}
+
+void add_judgement(CLI::App& command, DiffArguments& arguments) {
+  command
+      .add_option("--rtol", arguments.diff.tolerance.relative,
+                  "Tolerance relative to the expected number; with --atol, wins over the noise floor")
+      ->type_name("X");
+  command.add_option("--atol", arguments.diff.tolerance.absolute, "Absolute tolerance")->type_name("X");
+  command.add_option("--tolerance", arguments.tolerances, "Tolerance of one output; may be repeated")
+      ->type_name("NAME=ATOL[,RTOL]")
+      ->allow_extra_args(false);
+  command
+      .add_option("--task", arguments.tasks,
+                  "What an output means: logits, segmentation, detections, tokens or none; may be repeated")
+      ->type_name("NAME=TASK")
+      ->allow_extra_args(false);
+  command.add_option("--scores", arguments.scores, "The output with the scores of another's boxes; may be repeated")
+      ->type_name("BOXES=SCORES")
+      ->allow_extra_args(false);
+  command
+      .add_option("--name", arguments.names,
+                  "What an input or output of the first side is called on the others; may be repeated")
+      ->type_name("NAME=OTHER")
+      ->allow_extra_args(false);
+  command.add_option("--replicas", arguments.diff.replicas, "Noisy runs that the noise floor is told from")
+      ->type_name("N")
+      ->check(CLI::Range(2, 64));
+}
+
+}  // namespace
+
+void register_diff(CommandList& list) {
+  auto arguments = std::make_shared<DiffArguments>();
+  CLI::App* command =
+      list.app().add_subcommand("diff", "Compare what a model answers on several backends, or several models");
+  command
+      ->add_option(
+          "MODEL", arguments->models,
+          "Models: ONNX files, or BACKEND:FILE such as torch:net.pt2, tensorflow:saved_model, tflite:net.tflite")
+      ->type_name("")
+      ->required();
+  command
+      ->add_option("--backends,-b", arguments->backends,
+                   "What runs each ONNX model: names such as reference,onnxruntime,openvino, each with options as in "
+                   "onnxruntime:optimization=none:threads=1")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  add_inputs(*command, arguments->inputs);
+  command
+      ->add_option("--set", arguments->sets,
+                   "A folder with input_0.pb ..., or one with folders test_data_set_*, or a .npz file: one set of "
+                   "inputs each; may be repeated")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  command->add_option("--samples", arguments->samples, "Sets of inputs to make up")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10'000));
+  command->add_option("--seed", arguments->diff.seed, "Seed of made-up inputs and of the noise")->type_name("N");
+  command->add_flag("--recorded", arguments->recorded, "Compare with output_0.pb ... of the folders of inputs, too");
+  add_judgement(*command, *arguments);
+  command->add_flag("--layers", arguments->diff.layers,
+                    "Compare values inside the graph, too, and name the first wrong node");
+  command->add_option("--report", arguments->report, "Write a page with plots to this file")->type_name("FILE.html");
+  command->add_option("--repeat", arguments->diff.repeat, "Measured runs of each side")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000));
+  command->add_option("--warmup", arguments->diff.warmup, "Runs before those")
+      ->type_name("N")
+      ->check(CLI::Range(0, 100'000));
+  command->add_option("--threads", arguments->diff.threads, "Threads of the reference; 0: all cores")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
+  command->add_flag("--allow-outside-data", arguments->diff.allow_outside_data,
+                    "External data may lie outside the model's folder");
+  add_workers(*command, arguments->workers);
+  add_worker_limits(*command, arguments->workers);
+  add_inference(*command, arguments->inference);
+  add_output(*command, arguments->format, {Format::text, Format::json});
+  command->footer(
+      "Exit status: 0 no finding, 1 a deviation that is not rounding, or beyond a tolerance, 2 wrong usage, 3 nothing "
+      "could be compared.\n"
+      "Examples:\n"
+      "  onnxkit diff model.onnx                                       the reference and ONNX Runtime, on made-up "
+      "inputs\n"
+      "  onnxkit diff model.onnx -b reference,onnxruntime,openvino --set . --recorded --report diff.html\n"
+      "  onnxkit diff before.onnx after.onnx -b onnxruntime --samples 20\n"
+      "  onnxkit diff model.onnx torch:net.pt2                         against where it came from\n"
+      "  onnxkit diff model.onnx -b onnxruntime:optimization=none,onnxruntime:optimization=all");
+  list.add(command, [arguments] { return run_diff(*arguments); });
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "onnxkit/model.h"
+#include "onnxkit/value_file.h"
+
+namespace CLI {
+class App;
+}
+
+namespace onnxkit::tools {
+
+/// Where the inputs of a model come from.
+struct InputOptions {
+  std::vector<std::string> inputs;  ///< NAME=FILE, .npz files, folders
+  bool given_only = false;
+  std::string layout = "nchw";
+  std::vector<std::int64_t> image_size;
+  ImageOptions image;  ///< complete after parsing but for layout and size, which read_given takes from above
+};
+
+/// `--input`, `--given-only`, and what pictures go through: `--image-size`, `--layout`, `--mean`, `--std`.
+void add_inputs(CLI::App& command, InputOptions& options);
+
+/// The values that the words name, which together must not name an input twice.
+Result<std::vector<NamedValue>> read_given(const Model& model, const std::vector<std::string>& words,
+                                           const InputOptions& options);
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,188 @@
+#include "tools/options/sides.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "tools/command.h"
+#include "tools/model_file.h"
+
+namespace onnxkit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BackendWord {
+  std::string name;
+  std::map<std::string, std::string> options;
+};
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::size_t from = 0;
+  for (std::size_t to = text.find(at); to != std::string::npos; to = text.find(at, from)) {
+    parts.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  parts.push_back(text.substr(from));
+  return parts;
+}
+
+/// NAME:OPTION=VALUE:...
+Result<BackendWord> parse_backend(const std::string& word) {
+  const std::vector<std::string> parts = split(word, ':');
+  BackendWord backend{parts.front(), {}};
+  if (backend.name.empty()) return make_error("usage", "the backend " + quote(word) + " has no name");
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::size_t equals = parts[i].find('=');
+    if (equals == std::string::npos || equals == 0)
+      return make_error("usage", quote(parts[i]) + " of the backend " + quote(word) + " is not OPTION=VALUE");
+    backend.options[parts[i].substr(0, equals)] = parts[i].substr(equals + 1);
+  }
+  return backend;
+}
+
+/// What a file of another framework is, by its name; "onnx" for all else.
+std::string format_of(const fs::path& path) {
+  constexpr auto known = std::to_array<std::pair<const char*, const char*>>({
+      {".pt2", "torch-export"},
+      {".pt", "torchscript"},
+      {".pth", "torchscript"},
+      {".keras", "keras"},
+      {".h5", "keras"},
+      {".tflite", "tflite"},
+      {".pb", "frozen-graph"},
+      {".engine", "tensorrt-engine"},
+      {".plan", "tensorrt-engine"},
+  });
+  std::error_code fault;
+  if (fs::is_directory(path, fault)) return fs::exists(path / "init_net.pb", fault) ? "caffe2" : "saved-model";
+  for (const auto& [extension, format] : known) {
+    if (path.extension() == extension) return format;
+  }
+  return "onnx";
+}
+
+/// BACKEND:FILE; a drive-like single letter or an existing file with a colon in its name is a file.
+std::pair<std::string, std::string> split_model(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  std::error_code fault;
+  if (colon == std::string::npos || colon == 0 || word.find('/') < colon || fs::exists(word, fault)) return {"", word};
+  return {word.substr(0, colon), word.substr(colon + 1)};
+}
+
+/// A worker reads binary files from where they are; the model in other forms is written for it.
+bool is_binary_file(const std::string& path) {
+  const std::string extension = fs::path(path).extension();
+  return path != "-" && extension != ".onnxtxt" && extension != ".json";
+}
+
+void name_sides(std::vector<DiffSide>& sides, bool many_models) {
+  for (DiffSide& side : sides) {
+    side.label = side.backend;
+    for (const auto& [option, value] : side.options) side.label += " " + option + "=" + value;
+    if (many_models && !side.path.empty()) side.label = side.path.filename().string() + " on " + side.label;
+  }
+}
+
+Result<double> number(const std::string& text) {
+  double value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault != std::errc() || end != text.data() + text.size() || !(value >= 0))
+    return make_error("usage", quote(text) + " is no tolerance");
+  return value;
+}
+
+Result<std::pair<std::string, std::string>> name_and_value(const std::string& word) {
+  const std::size_t equals = word.rfind('=');
+  if (equals == std::string::npos || equals == 0) return make_error("usage", quote(word) + " is not NAME=VALUE");
+  return std::pair(word.substr(0, equals), word.substr(equals + 1));
+}
+
+Result<Task> task_named(const std::string& word) {
+  std::vector<std::string> words;
+  for (const Task task : {Task::none, Task::logits, Task::segmentation, Task::detections, Task::tokens}) {
+    if (name_of(task) == word) return task;
+    words.emplace_back(name_of(task));
+  }
+  return make_error("usage", "there is no task " + quote(word) + did_you_mean(word, words));
+}
+
+}  // namespace
+
+Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
+                                         const std::vector<std::string>& backends) {
+  std::vector<std::string> words = backends;
+  if (words.empty())
+    words = models.size() == 1 ? std::vector<std::string>{"reference", "onnxruntime"}
+                               : std::vector<std::string>{"reference"};
+  std::vector<BackendWord> parsed;
+  for (const std::string& word : words) {
+    auto backend = parse_backend(word);
+    if (!backend) return backend.error();
+    parsed.push_back(*std::move(backend));
+  }
+  std::vector<DiffSide> sides;
+  for (const std::string& word : models) {
+    const auto [own_backend, path] = split_model(word);
+    DiffSide side;
+    side.format = format_of(path);
+    if (side.format == "onnx") {
+      auto model = open_model(path);
+      if (!model) return model.error();
+      side.model = std::make_shared<const Model>(*std::move(model));
+    } else if (own_backend.empty()) {
+      return make_error("usage", quote(word) + " is no ONNX model: say what runs it, as in torch:net.pt2");
+    }
+    if (!side.model || is_binary_file(path)) side.path = path;
+    if (!own_backend.empty()) {
+      side.backend = own_backend;
+      sides.push_back(side);
+      continue;
+    }
+    for (const BackendWord& backend : parsed) {
+      side.backend = backend.name;
+      side.options = backend.options;
+      sides.push_back(side);
+    }
+  }
+  name_sides(sides, models.size() > 1);
+  return sides;
+}
+
+Result<void> take_names(const std::vector<std::string>& tolerances, const std::vector<std::string>& tasks,
+                        const std::vector<std::string>& scores, const std::vector<std::string>& names,
+                        DiffOptions& options) {
+  for (const std::string& word : tolerances) {
+    const auto pair = name_and_value(word);
+    if (!pair) return pair.error();
+    const std::vector<std::string> parts = split(pair->second, ',');
+    OutputTolerance& tolerance = options.tolerances[pair->first];
+    const auto absolute = number(parts[0]);
+    if (!absolute) return absolute.error();
+    tolerance.absolute = *absolute;
+    if (parts.size() < 2) continue;
+    const auto relative = number(parts[1]);
+    if (!relative) return relative.error();
+    tolerance.relative = *relative;
+  }
+  for (const std::string& word : tasks) {
+    const auto pair = name_and_value(word);
+    if (!pair) return pair.error();
+    const auto task = task_named(pair->second);
+    if (!task) return task.error();
+    options.tasks[pair->first] = *task;
+  }
+  for (const auto& [words, map] : {std::pair(&scores, &options.scores), std::pair(&names, &options.names)}) {
+    for (const std::string& word : *words) {
+      const auto pair = name_and_value(word);
+      if (!pair) return pair.error();
+      (*map)[pair->first] = pair->second;
+    }
+  }
+  return {};
+}
+
+}  // namespace onnxkit::tools

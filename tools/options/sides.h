@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "onnxkit/diff.h"
+
+namespace onnxkit::tools {
+
+/// The sides that models and backends on a command line make: every ONNX model on every backend, models with a backend of their own on that. Without
+/// backends one model is run by the reference and ONNX Runtime, several by the reference. Errors: of reading models, usage.
+Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
+                                         const std::vector<std::string>& backends);
+
+/// NAME=VALUE words into the options that they mean. Error usage.
+Result<void> take_names(const std::vector<std::string>& tolerances, const std::vector<std::string>& tasks,
+                        const std::vector<std::string>& scores, const std::vector<std::string>& names,
+                        DiffOptions& options);
+
+}  // namespace onnxkit::tools
