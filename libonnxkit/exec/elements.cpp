@@ -36,7 +36,7 @@ void Elements::prefetch(std::size_t first) const {
   constexpr std::size_t cache_line = 64;
   const auto bits = static_cast<std::size_t>(storage_bits(type_));
   const std::size_t from = first / group * bits, until = std::min(bytes_.size(), from + most / group * bits);
-  for (std::size_t at = from; at < until; at += cache_line) __builtin_prefetch(bytes_.data() + at);
+  for (std::size_t at = from; at < until; at += cache_line) __builtin_prefetch(bytes_.data() + at, 0, 1);
 }
 
 template <class Real>
