@@ -291,7 +291,7 @@ DiffReport segmentation() {
           "1.2 % of the elements are off by up to 1.4, in rows 201 to 330; it looks like half_pixel against asymmetric";
     masks.outcome.task = Task::segmentation;
     masks.outcome.same = !differs;
-    masks.outcome.figures = {{"pixel agreement", differs ? 0.9763 : 1},
+    masks.outcome.figures = {{"pixel agreement", differs ? 0.9692 : 1},
                              {"mean IoU", differs ? 0.931 : 1},
                              {"lowest IoU of a class", differs ? 0.81 : 1}};
     masks.outcome.class_iou.assign(21, -1);

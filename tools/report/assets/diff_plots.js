@@ -18,6 +18,7 @@ function short(value, digits = 3) {
 function seconds(value) {
   const x = number(value);
   if (!isFinite(x)) return "–";
+  if (x === 0) return "0";
   return x >= 1 ? short(x) + " s" : x >= 1e-3 ? short(x * 1e3) + " ms" : short(x * 1e6) + " µs";
 }
 
@@ -104,7 +105,7 @@ function drawPoints(points, {slope, offset, diagonal, xTitle, yTitle, label}) {
     area.svg.append("clipPath").attr("id", clip).append("rect").attr("x", area.left).attr("y", area.top)
       .attr("width", area.right - area.left).attr("height", area.bottom - area.top);
     const inner = area.svg.append("g").attr("clip-path", `url(#${clip})`);
-    inner.append("path").attr("class", "mark").attr("stroke-width", 3.2).attr("stroke-opacity", .45).attr("d", dots(points.map(([a, b]) => [x(a), y(b)])));
+    inner.append("path").attr("class", "mark").attr("stroke-width", 3.2).attr("stroke-opacity", .55).attr("d", dots(points.map(([a, b]) => [x(a), y(b)])));
     if (diagonal) inner.append("path").attr("class", "limit").attr("d", across(v => v));
     if (isFinite(slope) && isFinite(offset)) inner.append("path").attr("class", "second").attr("stroke-width", 1.8).attr("d", across(v => slope * v + offset));
   });
@@ -132,18 +133,21 @@ function drawLayers(layers, guilty, label, onNode) {
     const sound = known(own).filter(i => layers[i].own.healthy), unsound = known(own).filter(i => !layers[i].own.healthy);
     area.svg.append("path").attr("class", "second").attr("stroke-width", size).attr("d", dots(sound.map(i => at(own, i))));
     area.svg.append("path").attr("class", "alarm").attr("stroke-width", 2).attr("d", unsound.map(i => cross(...at(own, i))).join(""));
-    if (guilty !== null) drawGuilty(area, x(guilty), `first guilty: ${layers[guilty].place.op || "node"}, ${guilty + 1} of ${layers.length}`);
+    if (guilty !== null) drawGuilty(area, x(guilty), layers[guilty].place.op || "node " + guilty);
     addCursor(area, x, layers.length, guilty ?? 0, onNode);
   });
 }
 
 const cross = (x, y) => `M${x - 4},${y - 4}l8,8m0,-8l-8,8`;
 
-function drawGuilty(area, x, text) {
+function drawGuilty(area, x, op) {
   area.svg.append("line").attr("class", "alarm").attr("x1", x).attr("x2", x).attr("y1", area.top - 4).attr("y2", area.bottom);
-  const middle = (area.left + area.right) / 2;
-  area.svg.append("text").attr("class", "alarm-label").attr("x", x + (x < middle ? 6 : -6)).attr("y", area.top + 6)
-    .attr("text-anchor", x < middle ? "start" : "end").text(text.length > 48 ? text.slice(0, 46) + "…" : text);
+  const onRight = x < (area.left + area.right) / 2, room = (onRight ? area.right - x : x - area.left) - 8;
+  const label = area.svg.append("text").attr("class", "alarm-label").attr("x", x + (onRight ? 6 : -6)).attr("y", area.top + 6).attr("text-anchor", onRight ? "start" : "end");
+  for (let length = Math.min(op.length, 48); length >= 0; --length) {
+    label.text("first guilty" + (length ? ": " + op.slice(0, length) + (length < op.length ? "…" : "") : ""));
+    if (label.node().getComputedTextLength() <= room) break;
+  }
 }
 
 function addCursor(area, x, count, start, onNode) {
@@ -172,7 +176,7 @@ function addCursor(area, x, count, start, onNode) {
 /// Rows of [name, samples, hollow]: a box of the middle half, the median, every sample.
 function drawTimes(rows, label) {
   return plot((host, width) => {
-    const narrow = width < 640, step = narrow ? 54 : 40, left = narrow ? 8 : 210;
+    const narrow = width < 640, step = narrow ? 58 : 40, left = narrow ? 8 : 210;
     const area = canvasOf(host, width, rows.length * step + 58, label, {left, right: 16, top: 8, bottom: 46});
     const all = rows.flatMap(row => row[1]), logarithmic = d3.max(all) / d3.min(all) > 8;
     const x = (logarithmic ? d3.scaleLog().domain([d3.min(all) * .8, d3.max(all) * 1.25]) : d3.scaleLinear().domain([0, d3.max(all) * 1.05]))
@@ -186,8 +190,8 @@ function drawTimes(rows, label) {
       .call(d3.axisBottom(x).tickValues(ticks).tickFormat(seconds).tickSizeOuter(0));
     area.svg.append("text").attr("x", area.right).attr("y", area.bottom + 38).attr("text-anchor", "end").text(logarithmic ? "time of a run, logarithmic" : "time of a run");
     rows.forEach(([name, samples, hollow], i) => {
-      const y = area.top + i * step + (narrow ? 36 : step / 2), sorted = [...samples].sort(d3.ascending);
-      area.svg.append("text").attr("class", "label").attr("x", narrow ? area.left : left - 16).attr("y", narrow ? y - 16 : y + 4)
+      const y = area.top + i * step + (narrow ? 40 : step / 2), sorted = [...samples].sort(d3.ascending);
+      area.svg.append("text").attr("class", "label").attr("x", narrow ? area.left : left - 16).attr("y", narrow ? y - 19 : y + 4)
         .attr("text-anchor", narrow ? "start" : "end").text(name.length > 30 ? name.slice(0, 14) + "…" + name.slice(-14) : name);
       if (samples.length > 3) {
         const [low, high] = [.25, .75].map(q => x(d3.quantile(sorted, q)));
@@ -242,7 +246,7 @@ const unpacked = lengths => {
 };
 
 /// Colour of a class: neighbours in number are far apart in hue and differ in lightness, too.
-const classColour = number => number === 0 ? d3.rgb("#3b4450") : d3.rgb(d3.hcl(number * 137.508 % 360 + 40, 58, [62, 78, 46][number % 3]));
+const classColour = number => number === 0 ? d3.rgb("#3b4450") : d3.rgb(d3.hcl(number * 137.508 % 360 + 40, 50, [64, 80, 48][number % 3]));
 
 function drawMap(maps, label, colourAt) {
   const canvas = document.createElement("canvas");

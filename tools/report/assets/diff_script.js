@@ -32,18 +32,18 @@ function chip(verdict, profile) {
     profile && verdict === "rounding" ? `${verdict} (${profile})` : verdict);
 }
 
-/// A table in a box that scrolls by itself. A head that begins with ">" is of numbers.
-function table(heads, rows, label) {
-  const right = heads.map(head => head.startsWith(">"));
-  const row = (cells, made) => {
-    cells.forEach((cell, i) => made.append(i === 0 ? named("th", {scope: "row"}, cell) : el(right[i] ? "td.number" : "td", cell)));
+/// A table in a box that scrolls by itself. A head that begins with ">" is of numbers. With `stacked` a narrow window shows every row as a list.
+function table(heads, rows, label, stacked = false) {
+  const right = heads.map(head => typeof head === "string" && head.startsWith(">"));
+  const words = heads.map((head, i) => right[i] ? head.slice(1) : head);
+  const cell = (content, i) => {
+    const made = i === 0 ? named("th", {scope: "row"}, content) : el(right[i] ? "td.number" : "td", content);
+    if (i > 0) made.dataset.head = words[i].textContent ?? words[i];
     return made;
   };
-  const head = el("tr");
-  heads.forEach((title, i) => head.append(named(right[i] ? "th.number" : "th", {scope: "col"}, title.replace(/^>/, ""))));
-  const body = el("tbody");
-  rows.forEach(cells => body.append(row(cells, el(cells.marked ? "tr.marked" : "tr"))));
-  return named("div.scroll", {role: "region", "aria-label": label, tabindex: "0"}, el("table", el("thead", head), body));
+  const head = el("tr", ...words.map((word, i) => named(right[i] ? "th.number" : "th", {scope: "col"}, word)));
+  const body = el("tbody", ...rows.map(cells => el(cells.marked ? "tr.marked" : "tr", ...cells.map(cell))));
+  return named("div.scroll", {role: "region", "aria-label": label, tabindex: "0"}, el(stacked ? "table.stacked" : "table", el("thead", head), body));
 }
 
 const list = pairs => {
@@ -68,6 +68,11 @@ const shownFloor = output => output.floors.find(floor => floor.profile === outpu
 
 function title() {
   if (!data.compared) return data.sides.length ? "Nothing could be compared" : "Nothing was compared";
+  const failed = data.sides.filter(side => side.failure).length;
+  return verdictTitle() + (failed ? `; ${counted(failed, "side")} failed` : "");
+}
+
+function verdictTitle() {
   return {
     "identical": "All answers are identical", "within tolerance": "All answers are within tolerance", "rounding": "The answers differ by rounding only",
     "undecidable": "The answers differ only where rounding decides", "not compared": "Not every answer could be judged",
@@ -120,7 +125,7 @@ function verdicts() {
   const cells = shown.map(({output, cells: outputs}) => [code(output.name), ...(several ? [given(output.set)] : []), el("span.type", visible(output.type)),
     ...outputs.map(found => found ? chip(found.verdict, found.profile) : "–")]);
   const section = named("section", {id: "verdicts"}, el("h2", "Verdicts"),
-    table(["output", ...(several ? ["inputs"] : []), "type", ...sides.map(side => visible(side.label))], cells, "Verdict of every output on every side"));
+    table(["output", ...(several ? ["inputs"] : []), "type", ...sides.map(side => given(side.label))], cells, "Verdict of every output on every side", true));
   if (many) section.append(el("p.soft", `The worst 40 of ${count(all.length)}; the others are in the sections of the sides.`));
   return section;
 }
@@ -235,7 +240,8 @@ function outputPanel(output, open) {
     if (panel.childElementCount > 1) return;
     const body = el("div.body");
     if (output.why) body.append(el("p.note" + (kindOf(output.verdict) === "bad" ? ".bad" : ""), given(output.why)));
-    body.append(figuresOf(output));
+    const figures = figuresOf(output);
+    if (figures.childElementCount) body.append(figures);
     if (output.metrics) body.append(...[plotsOf(output), confusion(output), segmentation(output)].filter(Boolean));
     const pair = [floors(output), output.metrics && worst(output)].filter(Boolean);
     if (pair.length) body.append(el("div.pair", ...pair));
@@ -275,7 +281,7 @@ function layersPanel(side) {
   const made = el("div.panel", el("figure", caption("Deviation along the graph", `${counted(layers.length, "value")} compared; ${text}`),
     drawLayers(layers, guilty, `Deviation along the graph: ${text}`, show),
     el("div.key", key("mark", "M1,6h20", "with what the node inherits"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, and more than rounding")), readout));
-  if (rows.length) made.append(el("h3", "Largest deviations of nodes alone"), table(["node", ">own, rms / largest", ">with inherited", "verdict of the value"], rows, "Largest deviations of nodes alone"));
+  if (rows.length) made.append(el("h3", "Largest deviations of nodes alone"), table(["node", ">own, rms / largest", ">with inherited", "the value is"], rows, "Largest deviations of nodes alone", true));
   return made;
 }
 
@@ -300,7 +306,7 @@ function logPanel(side) {
 function sidePanel(side, i) {
   const runtime = [side.backend === side.label ? "" : side.backend, side.version, side.device].filter(Boolean).map(visible).join(" ");
   const made = named("section", {id: "side" + i}, el("h2", given(side.label), runtime ? el("span.soft", " " + runtime) : ""));
-  if (i > 0) made.append(el("p.soft", "a is what ", given(data.sides[0].label), " gave, b what this side gave, d = b − a."));
+  if (i > 0 && side.outputs.length) made.append(el("p.soft", "a is what ", given(data.sides[0].label), " gave, b what this side gave, d = b − a."));
   side.warnings.forEach(warning => made.append(el("p.note", given(warning))));
   if (side.failure) made.append(failurePanel(side));
   if (side.log) made.append(...[logPanel(side)].filter(Boolean));
@@ -326,14 +332,14 @@ function runtimes() {
   const words = "every run is a point; the box holds the middle half, the bar is the median";
   return named("section", {id: "times"}, el("h2", "Runtimes"), el("div.panel", el("figure", caption("Time of a run", words),
     drawTimes(plots.filter(row => row[1].every(v => v > 0)), `Times of runs: ${sides.map(side => `${visible(side.label)} ${seconds(side.seconds.median_wall)}`).join(", ")} (medians of wall time)`)),
-    table(["side", ">runs", ">median", ">fastest", ">slowest", ">median CPU", ">loading", ">of the first"], rows, "Runtimes")));
+    table(["side", ">runs", ">median", ">fastest", ">slowest", ">median CPU", ">loading", ">of the first"], rows, "Runtimes", true)));
 }
 
 function setting() {
   const made = named("section", {id: "setting"}, el("h2", "What was run"));
   const rows = data.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), code(side.model || "–"),
     given(Object.entries(side.options).map(([key, value]) => `${key} = ${value}`).join(", ") || "–")]);
-  if (rows.length) made.append(table(["side", "backend", "version", "device", "model", "options"], rows, "Sides"));
+  if (rows.length) made.append(table(["side", "backend", "version", "device", "model", "options"], rows, "Sides", true));
   const sets = el("span");
   data.sets.slice(0, 30).forEach((set, i) => sets.append(i ? ", " : "", given(set)));
   if (data.sets.length > 30) sets.append(` and ${count(data.sets.length - 30)} more`);
