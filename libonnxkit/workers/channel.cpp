@@ -16,7 +16,7 @@ namespace {
 
 using Kind = ChannelFault::Kind;
 
-constexpr std::size_t header_bytes = 4;
+constexpr std::size_t header_bytes = 4;  // a length, little-endian
 constexpr std::size_t read_at_once = std::size_t{1} << 18;
 
 std::optional<ChannelFault> wait_for(Process& process, short events, const Watch& watch) {
@@ -111,6 +111,14 @@ std::optional<ChannelFault> receive_bytes(Process& process, std::size_t size, st
   return std::nullopt;
 }
 
+/// Most often something that was printed to the wrong place, so it shows what there is of it.
+std::string no_message(const Process& process, std::string begin) {
+  std::array<char, 60> more;
+  const ssize_t count = ::recv(process.socket(), more.data(), more.size(), MSG_DONTWAIT);
+  if (count > 0) begin.append(more.data(), static_cast<std::size_t>(count));
+  return fmt::format("{} begins no message of at most {} bytes", quote(begin), most_message_bytes);
+}
+
 }  // namespace
 
 std::variant<std::monostate, ChannelFault> send(Process& process, const Frame& frame, const Watch& watch) {
@@ -137,7 +145,7 @@ std::variant<Frame, ChannelFault> receive(Process& process, const Watch& watch) 
   std::uint32_t length = 0;
   for (std::size_t i = 0; i < header_bytes; ++i)
     length |= static_cast<std::uint32_t>(static_cast<unsigned char>(header[i])) << (8 * i);
-  if (length > most_message_bytes) return ChannelFault{Kind::broken, fmt::format("a message of {} bytes", length)};
+  if (length > most_message_bytes) return ChannelFault{Kind::broken, no_message(process, header)};
   if (auto fault = receive_bytes(process, length, frame.text, frame.segments, watch)) return *std::move(fault);
   return frame;
 }
