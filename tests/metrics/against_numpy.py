@@ -252,7 +252,7 @@ class Tester:
         if not faults:
             faults += differences(definitions.metrics(a, b), found["metrics"])
             faults += differences(definitions.scatter(a, b), found["scatter"])
-            if self.run([a, b], "--threads", "1", *options) != found and not has_nan(found):
+            if json.dumps(self.run([a, b], "--threads", "1", *options)) != json.dumps(found):
                 faults.append("one thread gives other figures")
         self.judge(name, faults)
 
@@ -268,10 +268,6 @@ class Tester:
             return
         found = self.run(arrays, *options)
         self.judge(name, [] if found.get(part) == {"error": code} else [f"{code} expected, found {found}"])
-
-
-def has_nan(found):
-    return "NaN" in json.dumps(found)
 
 
 def agree(expected, found, scale=0):
