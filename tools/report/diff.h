@@ -16,7 +16,7 @@ std::string diff_text(const DiffReport& report, bool color);
 /// docs/json/diff.schema.json
 std::string diff_json(const DiffReport& report);
 
-/// diff_json as an object; `with_pictures` adds what only plots need: pairs of elements, maps of classes, all layers' metrics.
+/// diff_json as an object; `with_pictures` adds what only plots need: pairs of elements and maps of classes, of the worst outputs.
 nlohmann::ordered_json diff_object(const DiffReport& report, bool with_pictures);
 
 /// One self-contained page with plots.

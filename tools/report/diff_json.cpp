@@ -1,5 +1,11 @@
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
 #include "tools/report/diagnostics.h"
 #include "tools/report/diff.h"
@@ -10,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t most_drawn = 24;      // outputs of a side
 constexpr std::int64_t longest_side = 512;  // of a map of classes on the page
 
 Json floor_json(const FloorMeasure& floor) {
@@ -57,10 +64,20 @@ Json outcome_json(const onnxkit::Outcome& outcome) {
   return json;
 }
 
-Json reals_json(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double value : values) list.push_back(real_json(value));
-  return list;
+/// With few digits, since a plot shows no more.
+Json coarse_json(double number, int digits) {
+  return std::isfinite(number) ? Json(std::strtod(fmt::format("{:.{}g}", number, digits).c_str(), nullptr))
+                               : real_json(number);
+}
+
+/// Pairs as a and d = b - a.
+Json scatter_json(const Scatter& scatter) {
+  Json a = Json::array(), d = Json::array();
+  for (std::size_t i = 0; i < std::min(scatter.a.size(), scatter.b.size()); ++i) {
+    a.push_back(coarse_json(scatter.a[i], 5));
+    d.push_back(coarse_json(scatter.b[i] - scatter.a[i], 3));
+  }
+  return {{"a", std::move(a)}, {"d", std::move(d)}};
 }
 
 /// Positions of the pixels to draw: a large map is thinned, and of a block that differs somewhere a pixel that differs is kept.
@@ -133,7 +150,7 @@ Json output_json(const OutputDiff& output, bool with_pictures) {
                        {"bins", output.scatter.histogram},
                        {"zeros", output.scatter.zeros}};
   if (with_pictures) {
-    json["scatter"] = {{"a", reals_json(output.scatter.a)}, {"b", reals_json(output.scatter.b)}};
+    json["scatter"] = scatter_json(output.scatter);
     if (output.maps && is_whole(*output.maps)) json["maps"] = maps_json(*output.maps);
   }
   return json;
@@ -161,6 +178,16 @@ Json times_json(const SideReport& side) {
           {"runs", std::move(runs)}};
 }
 
+/// Those that a page has plots of: it stays small with hundreds of sets.
+std::set<std::size_t> worst_outputs(const std::vector<OutputDiff>& outputs) {
+  std::vector<std::size_t> order(outputs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return outputs[a].verdict > outputs[b].verdict; });
+  order.resize(std::min(order.size(), most_drawn));
+  return {order.begin(), order.end()};
+}
+
 Json side_json(const SideReport& side, const DiffReport& report, bool with_pictures) {
   Json json = {{"label", side.label},
                {"backend", side.backend},
@@ -175,7 +202,10 @@ Json side_json(const SideReport& side, const DiffReport& report, bool with_pictu
   if (!side.log.empty()) json["log"] = side.log;
   json["seconds"] = times_json(side);
   json["outputs"] = Json::array();
-  for (const OutputDiff& output : side.outputs) json["outputs"].push_back(output_json(output, with_pictures));
+  std::set<std::size_t> drawn;
+  if (with_pictures) drawn = worst_outputs(side.outputs);
+  for (std::size_t i = 0; i < side.outputs.size(); ++i)
+    json["outputs"].push_back(output_json(side.outputs[i], drawn.contains(i)));
   json["layers"] = Json::array();
   for (const LayerDiff& layer : side.layers) json["layers"].push_back(layer_json(layer));
   json["first_guilty"] = side.first_guilty ? Json(*side.first_guilty) : Json();

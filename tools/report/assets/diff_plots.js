@@ -218,10 +218,12 @@ function drawConfusion(triples, classes, label) {
     const share = count => .15 + .85 * Math.sqrt(count / most);
     area.svg.append("text").attr("x", 44).attr("y", 12).text("class of b");
     area.svg.append("text").attr("transform", "translate(12,44) rotate(-90)").attr("text-anchor", "end").text("class of a");
+    // Labels that would run into one another are left out.
+    const wide = Math.ceil((7.5 * d3.max(classes, name => String(name).length) + 5) / cell), high = Math.ceil(14 / cell);
     classes.forEach((name, i) => {
-      if (cell < 14 && i % Math.ceil(14 / cell)) return;
-      area.svg.append("text").attr("x", 44 + (i + .5) * cell).attr("y", 36).attr("text-anchor", "middle").text(name);
-      area.svg.append("text").attr("x", 38).attr("y", 48 + (i + .5) * cell).attr("text-anchor", "end").text(name);
+      const middle = 44 + (i + .5) * cell;
+      if (i % wide === 0) area.svg.append("text").attr("x", middle).attr("y", 36).attr("text-anchor", "middle").text(name);
+      if (i % high === 0) area.svg.append("text").attr("x", 38).attr("y", middle + 4).attr("text-anchor", "end").text(name);
     });
     area.svg.append("rect").attr("x", 44).attr("y", 44).attr("width", cell * classes.length).attr("height", cell * classes.length).attr("fill", "none").attr("stroke", "var(--line)");
     for (const [a, b, count] of triples) {

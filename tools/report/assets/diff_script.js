@@ -154,7 +154,7 @@ function figuresOf(output) {
 
 function floors(output) {
   if (!output.floors.length) return null;
-  const rows = output.floors.map(floor => [floor.profile, short(floor.rms), short(floor.largest), floor.healthy ? "✓ explained by it" : "✕ more than that"]);
+  const rows = output.floors.map(floor => [floor.profile, short(floor.rms), short(floor.largest), el("span.whole", floor.healthy ? "✓ explained by it" : "✕ more than that")]);
   return el("figure", caption("Held against honest rounding", "in sigmas; explained where rms is at most 2 and the largest at most 12"),
     table(["arithmetic", ">rms", ">largest", ""], rows, "Deviation by arithmetic"));
 }
@@ -174,15 +174,17 @@ function plotsOf(output) {
     const text = `${counted(m.compared - zeros, "element")} differ, ${count(zeros)} are equal`;
     made.append(el("figure", caption("How large the differences are", text), drawHistogram(output.histogram, `Histogram of |d|: ${text}, the largest |d| is ${short(m.max_absolute)}`)));
   }
-  const points = output.scatter.a.map((a, i) => [number(a), number(output.scatter.b[i])]).filter(pair => pair.every(isFinite));
+  const scatter = output.scatter || {a: [], d: []};
+  const points = scatter.a.map((a, i) => [number(a), number(scatter.d[i])]).filter(pair => pair.every(isFinite));
   if (points.length > 1 && m.max_absolute !== 0) {
     const alpha = number(m.alpha), beta = number(m.beta), sign = beta < 0 ? "−" : "+";
     const fit = `b = ${short(alpha, 6)} a ${sign} ${short(Math.abs(beta))}, R² = ${short(m.r2, 6)}, residual ${short(m.residual)}`;
     made.append(
-      el("figure", caption("b over a", fit), drawPoints(points, {slope: alpha, offset: beta, diagonal: true, xTitle: "a", yTitle: "b", label: `b over a of ${count(points.length)} elements; fitted line ${fit}`})),
+      el("figure", caption("b over a", fit), drawPoints(points.map(([a, d]) => [a, a + d]), {slope: alpha, offset: beta, diagonal: true, xTitle: "a", yTitle: "b", label: `b over a of ${count(points.length)} elements; fitted line ${fit}`})),
       el("figure", caption("Difference over a", alpha === 1 && beta === 0 ? "no linear part" : "the line is the linear part of the difference"),
-        drawPoints(points.map(([a, b]) => [a, b - a]), {slope: alpha - 1, offset: beta, diagonal: false, xTitle: "a", yTitle: "d = b − a", label: `Difference over a of ${count(points.length)} elements`})));
+        drawPoints(points, {slope: alpha - 1, offset: beta, diagonal: false, xTitle: "a", yTitle: "d = b − a", label: `Difference over a of ${count(points.length)} elements`})));
   }
+  if (!output.scatter) made.append(el("p.soft", "Only the worst outputs of a side have all plots."));
   return made.childElementCount ? made : null;
 }
 
@@ -279,8 +281,8 @@ function layersPanel(side) {
   const worstOwn = layers.map((layer, i) => [layer, i]).filter(([layer]) => layer.own).sort((x, y) => number(y[0].own.rms) - number(x[0].own.rms)).slice(0, 10);
   const rows = worstOwn.map(([layer, i]) => Object.assign([given(placeText(layer.place)), sigmas(layer.own), sigmas(layer.inherited), chip(layer.verdict)], {marked: i === guilty}));
   const made = el("div.panel", el("figure", caption("Deviation along the graph", `${counted(layers.length, "value")} compared; ${text}`),
-    drawLayers(layers, guilty, `Deviation along the graph: ${text}`, show),
-    el("div.key", key("mark", "M1,6h20", "with what the node inherits"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, and more than rounding")), readout));
+    drawLayers(layers, guilty, `Deviation along the graph: ${text}. The arrow keys move along the nodes.`, show),
+    el("div.key", key("mark", "M1,6h20", "with what the node inherits"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, and more than rounding"), el("span.hint", "Point at a node, or use the arrow keys, to see it.")), readout));
   if (rows.length) made.append(el("h3", "Largest deviations of nodes alone"), table(["node", ">own, rms / largest", ">with inherited", "the value is"], rows, "Largest deviations of nodes alone", true));
   return made;
 }
@@ -311,9 +313,15 @@ function sidePanel(side, i) {
   if (side.failure) made.append(failurePanel(side));
   if (side.log) made.append(...[logPanel(side)].filter(Boolean));
   if (side.layers.length) made.append(layersPanel(side));
-  const bad = side.outputs.filter(output => kindOf(output.verdict) === "bad");
-  const opened = new Set((bad.length ? bad : side.outputs.filter(output => output.verdict !== "identical")).slice(0, bad.length ? 3 : 1));
-  side.outputs.forEach(output => made.append(outputPanel(output, opened.has(output))));
+  const most = 40, order = side.outputs.length > most ? [...side.outputs].sort((a, b) => worstFirst.indexOf(a.verdict) - worstFirst.indexOf(b.verdict)) : side.outputs;
+  const bad = order.filter(output => kindOf(output.verdict) === "bad");
+  const opened = new Set((bad.length ? bad : order.filter(output => output.verdict !== "identical")).slice(0, bad.length ? 3 : 1));
+  order.slice(0, most).forEach(output => made.append(outputPanel(output, opened.has(output))));
+  if (order.length > most) {
+    const rest = el("details", el("summary", el("span.title", `${count(order.length - most)} more outputs`), el("span.fact", "the worst are above")));
+    rest.addEventListener("toggle", () => rest.childElementCount > 1 || rest.append(el("div.body", ...order.slice(most).map(output => outputPanel(output, false)))));
+    made.append(rest);
+  }
   return made;
 }
 
@@ -328,10 +336,11 @@ function runtimes() {
     const wall = samples(side, "wall"), median = number(side.seconds.median_wall);
     return [given(side.label), count(wall.length), seconds(median), seconds(d3.min(wall)), seconds(d3.max(wall)), seconds(side.seconds.median_cpu), seconds(side.seconds.load), first > 0 ? short(median / first) + " ×" : "–"];
   });
-  const plots = sides.flatMap(side => ["wall", "cpu"].map(key => [`${visible(side.label)}, ${key}`, samples(side, key), key === "cpu"]).filter(row => row[1].length));
+  const plots = sides.flatMap(side => ["wall", "cpu"].map(key => [`${visible(side.label)}, ${key}`, samples(side, key), key === "cpu"]))
+    .filter(row => row[1].length && row[1].every(v => v > 0));
   const words = "every run is a point; the box holds the middle half, the bar is the median";
-  return named("section", {id: "times"}, el("h2", "Runtimes"), el("div.panel", el("figure", caption("Time of a run", words),
-    drawTimes(plots.filter(row => row[1].every(v => v > 0)), `Times of runs: ${sides.map(side => `${visible(side.label)} ${seconds(side.seconds.median_wall)}`).join(", ")} (medians of wall time)`)),
+  return named("section", {id: "times"}, el("h2", "Runtimes"), el("div.panel", !plots.length ? "" : el("figure", caption("Time of a run", words),
+    drawTimes(plots, `Times of runs: ${sides.map(side => `${visible(side.label)} ${seconds(side.seconds.median_wall)}`).join(", ")} (medians of wall time)`)),
     table(["side", ">runs", ">median", ">fastest", ">slowest", ">median CPU", ">loading", ">of the first"], rows, "Runtimes", true)));
 }
 
