@@ -30,6 +30,18 @@ double storage_unit(ElementType type) {
   }
 }
 
+/// What rounding loses of numbers near zero: runtimes may flush those below the normal range, or keep their last step.
+double storage_step(ElementType type) {
+  switch (type) {
+    case ElementType::float64:
+      return 0x1p-1022;
+    case ElementType::float16:
+      return 0x1p-25;
+    default:
+      return 0x1p-126;
+  }
+}
+
 std::vector<double> reals(const Tensor& tensor) { return to_reals(tensor); }
 
 /// Elements whose exact answer, some replica or the judged one has no number there, and what to make of it.
@@ -44,9 +56,14 @@ Finite finiteness(double exact, double got, std::span<const std::vector<double>>
   return Finite::other;
 }
 
-/// The largest number of the stored type: what is beyond becomes infinite there and nowhere else.
-bool overflows(double exact, double got, ElementType type) {
-  return std::isinf(got) && std::isfinite(exact) && std::abs(exact) >= largest_finite(type) && (exact > 0) == (got > 0);
+/// Infinity in place of a number that is beyond the largest of the stored type, or that noise can carry there.
+bool overflows(double exact, double got, std::span<const std::vector<double>> replicas, std::size_t i,
+               ElementType type) {
+  const double largest = largest_finite(type);
+  const auto is_beyond = [&](double x) { return std::abs(x) >= largest && (x > 0) == (got > 0); };
+  return std::isinf(got) && std::isfinite(exact) &&
+         (is_beyond(exact) ||
+          std::any_of(replicas.begin(), replicas.end(), [&](const auto& replica) { return is_beyond(replica[i]); }));
 }
 
 Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, const Tensor* origin) {
@@ -62,7 +79,7 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
   std::vector<bool> counts(exact.size(), false);
   double pooled = 0, largest = 0;
   std::uint64_t other = 0, counted = 0;
-  const double unit = storage_unit(got.type()) * uniform_to_normal;
+  const double unit = storage_unit(got.type()) * uniform_to_normal, step = storage_step(got.type());
   for (std::size_t i = 0; i < exact.size(); ++i) {
     switch (finiteness(held[i], found[i], replicas, i)) {
       case Finite::same:
@@ -71,7 +88,7 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
         ++out.flips;
         continue;
       case Finite::other:
-        if (!overflows(held[i], found[i], got.type())) ++other;
+        if (!overflows(held[i], found[i], replicas, i, got.type())) ++other;
         continue;
       case Finite::all:
         break;
@@ -81,7 +98,7 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
       const double d = replica[i] - exact[i];
       if (std::isfinite(d)) sum += d * d;
     }
-    const double stored = unit * exact[i];
+    const double stored = std::max(unit * std::abs(exact[i]), step);
     variance[i] = (sum / static_cast<double>(std::max<std::size_t>(1, replicas.size())) + stored * stored) * sides;
     pooled += variance[i];
     largest = std::max(largest, std::abs(found[i] - held[i]));

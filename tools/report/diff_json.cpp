@@ -221,6 +221,7 @@ Json diff_object(const DiffReport& report, bool with_pictures) {
           {"format_version", 1},
           {"verdict", name_of(report.verdict)},
           {"compared", report.compared},
+          {"base", report.base},
           {"sets", report.sets},
           {"noise_floor", {{"seconds", real_json(report.floor_seconds)}, {"note", report.floor_note}}},
           {"sides", std::move(sides)}};

@@ -89,7 +89,7 @@ std::string conclusion(const SideReport& side, const DiffReport& report) {
 std::string diff_summary(const SideReport& side, const DiffReport& report) {
   if (side.outputs.empty()) {
     if (side.failure) return failure_sentence(side);
-    return &side == report.sides.data() ? "what the others are held against" : "nothing was compared";
+    return &side == &report.sides[report.base] ? "what the others are held against" : "nothing was compared";
   }
   std::string text =
       is_finding(side.verdict) ? finding_sentence(side, report) : counts_text(side) + conclusion(side, report);

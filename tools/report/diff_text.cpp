@@ -116,8 +116,8 @@ std::string remarks(const SideReport& side, bool with_set) {
 }
 
 std::string side_text(const SideReport& side, const DiffReport& report, bool color) {
-  std::string text =
-      fmt::format("{} against {}\n", painted(bold, title(side), color), without_controls(report.sides.front().label));
+  std::string text = fmt::format("{} against {}\n", painted(bold, title(side), color),
+                                 without_controls(report.sides[report.base].label));
   const bool with_set = report.sets.size() > 1;
   std::vector<std::string> titles = {"output"};
   if (with_set) titles.emplace_back("set");
@@ -129,7 +129,7 @@ std::string side_text(const SideReport& side, const DiffReport& report, bool col
 
 std::string times_text(const DiffReport& report) {
   Table table({"runtimes", ">runs", ">median wall", ">fastest", ">slowest", ">median cpu", ">load", ">of the first"});
-  const std::optional<double> first = median_wall(report.sides.front());
+  const std::optional<double> first = median_wall(report.sides[report.base]);
   bool any = false;
   for (const SideReport& side : report.sides) {
     const std::optional<double> wall = median_wall(side), cpu = median_cpu(side);
@@ -190,7 +190,7 @@ std::string layers_text(const SideReport& side, bool color) {
 std::string diff_text(const DiffReport& report, bool color) {
   if (report.sides.empty()) return "nothing was compared\n";
   std::string text;
-  for (std::size_t i = 1; i < report.sides.size(); ++i) {
+  for (std::size_t i = 0; i < report.sides.size(); ++i) {
     if (!report.sides[i].outputs.empty()) text += side_text(report.sides[i], report, color) + "\n";
   }
   text += times_text(report);
@@ -202,7 +202,7 @@ std::string diff_text(const DiffReport& report, bool color) {
   if (!report.floor_note.empty()) text += "no noise floor: " + without_controls(report.floor_note) + "\n";
   for (std::size_t i = 0; i < report.sides.size(); ++i) {
     const SideReport& side = report.sides[i];
-    if (i == 0 && !side.failure) continue;
+    if (i == report.base && !side.failure) continue;
     const bool bad = side.failure || is_finding(side.verdict);
     text += fmt::format("{}: {}\n", painted(bad ? "\x1b[1;31m" : "\x1b[1;32m", without_controls(side.label), color),
                         diff_summary(side, report));

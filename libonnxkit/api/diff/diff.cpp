@@ -1,10 +1,18 @@
 #include "onnxkit/diff.h"
 
 #include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "libonnxkit/api/diff/floor.h"
 #include "libonnxkit/api/diff/outputs.h"
 #include "libonnxkit/api/diff/side.h"
+#include "libonnxkit/api/unknown_name.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/workers/worker.h"
+#include "onnxkit/nearest.h"
 
 namespace onnxkit {
 namespace {
@@ -22,7 +30,6 @@ class Comparison {
 
   Result<DiffReport> run() {
     for (std::size_t i = 0; i < sides_.size(); ++i) open(i);
-    make_floor();
     for (std::size_t set = 0; set < sets_.size(); ++set) compare_set(set);
     if (options_.stop.stop_requested()) return make_error("cancelled", "the comparison was cancelled");
     for (SideReport& side : report_.sides) {
@@ -52,12 +59,9 @@ class Comparison {
   /// The floor is that of the base's model, or of the first ONNX model where the base has none.
   void make_floor() {
     const auto has_model = [&](std::size_t i) { return open_[i] && sides_[i].model; };
-    std::size_t at = 0;
-    while (at < sides_.size() && !open_[at]) ++at;
-    if (at < sides_.size() && !has_model(at)) {
-      at = 0;
-      while (at < sides_.size() && !has_model(at)) ++at;
-    }
+    std::size_t at = report_.base;
+    if (!has_model(at)) at = 0;
+    while (at < sides_.size() && !has_model(at)) ++at;
     if (at == sides_.size()) {
       report_.floor_note = "no side is an ONNX model that was loaded";
       return;
@@ -84,7 +88,22 @@ class Comparison {
       return std::nullopt;
     }
     side.runs.insert(side.runs.end(), run->times.begin(), run->times.end());
+    if (set == 0) {
+      for (const std::string& output : run->moved)
+        side.warnings.push_back("the channels of output " + quote(output) +
+                                " were moved to where the first side has them");
+    }
+    moved_ = std::move(run->moved);
     return std::move(run->outputs);
+  }
+
+  /// Between two ONNX models another order of axes is a difference; only other frameworks have layouts of their own.
+  void refuse_moved(std::vector<OutputDiff>& outputs) const {
+    for (OutputDiff& output : outputs) {
+      if (std::find(moved_.begin(), moved_.end(), output.name) == moved_.end()) continue;
+      output.verdict = Verdict::mismatch;
+      output.why = "the axes are in another order";
+    }
   }
 
   void compare_set(std::size_t set) {
@@ -93,12 +112,14 @@ class Comparison {
       std::size_t at = 0;
       for (; at < sides_.size() && !base; ++at) base = answer(at, set, {});
       report_.base = at - 1;
+      if (base) make_floor();
     } else {
       base = answer(report_.base, set, {});
     }
     if (!base) return;
     const bool is_reference = sides_[report_.base].backend == "reference" && floor_side_ == report_.base;
-    const api::Yardstick yardstick{&sets_[set], set, &*base, is_reference, floor_ ? &*floor_ : nullptr};
+    const api::Yardstick yardstick{
+        &sets_[set], set, &*base, is_reference, floor_ ? &*floor_ : nullptr, floor_side_ != report_.base};
     for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
       const auto outputs = answer(i, set, *base);
       if (!outputs) continue;
@@ -110,6 +131,7 @@ class Comparison {
         floor_.reset();
         judged = api::judge_outputs({&sets_[set], set, &*base, false, nullptr}, *outputs, options_);
       }
+      if (sides_[i].model && sides_[report_.base].model) refuse_moved(*judged);
       side.outputs.insert(side.outputs.end(), std::make_move_iterator(judged->begin()),
                           std::make_move_iterator(judged->end()));
       report_.compared = true;
@@ -122,8 +144,47 @@ class Comparison {
   std::vector<std::unique_ptr<Side>> open_;
   std::optional<Floor> floor_;
   std::size_t floor_side_ = 0;
+  std::vector<std::string> moved_;  // of the last answer
   DiffReport report_;
 };
+
+/// Names in the options that no output of the first side has; checked where that is an ONNX model.
+std::optional<Error> unknown_names(const std::vector<DiffSide>& sides, const DiffOptions& options) {
+  if (!sides.front().model || !sides.front().model->has_graph()) return std::nullopt;
+  const ir::Graph& graph = *sides.front().model->ir().graph;
+  std::vector<std::string_view> outputs, all;
+  for (const ir::ValueInfo& output : graph.outputs) outputs.push_back(graph.name_of(output.value));
+  all = outputs;
+  for (const ir::ValueInfo& input : graph.inputs) all.push_back(graph.name_of(input.value));
+  const auto check = [](const auto& map, const std::vector<std::string_view>& names,
+                        std::string_view what) -> std::optional<Error> {
+    for (const auto& [name, value] : map) {
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        return api::unknown_name("unknown-value", what, name, names);
+    }
+    return std::nullopt;
+  };
+  if (auto error = check(options.tolerances, outputs, "output")) return error;
+  if (auto error = check(options.tasks, outputs, "output")) return error;
+  if (auto error = check(options.scores, outputs, "output")) return error;
+  return check(options.names, all, "input or output");
+}
+
+std::optional<Error> unknown_backend(const std::vector<DiffSide>& sides, const DiffOptions& options) {
+  std::set<std::string> names = {"reference", "recorded"};
+  for (const workers::WorkerProgram& program : workers::find_workers(options.worker_folders, options.python))
+    names.insert(program.name);
+  for (const DiffSide& side : sides) {
+    if (names.contains(side.backend)) continue;
+    names.erase("recorded");
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    const std::string_view close = nearest(side.backend, candidates);
+    return make_error("unknown-backend",
+                      fmt::format("there is no backend {}; there are {}{}", quote(side.backend), fmt::join(names, ", "),
+                                  close.empty() ? "" : fmt::format("; did you mean {}?", close)));
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -131,6 +192,8 @@ Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<In
                         const DiffOptions& options) {
   if (sides.size() < 2) return make_error("usage", "two sides at least are needed for a comparison");
   if (sets.empty()) return make_error("usage", "no inputs are given");
+  if (auto error = unknown_backend(sides, options)) return *std::move(error);
+  if (auto error = unknown_names(sides, options)) return *std::move(error);
   return Comparison(sides, sets, options).run();
 }
 

@@ -4,52 +4,110 @@
 #include <cmath>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include "libonnxkit/api/diff/ports.h"
+#include "libonnxkit/base/dtype.h"
 #include "libonnxkit/exec/plots.h"
 
 namespace onnxkit::api {
 namespace {
 
-/// A tensor of an output: "y", "y[2]", "y.keys".
+/// A tensor of an output: "y", "y[2]", "y.values".
 struct Part {
   std::string name;
-  const Value* base;
-  const Value* got;
+  Value base, got;
 };
+
+/// The keys of a map, or of the maps of a sequence, as ZipMap makes them, which all have the same; null for all else.
+const Tensor* keys_of(const Value& value) {
+  if (value.kind == ValueKind::map) return &value.tensor;
+  if (value.kind != ValueKind::sequence || value.items.empty()) return nullptr;
+  const Value& first = value.items.front();
+  const bool alike = std::all_of(value.items.begin(), value.items.end(), [&](const Value& item) {
+    return item.kind == ValueKind::map && exec::identical(Value(item.tensor), Value(first.tensor)) &&
+           item.items[0].tensor.type() == first.items[0].tensor.type() &&
+           item.items[0].tensor.dims() == first.items[0].tensor.dims();
+  });
+  return alike ? &first.tensor : nullptr;
+}
+
+/// The values of such a map; those of a sequence stacked, one row for each map. Nullopt for strings in a sequence.
+std::optional<Tensor> values_of(const Value& value) {
+  if (value.kind == ValueKind::map) return value.items[0].tensor;
+  const Tensor& first = value.items.front().items[0].tensor;
+  std::vector<std::int64_t> dims = first.dims();
+  dims.insert(dims.begin(), static_cast<std::int64_t>(value.items.size()));
+  std::vector<std::byte> bytes;
+  for (const Value& item : value.items) {
+    const auto row = item.items[0].tensor.bytes();
+    bytes.insert(bytes.end(), row.begin(), row.end());
+  }
+  auto stacked = Tensor::from_bytes(first.type(), std::move(dims), std::move(bytes));
+  return stacked ? std::optional(*std::move(stacked)) : std::nullopt;
+}
 
 /// The tensors of a value in the order that part_of reads; where the structures of both part, the whole.
 void flatten(const std::string& name, const Value& base, const Value& got, std::vector<Part>& parts) {
+  const Tensor *keys = keys_of(base), *others = keys_of(got);
+  if (keys && others && base.kind == got.kind && base.items.size() == got.items.size() &&
+      exec::identical(Value(*keys), Value(*others))) {
+    const auto a = values_of(base), b = values_of(got);
+    if (a && b) {
+      parts.push_back({name + ".values", *a, *b});
+      return;
+    }
+  }
   const bool has_parts = base.kind == ValueKind::sequence || base.kind == ValueKind::optional;
-  if (!has_parts || base.kind != got.kind || base.items.size() != got.items.size()) {
-    parts.push_back({name, &base, &got});
+  if (!has_parts || base.kind != got.kind || base.items.size() != got.items.size() || base.items.empty()) {
+    parts.push_back({name, base, got});
     return;
   }
   for (std::size_t i = 0; i < base.items.size(); ++i)
     flatten(fmt::format("{}[{}]", name, i), base.items[i], got.items[i], parts);
 }
 
-/// The part of a spread that has the same place as a part of an output; nullopt where exact answer or replicas have another structure.
-std::optional<exec::Spread> part_of(const exec::Spread& spread, std::string_view path) {
-  exec::Spread at = spread;
+/// The part of a value at "[2]", ".values" or a path of these; nullopt where the value has another structure.
+std::optional<Value> part_of(Value value, std::string_view path) {
   while (!path.empty()) {
+    if (path == ".values") {
+      auto values = keys_of(value) ? values_of(value) : std::nullopt;
+      return values ? std::optional<Value>(*std::move(values)) : std::nullopt;
+    }
     const std::size_t end = path.find(']');
     const std::size_t index = std::stoul(std::string(path.substr(1, end - 1)));
     path.remove_prefix(end + 1);
-    if (index >= at.exact.items.size()) return std::nullopt;
-    exec::Spread inner{at.exact.items[index], {}};
-    for (const Value& replica : at.replicas) {
-      if (index >= replica.items.size()) return std::nullopt;
-      inner.replicas.push_back(replica.items[index]);
-    }
-    at = std::move(inner);
+    if (index >= value.items.size()) return std::nullopt;
+    value = Value(value.items[index]);
   }
-  return at;
+  return value;
+}
+
+std::optional<exec::Spread> part_of(const exec::Spread& spread, std::string_view path) {
+  auto exact = part_of(spread.exact, path);
+  if (!exact) return std::nullopt;
+  exec::Spread part{*std::move(exact), {}};
+  for (const Value& replica : spread.replicas) {
+    auto value = part_of(replica, path);
+    if (!value) return std::nullopt;
+    part.replicas.push_back(*std::move(value));
+  }
+  return part;
+}
+
+/// Real numbers as they are, complex ones as pairs; empty for strings.
+std::vector<double> numbers_of(const Tensor& tensor) {
+  if (domain_of(tensor.type()) != Domain::complex) return to_reals(tensor);
+  const auto type = tensor.type() == ElementType::complex128 ? ElementType::float64 : ElementType::float32;
+  const auto pairs = Tensor::view(type, {tensor.size(), 2}, tensor.bytes(), std::make_shared<Tensor>(tensor));
+  return pairs ? to_reals(*pairs) : std::vector<double>();
 }
 
 bool is_within(const Tensor& a, const Tensor& b, const OutputTolerance& tolerance) {
-  const std::vector<double> left = to_reals(a), right = to_reals(b);
+  const std::vector<double> left = numbers_of(a), right = numbers_of(b);
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (left[i] == right[i] || (std::isnan(left[i]) && std::isnan(right[i]))) continue;
+    if (!std::isfinite(left[i]) || !std::isfinite(right[i])) return false;
     const double limit = tolerance.absolute.value_or(0) + tolerance.relative.value_or(0) * std::abs(left[i]);
     if (!(std::abs(right[i] - left[i]) <= limit)) return false;
   }
@@ -84,6 +142,36 @@ void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const
   if (kind == Task::segmentation) diff.maps = exec::class_maps_of(a, b);
 }
 
+/// The spread of an output that the first side may call otherwise; null where none can be told.
+const exec::Spread* spread_for(const std::string& output, const std::map<std::string, exec::Spread>& spreads,
+                               const std::vector<NamedValue>& answers, const DiffOptions& options) {
+  if (const auto found = spreads.find(output); found != spreads.end()) return &found->second;
+  std::vector<NamedValue> exact;
+  for (const auto& [name, spread] : spreads) exact.push_back({name, spread.exact});
+  const auto partners = pair_outputs(exact, answers, options.names, Types::same_domain);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].name == output && partners[i]) return &spreads.at(exact[*partners[i]].name);
+  }
+  return nullptr;
+}
+
+/// The spread with its channels where those of `like` are, when only that fits.
+exec::Spread in_layout_of(exec::Spread spread, const Value& like) {
+  if (!spread.exact.is_tensor() || !like.is_tensor()) return spread;
+  const auto order = layout_order(spread.exact.tensor.dims(), like.tensor.dims());
+  if (!order) return spread;
+  exec::Spread moved;
+  const auto exact = permuted(spread.exact.tensor, *order);
+  if (!exact) return spread;
+  moved.exact = Value(*exact);
+  for (const Value& replica : spread.replicas) {
+    const bool is_alike = replica.is_tensor() && replica.tensor.dims() == spread.exact.tensor.dims();
+    auto value = is_alike ? permuted(replica.tensor, *order) : std::nullopt;
+    moved.replicas.push_back(value ? Value(*std::move(value)) : replica);
+  }
+  return moved;
+}
+
 /// Verdict by the noise floor, from the finest profile on.
 Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::string_view path, const Part& part,
                             const Yardstick& yardstick, const DiffOptions& options) {
@@ -91,16 +179,20 @@ Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::st
   for (const Profile profile : options.profiles) {
     const auto spreads = yardstick.floor->spreads(*yardstick.set, yardstick.index, profile);
     if (!spreads) return spreads.error();
-    const auto found = (*spreads)->find(output);
-    if (found == (*spreads)->end()) return {};
-    const auto spread = part_of(found->second, path);
+    const exec::Spread* whole = spread_for(output, **spreads, *yardstick.answers, options);
+    if (!whole) {
+      diff.why = "the model that the noise floor is told from has no output like it";
+      return {};
+    }
+    auto spread = part_of(*whole, path);
+    if (spread && yardstick.floor_is_foreign) spread = in_layout_of(*std::move(spread), part.base);
     if (!spread || !spread->exact.is_tensor()) {
       diff.verdict = Verdict::undecidable;
       diff.why = "rounding can change the structure of the output";
       return {};
     }
     const exec::Judgement judgement =
-        exec::judge(*spread, part.got->tensor, profile, yardstick.is_reference ? nullptr : &part.base->tensor);
+        exec::judge(*spread, part.got.tensor, profile, yardstick.is_reference ? nullptr : &part.base.tensor);
     diff.verdict = judgement.verdict;
     diff.flips = judgement.flips;
     diff.why = judgement.why;
@@ -120,15 +212,15 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
                               const DiffOptions& options) {
   OutputDiff diff;
   diff.name = part.name;
-  diff.type = type_text(*part.base);
+  diff.type = type_text(part.base);
   diff.set = yardstick.set->name;
-  if (part.base->kind != ValueKind::tensor || part.got->kind != ValueKind::tensor) {
-    diff.verdict = exec::identical(*part.base, *part.got) ? Verdict::identical : Verdict::mismatch;
+  if (part.base.kind != ValueKind::tensor || part.got.kind != ValueKind::tensor) {
+    diff.verdict = exec::identical(part.base, part.got) ? Verdict::identical : Verdict::mismatch;
     if (diff.verdict == Verdict::mismatch)
-      diff.why = fmt::format("the value is {} and should be {}", type_text(*part.got), type_text(*part.base));
+      diff.why = fmt::format("the value is {} and should be {}", type_text(part.got), type_text(part.base));
     return diff;
   }
-  const Tensor &a = part.base->tensor, &b = part.got->tensor;
+  const Tensor &a = part.base.tensor, &b = part.got.tensor;
   const auto tolerance = tolerance_of(options, output);
   if (a.type() != b.type()) {
     diff.verdict = Verdict::mismatch;
@@ -136,16 +228,22 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
     return diff;
   }
   measure(diff, output, a, b, yardstick, outputs, options);
-  if (exec::identical(*part.base, *part.got)) {
+  if (exec::identical(part.base, part.got)) {
     diff.verdict = Verdict::identical;
     return diff;
   }
   if (auto judged = judge_by_floor(diff, output, path, part, yardstick, options); !judged) return judged.error();
-  if (tolerance && a.dims() == b.dims()) {
+  const bool has_numbers = domain_of(a.type()) != Domain::string;
+  if (tolerance && has_numbers && a.dims() == b.dims()) {
     diff.verdict = is_within(a, b, *tolerance) ? Verdict::within : Verdict::beyond;
   } else if (!yardstick.floor) {
-    diff.verdict = a.dims() == b.dims() ? Verdict::not_compared : Verdict::mismatch;
-    diff.why = a.dims() == b.dims() ? "there is no noise floor and no tolerance was set" : "the shapes differ";
+    const bool same_shape = a.dims() == b.dims();
+    const bool other_numbers = diff.metrics && diff.metrics->nan_mismatches + diff.metrics->inf_mismatches > 0;
+    diff.verdict = same_shape && !other_numbers ? Verdict::not_compared : Verdict::mismatch;
+    diff.why = !same_shape     ? fmt::format("the shape is [{}] and should be [{}]", fmt::join(b.dims(), ", "),
+                                             fmt::join(a.dims(), ", "))
+               : other_numbers ? "NaN or infinity on one side only"
+                               : "there is no noise floor and no tolerance was set";
   }
   return diff;
 }

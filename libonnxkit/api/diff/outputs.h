@@ -15,6 +15,7 @@ struct Yardstick {
   const std::vector<NamedValue>* answers;  ///< of the base side
   bool is_reference;                       ///< the base is the reference on the floor's model
   Floor* floor;                            ///< null when there is none
+  bool floor_is_foreign = false;           ///< it is of another side's model, whose layout may be another
 };
 
 /// Judges each output, the tensors of sequences, optionals and maps one by one. Errors: of the floor's runs.

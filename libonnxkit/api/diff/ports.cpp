@@ -18,12 +18,12 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 using Order = std::vector<std::size_t>;
 
-bool fits_dims(const Dims& dims, const Dims& declared) {
+bool fits_dims(std::span<const std::int64_t> dims, std::span<const std::int64_t> declared) {
   return std::equal(dims.begin(), dims.end(), declared.begin(), declared.end(),
                     [](std::int64_t is, std::int64_t want) { return want < 0 || is == want; });
 }
 
-Dims permuted(const Dims& dims, const Order& order) {
+Dims permuted(std::span<const std::int64_t> dims, const Order& order) {
   Dims out;
   for (const std::size_t axis : order) out.push_back(dims[axis]);
   return out;
@@ -39,16 +39,6 @@ std::array<Order, 2> channel_moves(std::size_t rank) {
     std::rotate(to_second.begin() + 1, to_second.end() - 1, to_second.end());
   }
   return {to_last, to_second};
-}
-
-/// The one order of axes that makes dims fit, when the order as it stands does not.
-std::optional<Order> layout_order(const Dims& dims, const Dims& declared) {
-  if (dims.size() != declared.size() || dims.size() < 3 || fits_dims(dims, declared)) return std::nullopt;
-  const auto moves = channel_moves(dims.size());
-  const bool last = fits_dims(permuted(dims, moves[0]), declared),
-             second = fits_dims(permuted(dims, moves[1]), declared);
-  if (last == second && moves[0] != moves[1]) return std::nullopt;
-  return last ? moves[0] : moves[1];
 }
 
 /// Pairs what is left on both sides by a predicate, where each has one partner only, or by order when all are alike.
@@ -93,7 +83,20 @@ std::string listed(const Range& range, Name name) {
   return fmt::format("{}", fmt::join(quoted, ", "));
 }
 
+bool is_alike(ElementType a, ElementType b, Types types) {
+  return a == b || (types == Types::same_domain && domain_of(a) == domain_of(b));
+}
+
 }  // namespace
+
+std::optional<Order> layout_order(std::span<const std::int64_t> dims, std::span<const std::int64_t> declared) {
+  if (dims.size() != declared.size() || dims.size() < 3 || fits_dims(dims, declared)) return std::nullopt;
+  const auto moves = channel_moves(dims.size());
+  const bool last = fits_dims(permuted(dims, moves[0]), declared),
+             second = fits_dims(permuted(dims, moves[1]), declared);
+  if (last == second && (!last || moves[0] != moves[1])) return std::nullopt;
+  return last ? moves[0] : moves[1];
+}
 
 std::optional<Tensor> permuted(const Tensor& tensor, std::span<const std::size_t> order) {
   const auto one = packed_size(tensor.type(), 2);
@@ -191,37 +194,52 @@ Result<std::vector<NamedValue>> inputs_for(std::span<const workers::Port> ports,
   return inputs;
 }
 
-Result<std::vector<NamedValue>> matched_outputs(std::vector<NamedValue> outputs, const std::vector<NamedValue>& wanted,
-                                                const NameMap& names) {
-  if (wanted.empty()) return outputs;
+std::vector<std::optional<std::size_t>> pair_outputs(std::span<const NamedValue> outputs,
+                                                     std::span<const NamedValue> wanted, const NameMap& names,
+                                                     Types types) {
   std::vector<std::optional<std::size_t>> partner(wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    for (std::size_t j = 0; j < outputs.size(); ++j) {
-      if (outputs[j].name == mapped(names, wanted[i].name)) partner[i] = j;
+    for (const std::string& name : {mapped(names, wanted[i].name), wanted[i].name}) {
+      for (std::size_t j = 0; j < outputs.size() && !partner[i]; ++j) {
+        if (outputs[j].name == name) partner[i] = j;
+      }
     }
   }
   pair_rest(partner, outputs.size(), [&](std::size_t i, std::size_t j) {
     const Value &want = wanted[i].value, &is = outputs[j].value;
     if (!want.is_tensor() || !is.is_tensor()) return want.kind == is.kind;
-    return want.tensor.type() == is.tensor.type() &&
+    return is_alike(want.tensor.type(), is.tensor.type(), types) &&
            (want.tensor.dims() == is.tensor.dims() || layout_order(is.tensor.dims(), want.tensor.dims()).has_value());
   });
-  std::vector<NamedValue> result;
+  return partner;
+}
+
+Result<MatchedOutputs> matched_outputs(std::vector<NamedValue> outputs, const std::vector<NamedValue>& wanted,
+                                       const NameMap& names) {
+  MatchedOutputs matched;
+  if (wanted.empty()) {
+    matched.values = std::move(outputs);
+    return matched;
+  }
+  const auto partner = pair_outputs(outputs, wanted, names);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!partner[i]) {
       return make_error("output-missing",
                         fmt::format("no output matches {}; there are {}", quote(wanted[i].name),
                                     listed(outputs, [](const NamedValue& value) { return value.name; })));
     }
-    Value value = std::move(outputs[*partner[i]].value);
+    Value value = outputs[*partner[i]].value;
     if (value.is_tensor() && wanted[i].value.is_tensor()) {
       const auto order = layout_order(value.tensor.dims(), wanted[i].value.tensor.dims());
       auto moved = order ? permuted(value.tensor, *order) : std::nullopt;
-      if (moved) value = *std::move(moved);
+      if (moved) {
+        value = *std::move(moved);
+        matched.moved.push_back(wanted[i].name);
+      }
     }
-    result.push_back({wanted[i].name, std::move(value)});
+    matched.values.push_back({wanted[i].name, std::move(value)});
   }
-  return result;
+  return matched;
 }
 
 }  // namespace onnxkit::api

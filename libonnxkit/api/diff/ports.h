@@ -29,9 +29,25 @@ Result<std::vector<Value>> inputs_for(const ir::Graph& graph, const InputSet& se
 Result<std::vector<NamedValue>> inputs_for(std::span<const workers::Port> ports, const InputSet& set,
                                            const NameMap& names);
 
-/// The outputs under the names and in the layout of `wanted`, in its order; those that `wanted` lacks follow. Nothing changes when `wanted` is
-/// empty. Error output-missing.
-Result<std::vector<NamedValue>> matched_outputs(std::vector<NamedValue> outputs, const std::vector<NamedValue>& wanted,
-                                                const NameMap& names);
+/// The order of axes that makes dims fit what is declared (-1: any) by moving the channels, where dims as they are do not and only one way does.
+std::optional<std::vector<std::size_t>> layout_order(std::span<const std::int64_t> dims,
+                                                     std::span<const std::int64_t> declared);
+
+enum class Types : std::uint8_t { equal, same_domain };
+
+/// For each wanted value the index of the output that stands for it: by the names that the user gave, by equal names, as the only one left, or as
+/// the only one of its type and shape.
+std::vector<std::optional<std::size_t>> pair_outputs(std::span<const NamedValue> outputs,
+                                                     std::span<const NamedValue> wanted, const NameMap& names,
+                                                     Types types = Types::equal);
+
+struct MatchedOutputs {
+  std::vector<NamedValue> values;  ///< under the names and in the layout of what was wanted, in its order
+  std::vector<std::string> moved;  ///< names of those whose channels were moved
+};
+
+/// What an output of a foreign model is in the first side's terms. All outputs as they are when nothing is wanted. Error output-missing.
+Result<MatchedOutputs> matched_outputs(std::vector<NamedValue> outputs, const std::vector<NamedValue>& wanted,
+                                       const NameMap& names);
 
 }  // namespace onnxkit::api

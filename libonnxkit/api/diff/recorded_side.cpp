@@ -13,7 +13,7 @@ class RecordedSide : public Side {
       return make_error("no-answer", "no outputs are recorded for the inputs " + quote(set.name));
     auto outputs = matched_outputs(answers_[index], wanted, {});
     if (!outputs) return outputs.error();
-    return SideRun{*std::move(outputs), {}};
+    return SideRun{std::move(outputs->values), {}, std::move(outputs->moved)};
   }
 
  private:

@@ -50,7 +50,8 @@ class ReferenceSide : public Side {
       named.push_back({std::string(graph.name_of(graph.outputs[i].value)), std::move(values[i])});
     auto matched = matched_outputs(named, wanted, options_.names);
     if (!matched) return matched.error();
-    answer.outputs = *std::move(matched);
+    answer.outputs = std::move(matched->values);
+    answer.moved = std::move(matched->moved);
     return answer;
   }
 

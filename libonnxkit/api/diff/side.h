@@ -13,6 +13,7 @@ namespace onnxkit::api {
 struct SideRun {
   std::vector<NamedValue> outputs;
   std::vector<RunTime> times;
+  std::vector<std::string> moved;  ///< outputs whose channels were moved to where `wanted` has them
 };
 
 class Side {

@@ -39,7 +39,8 @@ class WorkerSide : public Side {
     for (const workers::Sample& sample : answer->samples) run.times.push_back({sample.wall, sample.cpu});
     auto outputs = matched_outputs(std::move(answer->outputs), wanted, options_.names);
     if (!outputs) return outputs.error();
-    run.outputs = *std::move(outputs);
+    run.outputs = std::move(outputs->values);
+    run.moved = std::move(outputs->moved);
     return run;
   }
 

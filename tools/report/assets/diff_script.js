@@ -92,7 +92,7 @@ function head() {
   }
   const sentences = el("ul.sentences");
   data.sides.forEach((side, i) => {
-    if (i === 0 && !side.failure) return;
+    if (i === data.base && !side.failure) return;
     const kind = side.failure ? "bad" : kindOf(side.verdict);
     sentences.append(el("li." + kind, el("span.who", given(side.label)), el("span.what", given(side.summary))));
   });
@@ -109,7 +109,7 @@ function navigation(sections) {
 // ---- verdicts of all outputs and sides
 
 function verdicts() {
-  const sides = data.sides.slice(1).filter(side => side.outputs.length);
+  const sides = data.sides.filter(side => side.outputs.length);
   if (!sides.length) return null;
   const rows = new Map();
   sides.forEach((side, s) => side.outputs.forEach(output => {
@@ -308,7 +308,7 @@ function logPanel(side) {
 function sidePanel(side, i) {
   const runtime = [side.backend === side.label ? "" : side.backend, side.version, side.device].filter(Boolean).map(visible).join(" ");
   const made = named("section", {id: "side" + i}, el("h2", given(side.label), runtime ? el("span.soft", " " + runtime) : ""));
-  if (i > 0 && side.outputs.length) made.append(el("p.soft", "a is what ", given(data.sides[0].label), " gave, b what this side gave, d = b − a."));
+  if (i !== data.base && side.outputs.length) made.append(el("p.soft", "a is what ", given(data.sides[data.base].label), " gave, b what this side gave, d = b − a."));
   side.warnings.forEach(warning => made.append(el("p.note", given(warning))));
   if (side.failure) made.append(failurePanel(side));
   if (side.log) made.append(...[logPanel(side)].filter(Boolean));
@@ -330,7 +330,7 @@ function sidePanel(side, i) {
 function runtimes() {
   const sides = data.sides.filter(side => side.seconds.runs.length);
   if (!sides.length) return null;
-  const first = number(data.sides[0].seconds.median_wall);
+  const first = number(data.sides[data.base].seconds.median_wall);
   const samples = (side, key) => side.seconds.runs.map(run => number(run[key])).filter(isFinite);
   const rows = sides.map(side => {
     const wall = samples(side, "wall"), median = number(side.seconds.median_wall);
@@ -365,7 +365,7 @@ function setting() {
 }
 
 function build() {
-  const sides = data.sides.map((side, i) => [side, i]).filter(([side, i]) => i > 0 || side.failure || side.warnings.length || side.log);
+  const sides = data.sides.map((side, i) => [side, i]).filter(([side, i]) => i !== data.base || side.failure || side.warnings.length || side.log);
   const parts = [["verdicts", "Verdicts", verdicts()], ...sides.map(([side, i]) => ["side" + i, side.label, sidePanel(side, i)]), ["times", "Runtimes", runtimes()], ["setting", "What was run", setting()]]
     .filter(part => part[2]);
   document.getElementById("report").replaceChildren(head(), navigation(parts), ...parts.map(part => part[2]));
