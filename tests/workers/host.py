@@ -6,6 +6,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 
 
 class Answer(Exception):
@@ -24,7 +25,8 @@ class Host:
         ours, theirs = socket.socketpair()
         command = [python, "-B", str(program)] if str(program).endswith(".py") else [str(program)]
         variables = os.environ | {"ONNXKIT_WORKER_FD": str(theirs.fileno())} | (environment or {})
-        self.process = subprocess.Popen(command, env=variables, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        self.output = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, env=variables, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=self.output,
                                         stderr=subprocess.STDOUT, start_new_session=True)
         theirs.close()
         ours.settimeout(300)
@@ -36,10 +38,13 @@ class Host:
     def __exit__(self, *_):
         self.socket.close()
         try:
-            self.log = self.process.communicate(timeout=20)[0].decode(errors="replace")
+            self.process.wait(timeout=20)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.log = self.process.communicate()[0].decode(errors="replace")
+            self.process.wait()
+        with self.output:
+            self.output.seek(0)
+            self.log = self.output.read().decode(errors="replace")
 
     def request(self, op, segment=None, **fields):
         """The answer, its segments opened under "data"; Answer is raised for an error."""

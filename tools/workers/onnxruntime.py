@@ -92,6 +92,7 @@ class OnnxRuntime(Backend):
 
     def load(self, path, format, options):
         settings = self.module.SessionOptions()
+        settings.log_severity_level = 3  # a warning for each initializer of an old model hides what matters
         settings.graph_optimization_level = getattr(self.module.GraphOptimizationLevel, LEVELS[options["optimization"]])
         settings.intra_op_num_threads = number(options, "threads")
         provider = self.providers[options["provider"]]
