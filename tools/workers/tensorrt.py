@@ -57,6 +57,8 @@ class Engine(Model):
             if not self.context.set_input_shape(name, shape):
                 raise WorkerError("invalid", f"the engine does not take the shape {list(shape)} for '{name}'")
         for port in self.inputs + self.outputs:
+            if self.engine.is_shape_inference_io(port.name):
+                raise WorkerError("unsupported", f"'{port.name}' is a shape")
             shape = shapes.get(port.name) or tuple(self.context.get_tensor_shape(port.name))
             if min(shape, default=0) < 0:
                 raise WorkerError("unsupported", f"the shape of '{port.name}' depends on values")
@@ -75,7 +77,7 @@ class Engine(Model):
             self.cuda.copy(self.buffers[name][0], value.ctypes.data, value.nbytes, "HostToDevice")
 
     def execute(self, prepared, outputs):
-        if not self.context.execute_async_v3(self.stream):
+        if not self.context.execute_async_v3(int(self.stream)):
             raise RuntimeError("execute_async_v3 failed")
         self.cuda.StreamSynchronize(self.stream)
 
@@ -132,12 +134,16 @@ class TensorRt(Backend):
         builder, network, _parser = self.parsed(path)
         config, flags = builder.create_builder_config(), self.trt.BuilderFlag
         (config.set_flag if options["tf32"] == "on" else config.clear_flag)(flags.TF32)
-        if options["precision"] in PRECISIONS:
-            config.set_flag(getattr(flags, PRECISIONS[options["precision"]]))
-        profile = builder.create_optimization_profile()
-        for name, shape in shapes.items():
-            profile.set_shape(name, shape, shape, shape)
-        config.add_optimization_profile(profile)
+        if wanted := PRECISIONS.get(options["precision"]):
+            if not hasattr(flags, wanted):
+                raise WorkerError("unsupported", f"TensorRT {self.version} has no flag {wanted}: the types are those of the model")
+            config.set_flag(getattr(flags, wanted))
+        dynamic = [tensor.name for tensor in map(network.get_input, range(network.num_inputs)) if min(tensor.shape, default=0) < 0]
+        if dynamic:
+            profile = builder.create_optimization_profile()
+            for name in dynamic:
+                profile.set_shape(name, *[shapes[name]] * 3)
+            config.add_optimization_profile(profile)
         plan = builder.build_serialized_network(network, config)
         if plan is None:
             raise RuntimeError("the builder found no engine; see the log")

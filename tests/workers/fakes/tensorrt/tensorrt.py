@@ -113,7 +113,7 @@ class Builder:
 
     def build_serialized_network(self, network, config):
         for tensor in network.inputs:
-            shape = config.profiles[0].shapes[tensor.name]
+            shape = config.profiles[0].shapes[tensor.name] if -1 in tensor.shape else tensor.shape
             assert len(shape) == len(tensor.shape) and all(a in (-1, b) for a, b in zip(tensor.shape, shape))
         return json.dumps({"path": network.path, "flags": sorted(flag.name for flag in config.flags)}).encode()
 
@@ -149,6 +149,9 @@ class Engine:
 
     def get_tensor_shape(self, name):
         return self.by_name[name].shape
+
+    def is_shape_inference_io(self, name):
+        return False
 
     def create_execution_context(self):
         return Context(self.network)
