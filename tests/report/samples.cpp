@@ -219,6 +219,35 @@ DiffReport culprit() {
   return report;
 }
 
+/// Twelve sets of inputs, three of which differ by more than rounding.
+DiffReport sets() {
+  Noise noise(6);
+  DiffReport report;
+  report.floor_seconds = 2.2;
+  report.compared = true;
+  report.sides.push_back(reference(noise));
+  SideReport runtime = side("int8", "1.31.1", "CPUExecutionProvider");
+  runtime.backend = "onnxruntime";
+  add_runs(runtime, 0.0041, 60, noise);
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    report.sets.push_back("images/" + std::to_string(i));
+    const bool bad = i % 4 == 1;
+    OutputDiff logits = output("logits", "float[4, 10]", 40, 1, 0, bad ? 1.5 : 0.02, noise);
+    logits.set = report.sets.back();
+    judge(logits, bad ? Verdict::not_rounding : Verdict::rounding, bad ? std::nullopt : std::optional(Profile::int8),
+          bad ? 600000 : 30000 + 900 * static_cast<double>(i));
+    if (bad) logits.why = "beyond int8 rounding";
+    logits.outcome.task = Task::logits;
+    logits.outcome.same = !bad;
+    logits.outcome.figures = {{"argmax agreement", bad ? 0.75 : 1}, {"largest KL divergence", bad ? 0.9 : 0.01}};
+    logits.outcome.confusion = {{i % 10, i % 10, 2}, {(i + 3) % 10, (i + 3) % 10, 1}, {7, bad ? 1u : 7u, 1}};
+    runtime.outputs.push_back(std::move(logits));
+  }
+  runtime.verdict = report.verdict = Verdict::not_rounding;
+  report.sides.push_back(std::move(runtime));
+  return report;
+}
+
 DiffReport failure() {
   Noise noise(3);
   DiffReport report;
@@ -396,8 +425,9 @@ DiffReport hostile() {
 }  // namespace
 
 std::vector<Sample> sample_reports() {
-  return {{"healthy", healthy()}, {"culprit", culprit()}, {"failure", failure()}, {"segmentation", segmentation()},
-          {"odd", odd()},         {"nothing", nothing()}, {"hostile", hostile()}, {"empty", {}}};
+  return {{"healthy", healthy()}, {"culprit", culprit()},           {"sets", sets()},
+          {"failure", failure()}, {"segmentation", segmentation()}, {"odd", odd()},
+          {"nothing", nothing()}, {"hostile", hostile()},           {"empty", {}}};
 }
 
 }  // namespace onnxkit::tests

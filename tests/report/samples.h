@@ -12,7 +12,7 @@ struct Sample {
   DiffReport report;
 };
 
-/// Reports made by hand: healthy, a culprit among the layers, failures, segmentation, odd values, nothing compared, hostile names.
+/// Reports made by hand: healthy, a culprit among the layers, many sets, failures, segmentation, odd values, nothing compared, hostile names.
 std::vector<Sample> sample_reports();
 
 }  // namespace onnxkit::tests

@@ -37,7 +37,84 @@ std::string differing_rows(const onnxkit::Outcome& outcome) {
   return fmt::format("{} of {}", different, counted(rows, "row"));
 }
 
+void merge_metrics(Metrics& all, const Metrics& other) {
+  all.elements += other.elements;
+  all.max_absolute = std::max(all.max_absolute, other.max_absolute);
+  all.range_relative = std::max(all.range_relative, other.range_relative);
+  all.max_ulps = std::max(all.max_ulps, other.max_ulps);
+  all.cosine = std::min(all.cosine, other.cosine);
+}
+
+void merge_floors(std::vector<FloorMeasure>& all, const std::vector<FloorMeasure>& others) {
+  for (const FloorMeasure& other : others) {
+    const auto same =
+        std::find_if(all.begin(), all.end(), [&](const FloorMeasure& floor) { return floor.profile == other.profile; });
+    if (same == all.end()) {
+      all.push_back(other);
+      continue;
+    }
+    same->rms = std::max(same->rms, other.rms);
+    same->largest = std::max(same->largest, other.largest);
+    same->healthy = same->healthy && other.healthy;
+  }
+}
+
+/// `output` without its plots.
+OutputDiff figures_of(const OutputDiff& output) {
+  OutputDiff figures;
+  figures.name = output.name;
+  figures.type = output.type;
+  figures.set = output.set;
+  figures.verdict = output.verdict;
+  figures.profile = output.profile;
+  figures.floors = output.floors;
+  figures.flips = output.flips;
+  figures.why = output.why;
+  figures.metrics = output.metrics;
+  figures.outcome = output.outcome;
+  return figures;
+}
+
 }  // namespace
+
+std::vector<OutputGroup> groups(const SideReport& side) {
+  std::vector<OutputGroup> all;
+  for (const OutputDiff& output : side.outputs) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const OutputGroup& group) {
+      return group.all.name == output.name && group.all.verdict == output.verdict &&
+             group.all.profile == output.profile && group.all.metrics.has_value() == output.metrics.has_value();
+    });
+    if (same == all.end()) {
+      all.push_back({figures_of(output), {output.set}});
+      continue;
+    }
+    if (output.metrics) merge_metrics(*same->all.metrics, *output.metrics);
+    merge_floors(same->all.floors, output.floors);
+    merge_outcome(same->all.outcome, output.outcome, same->sets.size());
+    same->all.flips += output.flips;
+    same->sets.push_back(output.set);
+  }
+  return all;
+}
+
+void merge_outcome(onnxkit::Outcome& all, const onnxkit::Outcome& other, std::size_t sets) {
+  const auto count = static_cast<double>(sets);
+  all.same = all.same && other.same;
+  all.confusion.insert(all.confusion.end(), other.confusion.begin(), other.confusion.end());
+  for (const auto& [name, value] : other.figures) {
+    const std::string& wanted = name;
+    const auto figure =
+        std::find_if(all.figures.begin(), all.figures.end(), [&](const auto& entry) { return entry.first == wanted; });
+    if (figure == all.figures.end())
+      all.figures.emplace_back(name, value);
+    else if (name.starts_with("largest"))
+      figure->second = std::max(figure->second, value);
+    else if (name.starts_with("lowest") || name.starts_with("first"))
+      figure->second = std::min(figure->second, value);
+    else
+      figure->second = (figure->second * count + value) / (count + 1);
+  }
+}
 
 std::string verdict_text(Verdict verdict, std::optional<Profile> profile) {
   if (verdict != Verdict::rounding || !profile) return std::string(name_of(verdict));

@@ -18,6 +18,19 @@ const FloorMeasure* shown_floor(const OutputDiff& output);
 /// "argmax differs in 3 of 8 rows"; empty when the outcome is the same or of no known kind.
 std::string outcome_change(const onnxkit::Outcome& outcome);
 
+/// Outputs of one name that were judged alike, over the sets of inputs.
+struct OutputGroup {
+  OutputDiff all;                 ///< the furthest off of every figure; outcomes as `merge_outcome` says; no plots
+  std::vector<std::string> sets;  ///< of inputs
+};
+
+/// In the order in which they first occur.
+std::vector<OutputGroup> groups(const SideReport& side);
+
+/// Adds the outcome of another set: rows of the confusion come together, figures called largest or lowest stay that, others are averaged.
+/// `sets` is the number of those that `all` holds.
+void merge_outcome(onnxkit::Outcome& all, const onnxkit::Outcome& other, std::size_t sets);
+
 /// Of the measured runs; nothing when there are none, and for `cpu` when some run lacks it.
 std::optional<double> median_wall(const SideReport& side);
 std::optional<double> median_cpu(const SideReport& side);

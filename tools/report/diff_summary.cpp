@@ -15,8 +15,10 @@ std::string failure_sentence(const SideReport& side) {
                      without_controls(side.failure->diagnostic.message));
 }
 
-std::string output_name(const OutputDiff& output, const DiffReport& report) {
-  return quote(output.name) + (report.sets.size() > 1 ? " of set " + quote(output.set) : "");
+std::string output_name(const OutputGroup& group, const DiffReport& report) {
+  std::string name = quote(group.all.name);
+  if (report.sets.size() > 1 && group.sets.size() == 1) name += " of set " + quote(group.sets.front());
+  return name;
 }
 
 /// What is said of an output with a finding: the outcome first, since that is what people see.
@@ -37,17 +39,18 @@ std::string finding_reason(const OutputDiff& output) {
 }
 
 std::string finding_sentence(const SideReport& side, const DiffReport& report) {
+  const std::vector<OutputGroup> all = groups(side);
   const auto findings = static_cast<std::size_t>(std::count_if(
       side.outputs.begin(), side.outputs.end(), [](const OutputDiff& output) { return is_finding(output.verdict); }));
-  const OutputDiff& worst =
-      *std::max_element(side.outputs.begin(), side.outputs.end(),
-                        [](const OutputDiff& a, const OutputDiff& b) { return a.verdict < b.verdict; });
-  const std::string reason = finding_reason(worst);
-  const std::string_view is = worst.verdict == Verdict::mismatch ? "does not match" : "is ";
-  std::string text = fmt::format("output {} {}{}{}", output_name(worst, report), is,
-                                 worst.verdict == Verdict::mismatch ? "" : name_of(worst.verdict),
-                                 reason.empty() ? "" : ": " + reason);
-  if (findings > 1) text += fmt::format("; findings in {} of {} outputs", findings, side.outputs.size());
+  const OutputGroup& worst = *std::max_element(
+      all.begin(), all.end(), [](const OutputGroup& a, const OutputGroup& b) { return a.all.verdict < b.all.verdict; });
+  const std::string reason = finding_reason(worst.all);
+  const bool mismatch = worst.all.verdict == Verdict::mismatch;
+  std::string text = fmt::format("output {} {}{}{}", output_name(worst, report), mismatch ? "does not match" : "is ",
+                                 mismatch ? "" : name_of(worst.all.verdict), reason.empty() ? "" : ": " + reason);
+  if (worst.sets.size() > 1) text += fmt::format(" in {} of {} sets", worst.sets.size(), report.sets.size());
+  if (findings > worst.sets.size())
+    text += fmt::format("; findings in {} of {} outputs", findings, side.outputs.size());
   return text;
 }
 
@@ -73,11 +76,11 @@ std::string counts_text(const SideReport& side) {
 std::string conclusion(const SideReport& side, const DiffReport& report) {
   std::optional<Profile> coarsest;
   bool judged = true;
-  for (const OutputDiff& output : side.outputs) {
-    if (const std::string change = outcome_change(output.outcome); !change.empty())
-      return fmt::format(", but {} in output {}", change, output_name(output, report));
-    if (output.verdict == Verdict::rounding) coarsest = std::max(coarsest, output.profile);
-    judged = judged && output.verdict != Verdict::not_compared;
+  for (const OutputGroup& group : groups(side)) {
+    if (const std::string change = outcome_change(group.all.outcome); !change.empty())
+      return fmt::format(", but {} in output {}", change, output_name(group, report));
+    if (group.all.verdict == Verdict::rounding) coarsest = std::max(coarsest, group.all.profile);
+    judged = judged && group.all.verdict != Verdict::not_compared;
   }
   if (!judged) return "; where there is no judgement, look at the figures";
   if (coarsest.value_or(Profile::float32) == Profile::float32) return ": nothing to worry about";

@@ -81,10 +81,17 @@ std::string title(const SideReport& side) {
   return text + (runtime.empty() ? "" : " (" + runtime + ")");
 }
 
-std::vector<std::string> output_row(const OutputDiff& output, bool with_set) {
+/// Its name, or how many of all they are.
+std::string sets_text(const OutputGroup& group, std::size_t all) {
+  if (group.sets.size() == 1) return quote(group.sets.front(), 40);
+  return fmt::format("{} of {}", group.sets.size(), all);
+}
+
+std::vector<std::string> output_row(const OutputGroup& group, std::size_t sets) {
+  const OutputDiff& output = group.all;
   const FloorMeasure* floor = shown_floor(output);
   std::vector<std::string> row = {quote(output.name, 40)};
-  if (with_set) row.push_back(quote(output.set, 40));
+  if (sets > 1) row.push_back(sets_text(group, sets));
   row.push_back(verdict_text(output.verdict, output.profile));
   if (output.metrics) {
     const Metrics& metrics = *output.metrics;
@@ -99,11 +106,18 @@ std::vector<std::string> output_row(const OutputDiff& output, bool with_set) {
 }
 
 /// Lines under the table: why, and what it means for the outcome.
-std::string remarks(const SideReport& side, bool with_set) {
+std::string remarks(const std::vector<OutputGroup>& groups, std::size_t sets) {
   std::string text;
-  for (const OutputDiff& output : side.outputs) {
-    const std::string name = quote(output.name, 40) + (with_set ? " of " + quote(output.set, 40) : "");
-    if (!output.why.empty()) text += fmt::format("  {}: {}\n", name, without_controls(output.why));
+  for (const OutputGroup& group : groups) {
+    const OutputDiff& output = group.all;
+    std::string name = quote(output.name, 40);
+    if (!output.why.empty()) {
+      // A reason is that of the first set.
+      const std::string set = sets > 1 ? " of " + quote(group.sets.front(), 40) : "";
+      text += fmt::format("  {}{}: {}\n", name, set, without_controls(output.why));
+    }
+    if (sets > 1)
+      name += group.sets.size() == 1 ? " of " + sets_text(group, sets) : " in " + sets_text(group, sets) + " sets";
     if (output.flips > 0)
       text += fmt::format("  {}: {} that rounding can flip\n", name, counted(output.flips, "element"));
     if (output.outcome.task == Task::none) continue;
@@ -118,17 +132,18 @@ std::string remarks(const SideReport& side, bool with_set) {
 std::string side_text(const SideReport& side, const DiffReport& report, bool color) {
   std::string text = fmt::format("{} against {}\n", painted(bold, title(side), color),
                                  without_controls(report.sides[report.base].label));
-  const bool with_set = report.sets.size() > 1;
+  const std::size_t sets = report.sets.size();
   std::vector<std::string> titles = {"output"};
-  if (with_set) titles.emplace_back("set");
+  if (sets > 1) titles.emplace_back("sets");
   titles.insert(titles.end(), {"verdict", ">max |d|", ">of range", ">ulps", ">cosine", ">sigma rms / max", "profile"});
   Table table(std::move(titles));
-  for (const OutputDiff& output : side.outputs) table.add(output_row(output, with_set), paint_of(output.verdict));
-  return text + table.text(with_set ? 2 : 1, color) + remarks(side, with_set);
+  const std::vector<OutputGroup> outputs = groups(side);
+  for (const OutputGroup& group : outputs) table.add(output_row(group, sets), paint_of(group.all.verdict));
+  return text + table.text(sets > 1 ? 2 : 1, color) + remarks(outputs, sets);
 }
 
 std::string times_text(const DiffReport& report) {
-  Table table({"runtimes", ">runs", ">median wall", ">fastest", ">slowest", ">median cpu", ">load", ">of the first"});
+  Table table({"runtimes", ">runs", ">median wall", ">fastest", ">slowest", ">median cpu", ">load", ">ratio"});
   const std::optional<double> first = median_wall(report.sides[report.base]);
   bool any = false;
   for (const SideReport& side : report.sides) {

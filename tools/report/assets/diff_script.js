@@ -93,7 +93,8 @@ function head() {
   const sentences = el("ul.sentences");
   data.sides.forEach((side, i) => {
     if (i === data.base && !side.failure) return;
-    const kind = side.failure ? "bad" : kindOf(side.verdict);
+    const changed = side.outputs.some(output => !output.outcome.same);
+    const kind = side.failure ? "bad" : changed && kindOf(side.verdict) === "fine" ? "unsure" : kindOf(side.verdict);
     sentences.append(el("li." + kind, el("span.who", given(side.label)), el("span.what", given(side.summary))));
   });
   if (sentences.childElementCount) top.append(sentences);
@@ -108,26 +109,25 @@ function navigation(sections) {
 
 // ---- verdicts of all outputs and sides
 
+/// The worst verdict over the sets, and in how many it is.
+function verdictCell(outputs) {
+  if (!outputs.length) return "–";
+  const worst = [...outputs].sort((a, b) => worstFirst.indexOf(a.verdict) - worstFirst.indexOf(b.verdict))[0];
+  const same = outputs.filter(output => output.verdict === worst.verdict && output.profile === worst.profile).length;
+  return el("span", chip(worst.verdict, worst.profile), same < outputs.length ? el("span.soft", ` in ${same} of ${counted(outputs.length, "set")}`) : "");
+}
+
 function verdicts() {
   const sides = data.sides.filter(side => side.outputs.length);
   if (!sides.length) return null;
   const rows = new Map();
   sides.forEach((side, s) => side.outputs.forEach(output => {
-    const key = JSON.stringify([output.name, output.set]);
-    if (!rows.has(key)) rows.set(key, {output, cells: sides.map(() => null)});
-    rows.get(key).cells[s] = output;
+    if (!rows.has(output.name)) rows.set(output.name, {output, cells: sides.map(() => [])});
+    rows.get(output.name).cells[s].push(output);
   }));
-  const worst = row => Math.min(...row.cells.filter(Boolean).map(output => worstFirst.indexOf(output.verdict)));
-  const all = [...rows.values()].map(row => ({...row, worst: worst(row)}));
-  const many = all.length > 40;
-  const shown = many ? [...all].sort((a, b) => a.worst - b.worst).slice(0, 40) : all;
-  const several = data.sets.length > 1;
-  const cells = shown.map(({output, cells: outputs}) => [code(output.name), ...(several ? [given(output.set)] : []), el("span.type", visible(output.type)),
-    ...outputs.map(found => found ? chip(found.verdict, found.profile) : "–")]);
-  const section = named("section", {id: "verdicts"}, el("h2", "Verdicts"),
-    table(["output", ...(several ? ["inputs"] : []), "type", ...sides.map(side => given(side.label))], cells, "Verdict of every output on every side", true));
-  if (many) section.append(el("p.soft", `The worst 40 of ${count(all.length)}; the others are in the sections of the sides.`));
-  return section;
+  const cells = [...rows.values()].map(({output, cells: found}) => [code(output.name), el("span.type", visible(output.type)), ...found.map(verdictCell)]);
+  return named("section", {id: "verdicts"}, el("h2", "Verdicts"),
+    table(["output", "type", ...sides.map(side => given(side.label))], cells, "Verdict of every output on every side", true));
 }
 
 // ---- one output
@@ -188,11 +188,10 @@ function plotsOf(output) {
   return made.childElementCount ? made : null;
 }
 
-function confusion(output) {
-  const triples = output.outcome.confusion;
-  if (!triples) return null;
+function confusion(triples) {
   const off = triples.filter(([a, b]) => a !== b).sort((x, y) => y[2] - x[2]);
   const rows = d3.sum(triples, t => t[2]), different = d3.sum(off, t => t[2]);
+  if (rows < 2) return null;
   const text = off.length ? `${count(different)} of ${counted(rows, "row")} have another class` : `the same class in all ${counted(rows, "row")}`;
   // Where there are many classes only those that are confused are drawn.
   let classes = [...new Set(triples.flatMap(t => [t[0], t[1]]))].sort(d3.ascending);
@@ -244,7 +243,7 @@ function outputPanel(output, open) {
     if (output.why) body.append(el("p.note" + (kindOf(output.verdict) === "bad" ? ".bad" : ""), given(output.why)));
     const figures = figuresOf(output);
     if (figures.childElementCount) body.append(figures);
-    if (output.metrics) body.append(...[plotsOf(output), confusion(output), segmentation(output)].filter(Boolean));
+    if (output.metrics) body.append(...[plotsOf(output), confusion(output.outcome.confusion || []), segmentation(output)].filter(Boolean));
     const pair = [floors(output), output.metrics && worst(output)].filter(Boolean);
     if (pair.length) body.append(el("div.pair", ...pair));
     panel.append(body);
@@ -305,6 +304,18 @@ function logPanel(side) {
   return panel;
 }
 
+/// Confusion of the rows of all sets, for every output that has one.
+function confusionOverSets(side) {
+  const outputs = new Map();
+  for (const output of side.outputs) {
+    const counts = outputs.get(output.name) || new Map();
+    for (const [a, b, rows] of output.outcome.confusion || []) counts.set(`${a} ${b}`, [a, b, rows + (counts.get(`${a} ${b}`)?.[2] || 0)]);
+    if (counts.size) outputs.set(output.name, counts);
+  }
+  return [...outputs].map(([name, counts]) => [name, confusion([...counts.values()])]).filter(([, drawn]) => drawn)
+    .map(([name, drawn]) => el("div.panel", el("h3", code(name), " over all sets"), drawn));
+}
+
 function sidePanel(side, i) {
   const runtime = [side.backend === side.label ? "" : side.backend, side.version, side.device].filter(Boolean).map(visible).join(" ");
   const made = named("section", {id: "side" + i}, el("h2", given(side.label), runtime ? el("span.soft", " " + runtime) : ""));
@@ -313,9 +324,10 @@ function sidePanel(side, i) {
   if (side.failure) made.append(failurePanel(side));
   if (side.log) made.append(...[logPanel(side)].filter(Boolean));
   if (side.layers.length) made.append(layersPanel(side));
-  const most = 40, order = side.outputs.length > most ? [...side.outputs].sort((a, b) => worstFirst.indexOf(a.verdict) - worstFirst.indexOf(b.verdict)) : side.outputs;
+  if (data.sets.length > 1) made.append(...confusionOverSets(side));
+  const several = data.sets.length > 1, most = 16, order = several || side.outputs.length > most ? [...side.outputs].sort((a, b) => worstFirst.indexOf(a.verdict) - worstFirst.indexOf(b.verdict)) : side.outputs;
   const bad = order.filter(output => kindOf(output.verdict) === "bad");
-  const opened = new Set((bad.length ? bad : order.filter(output => output.verdict !== "identical")).slice(0, bad.length ? 3 : 1));
+  const opened = new Set((bad.length ? bad : order.filter(output => output.verdict !== "identical")).slice(0, bad.length && !several ? 3 : 1));
   order.slice(0, most).forEach(output => made.append(outputPanel(output, opened.has(output))));
   if (order.length > most) {
     const rest = el("details", el("summary", el("span.title", `${count(order.length - most)} more outputs`), el("span.fact", "the worst are above")));
@@ -341,7 +353,7 @@ function runtimes() {
   const words = "every run is a point; the box holds the middle half, the bar is the median";
   return named("section", {id: "times"}, el("h2", "Runtimes"), el("div.panel", !plots.length ? "" : el("figure", caption("Time of a run", words),
     drawTimes(plots, `Times of runs: ${sides.map(side => `${visible(side.label)} ${seconds(side.seconds.median_wall)}`).join(", ")} (medians of wall time)`)),
-    table(["side", ">runs", ">median", ">fastest", ">slowest", ">median CPU", ">loading", ">of the first"], rows, "Runtimes", true)));
+    table(["side", ">runs", ">median", ">fastest", ">slowest", ">median CPU", ">loading", ">ratio"], rows, "Runtimes", true)));
 }
 
 function setting() {
