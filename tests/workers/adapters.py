@@ -137,6 +137,7 @@ def run_adapter(name, suite, arguments):
         host.request("quit")
     suite.check(f"{name} end", f"exit status {host.process.returncode}: {host.log[-500:]}" if host.process.returncode else "")
     suite.check(f"{name} memory", "memory of the device is left" if "leaked:" in host.log else "")
+    check_options(name, suite, arguments, hello, next((case for case in reversed(todo) if case.format != "onnx"), todo[0]))
     if arguments.record:
         own = [case for case in todo if case.format != "onnx"] or [case for case in todo if case.name in FEW]
         fixtures.record(name, own[:3], options)
@@ -144,6 +145,21 @@ def run_adapter(name, suite, arguments):
         with started(name, arguments) as host:
             for what, fault in fixtures.check(host, name):
                 suite.check(f"{name} fixture {what}", fault)
+
+
+def check_options(name, suite, arguments, hello, case):
+    """Every value of every option, at the tolerance of a shorter type; threads on a worker of their own, as some fix them once."""
+    rough = Case(case.folder, case.path, case.format, 0.05, 0.05)
+    with started(name, arguments) as host:
+        host.request("hello", protocol=1)
+        for option, fields in hello["options"].items():
+            for value in fields.get("values", []):
+                suite.check(f"{name} {option}={value}", outcome(host, rough, {option: value}))
+    if "threads" in hello["options"]:
+        with started(name, arguments) as host:
+            host.request("hello", protocol=1)
+            suite.check(f"{name} threads=1", outcome(host, rough, {"threads": "1"}))
+            suite.check(f"{name} threads=many", refusal(host, ("invalid",), "load", path=str(case.path), format=case.format, options={"threads": "many"}))
 
 
 def started(name, arguments):

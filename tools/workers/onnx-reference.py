@@ -8,6 +8,10 @@ class Evaluated(Model):
         self.evaluator = evaluator
         self.inputs, self.outputs = ports_of(proto)
 
+    def prepare(self, inputs, outputs):
+        """Copies: some operators write into their inputs."""
+        return {name: value.copy() if hasattr(value, "dtype") else value for name, value in inputs.items()}
+
     def execute(self, prepared, outputs):
         return self.evaluator.run(outputs, prepared)
 

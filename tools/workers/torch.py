@@ -39,7 +39,12 @@ class Module(Model):
     def results(self, raw, outputs):
         if len(raw) != len(self.outputs):
             raise WorkerError("failed", f"the module gave {len(raw)} outputs, it declares {len(self.outputs)}")
-        return {port.name: self.to_numpy(value) for port, value in zip(self.outputs, raw)}
+        return {port.name: self.to_numpy(self.widened(value, port)) for port, value in zip(self.outputs, raw)}
+
+    def widened(self, value, port):
+        """In the type that the model declares, where autocast left a shorter one."""
+        shortened = self.precision and getattr(value, "dtype", None) == getattr(self.torch, self.precision)
+        return value.float() if shortened and port.type != type_code(value.dtype) else value
 
     def to_torch(self, value):
         """A copy: modules may write into their arguments."""
