@@ -105,7 +105,7 @@ function drawPoints(points, {slope, offset, diagonal, xTitle, yTitle, label}) {
     area.svg.append("clipPath").attr("id", clip).append("rect").attr("x", area.left).attr("y", area.top)
       .attr("width", area.right - area.left).attr("height", area.bottom - area.top);
     const inner = area.svg.append("g").attr("clip-path", `url(#${clip})`);
-    inner.append("path").attr("class", "mark").attr("stroke-width", 3.2).attr("stroke-opacity", .55).attr("d", dots(points.map(([a, b]) => [x(a), y(b)])));
+    inner.append("path").attr("class", "mark").attr("stroke-width", 3.2).attr("stroke-opacity", points.length > 500 ? .5 : .85).attr("d", dots(points.map(([a, b]) => [x(a), y(b)])));
     if (diagonal) inner.append("path").attr("class", "limit").attr("d", across(v => v));
     if (isFinite(slope) && isFinite(offset)) inner.append("path").attr("class", "second").attr("stroke-width", 1.8).attr("d", across(v => slope * v + offset));
   });

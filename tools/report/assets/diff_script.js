@@ -43,8 +43,16 @@ function table(heads, rows, label, stacked = false) {
   };
   const head = el("tr", ...words.map((word, i) => named(right[i] ? "th.number" : "th", {scope: "col"}, word)));
   const body = el("tbody", ...rows.map(cells => el(cells.marked ? "tr.marked" : "tr", ...cells.map(cell))));
-  return named("div.scroll", {role: "region", "aria-label": label, tabindex: "0"}, el(stacked ? "table.stacked" : "table", el("thead", head), body));
+  const box = named("div.scroll", {role: "region", "aria-label": label}, el(stacked ? "table.stacked" : "table", el("thead", head), body));
+  scrolling.observe(box);
+  return box;
 }
+
+/// A box is a stop of the keyboard only while there is something to scroll.
+const scrolling = new ResizeObserver(entries => entries.forEach(({target}) => {
+  if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+  else target.removeAttribute("tabindex");
+}));
 
 const list = pairs => {
   const made = el("dl.facts");
