@@ -41,6 +41,7 @@ class Lockstep {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const Value* value = runs_[i].value_of(frames_[i], id);
       onnxkit::Value packed = value ? pack(*value, true) : onnxkit::Value();
+      if (i == 0 && value && value->is_tensor()) all.type = value->tensor.type();
       if (i == 0)
         all.exact = std::move(packed);
       else

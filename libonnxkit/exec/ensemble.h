@@ -15,6 +15,7 @@ namespace onnxkit::exec {
 struct Spread {
   Value exact;  ///< float16, bfloat16 and float32 as float64
   std::vector<Value> replicas;
+  ElementType type = ElementType::undefined;  ///< of a tensor, as the model has it
 };
 
 struct EnsembleOptions {

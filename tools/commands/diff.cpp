@@ -236,6 +236,12 @@ void register_diff(CommandList& list) {
   add_judgement(*command, *arguments);
   command->add_flag("--layers", arguments->diff.layers,
                     "Compare values inside the graph, too, and name the first wrong node");
+  command->add_flag("--bisect", arguments->diff.bisect,
+                    "Find the first wrong node with few of the values inside the graph");
+  command
+      ->add_option("--repro", arguments->diff.repro,
+                   "Write the smallest model that shows the first wrong node, with its inputs, to this folder")
+      ->type_name("DIR");
   command->add_option("--report", arguments->report, "Write a page with plots to this file")->type_name("FILE.html");
   command->add_option("--repeat", arguments->diff.repeat, "Measured runs of each side")
       ->type_name("N")

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/api/diff/floor.h"
+#include "libonnxkit/api/diff/layers.h"
 #include "libonnxkit/api/diff/outputs.h"
 #include "libonnxkit/api/diff/side.h"
 #include "libonnxkit/api/unknown_name.h"
@@ -37,8 +38,34 @@ class Comparison {
       if (!side.failure) side.failed_at.clear();
       report_.verdict = std::max(report_.verdict, side.verdict);
     }
+    if (options_.layers || options_.bisect || !options_.repro.empty()) look_inside();
     if (floor_) report_.floor_seconds = floor_->seconds();
     return std::move(report_);
+  }
+
+  /// Where the sides part from the floor's model, on the first set of inputs that shows a finding, else the first.
+  void look_inside() {
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      SideReport& side = report_.sides[i];
+      if (i == report_.base || side.failure || side.backend == "recorded") continue;
+      if (!floor_ || !sides_[i].model) {
+        side.layers_note = floor_ ? "only ONNX models have layers to compare" : report_.floor_note;
+        continue;
+      }
+      std::size_t set = 0;
+      Profile profile = options_.profiles.empty() ? Profile::float32 : options_.profiles.front();
+      const auto wrong = std::find_if(side.outputs.begin(), side.outputs.end(),
+                                      [](const OutputDiff& output) { return is_finding(output.verdict); });
+      if (wrong != side.outputs.end()) {
+        while (set + 1 < sets_.size() && sets_[set].name != wrong->set) ++set;
+      } else {
+        for (const OutputDiff& output : side.outputs) profile = std::max(profile, output.profile.value_or(profile));
+      }
+      tell("looking inside", side);
+      const api::LayerQuestion question{sides_[floor_side_], sides_[i], sets_[set], *floor_, profile, options_};
+      if (const auto compared = api::compare_layers(question, side); !compared)
+        side.layers_note = compared.error().diagnostic.message;
+    }
   }
 
  private:

@@ -19,23 +19,37 @@ Result<const std::map<std::string, exec::Spread>*> Floor::spreads(const InputSet
   if (index != set_) known_.clear();
   set_ = index;
   if (const auto found = known_.find(profile); found != known_.end()) return &found->second;
-  const auto start = std::chrono::steady_clock::now();
-  const ir::Graph& graph = *model_->model().graph;
-  auto inputs = inputs_for(graph, set, options_->names);
-  if (!inputs) return inputs.error();
-  exec::EnsembleOptions ensemble;
-  ensemble.profile = profile;
-  ensemble.replicas = options_->replicas;
-  ensemble.noise_seed = options_->seed;
-  ensemble.run.threads = options_->threads;
-  ensemble.run.stop = options_->stop;
-  auto outputs = ensemble_->run(*inputs, ensemble);
+  auto outputs = run(set, profile, options_->replicas, nullptr);
   if (!outputs) return outputs.error();
   auto& named = known_[profile];
   for (std::size_t i = 0; i < outputs->size(); ++i)
-    named.emplace(graph.name_of(graph.outputs[i].value), std::move((*outputs)[i]));
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    named.emplace(graph().name_of(graph().outputs[i].value), std::move((*outputs)[i]));
   return &named;
+}
+
+Result<void> Floor::each_value(
+    const InputSet& set, Profile profile, int replicas,
+    const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take) {
+  auto outputs = run(set, profile, replicas, take);
+  return outputs ? Result<void>() : outputs.error();
+}
+
+Result<std::vector<exec::Spread>> Floor::run(
+    const InputSet& set, Profile profile, int replicas,
+    const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take) {
+  const auto start = std::chrono::steady_clock::now();
+  auto inputs = inputs_for(graph(), set, options_->names);
+  if (!inputs) return inputs.error();
+  exec::EnsembleOptions ensemble;
+  ensemble.profile = profile;
+  ensemble.replicas = replicas;
+  ensemble.noise_seed = options_->seed;
+  ensemble.run.threads = options_->threads;
+  ensemble.run.stop = options_->stop;
+  ensemble.on_spread = take;
+  auto outputs = ensemble_->run(*inputs, ensemble);
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return outputs;
 }
 
 }  // namespace onnxkit::api

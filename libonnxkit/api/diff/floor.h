@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,9 +21,18 @@ class Floor {
 
   /// Outputs by name. Valid until the next set is asked for.
   Result<const std::map<std::string, exec::Spread>*> spreads(const InputSet& set, std::size_t index, Profile profile);
+  /// Every value that a node of the main graph writes, in the order of execution, to `take`; without replicas, what it is exactly.
+  Result<void> each_value(
+      const InputSet& set, Profile profile, int replicas,
+      const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take);
+  const ir::Graph& graph() const { return *model_->model().graph; }
   double seconds() const { return seconds_; }
 
  private:
+  Result<std::vector<exec::Spread>> run(
+      const InputSet& set, Profile profile, int replicas,
+      const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take);
+
   Floor(const DiffOptions& options, std::unique_ptr<ReferenceModel> model, std::unique_ptr<exec::Ensemble> ensemble)
       : options_(&options), model_(std::move(model)), ensemble_(std::move(ensemble)) {}
 

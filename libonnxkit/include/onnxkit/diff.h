@@ -58,11 +58,13 @@ struct DiffOptions {
   std::map<std::string, std::string>
       scores;  ///< of detections: name of the output with the boxes to that with their scores
   std::map<std::string, std::string>
-      names;                   ///< input or output of the first side to that of the other, where they differ
-  bool layers = false;         ///< also compare values inside the graph
-  int repeat = 1, warmup = 0;  ///< measured and unmeasured runs of each side
-  int threads = 0;             ///< of the reference; 0: all cores
-  std::uint64_t seed = 0;      ///< of the replicas' noise
+      names;                    ///< input or output of the first side to that of the other, where they differ
+  bool bisect = false;          ///< find the first wrong node with few values inside the graph
+  std::filesystem::path repro;  ///< folder for the smallest model that shows the first wrong node
+  bool layers = false;          ///< also compare values inside the graph
+  int repeat = 1, warmup = 0;   ///< measured and unmeasured runs of each side
+  int threads = 0;              ///< of the reference; 0: all cores
+  std::uint64_t seed = 0;       ///< of the replicas' noise
   std::vector<std::filesystem::path> worker_folders;
   std::string python = "python3";
   std::uint64_t start_limit_ms = 60'000, load_limit_ms = 300'000, run_limit_ms = 300'000;
@@ -154,11 +156,14 @@ struct SideReport {
   std::string log;               ///< what it printed last
   std::vector<std::string> warnings;
   double load_seconds = 0;
-  std::vector<RunTime> runs;                ///< measured runs over all sets
-  Verdict verdict = Verdict::identical;     ///< the worst of its outputs
-  std::vector<OutputDiff> outputs;          ///< empty for the first side
-  std::vector<LayerDiff> layers;            ///< in the order of execution
-  std::optional<std::size_t> first_guilty;  ///< of layers: the first whose own deviation is not rounding
+  std::vector<RunTime> runs;             ///< measured runs over all sets
+  Verdict verdict = Verdict::identical;  ///< the worst of its outputs
+  std::vector<OutputDiff> outputs;       ///< empty for the first side
+  std::vector<LayerDiff> layers;         ///< in the order of execution
+  std::optional<std::size_t>
+      first_guilty;         ///< of layers: the first whose own deviation is not rounding, else the first that is off
+  std::string layers_note;  ///< why layers could not be compared, or what the comparison leaves open
+  std::string repro;        ///< folder that shows the first guilty node alone
 };
 
 struct DiffReport {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "onnxkit/diff.h"
+
+// Changed copies of a model: with values inside the graph as outputs, or cut down to what leads to them.
+namespace onnxkit::api {
+
+/// The model read anew, with the types of all values that inference can tell. Errors: of reading.
+Result<Model> fresh_copy(const Model& model, const DiffOptions& options);
+
+/// Makes values of the main graph its only outputs. Names that no node writes are left out.
+void set_outputs(ir::Model& model, std::span<const std::string> names);
+
+/// Leaves only the nodes on the way to the outputs from values named in `known`, from inputs and initializers. The known values that are needed become
+/// inputs, in the order of their first use; the result has their names.
+std::vector<std::string> cut(ir::Model& model, const std::set<std::string, std::less<>>& known);
+
+}  // namespace onnxkit::api

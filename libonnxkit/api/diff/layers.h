@@ -1,0 +1,22 @@
+#pragma once
+
+#include "libonnxkit/api/diff/floor.h"
+#include "onnxkit/diff.h"
+
+namespace onnxkit::api {
+
+struct LayerQuestion {
+  const DiffSide& base;  ///< the ONNX model of the floor
+  const DiffSide& side;  ///< another side with an ONNX model
+  const InputSet& set;
+  Floor& floor;
+  Profile profile;
+  const DiffOptions& options;
+};
+
+/// Compares values inside the graph that both models have under one name, a boundary's worth at a time, and finds the first node that is wrong by itself:
+/// of all values with options.layers, else by search. Results go into the report's layers, first_guilty, layers_note and repro. Errors: of
+/// changing and running the model.
+Result<void> compare_layers(const LayerQuestion& question, SideReport& report);
+
+}  // namespace onnxkit::api

@@ -1,0 +1,148 @@
+#include "libonnxkit/api/diff/single_node.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/api/diff/cut_model.h"
+#include "libonnxkit/api/diff/side.h"
+#include "libonnxkit/base/atomic_file.h"
+#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/wire/tensor_proto.h"
+
+namespace onnxkit::api {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string, std::less<>>;
+
+Result<std::shared_ptr<const Model>> part(const Model& model, const std::string& value, const Names& known,
+                                          const DiffOptions& options) {
+  auto copy = fresh_copy(model, options);
+  if (!copy) return copy.error();
+  set_outputs(copy->ir(), std::vector<std::string>{value});
+  cut(copy->ir(), known);
+  return std::make_shared<const Model>(*std::move(copy));
+}
+
+/// Exact values of the names among a graph's inputs that nodes of the whole model write, and the set's values for the others.
+Result<InputSet> exact_inputs(const LayerQuestion& question, const Names& wanted) {
+  InputSet inputs{question.set.name, question.set.values};
+  const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
+    if (!wanted.contains(name)) return {};
+    auto value = as_stored(spread);
+    if (!value) return value.error();
+    inputs.values.push_back({std::string(name), *std::move(value)});
+    return {};
+  };
+  if (auto run = question.floor.each_value(question.set, question.profile, 0, take); !run) return run.error();
+  return inputs;
+}
+
+void add_inputs(const Model& model, Names& names) {
+  for (const ir::ValueInfo& input : model.ir().graph->inputs) names.emplace(model.ir().graph->name_of(input.value));
+}
+
+}  // namespace
+
+Result<Value> as_stored(const exec::Spread& spread) {
+  if (!spread.exact.is_tensor() || spread.exact.tensor.type() == spread.type) return spread.exact;
+  const Tensor& wide = spread.exact.tensor;
+  const std::vector<double> reals = to_reals(wide);
+  std::vector<std::byte> bytes(packed_size(spread.type, wide.size()).value_or(0));
+  encode(spread.type, std::span<const double>(reals), bytes);
+  auto tensor = Tensor::from_bytes(spread.type, wide.dims(), std::move(bytes));
+  if (!tensor) return tensor.error();
+  return Value(*std::move(tensor));
+}
+
+DiffSide side_on(const DiffSide& side, std::shared_ptr<const Model> model) {
+  DiffSide other = side;
+  other.model = std::move(model);
+  other.path.clear();
+  return other;
+}
+
+Result<std::vector<NamedValue>> run_once(const DiffSide& side, const InputSet& set, const DiffOptions& options) {
+  DiffOptions once = options;
+  once.repeat = 1;
+  once.warmup = 0;
+  SideReport unused;
+  auto open = open_side(side, once, unused);
+  if (!open) return open.error();
+  auto run = (*open)->run(set, 0, {});
+  if (!run) return run.error();
+  return std::move(run->outputs);
+}
+
+Result<SingleNode> run_alone(const LayerQuestion& question, const std::string& value, const Names& known) {
+  Names others = known;
+  others.erase(value);
+  SingleNode node;
+  auto base = part(*question.base.model, value, others, question.options);
+  if (!base) return base.error();
+  auto side = part(*question.side.model, value, others, question.options);
+  if (!side) return side.error();
+  node.base = *std::move(base);
+  node.side = *std::move(side);
+  Names wanted;
+  add_inputs(*node.base, wanted);
+  add_inputs(*node.side, wanted);
+  auto inputs = exact_inputs(question, wanted);
+  if (!inputs) return inputs.error();
+  std::erase_if(inputs->values, [&](const NamedValue& input) { return !wanted.contains(input.name); });
+  node.inputs = *std::move(inputs);
+
+  auto floor = Floor::make(node.base->ir(), question.options);
+  if (!floor) return floor.error();
+  const auto spreads = floor->spreads(node.inputs, 0, question.profile);
+  if (!spreads) return spreads.error();
+  const auto found = (*spreads)->find(value);
+  if (found == (*spreads)->end()) return make_error("unknown-value", "no node writes " + quote(value));
+  node.spread = found->second;
+  auto outputs = run_once(side_on(question.side, node.side), node.inputs, question.options);
+  if (!outputs) return outputs.error();
+  if (outputs->empty()) return make_error("output-missing", "the node alone gave no output");
+  node.got = std::move(outputs->front().value);
+  return node;
+}
+
+Result<void> write_repro(const SingleNode& node, const LayerQuestion& question, const SideReport& report,
+                         const std::string& value, const fs::path& folder) {
+  std::error_code fault;
+  fs::create_directories(folder, fault);
+  if (fault)
+    return make_error("cannot-write", "the folder " + quote(folder.string()) + " cannot be made: " + fault.message());
+  SaveOptions save;
+  save.format = FileFormat::binary;
+  save.weights = Weights::embed;
+  save.allow_outside_data = question.options.allow_outside_data;
+  if (auto written = write_model(*node.side, folder / "model.onnx", save); !written) return written;
+  if (auto written = write_model(*node.base, folder / "expected.onnx", save); !written) return written;
+  const ir::Graph& graph = *node.side->ir().graph;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const std::string_view name = graph.name_of(graph.inputs[i].value);
+    for (const NamedValue& input : node.inputs.values) {
+      if (input.name != name || input.value.kind == ValueKind::none) continue;
+      const std::string bytes = wire::write_value(input.value, input.name);
+      if (auto written = replace_file(folder / fmt::format("input_{}.pb", i), bytes); !written) return written;
+    }
+  }
+  auto expected = as_stored(node.spread);
+  if (!expected) return expected.error();
+  if (auto written = replace_file(folder / "output_0.pb", wire::write_value(*expected, value)); !written)
+    return written;
+  std::string options;
+  for (const auto& [name, text] : question.side.options) options += ":" + name + "=" + text;
+  const std::string text = fmt::format(
+      "What leads to the value {} of {}, alone, with its exact inputs (input_*.pb) and its exact output "
+      "(output_0.pb).\n"
+      "expected.onnx is the same part of {}.\n\n"
+      "    onnxkit diff model.onnx -b {}{} --set . --recorded\n\n"
+      "{}: {}\nonnxkit's reference: {}\n",
+      quote(value), quote(report.model), quote(question.base.path.string()), "reference," + question.side.backend,
+      options, report.label, report.version, "spec of " + question.base.backend);
+  return replace_file(folder / "README.txt", text);
+}
+
+}  // namespace onnxkit::api
