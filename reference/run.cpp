@@ -9,6 +9,7 @@
 #include "checker/rule_registry.h"
 #include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/wire/tensor_proto.h"
+#include "reference/arithmetic.h"
 #include "reference/wide.h"
 
 namespace onnxkit::reference {
@@ -403,8 +404,12 @@ void KernelContext::set_output(std::size_t index, Value value) {
 
 Tensor KernelContext::scalar(ElementType type, double value) const {
   Tensor tensor = make(type, {});
-  dispatch_scalars(tensor.domain(),
-                   [&]<class T>(std::type_identity<T>) { tensor.write<T>()[0] = static_cast<T>(value); });
+  dispatch_scalars(tensor.domain(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, bool>)
+      tensor.write<T>()[0] = value != 0;
+    else
+      tensor.write<T>()[0] = from_real<T>(value);
+  });
   return tensor;
 }
 

@@ -1,5 +1,8 @@
 #include "onnxkit/diff.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace onnxkit {
 
 std::string_view name_of(Profile profile) {
@@ -16,6 +19,17 @@ std::string_view name_of(Profile profile) {
       return "int8";
   }
   return "?";
+}
+
+std::optional<Profile> profile_named(std::string_view name) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+  };
+  for (const Profile profile : {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8}) {
+    const std::string_view known = name_of(profile);
+    if (std::equal(name.begin(), name.end(), known.begin(), known.end(), same)) return profile;
+  }
+  return std::nullopt;
 }
 
 std::string_view name_of(Verdict verdict) {

@@ -162,6 +162,7 @@ Result<LoadedModel> read_load(const Json& answer) {
   model.inputs = read_ports(answer, "inputs", fields);
   model.outputs = read_ports(answer, "outputs", fields);
   if (!Fields::member(answer, "warnings").is_null()) model.warnings = fields.texts(answer, "warnings", "");
+  if (!Fields::member(answer, "arithmetic").is_null()) model.arithmetic = fields.text(answer, "arithmetic", "");
   model.seconds = fields.seconds(Fields::member(answer, "seconds"), "seconds");
   return checked(std::move(model), fields);
 }

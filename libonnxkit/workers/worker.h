@@ -60,6 +60,8 @@ struct LoadedModel {
   std::int64_t id = 0;
   std::vector<Port> inputs, outputs;
   std::vector<std::string> warnings;
+  std::string
+      arithmetic;  ///< that products and sums of float32 are computed in: "float32", "tf32" ...; empty where unknown
   double seconds = 0;
 };
 

@@ -198,6 +198,23 @@ void add_judgement(CLI::App& command, DiffArguments& arguments) {
                   "What an input or output of the first side is called on the others; may be repeated")
       ->type_name("NAME=OTHER")
       ->allow_extra_args(false);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--profile",
+          [&arguments](const std::vector<std::string>& words) {
+            for (const std::string& word : words) {
+              const auto profile = profile_named(word);
+              if (!profile)
+                throw CLI::ValidationError("--profile",
+                                           quote(word) + " is none of float32, TF32, float16, bfloat16, int8");
+              arguments.diff.profiles.push_back(*profile);
+            }
+            std::sort(arguments.diff.profiles.begin(), arguments.diff.profiles.end());
+          },
+          "Arithmetic whose rounding may explain a deviation; by default what the backend says it computes in, and "
+          "finer")
+      ->type_name("NAME,...")
+      ->delimiter(',');
   command.add_option("--replicas", arguments.diff.replicas, "Noisy runs that the noise floor is told from")
       ->type_name("N")
       ->check(CLI::Range(2, 64));

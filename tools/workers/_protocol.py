@@ -56,6 +56,7 @@ class Model:
     inputs: list[Port]
     outputs: list[Port]
     warnings = ()
+    arithmetic = None  # what products and sums of float32 are computed in, where that is known
 
     def prepare(self, inputs, outputs):
         return inputs
@@ -181,7 +182,7 @@ class Worker:
         number, self.next_model = self.next_model, self.next_model + 1
         self.models[number] = model
         return {"model": number, "inputs": [port.message() for port in model.inputs], "outputs": [port.message() for port in model.outputs],
-                "warnings": list(model.warnings), "seconds": seconds}, None
+                "warnings": list(model.warnings), "arithmetic": model.arithmetic, "seconds": seconds}, None
 
     def chosen(self, given):
         """All options: as given, or their defaults."""

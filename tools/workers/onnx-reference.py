@@ -4,6 +4,8 @@ from _onnx import ports_of
 
 
 class Evaluated(Model):
+    arithmetic = "float32"
+
     def __init__(self, evaluator, proto):
         self.evaluator = evaluator
         self.inputs, self.outputs = ports_of(proto)

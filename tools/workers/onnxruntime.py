@@ -101,7 +101,10 @@ class OnnxRuntime(Backend):
         session = self.module.InferenceSession(path, settings, providers=wanted)
         if provider not in session.get_providers():
             raise WorkerError("failed", f"{provider} did not start")
-        return OrtModel(self.module, session)
+        model = OrtModel(self.module, session)
+        if options["provider"] == "cpu":
+            model.arithmetic = "float32"
+        return model
 
     def kind_of(self, error):
         errors, text = self.module.capi.onnxruntime_pybind11_state, str(error)

@@ -32,6 +32,7 @@ class Compiled(Model):
             precision = model.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         except RuntimeError:  # not every device has the property
             return
+        self.arithmetic = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}.get(precision)
         if wanted != precision and precision not in ("f32", "dynamic"):
             self.warnings = [f"computes in {precision} on this device, option precision=f32 asks for float"]
 

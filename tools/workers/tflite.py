@@ -10,6 +10,8 @@ def port_of(name, details):
 
 
 class Interpreted(Model):
+    arithmetic = "float32"
+
     def __init__(self, interpreter):
         self.interpreter = interpreter
         interpreter.allocate_tensors()

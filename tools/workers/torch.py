@@ -22,6 +22,7 @@ class Module(Model):
     def __init__(self, torch, settings, options, function, inputs, outputs):
         self.torch, self.settings, self.function, self.inputs, self.outputs = torch, settings, function, inputs, outputs
         self.device, self.precision = options["device"], PRECISIONS.get(options["precision"])
+        self.arithmetic = self.precision or ("float32" if self.device == "cpu" else None)
 
     def prepare(self, inputs, outputs):
         self.settings()

@@ -53,11 +53,14 @@ class Comparison {
         continue;
       }
       std::size_t set = 0;
-      Profile profile = options_.profiles.empty() ? Profile::float32 : options_.profiles.front();
+      const std::vector<Profile> profiles = profiles_for(side);
+      Profile profile = profiles.front();
       const auto wrong = std::find_if(side.outputs.begin(), side.outputs.end(),
                                       [](const OutputDiff& output) { return is_finding(output.verdict); });
       if (wrong != side.outputs.end()) {
         while (set + 1 < sets_.size() && sets_[set].name != wrong->set) ++set;
+        // In a finer arithmetic than its own all nodes of a side would be wrong.
+        if (!side.arithmetic.empty()) profile = profiles.back();
       } else {
         for (const OutputDiff& output : side.outputs) profile = std::max(profile, output.profile.value_or(profile));
       }
@@ -69,6 +72,18 @@ class Comparison {
   }
 
  private:
+  /// The profiles that may explain what a side deviates; never empty.
+  std::vector<Profile> profiles_for(const SideReport& side) const {
+    if (!options_.profiles.empty()) return options_.profiles;
+    const Profile coarsest = profile_named(side.arithmetic).value_or(Profile::int8);
+    std::vector<Profile> profiles;
+    for (const Profile profile :
+         {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8}) {
+      if (profile <= coarsest) profiles.push_back(profile);
+    }
+    return profiles;
+  }
+
   void tell(std::string_view step, const SideReport& side) const {
     if (options_.on_step) options_.on_step(std::string(step) + " " + side.label);
   }
@@ -145,18 +160,20 @@ class Comparison {
     }
     if (!base) return;
     const bool is_reference = sides_[report_.base].backend == "reference" && floor_side_ == report_.base;
-    const api::Yardstick yardstick{
-        &sets_[set], set, &*base, is_reference, floor_ ? &*floor_ : nullptr, floor_side_ != report_.base};
     for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
       const auto outputs = answer(i, set, *base);
       if (!outputs) continue;
       SideReport& side = report_.sides[i];
       if (options_.on_step) options_.on_step("judging " + side.label);
+      api::Yardstick yardstick{
+          &sets_[set],       set, &*base, is_reference, floor_ ? &*floor_ : nullptr, floor_side_ != report_.base,
+          profiles_for(side)};
       auto judged = api::judge_outputs(yardstick, *outputs, options_);
       if (!judged) {  // the reference cannot tell the floor of this model: judge without it
         report_.floor_note = judged.error().diagnostic.message;
         floor_.reset();
-        judged = api::judge_outputs({&sets_[set], set, &*base, false, nullptr}, *outputs, options_);
+        yardstick.floor = nullptr;
+        judged = api::judge_outputs(yardstick, *outputs, options_);
       }
       if (sides_[i].model && sides_[report_.base].model) refuse_moved(*judged);
       side.outputs.insert(side.outputs.end(), std::make_move_iterator(judged->begin()),

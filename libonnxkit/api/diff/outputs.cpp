@@ -176,7 +176,7 @@ exec::Spread in_layout_of(exec::Spread spread, const Value& like) {
 Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::string_view path, const Part& part,
                             const Yardstick& yardstick, const DiffOptions& options) {
   if (!yardstick.floor) return {};
-  for (const Profile profile : options.profiles) {
+  for (const Profile profile : yardstick.profiles) {
     const auto spreads = yardstick.floor->spreads(*yardstick.set, yardstick.index, profile);
     if (!spreads) return spreads.error();
     const exec::Spread* whole = spread_for(output, **spreads, *yardstick.answers, options);

@@ -16,6 +16,7 @@ struct Yardstick {
   bool is_reference;                       ///< the base is the reference on the floor's model
   Floor* floor;                            ///< null when there is none
   bool floor_is_foreign = false;           ///< it is of another side's model, whose layout may be another
+  std::vector<Profile> profiles;           ///< that may explain a deviation of the judged side
 };
 
 /// Judges each output, the tensors of sequences, optionals and maps one by one. Errors: of the floor's runs.

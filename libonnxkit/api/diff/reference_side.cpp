@@ -67,6 +67,7 @@ class ReferenceSide : public Side {
 Result<std::unique_ptr<Side>> open_reference(const DiffSide& side, const DiffOptions& options, SideReport& report) {
   report.version = reference::ReferenceBackend().version();
   report.device = "cpu";
+  report.arithmetic = name_of(Profile::float32);
   report.failed_at = "load";
   if (!side.model) return make_error("not-supported", "the reference runs ONNX models only");
   if (!side.options.empty())

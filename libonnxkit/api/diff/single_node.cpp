@@ -135,13 +135,11 @@ Result<void> write_repro(const SingleNode& node, const LayerQuestion& question, 
   std::string options;
   for (const auto& [name, text] : question.side.options) options += ":" + name + "=" + text;
   const std::string text = fmt::format(
-      "What leads to the value {} of {}, alone, with its exact inputs (input_*.pb) and its exact output "
-      "(output_0.pb).\n"
-      "expected.onnx is the same part of {}.\n\n"
-      "    onnxkit diff model.onnx -b {}{} --set . --recorded\n\n"
-      "{}: {}\nonnxkit's reference: {}\n",
-      quote(value), quote(report.model), quote(question.base.path.string()), "reference," + question.side.backend,
-      options, report.label, report.version, "spec of " + question.base.backend);
+      "The value {} of {} alone, as {} computes it, with its exact inputs (input_*.pb) and the exact\n"
+      "output (output_0.pb). expected.onnx is the same part of {}.\n\n"
+      "    onnxkit diff model.onnx -b reference,{}{} --set . --recorded\n\n{}: {}\n",
+      quote(value), quote(report.model), report.label, quote(question.base.path.string()), question.side.backend,
+      options, question.side.backend, report.version);
   return replace_file(folder / "README.txt", text);
 }
 

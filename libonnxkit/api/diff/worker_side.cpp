@@ -96,6 +96,7 @@ Result<std::unique_ptr<Side>> open_worker(const DiffSide& side, const DiffOption
   if (!model) return model.error();
   report.load_seconds = model->seconds;
   report.warnings = model->warnings;
+  report.arithmetic = model->arithmetic;
   return std::unique_ptr<Side>(
       new WorkerSide(options, report, *std::move(worker), *std::move(model), std::move(folder)));
 }

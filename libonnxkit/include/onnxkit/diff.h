@@ -44,13 +44,17 @@ struct InputSet {
 /// Arithmetic whose rounding may explain a deviation, from the finest to the coarsest (docs/noise-floor.md).
 enum class Profile : std::uint8_t { float32, tf32, float16, bfloat16, int8 };
 ONNXKIT_API std::string_view name_of(Profile profile);
+/// The profile of that name, in any case.
+ONNXKIT_API std::optional<Profile> profile_named(std::string_view name);
 
 struct OutputTolerance {
   std::optional<double> relative, absolute;  ///< |b - a| <= absolute + relative |a|
 };
 
 struct DiffOptions {
-  std::vector<Profile> profiles = {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8};
+  /// Profiles that may explain a deviation, from fine to coarse; empty: those up to the arithmetic that the side says it computes in, all of
+  /// them where it does not say.
+  std::vector<Profile> profiles;
   int replicas = 4;
   OutputTolerance tolerance;                          ///< set by hand: wins over the noise floor
   std::map<std::string, OutputTolerance> tolerances;  ///< by output; wins over `tolerance`
@@ -149,6 +153,7 @@ struct RunTime {
 
 struct SideReport {
   std::string label, backend, version, device;
+  std::string arithmetic;  ///< that it says it computes float32 in; empty when it does not say
   std::map<std::string, std::string> options;
   std::string model;             ///< file
   std::optional<Error> failure;  ///< why it gave no answer
