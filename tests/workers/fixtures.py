@@ -89,9 +89,8 @@ def difference(got, want):
     if answer["ok"] != expected["ok"]:
         return f"{answer}"
     if want["op"] == "hello":
-        lost = [key for key in ("runtime", "protocol") if answer[key] != expected[key]]
-        lost += [f"option {key}" for key in expected["options"] if key not in answer["options"]]
-        return f"other {', '.join(lost)}" if lost else ""
+        lost = [key for key in expected["options"] if key not in answer["options"]]
+        return f"options {', '.join(lost)} are gone" if lost else ""
     if not answer["ok"]:
         return "" if answer["error"]["kind"] == expected["error"]["kind"] else f"{answer['error']}"
     if want["op"] != "run":

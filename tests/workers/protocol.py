@@ -176,6 +176,7 @@ def requests_that_are_wrong():
         refused("invalid", host.request, "load", path="no such", format="echo", options={})
         refused("invalid", host.request, "load", path=__file__, format="echo", options={"fault": "other"})
         refused("invalid", host.request, "unload", model=1)
+        refused("invalid", host.request, "unload")
         refused("failed", host.request, "load", path=__file__, format="echo", options={})
         host.request("quit")
     expect(host.process.returncode == 0, f"exit status {host.process.returncode}")

@@ -15,6 +15,7 @@ from _values import Empty, NAMES, Port, Reader, WorkerError, Writer
 VERSION = 1
 MOST_BYTES = 64 << 20
 MOST_SEGMENTS = 64
+NEEDED = {"load": {"path", "format"}, "run": {"model", "inputs"}, "unload": {"model"}}
 
 
 def first_line(error):
@@ -145,8 +146,11 @@ class Worker:
             operation = self.requests.get(request.get("op"))
             if operation is None:
                 raise WorkerError("invalid", f"there is no request '{request.get('op')}'")
-            if not self.ready and request["op"] in ("load", "run", "unload"):
+            needed = NEEDED.get(request["op"], set())
+            if needed and not self.ready:
                 raise WorkerError("invalid", "the first request is hello")
+            if missing := needed - request.keys():
+                raise WorkerError("invalid", f"a request without {', '.join(sorted(missing))}")
             answer, segment = operation(request, values)
             return {"ok": True} | answer, segment
         except WorkerError as error:
