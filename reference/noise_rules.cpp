@@ -28,6 +28,8 @@ constexpr auto rows = std::to_array<Row>({
     {"Abs", exact},
     {"Ceil", exact},
     {"Clip", exact},
+    {"Constant", exact},
+    {"ConstantOfShape", exact},
     {"Floor", exact},
     {"MaxPool", exact},
     {"GlobalMaxPool", exact},

@@ -10,6 +10,7 @@
 #include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/wire/tensor_proto.h"
 #include "reference/arithmetic.h"
+#include "reference/shape_arithmetic.h"
 #include "reference/wide.h"
 
 namespace onnxkit::reference {
@@ -66,8 +67,11 @@ PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table
   for (const auto& site : checker::graph_sites(model_)) {
     if (site->is_training) continue;
     PreparedGraph& prepared = graphs.emplace(site->graph, prepare_graph(*site->graph)).first->second;
-    for (const ir::Node& node : site->graph->nodes)
-      prepared.nodes.push_back(prepare_node(node, *site, table, functions));
+    const std::vector<bool> of_shapes = shape_arithmetic(*site->graph);
+    for (std::size_t i = 0; i < site->graph->nodes.size(); ++i) {
+      prepared.nodes.push_back(prepare_node(site->graph->nodes[i], *site, table, functions));
+      prepared.nodes.back().is_shape_arithmetic = of_shapes[i];
+    }
   }
 }
 
@@ -141,7 +145,8 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
   }
   KernelContext context(*this, frame, index, *prepared.schema);
   NoiseRule noise_of_node;
-  if (noise_) {
+  const bool is_noisy = noise_ && !prepared.is_shape_arithmetic;
+  if (is_noisy) {
     noise_->next_node();
     noise_of_node = noise_rule(prepared.schema->domain, prepared.schema->name);
     context.disturb_input(noise_of_node);
@@ -151,7 +156,7 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
     if (context.has_output(i) && context.outputs_[i].kind == ValueKind::none)
       throw Fault(fmt::format("the kernel gave no output {}", i));
   }
-  if (noise_) {
+  if (is_noisy) {
     for (Value& output : context.outputs_) add_noise(output, noise_of_node, context);
   }
   store(frame, index, std::move(context.outputs_));
@@ -179,7 +184,7 @@ void Run::store(Frame& frame, std::size_t index, std::vector<Value> outputs) {
   const ir::Node& node = frame.graph->nodes[index];
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == ValueId::none) continue;
-    conform(outputs[i]);
+    conform(outputs[i], frame.prepared->nodes[index].is_shape_arithmetic);
     frame.values[index_of(node.outputs[i])] = std::move(outputs[i]);
   }
 }
@@ -280,15 +285,15 @@ Tensor Run::load(const ir::SparseTensor& tensor) {
 
 /// Rounds reals and wraps integers to the element type; numbers of the type stay, infinities of float8 too. What shares its content was
 /// conformed when it was made, what is marked as rounded consists of numbers that were.
-void Run::conform(Value& value) {
-  for (Value& item : value.items) conform(item);
+void Run::conform(Value& value, bool always) {
+  for (Value& item : value.items) conform(item, always);
   if (value.kind != ValueKind::tensor || value.tensor.is_shared() || value.tensor.is_rounded()) return;
   Tensor& tensor = value.tensor;
   const ElementType type = tensor.type();
   if (type == ElementType::float64 || type == ElementType::int64 || type == ElementType::uint64 ||
       type == ElementType::complex128)
     return;
-  if (options_.rounding == exec::Rounding::wide && is_wide_type(type)) return;
+  if (options_.rounding == exec::Rounding::wide && is_wide_type(type) && !always) return;
   dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {
     const std::span<T> all = tensor.write<T>();
     constexpr std::int64_t grain = 1 << 16;

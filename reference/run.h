@@ -19,6 +19,7 @@ struct PreparedNode {
   const ir::Function* function = nullptr;
   const spec::OpSchema* schema = nullptr;
   Kernel kernel = nullptr;
+  bool is_shape_arithmetic = false;  ///< shape_arithmetic.h
 };
 
 /// What running a graph needs and every run shares.
@@ -79,7 +80,7 @@ class Run {
   const Value* find(Frame& frame, ir::ValueId id);
   Tensor load(const ir::Tensor& tensor);
   Tensor load(const ir::SparseTensor& tensor);
-  void conform(Value& value);
+  void conform(Value& value, bool always);
   void add_noise(Value& value, const NoiseRule& rule, const KernelContext& context);
   void deliver_taps(Frame& frame, const ir::Node& node);
   void check_alive() const;

@@ -83,6 +83,25 @@ std::string listed(const Range& range, Name name) {
   return fmt::format("{}", fmt::join(quoted, ", "));
 }
 
+/// The inputs of a graph as a worker would tell them.
+std::vector<workers::Port> ports_of(const ir::Graph& graph) {
+  const auto defaults = exec::default_names(graph);
+  std::vector<workers::Port> ports;
+  for (const ir::ValueInfo& input : graph.inputs) {
+    workers::Port port;
+    port.name = graph.name_of(input.value);
+    port.kind = exec::kind_of(input);
+    port.optional = defaults.contains(port.name);
+    if (input.type) port.type = static_cast<ElementType>(input.type->elem_type.value_or(0));
+    if (input.type && input.type->shape) {
+      port.has_shape = true;
+      for (const ir::DeclaredDim& dim : input.type->shape->dims) port.dims.push_back(dim.value.value_or(-1));
+    }
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
 bool is_alike(ElementType a, ElementType b, Types types) {
   return a == b || (types == Types::same_domain && domain_of(a) == domain_of(b));
 }
@@ -132,64 +151,44 @@ Value fitted(const Value& value, const workers::Port& port) {
 }
 
 Result<std::vector<Value>> inputs_for(const ir::Graph& graph, const InputSet& set, const NameMap& names) {
-  std::vector<Value> values(graph.inputs.size());
-  std::vector<bool> used(set.values.size(), false);
-  const auto defaults = exec::default_names(graph);
-  std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const std::string_view name = graph.name_of(graph.inputs[i].value);
-    const auto found = std::find_if(set.values.begin(), set.values.end(), [&](const NamedValue& value) {
-      return value.name == name || mapped(names, value.name) == name;
-    });
-    if (found != set.values.end()) {
-      values[i] = found->value;
-      used[static_cast<std::size_t>(found - set.values.begin())] = true;
-    } else if (!defaults.contains(name)) {
-      missing.push_back(i);
-    }
-  }
-  // Renamed inputs, in order, when nothing else can be meant.
-  std::vector<std::size_t> rest;
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    if (!used[i] && set.values[i].value.kind != ValueKind::none) rest.push_back(i);
-  }
-  if (missing.size() == 1 && rest.size() == 1) {
-    values[missing[0]] = set.values[rest[0]].value;
-    missing.clear();
-  }
-  if (!missing.empty()) {
-    return make_error("input-missing",
-                      fmt::format("nothing is given for the input {}; given are {}",
-                                  quote(graph.name_of(graph.inputs[missing[0]].value)),
-                                  listed(set.values, [](const NamedValue& value) { return value.name; })));
+  const std::vector<workers::Port> ports = ports_of(graph);
+  auto given = inputs_for(ports, set, names);
+  if (!given) return given.error();
+  std::vector<Value> values(ports.size());
+  for (std::size_t i = 0, at = 0; i < ports.size() && at < given->size(); ++i) {
+    if (ports[i].name == (*given)[at].name) values[i] = std::move((*given)[at++].value);
   }
   return values;
 }
 
 Result<std::vector<NamedValue>> inputs_for(std::span<const workers::Port> ports, const InputSet& set,
                                            const NameMap& names) {
-  std::vector<std::optional<std::size_t>> given(ports.size());
+  std::vector<NamedValue> given;
+  for (const NamedValue& value : set.values) {
+    if (value.value.kind != ValueKind::none) given.push_back(value);
+  }
+  std::vector<std::optional<std::size_t>> partner(ports.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    for (std::size_t j = 0; j < set.values.size(); ++j) {
-      if (set.values[j].name == ports[i].name || mapped(names, set.values[j].name) == ports[i].name) given[i] = j;
+    for (std::size_t j = 0; j < given.size(); ++j) {
+      if (given[j].name == ports[i].name || mapped(names, given[j].name) == ports[i].name) partner[i] = j;
     }
   }
-  pair_rest(given, set.values.size(), [&](std::size_t i, std::size_t j) {
-    const Value& value = set.values[j].value;
+  pair_rest(partner, given.size(), [&](std::size_t i, std::size_t j) {
+    const Value& value = given[j].value;
     if (!value.is_tensor() || ports[i].kind != ValueKind::tensor || value.tensor.type() != ports[i].type) return false;
     return !ports[i].has_shape || fits_dims(value.tensor.dims(), ports[i].dims) ||
            layout_order(value.tensor.dims(), ports[i].dims).has_value();
   });
   std::vector<NamedValue> inputs;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (!given[i] || set.values[*given[i]].value.kind == ValueKind::none) {
-      if (ports[i].optional) continue;
+    if (partner[i]) {
+      inputs.push_back({ports[i].name, fitted(given[*partner[i]].value, ports[i])});
+    } else if (!ports[i].optional) {
       return make_error("input-missing",
                         fmt::format("the inputs do not match: the model takes {}, given are {}",
                                     listed(ports, [](const workers::Port& port) { return port.name; }),
-                                    listed(set.values, [](const NamedValue& value) { return value.name; })));
+                                    listed(given, [](const NamedValue& value) { return value.name; })));
     }
-    inputs.push_back({ports[i].name, fitted(set.values[*given[i]].value, ports[i])});
   }
   return inputs;
 }

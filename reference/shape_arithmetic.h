@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "libonnxkit/ir/model.h"
+
+namespace onnxkit::reference {
+
+/// By node: whether it computes sizes from shapes and constants alone, as the floors of scaled sizes that exporters write. All runtimes round
+/// there as the types say, and one step off would be another shape; so neither the wide mode nor noise applies.
+std::vector<bool> shape_arithmetic(const ir::Graph& graph);
+
+}  // namespace onnxkit::reference

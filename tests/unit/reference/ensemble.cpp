@@ -1,0 +1,280 @@
+// Noisy runs in lockstep with the exact one (libonnxkit/exec/ensemble.h).
+#include "libonnxkit/exec/ensemble.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "libonnxkit/api/reference_model.h"
+#include "onnxkit/model.h"
+
+using namespace onnxkit;
+using exec::EnsembleOptions;
+using exec::Spread;
+
+namespace {
+
+Model parse(const std::string& body) {
+  auto model =
+      read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = FileFormat::text});
+  REQUIRE(model);
+  return *std::move(model);
+}
+
+Tensor floats(const std::vector<std::int64_t>& dims, const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return *Tensor::from_bytes(ElementType::float32, dims, std::move(bytes));
+}
+
+/// Of full precision, seeded.
+Tensor random(const std::vector<std::int64_t>& dims, unsigned seed = 1) {
+  std::size_t count = 1;
+  for (const std::int64_t dim : dims) count *= static_cast<std::size_t>(dim);
+  std::mt19937 bits(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(count);
+  for (float& value : values) value = normal(bits);
+  return floats(dims, values);
+}
+
+struct Runner {
+  explicit Runner(const std::string& body) : model(parse(body)) {
+    auto made = api::ReferenceModel::make(model.ir(), {}, false);
+    REQUIRE(made);
+    reference = *std::move(made);
+  }
+
+  std::vector<Spread> spreads(const std::vector<Value>& inputs, const EnsembleOptions& options = {}) const {
+    const auto ensemble = reference->ensemble();
+    REQUIRE(ensemble);
+    auto outputs = (*ensemble)->run(inputs, options);
+    REQUIRE(outputs);
+    return *std::move(outputs);
+  }
+
+  Tensor wide(const std::vector<Value>& inputs) const {
+    auto session = reference->session();
+    REQUIRE(session);
+    exec::RunOptions options;
+    options.rounding = exec::Rounding::wide;
+    auto outputs = (*session)->run(inputs, options);
+    REQUIRE(outputs);
+    return (*outputs)[0].tensor;
+  }
+
+  Model model;
+  std::unique_ptr<api::ReferenceModel> reference;
+};
+
+bool same(const Tensor& a, const Tensor& b) {
+  return a.type() == b.type() && a.dims() == b.dims() &&
+         std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
+}
+
+/// Whether any replica differs from the exact answer.
+bool is_noisy(const Spread& spread) {
+  return std::any_of(spread.replicas.begin(), spread.replicas.end(),
+                     [&](const Value& replica) { return !same(replica.tensor, spread.exact.tensor); });
+}
+
+bool is_noisy(const std::string& body, const std::vector<Value>& inputs, Profile profile = Profile::float32) {
+  EnsembleOptions options;
+  options.profile = profile;
+  return is_noisy(Runner(body).spreads(inputs, options)[0]);
+}
+
+const std::string network =
+    "g (float[8, 32] x, float[32, 16] w) => (float[8, 16] y) { h = MatMul (x, w) r = Relu (h) s = Softmax (r) "
+    "t = Exp (s) y = Add (t, h) }";
+
+}  // namespace
+
+TEST_CASE("ensemble: the exact lane is the wide run bit for bit") {
+  const Runner runner(network);
+  const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
+  const Spread spread = runner.spreads(inputs)[0];
+  CHECK(spread.exact.tensor.type() == ElementType::float64);
+  CHECK(same(spread.exact.tensor, runner.wide(inputs)));
+  CHECK(spread.replicas.size() == 4);
+  CHECK(is_noisy(spread));
+}
+
+TEST_CASE("ensemble: equal seeds give equal replicas on any number of threads, others other ones") {
+  const Runner runner("g (float[64, 256] x, float[256, 96] w) => (float[64, 96] y) { h = MatMul (x, w) y = Tanh (h) }");
+  const std::vector<Value> inputs = {random({64, 256}), random({256, 96}, 2)};
+  for (const Profile profile : {Profile::float32, Profile::tf32, Profile::bfloat16}) {
+    EnsembleOptions one, two, other;
+    one.profile = two.profile = other.profile = profile;
+    one.run.threads = 1;
+    two.run.threads = 2;
+    other.run.threads = 1;
+    other.noise_seed = 1;
+    const Spread a = runner.spreads(inputs, one)[0], b = runner.spreads(inputs, two)[0],
+                 c = runner.spreads(inputs, other)[0];
+    for (std::size_t i = 0; i < a.replicas.size(); ++i) {
+      CHECK(same(a.replicas[i].tensor, b.replicas[i].tensor));
+      CHECK_FALSE(same(a.replicas[i].tensor, c.replicas[i].tensor));
+      for (std::size_t j = 0; j < i; ++j) CHECK_FALSE(same(a.replicas[i].tensor, a.replicas[j].tensor));
+    }
+  }
+}
+
+TEST_CASE("ensemble: what is exact gets no noise") {
+  const Tensor whole = floats({4}, {1, 2, -3, 4}), halves = floats({4}, {0.5F, 1.25F, 8, -2});
+  CHECK_FALSE(is_noisy("g (float[4] a, float[4] b) => (float[4] y) { y = Add (a, b) }", {whole, halves}));
+  CHECK_FALSE(is_noisy("g (float[4] a, float[4] b) => (float[4] y) { y = Mul (a, b) }", {whole, halves}));
+  CHECK_FALSE(is_noisy("g (float[2, 2] a, float[2, 2] b) => (float[2, 2] y) { y = MatMul (a, b) }",
+                       {floats({2, 2}, {1, 2, 3, 4}), floats({2, 2}, {0.5F, 4, 7, -2})}));
+  CHECK_FALSE(is_noisy("g (float[4] x) => (float y) { y = ReduceSum <keepdims = 0> (x) }", {whole}));
+  CHECK_FALSE(is_noisy("g (float[4] x) => (int64[4] y) { y = Cast <to = 7> (x) }", {whole}, Profile::bfloat16));
+  const std::vector<std::int64_t> numbers = {1, 2, 3};
+  const auto bytes = std::as_bytes(std::span(numbers));
+  const Tensor integers = *Tensor::from_bytes(ElementType::int64, {3}, {bytes.begin(), bytes.end()});
+  CHECK_FALSE(is_noisy("g (int64[3] x) => (int64[3] y) { y = Mul (x, x) }", {integers}, Profile::bfloat16));
+}
+
+TEST_CASE("ensemble: constants of the model are what they are, however they are written") {
+  for (const std::string constant : {"value_floats = [0.7, 0.1]", "value = float[2] {0.7, 0.1}"})
+    CHECK_FALSE(is_noisy("g () => (float[2] y) { y = Constant <" + constant + "> () }", {}, Profile::bfloat16));
+}
+
+TEST_CASE("ensemble: moving and picking numbers adds no noise") {
+  const Tensor x = random({2, 3, 4, 4});
+  const auto moved = [&](const std::string& nodes) {
+    return is_noisy("g (float[2, 3, 4, 4] x) => (float[N, C, H, W] y) { " + nodes + " }", {x});
+  };
+  CHECK_FALSE(moved("y = Transpose <perm = [0, 2, 3, 1]> (x)"));
+  CHECK_FALSE(moved("y = Concat <axis = 1> (x, x)"));
+  CHECK_FALSE(moved("s = Constant <value_ints = [3, 2, 4, 4]> () y = Reshape (x, s)"));
+  CHECK_FALSE(moved("i = Constant <value_ints = [1, 0]> () y = Gather <axis = 0> (x, i)"));
+  CHECK_FALSE(moved("p = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> () y = Pad (x, p)"));
+  CHECK_FALSE(moved("y = MaxPool <kernel_shape = [2, 2]> (x)"));
+  CHECK_FALSE(moved("y = Relu (x)"));
+  CHECK_FALSE(moved("y = Neg (x)"));
+  CHECK_FALSE(moved("y = Abs (x)"));
+  CHECK_FALSE(moved("y = Identity (x)"));
+  CHECK(moved("y = Mul (x, x)"));
+  // Noise that a number has is passed on, and not added to.
+  const Spread spread = Runner(
+                            "g (float[2, 3, 4, 4] x) => (float[2, 3, 4, 4] a, float[2, 4, 4, 3] b) { a = Exp (x) "
+                            "b = Transpose <perm = [0, 2, 3, 1]> (a) }")
+                            .spreads({x})[0];
+  CHECK(is_noisy(spread));
+}
+
+TEST_CASE("ensemble: a transposed value keeps the noise that it has") {
+  const Runner runner("g (float[3, 4] x) => (float[3, 4] a, float[4, 3] b) { a = Exp (x) b = Transpose (a) }");
+  const auto outputs = runner.spreads({random({3, 4})});
+  for (std::size_t r = 0; r < 4; ++r) {
+    const auto a = to_reals(outputs[0].replicas[r].tensor), b = to_reals(outputs[1].replicas[r].tensor);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 4; ++j) CHECK(a[i * 4 + j] == b[j * 3 + i]);
+  }
+}
+
+TEST_CASE("ensemble: the spread of a long dot product is that of rounding in any order") {
+  constexpr std::int64_t n = 1024;
+  const Tensor a = random({1, n}, 3), b = random({n, 1}, 4);
+  EnsembleOptions options;
+  options.replicas = 1000;
+  const Spread spread = Runner("g (float[1, 1024] a, float[1024, 1] b) => (float[1, 1] y) { y = MatMul (a, b) }")
+                            .spreads({a, b}, options)[0];
+  const auto x = to_reals(a), w = to_reals(b);
+  double squares_x = 0, squares_w = 0, exact = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    squares_x += x[i] * x[i];
+    squares_w += w[i] * w[i];
+    exact += x[i] * w[i];
+  }
+  double sum = 0, mean = 0;
+  for (const Value& replica : spread.replicas) {
+    const double d = to_reals(replica.tensor)[0] - exact;
+    sum += d * d;
+    mean += d;
+  }
+  const double sigma = std::sqrt(sum / options.replicas);
+  // sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of squared products as (sum a^2)(sum b^2)/n; storing adds u^2/3 y^2.
+  const double unit = 0x1p-24 / std::sqrt(3.0);
+  const double expected =
+      unit * std::sqrt(n / 3.0 * exact * exact + n / 6.0 * squares_x * squares_w / n + exact * exact);
+  CHECK(sigma == doctest::Approx(expected).epsilon(0.2));
+  CHECK(std::abs(mean / options.replicas) < 4 * sigma / std::sqrt(options.replicas));
+}
+
+TEST_CASE("ensemble: coarser profiles are noisier") {
+  const Runner runner(network);
+  const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
+  double last = 0;
+  for (const Profile profile : {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16}) {
+    EnsembleOptions options;
+    options.profile = profile;
+    const Spread spread = runner.spreads(inputs, options)[0];
+    const auto exact = to_reals(spread.exact.tensor);
+    double sum = 0;
+    for (const Value& replica : spread.replicas) {
+      const auto noisy = to_reals(replica.tensor);
+      for (std::size_t i = 0; i < exact.size(); ++i) sum += (noisy[i] - exact[i]) * (noisy[i] - exact[i]);
+    }
+    CHECK(sum > last);
+    last = sum;
+  }
+}
+
+TEST_CASE("ensemble: arithmetic of shapes in floats is not disturbed") {
+  const std::string resized =
+      "g (float[1, 3, 17, 30] x) => (float[A, B, C, D] y) { s = Shape (x) f = Cast <to = 1> (s) "
+      "k = Constant <value_floats = [1.0, 1.0, 0.5, 0.3333333333333333]> () m = Mul (f, k) r = Floor (m) "
+      "n = Cast <to = 7> (r) i = ConstantOfShape (n) y = Cast <to = 1> (i) }";
+  for (const Profile profile : {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8}) {
+    EnsembleOptions options;
+    options.profile = profile;
+    options.replicas = 16;
+    const Spread spread = Runner(resized).spreads({random({1, 3, 17, 30})}, options)[0];
+    CHECK(spread.exact.tensor.dims() == std::vector<std::int64_t>{1, 3, 8, 10});
+    for (const Value& replica : spread.replicas) CHECK(replica.tensor.dims() == spread.exact.tensor.dims());
+  }
+}
+
+TEST_CASE("ensemble: sizes are rounded as their type says, in the wide mode, too") {
+  // In float 0.7 is a little less, and 10 times that is 7 again after rounding.
+  const Runner runner(
+      "g (float[10] x) => (int64[1] y) { s = Shape (x) f = Cast <to = 1> (s) k = Constant <value_floats = [0.7]> () "
+      "m = Mul (f, k) r = Floor (m) y = Cast <to = 7> (r) }");
+  const std::vector<Value> inputs = {random({10})};
+  CHECK(to_reals(runner.wide(inputs)) == std::vector<double>{7});
+  CHECK(to_reals(runner.spreads(inputs)[0].exact.tensor) == std::vector<double>{7});
+}
+
+TEST_CASE("ensemble: positions and their sines are data, which has noise") {
+  CHECK(is_noisy(
+      "g (float[1, 50] x) => (float[50] y) { s = Shape (x) i = Constant <value_int = 1> () n = Gather (s, i) "
+      "z = Constant <value_int = 0> () d = Constant <value_int = 1> () r = Range (z, n, d) f = Cast <to = 1> (r) "
+      "k = Constant <value_float = 0.3> () m = Mul (f, k) y = Sin (m) }",
+      {random({1, 50})}));
+}
+
+TEST_CASE("ensemble: every value can be seen at the node that wrote it") {
+  const Runner runner(network);
+  std::vector<std::string> seen;
+  EnsembleOptions options;
+  options.on_spread = [&](std::size_t node, std::string_view name, const Spread& spread) -> Result<void> {
+    CHECK(node == seen.size());
+    CHECK(spread.replicas.size() == 4);
+    seen.emplace_back(name);
+    return {};
+  };
+  runner.spreads({random({8, 32}), random({32, 16}, 2)}, options);
+  CHECK(seen == std::vector<std::string>{"h", "r", "s", "t", "y"});
+  options.on_spread = [&](std::size_t, std::string_view, const Spread&) -> Result<void> {
+    return make_error("enough", "no more");
+  };
+  const auto ensemble = runner.reference->ensemble();
+  REQUIRE(ensemble);
+  const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
+  const auto stopped = (*ensemble)->run(inputs, options);
+  REQUIRE_FALSE(stopped);
+  CHECK(stopped.error().diagnostic.code == "enough");
+}
