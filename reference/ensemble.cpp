@@ -24,7 +24,10 @@ class Lockstep {
   std::vector<exec::Spread> run() {
     const ir::Graph& graph = *prepared_.model->graph;
     for (const exec::GraphPlan::Step& step : frames_.front().prepared->plan.steps) {
-      for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i].run_step(frames_[i], step.node);
+      for (std::size_t i = 0; i < runs_.size(); ++i) {
+        if (i > 0) share_weights(frames_.front(), frames_[i], graph.nodes[step.node]);
+        runs_[i].run_step(frames_[i], step.node);
+      }
       if (options_.on_spread) deliver(graph, step.node);
       for (Frame& frame : frames_) {
         for (const ir::ValueId id : step.last_reads) frame.values[ir::index_of(id)] = {};
@@ -36,6 +39,15 @@ class Lockstep {
   }
 
  private:
+  /// Weights are the same in all runs: the first decodes them.
+  static void share_weights(const Frame& first, Frame& frame, const ir::Node& node) {
+    for (const ir::ValueId id : node.inputs) {
+      if (id == ir::ValueId::none || !frame.prepared->initializers[ir::index_of(id)]) continue;
+      Value& value = frame.values[ir::index_of(id)];
+      if (value.kind == ValueKind::none) value = first.values[ir::index_of(id)];
+    }
+  }
+
   exec::Spread spread(ir::ValueId id) {
     exec::Spread all;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
