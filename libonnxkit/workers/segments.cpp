@@ -69,7 +69,8 @@ Result<std::shared_ptr<const Segment>> Segment::open(const Descriptor& file) {
 }
 
 Result<void> Segment::map(int file, std::size_t size) {
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+  // Shared mappings of files that are sealed against writing need Linux 6.7.
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   if (address == MAP_FAILED) return no_room("cannot map outputs");
   bytes_ = {static_cast<const std::byte*>(address), size};
   mapped_ = true;

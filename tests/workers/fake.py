@@ -224,7 +224,7 @@ def strings(*ends):
 
 FAULTS = {
     "none": lambda _, answer, descriptors: (answer, descriptors),
-    "copied": lambda _, answer, descriptors: (answer, [segment(mmap.mmap(file, 0, mmap.MAP_SHARED, mmap.PROT_READ)[:]) for file in descriptors]),
+    "copied": lambda _, answer, descriptors: (answer, [segment(mmap.mmap(file, 0, mmap.MAP_PRIVATE, mmap.PROT_READ)[:]) for file in descriptors]),
     # the frame
     "wrong-id": change(id=99),
     "text-id": change(id="1"),
