@@ -39,7 +39,12 @@ BackendInfo ask(const workers::WorkerProgram& program, const workers::WorkerLimi
   info.version = told.version;
   info.devices = told.devices;
   info.formats = told.formats;
-  for (const auto& [name, option] : told.options) info.options[name] = option.help;
+  for (const auto& [name, option] : told.options) {
+    info.options[name] = option.help;
+    if (option.values.empty()) continue;
+    std::vector<std::string>& words = info.choices[name] = option.values;
+    std::stable_partition(words.begin(), words.end(), [&](const std::string& word) { return word == option.fallback; });
+  }
   return info;
 }
 
@@ -47,7 +52,12 @@ BackendInfo ask(const workers::WorkerProgram& program, const workers::WorkerLimi
 
 std::vector<BackendInfo> backends(const BackendQuery& query) {
   std::vector<workers::WorkerProgram> programs = workers::find_workers(query.worker_folders, query.python);
-  std::erase_if(programs, [](const workers::WorkerProgram& program) { return program.name == "reference"; });
+  const auto is_asked = [&](const std::string& name) {
+    return query.names.empty() || std::find(query.names.begin(), query.names.end(), name) != query.names.end();
+  };
+  std::erase_if(programs, [&](const workers::WorkerProgram& program) {
+    return program.name == "reference" || !is_asked(program.name);
+  });
   workers::WorkerLimits limits;
   limits.start = std::chrono::milliseconds(query.start_limit_ms);
   std::vector<BackendInfo> found(programs.size());
@@ -56,7 +66,7 @@ std::vector<BackendInfo> backends(const BackendQuery& query) {
     for (std::size_t i = 0; i < programs.size(); ++i)
       threads.emplace_back([&, i] { found[i] = ask(programs[i], limits); });
   }
-  found.insert(found.begin(), reference());
+  if (is_asked("reference")) found.insert(found.begin(), reference());
   return found;
 }
 

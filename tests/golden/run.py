@@ -6,6 +6,7 @@
 A golden file is a leading comment, the input files, then one or more steps, each a shell line with what it gives:
 
     One or more lines that say what this shows.
+    --- mask [0-9.]+ (us|ms|s)\b     what a regular expression matches in the streams reads (varies)
     --- file model.onnxtxt
     <ir_version: 8, opset_import: ["" : 17]> ...
     $ onnxkit check model.onnxtxt
@@ -16,7 +17,7 @@ A golden file is a leading comment, the input files, then one or more steps, eac
     --- output out.onnxtxt          a file that the step wrote; of a binary one only the size is kept
 
 Each case runs in a folder of its own that holds its files and a link `testdata` to the repository's. Nothing in the output
-is normalised but the path of that folder, which reads `TMP`. A line that looks like one of these marks gets a backslash in
+is normalised but what masks match and the path of that folder, which reads `TMP`. A line that looks like one of these marks gets a backslash in
 front. `--rebase` writes what was found into the file.
 """
 import argparse
@@ -29,23 +30,25 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SECTION = re.compile(r"^--- (file|output|stdout|stderr|exit)(?: (.*))?$")
-MARK = re.compile(r"\$ |--- (file|output|stdout|stderr|exit)( |$)")
+SECTION = re.compile(r"^--- (mask|file|output|stdout|stderr|exit)(?: (.*))?$")
+MARK = re.compile(r"\$ |--- (mask|file|output|stdout|stderr|exit)( |$)")
 NO_NEWLINE = "\\ no newline at the end"
 TIMEOUT_SECONDS = 120
 
 
 class Case:
-    """A parsed golden file: comment lines, (name, text) of the input files, the shell lines."""
+    """A parsed golden file: comment lines, masks, (name, text) of the input files, the shell lines."""
 
     def __init__(self, text):
-        self.comment, self.files, self.commands = [], [], []
+        self.comment, self.masks, self.files, self.commands = [], [], [], []
         body = self.comment
         for line in text.splitlines():
             section = SECTION.match(line)
             if line.startswith("$ "):
                 self.commands.append(line[2:])
                 body = None
+            elif section and section.group(1) == "mask" and not self.commands:
+                self.masks.append(section.group(2))
             elif section and section.group(1) == "file" and not self.commands:
                 body = []
                 self.files.append((section.group(2), body))
@@ -93,7 +96,13 @@ def snapshot(folder):
     return found
 
 
-def run_step(command, folder, program):
+def masked(text, masks):
+    for mask in masks:
+        text = re.sub(mask, "(varies)", text)
+    return text
+
+
+def run_step(command, masks, folder, program):
     """Runs one shell line; the lines that a golden file holds for it."""
     environment = {
         "PATH": f"{program.parent}:{os.environ.get('PATH', '/usr/bin:/bin')}",
@@ -106,6 +115,7 @@ def run_step(command, folder, program):
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=TIMEOUT_SECONDS, check=False)
     streams = [stream.decode(errors="backslashreplace").replace(str(folder), "TMP") for stream in (done.stdout, done.stderr)]
+    streams = [masked(stream, masks) for stream in streams]
     lines = [f"$ {command}", *section("stdout", as_lines(streams[0])), *section("stderr", as_lines(streams[1]))]
     lines.append(f"--- exit {done.returncode}")
     for name, state in snapshot(folder).items():
@@ -117,7 +127,7 @@ def run_step(command, folder, program):
 def run_case(text, program):
     """The golden file as it should read now."""
     case = Case(text)
-    lines = list(case.comment)
+    lines = [*case.comment, *(f"--- mask {mask}" for mask in case.masks)]
     with tempfile.TemporaryDirectory(prefix="onnxkit-golden-") as name:
         folder = pathlib.Path(name).resolve()
         (folder / "testdata").symlink_to(ROOT / "testdata")
@@ -127,7 +137,7 @@ def run_case(text, program):
             path.write_text("".join(line + "\n" for line in body))
             lines += [f"--- file {file_name}", *map(escape, body)]
         for command in case.commands:
-            lines += run_step(command, folder, program)
+            lines += run_step(command, case.masks, folder, program)
     return "\n".join(lines) + "\n"
 
 

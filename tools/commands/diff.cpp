@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 struct DiffArguments {
   std::vector<std::string> models;
   std::vector<std::string> backends;
+  std::string self;
   InputOptions inputs;
   std::vector<std::string> sets;
   std::uint64_t samples = 1;
@@ -40,27 +41,62 @@ struct DiffArguments {
   OutputOptions format;
 };
 
-/// The folders that `words` mean: each that holds input_0.pb, and those test_data_set_* in others.
-Result<std::vector<fs::path>> set_folders(const std::vector<std::string>& words) {
-  std::vector<fs::path> folders;
+/// A set of inputs before what it lacks is made up.
+struct GivenSet {
+  std::string name;
+  std::vector<NamedValue> values;
+  fs::path folder;  ///< where recorded outputs may be
+};
+
+bool is_set_folder(const fs::path& path) {
+  std::error_code fault;
+  return fs::is_directory(path, fault) && fs::exists(path / "input_0.pb", fault);
+}
+
+/// Folders test_data_set_* in a folder, by name.
+std::vector<fs::path> sets_below(const fs::path& path) {
+  std::vector<fs::path> inner;
+  std::error_code fault;
+  for (const auto& entry : fs::directory_iterator(path, fault)) {
+    if (entry.is_directory(fault) && entry.path().filename().string().starts_with("test_data_set_"))
+      inner.push_back(entry.path());
+  }
+  std::sort(inner.begin(), inner.end());
+  return inner;
+}
+
+Result<void> add_archive(const Model& model, const fs::path& path, std::vector<GivenSet>& sets) {
+  auto samples = read_samples(model, path);
+  if (!samples) return samples.error();
+  const bool is_one = samples->size() == 1;
+  for (std::size_t i = 0; i < samples->size(); ++i) {
+    std::string name = path.string();
+    if (!is_one) name += "[" + std::to_string(i) + "]";
+    sets.push_back({std::move(name), std::move((*samples)[i]), {}});
+  }
+  return {};
+}
+
+/// What the words of --set mean: folders of one set, folders of several, .npz files of one or of several.
+Result<std::vector<GivenSet>> given_sets(const Model& model, const std::vector<std::string>& words) {
+  std::vector<GivenSet> sets;
   for (const std::string& word : words) {
     std::error_code fault;
-    if (!fs::is_directory(word, fault) || fs::exists(fs::path(word) / "input_0.pb")) {
-      folders.emplace_back(word);
+    if (!fs::is_directory(word, fault)) {
+      if (auto added = add_archive(model, word, sets); !added) return added.error();
       continue;
     }
-    std::vector<fs::path> inner;
-    for (const auto& entry : fs::directory_iterator(word, fault)) {
-      if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
-        inner.push_back(entry.path());
-    }
-    if (inner.empty())
+    const std::vector<fs::path> folders = is_set_folder(word) ? std::vector<fs::path>{word} : sets_below(word);
+    if (folders.empty())
       return make_error("cannot-read",
                         "the folder " + quote(word) + " has neither input_0.pb nor folders test_data_set_*");
-    std::sort(inner.begin(), inner.end());
-    folders.insert(folders.end(), inner.begin(), inner.end());
+    for (const fs::path& folder : folders) {
+      auto values = read_inputs(model, folder);
+      if (!values) return values.error();
+      sets.push_back({folder.string(), *std::move(values), folder});
+    }
   }
-  return folders;
+  return sets;
 }
 
 Result<InputSet> completed_set(const Model& model, std::string name, std::vector<NamedValue> given,
@@ -77,87 +113,99 @@ Result<InputSet> completed_set(const Model& model, std::string name, std::vector
   return set;
 }
 
-/// One set of inputs for each folder or file of --set, else --samples sets of what --input gives and what is made up.
+/// One set of inputs for each that --set names, else --samples sets of what --input gives and what is made up. `folders`: of the former, and
+/// of --input.
 Result<std::vector<InputSet>> read_sets(const Model& model, const DiffArguments& arguments,
                                         std::vector<fs::path>& folders) {
-  auto found = set_folders(arguments.sets);
-  if (!found) return found.error();
-  folders = *std::move(found);
-  std::vector<InputSet> sets;
   auto given = read_given(model, arguments.inputs.inputs, arguments.inputs);
   if (!given) return given.error();
+  auto read = given_sets(model, arguments.sets);
+  if (!read) return read.error();
+  std::vector<InputSet> sets;
   const auto add = [&](std::string name, std::vector<NamedValue> values, std::uint64_t seed) -> Result<void> {
     auto set = completed_set(model, std::move(name), std::move(values), arguments, seed);
     if (!set) return set.error();
     sets.push_back(*std::move(set));
     return {};
   };
-  for (const fs::path& folder : folders) {
-    auto values = read_inputs(model, folder);
-    if (!values) return values.error();
-    values->insert(values->end(), given->begin(), given->end());
-    if (auto added = add(folder.string(), *std::move(values), arguments.diff.seed); !added) return added.error();
+  for (GivenSet& set : *read) {
+    set.values.insert(set.values.end(), given->begin(), given->end());
+    folders.push_back(set.folder);
+    if (auto added = add(set.name, std::move(set.values), arguments.diff.seed); !added) return added.error();
   }
-  if (!folders.empty()) return sets;
-  const bool is_made = arguments.inputs.inputs.empty();
+  if (!read->empty()) return sets;
+  for (const std::string& word : arguments.inputs.inputs) {
+    if (is_set_folder(word)) folders.emplace_back(word);
+  }
+  const std::string prefix = arguments.inputs.inputs.empty() ? "made up, seed " : "given, seed ";
   for (std::uint64_t i = 0; i < arguments.samples; ++i) {
     const std::uint64_t seed = arguments.diff.seed + i;
-    const std::string name = is_made ? "made up, seed " + std::to_string(seed) : "given, seed " + std::to_string(seed);
-    if (auto added = add(name, *given, seed); !added) return added.error();
+    if (auto added = add(prefix + std::to_string(seed), *given, seed); !added) return added.error();
   }
   return sets;
 }
 
-Result<DiffSide> recorded_side(const Model& model, const std::vector<fs::path>& folders,
-                               const std::vector<std::string>& inputs) {
+/// A set without a folder has no recorded answer.
+Result<DiffSide> recorded_side(const Model& model, const std::vector<fs::path>& folders) {
   DiffSide side;
-  side.backend = "recorded";
-  std::vector<fs::path> from = folders;
-  for (const std::string& word : inputs) {
-    std::error_code fault;
-    if (from.empty() && fs::is_directory(word, fault)) from.emplace_back(word);
-  }
-  if (from.empty()) return make_error("usage", "--recorded needs folders with outputs: --set DIR or --input DIR");
-  for (const fs::path& folder : from) {
+  side.backend = side.label = "recorded";
+  const auto has_folder = [](const fs::path& folder) { return !folder.empty(); };
+  if (std::none_of(folders.begin(), folders.end(), has_folder))
+    return make_error("usage", "--recorded needs folders with outputs: --set DIR or --input DIR");
+  for (const fs::path& folder : folders) {
+    auto& answers = side.answers.emplace_back();
+    if (folder.empty()) continue;
     auto outputs = read_outputs(model, folder);
     if (!outputs) return outputs.error();
-    side.answers.push_back(*std::move(outputs));
+    answers = *std::move(outputs);
   }
   return side;
 }
 
 Outcome print(const DiffReport& report, const DiffArguments& arguments) {
+  const bool is_text = arguments.format.format == Format::text;
+  std::fputs((is_text ? diff_text(report, color_on(arguments.format.color, stdout)) : diff_json(report)).c_str(),
+             stdout);
   if (!arguments.report.empty()) {
     const auto written = write_file(arguments.report, diff_html(report));
     if (!written) return report_error(written.error());
   }
-  const bool is_text = arguments.format.format == Format::text;
-  std::fputs((is_text ? diff_text(report, color_on(arguments.format.color, stdout)) : diff_json(report)).c_str(),
-             stdout);
   if (!report.compared) return Outcome::failure;
-  return is_finding(report.verdict) ? Outcome::finding : Outcome::ok;
+  const bool any_failed = std::any_of(report.sides.begin(), report.sides.end(),
+                                      [](const SideReport& side) { return side.failure.has_value(); });
+  return any_failed || is_finding(report.verdict) ? Outcome::finding : Outcome::ok;
+}
+
+Result<std::vector<DiffSide>> sides_of(const DiffArguments& arguments) {
+  if (arguments.self.empty()) return read_sides(arguments.models, arguments.backends);
+  if (arguments.models.size() > 1) return make_error("usage", "--self takes one model");
+  BackendQuery query;
+  query.worker_folders = arguments.workers.folders;
+  query.python = arguments.workers.python;
+  query.start_limit_ms = arguments.workers.start_limit_ms;
+  return read_self(arguments.models.front(), arguments.self, query);
 }
 
 Outcome run_diff(DiffArguments& arguments) {
-  auto sides = read_sides(arguments.models, arguments.backends);
+  resolve_workers(arguments.workers);
+  auto sides = sides_of(arguments);
   if (!sides) return report_error(sides.error());
   const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
   if (with_model == sides->end())
     return report_error(
-        make_error("no-model", "one side at least must be an ONNX model, which tells what inputs there are"));
+        make_error("usage", "one side at least must be an ONNX model, which tells what inputs there are"));
   const std::shared_ptr<const Model> model = with_model->model;
   std::vector<fs::path> folders;
   auto sets = read_sets(*model, arguments, folders);
   if (!sets) return report_error(sets.error());
   if (arguments.recorded) {
-    auto side = recorded_side(*model, folders, arguments.inputs.inputs);
+    auto side = recorded_side(*model, folders);
     if (!side) return report_error(side.error());
     sides->push_back(*std::move(side));
   }
   if (auto taken = take_names(arguments.tolerances, arguments.tasks, arguments.scores, arguments.names, arguments.diff);
       !taken)
     return report_error(taken.error());
-  resolve_workers(arguments.workers);
   DiffOptions& options = arguments.diff;
   options.worker_folders = arguments.workers.folders;
   options.python = arguments.workers.python;
@@ -176,12 +224,19 @@ Outcome run_diff(DiffArguments& arguments) {
   return print(*report, arguments);
 }
 
+std::string not_negative(const std::string& number) {
+  return number.starts_with('-') ? number + " is negative" : std::string();
+}
+
 void add_judgement(CLI::App& command, DiffArguments& arguments) {
   command
       .add_option("--rtol", arguments.diff.tolerance.relative,
                   "Tolerance relative to the expected number; with --atol, wins over the noise floor")
-      ->type_name("X");
-  command.add_option("--atol", arguments.diff.tolerance.absolute, "Absolute tolerance")->type_name("X");
+      ->type_name("X")
+      ->check(not_negative);
+  command.add_option("--atol", arguments.diff.tolerance.absolute, "Absolute tolerance")
+      ->type_name("X")
+      ->check(not_negative);
   command.add_option("--tolerance", arguments.tolerances, "Tolerance of one output; may be repeated")
       ->type_name("NAME=ATOL[,RTOL]")
       ->allow_extra_args(false);
@@ -238,16 +293,23 @@ void register_diff(CommandList& list) {
                    "onnxruntime:optimization=none:threads=1")
       ->type_name("NAME,...")
       ->delimiter(',');
+  command
+      ->add_option("--self", arguments->self,
+                   "Hold a backend against itself: a second run, other threads, optimisation levels and TF32 modes")
+      ->type_name("NAME")
+      ->excludes("--backends");
   add_inputs(*command, arguments->inputs);
   command
       ->add_option("--set", arguments->sets,
                    "A folder with input_0.pb ..., or one with folders test_data_set_*, or a .npz file: one set of "
-                   "inputs each; may be repeated")
-      ->type_name("DIR")
+                   "inputs each, of a .npz file with an axis of samples before the input's own one for each of these; "
+                   "may be repeated")
+      ->type_name("PATH")
       ->allow_extra_args(false);
   command->add_option("--samples", arguments->samples, "Sets of inputs to make up")
       ->type_name("N")
-      ->check(CLI::Range(1, 10'000));
+      ->check(CLI::Range(1, 10'000))
+      ->excludes("--set");
   command->add_option("--seed", arguments->diff.seed, "Seed of made-up inputs and of the noise")->type_name("N");
   command->add_flag("--recorded", arguments->recorded, "Compare with output_0.pb ... of the folders of inputs, too");
   add_judgement(*command, *arguments);
@@ -276,15 +338,16 @@ void register_diff(CommandList& list) {
   add_inference(*command, arguments->inference);
   add_output(*command, arguments->format, {Format::text, Format::json});
   command->footer(
-      "Exit status: 0 no finding, 1 a deviation that is not rounding, or beyond a tolerance, 2 wrong usage, 3 nothing "
-      "could be compared.\n"
+      "Exit status: 0 no finding, 1 a deviation that is not rounding or beyond a tolerance, or a side that failed, 2 "
+      "wrong usage, 3 nothing could be compared.\n"
       "Examples:\n"
       "  onnxkit diff model.onnx                                       the reference and ONNX Runtime, on made-up "
       "inputs\n"
       "  onnxkit diff model.onnx -b reference,onnxruntime,openvino --set . --recorded --report diff.html\n"
       "  onnxkit diff before.onnx after.onnx -b onnxruntime --samples 20\n"
       "  onnxkit diff model.onnx torch:net.pt2                         against where it came from\n"
-      "  onnxkit diff model.onnx -b onnxruntime:optimization=none,onnxruntime:optimization=all");
+      "  onnxkit diff model.onnx -b onnxruntime:optimization=none,onnxruntime:optimization=all\n"
+      "  onnxkit diff model.onnx --self onnxruntime                    does it always answer the same?");
   list.add(command, [arguments] { return run_diff(*arguments); });
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "tools/command.h"
@@ -44,7 +45,7 @@ Result<BackendWord> parse_backend(const std::string& word) {
   return backend;
 }
 
-/// What a file of another framework is, by its name; "onnx" for all else.
+/// What a file of another framework is, by its name: formats of workers that are not known here are called as their files end. "onnx" for ONNX.
 std::string format_of(const fs::path& path) {
   constexpr auto known = std::to_array<std::pair<const char*, const char*>>({
       {".pt2", "torch-export"},
@@ -54,6 +55,7 @@ std::string format_of(const fs::path& path) {
       {".h5", "keras"},
       {".tflite", "tflite"},
       {".pb", "frozen-graph"},
+      {".xml", "openvino-ir"},
       {".engine", "tensorrt-engine"},
       {".plan", "tensorrt-engine"},
   });
@@ -62,7 +64,17 @@ std::string format_of(const fs::path& path) {
   for (const auto& [extension, format] : known) {
     if (path.extension() == extension) return format;
   }
-  return "onnx";
+  for (const char* extension : {"", ".onnx", ".onnxtxt", ".txt", ".json"}) {
+    if (path.extension() == extension) return "onnx";
+  }
+  return path.extension().string().substr(1);
+}
+
+/// Whether a file without a backend is no ONNX model for sure. ONNX files have all sorts of names, .pb is one of them.
+bool is_foreign(const std::string& format) {
+  constexpr std::string_view formats[] = {"torch-export", "torchscript", "keras",           "tflite",
+                                          "openvino-ir",  "saved-model", "tensorrt-engine", "caffe2"};
+  return std::find(std::begin(formats), std::end(formats), format) != std::end(formats);
 }
 
 /// BACKEND:FILE; a drive-like single letter or an existing file with a colon in its name is a file.
@@ -73,17 +85,25 @@ std::pair<std::string, std::string> split_model(const std::string& word) {
   return {word.substr(0, colon), word.substr(colon + 1)};
 }
 
-/// A worker reads binary files from where they are; the model in other forms is written for it.
+/// A worker reads binary files from where they are: they begin with the field ir_version. Others, and what comes from a pipe, are written for it.
 bool is_binary_file(const std::string& path) {
-  const std::string extension = fs::path(path).extension();
-  return path != "-" && extension != ".onnxtxt" && extension != ".json";
+  std::error_code fault;
+  if (path == "-" || !fs::is_regular_file(path, fault)) return false;
+  constexpr int ir_version_field = 0x08;
+  return std::ifstream(path, std::ios::binary).get() == ir_version_field;
 }
 
-void name_sides(std::vector<DiffSide>& sides, bool many_models) {
+/// The backend and its options, after the model where there are several: its file name, or the path where two have the same name.
+void name_sides(std::vector<DiffSide>& sides, const std::vector<std::string>& models) {
+  std::map<std::string, int> files, labels;
+  for (const std::string& model : models) ++files[fs::path(split_model(model).second).filename()];
   for (DiffSide& side : sides) {
+    const std::string model = side.label;
     side.label = side.backend;
     for (const auto& [option, value] : side.options) side.label += " " + option + "=" + value;
-    if (many_models && !side.path.empty()) side.label = side.path.filename().string() + " on " + side.label;
+    const std::string file = fs::path(model).filename();
+    if (models.size() > 1) side.label = (files[file] > 1 ? model : file) + " on " + side.label;
+    if (const int number = ++labels[side.label]; number > 1) side.label += " #" + std::to_string(number);
   }
 }
 
@@ -128,7 +148,9 @@ Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
   for (const std::string& word : models) {
     const auto [own_backend, path] = split_model(word);
     DiffSide side;
+    side.label = path;
     side.format = format_of(path);
+    if (own_backend.empty() && !is_foreign(side.format)) side.format = "onnx";
     if (side.format == "onnx") {
       auto model = open_model(path);
       if (!model) return model.error();
@@ -148,7 +170,32 @@ Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
       sides.push_back(side);
     }
   }
-  name_sides(sides, models.size() > 1);
+  name_sides(sides, models);
+  return sides;
+}
+
+Result<std::vector<DiffSide>> read_self(const std::string& model, const std::string& backend,
+                                        const BackendQuery& query) {
+  auto sides = read_sides({model}, {backend, backend});
+  if (!sides) return sides.error();
+  BackendQuery one = query;
+  one.names = {sides->front().backend};
+  const auto found = backends(one);
+  const DiffSide first = sides->front();
+  const auto add = [&](const std::string& option, const std::string& value) {
+    DiffSide side = first;
+    side.options[option] = value;
+    side.label += " " + option + "=" + value;
+    sides->push_back(std::move(side));
+  };
+  for (const BackendInfo& info : found) {
+    if (info.options.contains("threads") && !first.options.contains("threads")) add("threads", "1");
+    for (const char* option : {"optimization", "tf32"}) {
+      const auto choices = info.choices.find(option);
+      if (choices == info.choices.end() || first.options.contains(option)) continue;
+      for (std::size_t i = 1; i < choices->second.size(); ++i) add(option, choices->second[i]);
+    }
+  }
   return sides;
 }
 

@@ -12,6 +12,10 @@ namespace onnxkit::tools {
 Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
                                          const std::vector<std::string>& backends);
 
+/// A model on a backend, again, and with each other number of threads, optimisation level and TF32 mode that the backend has as an option.
+Result<std::vector<DiffSide>> read_self(const std::string& model, const std::string& backend,
+                                        const BackendQuery& query);
+
 /// NAME=VALUE words into the options that they mean. Error usage.
 Result<void> take_names(const std::vector<std::string>& tolerances, const std::vector<std::string>& tasks,
                         const std::vector<std::string>& scores, const std::vector<std::string>& names,

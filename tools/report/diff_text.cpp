@@ -159,15 +159,23 @@ std::string times_text(const DiffReport& report) {
   return any ? table.text(0, false) + "\n" : "";
 }
 
-std::string failure_text(const SideReport& side, bool color) {
+/// A line for each warning of each side.
+std::string warnings_text(const DiffReport& report, bool color) {
   std::string text;
-  for (const std::string& warning : side.warnings)
-    text += fmt::format("{}: {}: {}\n", painted("\x1b[1;33m", "warning", color), without_controls(side.label),
-                        without_controls(warning));
-  if (!side.failure) return text;
+  for (const SideReport& side : report.sides) {
+    for (const std::string& warning : side.warnings)
+      text += fmt::format("{}: {}: {}\n", painted("\x1b[1;33m", "warning", color), without_controls(side.label),
+                          without_controls(warning));
+  }
+  return text;
+}
+
+std::string failure_text(const SideReport& side, bool color) {
+  if (!side.failure) return {};
   const Diagnostic& diagnostic = side.failure->diagnostic;
-  text += fmt::format("{} {} at {}: {}\n", painted(bold, title(side), color), painted("\x1b[1;31m", "failed", color),
-                      without_controls(side.failed_at), without_controls(diagnostic.message));
+  std::string text =
+      fmt::format("{} {} at {}: {}\n", painted(bold, title(side), color), painted("\x1b[1;31m", "failed", color),
+                  without_controls(side.failed_at), without_controls(diagnostic.message));
   text += fmt::format("  reason  {}\n", without_controls(diagnostic.code));
   for (const std::string& note : diagnostic.notes) text += fmt::format("  note    {}\n", without_controls(note));
   if (!diagnostic.help.empty()) text += fmt::format("  help    {}\n", without_controls(diagnostic.help));
@@ -214,6 +222,7 @@ std::string diff_text(const DiffReport& report, bool color) {
       if (!part.empty()) text += part + "\n";
     }
   }
+  if (const std::string warnings = warnings_text(report, color); !warnings.empty()) text += warnings + "\n";
   if (!report.floor_note.empty()) text += "no noise floor: " + without_controls(report.floor_note) + "\n";
   for (std::size_t i = 0; i < report.sides.size(); ++i) {
     const SideReport& side = report.sides[i];

@@ -33,7 +33,9 @@ class Comparison {
     for (std::size_t i = 0; i < sides_.size(); ++i) open(i);
     for (std::size_t set = 0; set < sets_.size(); ++set) compare_set(set);
     if (options_.stop.stop_requested()) return make_error("cancelled", "the comparison was cancelled");
+    if (!report_.compared) report_.verdict = Verdict::not_compared;
     for (SideReport& side : report_.sides) {
+      if (side.failure && side.outputs.empty()) side.verdict = Verdict::not_compared;
       for (const OutputDiff& output : side.outputs) side.verdict = std::max(side.verdict, output.verdict);
       if (!side.failure) side.failed_at.clear();
       report_.verdict = std::max(report_.verdict, side.verdict);

@@ -80,7 +80,7 @@ template <class Range, class Name>
 std::string listed(const Range& range, Name name) {
   std::vector<std::string> quoted;
   for (const auto& item : range) quoted.push_back(quote(name(item)));
-  return fmt::format("{}", fmt::join(quoted, ", "));
+  return quoted.empty() ? "nothing" : fmt::format("{}", fmt::join(quoted, ", "));
 }
 
 /// The inputs of a graph as a worker would tell them.

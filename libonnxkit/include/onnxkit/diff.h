@@ -162,7 +162,7 @@ struct SideReport {
   std::vector<std::string> warnings;
   double load_seconds = 0;
   std::vector<RunTime> runs;             ///< measured runs over all sets
-  Verdict verdict = Verdict::identical;  ///< the worst of its outputs
+  Verdict verdict = Verdict::identical;  ///< the worst of its outputs; not_compared when it failed before it had any
   std::vector<OutputDiff> outputs;       ///< empty for the first side
   std::vector<LayerDiff> layers;         ///< in the order of execution
   std::optional<std::size_t>
@@ -195,15 +195,18 @@ struct BackendInfo {
   std::string reason;  ///< when it is not available
   std::vector<std::string> devices, formats;
   std::map<std::string, std::string> options;  ///< name to help
+  std::map<std::string, std::vector<std::string>>
+      choices;  ///< of options that take certain words only: these, the default first
 };
 
 struct BackendQuery {
   std::vector<std::filesystem::path> worker_folders;
   std::string python = "python3";
   std::uint64_t start_limit_ms = 60'000;
+  std::vector<std::string> names;  ///< those asked; empty: all
 };
 
-/// The reference and every worker, each asked what is there; in parallel, sorted by name with the reference first.
+/// The reference and every worker, or those of the query's names, each asked what is there; in parallel, sorted by name with the reference first.
 ONNXKIT_API std::vector<BackendInfo> backends(const BackendQuery& query);
 
 }  // namespace onnxkit
