@@ -23,9 +23,9 @@ double cpu_seconds() {
 
 class ReferenceSide : public Side {
  public:
-  ReferenceSide(const DiffSide& side, const DiffOptions& options, std::unique_ptr<ReferenceModel> reference,
+  ReferenceSide(const DiffOptions& options, std::unique_ptr<ReferenceModel> reference,
                 std::unique_ptr<exec::Session> session)
-      : side_(side), options_(options), reference_(std::move(reference)), session_(std::move(session)) {}
+      : options_(options), reference_(std::move(reference)), session_(std::move(session)) {}
 
   Result<SideRun> run(const InputSet& set, std::size_t, const std::vector<NamedValue>& wanted) override {
     const ir::Graph& graph = *reference_->model().graph;
@@ -56,7 +56,6 @@ class ReferenceSide : public Side {
   }
 
  private:
-  const DiffSide& side_;
   const DiffOptions& options_;
   std::unique_ptr<ReferenceModel> reference_;
   std::unique_ptr<exec::Session> session_;
@@ -78,7 +77,7 @@ Result<std::unique_ptr<Side>> open_reference(const DiffSide& side, const DiffOpt
   auto session = (*reference)->session();
   if (!session) return session.error();
   report.load_seconds = seconds_since(start);
-  return std::unique_ptr<Side>(new ReferenceSide(side, options, *std::move(reference), *std::move(session)));
+  return std::unique_ptr<Side>(new ReferenceSide(options, *std::move(reference), *std::move(session)));
 }
 
 }  // namespace onnxkit::api
