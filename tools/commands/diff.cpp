@@ -282,9 +282,9 @@ void register_diff(CommandList& list) {
   CLI::App* command =
       list.app().add_subcommand("diff", "Compare what a model answers on several backends, or several models");
   command
-      ->add_option(
-          "MODEL", arguments->models,
-          "Models: ONNX files, or BACKEND:FILE such as torch:net.pt2, tensorflow:saved_model, tflite:net.tflite")
+      ->add_option("MODEL", arguments->models,
+                   "Models: ONNX files, or BACKEND:FILE such as torch:net.pt2, tensorflow:saved_model, "
+                   "tflite:threads=1:net.tflite")
       ->type_name("")
       ->required();
   command

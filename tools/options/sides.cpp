@@ -77,11 +77,16 @@ bool is_foreign(const std::string& format) {
   return std::find(std::begin(formats), std::end(formats), format) != std::end(formats);
 }
 
-/// BACKEND:FILE; a drive-like single letter or an existing file with a colon in its name is a file.
+/// BACKEND:FILE or BACKEND:OPTION=VALUE:...:FILE as backend and file; an existing file with a colon in its name is a file.
 std::pair<std::string, std::string> split_model(const std::string& word) {
-  const std::size_t colon = word.find(':');
+  std::size_t colon = word.find(':');
   std::error_code fault;
   if (colon == std::string::npos || colon == 0 || word.find('/') < colon || fs::exists(word, fault)) return {"", word};
+  for (std::size_t next = word.find(':', colon + 1); next != std::string::npos; next = word.find(':', next + 1)) {
+    const std::string_view option = std::string_view(word).substr(colon + 1, next - colon - 1);
+    if (option.find('=') == std::string::npos || option.find('/') < option.find('=')) break;
+    colon = next;
+  }
   return {word.substr(0, colon), word.substr(colon + 1)};
 }
 
@@ -160,7 +165,10 @@ Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
     }
     if (!side.model || is_binary_file(path)) side.path = path;
     if (!own_backend.empty()) {
-      side.backend = own_backend;
+      auto backend = parse_backend(own_backend);
+      if (!backend) return backend.error();
+      side.backend = backend->name;
+      side.options = backend->options;
       sides.push_back(side);
       continue;
     }

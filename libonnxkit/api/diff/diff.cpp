@@ -74,10 +74,13 @@ class Comparison {
   }
 
  private:
-  /// The profiles that may explain what a side deviates; never empty.
-  std::vector<Profile> profiles_for(const SideReport& side) const {
+  std::vector<Profile> profiles_for(const SideReport& side) const { return profiles_up_to(coarsest_of(side)); }
+
+  static Profile coarsest_of(const SideReport& side) { return profile_named(side.arithmetic).value_or(Profile::int8); }
+
+  /// The profiles that may explain a deviation; never empty.
+  std::vector<Profile> profiles_up_to(Profile coarsest) const {
     if (!options_.profiles.empty()) return options_.profiles;
-    const Profile coarsest = profile_named(side.arithmetic).value_or(Profile::int8);
     std::vector<Profile> profiles;
     for (const Profile profile :
          {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8}) {
@@ -167,9 +170,13 @@ class Comparison {
       if (!outputs) continue;
       SideReport& side = report_.sides[i];
       if (options_.on_step) options_.on_step("judging " + side.label);
-      api::Yardstick yardstick{
-          &sets_[set],       set, &*base, is_reference, floor_ ? &*floor_ : nullptr, floor_side_ != report_.base,
-          profiles_for(side)};
+      api::Yardstick yardstick{&sets_[set],
+                               set,
+                               &*base,
+                               is_reference,
+                               floor_ ? &*floor_ : nullptr,
+                               floor_side_ != report_.base,
+                               profiles_up_to(std::max(coarsest_of(side), coarsest_of(report_.sides[report_.base])))};
       auto judged = api::judge_outputs(yardstick, *outputs, options_);
       if (!judged) {  // the reference cannot tell the floor of this model: judge without it
         report_.floor_note = judged.error().diagnostic.message;
