@@ -35,7 +35,8 @@ void remove_value_infos(ir::Graph& graph) {
   });
 }
 
-/// Everything that a node reads, in its subgraphs too.
+}  // namespace
+
 std::vector<ValueId> reads_of(const ir::Graph& graph, const ir::Node& node) {
   std::vector<ValueId> all = node.inputs;
   const std::vector<ValueId> captured = ir::captured_values(graph, node);
@@ -43,8 +44,6 @@ std::vector<ValueId> reads_of(const ir::Graph& graph, const ir::Node& node) {
   std::erase(all, ValueId::none);
   return all;
 }
-
-}  // namespace
 
 Result<Model> fresh_copy(const Model& model, const DiffOptions& options) {
   std::string bytes;

@@ -5,10 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "libonnxkit/ir/model.h"
 #include "onnxkit/diff.h"
 
 // Changed copies of a model: with values inside the graph as outputs, or cut down to what leads to them.
 namespace onnxkit::api {
+
+/// Everything that a node reads, in its subgraphs too.
+std::vector<ir::ValueId> reads_of(const ir::Graph& graph, const ir::Node& node);
 
 /// The model read anew, with the types of all values that inference can tell. Errors: of reading.
 Result<Model> fresh_copy(const Model& model, const DiffOptions& options);
@@ -17,7 +21,7 @@ Result<Model> fresh_copy(const Model& model, const DiffOptions& options);
 void set_outputs(ir::Model& model, std::span<const std::string> names);
 
 /// Leaves only the nodes on the way to the outputs from values named in `known`, from inputs and initializers. The known values that are needed become
-/// inputs, in the order of their first use; the result has their names.
+/// inputs; the result has the names of all inputs.
 std::vector<std::string> cut(ir::Model& model, const std::set<std::string, std::less<>>& known);
 
 }  // namespace onnxkit::api

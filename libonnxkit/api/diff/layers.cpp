@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/api/diff/common_values.h"
 #include "libonnxkit/api/diff/cut_model.h"
 #include "libonnxkit/api/diff/single_node.h"
-#include "libonnxkit/ir/order.h"
 
 namespace onnxkit::api {
 namespace {
@@ -17,39 +16,37 @@ namespace {
 constexpr std::uint64_t boundary_bytes = std::uint64_t{512} << 20;  // of tapped values held at a time
 constexpr std::size_t taps_of_a_search = 24;
 constexpr std::size_t most_suspects = 12;
+constexpr int most_failures = 8;
 constexpr double suspicious_rms = 1;
+
+using Places = std::vector<bool>;  // of common values
 
 class Layers {
  public:
-  Layers(const LayerQuestion& question, SideReport& report) : question_(question), report_(report) { find_common(); }
+  Layers(const LayerQuestion& question, SideReport& report)
+      : question_(question),
+        report_(report),
+        common_(question.floor.graph(), *question.side.model->ir().graph),
+        asked_(common_.size(), false) {}
 
   Result<void> run() {
-    if (common_.empty()) {
+    if (common_.size() == 0) {
       report_.layers_note = "the models have no value inside the graph in common";
       return {};
     }
-    auto compared = question_.options.layers ? all() : search();
-    if (!compared) return compared;
-    for (auto& [at, layer] : found_) report_.layers.push_back(std::move(layer));
-    return find_guilty();
+    if (const auto compared = question_.options.layers ? all() : search(); !compared) {
+      if (compared.error().diagnostic.code == "cancelled") return compared.error();
+      report_.layers_note = compared.error().diagnostic.message;
+    }
+    const std::optional<std::size_t> guilty = find_guilty();
+    for (auto& [place, layer] : found_) {
+      if (place == guilty) report_.first_guilty = report_.layers.size();
+      report_.layers.push_back(std::move(layer));
+    }
+    return guilty && wrong_alone(*guilty) ? repro(*guilty) : Result<void>();
   }
 
  private:
-  /// Values that nodes of both main graphs write, in the order of execution.
-  void find_common() {
-    const ir::Graph& graph = question_.floor.graph();
-    const ir::Graph& other = *question_.side.model->ir().graph;
-    const std::vector<std::int32_t> producers = ir::producers(other);
-    for (const std::size_t node : ir::evaluation_order(graph)) {
-      for (const ir::ValueId id : graph.nodes[node].outputs) {
-        const ir::ValueId there = id == ir::ValueId::none ? id : other.find(graph.name_of(id));
-        if (there == ir::ValueId::none || producers[ir::index_of(there)] < 0) continue;
-        index_.emplace(graph.name_of(id), common_.size());
-        common_.emplace_back(graph.name_of(id));
-      }
-    }
-  }
-
   Result<void> all() {
     std::map<std::string, std::uint64_t, std::less<>> bytes;
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
@@ -57,50 +54,89 @@ class Layers {
       return {};
     };
     if (auto run = question_.floor.each_value(question_.set, question_.profile, 0, take); !run) return run;
-    std::vector<std::string> batch;
+    std::vector<std::size_t> batch;
     std::uint64_t size = 0;
-    for (const std::string& name : common_) {
-      const auto known = bytes.find(name);
-      size += known == bytes.end() ? 0 : known->second;
-      if (size > boundary_bytes && !batch.empty()) {
+    for (std::size_t place = 0; place < common_.size(); ++place) {
+      const auto known = bytes.find(common_.name(place));
+      const std::uint64_t more = known == bytes.end() ? 0 : known->second;
+      if (size + more > boundary_bytes && !batch.empty()) {
         if (auto compared = compare(batch); !compared) return compared;
         batch.clear();
-        size = known == bytes.end() ? 0 : known->second;
+        size = 0;
       }
-      batch.push_back(name);
+      size += more;
+      batch.push_back(place);
     }
     return compare(batch);
   }
 
-  /// Narrows down where the first wrong value lies: a few values of the part in question at a time.
+  /// Goes back from the first wrong value to one that is made from right ones only, a few values at a time.
   Result<void> search() {
-    std::size_t first = 0, end = common_.size();
-    while (true) {
-      const std::size_t count = end - first;
-      const std::size_t taps = std::min(count, taps_of_a_search);
-      std::vector<std::string> names;
-      for (std::size_t i = 1; i <= taps; ++i) names.push_back(common_[first + i * count / taps - 1]);
-      if (auto compared = compare(names); !compared) return compared;
-      std::size_t wrong = end, right = first;
-      for (const std::string& name : names) {
-        const std::size_t at = index_.find(name)->second;
-        const auto layer = found_.find(at);
-        if (layer != found_.end() && is_finding(layer->second.verdict)) {
-          wrong = at;
-          break;
-        }
-        right = at + 1;
-      }
-      if (taps == count || wrong == end) return {};
-      first = right;
-      end = wrong + 1;
+    std::vector<std::size_t> taps = some_of(Places(common_.size(), true));
+    for (const ir::ValueInfo& output : question_.floor.graph().outputs) {
+      const auto place = common_.find(question_.floor.graph().name_of(output.value));
+      if (place && std::find(taps.begin(), taps.end(), *place) == taps.end()) taps.push_back(*place);
     }
+    while (!taps.empty()) {
+      if (auto compared = compare(taps); !compared) return compared;
+      taps.clear();
+      const auto wrong = std::find_if(found_.begin(), found_.end(),
+                                      [&](const auto& layer) { return is_off(layer) && has_effect(layer.first); });
+      if (wrong == found_.end()) return {};
+      const Places before = without(common_.ancestors(wrong->first), asked_);
+      Places open = before;
+      for (const auto& [place, layer] : found_) {
+        if (place < wrong->first) open = without(open, common_.ancestors(place));
+      }
+      taps = some_of(open);
+      // A right value may hide wrong ones before it: shapes, masks and limits do. So the node itself has to be wrong.
+      if (taps.empty() && !wrong_alone(wrong->first)) taps = some_of(before);
+    }
+    return {};
+  }
+
+  /// At most as many places as a search taps, evenly taken, the last among them.
+  static std::vector<std::size_t> some_of(const Places& places) {
+    std::vector<std::size_t> all, some;
+    for (std::size_t place = 0; place < places.size(); ++place) {
+      if (places[place]) all.push_back(place);
+    }
+    const std::size_t taps = std::min(all.size(), taps_of_a_search);
+    for (std::size_t i = 1; i <= taps; ++i) some.push_back(all[i * all.size() / taps - 1]);
+    return some;
+  }
+
+  static Places without(Places places, const Places& others) {
+    for (std::size_t place = 0; place < places.size(); ++place) {
+      if (others[place]) places[place] = false;
+    }
+    return places;
+  }
+
+  static bool is_off(const std::pair<const std::size_t, LayerDiff>& layer) { return is_finding(layer.second.verdict); }
+
+  /// As compare_at_once; values that keep the side from running are found by halves and left out.
+  Result<void> compare(const std::vector<std::size_t>& places) {
+    for (const std::size_t place : places) asked_[place] = true;
+    auto compared = compare_at_once(places);
+    if (compared) return compared;
+    const Diagnostic& fault = compared.error().diagnostic;
+    if (fault.code == "cancelled" || fault.code == "worker-timeout" || ++failures_ > most_failures) return compared;
+    if (places.size() == 1) {
+      report_.layers_note = fmt::format("{} cannot be an output: {}", quote(common_.name(places[0])), fault.message);
+      return {};
+    }
+    const auto middle = places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2);
+    if (auto half = compare({places.begin(), middle}); !half) return half;
+    return compare({middle, places.end()});
   }
 
   /// Runs the side with these values as outputs, and the exact and noisy runs past them.
-  Result<void> compare(const std::vector<std::string>& names) {
+  Result<void> compare_at_once(const std::vector<std::size_t>& places) {
     auto tapped = fresh_copy(*question_.side.model, question_.options);
     if (!tapped) return tapped.error();
+    std::vector<std::string> names;
+    for (const std::size_t place : places) names.push_back(common_.name(place));
     set_outputs(tapped->ir(), names);
     auto outputs = run_once(side_on(question_.side, std::make_shared<const Model>(*std::move(tapped))), question_.set,
                             question_.options);
@@ -132,72 +168,93 @@ class Layers {
         if (auto metrics = onnxkit::compare(exact->tensor, got.tensor)) layer.metrics = *std::move(metrics);
       }
     }
-    found_.emplace(index_.find(name)->second, std::move(layer));
+    if (const auto place = common_.find(name)) found_.emplace(*place, std::move(layer));
   }
 
-  /// The layers to look at alone: the first that is off, what before it was near the limit, and what follows.
-  std::vector<std::size_t> suspects() const {
-    const auto is_off = [](const LayerDiff& layer) { return is_finding(layer.verdict); };
-    const auto first = std::find_if(report_.layers.begin(), report_.layers.end(), is_off);
-    std::vector<std::size_t> all;
-    if (first == report_.layers.end()) return all;
-    const auto at = static_cast<std::size_t>(first - report_.layers.begin());
-    for (std::size_t i = at; i-- > 0 && all.size() < most_suspects / 2;) {
-      const auto& measure = report_.layers[i].inherited;
-      if (measure && measure->rms > suspicious_rms) all.push_back(i);
+  /// The node of a value alone on exact inputs, run when it is first asked for; null when it cannot be run.
+  const SingleNode* alone(std::size_t place) {
+    const auto known = alone_.find(place);
+    if (known != alone_.end()) return known->second ? &*known->second : nullptr;
+    auto node = run_alone(question_, common_.name(place), common_.names());
+    if (!node) {
+      report_.layers_note =
+          fmt::format("{} could not be run alone: {}", quote(common_.name(place)), node.error().diagnostic.message);
+      alone_.emplace(place, std::nullopt);
+      return nullptr;
     }
-    std::reverse(all.begin(), all.end());
-    for (std::size_t i = at; i < report_.layers.size() && all.size() < most_suspects; ++i) {
-      if (is_off(report_.layers[i])) all.push_back(i);
-    }
-    return all;
+    return &*alone_.emplace(place, *std::move(node)).first->second;
   }
 
-  Result<void> find_guilty() {
+  bool wrong_alone(std::size_t place) {
+    const SingleNode* node = alone(place);
+    if (!node || !node->got.is_tensor() || !node->spread.exact.is_tensor()) return false;
+    const exec::Judgement own = exec::judge(node->spread, node->got.tensor, question_.profile);
+    found_.at(place).own = own.floor;
+    return is_finding(own.verdict);
+  }
+
+  /// What to look at alone: what is before the first that is off and near the limit, then what is off.
+  std::vector<std::size_t> suspects() {
+    std::vector<std::size_t> near, off;
+    for (const auto& [place, layer] : found_) {
+      if (off.size() == most_suspects || !is_finding(layer.verdict)) continue;
+      if (has_effect(place))
+        off.push_back(place);
+      else if (report_.layers_note.empty())
+        report_.layers_note = fmt::format("{} is off, but nothing that is made from it", quote(layer.value));
+    }
+    if (off.empty()) return off;
+    const Places before = common_.ancestors(off.front());
+    for (const auto& [place, layer] : found_) {
+      if (before[place] && !is_finding(layer.verdict) && layer.inherited && layer.inherited->rms > suspicious_rms)
+        near.push_back(place);
+    }
+    if (near.size() > most_suspects / 2) near.erase(near.begin(), near.end() - most_suspects / 2);
+    near.insert(near.end(), off.begin(), off.end());
+    return near;
+  }
+
+  /// Whether something that is made from it is off, too, or nothing is known about it. Else its name may stand for another value there, or it may be
+  /// without meaning, as the shape of what is empty.
+  bool has_effect(std::size_t place) const {
+    const Places after = common_.descendants(place);
+    const auto follows = [&](const auto& other) { return after[other.first]; };
+    return std::none_of(found_.begin(), found_.end(), follows) ||
+           std::any_of(found_.begin(), found_.end(),
+                       [&](const auto& other) { return follows(other) && is_off(other); });
+  }
+
+  std::optional<std::size_t> find_guilty() {
     const std::vector<std::size_t> all = suspects();
-    if (all.empty()) {
-      if (is_finding(report_.verdict))
-        report_.layers_note =
-            "with its inner values as outputs the side shows no deviation: what it fuses across nodes is to blame";
-      return {};
+    for (const std::size_t place : all) {
+      if (wrong_alone(place)) return place;
     }
-    const std::set<std::string, std::less<>> known(common_.begin(), common_.end());
-    for (const std::size_t i : all) {
-      LayerDiff& layer = report_.layers[i];
-      auto alone = run_alone(question_, layer.value, known);
-      if (!alone) {
-        report_.layers_note =
-            fmt::format("{} could not be run alone: {}", quote(layer.value), alone.error().diagnostic.message);
-        continue;
-      }
-      if (!alone->got.is_tensor() || !alone->spread.exact.is_tensor()) continue;
-      const exec::Judgement own = exec::judge(alone->spread, alone->got.tensor, question_.profile);
-      layer.own = own.floor;
-      if (!is_finding(own.verdict)) continue;
-      report_.first_guilty = i;
-      return repro(*alone, layer.value);
+    if (!is_finding(report_.verdict)) return std::nullopt;
+    const auto first =
+        std::find_if(all.begin(), all.end(), [&](std::size_t place) { return is_finding(found_.at(place).verdict); });
+    if (report_.layers_note.empty()) {
+      report_.layers_note =
+          first == all.end()
+              ? "with its inner values as outputs the side shows no deviation: what it fuses across nodes is to blame"
+              : "no node is wrong by itself; the first value that is off is named";
     }
-    report_.first_guilty =
-        static_cast<std::size_t>(std::find_if(report_.layers.begin(), report_.layers.end(),
-                                              [](const LayerDiff& layer) { return is_finding(layer.verdict); }) -
-                                 report_.layers.begin());
-    if (report_.layers_note.empty())
-      report_.layers_note = "no node is wrong by itself; the first value that is off is named";
-    return {};
+    return first == all.end() ? std::nullopt : std::optional(*first);
   }
 
-  Result<void> repro(const SingleNode& alone, const std::string& value) {
+  Result<void> repro(std::size_t place) {
     if (question_.options.repro.empty()) return {};
-    auto written = write_repro(alone, question_, report_, value, question_.options.repro);
+    auto written = write_repro(*alone(place), question_, report_, common_.name(place), question_.options.repro);
     if (written) report_.repro = question_.options.repro.string();
     return written;
   }
 
   const LayerQuestion& question_;
   SideReport& report_;
-  std::vector<std::string> common_;
-  std::map<std::string, std::size_t, std::less<>> index_;
-  std::map<std::size_t, LayerDiff> found_;
+  CommonValues common_;
+  Places asked_;
+  std::map<std::size_t, LayerDiff> found_;                  // by place
+  std::map<std::size_t, std::optional<SingleNode>> alone_;  // by place
+  int failures_ = 0;
 };
 
 }  // namespace

@@ -16,13 +16,26 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::set<std::string, std::less<>>;
 
-Result<std::shared_ptr<const Model>> part(const Model& model, const std::string& value, const Names& known,
-                                          const DiffOptions& options) {
+Result<Model> part(const Model& model, const std::string& value, const Names& known, const DiffOptions& options) {
   auto copy = fresh_copy(model, options);
   if (!copy) return copy.error();
   set_outputs(copy->ir(), std::vector<std::string>{value});
   cut(copy->ir(), known);
-  return std::make_shared<const Model>(*std::move(copy));
+  return copy;
+}
+
+/// Inputs whose type nothing told get that of their value: runtimes want one.
+void declare_inputs(ir::Graph& graph, const InputSet& inputs) {
+  for (ir::ValueInfo& input : graph.inputs) {
+    for (const NamedValue& given : inputs.values) {
+      if (input.type || given.name != graph.name_of(input.value) || !given.value.is_tensor()) continue;
+      ir::DeclaredType& type = input.type.emplace();
+      type.kind = ir::DeclaredType::Kind::tensor;
+      type.elem_type = static_cast<std::int32_t>(given.value.tensor.type());
+      ir::DeclaredShape& shape = type.shape.emplace();
+      for (const std::int64_t size : given.value.tensor.dims()) shape.dims.emplace_back().value = size;
+    }
+  }
 }
 
 /// Exact values of the names among a graph's inputs that nodes of the whole model write, and the set's values for the others.
@@ -83,15 +96,17 @@ Result<SingleNode> run_alone(const LayerQuestion& question, const std::string& v
   if (!base) return base.error();
   auto side = part(*question.side.model, value, others, question.options);
   if (!side) return side.error();
-  node.base = *std::move(base);
-  node.side = *std::move(side);
   Names wanted;
-  add_inputs(*node.base, wanted);
-  add_inputs(*node.side, wanted);
+  add_inputs(*base, wanted);
+  add_inputs(*side, wanted);
   auto inputs = exact_inputs(question, wanted);
   if (!inputs) return inputs.error();
   std::erase_if(inputs->values, [&](const NamedValue& input) { return !wanted.contains(input.name); });
   node.inputs = *std::move(inputs);
+  declare_inputs(*base->ir().graph, node.inputs);
+  declare_inputs(*side->ir().graph, node.inputs);
+  node.base = std::make_shared<const Model>(*std::move(base));
+  node.side = std::make_shared<const Model>(*std::move(side));
 
   auto floor = Floor::make(node.base->ir(), question.options);
   if (!floor) return floor.error();
