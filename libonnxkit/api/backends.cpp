@@ -43,7 +43,8 @@ BackendInfo ask(const workers::WorkerProgram& program, const workers::WorkerLimi
     info.options[name] = option.help;
     if (option.values.empty()) continue;
     std::vector<std::string>& words = info.choices[name] = option.values;
-    std::stable_partition(words.begin(), words.end(), [&](const std::string& word) { return word == option.fallback; });
+    std::stable_partition(words.begin(), words.end(),
+                          [&fallback = option.fallback](const std::string& word) { return word == fallback; });
   }
   return info;
 }

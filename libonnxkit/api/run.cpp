@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/api/diff/run_worker.h"
 #include "libonnxkit/api/dim_names.h"
 #include "libonnxkit/api/options.h"
 #include "libonnxkit/api/reference_model.h"
@@ -134,15 +135,16 @@ Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<Na
 Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
   const ir::Model& ir = model.ir();
   if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
-  if (options.backend != "reference")
-    return make_error("unknown-backend",
-                      fmt::format("there is no backend {}; there is: reference", quote(options.backend)));
   if (auto error = unknown_tap(*ir.graph, options.taps)) return *std::move(error);
 
   RunReport report;
   auto completed = complete_inputs(model, std::move(inputs), options);
   if (!completed) return completed.error();
   report.inputs = *std::move(completed);
+  if (options.backend != "reference") {
+    auto done = api::run_in_worker(model, options, report);
+    return done ? Result<RunReport>(std::move(report)) : done.error();
+  }
   const auto start = Clock::now();
   const auto reference = api::ReferenceModel::make(ir, options.schemas, options.allow_outside_data);
   if (!reference) return reference.error();

@@ -11,6 +11,8 @@
 #include "tools/options/inference.h"
 #include "tools/options/inputs.h"
 #include "tools/options/output.h"
+#include "tools/options/sides.h"
+#include "tools/options/workers.h"
 #include "tools/progress.h"
 #include "tools/report/run.h"
 
@@ -22,6 +24,8 @@ struct RunArguments {
   InputOptions inputs;
   std::string output, output_dir;
   RunOptions run;
+  std::string backend = "reference";
+  WorkerOptions workers;
   bool profile = false;
   InferenceOptions inference;
   OutputOptions format;
@@ -34,7 +38,21 @@ Result<void> write_outputs(const RunReport& report, const RunArguments& argument
   return arguments.output_dir.empty() ? Result<void>() : write_folder(report.outputs, arguments.output_dir);
 }
 
-Outcome run_run(const RunArguments& arguments) {
+Result<void> choose_backend(RunArguments& arguments, RunOptions& options) {
+  auto backend = parse_backend(arguments.backend);
+  if (!backend) return backend.error();
+  options.backend = backend->name;
+  options.backend_options = backend->options;
+  if (options.backend == "reference" && !options.backend_options.empty())
+    return make_error("unknown-option", "the reference has no option " + quote(options.backend_options.begin()->first));
+  resolve_workers(arguments.workers);
+  const WorkerOptions& workers = arguments.workers;
+  options.workers = {workers.folders,       workers.python,       workers.start_limit_ms,
+                     workers.load_limit_ms, workers.run_limit_ms, workers.memory_limit};
+  return {};
+}
+
+Outcome run_run(RunArguments& arguments) {
   auto model = open_model(arguments.model);
   if (!model) return report_error(model.error());
   auto given = read_given(*model, arguments.inputs.inputs, arguments.inputs);
@@ -44,6 +62,7 @@ Outcome run_run(const RunArguments& arguments) {
   options.dims = arguments.inference.dims;
   options.schemas = arguments.inference.schemas;
   options.make_up_inputs = !arguments.inputs.given_only;
+  if (auto chosen = choose_backend(arguments, options); !chosen) return report_error(chosen.error());
   std::vector<NamedValue> tapped;
   options.on_value = [&](std::string_view name, const Value& value) -> Result<void> {
     tapped.push_back({std::string(name), value});
@@ -99,7 +118,11 @@ void register_run(CommandList& list) {
   command->add_option("--tap", arguments->run.taps, "Also give this value inside the main graph; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  command->add_option("--backend", arguments->run.backend, "What runs the model")->check(CLI::IsMember({"reference"}));
+  command
+      ->add_option("--backend,-b", arguments->backend,
+                   "What runs the model: reference, or a name that `onnxkit backends` lists, with options as in "
+                   "onnxruntime:optimization=none")
+      ->type_name("NAME");
   command->add_option("--seed", arguments->run.seed, "Seed of made-up inputs and of random operators")->type_name("N");
   command->add_flag("--wide", arguments->run.wide,
                     "Round no real number between nodes; real outputs come out as float64");
@@ -107,6 +130,8 @@ void register_run(CommandList& list) {
   command->add_flag("--allow-outside-data", arguments->run.allow_outside_data,
                     "External data may lie outside the model's folder");
   add_limits(*command, *arguments);
+  add_workers(*command, arguments->workers);
+  add_worker_limits(*command, arguments->workers);
   add_inference(*command, arguments->inference);
   add_output(*command, arguments->format, {Format::text, Format::json});
   command->footer(

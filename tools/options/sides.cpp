@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct BackendWord {
-  std::string name;
-  std::map<std::string, std::string> options;
-};
-
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
   std::size_t from = 0;
@@ -29,20 +24,6 @@ std::vector<std::string> split(const std::string& text, char at) {
   }
   parts.push_back(text.substr(from));
   return parts;
-}
-
-/// NAME:OPTION=VALUE:...
-Result<BackendWord> parse_backend(const std::string& word) {
-  const std::vector<std::string> parts = split(word, ':');
-  BackendWord backend{parts.front(), {}};
-  if (backend.name.empty()) return make_error("usage", "the backend " + quote(word) + " has no name");
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const std::size_t equals = parts[i].find('=');
-    if (equals == std::string::npos || equals == 0)
-      return make_error("usage", quote(parts[i]) + " of the backend " + quote(word) + " is not OPTION=VALUE");
-    backend.options[parts[i].substr(0, equals)] = parts[i].substr(equals + 1);
-  }
-  return backend;
 }
 
 /// What a file of another framework is, by its name: formats of workers that are not known here are called as their files end. "onnx" for ONNX.
@@ -136,6 +117,19 @@ Result<Task> task_named(const std::string& word) {
 }
 
 }  // namespace
+
+Result<BackendWord> parse_backend(const std::string& word) {
+  const std::vector<std::string> parts = split(word, ':');
+  BackendWord backend{parts.front(), {}};
+  if (backend.name.empty()) return make_error("usage", "the backend " + quote(word) + " has no name");
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::size_t equals = parts[i].find('=');
+    if (equals == std::string::npos || equals == 0)
+      return make_error("usage", quote(parts[i]) + " of the backend " + quote(word) + " is not OPTION=VALUE");
+    backend.options[parts[i].substr(0, equals)] = parts[i].substr(equals + 1);
+  }
+  return backend;
+}
 
 Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
                                          const std::vector<std::string>& backends) {

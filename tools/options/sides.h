@@ -1,11 +1,20 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "onnxkit/diff.h"
 
 namespace onnxkit::tools {
+
+struct BackendWord {
+  std::string name;
+  std::map<std::string, std::string> options;
+};
+
+/// NAME:OPTION=VALUE:... Error usage.
+Result<BackendWord> parse_backend(const std::string& word);
 
 /// The sides that models and backends on a command line make: every ONNX model on every backend, models with a backend of their own on that. Without
 /// backends one model is run by the reference and ONNX Runtime, several by the reference. Errors: of reading models, usage.

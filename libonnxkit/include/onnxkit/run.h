@@ -25,9 +25,20 @@ struct NodeTime {
   std::uint64_t live_bytes = 0;  ///< of all values alive when it ended
 };
 
+/// Where programs that host other runtimes are, and what they may take.
+struct WorkerSettings {
+  std::vector<std::filesystem::path> folders;
+  std::string python = "python3";
+  std::uint64_t start_limit_ms = 60'000, load_limit_ms = 300'000, run_limit_ms = 300'000;
+  std::uint64_t memory_limit = 0;  ///< bytes; 0: none
+};
+
 struct RunOptions {
-  /// "reference" is the only backend so far.
+  /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which knows none of wide, on_node and the limits below but
+  /// those of `workers`.
   std::string backend = "reference";
+  std::map<std::string, std::string> backend_options;
+  WorkerSettings workers;
   /// Reals narrower than float64 are not rounded between nodes, and come out as float64: the exact answer that rounded ones are held
   /// against.
   bool wide = false;
