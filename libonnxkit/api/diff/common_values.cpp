@@ -10,6 +10,12 @@ namespace onnxkit::api {
 using ir::index_of;
 using ir::ValueId;
 
+namespace {
+
+bool takes_shape(const ir::Node& node) { return node.op_type == "Shape" || node.op_type == "Size"; }
+
+}  // namespace
+
 CommonValues::CommonValues(const ir::Graph& graph, const ir::Graph& other)
     : graph_(graph), producers_(ir::producers(graph)), order_(ir::evaluation_order(graph)) {
   const std::vector<std::int32_t> producers = ir::producers(other);
@@ -27,7 +33,7 @@ std::optional<std::size_t> CommonValues::find(std::string_view name) const {
   return found == places_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::vector<bool> CommonValues::ancestors(std::size_t place) const {
+std::vector<bool> CommonValues::ancestors(std::size_t place, Through through) const {
   std::vector<bool> found(size(), false), seen(graph_.values.size(), false);
   std::vector<std::size_t> open;  // nodes
   const auto visit = [&](ValueId id) {
@@ -37,6 +43,7 @@ std::vector<bool> CommonValues::ancestors(std::size_t place) const {
   while (!open.empty()) {
     const std::size_t node = open.back();
     open.pop_back();
+    if (through == Through::data && takes_shape(graph_.nodes[node])) continue;
     for (const ValueId id : reads_of(graph_, graph_.nodes[node])) {
       if (seen[index_of(id)]) continue;
       seen[index_of(id)] = true;

@@ -21,8 +21,9 @@ class CommonValues {
   const std::string& name(std::size_t place) const { return names_[place]; }
   std::optional<std::size_t> find(std::string_view name) const;
   std::set<std::string, std::less<>> names() const { return {names_.begin(), names_.end()}; }
-  /// By places: what the value is made from in the first graph, near and far, itself not included.
-  std::vector<bool> ancestors(std::size_t place) const;
+  enum class Through : std::uint8_t { all, data };
+  /// By places: what the value is made from in the first graph, near and far, itself not included; with `data` not what only its shape comes from.
+  std::vector<bool> ancestors(std::size_t place, Through through = Through::all) const;
   /// What is made from the value.
   std::vector<bool> descendants(std::size_t place) const;
 

@@ -70,7 +70,7 @@ class Layers {
     return compare(batch);
   }
 
-  /// Goes back from the first wrong value to one that is made from right ones only, a few values at a time.
+  /// Goes back from wrong values to one that is made from right ones only and is wrong alone, a few values at a time.
   Result<void> search() {
     std::vector<std::size_t> taps = some_of(Places(common_.size(), true));
     for (const ir::ValueInfo& output : question_.floor.graph().outputs) {
@@ -79,20 +79,29 @@ class Layers {
     }
     while (!taps.empty()) {
       if (auto compared = compare(taps); !compared) return compared;
-      taps.clear();
-      const auto wrong = std::find_if(found_.begin(), found_.end(),
-                                      [&](const auto& layer) { return is_off(layer) && has_effect(layer.first); });
-      if (wrong == found_.end()) return {};
-      const Places before = without(common_.ancestors(wrong->first), asked_);
-      Places open = before;
-      for (const auto& [place, layer] : found_) {
-        if (place < wrong->first) open = without(open, common_.ancestors(place));
-      }
-      taps = some_of(open);
-      // A right value may hide wrong ones before it: shapes, masks and limits do. So the node itself has to be wrong.
-      if (taps.empty() && !wrong_alone(wrong->first)) taps = some_of(before);
+      taps = next_taps();
     }
     return {};
+  }
+
+  /// Values between what is right and what is wrong; none when the search is over.
+  std::vector<std::size_t> next_taps() {
+    std::optional<std::size_t> first;
+    Places behind_right(common_.size(), false);
+    std::size_t cleared = 0;
+    for (const auto& layer : found_) {
+      const std::size_t place = layer.first;
+      if (!is_off(layer)) {
+        behind_right = either(behind_right, common_.ancestors(place, CommonValues::Through::data));
+      } else if (has_effect(place) && cleared < most_suspects) {
+        if (!first) first = place;
+        const std::vector<std::size_t> taps = some_of(without(without(common_.ancestors(place), asked_), behind_right));
+        if (!taps.empty() || wrong_alone(place)) return taps;
+        ++cleared;
+      }
+    }
+    // Right values may hide wrong ones before them: masks and limits do.
+    return first ? some_of(without(common_.ancestors(*first), asked_)) : std::vector<std::size_t>();
   }
 
   /// At most as many places as a search taps, evenly taken, the last among them.
@@ -110,6 +119,11 @@ class Layers {
     for (std::size_t place = 0; place < places.size(); ++place) {
       if (others[place]) places[place] = false;
     }
+    return places;
+  }
+
+  static Places either(Places places, const Places& others) {
+    for (std::size_t place = 0; place < places.size(); ++place) places[place] = places[place] || others[place];
     return places;
   }
 

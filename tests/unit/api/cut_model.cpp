@@ -149,3 +149,15 @@ main (float[2, 3] x, float[2, 4] q) => (float[2, 4] y)
   CHECK(values.ancestors(0) == std::vector<bool>{false, false, false});
   CHECK(values.descendants(0) == std::vector<bool>{false, true, true});
 }
+
+TEST_CASE("common values: a shape vouches for no numbers") {
+  const Model model = parse(R"(
+main (float[2] x) => (float[2] y)
+{ p = Neg (x)
+  s = Shape (p)
+  y = Expand (x, s) })");
+  const api::CommonValues values(*model.ir().graph, *model.ir().graph);
+  REQUIRE(values.size() == 3);
+  CHECK(values.ancestors(2) == std::vector<bool>{true, true, false});
+  CHECK(values.ancestors(2, api::CommonValues::Through::data) == std::vector<bool>{false, true, false});
+}
