@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace onnxkit::tools {
@@ -37,7 +38,7 @@ void Progress::run() {
 }
 
 void Progress::draw() {
-  const std::size_t done = done_;
+  const std::size_t done = std::min<std::size_t>(done_, total_);
   const std::size_t filled = total_ ? bar_width * done / total_ : 0;
   const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_);
   const std::string line = fmt::format("\r\x1b[K{} [{:-<{}}] {}/{}  {} s", label_, std::string(filled, '#'), bar_width,

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace onnxkit::tools {
 
@@ -20,6 +21,12 @@ class Progress {
 
   /// One more of the total is done; from any thread.
   void advance() { ++done_; }
+  /// One more is done, and what comes next takes the place of the label.
+  void next(std::string label) {
+    const std::lock_guard lock(mutex_);
+    label_ = std::move(label);
+    ++done_;
+  }
   /// Takes the bar away until `print` returns, so that its output starts on a line of its own.
   template <class Print>
   void while_hidden(const Print& print) {
@@ -33,7 +40,7 @@ class Progress {
   void draw();
   void erase();
 
-  const std::string label_;
+  std::string label_;
   const std::size_t total_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<std::size_t> done_ = 0;

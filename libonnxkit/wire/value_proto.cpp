@@ -79,6 +79,11 @@ class ValueReader {
     Value value;
     if (!error && kind == ValueKind::tensor) value = tensor(body, read_tensor);
     if (!error && kind == ValueKind::map) value = map(body);
+    if (!error && kind == ValueKind::optional && depth_ == 1 && is_bare_tensor(body)) {
+      Tensor content = tensor(body, read_tensor);
+      --depth_;
+      return Value::optional(Value(std::move(content)));
+    }
     if (!error && (kind == ValueKind::sequence || kind == ValueKind::optional)) {
       value.kind = kind;
       read_items(body, value);
@@ -91,6 +96,18 @@ class ValueReader {
   // An empty item takes two bytes of the file and some 130 of memory.
   static constexpr std::uint64_t memory_per_byte = 40;
   static constexpr std::uint64_t memory_slack = 1 << 20;
+
+  /// A TensorProto where an OptionalProto is asked for: some exporters write the content of an optional alone. Only a tensor has dims as numbers in
+  /// field 1, and fields from 8 on (name, raw_data).
+  bool is_bare_tensor(std::string_view body) {
+    Cursor cursor(body, file_->view().data());
+    Tag tag;
+    while (!cursor.at_end() && cursor.tag(tag) == Fault::none) {
+      if ((tag.number == name_field && tag.type == WireType::varint) || tag.number > optional_item) return true;
+      if (cursor.skip(tag, max_depth) != Fault::none) break;
+    }
+    return false;
+  }
 
   /// A sparse tensor of a few bytes can ask for any amount of zeros.
   std::uint64_t dense_limit() const { return (std::uint64_t{1} << 26) + 1024 * file_->bytes().size(); }

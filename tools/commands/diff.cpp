@@ -18,6 +18,7 @@
 #include "tools/options/sides.h"
 #include "tools/options/workers.h"
 #include "tools/progress.h"
+#include "tools/report/diagnostics.h"
 #include "tools/report/diff.h"
 
 namespace onnxkit::tools {
@@ -217,7 +218,9 @@ Outcome run_diff(DiffArguments& arguments) {
   const auto report = [&] {
     const Interrupt interrupt;
     options.stop = interrupt.token();
-    const Progress progress("comparing", 1);
+    // Each side is loaded, then runs on each set, and all but the first are judged.
+    Progress progress("comparing", sides->size() + sets->size() * (2 * sides->size() - 1));
+    options.on_step = [&progress](std::string_view step) { progress.next(without_controls(step)); };
     return diff(*sides, *sets, options);
   }();
   if (!report) return report_error(report.error());

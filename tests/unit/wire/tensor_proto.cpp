@@ -177,6 +177,17 @@ TEST_CASE("values are written and read back") {
                   .tensor) == "int64[2] 4 5");
 }
 
+TEST_CASE("a tensor in place of an optional is its content") {
+  const auto value =
+      read(head(ElementType::int64, {2}) + field(8, "o") + raw<std::int64_t>({3, 4}), ValueKind::optional);
+  REQUIRE(value);
+  CHECK(value->name == "o");
+  REQUIRE(value->value.kind == ValueKind::optional);
+  REQUIRE(value->value.items.size() == 1);
+  CHECK(shown(value->value.items[0].tensor) == "int64[2] 3 4");
+  CHECK(read(head(ElementType::int64, {}) + raw<std::int64_t>({3}), ValueKind::optional)->value.items.size() == 1);
+}
+
 TEST_CASE("sequences, optionals and maps at fault") {
   CHECK(code_of(field(3, ints), ValueKind::sequence) == "none");
   CHECK(code_of("", ValueKind::sequence) == "none");
