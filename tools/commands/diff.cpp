@@ -49,9 +49,11 @@ struct GivenSet {
   fs::path folder;  ///< where recorded outputs may be
 };
 
+/// A model without inputs has recorded outputs alone.
 bool is_set_folder(const fs::path& path) {
   std::error_code fault;
-  return fs::is_directory(path, fault) && fs::exists(path / "input_0.pb", fault);
+  return fs::is_directory(path, fault) &&
+         (fs::exists(path / "input_0.pb", fault) || fs::exists(path / "output_0.pb", fault));
 }
 
 /// Folders test_data_set_* in a folder, by name.
