@@ -180,6 +180,20 @@ Tensor Noise::disturbed(const Tensor& input, double roundings) const {
   return copy;
 }
 
+double Noise::error(std::uint64_t key) const {
+  return arithmetic_.sums * uniform_to_normal * normal(mix(mix(mix(seed_ + 4) + nodes_) + key));
+}
+
+double Noise::position(double exact, std::uint64_t key) const {
+  return fits(exact, few_bits) ? exact : exact + error(2 * key) * (std::abs(exact) + 1);
+}
+
+double Noise::weight(double exact, std::uint64_t key) const {
+  // The terms of a cubic filter are a few times larger than their sum.
+  constexpr double terms = 4;
+  return fits(exact, few_bits) ? exact : exact + terms * error(2 * key + 1);
+}
+
 void Noise::shift_steps(Tensor& quantized) const {
   std::uint64_t at = mix(mix(seed_ + 3) + nodes_);
   const auto shift = [&](auto& element, std::int64_t least, std::int64_t greatest) {

@@ -51,6 +51,11 @@ class Noise {
   void round_results(Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
   /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.
   Tensor disturbed(const Tensor& input, double roundings) const;
+  /// A relative error of one rounding of a partial sum, for kernels that add up what cancels. Equal keys give equal errors.
+  double error(std::uint64_t key) const;
+  /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions and weights of few bits are exact.
+  double position(double exact, std::uint64_t key) const;
+  double weight(double exact, std::uint64_t key) const;
   /// One step up or down for a part of quantized numbers.
   void shift_steps(Tensor& quantized) const;
 

@@ -82,6 +82,21 @@ Result<T> about(Result<T> result, const fs::path& file) {
   return error;
 }
 
+/// The value of a file that holds what is declared. An optional that has a value may be stored as that value alone; read as an OptionalProto such a file
+/// is empty.
+Result<NamedValue> read_stored(const File& file, const ir::ValueInfo& info) {
+  const ValueKind kind = exec::stored_kind_of(info);
+  auto value = wire::read_value(file, kind);
+  if (!value || kind != ValueKind::optional || !value->value.items.empty()) return value;
+  for (const ValueKind content : {ValueKind::tensor, ValueKind::sequence}) {
+    auto inner = wire::read_value(file, content);
+    const bool has_value = inner && (content == ValueKind::tensor ? inner->value.tensor.type() != ElementType::undefined
+                                                                  : !inner->value.items.empty());
+    if (has_value) return NamedValue{inner->name, Value::optional(std::move(inner->value))};
+  }
+  return value;
+}
+
 Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::path& folder) {
   const std::set<std::string_view> defaults = exec::default_names(graph);
   std::vector<NamedValue> values;
@@ -92,7 +107,7 @@ Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::pa
     if (!fs::exists(path) && defaults.contains(name)) continue;
     const auto file = MappedFile::open(path);
     if (!file) return file.error();
-    auto value = about(wire::read_value(*file, exec::stored_kind_of(input)), path);
+    auto value = about(read_stored(*file, input), path);
     if (!value) return value.error();
     values.push_back({std::string(name), std::move(value->value)});
   }
@@ -122,7 +137,7 @@ Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::p
 Result<NamedValue> read_output(const ir::Graph& graph, std::size_t index, const fs::path& path) {
   const auto file = MappedFile::open(path);
   if (!file) return file.error();
-  auto value = about(wire::read_value(*file, exec::stored_kind_of(graph.outputs[index])), path);
+  auto value = about(read_stored(*file, graph.outputs[index]), path);
   if (!value) return value.error();
   return NamedValue{std::string(graph.name_of(graph.outputs[index].value)), std::move(value->value)};
 }
@@ -149,7 +164,7 @@ Result<Value> read_input(const Model& model, std::string_view input, const fs::p
     if (!tensor) return tensor.error();
     return Value(*std::move(tensor));
   }
-  auto value = about(wire::read_value(*file, exec::stored_kind_of(*info)), path);
+  auto value = about(read_stored(*file, *info), path);
   if (!value) return value.error();
   return std::move(value->value);
 }

@@ -77,7 +77,7 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
 
   std::vector<double> variance(exact.size(), 0);
   std::vector<bool> counts(exact.size(), false);
-  double pooled = 0, largest = 0;
+  double pooled = 0;
   std::uint64_t other = 0, counted = 0;
   const double unit = storage_unit(got.type()) * uniform_to_normal, step = storage_step(got.type());
   for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -101,7 +101,6 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
     const double stored = std::max(unit * std::abs(exact[i]), step);
     variance[i] = (sum / static_cast<double>(std::max<std::size_t>(1, replicas.size())) + stored * stored) * sides;
     pooled += variance[i];
-    largest = std::max(largest, std::abs(found[i] - held[i]));
     counts[i] = true;
     ++counted;
   }
@@ -116,14 +115,17 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
     return out;
   }
   pooled /= static_cast<double>(counted);
-  double sum = 0;
+  double sum = 0, largest = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (!counts[i]) continue;
     const double d = found[i] - held[i];
-    if (d != 0) sum += d * d / std::max(variance[i], pooled / 4);
+    if (d == 0) continue;
+    sum += d * d / std::max(variance[i], pooled / 4);
+    // A row that is far more sensitive than others, such as one whose position falls on the edge of a bucket, is held against its own noise.
+    largest = std::max(largest, d * d / std::max(variance[i], pooled));
   }
   out.floor.rms = std::sqrt(sum / static_cast<double>(counted));
-  out.floor.largest = largest == 0 ? 0 : largest / std::sqrt(pooled);
+  out.floor.largest = std::sqrt(largest);
   out.floor.healthy = out.floor.rms <= healthy_rms && out.floor.largest <= healthy_largest;
   out.verdict = out.floor.healthy ? Verdict::rounding : Verdict::not_rounding;
   return out;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "reference/ml.h"
+#include "reference/noise.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -15,7 +16,7 @@ using Floats = std::span<const float>;
 /// kernel_type with gamma, coef0 and degree.
 class SvmKernel {
  public:
-  explicit SvmKernel(const KernelContext& context) {
+  explicit SvmKernel(const KernelContext& context) : noise_(context.noise()) {
     const std::string_view name = context.string("kernel_type");
     const auto parameters = context.reals("kernel_params").value_or(std::vector<float>());
     require(parameters.empty() || parameters.size() == 3, "kernel_params are gamma, coef0 and degree");
@@ -32,8 +33,16 @@ class SvmKernel {
       throw Fault("kernel_type is unknown");
   }
 
-  /// `vector` is as long as the row.
-  double operator()(Row row, Floats vector) const {
+  /// `vector` is as long as the row. The terms of a decision cancel, so each has errors of its own: those of the function, and those of the sums
+  /// of products and of terms.
+  double operator()(Row row, Floats vector, std::uint64_t key) const {
+    const double exact = value(row, vector);
+    return noise_ ? exact * (1 + (4 + degree_ * std::sqrt(static_cast<double>(row.size()))) * noise_->error(key))
+                  : exact;
+  }
+
+ private:
+  double value(Row row, Floats vector) const {
     if (type_ == Type::rbf) {
       double distance = 0;
       for (std::size_t i = 0; i < row.size(); ++i) distance += (row[i] - vector[i]) * (row[i] - vector[i]);
@@ -44,9 +53,9 @@ class SvmKernel {
     return type_ == Type::sigmoid ? std::tanh(gamma_ * product + coef0_) : product;
   }
 
- private:
   enum class Type { linear, poly, rbf, sigmoid } type_;
   double gamma_ = 0, coef0_ = 0, degree_ = 0;
+  const Noise* noise_;
 };
 
 /// Vectors of one length behind each other.
@@ -86,7 +95,8 @@ void svm_regressor(KernelContext& context) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Row row = rows.as<double>().subspan(i * features, features);
     double sum = rho[0];
-    for (std::size_t k = 0; k < supports; ++k) sum += double{coefficients[k]} * kernel(row, vectors.at(k));
+    for (std::size_t k = 0; k < supports; ++k)
+      sum += double{coefficients[k]} * kernel(row, vectors.at(k), i * supports + k);
     if (supports == 0) sum += std::inner_product(row.begin(), row.end(), coefficients.begin(), 0.0);
     out[i] = sum;
     if (context.integer("one_class") != 0)
@@ -164,9 +174,10 @@ class PairwiseMachine {
   std::size_t classes() const { return starts_.size() - 1; }
   bool has_probabilities() const { return !prob_a_.empty(); }
 
-  Decision decide(Row row) const {
+  Decision decide(Row row, std::uint64_t place) const {
     std::vector<double> kernels;
-    for (std::size_t k = 0; k < starts_.back(); ++k) kernels.push_back(kernel_(row, vectors_.at(k)));
+    for (std::size_t k = 0; k < starts_.back(); ++k)
+      kernels.push_back(kernel_(row, vectors_.at(k), place * starts_.back() + k));
     Decision decision;
     std::vector<double> votes(classes());
     for (std::size_t i = 0; i < classes(); ++i) {
@@ -222,8 +233,8 @@ std::vector<Decision> pairwise_decisions(const KernelContext& context, const Ten
   const PairwiseMachine machine(context, features);
   require(machine.classes() >= 2, "there are fewer than two classes");
   std::vector<Decision> decisions;
-  for (std::int64_t i = 0; i < rows.dim(0); ++i) {
-    decisions.push_back(machine.decide(rows.as<double>().subspan(static_cast<std::size_t>(i) * features, features)));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows.dim(0)); ++i) {
+    decisions.push_back(machine.decide(rows.as<double>().subspan(i * features, features), i));
     if (machine.classes() == 2 && !machine.has_probabilities())
       finish_pair(how, decisions.back().scores);
     else

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "reference/arithmetic.h"
+#include "reference/noise.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/select.h"
 
@@ -146,16 +147,22 @@ Taps interpolated(double at, const Axis& axis, const Rules& rules) {
   return taps;
 }
 
-std::vector<Taps> taps_of(const Axis& axis, const Rules& rules) {
+std::vector<Taps> taps_of(const Axis& axis, const Rules& rules, const Noise* noise) {
   std::vector<Taps> all;
   for (std::int64_t i = 0; i < axis.new_size; ++i) {
-    const double at = source_position(axis, rules.coordinates, i), rounded = single(at);
+    double at = source_position(axis, rules.coordinates, i);
+    const double rounded = single(at);
     require(std::abs(at) < 1e15, "a position lies out of range");
+    if (noise) at = noise->position(at, static_cast<std::uint64_t>(i));
     Taps taps;
     if (rules.mode == Mode::nearest)
       taps = {.outside = false, .from = {nearest(rounded, axis, rules.rounding)}, .weights = {1}};
     else
       taps = interpolated(at, axis, rules);
+    if (noise && rules.mode != Mode::nearest) {
+      for (std::size_t k = 0; k < taps.weights.size(); ++k)
+        taps.weights[k] = noise->weight(taps.weights[k], static_cast<std::uint64_t>(i) * 64 + k);
+    }
     taps.outside = rules.crops() && (rounded < 0 || rounded > static_cast<double>(axis.size - 1));
     all.push_back(std::move(taps));
   }
@@ -169,7 +176,7 @@ Tensor resize_nearest(const KernelContext& context, const Tensor& x, const std::
   std::vector<std::vector<Taps>> taps;
   for (const Axis& axis : axes) {
     dims.push_back(axis.new_size);
-    taps.push_back(axis.resized ? taps_of(axis, rules) : std::vector<Taps>());
+    taps.push_back(axis.resized ? taps_of(axis, rules, nullptr) : std::vector<Taps>());
   }
   std::optional<Tensor> fill;
   if (rules.crops() && x.domain() != Domain::string && x.domain() != Domain::complex) {
@@ -195,7 +202,7 @@ Tensor resize_axis(const KernelContext& context, const Tensor& x, std::int64_t a
   dims[static_cast<std::size_t>(at)] = axis.new_size;
   Tensor y = context.make(x.type(), std::move(dims));
   if (y.size() == 0) return y;
-  const std::vector<Taps> taps = taps_of(axis, rules);
+  const std::vector<Taps> taps = taps_of(axis, rules, context.noise());
   for_each_lane<double, double>(context, x, y, at, [&](Lane<const double> from, Lane<double> to) {
     for (std::int64_t i = 0; i < to.size(); ++i) {
       const Taps& own = taps[static_cast<std::size_t>(i)];

@@ -100,7 +100,7 @@ inline bool is_finding(Verdict verdict) { return verdict >= Verdict::beyond; }
 struct FloorMeasure {
   Profile profile = Profile::float32;
   double rms = 0;      ///< root mean square of |d| / sigma of the element
-  double largest = 0;  ///< max |d| / pooled sigma of the tensor
+  double largest = 0;  ///< max |d| / sigma, the larger of the element's and the pooled one of the tensor
   bool healthy = false;
 };
 
