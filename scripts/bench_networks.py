@@ -1,6 +1,6 @@
 """Networks for scripts/bench_reference, and the runtimes that the reference executor is held against.
 
-    bench_networks.py make FOLDER                   writes resnet50.onnx, densenet121.onnx and bert.onnx
+    bench_networks.py make FOLDER                   writes resnet50.onnx, densenet121.onnx, mobilenet_v2.onnx and bert.onnx
     bench_networks.py time PEER MODEL [REPEATS]     prints the least CPU time of a run on one thread, in milliseconds
 
 PEER is onnxruntime or evaluator (onnx.reference). Weights are random and seeded; the structures are those of the published networks.
@@ -41,9 +41,9 @@ class Network:
     def positive(self, *shape):
         return self.constant(self.random.uniform(0.5, 1.5, shape).astype(np.float32))
 
-    def conv(self, x, inputs, outputs, size, stride=1):
-        kernel = self.weight(outputs, inputs, size, size, spread=(2 / (inputs * size * size)) ** 0.5)
-        return self.node("Conv", [x, kernel], kernel_shape=[size] * 2, strides=[stride] * 2, pads=[size // 2] * 4)
+    def conv(self, x, inputs, outputs, size, stride=1, group=1):
+        kernel = self.weight(outputs, inputs // group, size, size, spread=(2 / (inputs // group * size * size)) ** 0.5)
+        return self.node("Conv", [x, kernel], kernel_shape=[size] * 2, strides=[stride] * 2, pads=[size // 2] * 4, group=group)
 
     def norm(self, x, channels):
         scale, variance = self.positive(channels), self.positive(channels)
@@ -108,6 +108,28 @@ def densenet121(folder):
             x = net.node("Concat", [x, y], axis=1)
             channels += growth
     net.save(net.classify(net.relu(net.norm(x, channels)), channels), [1, 1000], folder)
+
+
+def mobilenet_v2(folder):
+    net = Network("mobilenet_v2", [1, 3, 224, 224])
+    zero, six = net.constant(np.array(0, np.float32)), net.constant(np.array(6, np.float32))
+
+    def relu6(x):
+        return net.node("Clip", [x, zero, six])
+
+    x = relu6(net.norm(net.conv("x", 3, 32, 3, 2), 32))
+    channels = 32
+    for expand, outer, blocks, first_stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+        for block in range(blocks):
+            stride = first_stride if block == 0 else 1
+            inner = channels * expand
+            y = x if expand == 1 else relu6(net.norm(net.conv(x, channels, inner, 1), inner))
+            y = relu6(net.norm(net.conv(y, inner, inner, 3, stride, group=inner), inner))
+            y = net.norm(net.conv(y, inner, outer, 1), outer)
+            x = net.node("Add", [x, y]) if stride == 1 and channels == outer else y
+            channels = outer
+    x = relu6(net.norm(net.conv(x, channels, 1280, 1), 1280))
+    net.save(net.classify(x, 1280), [1, 1000], folder)
 
 
 def bert(folder, tokens=128, width=768, heads=12, layers=12):
@@ -177,7 +199,7 @@ def main():
     if sys.argv[1] == "make":
         folder = pathlib.Path(sys.argv[2])
         folder.mkdir(parents=True, exist_ok=True)
-        for make in (resnet50, densenet121, bert):
+        for make in (resnet50, densenet121, mobilenet_v2, bert):
             if not (folder / f"{make.__name__}.onnx").exists():
                 make(folder)
     else:

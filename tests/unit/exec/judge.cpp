@@ -227,3 +227,17 @@ TEST_CASE("identical means bit for bit, all NaN being one") {
   CHECK_FALSE(same(Value::map(integers({1}), x), Value::map(integers({2}), x)));
   CHECK_FALSE(same(Value::map(integers({1}), x), Value::map(integers({1}), z)));
 }
+
+TEST_CASE("a row that is far more sensitive than the rest is held against its own noise") {
+  // One of many rows lies on the edge of a bucket: rounding moves it by 1, the others by 1e-3.
+  std::vector<double> exact(400, 2), above = exact, below = exact, got = exact;
+  for (std::size_t i = 0; i < exact.size(); ++i) above[i] += i == 7 ? 1 : 1e-3, below[i] -= i == 7 ? 1 : 1e-3;
+  const Spread all = spread(reals(exact), {reals(above), reals(below)});
+  got[7] += 1.5;
+  const Judgement sensitive = judge(all, reals(got));
+  CHECK(sensitive.verdict == Verdict::rounding);
+  CHECK(sensitive.floor.largest == doctest::Approx(1.5));
+  got[7] = 2;
+  got[8] += 1.5;
+  CHECK(judge(all, reals(got)).verdict == Verdict::not_rounding);
+}

@@ -1,0 +1,78 @@
+// Times what a worker adds to the runs of its runtime.
+//   bench_worker FOLDER PYTHON NAME MODEL REQUESTS [OPTION=VALUE]...
+// Runs the model on zeros in REQUESTS requests of one run each. Prints medians in milliseconds: of a request as the host sees it, with the tensors
+// sent, run and read, of the run alone as the worker measures it, and of their difference.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/workers/worker.h"
+
+using namespace onnxkit;
+
+namespace {
+
+template <class T>
+T must(Result<T> result) {
+  if (result) return *std::move(result);
+  fmt::print(stderr, "{}\n", result.error().diagnostic.message);
+  std::exit(1);
+}
+
+std::vector<NamedValue> zeros(const workers::LoadedModel& model) {
+  std::vector<NamedValue> inputs;
+  for (const workers::Port& port : model.inputs) {
+    if (port.optional) continue;
+    std::vector<std::int64_t> dims = port.dims;
+    std::int64_t count = 1;
+    for (std::int64_t& dim : dims) count *= dim = std::max<std::int64_t>(1, dim);
+    inputs.push_back(
+        {port.name, *Tensor::from_bytes(port.type, dims, std::vector<std::byte>(*packed_size(port.type, count)))});
+  }
+  return inputs;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return 1e3 * values[values.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 6) return 2;
+  const std::vector<std::filesystem::path> folders = {argv[1]};
+  std::map<std::string, std::string> settings;
+  for (int i = 6; i < argc; ++i) {
+    const std::string word = argv[i];
+    settings[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+  }
+  for (const workers::WorkerProgram& program : workers::find_workers(folders, argv[2])) {
+    if (program.name != argv[3]) continue;
+    const auto worker = must(workers::Worker::start(program, {}));
+    const workers::LoadedModel model = must(worker->load(argv[4], "onnx", settings));
+    const std::vector<NamedValue> inputs = zeros(model);
+    std::vector<double> requests, runs, added;
+    workers::RunRequest request;
+    request.model = model.id;
+    request.inputs = inputs;
+    for (int i = -3; i < std::atoi(argv[5]); ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      const workers::WorkerRun run = must(worker->run(request));
+      const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (i < 0) continue;
+      requests.push_back(took);
+      runs.push_back(run.samples.back().wall);
+      added.push_back(took - run.samples.back().wall);
+    }
+    fmt::print("{:.3f} {:.3f} {:.3f}\n", median(requests), median(runs), median(added));
+    return 0;
+  }
+  fmt::print(stderr, "there is no worker {}\n", argv[3]);
+  return 1;
+}
