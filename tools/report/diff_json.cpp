@@ -209,6 +209,8 @@ Json side_json(const SideReport& side, const DiffReport& report, bool with_pictu
   json["layers"] = Json::array();
   for (const LayerDiff& layer : side.layers) json["layers"].push_back(layer_json(layer));
   json["first_guilty"] = side.first_guilty ? Json(*side.first_guilty) : Json();
+  if (!side.layers_note.empty()) json["layers_note"] = side.layers_note;
+  if (!side.repro.empty()) json["repro"] = side.repro;
   return json;
 }
 

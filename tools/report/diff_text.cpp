@@ -184,7 +184,10 @@ std::string failure_text(const SideReport& side, bool color) {
 }
 
 std::string layers_text(const SideReport& side, bool color) {
-  if (side.layers.empty()) return {};
+  const std::string note =
+      side.layers_note.empty() ? "" : fmt::format("  note          {}\n", without_controls(side.layers_note));
+  if (side.layers.empty())
+    return note.empty() ? "" : fmt::format("layers of {}\n", painted(bold, without_controls(side.label), color)) + note;
   const auto of = [](const std::optional<FloorMeasure>& floor) { return sigmas(floor ? &*floor : nullptr); };
   std::string text = fmt::format("layers of {}: {} compared\n", painted(bold, without_controls(side.label), color),
                                  counted(side.layers.size(), "value"));
@@ -197,6 +200,8 @@ std::string layers_text(const SideReport& side, bool color) {
   } else {
     text += "  no node deviates by more than rounding\n";
   }
+  text += note;
+  if (!side.repro.empty()) text += fmt::format("  alone in      {}\n", without_controls(side.repro));
   const std::vector<std::size_t> worst = worst_layers(side.layers, most_layers);
   if (worst.empty()) return text;
   Table table({">own rms / max", ">with inherited", "verdict", "node"});

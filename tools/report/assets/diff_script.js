@@ -274,7 +274,7 @@ function layersPanel(side) {
       ", with what it inherits ", sigmas(layer.inherited), ` sigmas (rms / largest), |d| up to ${short(layer.max_absolute)}; `, chip(layer.verdict), el("br"), code(layer.value), " ", el("span.type", visible(layer.type)));
   };
   show(guilty ?? 0);
-  const text = guilty === null ? "no node deviates by more than rounding on its own" : `the first node that is off on its own is ${placeText(layers[guilty].place)}`;
+  const text = (guilty === null ? "no node deviates by more than rounding on its own" : `the first node that is off on its own is ${placeText(layers[guilty].place)}`) + (side.layers_note ? `; ${visible(side.layers_note)}` : "");
   const key = (kind, path, words) => {
     const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg"), stroke = document.createElementNS("http://www.w3.org/2000/svg", "path");
     sign.setAttribute("viewBox", "0 0 22 12");
