@@ -1,0 +1,135 @@
+// Where a comparison goes wrong: both sides on the reference, one with a fault (libonnxkit/api/diff/layers.h).
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "onnxkit/diff.h"
+
+using namespace onnxkit;
+
+namespace {
+
+std::shared_ptr<const Model> parse(const std::string& body) {
+  auto model =
+      read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = FileFormat::text});
+  REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
+  return std::make_shared<const Model>(*std::move(model));
+}
+
+/// Four numbers of full precision.
+Value numbers(double first) {
+  std::vector<float> values;
+  for (int i = 0; i < 4; ++i) values.push_back(static_cast<float>(std::sin(first + i)));
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return Value(*Tensor::from_bytes(ElementType::float32, {4}, std::move(bytes)));
+}
+
+SideReport compared(const std::string& sound, const std::string& faulty, bool bisect, std::vector<InputSet> sets = {}) {
+  if (sets.empty()) sets.push_back({"one", {{"x", numbers(1)}}});
+  DiffSide base, side;
+  base.backend = side.backend = "reference";
+  base.model = parse(sound);
+  side.model = parse(faulty);
+  DiffOptions options;
+  (bisect ? options.bisect : options.layers) = true;
+  auto report = diff({base, side}, sets, options);
+  REQUIRE_MESSAGE(report, (report ? "" : report.error().diagnostic.message));
+  return report->sides[1];
+}
+
+std::string guilty(const SideReport& side) { return side.first_guilty ? side.layers[*side.first_guilty].value : ""; }
+
+void names(const std::string& sound, const std::string& faulty, const std::string& value) {
+  for (const bool bisect : {false, true}) {
+    const SideReport side = compared(sound, faulty, bisect);
+    CHECK_MESSAGE(guilty(side) == value, (bisect ? "bisect: " : "layers: "), side.layers_note);
+  }
+}
+
+/// A long chain, so that a search has to narrow down, with one node told from outside.
+std::string chain(int length, int at, const std::string& node) {
+  std::string text = "main (float[4] x) => (float[4] y)\n{ v0 = Sin (x)\n";
+  for (int i = 1; i < length; ++i) {
+    text += i == at
+                ? "  " + node + "\n"
+                : "  v" + std::to_string(i) + " = " + (i % 2 ? "Cos" : "Sin") + " (v" + std::to_string(i - 1) + ")\n";
+  }
+  return text + "  y = Identity (v" + std::to_string(length - 1) + ") }";
+}
+
+constexpr const char* branches = R"(
+main (float[4] x) => (float[4] y)
+{ a = Sin (x)
+  b = Cos (x)
+  c = Exp (b)
+  d = Mul (c, b)
+  y = Add (a, d) })";
+
+}  // namespace
+
+TEST_CASE("layers: the one node that differs in a long chain") {
+  names(chain(60, 0, ""), chain(60, 41, "v41 = Tan (v40)"), "v41");
+}
+
+TEST_CASE("layers: a fault in a branch is not taken for one in a later branch that is right") {
+  names(branches,
+        "main (float[4] x) => (float[4] y) { a = Tan (x) b = Cos (x) c = Exp (b) d = Mul (c, b) y = Add (a, d) }", "a");
+}
+
+TEST_CASE("layers: a node that only the side has is named by the next value that both have") {
+  names(branches,
+        "main (float[4] x) => (float[4] y) "
+        "{ a = Sin (x) b = Cos (x) e = Exp (b) h = Cast <to = 10> (e) c = Cast <to = 1> (h) d = Mul (c, b) "
+        "y = Add (a, d) }",
+        "c");
+}
+
+TEST_CASE("layers: a value of two that a node writes") {
+  names("main (float[4] x) => (float[2] y) { n = Sin (x) a, b = Split (n) c = Exp (b) y = Mul (a, c) }",
+        "main (float[4] x) => (float[2] y) { n = Sin (x) a, b0 = Split (n) b = Cos (b0) c = Exp (b) y = Mul (a, c) }",
+        "b");
+}
+
+TEST_CASE("layers: what a right value hides is found behind it") {
+  const auto body = [](const char* op) {
+    return std::string("main (float[4] x) => (float[4] y) { a = ") + op +
+           " (x) big = Exp (a) l = Sign (big) z = Mul (a, l) y = Cos (z) }";
+  };
+  names(body("Sin"), body("Cos"), "a");
+}
+
+TEST_CASE("layers: a subgraph's fault is named by the node that holds it") {
+  const auto body = [](const char* op) {
+    return std::string(
+               "main (float[4] x) => (float[4] y) { a = Sin (x) t = Constant <value = bool {1}> () "
+               "b = If (t) <then_branch = g () => (float[4] p) { p = ") +
+           op + " (a) }, else_branch = h () => (float[4] q) { q = Identity (a) }> y = Exp (b) }";
+  };
+  names(body("Cos"), body("Tan"), "b");
+}
+
+TEST_CASE("layers: a name that stands for another value there is told and not named") {
+  const SideReport side =
+      compared("main (float[4] x) => (float[4] y) { t = Sin (x) u = Cos (t) y = Exp (u) }",
+               "main (float[4] x) => (float[4] y) { s = Sin (x) u = Cos (s) t = Tan (x) y = Exp (u) }", false);
+  CHECK(!side.first_guilty);
+  CHECK(side.layers_note.find("\"t\" is off") != std::string::npos);
+}
+
+TEST_CASE("layers: nothing in common, and nothing wrong") {
+  const SideReport apart = compared("main (float[4] x) => (float[4] y) { a = Sin (x) y = Exp (a) }",
+                                    "main (float[4] x) => (float[4] z) { b = Sin (x) z = Exp (b) }", true);
+  CHECK(!apart.layers_note.empty());
+  const SideReport same = compared(branches, branches, true);
+  CHECK(!same.first_guilty);
+  CHECK(same.layers_note.empty());
+}
+
+TEST_CASE("layers: the set of inputs that shows the fault is looked at") {
+  const SideReport side = compared("main (float[4] x) => (float[4] y) { a = Relu (x) y = Exp (a) }",
+                                   "main (float[4] x) => (float[4] y) { a = LeakyRelu (x) y = Exp (a) }", true,
+                                   {{"first", {{"x", numbers(0)}}}, {"second", {{"x", numbers(3)}}}});
+  CHECK(guilty(side) == "a");
+}
