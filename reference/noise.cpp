@@ -185,7 +185,7 @@ double Noise::error(std::uint64_t key) const {
 }
 
 double Noise::position(double exact, std::uint64_t key) const {
-  return fits(exact, few_bits) ? exact : exact + error(2 * key) * (std::abs(exact) + 1);
+  return fits(exact, bits_of(arithmetic_.sums)) ? exact : exact + error(2 * key) * (std::abs(exact) + 1);
 }
 
 double Noise::weight(double exact, std::uint64_t key) const {

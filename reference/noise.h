@@ -53,7 +53,8 @@ class Noise {
   Tensor disturbed(const Tensor& input, double roundings) const;
   /// A relative error of one rounding of a partial sum, for kernels that add up what cancels. Equal keys give equal errors.
   double error(std::uint64_t key) const;
-  /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions and weights of few bits are exact.
+  /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions
+  /// that it holds exactly and weights of few bits are exact. The error of a position grows along the axis.
   double position(double exact, std::uint64_t key) const;
   double weight(double exact, std::uint64_t key) const;
   /// One step up or down for a part of quantized numbers.

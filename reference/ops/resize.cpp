@@ -147,6 +147,7 @@ Taps interpolated(double at, const Axis& axis, const Rules& rules) {
   return taps;
 }
 
+/// `noise` is for interpolation only: which element is nearest is decided in single precision, as by all runtimes.
 std::vector<Taps> taps_of(const Axis& axis, const Rules& rules, const Noise* noise) {
   std::vector<Taps> all;
   for (std::int64_t i = 0; i < axis.new_size; ++i) {

@@ -256,6 +256,24 @@ TEST_CASE("ensemble: positions and their sines are data, which has noise") {
       {random({1, 50})}));
 }
 
+TEST_CASE("ensemble: positions of a resized axis are rounded, so that its far end moves more, unless they are exact") {
+  const auto moves = [](const std::string& scale) {
+    const std::string body =
+        "g (float[1, 1, 1, 4000] x) => (float[A, B, C, D] y) { s = Constant <value_floats = [1.0, 1.0, 1.0, " + scale +
+        "]> () y = Resize <mode = \"linear\"> (x, , s) }";
+    const Spread spread = Runner(body).spreads({random({1, 1, 1, 4000})})[0];
+    const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.replicas[0].tensor);
+    double near = 0, far = 0;
+    for (std::size_t i = 0; i < 1000; ++i) {
+      near += std::abs(noisy[i] - exact[i]);
+      far += std::abs(noisy[noisy.size() - 1 - i] - exact[exact.size() - 1 - i]);
+    }
+    return far / near;
+  };
+  CHECK(moves("3.0") > 4);
+  CHECK(moves("2.0") < 2);
+}
+
 TEST_CASE("ensemble: every value can be seen at the node that wrote it") {
   const Runner runner(network);
   std::vector<std::string> seen;
