@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "reference/arithmetic.h"
+#include "reference/noise.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/select.h"
 
@@ -63,11 +64,13 @@ std::array<double, 4> cubic_weights(double t) {
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 
-std::vector<Tap> taps_of(double normalized, std::int64_t size, const Rules& rules) {
+std::vector<Tap> taps_of(double normalized, std::int64_t size, const Rules& rules, const Noise* noise,
+                         std::uint64_t key) {
   const auto count = static_cast<double>(size);
-  const double at = rules.align_corners ? (normalized + 1) / 2 * (count - 1) : ((normalized + 1) * count - 1) / 2;
+  double at = rules.align_corners ? (normalized + 1) / 2 * (count - 1) : ((normalized + 1) * count - 1) / 2;
   const auto tap = [&](double i, double weight) { return Tap{element_at(i, size, rules), weight}; };
   if (rules.mode == Mode::nearest) return {tap(std::nearbyint(at), 1)};
+  if (noise) at = noise->position(at, key);
   const double floor = std::floor(at), rest = at - floor;
   if (rules.mode == Mode::linear) return {tap(floor, 1 - rest), tap(floor + 1, rest)};
   std::vector<Tap> taps;
@@ -76,13 +79,14 @@ std::vector<Tap> taps_of(double normalized, std::int64_t size, const Rules& rule
   return taps;
 }
 
-/// The product of the axes' taps: offsets into one channel.
-std::vector<Tap> joint_taps(const double* position, const Dims& sizes, const Rules& rules) {
+/// The product of the axes' taps: offsets into one channel. `key` is that of the first axis' noise.
+std::vector<Tap> joint_taps(const double* position, const Dims& sizes, const Rules& rules, const Noise* noise,
+                            std::uint64_t key) {
   std::vector<Tap> joint = {{0, 1}};
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     std::vector<Tap> longer;
     // The grid lists coordinates from the innermost axis on.
-    const std::vector<Tap> own = taps_of(position[sizes.size() - 1 - axis], sizes[axis], rules);
+    const std::vector<Tap> own = taps_of(position[sizes.size() - 1 - axis], sizes[axis], rules, noise, key + axis);
     for (const Tap& outer : joint) {
       for (const Tap& inner : own) {
         const bool inside = outer.from != no_source && inner.from != no_source;
@@ -135,7 +139,8 @@ void grid_sample(KernelContext& context) {
     if (y.size() == 0) return;
     context.for_range(x.dim(0) * points, 1 << 10, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
-        const std::vector<Tap> taps = joint_taps(positions + i * axes, sizes, rules);
+        const std::vector<Tap> taps =
+            joint_taps(positions + i * axes, sizes, rules, context.noise(), static_cast<std::uint64_t>(i * axes));
         for (std::int64_t c = 0; c < channels; ++c) {
           const std::int64_t plane = i / points * channels + c;
           to[plane * points + i % points] = sampled(from + plane * area, taps, rules.mode);

@@ -274,6 +274,16 @@ TEST_CASE("ensemble: positions of a resized axis are rounded, so that its far en
   CHECK(moves("2.0") < 2);
 }
 
+TEST_CASE("ensemble: positions of a grid are rounded") {
+  const Spread spread =
+      Runner("g (float[1, 1, 1, 4000] x, float[1, 1, 100, 2] i) => (float[A, B, C, D] y) { y = GridSample (x, i) }")
+          .spreads({random({1, 1, 1, 4000}), random({1, 1, 100, 2}, 2)})[0];
+  const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.replicas[0].tensor);
+  double largest = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) largest = std::max(largest, std::abs(noisy[i] - exact[i]));
+  CHECK(largest > 1e-5);
+}
+
 TEST_CASE("ensemble: every value can be seen at the node that wrote it") {
   const Runner runner(network);
   std::vector<std::string> seen;
