@@ -22,7 +22,9 @@ void top_k(KernelContext& context) {
     dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
       for_each_lane<T, std::int64_t>(context, x, indices, axis, [&](Lane<const T> from, Lane<std::int64_t> to) {
         std::vector<std::int64_t> order = identity_index(from.size());
+        SortWatch watch(context);
         std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](std::int64_t a, std::int64_t b) {
+          watch.look();
           const bool before = largest ? precedes(from[b], from[a]) : precedes(from[a], from[b]);
           const bool after = largest ? precedes(from[a], from[b]) : precedes(from[b], from[a]);
           return before || (!after && a < b);

@@ -30,10 +30,13 @@ struct Groups {
 };
 
 template <class T>
-Groups group_slices(const T* x, const AxisView& view, bool sorted) {
+Groups group_slices(const KernelContext& context, const T* x, const AxisView& view, bool sorted) {
+  SortWatch watch(context);
   std::vector<std::int64_t> order = identity_index(view.length);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::int64_t a, std::int64_t b) { return compare(x, view, a, b) < 0; });
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    watch.look();
+    return compare(x, view, a, b) < 0;
+  });
   Groups groups;
   groups.group.resize(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -48,8 +51,10 @@ Groups group_slices(const T* x, const AxisView& view, bool sorted) {
 
   std::vector<std::size_t> by_first(groups.firsts.size()), rank(groups.firsts.size());
   std::iota(by_first.begin(), by_first.end(), std::size_t{0});
-  std::sort(by_first.begin(), by_first.end(),
-            [&](std::size_t a, std::size_t b) { return groups.firsts[a] < groups.firsts[b]; });
+  std::sort(by_first.begin(), by_first.end(), [&](std::size_t a, std::size_t b) {
+    watch.look();
+    return groups.firsts[a] < groups.firsts[b];
+  });
   Groups reordered;
   for (std::size_t i = 0; i < by_first.size(); ++i) {
     rank[by_first[i]] = i;
@@ -75,8 +80,9 @@ void unique(KernelContext& context) {
   const AxisView view = view_axis(x.dims(), axis);
   require(x.size() > 0 || view.length == 0, "the slices have no elements to compare");
   const bool sorted = context.integer("sorted", 1) != 0;
-  const Groups groups = dispatch_all(
-      x.domain(), [&]<class T>(std::type_identity<T>) { return group_slices(x.as<T>().data(), view, sorted); });
+  const Groups groups = dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
+    return group_slices(context, x.as<T>().data(), view, sorted);
+  });
   Dims dims = x.dims();
   dims[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(groups.firsts.size());
   context.set_output(0, select(context, x, std::move(dims), [&](std::int64_t of_axis, std::int64_t i) {

@@ -4,6 +4,7 @@
 #include <complex>
 #include <string>
 
+#include "reference/kernel.h"
 #include "reference/tensor.h"
 
 // The order in which values are sorted, as numpy has it: NaN comes last and is equal to itself, complex numbers by real, then imaginary part.
@@ -19,5 +20,19 @@ bool precedes(const T& a, const T& b) {
     return a < b;
   }
 }
+
+/// For the comparisons of a sort: ends it with a Fault when the run is cancelled or out of time.
+class SortWatch {
+ public:
+  explicit SortWatch(const KernelContext& context) : context_(context) {}
+  void look() {
+    constexpr std::uint64_t every = 1 << 14;
+    if (++comparisons_ % every == 0) context_.check_iteration(0);
+  }
+
+ private:
+  const KernelContext& context_;
+  std::uint64_t comparisons_ = 0;
+};
 
 }  // namespace onnxkit::reference
