@@ -14,6 +14,7 @@ namespace {
 constexpr double uniform_to_normal = 0.57735026918962576;  // standard deviation of [-1, 1]
 constexpr int significand_bits = 53;
 constexpr int few_bits = 12;
+constexpr std::int64_t errors_of_a_chunk = 1 << 14;
 
 /// splitmix64: one step of a counter gives 64 well mixed bits.
 std::uint64_t mix(std::uint64_t x) {
@@ -89,6 +90,17 @@ std::uint64_t fingerprint(MatrixView<const double> x) {
          mix(std::bit_cast<std::uint64_t>(x.data[(x.rows / 2) * x.row_stride + (x.columns / 2) * x.column_stride]) + 2);
 }
 
+/// A relative error of standard deviation `scale` in each number of more than `bits` significant bits.
+void add_errors(ThreadPool& threads, std::span<double> numbers, std::uint64_t key, double scale, int bits) {
+  threads.for_range(static_cast<std::int64_t>(numbers.size()), errors_of_a_chunk,
+                    [&](std::int64_t first, std::int64_t last) {
+                      for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+                        double& x = numbers[i];
+                        if (!fits(x, bits)) x += x * scale * normal(mix(key + i + 1));
+                      }
+                    });
+}
+
 std::int64_t terms_of(NoiseRule::Length length, const Tensor& results, const Tensor* input) {
   switch (length) {
     case NoiseRule::Length::reduced:
@@ -142,41 +154,40 @@ void Noise::multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView
   const double unit = arithmetic_.sums * uniform_to_normal;
   const int bits = bits_of(arithmetic_.sums);
   const std::vector<double> rows = squares_of_rows(a), columns = squares_of_rows(b.transposed());
-  for (std::int64_t i = 0; i < c.rows; ++i) {
-    const std::uint64_t row_key = mix(key + 3 + static_cast<std::uint64_t>(i));
-    for (std::int64_t j = 0; j < c.columns; ++j) {
-      double& y = c.data[i * c.row_stride + j * c.column_stride];
-      if (fits(y, bits)) continue;
-      const double squares = rows[static_cast<std::size_t>(i)] * columns[static_cast<std::size_t>(j)] / n;
-      y += normal(mix(row_key + static_cast<std::uint64_t>(j))) * unit * std::sqrt(n / 3 * y * y + n / 6 * squares);
+  const std::int64_t grain = std::max<std::int64_t>(1, errors_of_a_chunk / std::max<std::int64_t>(1, c.columns));
+  threads.for_range(c.rows, grain, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::uint64_t row_key = mix(key + 3 + static_cast<std::uint64_t>(i));
+      const double squares = rows[static_cast<std::size_t>(i)] / 6;  // n/6 (sum a^2)(sum b^2)/n
+      double* at = c.data + i * c.row_stride;
+      for (std::int64_t j = 0; j < c.columns; ++j, at += c.column_stride) {
+        const double y = *at;
+        if (fits(y, bits)) continue;
+        const double variance = n / 3 * y * y + squares * columns[static_cast<std::size_t>(j)];
+        *at = y + normal(mix(row_key + static_cast<std::uint64_t>(j))) * unit * std::sqrt(variance);
+      }
     }
-  }
+  });
 }
 
-void Noise::round_results(Tensor& results, const NoiseRule& rule, const Tensor* first_input) const {
-  if (rule.results == 0) return;
+void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule,
+                          const Tensor* first_input) const {
   const double unit = std::max(arithmetic_.results, unit_of(results.type()));
+  const bool is_coarse = unit > arithmetic_.sums;
+  if (rule.results == 0 && !(rule.is_product && is_coarse)) return;
   const double terms = static_cast<double>(terms_of(rule.length, results, first_input));
   // The summation itself works in the precision of sums; only what is stored is as coarse as results are.
   const double inner = std::max(arithmetic_.sums, 0x1p-24) * (rule.results + (terms > 1 ? std::sqrt(terms) / 3 : 0));
   const double scale = uniform_to_normal * std::hypot(inner, unit);
   const int bits = bits_of(unit);
   const std::uint64_t key = mix(mix(seed_ + 1) + nodes_);
-  std::uint64_t at = key;
-  for (double& y : results.write<double>()) {
-    ++at;
-    if (!fits(y, bits)) y += y * scale * normal(mix(at));
-  }
+  add_errors(threads, results.write<double>(), key, scale, bits);
 }
 
-Tensor Noise::disturbed(const Tensor& input, double roundings) const {
+Tensor Noise::disturbed(ThreadPool& threads, const Tensor& input, double roundings) const {
   Tensor copy = input;
   const double scale = roundings * arithmetic_.sums * uniform_to_normal;
-  std::uint64_t at = mix(mix(seed_ + 2) + nodes_);
-  for (double& x : copy.write<double>()) {
-    ++at;
-    if (!fits(x, few_bits)) x += x * scale * normal(mix(at));
-  }
+  add_errors(threads, copy.write<double>(), mix(mix(seed_ + 2) + nodes_), scale, few_bits);
   return copy;
 }
 

@@ -31,6 +31,8 @@ struct NoiseRule {
   /// Roundings that count relative to the first input, not to the result, since they happen before something cancels.
   double input = 0;
   Length length = Length::one;  ///< how many terms each result sums up
+  /// A contraction and little else, whose sums carry errors far beyond one rounding: results are rounded only where they are stored coarser.
+  bool is_product = false;
 };
 NoiseRule noise_rule(std::string_view domain, std::string_view op);
 
@@ -48,9 +50,9 @@ class Noise {
   void multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
                 bool accumulate) const;
   /// Rounding errors of a node's results; numbers that the type holds exactly were not rounded.
-  void round_results(Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
+  void round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
   /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.
-  Tensor disturbed(const Tensor& input, double roundings) const;
+  Tensor disturbed(ThreadPool& threads, const Tensor& input, double roundings) const;
   /// A relative error of one rounding of a partial sum, for kernels that add up what cancels. Equal keys give equal errors.
   double error(std::uint64_t key) const;
   /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions

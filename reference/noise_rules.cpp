@@ -1,10 +1,9 @@
 #include <array>
-#include <unordered_map>
 
 #include "reference/noise.h"
 
-// What operators round inside. Operators that move or pick numbers need no row, since they pass on that their numbers are rounded already, nor do
-// contractions; the rest is an ordinary function of one or two roundings unless it is named here.
+// What operators round inside. Operators that move or pick numbers need no row, since they pass on that their numbers are rounded already; the
+// rest is an ordinary function of one or two roundings unless it is named here.
 namespace onnxkit::reference {
 namespace {
 
@@ -23,6 +22,7 @@ constexpr NoiseRule along_axis{4, 2, Length::last_axis};
 constexpr NoiseRule over_image{4, 2, Length::image};
 constexpr NoiseRule interpolation{2, 3, Length::one};
 constexpr NoiseRule terms{4, 4, Length::last_axis};
+constexpr NoiseRule product{0, 0, Length::one, true};
 
 constexpr auto rows = std::to_array<Row>({
     {"Abs", exact},
@@ -44,6 +44,14 @@ constexpr auto rows = std::to_array<Row>({
     {"Sign", exact},
     {"ThresholdedRelu", exact},
     {"Where", exact},
+    {"Conv", product},
+    {"ConvTranspose", product},
+    {"Einsum", product},
+    {"FusedConv", product},
+    {"FusedGemm", product},
+    {"FusedMatMul", product},
+    {"Gemm", product},
+    {"MatMul", product},
     {"Add", arithmetic},
     {"Sub", arithmetic},
     {"Mul", arithmetic},

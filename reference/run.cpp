@@ -315,7 +315,7 @@ void Run::add_noise(Value& value, const NoiseRule& rule, const KernelContext& co
   Tensor& tensor = value.tensor;
   if (is_wide_type(tensor.type())) {
     const bool has_first = context.has_input(0) && context.value(0).is_tensor();
-    noise_->round_results(tensor, rule, has_first ? &context.input(0) : nullptr);
+    noise_->round_results(threads_, tensor, rule, has_first ? &context.input(0) : nullptr);
     tensor.mark_rounded();
   } else if (noise_->arithmetic().steps && is_quantized_type(tensor.type()) &&
              context.schema().name.find("Quantize") != std::string_view::npos) {
@@ -429,7 +429,7 @@ const Noise* KernelContext::noise() const {
 
 void KernelContext::disturb_input(const NoiseRule& rule) {
   if (rule.input == 0 || !has_input(0) || !value(0).is_tensor() || !is_wide_type(value(0).tensor.type())) return;
-  disturbed_ = run_.noise_->disturbed(value(0).tensor, rule.input);
+  disturbed_ = run_.noise_->disturbed(run_.threads_, value(0).tensor, rule.input);
   inputs_[0] = &disturbed_;
 }
 
