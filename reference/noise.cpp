@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/rounding.h"
 #include "reference/wide.h"
 
 namespace onnxkit::reference {
 namespace {
 
-constexpr double uniform_to_normal = 0.57735026918962576;  // standard deviation of [-1, 1]
 constexpr int significand_bits = 53;
 constexpr int few_bits = 12;
 constexpr std::int64_t errors_of_a_chunk = 1 << 14;
@@ -40,17 +40,6 @@ bool fits(double x, int bits) {
 }
 
 int bits_of(double unit) { return -std::ilogb(unit); }
-
-double unit_of(ElementType type) {
-  switch (type) {
-    case ElementType::float16:
-      return 0x1p-11;
-    case ElementType::bfloat16:
-      return 0x1p-8;
-    default:
-      return 0x1p-24;
-  }
-}
 
 /// The elements of a matrix with errors of half a unit, in rows.
 std::vector<double> rounded_operand(MatrixView<const double> x, double unit, std::uint64_t key) {
@@ -151,7 +140,7 @@ void Noise::multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView
 
   const auto n = static_cast<double>(a.columns);
   if (a.columns == 0) return;
-  const double unit = arithmetic_.sums * uniform_to_normal;
+  const double unit = arithmetic_.sums * deviation_of_uniform;
   const int bits = bits_of(arithmetic_.sums);
   const std::vector<double> rows = squares_of_rows(a), columns = squares_of_rows(b.transposed());
   const std::int64_t grain = std::max<std::int64_t>(1, errors_of_a_chunk / std::max<std::int64_t>(1, c.columns));
@@ -172,13 +161,13 @@ void Noise::multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView
 
 void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule,
                           const Tensor* first_input) const {
-  const double unit = std::max(arithmetic_.results, unit_of(results.type()));
+  const double unit = std::max(arithmetic_.results, unit_roundoff(results.type()));
   const bool is_coarse = unit > arithmetic_.sums;
   if (rule.results == 0 && !(rule.is_product && is_coarse)) return;
   const double terms = static_cast<double>(terms_of(rule.length, results, first_input));
   // The summation itself works in the precision of sums; only what is stored is as coarse as results are.
   const double inner = std::max(arithmetic_.sums, 0x1p-24) * (rule.results + (terms > 1 ? std::sqrt(terms) / 3 : 0));
-  const double scale = uniform_to_normal * std::hypot(inner, unit);
+  const double scale = deviation_of_uniform * std::hypot(inner, unit);
   const int bits = bits_of(unit);
   const std::uint64_t key = mix(mix(seed_ + 1) + nodes_);
   add_errors(threads, results.write<double>(), key, scale, bits);
@@ -186,13 +175,13 @@ void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule&
 
 Tensor Noise::disturbed(ThreadPool& threads, const Tensor& input, double roundings) const {
   Tensor copy = input;
-  const double scale = roundings * arithmetic_.sums * uniform_to_normal;
+  const double scale = roundings * arithmetic_.sums * deviation_of_uniform;
   add_errors(threads, copy.write<double>(), mix(mix(seed_ + 2) + nodes_), scale, few_bits);
   return copy;
 }
 
 double Noise::error(std::uint64_t key) const {
-  return arithmetic_.sums * uniform_to_normal * normal(mix(mix(mix(seed_ + 4) + nodes_) + key));
+  return arithmetic_.sums * deviation_of_uniform * normal(mix(mix(mix(seed_ + 4) + nodes_) + key));
 }
 
 double Noise::position(double exact, std::uint64_t key) const {

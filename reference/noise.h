@@ -34,7 +34,7 @@ struct NoiseRule {
   /// A contraction and little else, whose sums carry errors far beyond one rounding: results are rounded only where they are stored coarser.
   bool is_product = false;
 };
-NoiseRule noise_rule(std::string_view domain, std::string_view op);
+NoiseRule noise_rule(std::string_view op);
 
 /// The random errors of one replica. Equal seeds and keys give equal errors, on any number of threads.
 class Noise {

@@ -135,7 +135,7 @@ constexpr auto rows = std::to_array<Row>({
 
 }  // namespace
 
-NoiseRule noise_rule(std::string_view, std::string_view op) {
+NoiseRule noise_rule(std::string_view op) {
   for (const Row& row : rows) {
     if (row.op == op) return row.rule;
   }

@@ -148,7 +148,7 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
   const bool is_noisy = noise_ && !prepared.is_shape_arithmetic;
   if (is_noisy) {
     noise_->next_node();
-    noise_of_node = noise_rule(prepared.schema->domain, prepared.schema->name);
+    noise_of_node = noise_rule(prepared.schema->name);
     context.disturb_input(noise_of_node);
   }
   prepared.kernel(context);

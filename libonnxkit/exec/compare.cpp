@@ -8,17 +8,11 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype.h"
+#include "libonnxkit/exec/elements.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::exec {
 namespace {
-
-template <class T>
-std::unique_ptr<T[]> elements(const Tensor& tensor) {
-  auto all = std::make_unique<T[]>(static_cast<std::size_t>(tensor.size()));
-  decode(tensor.type(), tensor.bytes(), std::span<T>(all.get(), static_cast<std::size_t>(tensor.size())));
-  return all;
-}
 
 /// How far apart two numbers are beyond the tolerance; 0 or less when they agree.
 double excess(double expected, double got, const Tolerance& tolerance) {
@@ -53,7 +47,7 @@ std::string text(const std::complex<double>& x) { return fmt::format("{}{:+}i", 
 
 template <class T>
 std::optional<std::string> worst_element(const Tensor& expected, const Tensor& got, const Tolerance& tolerance) {
-  const auto a = elements<T>(expected), b = elements<T>(got);
+  const auto a = all_elements<T>(expected), b = all_elements<T>(got);
   std::int64_t differing = 0, worst = 0;
   double most = 0;
   for (std::int64_t i = 0; i < expected.size(); ++i) {

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "libonnxkit/base/dtype.h"
 #include "onnxkit/value.h"
 
 namespace onnxkit::exec {
@@ -32,6 +34,15 @@ class Elements {
   ElementType type_;
   std::span<const std::byte> bytes_;
 };
+
+/// All elements of a tensor whose type has the domain of T.
+template <class T>
+std::unique_ptr<T[]> all_elements(const Tensor& tensor) {
+  const auto size = static_cast<std::size_t>(tensor.size());
+  auto all = std::make_unique<T[]>(size);
+  decode(tensor.type(), tensor.bytes(), std::span<T>(all.get(), size));
+  return all;
+}
 
 /// True for the types that Elements reads.
 bool are_numbers(ElementType type);

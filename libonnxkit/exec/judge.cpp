@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -10,25 +11,11 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/rounding.h"
+#include "libonnxkit/exec/elements.h"
 
 namespace onnxkit::exec {
 namespace {
-
-constexpr double uniform_to_normal = 0.57735026918962576;
-
-/// Half the distance between neighbours, relative to the number.
-double storage_unit(ElementType type) {
-  switch (type) {
-    case ElementType::float64:
-      return 0x1p-53;
-    case ElementType::float16:
-      return 0x1p-11;
-    case ElementType::bfloat16:
-      return 0x1p-8;
-    default:
-      return 0x1p-24;
-  }
-}
 
 /// What rounding loses of numbers near zero: runtimes may flush those below the normal range, or keep their last step.
 double storage_step(ElementType type) {
@@ -41,8 +28,6 @@ double storage_step(ElementType type) {
       return 0x1p-126;
   }
 }
-
-std::vector<double> reals(const Tensor& tensor) { return to_reals(tensor); }
 
 /// Elements whose exact answer, some replica or the judged one has no number there, and what to make of it.
 enum class Finite : std::uint8_t { all, same, wild, other };
@@ -67,11 +52,11 @@ bool overflows(double exact, double got, std::span<const std::vector<double>> re
 }
 
 Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, const Tensor* origin) {
-  const std::vector<double> exact = reals(spread.exact.tensor), found = reals(got);
-  const std::vector<double> held = origin ? reals(*origin) : exact;
+  const std::vector<double> exact = to_reals(spread.exact.tensor), found = to_reals(got);
+  const std::vector<double> held = origin ? to_reals(*origin) : exact;
   const double sides = origin ? 2 : 1;
   std::vector<std::vector<double>> replicas;
-  for (const Value& replica : spread.replicas) replicas.push_back(reals(replica.tensor));
+  for (const Value& replica : spread.replicas) replicas.push_back(to_reals(replica.tensor));
   Judgement out;
   out.floor.profile = profile;
 
@@ -79,7 +64,7 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
   std::vector<bool> counts(exact.size(), false);
   double pooled = 0;
   std::uint64_t other = 0, counted = 0;
-  const double unit = storage_unit(got.type()) * uniform_to_normal, step = storage_step(got.type());
+  const double unit = unit_roundoff(got.type()) * deviation_of_uniform, step = storage_step(got.type());
   for (std::size_t i = 0; i < exact.size(); ++i) {
     switch (finiteness(held[i], found[i], replicas, i)) {
       case Finite::same:
@@ -132,13 +117,6 @@ Judgement judge_reals(const Spread& spread, const Tensor& got, Profile profile, 
 }
 
 template <class T>
-std::unique_ptr<T[]> elements(const Tensor& tensor) {
-  auto all = std::make_unique<T[]>(static_cast<std::size_t>(tensor.size()));
-  decode(tensor.type(), tensor.bytes(), std::span<T>(all.get(), static_cast<std::size_t>(tensor.size())));
-  return all;
-}
-
-template <class T>
 bool same(T a, T b) {
   if constexpr (std::is_same_v<T, double>)
     return a == b || (std::isnan(a) && std::isnan(b));
@@ -152,47 +130,45 @@ bool is_small_float(ElementType type) {
          type != ElementType::bfloat16;
 }
 
+/// Of `size` elements that rounding changes by a jump or not at all.
+Judgement discrete_judgement(std::uint64_t differing, std::uint64_t flips, std::size_t size,
+                             std::string_view elements) {
+  Judgement out;
+  out.flips = flips;
+  out.verdict = differing == 0 ? Verdict::identical : flips == differing ? Verdict::undecidable : Verdict::not_rounding;
+  if (differing > 0)
+    out.why =
+        fmt::format("{} of {} {} differ, {} of them can be flipped by rounding", differing, size, elements, flips);
+  return out;
+}
+
 template <class T>
 Judgement judge_discrete(const Spread& spread, const Tensor& got, const Tensor* origin) {
-  const auto exact = elements<T>(spread.exact.tensor), found = elements<T>(got);
-  const auto held = elements<T>(origin ? *origin : spread.exact.tensor);
+  const auto exact = all_elements<T>(spread.exact.tensor), found = all_elements<T>(got);
+  const auto held = all_elements<T>(origin ? *origin : spread.exact.tensor);
   std::vector<std::unique_ptr<T[]>> replicas;
-  for (const Value& replica : spread.replicas) replicas.push_back(elements<T>(replica.tensor));
-  Judgement out;
-  std::uint64_t differing = 0;
+  for (const Value& replica : spread.replicas) replicas.push_back(all_elements<T>(replica.tensor));
+  std::uint64_t differing = 0, flips = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(got.size()); ++i) {
     if (same(held[i], found[i])) continue;
     ++differing;
-    out.flips +=
+    flips +=
         std::any_of(replicas.begin(), replicas.end(), [&](const auto& replica) { return !same(replica[i], exact[i]); });
   }
-  out.verdict = differing == 0           ? Verdict::identical
-                : out.flips == differing ? Verdict::undecidable
-                                         : Verdict::not_rounding;
-  if (differing > 0)
-    out.why = fmt::format("{} of {} elements differ, {} of them can be flipped by rounding", differing, got.size(),
-                          out.flips);
-  return out;
+  return discrete_judgement(differing, flips, static_cast<std::size_t>(got.size()), "elements");
 }
 
 Judgement judge_strings(const Spread& spread, const Tensor& got, const Tensor* origin) {
   const auto exact = spread.exact.tensor.strings(), found = got.strings();
   const auto held = origin ? origin->strings() : exact;
-  Judgement out;
-  std::uint64_t differing = 0;
+  std::uint64_t differing = 0, flips = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (held[i] == found[i]) continue;
     ++differing;
-    out.flips += std::any_of(spread.replicas.begin(), spread.replicas.end(),
-                             [&](const Value& replica) { return replica.tensor.strings()[i] != exact[i]; });
+    flips += std::any_of(spread.replicas.begin(), spread.replicas.end(),
+                         [&](const Value& replica) { return replica.tensor.strings()[i] != exact[i]; });
   }
-  out.verdict = differing == 0           ? Verdict::identical
-                : out.flips == differing ? Verdict::undecidable
-                                         : Verdict::not_rounding;
-  if (differing > 0)
-    out.why = fmt::format("{} of {} strings differ, {} of them can be flipped by rounding", differing, found.size(),
-                          out.flips);
-  return out;
+  return discrete_judgement(differing, flips, found.size(), "strings");
 }
 
 /// Complex numbers as pairs of reals.
@@ -258,7 +234,7 @@ bool identical(const Value& a, const Value& b) {
     if (!std::equal(x.strings().begin(), x.strings().end(), y.strings().begin(), y.strings().end())) return false;
     if (!same_bytes) {
       if (domain_of(x.type()) != Domain::real) return false;
-      const std::vector<double> left = reals(x), right = reals(y);
+      const std::vector<double> left = to_reals(x), right = to_reals(y);
       for (std::size_t i = 0; i < left.size(); ++i) {
         const bool both_nan = std::isnan(left[i]) && std::isnan(right[i]);
         if (!both_nan && (left[i] != right[i] || std::signbit(left[i]) != std::signbit(right[i]))) return false;

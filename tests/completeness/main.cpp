@@ -18,6 +18,7 @@
 
 #include "libonnxkit/base/dtype.h"
 #include "libonnxkit/exec/compare.h"
+#include "libonnxkit/exec/elements.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/wire/reader.h"
 #include "reference/backend.h"
@@ -117,13 +118,6 @@ bool changed_between(const spec::OpTable& table, const spec::OpSchema& a, const 
 }
 
 template <class T>
-std::unique_ptr<T[]> elements(const Tensor& tensor) {
-  auto all = std::make_unique<T[]>(static_cast<std::size_t>(tensor.size()));
-  decode(tensor.type(), tensor.bytes(), std::span<T>(all.get(), static_cast<std::size_t>(tensor.size())));
-  return all;
-}
-
-template <class T>
 Tensor packed(ElementType type, const std::vector<std::int64_t>& dims, const std::vector<double>& reals) {
   const auto all = std::make_unique<T[]>(reals.size());
   for (std::size_t i = 0; i < reals.size(); ++i) all[i] = static_cast<T>(reals[i]);
@@ -138,7 +132,7 @@ std::optional<Tensor> retyped(const Tensor& tensor, ElementType type) {
   std::vector<double> reals = to_reals(tensor);
   if (domain_of(tensor.type()) == Domain::complex) {
     for (std::int64_t i = 0; i < tensor.size(); ++i)
-      reals.push_back(elements<std::complex<double>>(tensor)[static_cast<std::size_t>(i)].real());
+      reals.push_back(exec::all_elements<std::complex<double>>(tensor)[static_cast<std::size_t>(i)].real());
   }
   switch (domain_of(type)) {
     case Domain::real: {
