@@ -296,6 +296,7 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
   body.opsets = function.opset_imports;
   body.bindings = &bindings;
   body.depth = frame.depth + 1;
+  body.function = &function;
   body.scope = frame.scope;
   body.scope.push_back(fmt::format("node {}", index));
   body.scope.push_back(function_step(function));
@@ -318,7 +319,33 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
     outputs[i].value = std::move(results[i].value);
     outputs[i].loss = fmt::format("the shape gets lost inside function {}", quote(function.name));
   }
+  if (options_.function_facts) keep_call(function.body, std::move(body_facts));
   store_outputs(frame, index, outputs);
+}
+
+namespace {
+
+/// What holds of a value in two calls of the function that it lies in.
+void keep_common(ValueFacts& kept, ValueFacts& other) {
+  kept.type = same_structure(kept.type, other.type) ? join(kept.type, other.type, UnknownDim{}) : Type();
+  kept.from_data = kept.from_data || other.from_data;
+  if (!kept.value) return;
+  const auto same = [](const Scalar& a, const Scalar& b) {
+    return a.constant_real() && b.constant_real() && *a.constant_real() == *b.constant_real();
+  };
+  const bool agree = other.value && kept.value->type == other.value->type && kept.value->shape == other.value->shape &&
+                     std::equal(kept.value->elements.begin(), kept.value->elements.end(), other.value->elements.begin(),
+                                other.value->elements.end(), same);
+  if (!agree) kept.value.reset();
+}
+
+}  // namespace
+
+void Inference::keep_call(const ir::Graph& body, GraphFacts facts) {
+  const auto [entry, is_new] = result_.graphs.try_emplace(&body, std::move(facts));
+  if (is_new) return;
+  std::vector<ValueFacts>& kept = entry->second.values;
+  for (std::size_t i = 0; i < kept.size() && i < facts.values.size(); ++i) keep_common(kept[i], facts.values[i]);
 }
 
 std::vector<BodyOutput> Inference::run_body(Frame& frame) {
@@ -354,7 +381,11 @@ std::optional<std::vector<BodyOutput>> InferContext::infer_body(std::string_view
   Frame frame;
   frame.graph = body;
   frame.parent = &frame_;
-  frame.facts = &inference_.result_.graphs[body];
+  // Of a graph inside a function every call has its own.
+  const bool keeps_calls = frame_.function && inference_.options_.function_facts;
+  GraphFacts call_facts;
+  frame.facts = keeps_calls ? &call_facts : &inference_.result_.graphs[body];
+  frame.function = frame_.function;
   frame.opsets = frame_.opsets;
   frame.bindings = frame_.bindings;
   frame.depth = frame_.depth + 1;
@@ -365,6 +396,7 @@ std::optional<std::vector<BodyOutput>> InferContext::infer_body(std::string_view
   inference_.prepare(frame);
   inference_.seed_inputs(frame, inputs, values);
   auto outputs = inference_.run_body(frame);
+  if (keeps_calls) inference_.keep_call(*body, std::move(call_facts));
   inference_.quiet_ -= reporting == Reporting::off ? 1 : 0;
   return outputs;
 }

@@ -50,11 +50,14 @@ struct InferenceOptions {
   std::map<std::string, std::int64_t> dim_values;  ///< --dim N=8
   ExternalBytes external_bytes;
   bool assume_defaults = false;  ///< no caller replaces an initializer that is also a graph input
+  /// Also keep what is known of values inside functions: of several calls, what holds in all of them.
+  bool function_facts = false;
   /// Nodes inferred at most, counted over loop passes and function calls: hostile models nest both exponentially.
   std::uint64_t extra_node_budget = 1'000'000;
 };
 
-/// What inference found: side tables of the main graph and of every subgraph (the last pass where a loop needed several).
+/// What inference found: side tables of the main graph and of every subgraph (the last pass where a loop needed several), with
+/// `function_facts` of function bodies, too.
 struct InferredModel {
   DimPool dims;
   std::unordered_map<const ir::Graph*, GraphFacts> graphs;
@@ -83,6 +86,7 @@ struct Frame {
   std::vector<bool> replaceable;               ///< by ValueId: an initializer that a caller may replace
   std::vector<const ir::ValueInfo*> declared;  ///< by ValueId, from value_info and outputs
   std::size_t depth = 0;
+  const ir::Function* function = nullptr;  ///< whose call this is or is part of
 };
 
 class Inference {
@@ -113,6 +117,7 @@ class Inference {
   bool types_agree(InferContext& context);
   void bind_output_types(InferContext& context);
   std::vector<BodyOutput> run_body(Frame& frame);
+  void keep_call(const ir::Graph& body, GraphFacts facts);
 
   Resolved resolve(const Frame& frame, const ir::Node& node);
   ValueFacts* lookup(Frame& frame, ir::ValueId id);

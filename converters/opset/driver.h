@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/spec/op_table.h"
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::opset {
+
+/// One node crossed one version of its operator and did not stay as it was.
+struct NodeChange {
+  Place place;  ///< of the node of the file that it comes from
+  std::string op;
+  std::int64_t from = 0, to = 0;  ///< opsets
+  std::string what;
+};
+
+struct ImportChange {
+  std::string domain;
+  std::string function;  ///< "function pkg::Block"; empty for the model's own import
+  std::int64_t from = 0, to = 0;
+};
+
+struct Conversion {
+  std::vector<ImportChange> imports;
+  std::vector<NodeChange> changes;
+  /// Nodes that cannot be converted; the model is of no use then.
+  std::vector<Diagnostic> refusals;
+  std::size_t nodes = 0;       ///< of the file, in all graphs
+  std::size_t compatible = 0;  ///< version changes of nodes that needed no change
+};
+
+/// Moves the model's graphs, training graphs and functions to `version` of `domain`, step by step through the versions between. Graphs in which nothing of the
+/// domain is imported are left alone.
+Conversion convert(ir::Model& model, const spec::OpTable& table, std::string_view domain, std::int64_t version,
+                   const ir::ExternalBytes& external);
+
+}  // namespace onnxkit::opset

@@ -1,0 +1,140 @@
+#include "converters/opset/facts.h"
+
+#include "checker/constant_tensor.h"
+#include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/tensor_data.h"
+
+namespace onnxkit::opset {
+
+Facts::Facts(const ir::Model& model, const spec::OpTable& table, ir::ExternalBytes external)
+    : model_(model), table_(table), external_(std::move(external)) {}
+
+void Facts::infer() {
+  checker::Sink sink;
+  checker::InferenceOptions options;
+  options.external_bytes = external_;
+  options.function_facts = true;
+  generations_.push_back(
+      std::make_unique<checker::InferredModel>(checker::infer_types(model_, table_, options, sink)));
+  is_current_ = true;
+}
+
+const checker::ValueFacts* Facts::look_up(const ir::Graph& graph, ValueId id) const {
+  for (const auto& generation : generations_) {
+    const auto facts = generation->graphs.find(&graph);
+    if (facts != generation->graphs.end() && ir::index_of(id) < facts->second.values.size())
+      return &facts->second.values[ir::index_of(id)];
+  }
+  return nullptr;
+}
+
+const checker::ValueFacts* Facts::known(const ir::Graph& graph, ValueId id, bool may_infer) {
+  if (const checker::ValueFacts* facts = look_up(graph, id)) return facts;
+  if (is_current_ || !may_infer) return nullptr;
+  infer();
+  return look_up(graph, id);
+}
+
+std::vector<bool> used_values(const ir::Graph& graph) {
+  std::vector<bool> used(graph.values.size(), false);
+  const auto use = [&](ValueId id) {
+    if (id != ValueId::none) used[ir::index_of(id)] = true;
+  };
+  for (const ir::Node& node : graph.nodes) {
+    for (const ValueId id : node.inputs) use(id);
+    for (const ValueId id : ir::captured_values(graph, node)) use(id);
+  }
+  for (const ir::ValueInfo& output : graph.outputs) use(output.value);
+  return used;
+}
+
+const Facts::Index& Facts::index_of_graph(const ir::Graph& graph) {
+  const auto [entry, is_new] = indices_.try_emplace(&graph);
+  Index& index = entry->second;
+  if (!is_new) return index;
+  index.producer = ir::producers(graph);
+  index.used = used_values(graph);
+  for (std::size_t i = 0; i < graph.initializers.size(); ++i) {
+    const ValueId id = graph.find(graph.initializers[i].name);
+    if (id != ValueId::none) index.initializer.emplace(static_cast<std::uint32_t>(id), i);
+  }
+  // From IR version 4 on a caller may give an initializer that is also an input another content.
+  if (&graph != model_.graph.get() || model_.ir_version.value_or(0) < 4) return index;
+  for (const ir::ValueInfo& input : graph.inputs) index.initializer.erase(static_cast<std::uint32_t>(input.value));
+  return index;
+}
+
+const ir::Tensor* Facts::stored_in(const Site& site, ValueId id) {
+  const ir::Graph& graph = *site.graph;
+  const Index& index = index_of_graph(graph);
+  if (const auto found = index.initializer.find(static_cast<std::uint32_t>(id)); found != index.initializer.end())
+    return &graph.initializers[found->second];
+  const std::int32_t producer = ir::index_of(id) < index.producer.size() ? index.producer[ir::index_of(id)] : -1;
+  if (producer < 0) return nullptr;
+  const ir::Node& node = graph.nodes[static_cast<std::size_t>(producer)];
+  if (node.op_type != "Constant" || !spec::canonical_domain(node.domain).empty()) return nullptr;
+  const ir::Attribute* value = node.find_attribute("value");
+  return value && value->ref_attr_name.empty() ? value->tensor() : nullptr;
+}
+
+const ir::Tensor* Facts::stored(const Site& site, ValueId id) {
+  const std::string_view name = site.graph->name_of(id);
+  for (const Site* at = &site; at; at = at->parent) {
+    const ValueId here = at == &site ? id : at->graph->find(name);
+    if (here == ValueId::none) continue;
+    if (const ir::Tensor* tensor = stored_in(*at, here)) return tensor;
+  }
+  return nullptr;
+}
+
+const checker::Type* Facts::type(const Site& site, ValueId id, bool may_infer) {
+  if (id == ValueId::none) return nullptr;
+  if (const ir::Tensor* tensor = stored(site, id)) {
+    const auto [entry, is_new] = stored_types_.try_emplace(tensor);
+    if (is_new) {
+      checker::Shape shape(tensor->dims.begin(), tensor->dims.end());
+      entry->second = checker::Type::tensor(ir::element_type_of(*tensor), std::move(shape));
+    }
+    return &entry->second;
+  }
+  const std::string_view name = site.graph->name_of(id);
+  for (const Site* at = &site; at; at = at->parent) {
+    const ValueId here = at == &site ? id : at->graph->find(name);
+    if (here == ValueId::none) continue;
+    const checker::ValueFacts* facts = known(*at->graph, here, may_infer);
+    if (facts && !facts->type.is_unknown()) return &facts->type;
+  }
+  return nullptr;
+}
+
+std::optional<checker::KnownValue> Facts::constant(const Site& site, ValueId id) {
+  if (id == ValueId::none) return std::nullopt;
+  if (const ir::Tensor* tensor = stored(site, id)) return checker::read_small_tensor(*tensor, external_);
+  const std::string_view name = site.graph->name_of(id);
+  for (const Site* at = &site; at; at = at->parent) {
+    const ValueId here = at == &site ? id : at->graph->find(name);
+    if (here == ValueId::none) continue;
+    const checker::ValueFacts* facts = known(*at->graph, here, true);
+    if (!facts) continue;
+    if (facts->value) {
+      for (const checker::Scalar& element : facts->value->elements) {
+        if (!element.constant_real()) return std::nullopt;
+      }
+      return *facts->value;
+    }
+    if (!facts->type.is_unknown()) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool Facts::is_used(const ir::Graph& graph, ValueId id) {
+  return id != ValueId::none && index_of_graph(graph).used[ir::index_of(id)];
+}
+
+void Facts::model_changed() {
+  is_current_ = false;
+  indices_.clear();
+  stored_types_.clear();
+}
+
+}  // namespace onnxkit::opset

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "checker/inference.h"
+#include "checker/known_value.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
+
+namespace onnxkit::opset {
+
+using ir::ValueId;
+
+/// One graph under conversion and the graphs around it.
+struct Site {
+  ir::Graph* graph = nullptr;
+  const Site* parent = nullptr;  ///< the graph whose node holds this one; null for outermost graphs
+  std::vector<std::string> scope;
+};
+
+/// What is known of values while a model is converted. Inference runs when somebody asks, and again only for values that conversion made since:
+/// what was once known of a value stays true, as no step changes the meaning of one.
+class Facts {
+ public:
+  Facts(const ir::Model& model, const spec::OpTable& table, ir::ExternalBytes external);
+
+  /// Null when nothing is known.
+  const checker::Type* type(const Site& site, ValueId id) { return type(site, id, true); }
+  /// The same without inferring anew.
+  const checker::Type* known_type(const Site& site, ValueId id) { return type(site, id, false); }
+  /// Content of a small numeric tensor that no caller can change, all elements constant.
+  std::optional<checker::KnownValue> constant(const Site& site, ValueId id);
+  /// The stored tensor that a value is: an initializer that no caller can replace, or the `value` of a Constant node. Null for others.
+  const ir::Tensor* stored(const Site& site, ValueId id);
+
+  /// A node, a body or the graph's outputs read the value.
+  bool is_used(const ir::Graph& graph, ValueId id);
+
+  /// Nodes have changed since the last question.
+  void model_changed();
+
+ private:
+  struct Index {
+    std::vector<std::int32_t> producer;
+    std::unordered_map<std::uint32_t, std::size_t> initializer;
+    std::vector<bool> used;
+  };
+
+  const checker::Type* type(const Site& site, ValueId id, bool may_infer);
+  const checker::ValueFacts* known(const ir::Graph& graph, ValueId id, bool may_infer);
+  const checker::ValueFacts* look_up(const ir::Graph& graph, ValueId id) const;
+  const ir::Tensor* stored_in(const Site& site, ValueId id);
+  const Index& index_of_graph(const ir::Graph& graph);
+  void infer();
+
+  const ir::Model& model_;
+  const spec::OpTable& table_;
+  const ir::ExternalBytes external_;
+  std::vector<std::unique_ptr<checker::InferredModel>> generations_;
+  bool is_current_ = false;
+  std::unordered_map<const ir::Graph*, Index> indices_;
+  std::unordered_map<const ir::Tensor*, checker::Type> stored_types_;
+};
+
+/// By ValueId: a node, a body or the graph's outputs read it.
+std::vector<bool> used_values(const ir::Graph& graph);
+
+}  // namespace onnxkit::opset

@@ -1,0 +1,28 @@
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+/// The axes of Unsqueeze count in the output, which has one more for each.
+void count_unsqueezed_from_front(Step& step) {
+  std::vector<std::int64_t> axes = step.integers("axes").value_or(std::vector<std::int64_t>());
+  bool any = false;
+  for (std::int64_t& axis : axes) {
+    if (axis >= 0) continue;
+    any = true;
+    axis += step.need_rank(step.input(0)) + static_cast<std::int64_t>(axes.size());
+  }
+  if (any) step.set({"axes", axes});
+}
+
+}  // namespace
+
+void register_squeeze(StepRegistry& registry) {
+  registry.change({"Squeeze"}, 11, compatible("axes may also be negative"), nonnegative_axes("axes"));
+  registry.change({"Unsqueeze"}, 11, compatible("axes may also be negative"),
+                  adapt("axes counted from the front", count_unsqueezed_from_front));
+  registry.change({"Squeeze", "Unsqueeze"}, 13, attribute_to_input("axes", 1), input_to_attribute(1, "axes"));
+  registry.types({"Squeeze", "Unsqueeze"}, {21, 23, 24, 25});
+}
+
+}  // namespace onnxkit::opset
