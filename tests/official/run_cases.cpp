@@ -6,17 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "libonnxkit/exec/compare.h"
-#include "libonnxkit/exec/ports.h"
 #include "libonnxkit/wire/external_data.h"
 #include "libonnxkit/wire/reader.h"
 #include "reference/backend.h"
+#include "tests/official/data_set.h"
 #include "tests/official/random_cases.h"
 #include "tests/official/recorded.h"
 
@@ -24,36 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace onnxkit;
-
-struct DataSet {
-  std::vector<Value> inputs, outputs;
-};
-
-/// The k-th file of a role; kind none when there is none.
-Result<Value> read_file(const fs::path& folder, const char* role, std::size_t k, const ir::ValueInfo& info) {
-  const fs::path path = folder / fmt::format("{}_{}.pb", role, k);
-  return fs::exists(path) ? official::read_recorded(path, info) : Result<Value>(Value());
-}
-
-/// Input files are those of the inputs without an initializer. An output may have a file in `corrections` instead.
-Result<DataSet> read_set(const ir::Graph& graph, const fs::path& folder, const fs::path& corrections) {
-  const std::set<std::string_view> defaults = exec::default_names(graph);
-  DataSet set;
-  std::size_t given = 0;
-  for (const ir::ValueInfo& info : graph.inputs) {
-    const bool has_default = defaults.contains(graph.name_of(info.value));
-    auto value = has_default ? Result<Value>(Value()) : read_file(folder, "input", given++, info);
-    if (!value) return value.error();
-    set.inputs.push_back(*std::move(value));
-  }
-  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    const bool corrected = fs::exists(corrections / fmt::format("output_{}.pb", i));
-    auto value = read_file(corrected ? corrections : folder, "output", i, graph.outputs[i]);
-    if (!value) return value.error();
-    set.outputs.push_back(*std::move(value));
-  }
-  return set;
-}
 
 /// What is wrong with one case; empty when nothing is.
 std::string run_case(const fs::path& folder, const fs::path& corrections, const spec::OpTable& table) {
@@ -76,7 +45,7 @@ std::string run_case(const fs::path& folder, const fs::path& corrections, const 
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory()) continue;
     ++sets;
-    const auto set = read_set(*model->graph, entry.path(), corrections);
+    const auto set = official::read_official_set(*model->graph, entry.path(), corrections);
     if (!set) return set.error().diagnostic.message;
     const std::string name = folder.filename().string();
     if (official::is_random_case(name)) {
