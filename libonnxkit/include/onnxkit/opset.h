@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/export.h"
+#include "onnxkit/model.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit {
+
+struct OpsetOptions {
+  /// Version wanted of each domain: {"", 21}, {"ai.onnx.ml", 5}. "ai.onnx" and "" are one.
+  std::map<std::string, std::int64_t> opsets;
+  /// IR version of the result; without it the model keeps its own, raised only where the result could not be said in it.
+  std::optional<std::int64_t> ir_version;
+  std::vector<std::filesystem::path> schemas;
+  bool allow_outside_data = false;
+};
+
+/// One node that crossed one version change of its operator and did not stay as it was.
+struct OpsetChange {
+  /// The node of the model before; without a node for what is done to the model as a whole.
+  Place place;
+  /// Operator as it was before this change.
+  std::string op;
+  std::int64_t from = 0, to = 0;
+  /// "axes becomes an input" ...
+  std::string what;
+};
+
+/// An import that moved.
+struct OpsetImportChange {
+  std::string domain;
+  /// "function pkg::Block"; empty for the model's own import.
+  std::string function;
+  std::int64_t from = 0, to = 0;
+};
+
+struct OpsetReport {
+  std::vector<OpsetImportChange> imports;
+  std::vector<OpsetChange> changes;
+  /// Everything that stands in the way, node by node: codes no-equivalent, unknown-fact, type-not-there, unknown-operator, ir-version. Empty when the
+  /// conversion succeeded.
+  std::vector<Diagnostic> refusals;
+  /// Nodes in all graphs and functions.
+  std::size_t nodes = 0;
+  /// Version changes of nodes that needed no rewriting.
+  std::size_t compatible = 0;
+  std::optional<std::int64_t> old_ir_version, new_ir_version;
+
+  bool succeeded() const { return refusals.empty(); }
+};
+
+/// Moves the model, its subgraphs and its functions to other versions of operator sets, up or down. The result computes the same (docs/opset.md); where that cannot be, the
+/// report says so, and the model must not be used any more.
+/// Errors: no-graph, opset-import (the model does not import the domain), opset-range (no such version is known), and those of schema packs.
+ONNXKIT_API Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options);
+
+struct VerifyOptions {
+  std::vector<std::filesystem::path> schemas;
+  bool allow_outside_data = false;
+  int threads = 0;
+  std::uint64_t seed = 0;
+  /// A model that would take longer than this is not run.
+  std::uint64_t time_limit_ms = 20'000;
+  std::uint64_t memory_limit = std::uint64_t{4} << 30;
+  std::map<std::string, std::int64_t> dims;
+};
+
+enum class Verdict {
+  equal,       ///< both models gave the same outputs
+  different,   ///< they did not
+  not_judged,  ///< they were not run to their end, or draw random numbers; `reason` says why
+};
+
+struct VerifyReport {
+  Verdict verdict = Verdict::not_judged;
+  /// What differs, or why nothing was judged.
+  std::string reason;
+};
+
+/// Runs two models on the reference with the same made-up inputs and compares what comes out, number by number: with unrounded intermediate values, so that
+/// rounding is no excuse. Errors: those of onnxkit::run for the model before.
+ONNXKIT_API Result<VerifyReport> verify_equal(const Model& before, const Model& after, const VerifyOptions& options = {});
+
+}  // namespace onnxkit
