@@ -38,7 +38,8 @@ void edit(ir::Model& model, ir::Node& node, Patch& patch) {
 
 /// What the file says of a node that goes passes to the node that now writes its first output.
 void hand_over(ir::Node& node, std::vector<ir::Node>& added) {
-  const auto first = std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != ValueId::none; });
+  const auto first =
+      std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != ValueId::none; });
   if (first == node.outputs.end() || added.empty()) return;
   auto heir = std::find_if(added.rbegin(), added.rend(), [&](const ir::Node& candidate) {
     return std::find(candidate.outputs.begin(), candidate.outputs.end(), *first) != candidate.outputs.end();
@@ -56,7 +57,8 @@ class NewValues {
  public:
   NewValues(const Patch& patch, const ir::Node& node, std::size_t first, ir::Graph& graph, FreshNames& names)
       : first_(first) {
-    const auto named = std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != ValueId::none; });
+    const auto named =
+        std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != ValueId::none; });
     const std::string stem(named == node.outputs.end() ? std::string_view("value") : graph.name_of(*named));
     for (const std::string& hint : patch.new_values)
       ids_.push_back(graph.intern(names.make(fmt::format("{}_{}", stem, hint))));

@@ -60,7 +60,8 @@ class Driver {
       const ir::TrainingInfo& training = model_.training_infos[i];
       if (training.initialization)
         roots.push_back({training.initialization.get(), {fmt::format("training_info {} initialization", i)}});
-      if (training.algorithm) roots.push_back({training.algorithm.get(), {fmt::format("training_info {} algorithm", i)}});
+      if (training.algorithm)
+        roots.push_back({training.algorithm.get(), {fmt::format("training_info {} algorithm", i)}});
     }
     return roots;
   }
@@ -137,8 +138,8 @@ class Driver {
     Diagnostic finding;
     finding.code = std::move(refusal.code);
     finding.place = place_of(site, node);
-    finding.message = fmt::format("{} cannot go from opset {} to {}: {}", site.graph->nodes[node].op_type.view(), from, to,
-                                  refusal.reason);
+    finding.message = fmt::format("{} cannot go from opset {} to {}: {}", site.graph->nodes[node].op_type.view(), from,
+                                  to, refusal.reason);
     result_.refusals.push_back(std::move(finding));
     lineage_of(*site.graph).blocked[node] = true;
   }
@@ -153,7 +154,8 @@ class Driver {
         Diagnostic finding;
         finding.code = "unknown-operator";
         finding.place = place_of(*site, n);
-        finding.message = fmt::format("{} is no operator of opset {}, which the model says it uses", node.op_type.view(), opset);
+        finding.message =
+            fmt::format("{} is no operator of opset {}, which the model says it uses", node.op_type.view(), opset);
         result_.refusals.push_back(std::move(finding));
         lineage_of(*site->graph).blocked[n] = true;
       }
@@ -187,7 +189,8 @@ class Driver {
   Crossing crossing(std::string_view op, std::int64_t at, std::int64_t next) const {
     Crossing found{table_.find(domain_, op, at), table_.find(domain_, op, next), nullptr};
     const auto version = static_cast<std::int32_t>(std::max(at, next));
-    if (const Change* change = step_registry().find(domain_, op, version)) found.way = next > at ? &change->up : &change->down;
+    if (const Change* change = step_registry().find(domain_, op, version))
+      found.way = next > at ? &change->up : &change->down;
     return found;
   }
 
@@ -230,13 +233,15 @@ class Driver {
     }
   }
 
-  bool apply_all(const Sites& sites, std::vector<std::vector<PatchedNode>>& patches, std::int64_t at, std::int64_t next) {
+  bool apply_all(const Sites& sites, std::vector<std::vector<PatchedNode>>& patches, std::int64_t at,
+                 std::int64_t next) {
     bool moved_graphs = false;
     std::vector<std::vector<std::size_t>> changed(sites.size());
     for (std::size_t s = 0; s < sites.size(); ++s) {
       if (patches[s].empty()) continue;
       for (const PatchedNode& patched : patches[s]) moved_graphs |= static_cast<bool>(patched.patch.finish);
-      moved_graphs |= std::any_of(patches[s].begin(), patches[s].end(), [](const PatchedNode& p) { return p.patch.replaces; });
+      moved_graphs |=
+          std::any_of(patches[s].begin(), patches[s].end(), [](const PatchedNode& p) { return p.patch.replaces; });
       ir::Graph& graph = *sites[s]->graph;
       changed[s] = apply(patches[s], model_, graph, lineage_of(graph), names_, gone_);
     }

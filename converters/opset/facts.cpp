@@ -14,8 +14,7 @@ void Facts::infer() {
   checker::InferenceOptions options;
   options.external_bytes = external_;
   options.function_facts = true;
-  generations_.push_back(
-      std::make_unique<checker::InferredModel>(checker::infer_types(model_, table_, options, sink)));
+  generations_.push_back(std::make_unique<checker::InferredModel>(checker::infer_types(model_, table_, options, sink)));
   is_current_ = true;
 }
 

@@ -31,7 +31,9 @@ void Leftovers::remove_from(ir::Graph& graph, const std::set<ValueId>& candidate
   for (const ir::ValueInfo& input : graph.inputs) {
     if (input.value != ValueId::none) kept[ir::index_of(input.value)] = true;
   }
-  const auto goes = [&](ValueId id) { return id != ValueId::none && candidates.contains(id) && !kept[ir::index_of(id)]; };
+  const auto goes = [&](ValueId id) {
+    return id != ValueId::none && candidates.contains(id) && !kept[ir::index_of(id)];
+  };
   std::set<ValueId> gone;
   std::erase_if(graph.initializers, [&](const ir::Tensor& tensor) {
     const ValueId id = graph.find(tensor.name);
@@ -41,14 +43,17 @@ void Leftovers::remove_from(ir::Graph& graph, const std::set<ValueId>& candidate
     return true;
   });
   std::erase_if(graph.nodes, [&](const ir::Node& node) {
-    if (node.op_type != "Constant" || !node.domain.empty() || node.outputs.size() != 1 || !goes(node.outputs[0])) return false;
-    told.push_back(fmt::format("Constant {} removed: nothing reads it any more", quote(graph.name_of(node.outputs[0]))));
+    if (node.op_type != "Constant" || !node.domain.empty() || node.outputs.size() != 1 || !goes(node.outputs[0]))
+      return false;
+    told.push_back(
+        fmt::format("Constant {} removed: nothing reads it any more", quote(graph.name_of(node.outputs[0]))));
     gone.insert(node.outputs[0]);
     return true;
   });
   std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) { return gone.contains(info.value); });
-  std::erase_if(graph.quantization_annotations,
-                [&](const ir::TensorAnnotation& annotation) { return gone.contains(graph.find(annotation.tensor_name)); });
+  std::erase_if(graph.quantization_annotations, [&](const ir::TensorAnnotation& annotation) {
+    return gone.contains(graph.find(annotation.tensor_name));
+  });
 }
 
 }  // namespace onnxkit::opset

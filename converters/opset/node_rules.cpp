@@ -14,7 +14,8 @@ Refusal no_equivalent(std::string reason) { return {"no-equivalent", std::move(r
 std::optional<Refusal> unfit_attributes(const ir::Node& node, const spec::OpSchema& schema) {
   for (const ir::Attribute& attribute : node.attributes) {
     if (!schema.find_attribute(attribute.name))
-      return no_equivalent(fmt::format("{} {} has no attribute {}", schema.name, schema.since_version, attribute.name.view()));
+      return no_equivalent(
+          fmt::format("{} {} has no attribute {}", schema.name, schema.since_version, attribute.name.view()));
   }
   for (const spec::AttributeSchema& attribute : schema.attributes) {
     if (attribute.required && !node.find_attribute(attribute.name))
@@ -51,8 +52,8 @@ std::optional<Refusal> unfit_types(const ir::Node& node, const Site& site, const
     checker::Type bare = *type;
     bare.shape.reset();
     const std::string name = bare.is_tensor() ? std::string(name_of(bare.elem)) : to_string(bare, ir::DimPool());
-    return Refusal{"type-not-there", fmt::format("{} {} does not allow {} as {} {}", schema.name, schema.since_version, name,
-                                                 role, formal->name)};
+    return Refusal{"type-not-there", fmt::format("{} {} does not allow {} as {} {}", schema.name, schema.since_version,
+                                                 name, role, formal->name)};
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (auto refusal = told("input", schema.input_at(i), node.inputs[i])) return refusal;
@@ -102,7 +103,8 @@ void write_old_defaults(const ir::Node& node, const spec::OpSchema& before, cons
     }
     patch.set.push_back(step.attribute(std::move(attr)));
     patch.edits = true;
-    patch.notes.push_back(fmt::format("attribute {} written out: its default was {}", newer.name, spec::default_text(*older)));
+    patch.notes.push_back(
+        fmt::format("attribute {} written out: its default was {}", newer.name, spec::default_text(*older)));
   }
 }
 

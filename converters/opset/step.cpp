@@ -14,7 +14,6 @@ void refuse_unknown(std::string reason) { throw Refusal{"unknown-fact", std::mov
 
 namespace {
 
-
 ir::SparseTensor copy_of(const ir::SparseTensor& sparse) {
   ir::SparseTensor copy;
   if (sparse.values) copy.values = std::make_unique<ir::Tensor>(opset::copy_of(*sparse.values));

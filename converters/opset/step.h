@@ -28,7 +28,8 @@ struct Refusal {
 /// An attribute of a node that a step makes.
 struct Attr {
   std::string_view name;
-  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>, std::vector<std::string>>
+  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
+               std::vector<std::string>>
       value;
 };
 

@@ -14,8 +14,9 @@ ValueId integers_as_input(Step& step, std::string_view attribute) {
   if (!step.has(attribute)) return ValueId::none;
   if (!step.is_reference(attribute)) return step.vector(*step.integers(attribute), attribute);
   if (step.opset_after() < 12)
-    refuse(fmt::format("attribute {} is what the caller of the function gives, and Constant takes such a one from opset 12 on",
-                       attribute));
+    refuse(fmt::format(
+        "attribute {} is what the caller of the function gives, and Constant takes such a one from opset 12 on",
+        attribute));
   const ValueId result = step.value(attribute);
   ir::Attribute copy = copy_of(*step.node().find_attribute(attribute));
   copy.name = "value_ints";
@@ -26,7 +27,8 @@ ValueId integers_as_input(Step& step, std::string_view attribute) {
 std::vector<std::int64_t> need_integers(Step& step, std::size_t input, std::string_view what) {
   auto values = step.constant_integers(step.input(input));
   if (!values)
-    refuse(fmt::format("{} is not constant: {} is computed at run time", what, quote(step.graph().name_of(step.input(input)))));
+    refuse(fmt::format("{} is not constant: {} is computed at run time", what,
+                       quote(step.graph().name_of(step.input(input)))));
   return *std::move(values);
 }
 
@@ -40,8 +42,8 @@ void drop_if_default(Step& step, std::string_view attribute) {
        : schema->type == spec::AttributeType::string ? step.string(attribute) == schema->default_value.string
                                                      : false);
   if (!is_default)
-    refuse(fmt::format("attribute {} has another value than its default, and came with {} {}", attribute, step.before().name,
-                       step.before().since_version));
+    refuse(fmt::format("attribute {} has another value than its default, and came with {} {}", attribute,
+                       step.before().name, step.before().since_version));
   step.remove(attribute);
 }
 

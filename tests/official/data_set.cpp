@@ -61,7 +61,8 @@ Result<std::vector<Value>> read_inputs(const ir::Graph& graph, const fs::path& f
 
 }  // namespace
 
-Result<DataSet> read_official_set(const ir::Graph& graph, const std::filesystem::path& folder, const std::filesystem::path& corrections) {
+Result<DataSet> read_official_set(const ir::Graph& graph, const std::filesystem::path& folder,
+                                  const std::filesystem::path& corrections) {
   const std::set<std::string_view> defaults = exec::default_names(graph);
   DataSet set;
   std::size_t given = 0;

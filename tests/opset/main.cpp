@@ -8,8 +8,8 @@
 // --corrections DIR   outputs that replace recorded ones                   --part K/N   every N-th subject, from the K-th on
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -17,8 +17,8 @@
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
-#include "libonnxkit/base/mapped_file.h"
 #include "libonnxkit/base/atomic_file.h"
+#include "libonnxkit/base/mapped_file.h"
 #include "libonnxkit/wire/reader.h"
 #include "libonnxkit/wire/writer.h"
 #include "tests/official/random_cases.h"
@@ -94,13 +94,13 @@ std::vector<official::DataSet> read_sets(const Subject& subject, const ir::Graph
   const fs::path folder = arguments.manifest ? model.parent_path() : model;
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_")) folders.push_back(entry.path());
+    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+      folders.push_back(entry.path());
   }
   std::sort(folders.begin(), folders.end());
   for (const fs::path& path : folders) {
-    auto set = arguments.manifest
-                   ? official::read_exported_set(graph, path)
-                   : official::read_official_set(graph, path, arguments.corrections / subject.name);
+    auto set = arguments.manifest ? official::read_exported_set(graph, path)
+                                  : official::read_official_set(graph, path, arguments.corrections / subject.name);
     if (!set) return {};
     sets.push_back(*std::move(set));
   }
@@ -110,10 +110,16 @@ std::vector<official::DataSet> read_sets(const Subject& subject, const ir::Graph
 struct Counts {
   std::size_t equal = 0, refused = 0, wrong = 0, invalid = 0;
   std::size_t of(Outcome outcome) const {
-    return outcome == Outcome::equal ? equal : outcome == Outcome::refused ? refused : outcome == Outcome::wrong ? wrong : invalid;
+    return outcome == Outcome::equal     ? equal
+           : outcome == Outcome::refused ? refused
+           : outcome == Outcome::wrong   ? wrong
+                                         : invalid;
   }
   void add(Outcome outcome) {
-    ++(outcome == Outcome::equal ? equal : outcome == Outcome::refused ? refused : outcome == Outcome::wrong ? wrong : invalid);
+    ++(outcome == Outcome::equal     ? equal
+       : outcome == Outcome::refused ? refused
+       : outcome == Outcome::wrong   ? wrong
+                                     : invalid);
   }
 };
 
@@ -137,8 +143,9 @@ class Matrix {
     std::size_t index = 0;
     for (Subject& subject : subjects) {
       const bool wanted = arguments_.only.empty() ||
-                          std::any_of(arguments_.only.begin(), arguments_.only.end(),
-                                      [&](const std::string& part) { return subject.name.find(part) != std::string::npos; });
+                          std::any_of(arguments_.only.begin(), arguments_.only.end(), [&](const std::string& part) {
+                            return subject.name.find(part) != std::string::npos;
+                          });
       if (!wanted || index++ % arguments_.parts != arguments_.part) continue;
       run_subject(subject);
     }
@@ -216,11 +223,16 @@ class Matrix {
   void count(const Subject& subject, Variant variant, std::int64_t from, std::int64_t to, const PairResult& pair) {
     total_.add(pair.outcome);
     const bool up = to > from;
-    counts_[{up ? 0 : 1, up ? "all" : pair.nature.fits ? "fits as it stands" : pair.nature.operators_exist ? "operators exist" : "some operator is newer"}]
+    counts_[{up ? 0 : 1, up                            ? "all"
+                         : pair.nature.fits            ? "fits as it stands"
+                         : pair.nature.operators_exist ? "operators exist"
+                                                       : "some operator is newer"}]
         .add(pair.outcome);
     if (pair.outcome == Outcome::wrong || pair.outcome == Outcome::invalid)
-      fmt::print("{} ({}) {} -> {}: {}: {}\n", subject.name, name_of(variant), from, to, outcome_name(pair.outcome), pair.reason);
-    for (const std::string& blocker : std::set<std::string>(pair.blockers.begin(), pair.blockers.end())) ++reasons_[blocker];
+      fmt::print("{} ({}) {} -> {}: {}: {}\n", subject.name, name_of(variant), from, to, outcome_name(pair.outcome),
+                 pair.reason);
+    for (const std::string& blocker : std::set<std::string>(pair.blockers.begin(), pair.blockers.end()))
+      ++reasons_[blocker];
     if (table_file_)
       fmt::print(table_file_, "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", subject.name, name_of(variant), from, to,
                  outcome_name(pair.outcome), pair.nature.fits, pair.nature.operators_exist, pair.reason);
@@ -228,8 +240,8 @@ class Matrix {
 
   void report() const {
     for (const auto& [key, counts] : counts_) {
-      fmt::print("{:4} {:24} equal {:6}  refused {:6}  wrong {:4}  invalid {:4}\n", key.first == 0 ? "up" : "down", key.second,
-                 counts.equal, counts.refused, counts.wrong, counts.invalid);
+      fmt::print("{:4} {:24} equal {:6}  refused {:6}  wrong {:4}  invalid {:4}\n", key.first == 0 ? "up" : "down",
+                 key.second, counts.equal, counts.refused, counts.wrong, counts.invalid);
     }
     if (!arguments_.reasons) return;
     std::vector<std::pair<std::size_t, std::string>> sorted;

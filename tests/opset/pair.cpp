@@ -27,8 +27,8 @@ std::set<std::string> error_codes(const ir::Model& model, const spec::OpTable& t
     if (finding.severity != Severity::error) continue;
     codes.insert(finding.code);
     if (first && first->empty())
-      *first = fmt::format("{} at {} ({}): {} expected {} found {}", finding.code, finding.place.path(), finding.place.op,
-                           finding.message, finding.expected, finding.found);
+      *first = fmt::format("{} at {} ({}): {} expected {} found {}", finding.code, finding.place.path(),
+                           finding.place.op, finding.message, finding.expected, finding.found);
   }
   return codes;
 }
@@ -51,18 +51,18 @@ Nature nature_of(const ir::Model& model, std::string_view domain, std::int64_t t
 }
 
 std::string tell(const Error& error) {
-  return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.place.path(), error.diagnostic.place.op,
-                     error.diagnostic.message);
+  return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.place.path(),
+                     error.diagnostic.place.op, error.diagnostic.message);
 }
 
 /// What is wrong with the outputs; empty when nothing is.
-std::string run(const Subject& subject, ir::Model& model, const spec::OpTable& table, const ir::ExternalBytes& external) {
+std::string run(const Subject& subject, ir::Model& model, const spec::OpTable& table,
+                const ir::ExternalBytes& external) {
   const auto session = reference::ReferenceBackend().prepare(model, table, {.external_bytes = external});
   if (!session) return tell(session.error());
   for (const official::DataSet& set : subject.sets) {
     if (subject.is_random) {
-      const std::string fault =
-          official::judge_random_case(subject.name, model, table, set.inputs, set.outputs.at(0));
+      const std::string fault = official::judge_random_case(subject.name, model, table, set.inputs, set.outputs.at(0));
       if (!fault.empty()) return fault;
       continue;
     }

@@ -32,7 +32,7 @@ enum class Outcome : std::uint8_t {
 
 /// How a pair would fare without any rewriting.
 struct Nature {
-  bool fits = true;           ///< inputs, attributes and types of every node are those of the target's versions
+  bool fits = true;             ///< inputs, attributes and types of every node are those of the target's versions
   bool operators_exist = true;  ///< every operator is one of the target's
 };
 

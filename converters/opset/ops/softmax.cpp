@@ -29,7 +29,9 @@ bool all_one_behind(const Step& step, std::int64_t axis) {
 void to_one_axis(Step& step) {
   const std::int64_t axis = step.integer("axis");
   const auto rank = step.rank(step.input(0));
-  if (axis == -1 || (rank && (axis == *rank - 1 || (axis < *rank && all_one_behind(step, counted_from_front(step, axis, step.input(0))))))) return;
+  if (axis == -1 || (rank && (axis == *rank - 1 ||
+                              (axis < *rank && all_one_behind(step, counted_from_front(step, axis, step.input(0)))))))
+    return;
   flatten_around(step, axis);
   step.note("flattened at axis before, given its shape back after");
 }
@@ -62,7 +64,8 @@ void to_flattened(Step& step) {
 void register_softmax(StepRegistry& registry) {
   const StepRegistry::Names family = {"Softmax", "LogSoftmax", "Hardmax"};
   registry.change(family, 11, compatible("axis may also be negative"), nonnegative_axis("axis"));
-  registry.change(family, 13, adapt("works along one axis", to_one_axis), adapt("works on two dimensions", to_flattened));
+  registry.change(family, 13, adapt("works along one axis", to_one_axis),
+                  adapt("works on two dimensions", to_flattened));
 }
 
 }  // namespace onnxkit::opset

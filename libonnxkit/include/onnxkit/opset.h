@@ -87,6 +87,7 @@ struct VerifyReport {
 
 /// Runs two models on the reference with the same made-up inputs and compares what comes out, number by number: with unrounded intermediate values, so that
 /// rounding is no excuse. Errors: those of onnxkit::run for the model before.
-ONNXKIT_API Result<VerifyReport> verify_equal(const Model& before, const Model& after, const VerifyOptions& options = {});
+ONNXKIT_API Result<VerifyReport> verify_equal(const Model& before, const Model& after,
+                                              const VerifyOptions& options = {});
 
 }  // namespace onnxkit
