@@ -6,6 +6,7 @@
 // --table FILE    a line for each pair (tab-separated)                     --save DIR   converted models that came out equal
 // --reasons       what was refused, counted                                --domain D   "" (default) or ai.onnx.ml
 // --corrections DIR   outputs that replace recorded ones                   --part K/N   every N-th subject, from the K-th on
+// --judge DIR     instead of converting: judges models that another converter left in DIR under the names that --save gives them
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -33,7 +34,7 @@ using namespace onnxkit;
 using namespace onnxkit::opset_matrix;
 
 struct Arguments {
-  fs::path folder, table, save, corrections;
+  fs::path folder, table, save, corrections, judge;
   std::vector<std::string> only;
   std::set<std::int64_t> targets;
   std::string domain;
@@ -206,18 +207,25 @@ class Matrix {
     const std::int64_t from = imported(*model, arguments_.domain);
     for (std::int64_t to = 1; to <= spec::newest_opset(arguments_.domain); ++to) {
       if (to == from || (!arguments_.targets.empty() && !arguments_.targets.contains(to))) continue;
-      const auto keep = [&](const ir::Model& converted) { save(subject, variant, to, converted); };
-      const PairResult pair = judge(subject, arguments_.domain, to, table_, keep);
-      count(subject, variant, from, to, pair);
+      count(subject, variant, from, to, judged(subject, variant, to));
     }
   }
 
-  void save(const Subject& subject, Variant variant, std::int64_t to, const ir::Model& converted) {
-    if (arguments_.save.empty()) return;
+  PairResult judged(const Subject& subject, Variant variant, std::int64_t to) const {
     std::string name = fmt::format("{}@{}@{}.onnx", subject.name, to, name_of(variant));
     std::replace(name.begin(), name.end(), '/', '+');
-    fs::create_directories(arguments_.save);
-    (void)replace_file(arguments_.save / name, wire::to_bytes(converted));
+    if (arguments_.judge.empty()) {
+      return judge(subject, arguments_.domain, to, table_, [&](const ir::Model& converted) {
+        if (arguments_.save.empty()) return;
+        fs::create_directories(arguments_.save);
+        (void)replace_file(arguments_.save / name, wire::to_bytes(converted));
+      });
+    }
+    const fs::path file = arguments_.judge / name;
+    auto converted = fs::exists(file) ? read_model(file) : Result<ir::Model>(make_error("no-file", "refused"));
+    PairResult pair = judge_given(subject, arguments_.domain, to, table_, std::move(converted));
+    if (!fs::exists(file)) pair.outcome = Outcome::refused;
+    return pair;
   }
 
   void count(const Subject& subject, Variant variant, std::int64_t from, std::int64_t to, const PairResult& pair) {
@@ -282,6 +290,8 @@ int main(int argc, char** argv) {
       arguments.table = next();
     else if (word == "--save")
       arguments.save = next();
+    else if (word == "--judge")
+      arguments.judge = next();
     else if (word == "--corrections")
       arguments.corrections = next();
     else if (word == "--part") {

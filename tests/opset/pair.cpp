@@ -16,21 +16,35 @@
 namespace onnxkit::opset_matrix {
 namespace {
 
-std::set<std::string> error_codes(const ir::Model& model, const spec::OpTable& table, const ir::ExternalBytes& external,
-                                  std::string* first) {
+template <class Visit>
+void for_each_error(const ir::Model& model, const spec::OpTable& table, const ir::ExternalBytes& external,
+                    const Visit& visit) {
   checker::Sink sink;
   checker::ModelCheckOptions options;
   options.inference.external_bytes = external;
   checker::check_model(model, table, options, sink);
-  std::set<std::string> codes;
   for (const Diagnostic& finding : sink.diagnostics()) {
-    if (finding.severity != Severity::error) continue;
-    codes.insert(finding.code);
-    if (first && first->empty())
-      *first = fmt::format("{} at {} ({}): {} expected {} found {}", finding.code, finding.place.path(),
-                           finding.place.op, finding.message, finding.expected, finding.found);
+    if (finding.severity == Severity::error) visit(finding);
   }
+}
+
+std::set<std::string> error_codes(const ir::Model& model, const spec::OpTable& table,
+                                  const ir::ExternalBytes& external) {
+  std::set<std::string> codes;
+  for_each_error(model, table, external, [&](const Diagnostic& finding) { codes.insert(finding.code); });
   return codes;
+}
+
+/// The first error of a kind that is not in `before`; empty when there is none.
+std::string new_error(const ir::Model& model, const std::set<std::string>& before, const spec::OpTable& table,
+                      const ir::ExternalBytes& external) {
+  std::string first;
+  for_each_error(model, table, external, [&](const Diagnostic& finding) {
+    if (first.empty() && !before.contains(finding.code))
+      first = fmt::format("{} at {} ({}): {} expected {} found {}", finding.code, finding.place.path(),
+                          finding.place.op, finding.message, finding.expected, finding.found);
+  });
+  return first;
 }
 
 Nature nature_of(const ir::Model& model, std::string_view domain, std::int64_t target, const spec::OpTable& table,
@@ -77,6 +91,28 @@ std::string run(const Subject& subject, ir::Model& model, const spec::OpTable& t
   return {};
 }
 
+std::vector<std::string> port_names(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto* infos : {&graph.inputs, &graph.outputs}) {
+    for (const ir::ValueInfo& info : *infos) names.emplace_back(graph.name_of(info.value));
+    names.emplace_back();
+  }
+  return names;
+}
+
+/// Brings recorded inputs from the order of one graph to that of another, which may list initializers or leave them out.
+void place_inputs(std::vector<official::DataSet>& sets, const ir::Graph& from, const ir::Graph& to) {
+  for (official::DataSet& set : sets) {
+    std::vector<Value> placed(to.inputs.size());
+    for (std::size_t i = 0; i < to.inputs.size(); ++i) {
+      for (std::size_t k = 0; k < from.inputs.size() && k < set.inputs.size(); ++k) {
+        if (to.name_of(to.inputs[i].value) == from.name_of(from.inputs[k].value)) placed[i] = set.inputs[k];
+      }
+    }
+    set.inputs = std::move(placed);
+  }
+}
+
 }  // namespace
 
 std::int64_t imported(const ir::Model& model, std::string_view domain) { return model.opset_of(domain).value_or(0); }
@@ -89,7 +125,8 @@ PairResult judge(const Subject& subject, std::string_view domain, std::int64_t t
   wire::ExternalData data(model->path);
   const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
   result.nature = nature_of(*model, domain, target, table, external);
-  const std::set<std::string> before = error_codes(*model, table, external, nullptr);
+  const std::set<std::string> before = error_codes(*model, table, external);
+  const auto ports_before = port_names(*model->graph);
   const opset::Conversion conversion = opset::convert(*model, table, domain, target, external);
   if (!conversion.refusals.empty()) {
     result.outcome = Outcome::refused;
@@ -98,20 +135,42 @@ PairResult judge(const Subject& subject, std::string_view domain, std::int64_t t
     result.reason = result.blockers.front();
     return result;
   }
-  std::string finding;
-  const std::set<std::string> after = error_codes(*model, table, external, &finding);
-  for (const std::string& code : after) {
-    if (before.contains(code)) continue;
+  result.reason = new_error(*model, before, table, external);
+  if (result.reason.empty() && port_names(*model->graph) != ports_before)
+    result.reason = "inputs or outputs have other names";
+  if (!result.reason.empty()) {
     result.outcome = Outcome::invalid;
-    result.reason = finding;
     return result;
   }
-  if (std::string fault = run(subject, *model, table, external); !fault.empty()) {
+  result.reason = run(subject, *model, table, external);
+  if (!result.reason.empty()) {
     result.outcome = Outcome::wrong;
-    result.reason = std::move(fault);
-    return result;
+  } else if (keep) {
+    keep(*model);
   }
-  if (keep) keep(*model);
+  return result;
+}
+
+PairResult judge_given(Subject subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
+                       Result<ir::Model> converted) {
+  const auto original = subject.read();
+  if (!original) return {Outcome::wrong, tell(original.error()), {}, {}};
+  wire::ExternalData data(original->path);
+  const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
+  PairResult result;
+  result.nature = nature_of(*original, domain, target, table, external);
+  result.outcome = Outcome::wrong;
+  if (!converted) {
+    result.reason = tell(converted.error());
+  } else if (imported(*converted, domain) != target) {
+    result.reason = fmt::format("imports version {}", imported(*converted, domain));
+  } else {
+    place_inputs(subject.sets, *original->graph, *converted->graph);
+    result.reason = run(subject, *converted, table, external);
+  }
+  if (!result.reason.empty()) return result;
+  result.reason = new_error(*converted, error_codes(*original, table, external), table, external);
+  result.outcome = result.reason.empty() ? Outcome::equal : Outcome::invalid;
   return result;
 }
 

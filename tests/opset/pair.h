@@ -27,7 +27,7 @@ enum class Outcome : std::uint8_t {
   equal,    ///< the converted model gives the recorded outputs, and check finds no error in it
   refused,  ///< onnxkit said no
   wrong,    ///< other outputs, or none
-  invalid,  ///< check finds an error that the model did not have
+  invalid,  ///< check finds an error that the model did not have, or inputs or outputs have other names
 };
 
 /// How a pair would fare without any rewriting.
@@ -49,5 +49,9 @@ std::int64_t imported(const ir::Model& model, std::string_view domain);
 /// Converts one copy of the subject, checks and runs it. `keep` gets the converted model when it is equal.
 PairResult judge(const Subject& subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
                  const std::function<void(const ir::Model&)>& keep = {});
+
+/// Judges a model that somebody else made of the subject: wrong, then invalid, else equal.
+PairResult judge_given(Subject subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
+                       Result<ir::Model> converted);
 
 }  // namespace onnxkit::opset_matrix
