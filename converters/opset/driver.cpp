@@ -152,7 +152,9 @@ class Driver {
         const spec::OpSchema* schema = table_.find(domain_, node.op_type, opset);
         if (schema && !schema->deprecated) continue;
         Diagnostic finding;
-        finding.code = "unknown-operator";
+        finding.code = schema                                           ? "operator-removed"
+                       : table_.versions(domain_, node.op_type).empty() ? "unknown-operator"
+                                                                        : "operator-too-new";
         finding.place = place_of(*site, n);
         finding.message =
             fmt::format("{} is no operator of opset {}, which the model says it uses", node.op_type.view(), opset);

@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "checker/rule_registry.h"
+#include "libonnxkit/api/options.h"
+#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/exec/compare.h"
+#include "libonnxkit/ir/model.h"
+#include "onnxkit/opset.h"
+#include "onnxkit/run.h"
+
+namespace onnxkit {
+namespace {
+
+/// Rounding inside a composition may not be larger, as intermediate values are not rounded to their types.
+constexpr double relative_bound = 1e-5, bound_to_largest = 1e-6;
+
+double largest_finite(const Value& value) {
+  double largest = 0;
+  if (value.kind == ValueKind::tensor && domain_of(value.tensor.type()) == Domain::real) {
+    std::vector<double> reals(static_cast<std::size_t>(value.tensor.size()));
+    decode(value.tensor.type(), value.tensor.bytes(), reals);
+    for (const double real : reals) {
+      if (std::isfinite(real)) largest = std::max(largest, std::fabs(real));
+    }
+  }
+  for (const Value& item : value.items) largest = std::max(largest, largest_finite(item));
+  return largest;
+}
+
+/// The first operator that draws random numbers.
+std::optional<std::string> random_operator(const ir::Model& model, const spec::OpTable& table) {
+  for (const auto& site : checker::graph_sites(model)) {
+    for (const ir::Node& node : site->graph->nodes) {
+      const auto opset = checker::opset_at(*site, node.domain);
+      const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
+      if (schema && schema->non_deterministic) return std::string(schema->name);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The model itself is at fault, not a limit of the run.
+bool is_fault(const Error& error) {
+  return error.diagnostic.code == "kernel" || error.diagnostic.code == "not-supported";
+}
+
+std::optional<std::string> difference(const std::vector<NamedValue>& before, const std::vector<NamedValue>& after) {
+  if (before.size() != after.size()) return fmt::format("{} outputs became {}", before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const exec::Tolerance tolerance = {relative_bound, bound_to_largest * largest_finite(before[i].value), 0};
+    if (const auto found = exec::difference(before[i].value, after[i].value, tolerance))
+      return fmt::format("output {}: {}", quote(before[i].name), *found);
+  }
+  return std::nullopt;
+}
+
+VerifyReport not_judged(const Error& error) {
+  return {Verdict::not_judged, fmt::format("the model could not be run to its end: {}", error.diagnostic.message)};
+}
+
+}  // namespace
+
+Result<VerifyReport> verify_equal(const Model& before, const Model& after, const VerifyOptions& options) {
+  const auto table = api::op_table(options.schemas);
+  if (!table) return table.error();
+  RunOptions run_options;
+  run_options.wide = true;
+  run_options.threads = options.threads;
+  run_options.seed = options.seed;
+  run_options.time_limit_ms = options.time_limit_ms;
+  run_options.memory_limit = options.memory_limit;
+  run_options.dims = options.dims;
+  run_options.schemas = options.schemas;
+  run_options.allow_outside_data = options.allow_outside_data;
+
+  const auto first = run(before, {}, run_options);
+  if (!first) return not_judged(first.error());
+  std::vector<NamedValue> inputs;
+  for (const RunInput& input : first->inputs) {
+    if (input.value.kind != ValueKind::none) inputs.push_back({input.name, input.value});
+  }
+  const auto second = run(after, std::move(inputs), run_options);
+  if (!second && !is_fault(second.error())) return not_judged(second.error());
+  const auto differs =
+      second ? difference(first->outputs, second->outputs)
+             : std::optional(fmt::format("the converted model does not run: {}", second.error().diagnostic.message));
+  if (!differs) return VerifyReport{Verdict::equal, {}};
+  if (const auto random = random_operator(before.ir(), *table))
+    return VerifyReport{Verdict::not_judged, fmt::format("{} draws random numbers", *random)};
+  return VerifyReport{Verdict::different, *differs};
+}
+
+}  // namespace onnxkit

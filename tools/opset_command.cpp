@@ -1,0 +1,292 @@
+#include "tools/opset_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "onnxkit/opset.h"
+#include "tools/model_file.h"
+#include "tools/options/inference.h"
+#include "tools/options/models.h"
+#include "tools/options/output.h"
+#include "tools/progress.h"
+#include "tools/report/diagnostics.h"
+#include "tools/report/opset.h"
+
+namespace onnxkit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct OpsetArguments {
+  OpsetDirection direction = OpsetDirection::up;
+  std::vector<std::string> models;
+  std::vector<std::string> opsets;
+  std::string output, output_folder;
+  std::int64_t ir_version = 0;
+  bool dry_run = false;
+  bool no_verify = false, must_verify = false;
+  double verify_seconds = 20;
+  int threads = 0;
+  bool allow_outside_data = false;
+  InferenceOptions inference;
+  OutputOptions format;
+};
+
+/// "21", "ai.onnx=21" or "ai.onnx.ml=5".
+bool read_target(const std::string& word, std::map<std::string, std::int64_t>& opsets) {
+  const std::size_t split = word.rfind('=');
+  const std::string domain = split == std::string::npos ? "" : word.substr(0, split);
+  const std::string number = split == std::string::npos ? word : word.substr(split + 1);
+  std::int64_t version = 0;
+  const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), version);
+  if (status != std::errc() || end != number.data() + number.size()) return false;
+  opsets[domain == "ai.onnx" ? "" : domain] = version;
+  return true;
+}
+
+/// Domains that the direction would not reach: the model is already beyond them.
+std::optional<Diagnostic> wrong_direction(const OpsetReport& report, OpsetDirection direction) {
+  for (const OpsetImportChange& import : report.imports) {
+    const bool up = import.to > import.from;
+    if (up == (direction == OpsetDirection::up)) continue;
+    Diagnostic finding;
+    finding.code = "opset-range";
+    const std::string domain = import.domain.empty() ? "ai.onnx" : import.domain;
+    finding.message = "the model is at " + domain + " " + std::to_string(import.from) + ", which is " +
+                      (up ? "below " : "above ") + std::to_string(import.to);
+    finding.help = up ? "onnxkit upgrade leads there" : "onnxkit downgrade leads there";
+    return finding;
+  }
+  return std::nullopt;
+}
+
+class OpsetRun {
+ public:
+  OpsetRun(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets) : arguments_(arguments) {
+    options_.opsets = std::move(opsets);
+    if (arguments.ir_version != 0) options_.ir_version = arguments.ir_version;
+    options_.schemas = arguments.inference.schemas;
+    options_.allow_outside_data = arguments.allow_outside_data;
+  }
+
+  OpsetFile convert(const ModelInput& input) const {
+    OpsetFile file;
+    file.model = input.path;
+    file.unreadable = input.fault;
+    if (file.unreadable) return file;
+    auto model = open_model(input.path);
+    if (!model) return unreadable(std::move(file), model.error());
+    auto before = arguments_.no_verify ? Result<Model>(make_error("", "")) : second_copy(input, *model);
+    auto report = change_opset(*model, options_);
+    if (!report) return unreadable(std::move(file), report.error());
+    file.report = *std::move(report);
+    if (auto finding = wrong_direction(file.report, arguments_.direction))
+      file.report.refusals.insert(file.report.refusals.begin(), *std::move(finding));
+    if (!file.report.succeeded()) return file;
+    if (!arguments_.no_verify && !file.report.imports.empty()) verify(before, *model, file);
+    if (file.differs() || arguments_.dry_run) return file;
+    if (arguments_.must_verify && file.verified && file.verified->verdict != Verdict::equal) {
+      Diagnostic finding;
+      finding.code = "not-verified";
+      finding.message = "the results could not be compared: " + file.verified->reason;
+      file.report.refusals.push_back(std::move(finding));
+      return file;
+    }
+    return write(input, *model, std::move(file));
+  }
+
+ private:
+  static OpsetFile unreadable(OpsetFile file, const Error& error) {
+    file.unreadable = error.diagnostic;
+    return file;
+  }
+
+  /// Standard input can be read once; its copy goes through memory.
+  static Result<Model> second_copy(const ModelInput& input, const Model& model) {
+    if (input.path != "-") return open_model(input.path);
+    std::string bytes;
+    const auto written = write_model(model, [&](std::string_view part) -> Result<void> {
+      bytes += part;
+      return {};
+    });
+    if (!written) return written.error();
+    return read_model_bytes(std::move(bytes), standard_input_name);
+  }
+
+  void verify(const Result<Model>& before, const Model& after, OpsetFile& file) const {
+    if (!before) {
+      file.verified = VerifyReport{Verdict::not_judged, before.error().diagnostic.message};
+      return;
+    }
+    VerifyOptions options;
+    options.schemas = options_.schemas;
+    options.allow_outside_data = options_.allow_outside_data;
+    options.threads = arguments_.threads;
+    options.dims = arguments_.inference.dims;
+    options.time_limit_ms = static_cast<std::uint64_t>(arguments_.verify_seconds * 1000);
+    auto verified = verify_equal(*before, after, options);
+    file.verified =
+        verified ? *std::move(verified) : VerifyReport{Verdict::not_judged, verified.error().diagnostic.message};
+  }
+
+  OpsetFile write(const ModelInput& input, const Model& model, OpsetFile file) const {
+    const std::string output = arguments_.output_folder.empty()
+                                   ? arguments_.output
+                                   : (fs::path(arguments_.output_folder) / fs::path(input.path).filename()).string();
+    if (output.empty()) return file;
+    SaveOptions save;
+    save.allow_outside_data = arguments_.allow_outside_data;
+    if (const auto saved = save_model(model, output, save); !saved) return unreadable(std::move(file), saved.error());
+    file.output = output;
+    return file;
+  }
+
+  const OpsetArguments& arguments_;
+  OpsetOptions options_;
+};
+
+Outcome outcome_of(const std::vector<OpsetFile>& files) {
+  Outcome outcome = Outcome::ok;
+  for (const OpsetFile& file : files) {
+    if (file.unreadable) return tools::outcome_of(Error{*file.unreadable});
+    if (!file.converted()) outcome = Outcome::finding;
+  }
+  return outcome;
+}
+
+Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
+                    const std::vector<ModelInput>& inputs) {
+  const OpsetRun run(arguments, std::move(opsets));
+  const bool is_text = arguments.format.format == Format::text;
+  const bool color = color_on(arguments.format.color, stderr);
+  std::vector<OpsetFile> files;
+  {
+    Progress progress("converting", inputs.size());
+    for (const ModelInput& input : inputs) {
+      files.push_back(run.convert(input));
+      const OpsetFile& file = files.back();
+      progress.while_hidden([&] {
+        if (file.unreadable) {
+          std::fputs(diagnostic_text(*file.unreadable, color).c_str(), stderr);
+          return;
+        }
+        if (is_text && arguments.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
+        std::fputs(opset_obstacles(file, color).c_str(), stderr);
+        std::fprintf(stderr, "%s\n", opset_summary(file, arguments.dry_run).c_str());
+      });
+      progress.advance();
+    }
+  }
+  const char* command = arguments.direction == OpsetDirection::up ? "upgrade" : "downgrade";
+  if (!is_text) std::fputs(opset_json(command, files, arguments.dry_run).c_str(), stdout);
+  return outcome_of(files);
+}
+
+/// The first file name that two inputs share, which would make one output of both.
+std::string repeated_name(const std::vector<ModelInput>& inputs) {
+  std::set<std::string> names;
+  for (const ModelInput& input : inputs) {
+    const std::string name = fs::path(input.path).filename().string();
+    if (!names.insert(name).second) return name;
+  }
+  return {};
+}
+
+Outcome run_opset(const CLI::App& command, const OpsetArguments& arguments) {
+  std::map<std::string, std::int64_t> opsets;
+  for (const std::string& word : arguments.opsets) {
+    if (!read_target(word, opsets))
+      return usage_error(command, "--opset takes a number or DOMAIN=NUMBER, not " + quote(word));
+  }
+  const std::vector<ModelInput> inputs = expand_models(arguments.models);
+  if (inputs.empty()) return usage_error(command, "no model is found there");
+  if (!arguments.dry_run && arguments.output.empty() && arguments.output_folder.empty())
+    return usage_error(command, "name an output with --output or --output-dir, or ask for a --dry-run");
+  if (inputs.size() > 1 && !arguments.output.empty())
+    return usage_error(command, "--output takes one model; --output-dir takes many");
+  if (arguments.output == "-" && arguments.format.format != Format::text)
+    return usage_error(command, "--output and --format json both want standard output");
+  if (!arguments.output_folder.empty()) {
+    if (const std::string name = repeated_name(inputs); !name.empty())
+      return usage_error(command, "two models are called " + quote(name) + " and would be written to one file");
+  }
+  return convert_all(arguments, std::move(opsets), inputs);
+}
+
+void add_options(CLI::App& command, OpsetArguments& arguments) {
+  add_models(command, arguments.models)->required();
+  command
+      .add_option("--opset", arguments.opsets,
+                  "Opset to go to: 21 for ai.onnx, or DOMAIN=VERSION such as ai.onnx.ml=5; may be repeated")
+      ->type_name("[DOMAIN=]N")
+      ->required();
+  auto* output = command
+                     .add_option("--output,-o", arguments.output,
+                                 "Where the converted model goes; - for standard output, may be MODEL")
+                     ->type_name("FILE");
+  command.add_option("--output-dir", arguments.output_folder, "Folder for the converted models, under their own names")
+      ->type_name("DIR")
+      ->excludes(output);
+  command.add_flag("--dry-run", arguments.dry_run, "Print what would change, node by node, and write nothing");
+  command
+      .add_option("--ir-version", arguments.ir_version,
+                  "IR version of the result; by default it stays, raised only where it must be")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  add_inference(command, arguments.inference);
+  command.add_flag("--allow-outside-data", arguments.allow_outside_data,
+                   "Read external data from outside the model's folder, too");
+  auto* none = command.add_flag("--no-verify", arguments.no_verify, "Do not run both models")->group("Verification");
+  command
+      .add_flag(
+          "--verify", arguments.must_verify,
+          "Write nothing unless both models ran and agreed; without it a model that cannot be run is written, too")
+      ->group("Verification")
+      ->excludes(none);
+  command.add_option("--verify-limit", arguments.verify_seconds, "Seconds that a run may take")
+      ->type_name("SECONDS")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->group("Verification");
+  command.add_option("--threads", arguments.threads, "Threads of a run; 0 for all cores")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->group("Verification");
+  add_output(command, arguments.format, {Format::text, Format::json});
+}
+
+}  // namespace
+
+void add_opset_command(CommandList& list, OpsetDirection direction) {
+  const bool up = direction == OpsetDirection::up;
+  auto arguments = std::make_shared<OpsetArguments>();
+  arguments->direction = direction;
+  CLI::App* command = list.app().add_subcommand(
+      up ? "upgrade" : "downgrade", up ? "Move a model to a newer opset" : "Move a model to an older opset");
+  add_options(*command, *arguments);
+  const std::string name = up ? "onnxkit upgrade" : "onnxkit downgrade";
+  const std::string opset = up ? "21" : "11";
+  const auto example = [&](const std::string& rest, const std::string& what) {
+    const std::string line = "  " + name + " " + rest;
+    return "\n" + line + std::string(line.size() < 66 ? 66 - line.size() : 2, ' ') + what;
+  };
+  command->footer(
+      "Both models are run on the reference with the same inputs, and nothing is written when they differ.\n"
+      "Exit status: 0 converted, 1 something stands in the way or the results differ (nothing is written), 2 wrong "
+      "usage,\n"
+      "3 a file could not be read or written.\n"
+      "Examples:" +
+      example("model.onnx --opset " + opset + " -o out.onnx", "converted and verified") +
+      example("model.onnx --opset " + opset + " --dry-run", "what would change, and what stands in the way") +
+      example("models/ --opset " + opset + " --output-dir out", "all models of a folder") +
+      example("model.onnx --opset ai.onnx.ml=" + std::string(up ? "5" : "3") + " -o out.onnx", "another domain"));
+  list.add(command, [command, arguments] { return run_opset(*command, *arguments); });
+}
+
+}  // namespace onnxkit::tools
