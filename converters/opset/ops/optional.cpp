@@ -1,0 +1,43 @@
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+bool is_optional(const checker::Type& type) { return type.kind == checker::Type::Kind::optional; }
+
+/// False for what is known to be a tensor or a sequence.
+bool takes_optional(Step& step) {
+  const checker::Type* type = step.type(step.input(0));
+  if (!type || type->is_unknown())
+    refuse_unknown("whether the input is an optional value or a tensor or sequence is not known");
+  return is_optional(*type);
+}
+
+void get_only_from_optional(Step& step) {
+  if (takes_optional(step)) return;
+  step.emit("Identity", {step.input(0)}, {step.output(0)});
+  step.replace();
+  step.note("Identity: the input is no optional value");
+}
+
+void ask_only_optional(Step& step) {
+  const bool is_given = step.has_input(0);
+  if (is_given && takes_optional(step)) return;
+  step.emit("Identity", {step.number(ElementType::boolean, is_given ? 1 : 0)}, {step.output(0)});
+  step.replace();
+  step.note(is_given ? "always true: the input is no optional value" : "always false: there is no input");
+}
+
+}  // namespace
+
+void register_optional(StepRegistry& registry) {
+  const Way none = never("no older version knows optional values");
+  registry.introduced({"Optional", "OptionalHasElement", "OptionalGetElement"}, 15, none);
+  registry.change({"OptionalGetElement"}, 18, compatible("tensors and sequences are taken, too"),
+                  adapt("taken from optional values only", get_only_from_optional));
+  registry.change({"OptionalHasElement"}, 18, compatible("tensors and sequences are taken, too, and no input"),
+                  adapt("asked of optional values only", ask_only_optional));
+  registry.types({"Optional", "OptionalHasElement", "OptionalGetElement"}, {28});
+}
+
+}  // namespace onnxkit::opset

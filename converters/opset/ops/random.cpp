@@ -1,0 +1,36 @@
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+/// Draws uniform numbers in double, so that none is rounded up to 1, and asks which lie below the probabilities.
+void to_uniform(Step& step) {
+  const auto real = static_cast<std::int64_t>(ElementType::float64);
+  ir::Attribute type = step.attribute({"to", std::int64_t{0}});
+  if (const ir::Attribute* stated = step.node().find_attribute("dtype")) {
+    type = copy_of(*stated);
+    type.name = step.keep("to");
+  } else {
+    type = step.attribute({"to", static_cast<std::int64_t>(step.need_elem(step.input(0)))});
+  }
+  const ValueId share = step.add("Cast", {step.input(0)}, {{"to", real}}, "probability");
+  const ValueId drawn = step.value("drawn");
+  ir::Node& draw = step.emit("RandomUniformLike", {share}, {drawn}, {{"dtype", real}});
+  if (const ir::Attribute* seed = step.node().find_attribute("seed")) draw.attributes.push_back(copy_of(*seed));
+  const ValueId is_below = step.add("Less", {drawn, share}, {}, "is_below");
+  step.emit("Cast", {is_below}, {step.output(0)}).attributes.push_back(std::move(type));
+  step.replace();
+  step.note("written as RandomUniformLike and Less: the distribution is the same, other numbers may be drawn");
+}
+
+}  // namespace
+
+void register_random(StepRegistry& registry) {
+  registry.types({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"},
+                 {22});
+  registry.introduced({"Bernoulli"}, 15, adapt("written as RandomUniformLike and Less", to_uniform));
+  registry.introduced({"Multinomial"}, 7,
+                      never("no older operators draw classes; through RandomUniform other numbers would be drawn"));
+}
+
+}  // namespace onnxkit::opset
