@@ -28,6 +28,12 @@ void ask_only_optional(Step& step) {
   step.note(is_given ? "always true: the input is no optional value" : "always false: there is no input");
 }
 
+/// Tensors of types that version 18 does not know need no optional operator at all.
+void without_newer_types(Step& step, void (*rewrite)(Step&)) {
+  const ElementType type = step.elem(step.input(0));
+  if (type > ElementType::complex128) rewrite(step);
+}
+
 }  // namespace
 
 void register_optional(StepRegistry& registry) {
@@ -37,7 +43,14 @@ void register_optional(StepRegistry& registry) {
                   adapt("taken from optional values only", get_only_from_optional));
   registry.change({"OptionalHasElement"}, 18, compatible("tensors and sequences are taken, too, and no input"),
                   adapt("asked of optional values only", ask_only_optional));
-  registry.types({"Optional", "OptionalHasElement", "OptionalGetElement"}, {28});
+  registry.types({"Optional"}, {28});
+  const Way more_types = compatible("more types are allowed");
+  registry.change({"OptionalGetElement"}, 28, more_types,
+                  adapt("Identity: the input is no optional value",
+                        [](Step& step) { without_newer_types(step, get_only_from_optional); }));
+  registry.change({"OptionalHasElement"}, 28, more_types,
+                  adapt("always true: the input is no optional value",
+                        [](Step& step) { without_newer_types(step, ask_only_optional); }));
 }
 
 }  // namespace onnxkit::opset

@@ -23,11 +23,18 @@ void to_uniform(Step& step) {
   step.note("written as RandomUniformLike and Less: the distribution is the same, other numbers may be drawn");
 }
 
+/// Only the shape of the input matters where dtype is stated.
+void without_bfloat16(Step& step) {
+  if (!step.has("dtype") || step.elem(step.input(0)) != ElementType::bfloat16) return;
+  step.set_input(0, step.add("Cast", {step.input(0)}, {{"to", static_cast<std::int64_t>(ElementType::float32)}}));
+}
+
 }  // namespace
 
 void register_random(StepRegistry& registry) {
-  registry.types({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"},
-                 {22});
+  registry.types({"RandomNormal", "RandomUniform", "Bernoulli", "Multinomial"}, {22});
+  registry.change({"RandomNormalLike", "RandomUniformLike"}, 22, compatible("more types are allowed"),
+                  adapt("the shape is taken of a float tensor", without_bfloat16));
   registry.introduced({"Bernoulli"}, 15, adapt("written as RandomUniformLike and Less", to_uniform));
   registry.introduced({"Multinomial"}, 7,
                       never("no older operators draw classes; through RandomUniform other numbers would be drawn"));
