@@ -32,6 +32,7 @@ constexpr std::array<RandomCase, 6> random_cases = {{
 }};
 
 const RandomCase* find_case(std::string_view name) {
+  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
   const auto found =
       std::find_if(random_cases.begin(), random_cases.end(), [&](const RandomCase& row) { return row.name == name; });
   return found == random_cases.end() ? nullptr : &*found;

@@ -241,9 +241,12 @@ class Matrix {
                  pair.reason);
     for (const std::string& blocker : std::set<std::string>(pair.blockers.begin(), pair.blockers.end()))
       ++reasons_[blocker];
+    std::string reason = pair.reason;
+    std::replace_if(
+        reason.begin(), reason.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
     if (table_file_)
       fmt::print(table_file_, "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", subject.name, name_of(variant), from, to,
-                 outcome_name(pair.outcome), pair.nature.fits, pair.nature.operators_exist, pair.reason);
+                 outcome_name(pair.outcome), pair.nature.fits, pair.nature.operators_exist, reason);
   }
 
   void report() const {

@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import dims  # noqa: E402
+import forked  # noqa: E402
 import onnx  # noqa: E402
 import onnx.shape_inference  # noqa: E402
 import onnxruntime  # noqa: E402
@@ -68,7 +69,7 @@ def in_child(work):
     child = os.fork()
     if child == 0:
         os.close(reader)
-        values.silent()
+        forked.silent()
         signal.alarm(SECONDS)
         try:
             text = json.dumps(work())

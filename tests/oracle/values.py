@@ -157,9 +157,3 @@ def actual(model, data_set):
         if made is not None:
             runs.append({"inputs": read(inputs), "values": read(made), "by": by})
     return runs
-
-
-def silent():
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
