@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE))
 
 import forked  # noqa: E402
 import onnx  # noqa: E402
+import opset_saved  # noqa: E402
 
 CACHE = HERE.parents[1] / "build/oracle/opset"
 SECONDS = 60
@@ -53,15 +54,6 @@ def peer_named(name):
 
 def imported(model, domain):
     return next((entry.version for entry in model.opset_import if (entry.domain or "ai.onnx") == (domain or "ai.onnx")), 0)
-
-
-def rejected(model):
-    """Why onnx.checker rejects the model; empty when it does not."""
-    try:
-        onnx.checker.check_model(model, full_check=True)
-        return ""
-    except Exception as fault:  # the checker raises types of its own
-        return str(fault).strip()[:300] or type(fault).__name__
 
 
 class Subject:
@@ -97,9 +89,9 @@ def convert_all(subject, convert, domain, models):
         if imported(converted, domain) != target:
             return f"refused: left at version {imported(converted, domain)}"
         subject.file(models, target).write_bytes(converted.SerializeToString())
-        if why := rejected(converted):
+        if why := opset_saved.rejected(converted):
             if accepted_before is None:
-                accepted_before = not rejected(model)
+                accepted_before = not opset_saved.rejected(model)
             if accepted_before:
                 return "INVALID: " + why
         return ""
