@@ -36,8 +36,7 @@ class Driver {
         domain_(spec::canonical_domain(domain)),
         facts_(model, table, external),
         names_(model),
-        functions_(model),
-        leftovers_(model) {}
+        functions_(model) {}
 
   Conversion run(std::int64_t version) {
     if (model_.graph) convert_unit(outermost_graphs(), model_.opset_imports, "", version);

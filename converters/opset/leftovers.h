@@ -12,8 +12,6 @@ namespace onnxkit::opset {
 /// Constants that only nodes read which have been rewritten.
 class Leftovers {
  public:
-  explicit Leftovers(ir::Model& model) : model_(model) {}
-
   /// A node that read `value` may do so no longer.
   void may_be_unused(const Site& site, ValueId value);
   /// Removes the initializers and Constant nodes among them that nothing reads, and tells what went.
@@ -22,7 +20,6 @@ class Leftovers {
  private:
   void remove_from(ir::Graph& graph, const std::set<ValueId>& candidates, std::vector<std::string>& told);
 
-  ir::Model& model_;
   std::unordered_map<ir::Graph*, std::set<ValueId>> candidates_;
   std::vector<ir::Graph*> order_;
 };
