@@ -10,18 +10,22 @@ Way adapt(std::string what, std::function<void(Step&)> function) {
 }
 Way never(std::string why) { return {Way::Kind::refusal, std::move(why), nullptr}; }
 
-void StepRegistry::change(Names ops, std::int32_t version, const Way& up, const Way& down) {
+void StepRegistry::change(Names ops, std::int32_t version, const Change& change) {
   for (const std::string_view op : ops) {
     const std::size_t split = op.rfind("::");
     const bool is_plain = split == std::string_view::npos;
     changes_[{std::string(is_plain ? "" : op.substr(0, split)), std::string(is_plain ? op : op.substr(split + 2)),
-              version}] = {up, down};
+              version}] = change;
   }
+}
+
+void StepRegistry::change(Names ops, std::int32_t version, const Way& up, const Way& down) {
+  change(ops, version, {up, down, false});
 }
 
 void StepRegistry::types(Names ops, std::initializer_list<std::int32_t> versions) {
   const Way way = compatible("only the types that are allowed differ");
-  for (const std::int32_t version : versions) change(ops, version, way, way);
+  for (const std::int32_t version : versions) change(ops, version, {way, way, true});
 }
 
 void StepRegistry::introduced(Names ops, std::int32_t version, const Way& down) { change(ops, version, {}, down); }

@@ -32,6 +32,7 @@ Way never(std::string why);
 /// Both directions of one version change.
 struct Change {
   Way up, down;
+  bool types_only = false;  ///< said by StepRegistry::types
 };
 
 /// Filled by the `register_<basename>` function of each file in converters/opset/ops. A change is told by the version that brought it, an
@@ -55,6 +56,8 @@ class StepRegistry {
   const std::map<Key, Change>& all() const { return changes_; }
 
  private:
+  void change(Names ops, std::int32_t version, const Change& change);
+
   std::map<Key, Change> changes_;
 };
 
