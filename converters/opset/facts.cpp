@@ -106,6 +106,20 @@ const checker::Type* Facts::type(const Site& site, ValueId id, bool may_infer) {
   return nullptr;
 }
 
+const void* Facts::size_origin(const Site& site, ValueId id) {
+  const checker::Type* found = type(site, id, true);
+  for (const auto& generation : generations_) {
+    for (const Site* at = &site; found && at; at = at->parent) {
+      const auto facts = generation->graphs.find(at->graph);
+      if (facts == generation->graphs.end()) continue;
+      const ValueId here = at == &site ? id : at->graph->find(site.graph->name_of(id));
+      if (here == ValueId::none || ir::index_of(here) >= facts->second.values.size()) continue;
+      if (&facts->second.values[ir::index_of(here)].type == found) return generation.get();
+    }
+  }
+  return nullptr;
+}
+
 std::optional<checker::KnownValue> Facts::constant(const Site& site, ValueId id) {
   if (id == ValueId::none) return std::nullopt;
   if (const ir::Tensor* tensor = stored(site, id)) return checker::read_small_tensor(*tensor, external_);

@@ -32,6 +32,8 @@ class Facts {
   const checker::Type* type(const Site& site, ValueId id) { return type(site, id, true); }
   /// The same without inferring anew for values that conversion made.
   const checker::Type* known_type(const Site& site, ValueId id) { return type(site, id, generations_.empty()); }
+  /// Whose symbolic sizes the type of the value has: those of two origins cannot be compared. Null for constants and unknown values.
+  const void* size_origin(const Site& site, ValueId id);
   /// Content of a small numeric tensor that no caller can change, all elements constant.
   std::optional<checker::KnownValue> constant(const Site& site, ValueId id);
   /// The stored tensor that a value is: an initializer that no caller can replace, or the `value` of a Constant node. Null for others.

@@ -194,6 +194,23 @@ std::optional<std::int64_t> Step::rank(ValueId value) const {
   return known ? std::optional(static_cast<std::int64_t>(known->size())) : std::nullopt;
 }
 
+std::optional<std::vector<checker::Shape>> Step::comparable_shapes(const std::vector<ValueId>& values) const {
+  std::vector<checker::Shape> shapes;
+  const void* origin = nullptr;
+  for (const ValueId value : values) {
+    const checker::Shape* known = shape(value);
+    if (!known) return std::nullopt;
+    shapes.push_back(*known);
+    const void* own = setting_.facts.size_origin(setting_.site, value);
+    if (!origin) origin = own;
+    if (own == origin) continue;
+    for (checker::Dim& size : shapes.back()) {
+      if (!size.is_constant()) size = {};
+    }
+  }
+  return shapes;
+}
+
 std::optional<std::vector<std::int64_t>> Step::sizes(ValueId value) const {
   const checker::Shape* known = shape(value);
   if (!known) return std::nullopt;

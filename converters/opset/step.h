@@ -107,6 +107,9 @@ class Step {
   std::optional<std::int64_t> rank(ValueId value) const;
   /// Null when the rank is unknown.
   const checker::Shape* shape(ValueId value) const;
+  /// Shapes whose symbolic sizes may be compared with each other; nullopt when a rank is unknown. (Sizes of `shape` are comparable within one
+  /// value only: inference ran anew for values that conversion made.)
+  std::optional<std::vector<checker::Shape>> comparable_shapes(const std::vector<ValueId>& values) const;
   /// All sizes when all are constants.
   std::optional<std::vector<std::int64_t>> sizes(ValueId value) const;
   std::optional<checker::KnownValue> constant(ValueId value) const;
