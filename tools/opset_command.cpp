@@ -37,7 +37,6 @@ struct OpsetArguments {
   OutputOptions format;
 };
 
-/// "21", "ai.onnx=21" or "ai.onnx.ml=5".
 bool read_target(const std::string& word, std::map<std::string, std::int64_t>& opsets) {
   const std::size_t split = word.rfind('=');
   const std::string domain = split == std::string::npos ? "" : word.substr(0, split);
@@ -47,6 +46,18 @@ bool read_target(const std::string& word, std::map<std::string, std::int64_t>& o
   if (status != std::errc() || end != number.data() + number.size()) return false;
   opsets[domain == "ai.onnx" ? "" : domain] = version;
   return true;
+}
+
+/// Standard input can be read once; its copy goes through memory.
+Result<Model> second_copy(const std::string& path, const Model& model, const ReadOptions& options) {
+  if (path != "-") return open_model(path, options);
+  std::string bytes;
+  const auto written = write_model(model, [&](std::string_view part) -> Result<void> {
+    bytes += part;
+    return {};
+  });
+  if (!written) return written.error();
+  return read_model_bytes(std::move(bytes), standard_input_name);
 }
 
 /// Domains that the direction would not reach: the model is already beyond them.
@@ -65,90 +76,56 @@ std::optional<Diagnostic> wrong_direction(const OpsetReport& report, OpsetDirect
   return std::nullopt;
 }
 
-class OpsetRun {
- public:
-  OpsetRun(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets) : arguments_(arguments) {
-    options_.opsets = std::move(opsets);
-    if (arguments.ir_version != 0) options_.ir_version = arguments.ir_version;
-    options_.schemas = arguments.inference.schemas;
-    options_.allow_outside_data = arguments.allow_outside_data;
-  }
+OpsetFile unreadable(OpsetFile file, const Error& error) {
+  file.unreadable = error.diagnostic;
+  return file;
+}
 
-  OpsetFile convert(const ModelInput& input) const {
-    OpsetFile file;
-    file.model = input.path;
-    file.unreadable = input.fault;
-    if (file.unreadable) return file;
-    auto model = open_model(input.path);
-    if (!model) return unreadable(std::move(file), model.error());
-    auto before = arguments_.no_verify ? Result<Model>(make_error("", "")) : second_copy(input, *model);
-    auto report = change_opset(*model, options_);
-    if (!report) return unreadable(std::move(file), report.error());
-    file.report = *std::move(report);
-    if (auto finding = wrong_direction(file.report, arguments_.direction))
-      file.report.refusals.insert(file.report.refusals.begin(), *std::move(finding));
-    if (!file.report.succeeded()) return file;
-    if (!arguments_.no_verify && !file.report.imports.empty()) verify(before, *model, file);
-    if (file.differs() || arguments_.dry_run) return file;
-    if (arguments_.must_verify && file.verified && file.verified->verdict != Verdict::equal) {
-      Diagnostic finding;
-      finding.code = "not-verified";
-      finding.message = "the results could not be compared: " + file.verified->reason;
-      file.report.refusals.push_back(std::move(finding));
-      return file;
-    }
-    return write(input, *model, std::move(file));
-  }
+OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets) {
+  OpsetChoices choices;
+  choices.conversion.opsets = std::move(opsets);
+  if (arguments.ir_version != 0) choices.conversion.ir_version = arguments.ir_version;
+  choices.conversion.schemas = arguments.inference.schemas;
+  choices.conversion.allow_outside_data = arguments.allow_outside_data;
+  choices.verifies = !arguments.no_verify;
+  choices.verification.schemas = arguments.inference.schemas;
+  choices.verification.allow_outside_data = arguments.allow_outside_data;
+  choices.verification.threads = arguments.threads;
+  choices.verification.dims = arguments.inference.dims;
+  choices.verification.time_limit_ms = static_cast<std::uint64_t>(arguments.verify_seconds * 1000);
+  return choices;
+}
 
- private:
-  static OpsetFile unreadable(OpsetFile file, const Error& error) {
-    file.unreadable = error.diagnostic;
-    return file;
-  }
+OpsetFile write(const OpsetArguments& arguments, const Model& model, OpsetFile file) {
+  const std::string output = arguments.output_folder.empty()
+                                 ? arguments.output
+                                 : (fs::path(arguments.output_folder) / fs::path(file.model).filename()).string();
+  SaveOptions save;
+  save.allow_outside_data = arguments.allow_outside_data;
+  if (const auto saved = save_model(model, output, save); !saved) return unreadable(std::move(file), saved.error());
+  file.output = output;
+  return file;
+}
 
-  /// Standard input can be read once; its copy goes through memory.
-  static Result<Model> second_copy(const ModelInput& input, const Model& model) {
-    if (input.path != "-") return open_model(input.path);
-    std::string bytes;
-    const auto written = write_model(model, [&](std::string_view part) -> Result<void> {
-      bytes += part;
-      return {};
-    });
-    if (!written) return written.error();
-    return read_model_bytes(std::move(bytes), standard_input_name);
+OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments, const OpsetChoices& choices) {
+  OpsetFile file;
+  file.model = input.path;
+  file.unreadable = input.fault;
+  if (file.unreadable) return file;
+  auto model = open_model(input.path);
+  if (!model) return unreadable(std::move(file), model.error());
+  file = convert_opsets(*model, input.path, choices);
+  if (file.unreadable) return file;
+  if (auto finding = wrong_direction(file.report, arguments.direction))
+    file.report.refusals.insert(file.report.refusals.begin(), *std::move(finding));
+  if (arguments.must_verify && file.converted() && file.verified && file.verified->verdict != Verdict::equal) {
+    Diagnostic finding;
+    finding.code = "not-verified";
+    finding.message = "the results could not be compared: " + file.verified->reason;
+    file.report.refusals.push_back(std::move(finding));
   }
-
-  void verify(const Result<Model>& before, const Model& after, OpsetFile& file) const {
-    if (!before) {
-      file.verified = VerifyReport{Verdict::not_judged, before.error().diagnostic.message};
-      return;
-    }
-    VerifyOptions options;
-    options.schemas = options_.schemas;
-    options.allow_outside_data = options_.allow_outside_data;
-    options.threads = arguments_.threads;
-    options.dims = arguments_.inference.dims;
-    options.time_limit_ms = static_cast<std::uint64_t>(arguments_.verify_seconds * 1000);
-    auto verified = verify_equal(*before, after, options);
-    file.verified =
-        verified ? *std::move(verified) : VerifyReport{Verdict::not_judged, verified.error().diagnostic.message};
-  }
-
-  OpsetFile write(const ModelInput& input, const Model& model, OpsetFile file) const {
-    const std::string output = arguments_.output_folder.empty()
-                                   ? arguments_.output
-                                   : (fs::path(arguments_.output_folder) / fs::path(input.path).filename()).string();
-    if (output.empty()) return file;
-    SaveOptions save;
-    save.allow_outside_data = arguments_.allow_outside_data;
-    if (const auto saved = save_model(model, output, save); !saved) return unreadable(std::move(file), saved.error());
-    file.output = output;
-    return file;
-  }
-
-  const OpsetArguments& arguments_;
-  OpsetOptions options_;
-};
+  return !file.converted() || arguments.dry_run ? std::move(file) : write(arguments, *model, std::move(file));
+}
 
 Outcome outcome_of(const std::vector<OpsetFile>& files) {
   Outcome outcome = Outcome::ok;
@@ -161,14 +138,14 @@ Outcome outcome_of(const std::vector<OpsetFile>& files) {
 
 Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
                     const std::vector<ModelInput>& inputs) {
-  const OpsetRun run(arguments, std::move(opsets));
+  const OpsetChoices choices = choices_of(arguments, std::move(opsets));
   const bool is_text = arguments.format.format == Format::text;
   const bool color = color_on(arguments.format.color, stderr);
   std::vector<OpsetFile> files;
   {
     Progress progress("converting", inputs.size());
     for (const ModelInput& input : inputs) {
-      files.push_back(run.convert(input));
+      files.push_back(convert_file(input, arguments, choices));
       const OpsetFile& file = files.back();
       progress.while_hidden([&] {
         if (file.unreadable) {
@@ -199,10 +176,8 @@ std::string repeated_name(const std::vector<ModelInput>& inputs) {
 
 Outcome run_opset(const CLI::App& command, const OpsetArguments& arguments) {
   std::map<std::string, std::int64_t> opsets;
-  for (const std::string& word : arguments.opsets) {
-    if (!read_target(word, opsets))
-      return usage_error(command, "--opset takes a number or DOMAIN=NUMBER, not " + quote(word));
-  }
+  if (const std::string word = read_targets(arguments.opsets, opsets); !word.empty())
+    return usage_error(command, "--opset takes a number or DOMAIN=NUMBER, not " + quote(word));
   const std::vector<ModelInput> inputs = expand_models(arguments.models);
   if (inputs.empty()) return usage_error(command, "no model is found there");
   if (!arguments.dry_run && arguments.output.empty() && arguments.output_folder.empty())
@@ -262,6 +237,27 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
 }
 
 }  // namespace
+
+std::string read_targets(const std::vector<std::string>& words, std::map<std::string, std::int64_t>& opsets) {
+  for (const std::string& word : words) {
+    if (!read_target(word, opsets)) return word.empty() ? " " : word;
+  }
+  return {};
+}
+
+OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoices& choices) {
+  OpsetFile file;
+  file.model = path;
+  const auto before = choices.verifies ? second_copy(path, model, choices.read) : Result<Model>(Error());
+  auto report = change_opset(model, choices.conversion);
+  if (!report) return unreadable(std::move(file), report.error());
+  file.report = *std::move(report);
+  if (!choices.verifies || !file.report.succeeded() || file.report.imports.empty()) return file;
+  auto verified = before ? verify_equal(*before, model, choices.verification) : Result<VerifyReport>(before.error());
+  file.verified =
+      verified ? *std::move(verified) : VerifyReport{Verdict::not_judged, verified.error().diagnostic.message};
+  return file;
+}
 
 void add_opset_command(CommandList& list, OpsetDirection direction) {
   const bool up = direction == OpsetDirection::up;

@@ -1,8 +1,26 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "onnxkit/opset.h"
 #include "tools/command.h"
+#include "tools/report/opset.h"
 
 namespace onnxkit::tools {
+
+/// "21", "ai.onnx=21" or "ai.onnx.ml=5", each into `opsets`. The first word that is none of these; empty when all are.
+std::string read_targets(const std::vector<std::string>& words, std::map<std::string, std::int64_t>& opsets);
+
+struct OpsetChoices {
+  OpsetOptions conversion;
+  VerifyOptions verification;
+  ReadOptions read;  ///< how the file is read a second time
+  bool verifies = true;
+};
+
+/// Converts the model, which came from `path`, and compares it with what it was. Nothing is written.
+OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoices& choices);
 
 enum class OpsetDirection { up, down };
 

@@ -8,6 +8,8 @@
 #include "libonnxkit/base/dtype.h"
 #include "libonnxkit/exec/compare.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/tensors.h"
 #include "onnxkit/opset.h"
 #include "onnxkit/run.h"
 
@@ -57,6 +59,16 @@ std::optional<std::string> difference(const std::vector<NamedValue>& before, con
   return std::nullopt;
 }
 
+/// What the initializers take in the reference, eight bytes an element.
+double weight_bytes(const ir::Model& model) {
+  double bytes = 0;
+  ir::each_tensor(model, [&](const ir::Tensor& tensor, ir::TensorRole role) {
+    const auto count = ir::element_count(tensor);
+    if (role == ir::TensorRole::initializer && count) bytes += 8 * static_cast<double>(*count);
+  });
+  return bytes;
+}
+
 VerifyReport not_judged(const Error& error) {
   return {Verdict::not_judged, fmt::format("the model could not be run to its end: {}", error.diagnostic.message)};
 }
@@ -66,6 +78,10 @@ VerifyReport not_judged(const Error& error) {
 Result<VerifyReport> verify_equal(const Model& before, const Model& after, const VerifyOptions& options) {
   const auto table = api::op_table(options.schemas);
   if (!table) return table.error();
+  const double bytes = weight_bytes(before.ir());
+  if (options.memory_limit > 0 && bytes > static_cast<double>(options.memory_limit))
+    return VerifyReport{Verdict::not_judged,
+                        fmt::format("its weights alone take {:.0f} MB in the reference", bytes / 0x1p20)};
   RunOptions run_options;
   run_options.wide = true;
   run_options.threads = options.threads;

@@ -5,7 +5,9 @@
 
 #include "tools/command.h"
 #include "tools/model_file.h"
+#include "tools/opset_command.h"
 #include "tools/options/choice.h"
+#include "tools/options/output.h"
 #include "tools/progress.h"
 
 namespace onnxkit::tools {
@@ -21,6 +23,7 @@ struct ConvertArguments {
   SaveOptions save;
   bool embed = false;
   std::string external;
+  std::vector<std::string> opsets;
 };
 
 void warn_of_size(const ConvertArguments& arguments) {
@@ -33,9 +36,26 @@ void warn_of_size(const ConvertArguments& arguments) {
                quote(arguments.output).c_str());
 }
 
-Outcome run_convert(const ConvertArguments& arguments) {
-  const auto model = open_model(arguments.input, arguments.read);
+/// What keeps the model from these opsets, printed; ok when nothing does.
+Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetChoices choices) {
+  choices.conversion.allow_outside_data = choices.verification.allow_outside_data = arguments.save.allow_outside_data;
+  const OpsetFile file = convert_opsets(model, arguments.input, choices);
+  if (file.unreadable) return report_error(Error{*file.unreadable});
+  std::fputs(opset_obstacles(file, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
+  std::fprintf(stderr, "%s\n", opset_summary(file, false).c_str());
+  return file.converted() ? Outcome::ok : Outcome::finding;
+}
+
+Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) {
+  OpsetChoices choices;
+  choices.read = arguments.read;
+  if (const std::string word = read_targets(arguments.opsets, choices.conversion.opsets); !word.empty())
+    return usage_error(command, "--opset takes a number or DOMAIN=NUMBER, not " + quote(word));
+  auto model = open_model(arguments.input, arguments.read);
   if (!model) return report_error(model.error());
+  if (!arguments.opsets.empty()) {
+    if (const Outcome outcome = move_to_opsets(*model, arguments, choices); outcome != Outcome::ok) return outcome;
+  }
   SaveOptions save = arguments.save;
   if (arguments.embed) save.weights = Weights::embed;
   if (!arguments.external.empty() || save.file_per_tensor) save.weights = Weights::extract;
@@ -92,15 +112,21 @@ void register_convert(CommandList& list) {
   add_choice(*command, "--from", arguments->read.format, formats, "Form of IN; auto goes by name and content");
   add_choice(*command, "--to", arguments->save.format, formats,
              "Form of OUT; auto takes text for .onnxtxt, JSON for .json and .onnxjson, else binary");
+  command
+      ->add_option("--opset", arguments->opsets,
+                   "Also move to this opset, as upgrade and downgrade do; may be repeated")
+      ->type_name("[DOMAIN=]N");
   add_weight_options(*command, *arguments);
   command->footer(
-      "Exit status: 0 fine, 1 a data file is in the way, 2 wrong usage, 3 a file could not be read or written.\n"
+      "Exit status: 0 fine, 1 a data file is in the way or the opset cannot be reached, 2 wrong usage, 3 a file could "
+      "not "
+      "be read or written.\n"
       "Examples:\n"
       "  onnxkit convert model.onnx model.onnxtxt          the model as text\n"
       "  onnxkit convert model.onnxtxt model.onnx          and back\n"
       "  onnxkit convert model.onnx big.onnx --external    its weights in big.onnx.data\n"
       "  onnxkit convert big.onnx one.onnx --embed         all in one file");
-  list.add(command, [arguments] { return run_convert(*arguments); });
+  list.add(command, [command, arguments] { return run_convert(*command, *arguments); });
 }
 
 }  // namespace onnxkit::tools

@@ -1,0 +1,73 @@
+"""What the benchmark scripts share: whole processes timed by turns, the machine's name, sections of docs/benchmarks.md."""
+import os
+import platform
+import statistics
+import subprocess
+import time
+
+# A peer run beyond this is done once only.
+SLOW_SECONDS = 5
+
+
+class Series:
+    """Times in seconds and resident sizes in MB of one program on one model."""
+
+    def __init__(self):
+        self.seconds, self.megabytes, self.status = [], [], None
+
+    def add(self, command):
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        self.seconds.append(time.perf_counter() - start)
+        process.returncode = self.status = os.waitstatus_to_exitcode(status)
+        self.megabytes.append(usage.ru_maxrss / 1024)
+
+    @property
+    def time(self):
+        return statistics.median(self.seconds)
+
+    @property
+    def memory(self):
+        return max(self.megabytes)
+
+    def cells(self):
+        if self.status != 0:
+            return [f"fails after {milliseconds(self.time)}", f"{self.memory:.0f} MB"]
+        return [milliseconds(self.time), f"{self.memory:.0f} MB"]
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else f"{seconds * 1000:.0f} ms"
+
+
+def measure(ours, peer, repeats):
+    """Both commands by turns, after one run each that warms the page cache."""
+    series = Series(), Series()
+    warm = Series()
+    warm.add(ours)
+    warm.add(peer)
+    peer_repeats = 1 if warm.seconds[1] > SLOW_SECONDS else repeats
+    for turn in range(repeats):
+        series[0].add(ours)
+        if turn < peer_repeats:
+            series[1].add(peer)
+    return series
+
+
+def machine():
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "CPU")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return f"{model}, {os.cpu_count()} cores, {memory:.0f} GB, Linux {platform.release()}"
+
+
+def write_section(path, heading, text):
+    """Puts `text` under the second-level heading, in the place of what stood there or at the end."""
+    old = path.read_text()
+    start = old.find(heading + "\n")
+    if start < 0:
+        path.write_text(old.rstrip("\n") + "\n\n" + heading + "\n" + text)
+        return
+    end = old.find("\n## ", start + 1)
+    rest = "" if end < 0 else old[end:]
+    path.write_text(old[:start] + heading + "\n" + text + rest)
