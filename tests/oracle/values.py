@@ -1,13 +1,13 @@
 """Types and shapes of a model's values: as a file records them, and as a run makes them."""
-import contextlib
 import os
 import re
 
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import helper, numpy_helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
+from recorded import read_value
 
 
 def described(type_proto):
@@ -56,17 +56,6 @@ def prepared(model):
                 elif not dim.HasField("dim_value"):
                     dim.dim_param = f"i{index}_{axis}"
     return copy
-
-
-def read_value(path, type_proto):
-    data = path.read_bytes()
-    kind = type_proto.WhichOneof("value")
-    if kind == "sequence_type":
-        return numpy_helper.to_list(onnx.SequenceProto.FromString(data))
-    if kind == "optional_type":
-        with contextlib.suppress(Exception):
-            return numpy_helper.to_optional(onnx.OptionalProto.FromString(data))
-    return numpy_helper.to_array(onnx.TensorProto.FromString(data))
 
 
 def feeds_of(model, data_set):
