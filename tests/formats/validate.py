@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds JSON and SARIF of `onnxkit check`, `infer`, `run` and `backends` against their schemas, over testdata/bad and testdata/models.
+"""Holds JSON and SARIF of `onnxkit check`, `infer`, `run`, `backends`, `diff`, `upgrade` and `downgrade` against their schemas, over testdata/bad and testdata/models.
 
     validate.py --program build/release/bin/onnxkit [--sarif-schema FILE]
 
@@ -117,6 +117,17 @@ def calls_of_diff():
             if "optional_input" not in str(path)]  # as above
 
 
+def faults_of_opset(report, status):
+    refused = any(file.get("refusals") or (file.get("verified") or {}).get("verdict") == "different" for file in report["files"])
+    if status != (3 if any("error" in file for file in report["files"]) else refused):
+        yield f"exit status {status} does not fit the refusals"
+
+
+def calls_of_opset(opset):
+    return [[folder, "--opset", opset, "--dry-run", "--verify-limit", "1"]
+            for folder in ("testdata/models/upsample", "testdata/models/functions", "testdata/models/control_flow", "no/such/file")]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
@@ -133,7 +144,10 @@ def main():
                  ("check", "sarif", options.sarif_schema, faults_of_sarif, check),
                  ("infer", "json", schemas / "infer.schema.json", faults_of_infer, calls_of_infer()),
                  ("run", "json", schemas / "run.schema.json", faults_of_run, calls_of_run()),
-                 ("backends", "json", schemas / "backends.schema.json", faults_of_run, calls_of_backends(workers))]
+                 ("backends", "json", schemas / "backends.schema.json", faults_of_run, calls_of_backends(workers)),
+                 ("diff", "json", schemas / "diff.schema.json", faults_of_diff, calls_of_diff()),
+                 ("upgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("28")),
+                 ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5"))]
         for command, form, schema, more_faults, calls in forms:
             holds = validator(schema)
             for call in calls:
