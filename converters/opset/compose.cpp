@@ -54,11 +54,6 @@ ValueId pad(Step& step, ValueId x, ElementType type, const std::vector<std::int6
   return step.add("Pad", {x, amounts, step.number(type, value, "fill")}, {}, hint);
 }
 
-ValueId cast(Step& step, ValueId x, ElementType type, std::string_view hint) {
-  if (ir::index_of(x) < step.graph().values.size() && step.elem(x) == type) return x;
-  return step.add("Cast", {x}, {{"to", static_cast<std::int64_t>(type)}}, hint);
-}
-
 ElementType wider(ElementType a, ElementType b) {
   if (a == b) return a;
   const bool is_double = a == ElementType::float64 || b == ElementType::float64;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "converters/opset/element_types.h"
 #include "converters/opset/step.h"
 
 // Nodes for compositions whose parameters are attributes in some versions and inputs in others, written for the opset that the step leads to.
@@ -22,9 +23,6 @@ ValueId slice(Step& step, ValueId x, std::int64_t axis, std::int64_t begin, std:
 /// `pads` as the operator has them: all begins, then all ends. From opset 2 on.
 ValueId pad(Step& step, ValueId x, ElementType type, const std::vector<std::int64_t>& pads, double value,
             std::string_view hint = {});
-/// x itself when it is a value of the graph and known to have the type. From opset 6 on.
-ValueId cast(Step& step, ValueId x, ElementType type, std::string_view hint = {});
-
 /// The narrowest type that holds all numbers of both floating types.
 ElementType wider(ElementType a, ElementType b);
 

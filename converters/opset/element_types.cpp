@@ -15,6 +15,7 @@ Attr cast_target(const Step& step, ElementType to) {
 }
 
 ValueId cast(Step& step, ValueId value, ElementType to, std::string_view hint) {
+  if (ir::index_of(value) < step.graph().values.size() && step.elem(value) == to) return value;
   return step.add("Cast", {value}, {cast_target(step, to)}, hint);
 }
 

@@ -8,7 +8,8 @@
 // Steps over versions that differ in the element types that they allow.
 namespace onnxkit::opset {
 
-/// A Cast for the opset that the step leads to; `to` is a name below opset 6.
+/// A Cast for the opset that the step leads to, whose `to` is a name below opset 6; the value itself when it is one of the graph and known to have
+/// the type.
 ValueId cast(Step& step, ValueId value, ElementType to, std::string_view hint = {});
 void cast_into(Step& step, ValueId value, ElementType to, ValueId result);
 Attr cast_target(const Step& step, ElementType to);
