@@ -131,43 +131,41 @@ ValueId as_bias(Step& step, const Sight& sight, ElementType type) {
 
 // ---- masks
 
-/// A condition, or numbers of the type of the queries.
+/// A condition, or numbers of a type that is asked for.
 struct Mask {
   ValueId all = ValueId::none;
   bool is_condition = false;
 };
 
-Mask given_mask(Step& step) {
+Mask given_mask(Step& step, ElementType type) {
   if (!step.has_input(mask)) return {};
-  const ElementType own = step.need_elem(step.input(mask)), type = step.need_elem(step.input(query));
-  if (own == ElementType::boolean) return {step.input(mask), true};
-  return {own == type ? step.input(mask) : cast(step, step.input(mask), type), false};
+  if (step.need_elem(step.input(mask)) == ElementType::boolean) return {step.input(mask), true};
+  return {cast(step, step.input(mask), type), false};
 }
 
 /// Keys beyond the end of the mask are not seen.
-Mask padded_mask(Step& step) {
-  const Mask given = given_mask(step);
+Mask padded_mask(Step& step, ElementType type) {
+  const Mask given = given_mask(step, type);
   if (given.all == ValueId::none || step.rank(step.input(mask)) == 0) return given;
   const Size missing = difference(step, key_count(step), size_of(step, step.input(mask), -1));
   if (missing.known == 0) return given;
-  const ValueId beyond = given.is_condition ? step.number(ElementType::boolean, 0)
-                                            : step.number(step.need_elem(step.input(query)), -infinity);
+  const ValueId beyond = given.is_condition ? step.number(ElementType::boolean, 0) : step.number(type, -infinity);
   const ValueId pads = as_shape(step, {0, missing});
   return {step.add("Pad", {given.all, pads, beyond, step.vector(std::vector<std::int64_t>{-1})}, {}, "mask"),
           given.is_condition};
 }
 
 /// The mask and what position allows, in one.
-Mask joined(Step& step, const Mask& given, const Sight& sight) {
+Mask joined(Step& step, const Mask& given, const Sight& sight, ElementType type) {
   if (!sight.is_limited()) return given;
   if (given.all == ValueId::none) return {as_condition(step, sight), true};
   if (given.is_condition) return {both(step, given.all, as_condition(step, sight)), true};
-  const ElementType type = step.need_elem(step.input(query));
   return {step.add("Add", {given.all, as_bias(step, sight, type)}, {}, "mask"), false};
 }
 
 void say_with_mask(Step& step, const Bounds& bounds) {
-  step.set_input(mask, joined(step, padded_mask(step), sight_of(step, bounds)).all);
+  const ElementType type = step.need_elem(step.input(query));
+  step.set_input(mask, joined(step, padded_mask(step, type), sight_of(step, bounds), type).all);
 }
 
 void without_windows(Step& step) {
@@ -194,7 +192,8 @@ void without_valid_lengths(Step& step) {
     step.note("nonpad_kv_seqlen is said with the mask");
     return;
   }
-  const Mask whole = padded_mask(step);
+  if (!step.has_input(mask)) return;
+  const Mask whole = padded_mask(step, step.need_elem(step.input(query)));
   if (whole.all == step.input(mask)) return;
   step.set_input(mask, whole.all);
   step.note("the mask is made as long as the keys");
@@ -229,22 +228,20 @@ Heads unpacked(Step& step, std::size_t input, std::string_view heads) {
   return {transpose(step, reshape_to(step, x, {0, 0, count, size}), {0, 2, 1, 3}), count, size};
 }
 
-/// Writes an output if somebody wants it.
-void show(Step& step, std::size_t output, ValueId x) {
-  if (step.output(output) != ValueId::none) step.emit("Identity", {x}, {step.output(output)});
-}
-
 class Composition {
  public:
   explicit Composition(Step& step)
-      : step_(step), type_(step.need_elem(step.input(query))), stage_(step.integer("qk_matmul_output_mode")) {}
+      : step_(step),
+        own_(step.need_elem(step.input(query))),
+        type_(wider(own_, ElementType::float32)),
+        stage_(step.integer("qk_matmul_output_mode")) {}
 
   void build() {
     const Heads q = unpacked(step_, query, q_heads), k = unpacked(step_, key, kv_heads);
     Heads v = unpacked(step_, value, kv_heads);
     const ValueId keys = present(past_key, k.all, present_key), values = present(past_value, v.all, present_value);
     const ValueId shared = sharing(q.count, k.count);
-    ValueId seen = scores(q, for_each_query_head(keys, shared));
+    ValueId seen = scores(q, for_each_query_head(cast(step_, keys, type_), shared));
     show_at(raw, seen);
     if (const float cap = step_.real("softcap"); cap > 0) seen = limited(seen, cap);
     show_at(capped, seen);
@@ -260,7 +257,7 @@ class Composition {
  private:
   ValueId present(std::size_t past, ValueId now, std::size_t output) {
     if (step_.has_input(past)) now = step_.add("Concat", {step_.input(past), now}, {{"axis", std::int64_t{2}}}, "kv");
-    show(step_, output, now);
+    if (step_.output(output) != ValueId::none) step_.emit("Identity", {now}, {step_.output(output)});
     return now;
   }
 
@@ -284,14 +281,15 @@ class Composition {
 
   ValueId scores(const Heads& q, ValueId keys) {
     const ValueId turned = transpose(step_, keys, {0, 1, 3, 2});
+    const ValueId queries = cast(step_, q.all, type_);
     const auto scale = step_.find_real("scale");
     if (scale && *scale <= 0) {
-      const ValueId scaled = step_.add("Mul", {q.all, step_.number(type_, *scale)}, {}, "scaled");
+      const ValueId scaled = step_.add("Mul", {queries, step_.number(type_, *scale)}, {}, "scaled");
       return step_.add("MatMul", {scaled, turned}, {}, "scores");
     }
     const ValueId root = scale ? step_.number(type_, std::sqrt(double{*scale})) : default_root(q.size);
     return step_.add("MatMul",
-                     {step_.add("Mul", {q.all, root}, {}, "scaled"), step_.add("Mul", {turned, root}, {}, "scaled")},
+                     {step_.add("Mul", {queries, root}, {}, "scaled"), step_.add("Mul", {turned, root}, {}, "scaled")},
                      {}, "scores");
   }
 
@@ -299,10 +297,8 @@ class Composition {
   ValueId default_root(const Size& size) {
     if (size.known)
       return step_.number(type_, std::pow(static_cast<double>(std::max<std::int64_t>(1, *size.known)), -0.25));
-    const ElementType wide = type_ == ElementType::float64 ? type_ : ElementType::float32;
-    const ValueId root = step_.add("Sqrt", {cast(step_, size.computed, wide)}, {}, "root");
-    const ValueId inverse = step_.add("Reciprocal", {step_.add("Sqrt", {root}, {}, "root")}, {}, "scale");
-    return wide == type_ ? inverse : cast(step_, inverse, type_);
+    const ValueId root = step_.add("Sqrt", {cast(step_, size.computed, type_)}, {}, "root");
+    return step_.add("Reciprocal", {step_.add("Sqrt", {root}, {}, "root")}, {}, "scale");
   }
 
   ValueId limited(ValueId x, float cap) {
@@ -315,13 +311,13 @@ class Composition {
     Bounds bounds;
     bounds.causal = step_.integer("is_causal") != 0;
     const Sight sight = sight_of(step_, bounds);
-    const Mask given = given_mask(step_);
+    const Mask given = given_mask(step_, type_);
     if (given.all == ValueId::none) {
       may_hide_all_ = sight.leaves_a_row_empty();
       return sight.is_limited() ? as_bias(step_, sight, type_) : ValueId::none;
     }
     may_hide_all_ = true;
-    const Mask whole = joined(step_, given, sight);
+    const Mask whole = joined(step_, given, sight, type_);
     const ValueId bias = whole.is_condition ? as_bias(step_, whole.all, type_) : whole.all;
     if (step_.rank(step_.input(mask)).value_or(0) > 0 || sight.is_limited()) return bias;
     return step_.add("Expand", {bias, step_.vector(std::vector<std::int64_t>{1})}, {}, "bias");
@@ -341,22 +337,27 @@ class Composition {
   }
 
   void weigh(ValueId shares, ValueId values, const Size& width) {
-    const ElementType own = step_.elem(step_.input(value));
-    const ElementType common = own == ElementType::undefined ? type_ : wider(own, type_);
+    const ElementType common = wider(type_, step_.need_elem(step_.input(value)));
     if (common != type_) shares = cast(step_, shares, common);
-    if (own != ElementType::undefined && common != own) values = cast(step_, values, common);
-    ValueId y = step_.add("MatMul", {shares, values}, {}, "weighed");
-    if (common != type_) y = cast(step_, y, type_);
+    ValueId y = step_.add("MatMul", {shares, cast(step_, values, common)}, {}, "weighed");
     if (is_packed(step_, query, q_heads)) y = reshape_to(step_, transpose(step_, y, {0, 2, 1, 3}), {0, 0, width});
-    show(step_, result, y);
+    show(result, y);
   }
 
   void show_at(Stage reached, ValueId x) {
-    if (stage_ == reached) show(step_, scores_seen, x);
+    if (stage_ == reached) show(scores_seen, x);
+  }
+
+  /// Writes an output if somebody wants it.
+  void show(std::size_t output, ValueId x) {
+    if (step_.output(output) == ValueId::none) return;
+    ir::Node& shown = step_.emit(own_ == type_ ? "Identity" : "Cast", {x}, {step_.output(output)});
+    if (own_ != type_) shown.attributes.push_back(step_.attribute({"to", static_cast<std::int64_t>(own_)}));
   }
 
   Step& step_;
-  const ElementType type_;
+  const ElementType own_;   ///< of the queries
+  const ElementType type_;  ///< that is computed in; sums of half precision would lose digits
   const std::int64_t stage_;
   bool may_hide_all_ = false;
 };
