@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -112,11 +113,15 @@ std::string opset_plan(const OpsetFile& file) {
 }
 
 std::string opset_obstacles(const OpsetFile& file, bool color) {
+  constexpr std::size_t most = 100;
+  const std::vector<Diagnostic>& refusals = file.report.refusals;
   std::string text;
-  for (Diagnostic refusal : file.report.refusals) {
+  for (std::size_t i = 0; i < std::min(refusals.size(), most); ++i) {
+    Diagnostic refusal = refusals[i];
     if (refusal.place.file.empty()) refusal.place.file = shown(file.model);
     text += diagnostic_text(refusal, color);
   }
+  if (refusals.size() > most) text += fmt::format("... and {} more; --format json lists all\n", refusals.size() - most);
   return text;
 }
 
