@@ -4,6 +4,7 @@
 // --only TEXT     subjects whose name holds TEXT; may be repeated          --to N       only this target; may be repeated
 // --variants      also with inputs as constants, computed, with symbolic and with unknown shapes
 // --table FILE    a line for each pair (tab-separated)                     --save DIR   converted models that came out equal
+// --round-trip    what came out equal is converted back and judged again
 // --reasons       what was refused, counted                                --domain D   "" (default) or ai.onnx.ml
 // --corrections DIR   outputs that replace recorded ones                   --part K/N   every N-th subject, from the K-th on
 // --judge DIR     instead of converting: judges models that another converter left in DIR under the names that --save gives them
@@ -38,7 +39,7 @@ struct Arguments {
   std::vector<std::string> only;
   std::set<std::int64_t> targets;
   std::string domain;
-  bool variants = false, manifest = false, reasons = false;
+  bool variants = false, manifest = false, reasons = false, round_trip = false;
   std::size_t part = 0, parts = 1;
 };
 
@@ -215,11 +216,12 @@ class Matrix {
     std::string name = fmt::format("{}@{}@{}.onnx", subject.name, to, name_of(variant));
     std::replace(name.begin(), name.end(), '/', '+');
     if (arguments_.judge.empty()) {
-      return judge(subject, arguments_.domain, to, table_, [&](const ir::Model& converted) {
+      const auto save = [&](const ir::Model& converted) {
         if (arguments_.save.empty()) return;
         fs::create_directories(arguments_.save);
         (void)replace_file(arguments_.save / name, wire::to_bytes(converted));
-      });
+      };
+      return judge(subject, arguments_.domain, to, table_, {arguments_.round_trip, save});
     }
     const fs::path file = arguments_.judge / name;
     auto converted = fs::exists(file) ? read_model(file) : Result<ir::Model>(make_error("no-file", "refused"));
@@ -240,7 +242,15 @@ class Matrix {
       fmt::print("{} ({}) {} -> {}: {}: {}\n", subject.name, name_of(variant), from, to, outcome_name(pair.outcome),
                  pair.reason);
     for (const std::string& blocker : std::set<std::string>(pair.blockers.begin(), pair.blockers.end()))
-      ++reasons_[blocker];
+      ++reasons_[(pair.back ? "back: " : "") + blocker];
+    if (pair.back) {
+      counts_[{2, up ? "up, then down" : "down, then up"}].add(*pair.back);
+      if (*pair.back == Outcome::wrong || *pair.back == Outcome::invalid) {
+        total_.add(*pair.back);
+        fmt::print("{} ({}) {} -> {} -> {}: {}: {}\n", subject.name, name_of(variant), from, to, from,
+                   outcome_name(*pair.back), pair.back_reason);
+      }
+    }
     std::string reason = pair.reason;
     std::replace_if(
         reason.begin(), reason.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
@@ -251,7 +261,10 @@ class Matrix {
 
   void report() const {
     for (const auto& [key, counts] : counts_) {
-      fmt::print("{:4} {:24} equal {:6}  refused {:6}  wrong {:4}  invalid {:4}\n", key.first == 0 ? "up" : "down",
+      fmt::print("{:4} {:24} equal {:6}  refused {:6}  wrong {:4}  invalid {:4}\n",
+                 key.first == 0   ? "up"
+                 : key.first == 1 ? "down"
+                                  : "back",
                  key.second, counts.equal, counts.refused, counts.wrong, counts.invalid);
     }
     if (!arguments_.reasons) return;
@@ -285,6 +298,8 @@ int main(int argc, char** argv) {
       arguments.variants = true;
     else if (word == "--manifest")
       arguments.manifest = true;
+    else if (word == "--round-trip")
+      arguments.round_trip = true;
     else if (word == "--reasons")
       arguments.reasons = true;
     else if (word == "--domain")

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <set>
+#include <tuple>
 
 #include "checker/check.h"
 #include "checker/rule_registry.h"
@@ -123,35 +124,35 @@ void place_inputs(std::vector<official::DataSet>& sets, const ir::Graph& from, c
 std::int64_t imported(const ir::Model& model, std::string_view domain) { return model.opset_of(domain).value_or(0); }
 
 PairResult judge(const Subject& subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
-                 const std::function<void(const ir::Model&)>& keep) {
+                 const JudgeOptions& options) {
   PairResult result;
   auto model = subject.read();
-  if (!model) return {Outcome::wrong, tell(model.error()), {}, {}};
+  if (!model) return {Outcome::wrong, tell(model.error()), {}, {}, {}, {}};
   wire::ExternalData data(model->path);
   const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
   result.nature = nature_of(*model, domain, target, table, external);
-  const std::set<std::string> before = error_codes(*model, table, external);
-  const auto ports_before = port_names(*model->graph);
-  const opset::Conversion conversion = opset::convert(*model, table, domain, target, external);
-  if (!conversion.refusals.empty()) {
-    result.outcome = Outcome::refused;
+  const std::int64_t from = imported(*model, domain);
+  const std::set<std::string> known_errors = error_codes(*model, table, external);
+  const auto ports = port_names(*model->graph);
+  const auto convert_to = [&](std::int64_t version) -> std::pair<Outcome, std::string> {
+    const opset::Conversion conversion = opset::convert(*model, table, domain, version, external);
+    result.blockers.clear();
     for (const Diagnostic& refusal : conversion.refusals)
       result.blockers.push_back(fmt::format("{} [{}]", refusal.message, refusal.code));
-    result.reason = result.blockers.front();
-    return result;
-  }
-  result.reason = new_error(*model, before, table, external);
-  if (result.reason.empty() && port_names(*model->graph) != ports_before)
-    result.reason = "inputs or outputs have other names";
-  if (!result.reason.empty()) {
-    result.outcome = Outcome::invalid;
-    return result;
-  }
-  result.reason = run(subject, *model, table, external);
-  if (!result.reason.empty()) {
-    result.outcome = Outcome::wrong;
-  } else if (keep) {
-    keep(*model);
+    if (!result.blockers.empty()) return {Outcome::refused, result.blockers.front()};
+    std::string fault = new_error(*model, known_errors, table, external);
+    if (fault.empty() && port_names(*model->graph) != ports) fault = "inputs or outputs have other names";
+    if (!fault.empty()) return {Outcome::invalid, fault};
+    fault = run(subject, *model, table, external);
+    return {fault.empty() ? Outcome::equal : Outcome::wrong, fault};
+  };
+  std::tie(result.outcome, result.reason) = convert_to(target);
+  if (result.outcome != Outcome::equal) return result;
+  if (options.keep) options.keep(*model);
+  if (options.round_trip) {
+    auto [back, reason] = convert_to(from);
+    result.back = back;
+    result.back_reason = std::move(reason);
   }
   return result;
 }
@@ -159,7 +160,7 @@ PairResult judge(const Subject& subject, std::string_view domain, std::int64_t t
 PairResult judge_given(Subject subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
                        Result<ir::Model> converted) {
   const auto original = subject.read();
-  if (!original) return {Outcome::wrong, tell(original.error()), {}, {}};
+  if (!original) return {Outcome::wrong, tell(original.error()), {}, {}, {}, {}};
   wire::ExternalData data(original->path);
   const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
   PairResult result;

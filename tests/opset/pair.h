@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,14 +42,22 @@ struct PairResult {
   std::string reason;                 ///< of anything but equal
   std::vector<std::string> blockers;  ///< of refused: "Op from -> to: reason", one for each node
   Nature nature;
+  /// Of an equal pair that was asked for the way back: what became of that.
+  std::optional<Outcome> back;
+  std::string back_reason;
+};
+
+struct JudgeOptions {
+  bool round_trip = false;                     ///< convert an equal result back and judge that, too
+  std::function<void(const ir::Model&)> keep;  ///< gets the converted model when it is equal
 };
 
 /// The version that the model imports; 0 when it imports none.
 std::int64_t imported(const ir::Model& model, std::string_view domain);
 
-/// Converts one copy of the subject, checks and runs it. `keep` gets the converted model when it is equal.
+/// Converts one copy of the subject, checks and runs it.
 PairResult judge(const Subject& subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
-                 const std::function<void(const ir::Model&)>& keep = {});
+                 const JudgeOptions& options = {});
 
 /// Judges a model that somebody else made of the subject: wrong, then invalid, else equal.
 PairResult judge_given(Subject subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
