@@ -237,6 +237,7 @@ class Driver {
   bool apply_all(const Sites& sites, std::vector<std::vector<PatchedNode>>& patches, std::int64_t at,
                  std::int64_t next) {
     bool moved_graphs = false;
+    facts_.model_changes();
     std::vector<std::vector<std::size_t>> changed(sites.size());
     for (std::size_t s = 0; s < sites.size(); ++s) {
       if (patches[s].empty()) continue;

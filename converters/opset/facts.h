@@ -42,6 +42,10 @@ class Facts {
   /// A node, a body or the graph's outputs read the value.
   bool is_used(const ir::Graph& graph, ValueId id);
 
+  /// Nodes will change: what is to be known of them as they are is found now.
+  void model_changes() {
+    if (generations_.empty()) infer();
+  }
   /// Nodes have changed since the last question.
   void model_changed();
 
