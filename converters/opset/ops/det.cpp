@@ -1,0 +1,10 @@
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+
+void register_det(StepRegistry& registry) {
+  registry.introduced({"Det"}, 11, never("no older operator gives determinants, and products of elements cancel"));
+  registry.types({"Det"}, {22});
+}
+
+}  // namespace onnxkit::opset

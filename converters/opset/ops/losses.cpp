@@ -1,0 +1,75 @@
+#include "converters/opset/compose.h"
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+/// The loss of each place, ignored ones 0, and its reduction.
+void emit_loss(Step& step, ValueId log_probability) {
+  const ElementType type = step.need_elem(step.input(0));
+  const std::string reduction = step.string("reduction");
+  const auto ignored = step.find_integer("ignore_index");
+  ValueId labels = step.input(1), is_ignored = ValueId::none;
+  const ValueId zero = ignored || !step.has_input(2) ? step.number(type, 0, "zero") : ValueId::none;
+  if (ignored) {
+    const ElementType label = step.need_elem(labels);
+    is_ignored =
+        step.add("Equal", {labels, step.number(label, static_cast<double>(*ignored), "ignored")}, {}, "is_ignored");
+    labels = step.add("Where", {is_ignored, step.number(label, 0, "first"), labels}, {}, "labels");
+  }
+  const ValueId column = unsqueeze(step, labels, {1}, "column");
+  const ValueId picked = step.add("GatherElements", {log_probability, column}, {{"axis", std::int64_t{1}}}, "picked");
+  ValueId loss = step.add("Neg", {squeeze(step, picked, {1}, "picked")}, {}, "losses");
+  ValueId weight = ValueId::none;
+  if (step.has_input(2)) {
+    weight = step.add("Gather", {step.input(2), labels}, {}, "weights");
+    loss = step.add("Mul", {loss, weight}, {}, "weighted");
+  } else if (ignored) {
+    weight = step.number(type, 1, "one");
+  }
+  if (ignored) {
+    loss = step.add("Where", {is_ignored, zero, loss}, {}, "counted");
+    weight = step.add("Where", {is_ignored, zero, weight}, {}, "counted_weights");
+  }
+  const Attr all{"keepdims", std::int64_t{0}};
+  if (reduction == "none")
+    step.emit("Identity", {loss}, {step.output(0)});
+  else if (reduction == "sum")
+    step.emit("ReduceSum", {loss}, {step.output(0)}, {all});
+  else if (weight == ValueId::none)
+    step.emit("ReduceMean", {loss}, {step.output(0)}, {all});
+  else
+    step.emit("Div", {step.add("ReduceSum", {loss}, {all}, "sum"), step.add("ReduceSum", {weight}, {all}, "share")},
+              {step.output(0)});
+  step.replace();
+}
+
+void negative_log_likelihood(Step& step) { emit_loss(step, step.input(0)); }
+
+/// LogSoftmax along the classes, which come last for it.
+void cross_entropy(Step& step) {
+  const ValueId scores = step.input(0);
+  const std::vector<std::int64_t> swapped = {0, 2, 1};
+  const ValueId rows = reshape(step, scores, {0, 0, -1}, "rows");
+  const ValueId last = step.add("Transpose", {rows}, {{"perm", swapped}}, "classes_last");
+  const ValueId soft = step.add("LogSoftmax", {last}, {{"axis", std::int64_t{2}}}, "soft");
+  const ValueId back = step.add("Transpose", {soft}, {{"perm", swapped}}, "classes_second");
+  const ValueId log_probability = step.is_used(1) ? step.output(1) : step.value("log_prob");
+  step.emit("Reshape", {back, step.add("Shape", {scores})}, {log_probability});
+  emit_loss(step, log_probability);
+}
+
+}  // namespace
+
+void register_losses(StepRegistry& registry) {
+  registry.introduced({"NegativeLogLikelihoodLoss"}, 12,
+                      adapt("written with GatherElements and sums", negative_log_likelihood));
+  registry.introduced({"SoftmaxCrossEntropyLoss"}, 12,
+                      adapt("written with LogSoftmax, GatherElements and sums", cross_entropy));
+  registry.types({"SoftmaxCrossEntropyLoss"}, {13});
+  const Way wording = compatible("only the wording differs");
+  registry.change({"NegativeLogLikelihoodLoss"}, 13, wording, wording);
+  registry.types({"NegativeLogLikelihoodLoss"}, {22});
+}
+
+}  // namespace onnxkit::opset

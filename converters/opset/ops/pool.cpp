@@ -1,0 +1,418 @@
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include <fmt/core.h>
+
+#include "converters/opset/compose.h"
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+using List = std::vector<std::int64_t>;
+
+/// One image axis under a pool. `places` windows of `extent` cells begin at multiples of `stride`, the first `begin` cells before the image.
+struct PoolAxis {
+  std::int64_t kernel = 1, stride = 1, dilation = 1, begin = 0, end = 0;
+  std::int64_t image = -1, places = -1;  ///< -1 when unknown
+
+  std::int64_t extent() const { return (kernel - 1) * dilation + 1; }
+  /// Cells that the windows reach, from the first padding cell on.
+  std::int64_t reached() const { return (places - 1) * stride + extent(); }
+};
+using PoolAxes = std::vector<PoolAxis>;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+List axis_list(Step& step, std::string_view name, std::size_t length, std::int64_t fallback, std::int64_t least) {
+  const auto given = step.integers(name);
+  if (!given) return List(length, fallback);
+  const bool fits = given->size() == length && std::all_of(given->begin(), given->end(), [least](std::int64_t v) {
+                      return v >= least && v < std::int64_t{1} << 30;
+                    });
+  if (!fits) refuse(fmt::format("attribute {} does not fit the axes of the image", name));
+  return *given;
+}
+
+/// Places and padding of an axis as auto_pad and ceil_mode mean them; padding stays open where it takes the size of the image.
+void place(PoolAxis& axis, std::string_view auto_pad, bool ceil) {
+  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+    if (axis.image >= 0) axis.places = ceil_div(axis.image, axis.stride);
+    if (axis.image < 0 && axis.stride != 1)
+      refuse_unknown("what auto_pad means follows from the size of the image, which is not known");
+    const std::int64_t total =
+        axis.stride == 1 ? axis.extent() - 1 : std::max<std::int64_t>(0, axis.reached() - axis.image);
+    axis.begin = auto_pad == "SAME_LOWER" ? total - total / 2 : total / 2;
+    axis.end = total - axis.begin;
+    return;
+  }
+  if (auto_pad == "VALID") axis.begin = axis.end = 0;
+  if (axis.image < 0) return;
+  const std::int64_t span = axis.image + axis.begin + axis.end - axis.extent();
+  if (span < 0) refuse("the window does not fit into the image");
+  axis.places = span / axis.stride + 1;
+  if (ceil) axis.places = std::min(ceil_div(span, axis.stride) + 1, ceil_div(axis.image + axis.begin, axis.stride));
+}
+
+PoolAxes read_axes(Step& step) {
+  const List kernel = axis_list(step, "kernel_shape", step.integers("kernel_shape").value_or(List()).size(), 1, 1);
+  const std::size_t count = kernel.size();
+  const List strides = axis_list(step, "strides", count, 1, 1), dilations = axis_list(step, "dilations", count, 1, 1),
+             pads = axis_list(step, "pads", 2 * count, 0, 0);
+  const std::string auto_pad = step.string("auto_pad", "NOTSET");
+  const bool ceil = step.integer("ceil_mode") != 0;
+  const checker::Shape* shape = step.shape(step.input(0));
+  if (shape && shape->size() != count + 2) refuse("kernel_shape does not fit the axes of the image");
+  PoolAxes axes;
+  for (std::size_t i = 0; i < count; ++i) {
+    axes.push_back({kernel[i], strides[i], dilations[i], pads[i], pads[count + i]});
+    if (shape && (*shape)[i + 2].is_constant()) axes[i].image = (*shape)[i + 2].constant();
+    place(axes[i], auto_pad, ceil);
+  }
+  return axes;
+}
+
+template <class Member>
+List list_of(const PoolAxes& axes, Member member) {
+  List list;
+  for (const PoolAxis& axis : axes) list.push_back(std::invoke(member, axis));
+  return list;
+}
+
+void set_pads(Step& step, const List& begin, const List& end) {
+  List pads = begin;
+  pads.insert(pads.end(), end.begin(), end.end());
+  step.set({"pads", pads});
+  step.remove("auto_pad");
+}
+
+/// Zeros around the image, and the pool over that.
+void pad_with_zeros(Step& step, const List& begin, const List& end) {
+  List pads(2, 0);
+  pads.insert(pads.end(), begin.begin(), begin.end());
+  pads.insert(pads.end(), 2, 0);
+  pads.insert(pads.end(), end.begin(), end.end());
+  if (std::all_of(pads.begin(), pads.end(), [](std::int64_t n) { return n == 0; })) return;
+  const ElementType type = step.opset_after() < 11 ? ElementType::float32 : step.need_elem(step.input(0));
+  step.set_input(0, pad(step, step.input(0), type, pads, 0, "padded"));
+}
+
+// ---- ceil_mode
+
+/// Rounding up the number of places makes no difference, whatever the sizes are.
+bool never_hangs_over(const PoolAxes& axes) {
+  return std::all_of(axes.begin(), axes.end(),
+                     [](const PoolAxis& axis) { return axis.stride == 1 && axis.end < axis.extent(); });
+}
+
+/// The windows that hang over the end get padding to lie on.
+void write_ceil_as_pads(Step& step) {
+  step.remove("ceil_mode");
+  if (step.string("auto_pad", "NOTSET").starts_with("SAME")) return;
+  const PoolAxes axes = read_axes(step);
+  if (never_hangs_over(axes)) return;
+  List begin, stated, beyond;
+  for (const PoolAxis& axis : axes) {
+    if (axis.places < 0)
+      refuse_unknown("which windows ceil_mode adds follows from the size of the image, which is not known");
+    const std::int64_t end = std::max<std::int64_t>(0, axis.reached() - axis.image - axis.begin);
+    begin.push_back(axis.begin);
+    stated.push_back(std::min(end, axis.end));
+    beyond.push_back(end - stated.back());
+  }
+  const bool hangs_over = std::any_of(beyond.begin(), beyond.end(), [](std::int64_t n) { return n > 0; });
+  if (hangs_over && step.integer("count_include_pad") != 0) {
+    // Stated padding counts for the average, what hangs over does not.
+    pad_with_zeros(step, begin, stated);
+    step.remove("count_include_pad");
+    begin.assign(begin.size(), 0);
+    stated.assign(stated.size(), 0);
+  }
+  for (std::size_t i = 0; i < stated.size(); ++i) stated[i] += beyond[i];
+  set_pads(step, begin, stated);
+  step.note("ceil_mode written as padding");
+}
+
+void without_ceil(Step& step) {
+  if (step.integer("ceil_mode") != 0) return write_ceil_as_pads(step);
+  step.remove("ceil_mode");
+}
+
+/// Until version 21 the text counts windows that would start behind the image.
+void ceil_before_22(Step& step) {
+  if (step.integer("ceil_mode") == 0 || step.string("auto_pad", "NOTSET").starts_with("SAME")) return;
+  const PoolAxes axes = read_axes(step);
+  const bool differs = std::any_of(axes.begin(), axes.end(), [](const PoolAxis& axis) {
+    return axis.places >= 0 && axis.places <= ceil_div(axis.image + axis.begin + axis.end - axis.extent(), axis.stride);
+  });
+  if (differs) write_ceil_as_pads(step);
+}
+
+// ---- dilations
+
+/// Numbers of the axes: batch and channels, then for each image axis first[i], second[i].
+List interleaved(std::size_t count, std::int64_t first, std::int64_t second, bool in_pairs) {
+  List perm = {0, 1};
+  const auto n = static_cast<std::int64_t>(count);
+  if (in_pairs) {
+    for (std::int64_t i = 0; i < n; ++i) perm.insert(perm.end(), {first + i, second + i});
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) perm.push_back(first + 2 * i);
+    for (std::int64_t i = 0; i < n; ++i) perm.push_back(second + 2 * i);
+  }
+  return perm;
+}
+
+List with_front(List front, const List& rest) {
+  front.insert(front.end(), rest.begin(), rest.end());
+  return front;
+}
+
+/// Every dilation-th cell belongs to one of several smaller images, which become channels: [N, C * d, L / d].
+ValueId split_phases(Step& step, const PoolAxes& axes, ElementType type, double fill) {
+  List begin, end, sizes, lengths;
+  for (const PoolAxis& axis : axes) {
+    const std::int64_t cells = std::max(axis.reached(), axis.image + axis.begin);
+    const std::int64_t length = ceil_div(cells, axis.dilation);
+    begin.push_back(axis.begin);
+    end.push_back(length * axis.dilation - axis.image - axis.begin);
+    sizes.insert(sizes.end(), {length, axis.dilation});
+    lengths.push_back(length);
+  }
+  const List pads = with_front(with_front(List{0, 0}, begin), with_front(List{0, 0}, end));
+  const ValueId padded = pad(step, step.input(0), type, pads, fill, "padded");
+  const ValueId split = reshape(step, padded, with_front({0, 0}, sizes), "split");
+  const ValueId phases = step.add("Transpose", {split}, {{"perm", interleaved(axes.size(), 3, 2, false)}}, "phases");
+  return reshape(step, phases, with_front({0, -1}, lengths), "images");
+}
+
+/// Back to one image, of which every stride-th place is kept.
+ValueId join_phases(Step& step, const PoolAxes& axes, ValueId pooled) {
+  List split = list_of(axes, &PoolAxis::dilation), joined;
+  for (const PoolAxis& axis : axes) {
+    const std::int64_t length =
+        ceil_div(std::max(axis.reached(), axis.image + axis.begin), axis.dilation) - axis.kernel + 1;
+    split.push_back(length);
+    joined.push_back(length * axis.dilation);
+  }
+  const auto count = static_cast<std::int64_t>(axes.size());
+  const ValueId phases = reshape(step, pooled, with_front({0, -1}, split), "phases");
+  const ValueId mixed =
+      step.add("Transpose", {phases}, {{"perm", interleaved(axes.size(), 2 + count, 2, true)}}, "mixed");
+  ValueId result = reshape(step, mixed, with_front({0, 0}, joined), "joined");
+  List ends, numbers;
+  for (const PoolAxis& axis : axes) {
+    ends.push_back((axis.places - 1) * axis.stride + 1);
+    numbers.push_back(static_cast<std::int64_t>(numbers.size()) + 2);
+  }
+  const List begins(axes.size(), 0), strides = list_of(axes, &PoolAxis::stride);
+  if (step.opset_after() >= 10)
+    return step.add("Slice",
+                    {result, step.vector(begins), step.vector(ends), step.vector(numbers), step.vector(strides)}, {},
+                    "strided");
+  result = step.add("Slice", {result}, {{"axes", numbers}, {"starts", begins}, {"ends", ends}}, "cut");
+  if (std::all_of(strides.begin(), strides.end(), [](std::int64_t n) { return n == 1; })) return result;
+  return step.add("MaxPool", {result}, {{"kernel_shape", List(axes.size(), 1)}, {"strides", strides}}, "strided");
+}
+
+/// By how much the average over all cells of a window is too small, for every place.
+std::vector<double> shares(const PoolAxes& axes, bool count_padding, std::vector<std::int64_t>& dims) {
+  std::vector<double> result = {1};
+  dims = {1, 1};
+  for (const PoolAxis& axis : axes) {
+    const std::int64_t first = count_padding ? 0 : axis.begin;
+    const std::int64_t last = axis.begin + axis.image + (count_padding ? axis.end : 0);
+    std::vector<double> here;
+    for (std::int64_t place = 0; place < axis.places; ++place) {
+      std::int64_t counted = 0;
+      for (std::int64_t k = 0; k < axis.kernel; ++k) {
+        const std::int64_t at = place * axis.stride + k * axis.dilation;
+        counted += first <= at && at < last ? 1 : 0;
+      }
+      here.push_back(counted == 0 ? 1 : static_cast<double>(axis.kernel) / static_cast<double>(counted));
+    }
+    std::vector<double> all;
+    for (const double outer : result) {
+      for (const double inner : here) all.push_back(outer * inner);
+    }
+    result = std::move(all);
+    dims.push_back(axis.places);
+  }
+  return result;
+}
+
+/// A window of one cell has nothing to dilate.
+bool dilates(Step& step) {
+  const auto kernel = step.integers("kernel_shape"), dilations = step.integers("dilations");
+  if (!kernel || !dilations) return false;
+  bool any = dilations->size() != kernel->size();
+  for (std::size_t i = 0; i < dilations->size() && !any; ++i) any = (*dilations)[i] != 1 && (*kernel)[i] != 1;
+  return any;
+}
+
+void without_dilations(Step& step) {
+  if (!dilates(step)) {
+    step.remove("dilations");
+    if (step.node().op_type != "AveragePool") without_ceil(step);
+    return;
+  }
+  const PoolAxes axes = read_axes(step);
+  if (step.is_used(1)) refuse("the indices of a dilated pool cannot be told by the older version");
+  for (const PoolAxis& axis : axes) {
+    if (axis.places < 0)
+      refuse_unknown("dilations can be written with older operators where the image's size is known");
+    if (axis.places == 0) refuse("a dilated pool over an empty image");
+  }
+  const std::string op(step.node().op_type.view());
+  const ElementType type = step.need_elem(step.input(0));
+  const bool is_max = op == "MaxPool";
+  const ValueId images = split_phases(step, axes, type, is_max ? -std::numeric_limits<double>::infinity() : 0);
+  const ValueId pooled = step.value("pooled");
+  ir::Node& node = step.emit(op, {images}, {pooled}, {{"kernel_shape", list_of(axes, &PoolAxis::kernel)}});
+  if (op == "LpPool") node.attributes.push_back(step.attribute({"p", step.integer("p")}));
+  ValueId result = join_phases(step, axes, pooled);
+  if (op == "AveragePool") {
+    List dims;
+    const std::vector<double> factors = shares(axes, step.integer("count_include_pad") != 0, dims);
+    if (std::any_of(factors.begin(), factors.end(), [](double f) { return f != 1; }))
+      result = step.add("Mul", {result, step.numbers(type, dims, factors, "shares")}, {}, "averages");
+  }
+  step.emit("Identity", {result}, {step.output(0)});
+  step.replace();
+  step.note("the cells that a dilated window meets are brought together");
+}
+
+// ---- AveragePool
+
+void without_counted_padding(Step& step) {
+  const bool counts = step.integer("count_include_pad") != 0;
+  step.remove("count_include_pad");
+  if (!counts || step.string("auto_pad", "NOTSET") == "VALID") return;
+  const PoolAxes axes = read_axes(step);
+  const List begin = list_of(axes, &PoolAxis::begin), end = list_of(axes, &PoolAxis::end);
+  pad_with_zeros(step, begin, end);
+  set_pads(step, List(axes.size(), 0), List(axes.size(), 0));
+  step.note("padding written as zeros, which count");
+}
+
+void register_average(StepRegistry& registry) {
+  const StepRegistry::Names op = {"AveragePool"};
+  registry.change(op, 7, compatible("count_include_pad is new"),
+                  adapt("padding does not count", without_counted_padding));
+  registry.change(op, 10, compatible("ceil_mode is new"), adapt("the number of places is rounded down", without_ceil));
+  const Way wording = compatible("only the wording differs");
+  registry.change(op, 11, wording, wording);
+  registry.change(op, 19, compatible("dilations are new"), adapt("no dilations", without_dilations));
+  registry.change(op, 22, compatible("more types; windows that would start behind the image are left out as before"),
+                  adapt("ceil_mode counts windows behind the image", ceil_before_22));
+}
+
+// ---- MaxPool
+
+void without_indices(Step& step) {
+  if (step.is_used(1)) refuse("indices come with MaxPool 8");
+  if (step.output_count() > 1) step.drop_outputs(1);
+  step.remove("storage_order");
+}
+
+/// Real numbers hold all 8-bit integers. A window without cells gives the least integer.
+void without_bytes(Step& step) {
+  const ElementType type = step.elem(step.input(0));
+  if (type != ElementType::int8 && type != ElementType::uint8) return;
+  step.set_input(0, cast(step, step.input(0), ElementType::float32, "real"));
+  const ValueId y = step.value("greatest");
+  step.set_output(0, y);
+  step.then();
+  const double least = type == ElementType::int8 ? -128 : 0;
+  const ValueId bounded = step.add("Max", {y, step.number(ElementType::float32, least, "least")}, {}, "bounded");
+  step.emit("Cast", {bounded}, {step.output(0)}, {{"to", static_cast<std::int64_t>(type)}});
+  step.note("computed in float32");
+}
+
+void register_max(StepRegistry& registry) {
+  const StepRegistry::Names op = {"MaxPool"};
+  registry.change(op, 8, compatible("indices are new"), adapt("no indices", without_indices));
+  registry.change(op, 10, compatible("ceil_mode and dilations are new"),
+                  adapt("no ceil_mode, no dilations", without_dilations));
+  const Way wording = compatible("only the wording differs");
+  registry.change(op, 11, wording, wording);
+  registry.change(op, 12, compatible("more types"),
+                  adapt("8-bit integers are computed as real numbers", without_bytes));
+  registry.change(op, 22, compatible("more types; windows that would start behind the image are left out as before"),
+                  adapt("ceil_mode counts windows behind the image", ceil_before_22));
+}
+
+// ---- Lp norms
+
+bool is_whole(float p) { return p == static_cast<float>(static_cast<std::int64_t>(p)); }
+
+/// |x| to the power p.
+ValueId power(Step& step, ValueId x, double p, ElementType type, std::string_view hint) {
+  return step.add("Pow", {x, step.number(type, p, "p")}, {{"broadcast", std::int64_t{1}}}, hint);
+}
+
+void global_whole_p(Step& step) {
+  const float p = step.real("p", 2);
+  if (!(p > 0 && p < 1e6F)) refuse("p is no positive number");
+  if (is_whole(p)) return step.set({"p", static_cast<std::int64_t>(p)});
+  const ElementType type = step.need_elem(step.input(0));
+  List axes;
+  for (std::int64_t axis = 2; axis < step.need_rank(step.input(0)); ++axis) axes.push_back(axis);
+  const ValueId powers = power(step, step.add("Abs", {step.input(0)}), double{p}, type, "powers");
+  const ValueId sum = reduce(step, "ReduceSum", powers, axes);
+  step.emit("Pow", {sum, step.number(type, 1 / double{p}, "root")}, {step.output(0)}, {{"broadcast", std::int64_t{1}}});
+  step.replace();
+  step.note("p is no whole number: written as the sum of powers");
+}
+
+/// The sum over a window is the average over all its cells, padding included, times their number.
+void whole_p(Step& step) {
+  const float p = step.real("p", 2);
+  if (!(p > 0 && p < 1e6F)) refuse("p is no positive number");
+  if (is_whole(p)) return step.set({"p", static_cast<std::int64_t>(p)});
+  const ElementType type = step.need_elem(step.input(0));
+  const PoolAxes axes = read_axes(step);
+  const List kernel = list_of(axes, &PoolAxis::kernel);
+  const List pads = with_front(with_front(List{0, 0}, list_of(axes, &PoolAxis::begin)),
+                               with_front(List{0, 0}, list_of(axes, &PoolAxis::end)));
+  const ValueId powers = power(step, step.add("Abs", {step.input(0)}), double{p}, type, "powers");
+  const ValueId average =
+      step.add("AveragePool", {pad(step, powers, type, pads, 0, "padded")},
+               {{"kernel_shape", kernel}, {"strides", list_of(axes, &PoolAxis::stride)}}, "average");
+  const auto cells = std::accumulate(kernel.begin(), kernel.end(), std::int64_t{1}, std::multiplies<>());
+  const ValueId sum = step.add("Mul", {average, step.number(type, static_cast<double>(cells), "cells")},
+                               {{"broadcast", std::int64_t{1}}}, "sum");
+  step.emit("Pow", {sum, step.number(type, 1 / double{p}, "root")}, {step.output(0)}, {{"broadcast", std::int64_t{1}}});
+  step.replace();
+  step.note("p is no whole number: written as averages of powers");
+}
+
+void real_p(Step& step) { step.set({"p", static_cast<float>(step.integer("p", 2))}); }
+
+void register_lp(StepRegistry& registry) {
+  registry.change({"LpPool"}, 2, adapt("p is a whole number", whole_p), adapt("p is a real number", real_p));
+  const Way wording = compatible("only the wording differs");
+  registry.change({"LpPool"}, 11, wording, wording);
+  registry.change({"LpPool"}, 18, compatible("ceil_mode and dilations are new"),
+                  adapt("no ceil_mode, no dilations", without_dilations));
+  registry.types({"LpPool"}, {22});
+  registry.change({"GlobalLpPool"}, 2, adapt("p is a whole number", global_whole_p),
+                  adapt("p is a real number", real_p));
+  registry.types({"GlobalLpPool", "GlobalAveragePool", "GlobalMaxPool"}, {22});
+}
+
+}  // namespace
+
+void register_pool(StepRegistry& registry) {
+  register_average(registry);
+  register_max(registry);
+  register_lp(registry);
+  registry.introduced({"MaxUnpool"}, 9, never("no older operator writes values to computed places"));
+  const Way wording = compatible("only the wording differs");
+  registry.change({"MaxUnpool"}, 11, wording, wording);
+  registry.types({"MaxUnpool"}, {22});
+}
+
+}  // namespace onnxkit::opset
