@@ -1,5 +1,7 @@
 #include "converters/opset/steps.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "onnxkit/diagnostic.h"
@@ -25,11 +27,13 @@ ValueId integers_as_input(Step& step, std::string_view attribute) {
 }
 
 std::vector<std::int64_t> need_integers(Step& step, std::size_t input, std::string_view what) {
-  auto values = step.constant_integers(step.input(input));
-  if (!values)
-    refuse(fmt::format("{} is not constant: {} is computed at run time", what,
-                       quote(step.graph().name_of(step.input(input)))));
-  return *std::move(values);
+  const ValueId value = step.input(input);
+  if (auto values = step.constant_integers(value)) return *std::move(values);
+  const std::vector<ir::ValueInfo>& inputs = step.graph().inputs;
+  const bool is_given =
+      std::any_of(inputs.begin(), inputs.end(), [&](const ir::ValueInfo& info) { return info.value == value; });
+  refuse(fmt::format("{} is not constant: {} is {}", what, quote(step.graph().name_of(value)),
+                     is_given ? "what the caller gives" : "computed at run time"));
 }
 
 void drop_if_default(Step& step, std::string_view attribute) {
