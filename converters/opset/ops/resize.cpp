@@ -1,0 +1,366 @@
+// Upsample and Resize. docs/upsample-history.md tells what each version means, and what is done between two of them.
+#include <algorithm>
+#include <cmath>
+
+#include "converters/opset/resampling.h"
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+using Mode = SamplingRules::Mode;
+using Rounding = SamplingRules::Rounding;
+
+ValueId empty_reals(Step& step, std::string_view hint) { return step.vector(std::vector<float>(), hint); }
+
+bool all_axes(const Resampling& r, const std::function<bool(const ResampledAxis&)>& holds) {
+  return r.axes_known && std::all_of(r.axes.begin(), r.axes.end(), holds);
+}
+
+bool same_table(const Step& step, const Resampling& r, const ResampledAxis& axis, const SamplingRules& rules,
+                const SampledAxis& other) {
+  const auto sampled = axis.sampled();
+  if (!sampled || (r.rules.crops() && !axis.region) || sampled->new_size != other.new_size) return false;
+  const auto now = tap_table(*sampled, r.rules), then = tap_table(other, rules);
+  return now && then && same_samples(*now, *then, weight_tolerance(step, r.x));
+}
+
+// ---- Upsample
+
+void scales_from_height_and_width(Step& step) {
+  step.set({"scales", std::vector<float>{1, 1, step.real("height_scale", 1), step.real("width_scale", 1)}});
+  step.remove("height_scale");
+  step.remove("width_scale");
+  if (step.has("mode") && step.string("mode") == "bilinear") step.set({"mode", "linear"});
+}
+
+void height_and_width_from_scales(Step& step) {
+  const Resampling r = read_resampling(step);
+  const std::vector<float> scales = step.reals("scales").value_or(std::vector<float>());
+  constexpr ElementType allowed[] = {ElementType::boolean, ElementType::int32,   ElementType::int64,
+                                     ElementType::float16, ElementType::float32, ElementType::float64};
+  const ElementType type = step.elem(r.x);
+  const bool fits_type =
+      type == ElementType::undefined || std::find(std::begin(allowed), std::end(allowed), type) != std::end(allowed);
+  if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || !fits_type) {
+    write_with_gather(step, r);
+    step.note("Upsample 1 has no such scales or type: its elements are gathered");
+    return;
+  }
+  step.set({"height_scale", scales[2]});
+  step.set({"width_scale", scales[3]});
+  step.remove("scales");
+  if (r.rules.mode == Mode::linear) step.set({"mode", "bilinear"});
+}
+
+void scales_become_input(Step& step) {
+  step.set_input(1, step.vector(step.reals("scales").value_or(std::vector<float>()), "scales"));
+  step.remove("scales");
+}
+
+void scales_become_attribute(Step& step) {
+  const auto scales = step.constant_reals(step.input(1));
+  if (!scales) refuse("the scales are computed at run time, and Upsample 7 takes constants only");
+  step.set({"scales", std::vector<float>(scales->begin(), scales->end())});
+  step.drop_inputs(1);
+}
+
+void resize_to_upsample(Step& step) {
+  const auto scales = step.constant_reals(step.input(1));
+  if (scales && std::all_of(scales->begin(), scales->end(), [](double scale) { return scale >= 1; }))
+    return step.set_op("Upsample");
+  write_with_gather(step, read_resampling(step));
+  step.note("Upsample does not shrink: the elements are gathered");
+}
+
+// ---- 10 and 11
+
+/// What version 10 does with each axis, in the words of version 11.
+void choose_rounding(Step& step, const Resampling& r) {
+  const auto as_version_10 = [&](Rounding rounding) {
+    SamplingRules rules = r.rules;
+    rules.rounding = rounding;
+    return all_axes(r, [&](const ResampledAxis& axis) {
+      if (axis.stays || (axis.scale && nearest_as_version_10(*axis.scale, rules))) return true;
+      const auto sampled = axis.sampled();
+      return sampled && same_table(step, r, axis, rules, *sampled);
+    });
+  };
+  if (as_version_10(Rounding::floor)) return step.set({"nearest_mode", "floor"});
+  if (as_version_10(Rounding::ceil)) return step.set({"nearest_mode", "ceil"});
+  // Axes do not depend on each other: first those that shrink, then those that grow.
+  const ValueId one = step.vector(std::vector<float>{1}, "one");
+  const ValueId shrinking = step.add("Min", {r.scales, one}, {}, "shrinking");
+  const ValueId growing = step.add("Max", {r.scales, one}, {}, "growing");
+  const ValueId shrunk = step.value("shrunk");
+  ir::Node& first = step.emit("Resize", {r.x, empty_reals(step, "roi"), shrinking}, {shrunk},
+                              {{"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "ceil"}});
+  if (const ir::Attribute* mode = step.node().find_attribute("mode")) first.attributes.push_back(copy_of(*mode));
+  step.set_input(0, shrunk);
+  step.set_input(2, growing);
+  step.set({"nearest_mode", "floor"});
+  step.note("asymmetric; two nodes, as axes that shrink round up and axes that grow round down");
+}
+
+void to_version_11(Step& step) {
+  step.set({"coordinate_transformation_mode", "asymmetric"});
+  step.set_input(1, empty_reals(step, "roi"));
+  step.set_input(2, step.input(1));
+  if (step.is_reference("mode")) {
+    Resampling unknown;
+    unknown.x = step.input(0);
+    unknown.scales = step.input(1);
+    return choose_rounding(step, unknown);
+  }
+  const std::string mode = step.string("mode");
+  if (mode == "nearest") return choose_rounding(step, read_resampling(step));
+  if (mode != "linear") step.set({"mode", "linear"});
+}
+
+/// A scale with which version 10 makes of the axis what the node does.
+std::optional<float> scale_for_version_10(const Step& step, const Resampling& r, const ResampledAxis& axis, Mode mode) {
+  if (axis.stays) return 1.0F;
+  const bool by_scales = r.scales != ValueId::none;
+  if (by_scales && axis.scale && mode == Mode::nearest && r.rules.mode == mode &&
+      nearest_as_version_10(*axis.scale, r.rules))
+    return static_cast<float>(*axis.scale);
+  const auto sampled = axis.sampled();
+  if (!sampled) return std::nullopt;
+  const float near = static_cast<float>(*axis.scale);
+  for (const float scale : {near, std::nextafter(near, 2 * near), std::nextafter(near, 0.0F)}) {
+    if (scaled_size(sampled->size, scale) != sampled->new_size) continue;
+    const SampledAxis other = {.size = sampled->size, .new_size = sampled->new_size, .scale = scale};
+    if (same_table(step, r, axis, version_10_rules(mode), other)) return scale;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<float>> scales_for_version_10(const Step& step, const Resampling& r, Mode mode) {
+  std::vector<float> scales;
+  for (const ResampledAxis& axis : r.axes) {
+    const auto scale = scale_for_version_10(step, r, axis, mode);
+    if (!scale) return std::nullopt;
+    scales.push_back(*scale);
+  }
+  return r.axes_known ? std::optional(scales) : std::nullopt;
+}
+
+void write_version_10(Step& step, const Resampling& r, ValueId scales, Mode mode) {
+  const std::string name = mode == Mode::nearest ? "nearest" : "linear";
+  if (step.string("mode") != name) step.set({"mode", name});
+  for (const auto attribute :
+       {"coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "nearest_mode"})
+    step.remove(attribute);
+  step.drop_inputs(1);
+  step.set_input(0, r.x);
+  step.set_input(1, scales);
+}
+
+void to_version_10(Step& step) {
+  const Resampling r = read_resampling(step);
+  // What exclude_outside leaves out in mode linear is a repeated end, which adds up to the same.
+  if (r.rules.mode == Mode::linear && r.rules.coordinates == "asymmetric" && r.scales != ValueId::none)
+    return write_version_10(step, r, r.scales, Mode::linear);
+  const std::vector<Mode> modes =
+      r.rules.mode == Mode::nearest ? std::vector{Mode::nearest} : std::vector{Mode::linear, Mode::nearest};
+  for (const Mode mode : modes) {
+    const auto scales = scales_for_version_10(step, r, mode);
+    if (!scales) continue;
+    const auto given = r.scales == ValueId::none ? std::nullopt : step.constant_reals(r.scales);
+    const bool same = given && std::equal(given->begin(), given->end(), scales->begin(), scales->end());
+    return write_version_10(step, r, same ? r.scales : step.vector(*scales, "scales"), mode);
+  }
+  write_with_gather(step, r);
+  step.note("Resize 10 does not sample there: the elements are gathered");
+}
+
+// ---- 11 and 13
+
+bool is_surely_empty(const Step& step, ValueId value) {
+  const checker::Shape* shape = step.shape(value);
+  return shape && shape->size() == 1 && shape->front().is(0);
+}
+
+void to_version_13(Step& step) {
+  // From version 13 on only one of scales and sizes is there.
+  if (step.has_input(3)) {
+    if (is_surely_empty(step, step.input(2)))
+      step.set_input(2, ValueId::none);
+    else if (is_surely_empty(step, step.input(3)))
+      step.drop_inputs(3);
+  }
+  if (step.is_reference("coordinate_transformation_mode") ||
+      step.string("coordinate_transformation_mode") != "tf_half_pixel_for_nn")
+    return;
+  // (i + 0.5) / scale, rounded down, is the center of half_pixel rounded to nearest.
+  const Resampling r = read_resampling(step);
+  const bool down = r.rules.rounding == Rounding::floor;
+  if (r.rules.mode == Mode::nearest && (down || r.rules.rounding == Rounding::prefer_floor)) {
+    step.set({"coordinate_transformation_mode", "half_pixel"});
+    step.set({"nearest_mode", down ? "round_prefer_ceil" : "ceil"});
+    step.note("tf_half_pixel_for_nn is gone: half_pixel with another rounding takes the same elements");
+    return;
+  }
+  write_with_gather(step, r);
+  step.note("tf_half_pixel_for_nn is gone: the elements are gathered");
+}
+
+void to_version_11_from_13(Step& step) {
+  if (!step.has_input(1)) step.set_input(1, empty_reals(step, "roi"));
+  if (!step.has_input(2)) step.set_input(2, empty_reals(step, "scales"));
+}
+
+// ---- 18
+
+/// Entries for some axes become entries for all: `rest`, with those of the node put in place.
+ValueId for_all_axes(Step& step, const std::vector<std::int64_t>& axes, ValueId entries, ValueId rest) {
+  return step.add("ScatterElements", {rest, step.vector(axes, "axes"), entries}, {{"axis", std::int64_t{0}}});
+}
+
+ValueId filled(Step& step, ElementType type, double value) {
+  const ValueId rank = step.add("Shape", {step.add("Shape", {step.input(0)})});
+  const ValueId number = step.numbers(type, {1}, {value});
+  return step.add("Expand", {number, rank});
+}
+
+ValueId regions_for_all_axes(Step& step, const std::vector<std::int64_t>& axes) {
+  const ElementType type = step.need_elem(step.input(1));
+  const auto count = static_cast<std::int64_t>(axes.size());
+  const auto part = [&](std::int64_t from, std::int64_t to, double rest) {
+    const ValueId entries = step.add("Slice", {step.input(1), step.vector(std::vector<std::int64_t>{from}),
+                                               step.vector(std::vector<std::int64_t>{to})});
+    return for_all_axes(step, axes, entries, filled(step, type, rest));
+  };
+  const ValueId begins = part(0, count, 0), ends = part(count, 2 * count, 1);
+  return step.add("Concat", {begins, ends}, {{"axis", std::int64_t{0}}}, "roi");
+}
+
+bool is_all_axes(const Resampling& r, const std::vector<std::int64_t>& axes) {
+  if (!r.rank || static_cast<std::int64_t>(axes.size()) != *r.rank) return false;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] != static_cast<std::int64_t>(i) && axes[i] != static_cast<std::int64_t>(i) - *r.rank) return false;
+  }
+  return true;
+}
+
+std::vector<float> scales_of_all(const Resampling& r, const std::vector<double>& scales) {
+  std::vector<float> all(static_cast<std::size_t>(*r.rank), 1);
+  for (std::size_t i = 0; i < r.axes.size(); ++i)
+    all[static_cast<std::size_t>(r.axes[i].axis)] = static_cast<float>(scales[i]);
+  return all;
+}
+
+void write_all_axes(Step& step, const Resampling& r) {
+  const auto axes = step.integers("axes");
+  if (!axes) return;
+  step.remove("axes");
+  if (is_all_axes(r, *axes)) return;
+  if (r.roi != ValueId::none) step.set_input(1, regions_for_all_axes(step, *axes));
+  if (r.sizes != ValueId::none) {
+    step.set_input(3, for_all_axes(step, *axes, r.sizes, step.add("Shape", {r.x})));
+    return;
+  }
+  const auto scales = step.constant_reals(r.scales);
+  if (scales && r.rank && r.axes_known && scales->size() == r.axes.size())
+    step.set_input(2, step.vector(scales_of_all(r, *scales), "scales"));
+  else
+    step.set_input(2, for_all_axes(step, *axes, r.scales, filled(step, ElementType::float32, 1)));
+}
+
+/// Scales, or sizes, that do what the policy makes of sizes.
+bool write_without_policy(Step& step, const Resampling& r) {
+  if (!r.rank || !all_axes(r, [](const ResampledAxis& axis) { return axis.sampled().has_value(); })) return false;
+  const auto same_with = [&](const std::function<std::optional<double>(const ResampledAxis&)>& scale_of) {
+    return all_axes(r, [&](const ResampledAxis& axis) {
+      SampledAxis other = *axis.sampled();
+      const auto scale = scale_of(axis);
+      if (!scale) return false;
+      other.scale = *scale;
+      return same_table(step, r, axis, r.rules, other);
+    });
+  };
+  const auto common = static_cast<float>(*r.axes.front().scale);
+  const bool by_scales = !r.rules.crops() && same_with([&](const ResampledAxis& axis) {
+    return scaled_size(*axis.size, common) == axis.new_size ? std::optional<double>(common) : std::nullopt;
+  });
+  const bool by_sizes = !by_scales && same_with([&](const ResampledAxis& axis) {
+    return std::optional(static_cast<double>(*axis.new_size) / static_cast<double>(*axis.size));
+  });
+  if (!by_scales && !by_sizes) return false;
+  if (by_scales) {
+    step.set_input(2, step.vector(scales_of_all(r, std::vector<double>(r.axes.size(), common)), "scales"));
+    step.drop_inputs(3);
+  } else {
+    std::vector<std::int64_t> sizes;
+    const auto given = step.sizes(r.x);
+    if (!given) return false;
+    sizes = *given;
+    for (const ResampledAxis& axis : r.axes) sizes[static_cast<std::size_t>(axis.axis)] = *axis.new_size;
+    step.set_input(3, step.vector(sizes, "sizes"));
+  }
+  if (r.roi != ValueId::none && step.integers("axes"))
+    step.set_input(1, regions_for_all_axes(step, *step.integers("axes")));
+  step.remove("axes");
+  return true;
+}
+
+void to_version_13_from_18(Step& step) {
+  const Resampling r = read_resampling(step);
+  const bool antialias_matters = r.rules.antialias && !all_axes(r, [](const ResampledAxis& axis) {
+                                   return axis.stays || (axis.scale && *axis.scale >= 1);
+                                 });
+  if (antialias_matters) {
+    write_with_gather(step, r);
+    step.note("there is no antialias: the elements are gathered and weighted");
+    return;
+  }
+  const bool policy_matters = r.keeps_ratio();
+  if (policy_matters && !write_without_policy(step, r)) {
+    write_with_gather(step, r);
+    step.note("there is no keep_aspect_ratio_policy: the elements are gathered");
+    return;
+  }
+  step.remove("antialias");
+  step.remove("keep_aspect_ratio_policy");
+  if (!policy_matters) write_all_axes(step, r);
+}
+
+// ---- 19
+
+void without_half_pixel_symmetric(Step& step) {
+  if (step.string("coordinate_transformation_mode") != "half_pixel_symmetric") return;
+  const Resampling r = read_resampling(step);
+  SamplingRules rules = r.rules;
+  rules.coordinates = "half_pixel";
+  const bool same = all_axes(r, [&](const ResampledAxis& axis) {
+    if (axis.stays || (r.scales != ValueId::none && axis.scale && *axis.scale == std::floor(*axis.scale))) return true;
+    const auto sampled = axis.sampled();
+    return sampled && same_table(step, r, axis, rules, *sampled);
+  });
+  // With sizes there is no part of a position to be made up for.
+  if (same || (r.sizes != ValueId::none && !r.keeps_ratio()))
+    return step.set({"coordinate_transformation_mode", "half_pixel"});
+  write_with_gather(step, r);
+  step.note("there is no half_pixel_symmetric: the elements are gathered");
+}
+
+}  // namespace
+
+void register_resize(StepRegistry& registry) {
+  registry.change({"Upsample"}, 7, adapt("height_scale and width_scale become scales", scales_from_height_and_width),
+                  adapt("scales become height_scale and width_scale", height_and_width_from_scales));
+  registry.change({"Upsample"}, 9, adapt("scales become an input", scales_become_input),
+                  adapt("scales become an attribute", scales_become_attribute));
+  registry.deprecated({"Upsample"}, 10, adapt("Resize 10 does the same", [](Step& step) { step.set_op("Resize"); }));
+  registry.introduced({"Resize"}, 10, adapt("Upsample does the same where nothing shrinks", resize_to_upsample));
+  registry.change({"Resize"}, 11, adapt("asymmetric, and rounded as version 10 does", to_version_11),
+                  adapt("version 10 samples the same elements", to_version_10));
+  registry.change({"Resize"}, 13, adapt("scales or sizes, and no tf_half_pixel_for_nn", to_version_13),
+                  adapt("what is not given is empty", to_version_11_from_13));
+  registry.change({"Resize"}, 18, compatible("antialias, axes and policies may be given"),
+                  adapt("for all axes, without policy", to_version_13_from_18));
+  registry.change({"Resize"}, 19, compatible("half_pixel_symmetric may be said"),
+                  adapt("half_pixel_symmetric is none of the older modes", without_half_pixel_symmetric));
+}
+
+}  // namespace onnxkit::opset
