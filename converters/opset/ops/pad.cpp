@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "converters/opset/emit.h"
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+// ---- 1 | 2
+
+/// In version 1 paddings are not negative: what they crop is cut off with Slice. In constant mode after padding, as padding may be cropped, too; else
+/// before, as the other modes pad with what is left.
+void pads_to_paddings(Step& step) {
+  const Integers pads = step.integers("pads").value_or(Integers());
+  const std::size_t rank = pads.size() / 2;
+  Integers starts, ends, axes, paddings = pads;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t begin = pads[i], end = pads[i + rank];
+    if (begin >= 0 && end >= 0) continue;
+    paddings[i] = std::max<std::int64_t>(begin, 0);
+    paddings[i + rank] = std::max<std::int64_t>(end, 0);
+    starts.push_back(paddings[i] - begin);
+    ends.push_back(end < 0 ? end : to_the_end);
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  step.remove("pads");
+  step.set({"paddings", paddings});
+  if (axes.empty()) return;
+  if (step.string("mode") == "constant") {
+    const ValueId padded = intercept_output(step, 0, "padded");
+    step.then();
+    step.emit("Slice", {padded}, {step.output(0)}, {{"starts", starts}, {"ends", ends}, {"axes", axes}});
+  } else {
+    step.set_input(0, slice(step, step.input(0), starts, ends, axes, "cropped"));
+  }
+  step.note("pads becomes paddings, and a Slice where it is negative");
+}
+
+// ---- 2 | 11
+
+bool is_constant_mode(Step& step) { return step.is_reference("mode") || step.string("mode") == "constant"; }
+
+void attributes_to_inputs(Step& step) {
+  const ValueId pads = integers_as_input(step, "pads");
+  const float value = step.real("value");
+  step.remove("pads");
+  step.remove("value");
+  step.set_input(1, pads);
+  const bool is_default = value == 0 && !std::signbit(value);
+  if (!is_default && is_constant_mode(step))
+    step.set_input(2, step.number(step.need_elem(step.input(0)), static_cast<double>(value), "value"));
+}
+
+/// Real numbers only in version 2; float64 holds the integers of up to 32 bits exactly.
+bool goes_through_double(ElementType type) { return is_integer(type) && storage_bits(type) <= 32; }
+
+bool fits_float(double value) { return std::isnan(value) || static_cast<double>(static_cast<float>(value)) == value; }
+
+/// Where padding comes to lie, a value that is no attribute is put in.
+void put_value_in(Step& step, const Integers& pads, ValueId padded, ValueId value) {
+  ir::Tensor one;
+  const float bits = 1;
+  one.dims = {1};
+  one.data_type = static_cast<std::int32_t>(ElementType::float32);
+  one.raw_data = step.keep({reinterpret_cast<const char*>(&bits), sizeof(bits)});
+  const ValueId ones = step.value("ones");
+  step.emit("ConstantOfShape", {step.add("Shape", {step.input(0)}, {}, "shape")}, {ones})
+      .attributes.push_back(step.attribute("value", std::move(one)));
+  const ValueId mask = step.add("Pad", {ones}, {{"pads", pads}}, "mask");
+  step.emit("Where", {cast(step, mask, ElementType::boolean), padded, value}, {step.output(0)});
+}
+
+void inputs_to_attributes(Step& step) {
+  const Integers pads = need_integers(step, 1, "pads");
+  step.set({"pads", pads});
+  step.drop_inputs(1);
+  const ElementType type = step.elem(step.input(0));
+  const bool through_double = goes_through_double(type);
+  std::optional<double> value = 0;
+  if (is_constant_mode(step) && step.has_input(2)) value = step.constant_real(step.input(2));
+  const bool by_mask = !value || !fits_float(*value);
+  if (by_mask) (void)step.string("mode");
+  if (value && !by_mask && (*value != 0 || std::signbit(*value))) step.set({"value", static_cast<float>(*value)});
+  if (through_double) step.set_input(0, cast(step, step.input(0), ElementType::float64, "wide"));
+  if (!by_mask && !through_double) return;
+  const ValueId padded = intercept_output(step, 0, "padded");
+  step.then();
+  if (!by_mask) return chain(step, padded, {{"Cast", {}, {cast_target(step, type)}}}, step.output(0));
+  put_value_in(step, pads, through_double ? cast(step, padded, type, "narrow") : padded, step.input(2));
+  step.note("pads becomes an attribute; the value is put in with Where");
+}
+
+// ---- 13 | 18
+
+/// Pads of all axes from those of some.
+void pads_of_all_axes(Step& step) {
+  if (!step.has_input(3)) return step.drop_inputs(3);
+  const auto pads = step.constant_integers(step.input(1)), axes = step.constant_integers(step.input(3));
+  const auto rank = step.rank(step.input(0));
+  step.drop_inputs(3);
+  if (pads && axes && rank) {
+    const std::size_t count = axes->size();
+    if (pads->size() != 2 * count) refuse("pads and axes differ in length");
+    Integers all(static_cast<std::size_t>(2 * *rank), 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + *rank : (*axes)[i];
+      if (axis < 0 || axis >= *rank) refuse(fmt::format("the tensor has no axis {}", (*axes)[i]));
+      all[static_cast<std::size_t>(axis)] = (*pads)[i];
+      all[static_cast<std::size_t>(axis + *rank)] = (*pads)[i + count];
+    }
+    return step.set_input(1, step.vector(all, "pads"));
+  }
+  const ValueId zeros = step.add("Expand", {step.vector(Integers{0}), rank_of(step, step.input(0))}, {}, "zeros");
+  const ValueId count = step.add("Shape", {step.input(3)}, {}, "count");
+  const ValueId zero = step.vector(Integers{0}, "begin"), end = step.vector(Integers{to_the_end}, "end");
+  const ValueId begins = step.add("Slice", {step.input(1), zero, count}, {}, "begins");
+  const ValueId ends = step.add("Slice", {step.input(1), count, end}, {}, "ends");
+  const ValueId all_begins = step.add("ScatterElements", {zeros, step.input(3), begins}, {}, "all_begins");
+  const ValueId all_ends = step.add("ScatterElements", {zeros, step.input(3), ends}, {}, "all_ends");
+  step.set_input(1, step.add("Concat", {all_begins, all_ends}, {{"axis", std::int64_t{0}}}, "pads"));
+  step.note("pads of all axes, computed at run time");
+}
+
+// ---- 18 | 19
+
+/// Position i of the result is position i - begin of the axis, counted round, of what negative pads leave of it.
+ValueId wrapped_positions(Step& step, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  const std::int64_t first = std::max<std::int64_t>(-begin, 0), cut = first + std::max<std::int64_t>(-end, 0);
+  const auto number = [&](std::int64_t value) { return step.scalar(value); };
+  const ValueId size = squeeze(step, size_of(step, step.input(0), axis), {0}, "size");
+  const ValueId kept = step.add("Sub", {size, number(cut)}, {}, "kept");
+  const ValueId last = step.add("Add", {kept, number(std::max<std::int64_t>(end, 0))}, {}, "last");
+  const ValueId positions =
+      step.add("Range", {number(-std::max<std::int64_t>(begin, 0)), last, number(1)}, {}, "positions");
+  const ValueId around = step.add("Mod", {positions, kept}, {}, "around");
+  return step.add("Add", {around, number(first)}, {}, "wrapped");
+}
+
+void wrap_with_gather(Step& step) {
+  if (step.is_reference("mode") || step.string("mode") != "wrap") return;
+  const Integers pads = need_integers(step, 1, "pads (of mode wrap)");
+  Integers axes;
+  if (step.has_input(3)) {
+    axes = need_integers(step, 3, "axes (of mode wrap)");
+  } else {
+    for (std::size_t i = 0; i < pads.size() / 2; ++i) axes.push_back(static_cast<std::int64_t>(i));
+  }
+  if (pads.size() != 2 * axes.size()) refuse("pads and axes differ in length");
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t begin = pads[i], end = pads[i + axes.size()];
+    if (begin == 0 && end == 0) continue;
+    links.push_back({"Gather", {wrapped_positions(step, axes[i], begin, end)}, {{"axis", axes[i]}}});
+  }
+  chain(step, step.input(0), std::move(links), step.output(0));
+  step.replace();
+  step.note("mode wrap: each axis by Gather, positions counted round");
+}
+
+}  // namespace
+
+void register_pad(StepRegistry& registry) {
+  registry.change({"Pad"}, 2, adapt("paddings becomes pads", [](Step& step) { step.rename("paddings", "pads"); }),
+                  adapt("pads becomes paddings", pads_to_paddings));
+  registry.change({"Pad"}, 11, adapt("pads and value become inputs", attributes_to_inputs),
+                  adapt("pads and value become attributes", inputs_to_attributes));
+  registry.change({"Pad"}, 18, compatible("without axes pads speaks of all axes"),
+                  adapt("pads of all axes", pads_of_all_axes));
+  registry.change({"Pad"}, 19, compatible("mode wrap is new"), adapt("mode wrap by Gather", wrap_with_gather));
+  registry.types({"Pad"}, {13, 21, 23, 24, 25});
+}
+
+}  // namespace onnxkit::opset

@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "converters/opset/emit.h"
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+void lists_to_inputs(Step& step) {
+  const ValueId starts = integers_as_input(step, "starts"), ends = integers_as_input(step, "ends");
+  const ValueId axes = integers_as_input(step, "axes");
+  for (const std::string_view name : {"starts", "ends", "axes"}) step.remove(name);
+  step.set_input(1, starts);
+  step.set_input(2, ends);
+  if (axes != ValueId::none) step.set_input(3, axes);
+}
+
+struct Lists {
+  std::vector<std::int64_t> starts, ends, axes, steps;
+};
+
+/// Nothing when one of them is computed at run time.
+std::optional<Lists> constant_lists(Step& step) {
+  Lists lists;
+  std::vector<std::int64_t>* const targets[] = {&lists.starts, &lists.ends, &lists.axes, &lists.steps};
+  for (std::size_t i = 0; i < std::size(targets); ++i) {
+    if (!step.has_input(i + 1)) continue;
+    auto values = step.constant_integers(step.input(i + 1));
+    if (!values) return std::nullopt;
+    *targets[i] = *std::move(values);
+  }
+  const std::size_t count = lists.starts.size();
+  if (!step.has_input(3)) {
+    lists.axes.resize(count);
+    std::iota(lists.axes.begin(), lists.axes.end(), 0);
+  }
+  if (!step.has_input(4)) lists.steps.assign(count, 1);
+  if (lists.ends.size() != count || lists.axes.size() != count || lists.steps.size() != count)
+    refuse("starts, ends, axes and steps differ in length");
+  return lists;
+}
+
+/// The positions of an axis that a slice with a step takes.
+std::vector<std::int64_t> taken(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t stride) {
+  std::vector<std::int64_t> positions;
+  const std::int64_t last = stride > 0 ? size : size - 1, least = stride > 0 ? 0 : -1;
+  start = std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, std::max<std::int64_t>(last, 0));
+  end = std::clamp<std::int64_t>(end < 0 ? end + size : end, least, std::max(last, least));
+  if (size == 0) return positions;
+  stride = std::clamp<std::int64_t>(stride, -size, size);
+  for (std::int64_t i = start; stride > 0 ? i < end : i > end; i += stride) positions.push_back(i);
+  return positions;
+}
+
+void slice_by_attributes(Step& step, const Lists& lists) {
+  step.set({"starts", lists.starts});
+  step.set({"ends", lists.ends});
+  step.set({"axes", lists.axes});
+  step.drop_inputs(1);
+}
+
+/// Axes with a step of 1 by Slice, the others by Gather.
+void gather_steps(Step& step, const Lists& lists) {
+  const auto* shape = step.shape(step.input(0));
+  constexpr std::int64_t most_positions = 65536;
+  Lists plain;
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < lists.axes.size(); ++i) {
+    const std::int64_t axis = lists.axes[i];
+    if (lists.steps[i] == 1) {
+      plain.starts.push_back(lists.starts[i]);
+      plain.ends.push_back(lists.ends[i]);
+      plain.axes.push_back(axis);
+      continue;
+    }
+    if (lists.steps[i] == 0) refuse("a step of 0 is not allowed");
+    const bool known = shape && axis >= 0 && axis < static_cast<std::int64_t>(shape->size());
+    const checker::Dim size = known ? (*shape)[static_cast<std::size_t>(axis)] : checker::Dim();
+    if (!size.is_constant() || size.constant() > most_positions)
+      refuse(fmt::format(
+          "version 1 has no steps, and the size of axis {} is not known, so that Gather cannot take its place", axis));
+    const auto positions = taken(size.constant(), lists.starts[i], lists.ends[i], lists.steps[i]);
+    links.push_back({"Gather", {step.vector(positions, "positions")}, {{"axis", axis}}});
+  }
+  if (!plain.axes.empty())
+    links.push_back({"Slice", {}, {{"starts", plain.starts}, {"ends", plain.ends}, {"axes", plain.axes}}});
+  chain(step, step.input(0), std::move(links), step.output(0));
+  step.replace();
+  step.note("axes with a step other than 1 by Gather");
+}
+
+void lists_to_attributes(Step& step) {
+  const auto lists = constant_lists(step);
+  if (!lists) refuse("starts, ends, axes or steps are computed at run time, and in version 1 they are attributes");
+  const bool steps = std::any_of(lists->steps.begin(), lists->steps.end(), [](std::int64_t s) { return s != 1; });
+  return steps ? gather_steps(step, *lists) : slice_by_attributes(step, *lists);
+}
+
+/// In version 10 axes count from the front.
+void axes_from_front(Step& step) {
+  if (!step.has_input(3)) return;
+  const auto axes = step.constant_integers(step.input(3));
+  if (axes && std::all_of(axes->begin(), axes->end(), [](std::int64_t axis) { return axis >= 0; })) return;
+  const auto rank = step.rank(step.input(0));
+  if (axes && rank) {
+    std::vector<std::int64_t> counted = *axes;
+    for (std::int64_t& axis : counted) axis = axis < 0 ? axis + *rank : axis;
+    ValueId value = step.vector(counted, "axes");
+    if (step.need_elem(step.input(3)) == ElementType::int32) value = cast(step, value, ElementType::int32, "axes");
+    return step.set_input(3, value);
+  }
+  const ElementType type = step.need_elem(step.input(3));
+  const ValueId zero = step.number(type, 0, "zero");
+  ValueId rank_value = rank_of(step, step.input(0));
+  if (type != ElementType::int64) rank_value = cast(step, rank_value, type, "rank");
+  const ValueId is_negative = step.add("Less", {step.input(3), zero}, {}, "is_negative");
+  const ValueId counted = step.add("Add", {step.input(3), rank_value}, {}, "counted");
+  step.set_input(3, step.add("Where", {is_negative, counted, step.input(3)}, {}, "axes"));
+  step.note("axes counted from the front at run time");
+}
+
+}  // namespace
+
+void register_slice(StepRegistry& registry) {
+  registry.change({"Slice"}, 10, adapt("starts, ends and axes become inputs", lists_to_inputs),
+                  adapt("starts, ends and axes become attributes", lists_to_attributes));
+  registry.change({"Slice"}, 11, compatible("axes may also be negative"),
+                  adapt("axes counted from the front", axes_from_front));
+  registry.types({"Slice"}, {13});
+}
+
+}  // namespace onnxkit::opset

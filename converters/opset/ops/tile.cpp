@@ -1,0 +1,107 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "converters/opset/emit.h"
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+std::optional<std::int64_t> whole_number(Step& step, std::size_t input) {
+  const auto real = step.constant_real(step.input(input));
+  if (!real) return std::nullopt;
+  if (std::trunc(*real) != *real || !(std::abs(*real) < 9e15)) refuse(fmt::format("{} is no whole number", *real));
+  return static_cast<std::int64_t>(*real);
+}
+
+ValueId as_vector(Step& step, std::size_t input) {
+  const ValueId number = cast(step, step.input(input), ElementType::int64, "number");
+  return step.add("Reshape", {number, step.vector(std::vector<std::int64_t>{1})}, {}, "number");
+}
+
+/// 1 everywhere but at the axis.
+void one_axis_to_all(Step& step) {
+  const auto axis = whole_number(step, 2), count = whole_number(step, 1);
+  const std::int64_t rank = step.need_rank(step.input(0));
+  std::vector<std::int64_t> repeats(static_cast<std::size_t>(rank), 1);
+  ValueId value = ValueId::none;
+  if (axis) {
+    const std::int64_t at = *axis < 0 ? *axis + rank : *axis;
+    if (at < 0 || at >= rank) refuse(fmt::format("the tensor has no axis {}", *axis));
+    std::vector<ValueId> parts;
+    if (count) {
+      repeats[static_cast<std::size_t>(at)] = *count;
+      value = step.vector(repeats, "repeats");
+    } else {
+      if (at > 0) parts.push_back(step.vector(std::vector<std::int64_t>(static_cast<std::size_t>(at), 1)));
+      parts.push_back(as_vector(step, 1));
+      if (at + 1 < rank)
+        parts.push_back(step.vector(std::vector<std::int64_t>(static_cast<std::size_t>(rank - at - 1), 1)));
+      value = step.add("Concat", parts, {{"axis", std::int64_t{0}}}, "repeats");
+    }
+  } else {
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = 0; i < rank; ++i) positions.push_back(i);
+    const ValueId is_it = arithmetic(step, "Equal", step.vector(positions, "axes"), as_vector(step, 2), "is_axis");
+    const ValueId one = step.vector(std::vector<std::int64_t>{1});
+    const ValueId more = arithmetic(step, "Sub", as_vector(step, 1), one, "more");
+    const ValueId added = arithmetic(step, "Mul", cast(step, is_it, ElementType::int64), more, "added");
+    value = arithmetic(step, "Add", added, one, "repeats");
+  }
+  step.set_input(1, value);
+  step.drop_inputs(2);
+}
+
+/// What version 1 counts in: the type of the data. Below these numbers all whole ones are exact.
+std::int64_t exact_below(ElementType type) {
+  switch (type) {
+    case ElementType::float16:
+      return 2048;
+    case ElementType::float32:
+      return 1 << 24;
+    default:
+      return std::int64_t{1} << 53;
+  }
+}
+
+std::optional<std::vector<std::int64_t>> known_repeats(Step& step) {
+  if (auto repeats = step.constant_integers(step.input(1))) return repeats;
+  const auto in = step.sizes(step.input(0)), out = step.sizes(step.output(0));
+  if (!in || !out || in->size() != out->size()) return std::nullopt;
+  std::vector<std::int64_t> repeats;
+  for (std::size_t i = 0; i < in->size(); ++i) {
+    if ((*in)[i] == 0) return std::nullopt;
+    repeats.push_back((*out)[i] / (*in)[i]);
+  }
+  return repeats;
+}
+
+void one_tile_for_each_axis(Step& step) {
+  const auto repeats = known_repeats(step);
+  if (!repeats)
+    refuse("repeats is computed at run time, and version 1 counts in the type of the data, which need not be exact");
+  const ElementType type = step.need_elem(step.input(0));
+  if (type != ElementType::float16 && type != ElementType::float32 && type != ElementType::float64)
+    throw Refusal{"type-not-there", fmt::format("Tile 1 does not allow {} as input input", name_of(type))};
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < repeats->size(); ++i) {
+    const std::int64_t count = (*repeats)[i];
+    if (count == 1) continue;
+    if (count > exact_below(type)) refuse(fmt::format("{} repeats are not exact in {}", count, name_of(type)));
+    const ValueId tiles = step.number(type, static_cast<double>(count), "tiles");
+    links.push_back({"Tile", {tiles, step.number(type, static_cast<double>(i), "axis")}, {}});
+  }
+  chain(step, step.input(0), std::move(links), step.output(0));
+  step.replace();
+}
+
+}  // namespace
+
+void register_tile(StepRegistry& registry) {
+  registry.change({"Tile"}, 6, adapt("one axis becomes a repeat count for each axis", one_axis_to_all),
+                  adapt("one Tile for each repeated axis", one_tile_for_each_axis));
+  registry.types({"Tile"}, {13});
+}
+
+}  // namespace onnxkit::opset

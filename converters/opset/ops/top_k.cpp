@@ -1,0 +1,87 @@
+#include "converters/opset/emit.h"
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+void k_to_input(Step& step) {
+  step.set_input(1, step.vector(std::vector<std::int64_t>{step.integer("k")}, "k"));
+  step.remove("k");
+}
+
+std::int64_t known_k(Step& step) {
+  const auto given = step.constant_integers(step.input(1));
+  if (given && given->size() == 1) return given->front();
+  const std::int64_t axis = step.integer("axis", -1);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const checker::Shape* shape = step.shape(step.output(i));
+    if (!shape) continue;
+    const std::int64_t at = axis < 0 ? axis + static_cast<std::int64_t>(shape->size()) : axis;
+    if (at < 0 || at >= static_cast<std::int64_t>(shape->size())) continue;
+    const checker::Dim size = (*shape)[static_cast<std::size_t>(at)];
+    if (size.is_constant()) return size.constant();
+  }
+  refuse("k is computed at run time, and in version 1 it is an attribute");
+}
+
+void k_to_attribute(Step& step) {
+  step.set({"k", known_k(step)});
+  step.drop_inputs(1);
+}
+
+/// Integers that float64 holds exactly, as version 10 has real numbers only.
+bool fits_double(ElementType type) {
+  switch (type) {
+    case ElementType::int8:
+    case ElementType::int16:
+    case ElementType::int32:
+    case ElementType::uint8:
+    case ElementType::uint16:
+    case ElementType::uint32:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void to_largest_sorted(Step& step) {
+  // Unsorted results may come in any order.
+  step.remove("sorted");
+  const bool largest = step.integer("largest") != 0;
+  step.remove("largest");
+  const ElementType type = step.elem(step.input(0));
+  const bool through_double = fits_double(type);
+  const std::int64_t axis = step.integer("axis", -1);
+  const auto rank = step.rank(step.input(0));
+  const bool reversed = axis < -1 && !rank;
+  if (axis < -1) step.set({"axis", rank ? axis + *rank : -axis - 1});
+  if (largest && !through_double && !reversed) return;
+  ValueId x = step.input(0);
+  if (through_double) x = cast(step, x, ElementType::float64, "wide");
+  if (!largest) x = step.add("Neg", {x}, {}, "negated");
+  if (reversed) x = step.add("Transpose", {x}, {}, "reversed");
+  step.set_input(0, x);
+  const bool values = step.output(0) != ValueId::none, indices = reversed && step.output(1) != ValueId::none;
+  const ValueId y = values ? intercept_output(step, 0, "values") : ValueId::none;
+  const ValueId places = indices ? intercept_output(step, 1, "indices") : ValueId::none;
+  step.then();
+  std::vector<Link> back;
+  if (reversed) back.push_back({"Transpose", {}, {}});
+  if (!largest) back.push_back({"Neg", {}, {}});
+  if (through_double) back.push_back({"Cast", {}, {cast_target(step, type)}});
+  if (values) chain(step, y, std::move(back), step.output(0));
+  if (indices) step.emit("Transpose", {places}, {step.output(1)});
+  step.note(largest ? "in float64, which holds the integers" : "the smallest are the largest of the negated");
+}
+
+}  // namespace
+
+void register_top_k(StepRegistry& registry) {
+  registry.change({"TopK"}, 10, adapt("k becomes an input", k_to_input),
+                  adapt("k becomes an attribute", k_to_attribute));
+  registry.change({"TopK"}, 11, compatible("largest and sorted default to what there was before"),
+                  adapt("largest and sorted removed", to_largest_sorted));
+  registry.types({"TopK"}, {24});
+}
+
+}  // namespace onnxkit::opset
