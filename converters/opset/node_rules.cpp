@@ -44,10 +44,14 @@ std::optional<Refusal> unfit_counts(const ir::Node& node, const spec::OpSchema& 
   return told("outputs", count(node.outputs), 0, schema.max_outputs);
 }
 
-std::optional<Refusal> unfit_types(const ir::Node& node, const Site& site, const spec::OpSchema& schema, Facts& facts) {
+std::optional<Refusal> unfit_types(const ir::Node& node, const Site& site, const spec::OpSchema* before,
+                                   const spec::OpSchema& schema, Facts& facts) {
   const auto told = [&](std::string_view role, const spec::FormalParameter* formal,
-                        ValueId value) -> std::optional<Refusal> {
-    const checker::Type* type = formal && value != ValueId::none ? facts.known_type(site, value) : nullptr;
+                        const spec::FormalParameter* old_formal, ValueId value) -> std::optional<Refusal> {
+    if (!formal || value == ValueId::none) return std::nullopt;
+    const bool same_types = before && old_formal && before->types_of(*old_formal) == schema.types_of(*formal);
+    if (same_types) return std::nullopt;
+    const checker::Type* type = before ? facts.type(site, value) : facts.known_type(site, value);
     if (!type || checker::allows(schema.types_of(*formal), *type)) return std::nullopt;
     checker::Type bare = *type;
     bare.shape.reset();
@@ -56,10 +60,12 @@ std::optional<Refusal> unfit_types(const ir::Node& node, const Site& site, const
                                                  name, role, formal->name)};
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (auto refusal = told("input", schema.input_at(i), node.inputs[i])) return refusal;
+    if (auto refusal = told("input", schema.input_at(i), before ? before->input_at(i) : nullptr, node.inputs[i]))
+      return refusal;
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (auto refusal = told("output", schema.output_at(i), node.outputs[i])) return refusal;
+    if (auto refusal = told("output", schema.output_at(i), before ? before->output_at(i) : nullptr, node.outputs[i]))
+      return refusal;
   }
   return std::nullopt;
 }
@@ -70,13 +76,13 @@ bool same_default(const spec::AttributeSchema& a, const spec::AttributeSchema& b
 
 }  // namespace
 
-std::optional<Refusal> unfit(const ir::Node& node, const Site& site, const spec::OpSchema* schema, std::int64_t opset,
-                             Facts& facts) {
+std::optional<Refusal> unfit(const ir::Node& node, const Site& site, const spec::OpSchema* before,
+                             const spec::OpSchema* schema, std::int64_t opset, Facts& facts) {
   if (!schema || schema->deprecated)
     return no_equivalent(fmt::format("{} is no operator of opset {}", node.op_type.view(), opset));
   if (auto refusal = unfit_attributes(node, *schema)) return refusal;
   if (auto refusal = unfit_counts(node, *schema)) return refusal;
-  return unfit_types(node, site, *schema, facts);
+  return unfit_types(node, site, before, *schema, facts);
 }
 
 void write_old_defaults(const ir::Node& node, const spec::OpSchema& before, const spec::OpSchema& after, Step& step,

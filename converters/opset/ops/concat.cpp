@@ -1,4 +1,4 @@
-#include "converters/opset/emit.h"
+#include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "converters/opset/emit.h"
+#include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {

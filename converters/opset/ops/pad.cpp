@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "converters/opset/emit.h"
+#include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
@@ -36,7 +36,8 @@ void pads_to_paddings(Step& step) {
     step.then();
     step.emit("Slice", {padded}, {step.output(0)}, {{"starts", starts}, {"ends", ends}, {"axes", axes}});
   } else {
-    step.set_input(0, slice(step, step.input(0), starts, ends, axes, "cropped"));
+    step.set_input(0,
+                   step.add("Slice", {step.input(0)}, {{"starts", starts}, {"ends", ends}, {"axes", axes}}, "cropped"));
   }
   step.note("pads becomes paddings, and a Slice where it is negative");
 }
@@ -132,7 +133,7 @@ void pads_of_all_axes(Step& step) {
 ValueId wrapped_positions(Step& step, std::int64_t axis, std::int64_t begin, std::int64_t end) {
   const std::int64_t first = std::max<std::int64_t>(-begin, 0), cut = first + std::max<std::int64_t>(-end, 0);
   const auto number = [&](std::int64_t value) { return step.scalar(value); };
-  const ValueId size = squeeze(step, size_of(step, step.input(0), axis), {0}, "size");
+  const ValueId size = squeeze(step, size_vector(step, step.input(0), axis), {0}, "size");
   const ValueId kept = step.add("Sub", {size, number(cut)}, {}, "kept");
   const ValueId last = step.add("Add", {kept, number(std::max<std::int64_t>(end, 0))}, {}, "last");
   const ValueId positions =

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "converters/opset/emit.h"
+#include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
@@ -49,7 +49,7 @@ void cut_with_slice(Step& step) {
   ValueId begin = step.vector(std::vector<std::int64_t>{0}, "begin");
   for (std::size_t i = 0; i < step.output_count(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
-    const ValueId size = slice(step, step.input(1), {index}, {index + 1}, {0}, "size");
+    const ValueId size = slice(step, step.input(1), 0, index, index + 1, "size");
     const ValueId end = step.add("Add", {begin, size}, {}, "end");
     if (step.output(i) != ValueId::none) step.emit("Slice", {step.input(0), begin, end, axis}, {step.output(i)});
     begin = end;
@@ -87,7 +87,7 @@ void write_sizes(Step& step) {
     sizes.back() = total - sizes.front() * (count - 1);
     return step.set_input(1, step.vector(sizes, "sizes"));
   }
-  const ValueId total = size_of(step, step.input(0), axis);
+  const ValueId total = size_vector(step, step.input(0), axis);
   const auto one = [&](std::int64_t value) { return step.vector(std::vector<std::int64_t>{value}); };
   const ValueId piece = step.add("Div", {step.add("Add", {total, one(count - 1)}), one(count)}, {}, "piece");
   const ValueId last = step.add("Sub", {total, step.add("Mul", {piece, one(count - 1)})}, {}, "last");

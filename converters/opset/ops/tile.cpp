@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "converters/opset/emit.h"
+#include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {

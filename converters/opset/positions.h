@@ -4,38 +4,27 @@
 #include <string_view>
 #include <vector>
 
-#include "converters/opset/step.h"
+#include "converters/opset/compose.h"
+#include "converters/opset/element_types.h"
 
-// Nodes whose form depends on the opset that a step leads to, and small compositions of them.
+// Small compositions about shapes and positions, written for the opset that a step leads to.
 namespace onnxkit::opset {
 
 /// Behind every axis.
 inline constexpr std::int64_t to_the_end = 2147483647;
 
-Attr cast_target(const Step& step, ElementType to);
-ValueId cast(Step& step, ValueId x, ElementType to, std::string_view hint = "cast");
 /// Broadcasts the second to the first, before opset 7, too.
 ValueId arithmetic(Step& step, std::string_view op, ValueId a, ValueId b, std::string_view hint = {});
-ValueId slice(Step& step, ValueId x, const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& ends,
-              const std::vector<std::int64_t>& axes, std::string_view hint = "part");
-ValueId unsqueeze(Step& step, ValueId x, const std::vector<std::int64_t>& axes, std::string_view hint = "unsqueezed");
-ValueId squeeze(Step& step, ValueId x, const std::vector<std::int64_t>& axes, std::string_view hint = "squeezed");
-/// Sum or product of a vector of int64, as a vector of one element; that of nothing is 0 or 1.
-ValueId sum_of(Step& step, ValueId vector);
+/// Product of a vector of int64, as a vector of one element; that of nothing is 1.
 ValueId product_of(Step& step, ValueId vector);
 /// Sizes of some axes as a vector; `begin` and `end` may count from the end.
 ValueId sizes_of(Step& step, ValueId x, std::int64_t begin, std::int64_t end);
 /// The size of one axis as a vector of one element; the axis may count from the end.
-ValueId size_of(Step& step, ValueId x, std::int64_t axis);
+ValueId size_vector(Step& step, ValueId x, std::int64_t axis);
 /// The rank as a vector of one element.
 ValueId rank_of(Step& step, ValueId x);
 /// The same elements with so many axes that Reshape to `shape` finds a 0 to copy for each 0: an empty tensor with size 0 in all axes. From opset 8 on.
 ValueId with_zero_sizes(Step& step, ValueId x, ValueId shape);
-/// Reshape in which a 0 is a size and copies nothing. From opset 8 on.
-ValueId reshape_to(Step& step, ValueId x, ValueId shape, std::string_view hint = "reshaped");
-/// 0, 1 ... below the one element of `count`, a vector of int64. Opset 9 and 10.
-ValueId count_up(Step& step, ValueId count);
-
 /// Indices of the input `indices` into `axis` of the input `data`, none of them negative any more. From opset 6 on.
 void indices_from_front(Step& step, std::size_t data, std::size_t indices, std::int64_t axis);
 /// One operator after the other: the first reads x, the last writes `output`.

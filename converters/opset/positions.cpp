@@ -1,21 +1,8 @@
-#include "converters/opset/emit.h"
+#include "converters/opset/positions.h"
 
 #include <algorithm>
 
 namespace onnxkit::opset {
-
-Attr cast_target(const Step& step, ElementType to) {
-  if (step.opset_after() >= 6) return {"to", static_cast<std::int64_t>(to)};
-  // TensorProto.DataType's own name.
-  std::string name(name_of(to));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return {"to", std::move(name)};
-}
-
-ValueId cast(Step& step, ValueId x, ElementType to, std::string_view hint) {
-  return step.add("Cast", {x}, {cast_target(step, to)}, hint);
-}
 
 void chain(Step& step, ValueId x, std::vector<Link> links, ValueId output) {
   if (links.empty()) links.push_back({"Identity", {}, {}});
@@ -33,52 +20,17 @@ ValueId arithmetic(Step& step, std::string_view op, ValueId a, ValueId b, std::s
   return step.add(op, {a, b}, {{"broadcast", std::int64_t{1}}}, hint);
 }
 
-ValueId slice(Step& step, ValueId x, const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& ends,
-              const std::vector<std::int64_t>& axes, std::string_view hint) {
-  if (step.opset_after() < 10)
-    return step.add("Slice", {x}, {{"starts", starts}, {"ends", ends}, {"axes", axes}}, hint);
-  return step.add("Slice", {x, step.vector(starts, "starts"), step.vector(ends, "ends"), step.vector(axes, "axes")}, {},
-                  hint);
-}
-
-namespace {
-
-ValueId with_axes(Step& step, std::string_view op, ValueId x, const std::vector<std::int64_t>& axes,
-                  std::string_view hint) {
-  if (step.opset_after() < 13) return step.add(op, {x}, {{"axes", axes}}, hint);
-  return step.add(op, {x, step.vector(axes, "axes")}, {}, hint);
-}
-
-}  // namespace
-
-ValueId unsqueeze(Step& step, ValueId x, const std::vector<std::int64_t>& axes, std::string_view hint) {
-  return with_axes(step, "Unsqueeze", x, axes, hint);
-}
-
-ValueId squeeze(Step& step, ValueId x, const std::vector<std::int64_t>& axes, std::string_view hint) {
-  return with_axes(step, "Squeeze", x, axes, hint);
-}
-
-// Something that changes nothing is put in front, as of nothing older versions say no result.
-ValueId sum_of(Step& step, ValueId vector) {
-  const ValueId all =
-      step.add("Concat", {step.vector(std::vector<std::int64_t>{0}), vector}, {{"axis", std::int64_t{0}}}, "terms");
-  return with_axes(step, "ReduceSum", all, {0}, "sum");
-}
-
 ValueId product_of(Step& step, ValueId vector) {
-  const ValueId all =
-      step.add("Concat", {step.vector(std::vector<std::int64_t>{1}), vector}, {{"axis", std::int64_t{0}}}, "factors");
-  if (step.opset_after() < 18)
-    return step.add("ReduceProd", {all}, {{"axes", std::vector<std::int64_t>{0}}}, "product");
-  return step.add("ReduceProd", {all, step.vector(std::vector<std::int64_t>{0}, "axes")}, {}, "product");
+  // 1 in front, as older versions do not say what the product of nothing is.
+  const ValueId one = step.vector(std::vector<std::int64_t>{1});
+  return reduce(step, "ReduceProd", step.add("Concat", {one, vector}, {{"axis", std::int64_t{0}}}, "factors"), {0});
 }
 
 ValueId sizes_of(Step& step, ValueId x, std::int64_t begin, std::int64_t end) {
-  return slice(step, step.add("Shape", {x}, {}, "shape"), {begin}, {end}, {0}, "sizes");
+  return slice(step, step.add("Shape", {x}, {}, "shape"), 0, begin, end, "sizes");
 }
 
-ValueId size_of(Step& step, ValueId x, std::int64_t axis) {
+ValueId size_vector(Step& step, ValueId x, std::int64_t axis) {
   return sizes_of(step, x, axis, axis == -1 ? to_the_end : axis + 1);
 }
 
@@ -94,21 +46,6 @@ ValueId with_zero_sizes(Step& step, ValueId x, ValueId shape) {
   const ValueId sizes =
       step.add("Expand", {not_empty, step.add("Shape", {column}, {}, "column_rank")}, {}, "ones_or_zeros");
   return step.add("Expand", {step.add("Reshape", {x, column}, {}, "column"), sizes}, {}, "spread");
-}
-
-ValueId reshape_to(Step& step, ValueId x, ValueId shape, std::string_view hint) {
-  return step.add("Reshape", {with_zero_sizes(step, x, shape), shape}, {}, hint);
-}
-
-ValueId count_up(Step& step, ValueId count) {
-  ir::Tensor one;
-  const std::int64_t value = 1;
-  one.dims = {1};
-  one.data_type = static_cast<std::int32_t>(ElementType::int64);
-  one.raw_data = step.keep({reinterpret_cast<const char*>(&value), sizeof(value)});
-  const ValueId ones = step.value("ones");
-  step.emit("ConstantOfShape", {count}, {ones}).attributes.push_back(step.attribute("value", std::move(one)));
-  return squeeze(step, step.add("NonZero", {ones}, {}, "positions"), {0}, "counted");
 }
 
 void indices_from_front(Step& step, std::size_t data, std::size_t indices, std::int64_t axis) {
@@ -133,7 +70,7 @@ void indices_from_front(Step& step, std::size_t data, std::size_t indices, std::
   const ValueId index = is_int64 ? given : cast(step, given, ElementType::int64, "indices");
   const ValueId below_zero = arithmetic(step, "Less", cast(step, index, ElementType::float64, "real"),
                                         step.number(ElementType::float64, 0, "zero"), "is_negative");
-  const ValueId size = squeeze(step, size_of(step, step.input(data), axis), {0}, "size");
+  const ValueId size = squeeze(step, size_vector(step, step.input(data), axis), {0}, "size");
   const ValueId added =
       arithmetic(step, "Mul", cast(step, below_zero, ElementType::int64, "is_negative"), size, "added");
   step.set_input(indices, step.add("Add", {index, added}, {}, "indices"));
