@@ -209,7 +209,7 @@ class Driver {
       if (crossing.after && !patch.replaces && !patch.op_type)
         write_old_defaults(node, *crossing.before, *crossing.after, step, patch);
       if (!patch.edits && !patch.replaces) {
-        if (auto refusal = unfit(node, site, crossing.before, crossing.after, next, facts_)) throw *std::move(refusal);
+        if (auto refusal = unfit(node, site, crossing.after, next, facts_, crossing.before)) throw *std::move(refusal);
       }
       if (patch.empty()) {
         ++result_.compatible;
@@ -252,7 +252,7 @@ class Driver {
       for (const std::size_t n : changed[s]) {
         const ir::Node& node = sites[s]->graph->nodes[n];
         if (!is_concerned(node)) continue;
-        if (auto refusal = unfit(node, *sites[s], nullptr, table_.find(domain_, node.op_type, next), next, facts_))
+        if (auto refusal = unfit(node, *sites[s], table_.find(domain_, node.op_type, next), next, facts_))
           refuse_node(*sites[s], n, at, next, *std::move(refusal));
       }
     }

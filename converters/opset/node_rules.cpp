@@ -76,8 +76,8 @@ bool same_default(const spec::AttributeSchema& a, const spec::AttributeSchema& b
 
 }  // namespace
 
-std::optional<Refusal> unfit(const ir::Node& node, const Site& site, const spec::OpSchema* before,
-                             const spec::OpSchema* schema, std::int64_t opset, Facts& facts) {
+std::optional<Refusal> unfit(const ir::Node& node, const Site& site, const spec::OpSchema* schema, std::int64_t opset,
+                             Facts& facts, const spec::OpSchema* before) {
   if (!schema || schema->deprecated)
     return no_equivalent(fmt::format("{} is no operator of opset {}", node.op_type.view(), opset));
   if (auto refusal = unfit_attributes(node, *schema)) return refusal;

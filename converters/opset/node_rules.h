@@ -11,8 +11,8 @@ namespace onnxkit::opset {
 /// Why the node is none of that version: an attribute, a number of inputs or outputs, or a known type that the schema does not have. `schema` is null when
 /// the operator does not exist in `opset`. `before`: the version that the node satisfies; where it allows other types inference is asked anew for
 /// values that conversion made. Null for new nodes.
-std::optional<Refusal> unfit(const ir::Node& node, const Site& site, const spec::OpSchema* before,
-                             const spec::OpSchema* schema, std::int64_t opset, Facts& facts);
+std::optional<Refusal> unfit(const ir::Node& node, const Site& site, const spec::OpSchema* schema, std::int64_t opset,
+                             Facts& facts, const spec::OpSchema* before = nullptr);
 
 /// Sets attributes that the node leaves out and whose default differs between the versions to the old default.
 void write_old_defaults(const ir::Node& node, const spec::OpSchema& before, const spec::OpSchema& after, Step& step,
