@@ -3,7 +3,7 @@
 // FOLDER holds official cases (model.onnx with test_data_set_*) or, with --manifest, exported models (see tests/official/run_models.cpp).
 // --only TEXT     subjects whose name holds TEXT; may be repeated          --to N       only this target; may be repeated
 // --variants      also with inputs as constants, computed, with symbolic and with unknown shapes
-// --table FILE    a line for each pair (tab-separated)                     --save DIR   converted models that came out equal
+// --table FILE    a line for each pair (tab-separated, all reasons)        --save DIR   converted models that came out equal
 // --round-trip    what came out equal is converted back and judged again
 // --reasons       what was refused, counted                                --domain D   "" (default) or ai.onnx.ml
 // --corrections DIR   outputs that replace recorded ones                   --part K/N   every N-th subject, from the K-th on
@@ -17,6 +17,7 @@
 #include <string>
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "libonnxkit/base/atomic_file.h"
@@ -241,8 +242,8 @@ class Matrix {
     if (pair.outcome == Outcome::wrong || pair.outcome == Outcome::invalid)
       fmt::print("{} ({}) {} -> {}: {}: {}\n", subject.name, name_of(variant), from, to, outcome_name(pair.outcome),
                  pair.reason);
-    for (const std::string& blocker : std::set<std::string>(pair.blockers.begin(), pair.blockers.end()))
-      ++reasons_[(pair.back ? "back: " : "") + blocker];
+    const std::set<std::string> blockers(pair.blockers.begin(), pair.blockers.end());
+    for (const std::string& blocker : blockers) ++reasons_[(pair.back ? "back: " : "") + blocker];
     if (pair.back) {
       counts_[{2, up ? "up, then down" : "down, then up"}].add(*pair.back);
       if (*pair.back == Outcome::wrong || *pair.back == Outcome::invalid) {
@@ -251,7 +252,7 @@ class Matrix {
                    outcome_name(*pair.back), pair.back_reason);
       }
     }
-    std::string reason = pair.reason;
+    std::string reason = pair.outcome == Outcome::refused ? fmt::format("{}", fmt::join(blockers, " | ")) : pair.reason;
     std::replace_if(
         reason.begin(), reason.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
     if (table_file_)
