@@ -4,7 +4,9 @@
 
 #include <fmt/core.h>
 
+#include "converters/opset/old_constant.h"
 #include "libonnxkit/base/dtype.h"
+#include "libonnxkit/ir/tensor_data.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::opset {
@@ -293,9 +295,11 @@ ir::Attribute Step::attribute(std::string_view name, ir::Tensor tensor) {
   return made;
 }
 
-void Step::set(Attr given) {
+void Step::set(Attr given) { set_attribute(attribute(std::move(given))); }
+
+void Step::set_attribute(ir::Attribute attribute) {
   patch_.edits = true;
-  patch_.set.push_back(attribute(std::move(given)));
+  patch_.set.push_back(std::move(attribute));
 }
 
 void Step::set_copy(std::string_view from, std::string_view to) {
@@ -385,6 +389,10 @@ ValueId Step::add(std::string_view op, std::vector<ValueId> inputs, std::vector<
 
 ValueId Step::constant_node(ir::Tensor tensor, std::string_view hint) {
   const ValueId result = value(hint.empty() ? "constant" : hint);
+  if (opset_after() < 9 && !fits_old_constant(ir::element_type_of(tensor))) {
+    write_old_constant(*this, tensor, result);
+    return result;
+  }
   emit("Constant", {}, {result}).attributes.push_back(attribute("value", std::move(tensor)));
   return result;
 }

@@ -123,6 +123,7 @@ class Step {
   // ---- changes of the node itself
 
   void set(Attr attribute);
+  void set_attribute(ir::Attribute attribute);
   /// A copy of an attribute of the node (no graphs) under another name.
   void set_copy(std::string_view from, std::string_view to);
   void remove(std::string_view attribute);
@@ -144,7 +145,8 @@ class Step {
   /// A node that writes these outputs. The node is returned for attributes that Attr cannot say; valid until the next one is made.
   ir::Node& emit(std::string_view op, std::vector<ValueId> inputs, std::vector<ValueId> outputs,
                  std::vector<Attr> attributes = {});
-  /// Constant nodes: a vector of int64 or float, a scalar of int64, a scalar of any numeric type.
+  /// Constant nodes: a vector of int64 or float, a scalar of int64, a scalar of any numeric type. Below opset 9, where Constant holds real
+  /// numbers only, a Cast follows.
   ValueId vector(const std::vector<std::int64_t>& values, std::string_view hint = {});
   ValueId vector(const std::vector<float>& values, std::string_view hint = {});
   ValueId scalar(std::int64_t value, std::string_view hint = {});
