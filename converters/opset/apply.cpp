@@ -62,6 +62,9 @@ class NewValues {
     const std::string stem(named == node.outputs.end() ? std::string_view("value") : graph.name_of(*named));
     for (const std::string& hint : patch.new_values)
       ids_.push_back(graph.intern(names.make(fmt::format("{}_{}", stem, hint))));
+    for (const Patch::Body& body : patch.bodies) {
+      for (const auto& [id, hint] : body.made) body.graph->rename(id, names.make(fmt::format("{}_{}", stem, hint)));
+    }
   }
 
   void resolve(std::vector<ValueId>& values) const {

@@ -181,6 +181,11 @@ std::optional<std::vector<float>> Step::reals(std::string_view attribute) const 
 
 // ---- values
 
+const checker::Type* Step::type(ValueId value) const {
+  if (body_ || ir::index_of(value) >= graph().values.size()) return nullptr;
+  return setting_.facts.type(setting_.site, value);
+}
+
 ElementType Step::elem(ValueId value) const {
   const checker::Type* known = type(value);
   return known && known->is_tensor() ? known->elem : ElementType::undefined;
@@ -225,6 +230,7 @@ std::optional<std::vector<std::int64_t>> Step::sizes(ValueId value) const {
 }
 
 std::optional<checker::KnownValue> Step::constant(ValueId value) const {
+  if (body_ || ir::index_of(value) >= graph().values.size()) return std::nullopt;
   return setting_.facts.constant(setting_.site, value);
 }
 
@@ -364,6 +370,11 @@ void Step::drop_outputs(std::size_t from) {
 // ---- new nodes
 
 ValueId Step::value(std::string_view hint) {
+  if (body_) {
+    std::vector<std::pair<ValueId, std::string>>& made = patch_.bodies.back().made;
+    made.emplace_back(body_->intern(keep(fmt::format("made in a step {}", made.size()))), hint);
+    return made.back().first;
+  }
   patch_.new_values.emplace_back(hint);
   return static_cast<ValueId>(graph().values.size() + patch_.new_values.size() - 1);
 }
@@ -376,8 +387,37 @@ ir::Node& Step::emit(std::string_view op, std::vector<ValueId> inputs, std::vect
   made.inputs = std::move(inputs);
   made.outputs = std::move(outputs);
   for (Attr& attr : attributes) made.attributes.push_back(attribute(std::move(attr)));
-  patch_.added.push_back(std::move(made));
-  return patch_.added.back();
+  std::vector<ir::Node>& nodes = body_ ? body_->nodes : patch_.added;
+  nodes.push_back(std::move(made));
+  return nodes.back();
+}
+
+void Step::begin_body() {
+  body_ = std::make_unique<ir::Graph>();
+  body_->name = keep("body");
+  patch_.bodies.push_back({body_.get(), {}});
+}
+
+ValueId Step::body_input(std::string_view hint) {
+  const ValueId made = value(hint);
+  body_->inputs.emplace_back();
+  body_->inputs.back().value = made;
+  return made;
+}
+
+ValueId Step::captured(ValueId outer) { return body_->intern(graph().values[ir::index_of(outer)].name); }
+
+void Step::body_output(ValueId value) {
+  body_->outputs.emplace_back();
+  body_->outputs.back().value = value;
+}
+
+ir::Attribute Step::end_body(std::string_view name) {
+  ir::Attribute made;
+  made.name = keep(name);
+  made.payload = std::move(body_);
+  made.type = ir::attribute_type_of(made.payload);
+  return made;
 }
 
 ValueId Step::add(std::string_view op, std::vector<ValueId> inputs, std::vector<Attr> attributes,

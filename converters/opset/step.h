@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,12 @@ struct Patch {
   /// Last change by hand: the node as it was or is edited, then the added nodes. For steps that move or change bodies.
   std::function<void(ir::Model&, ir::Node&, std::vector<ir::Node>&)> finish;
   std::vector<std::string> notes;
+  /// A graph that the step made; its values get names that are unique in the model.
+  struct Body {
+    ir::Graph* graph = nullptr;
+    std::vector<std::pair<ValueId, std::string>> made;  ///< and what their names end in
+  };
+  std::vector<Body> bodies;
 
   bool empty() const { return !replaces && !edits && added.empty() && !finish; }
 };
@@ -101,7 +108,8 @@ class Step {
 
   // ---- what is known of values
 
-  const checker::Type* type(ValueId value) const { return setting_.facts.type(setting_.site, value); }
+  /// Null also for values that the step made.
+  const checker::Type* type(ValueId value) const;
   /// `undefined` when unknown or no tensor.
   ElementType elem(ValueId value) const;
   std::optional<std::int64_t> rank(ValueId value) const;
@@ -160,6 +168,16 @@ class Step {
   /// Keeps text as long as the model lives.
   Text keep(std::string_view text) { return setting_.model.keep(text); }
 
+  // ---- bodies of new nodes
+
+  /// From here to end_body all that is made goes into a new graph, of whose values nothing is known.
+  void begin_body();
+  ValueId body_input(std::string_view hint);
+  /// A value of the node's own graph, seen from the body. Not one that the step made.
+  ValueId captured(ValueId outer);
+  void body_output(ValueId value);
+  ir::Attribute end_body(std::string_view attribute);
+
   /// The node goes; what was added writes its outputs.
   void replace() { patch_.replaces = true; }
   /// Nodes added from here on come after the node.
@@ -181,6 +199,7 @@ class Step {
   const Setting& setting_;
   const ir::Node& node_;
   Patch patch_;
+  std::unique_ptr<ir::Graph> body_;  ///< that is being made
 };
 
 /// A copy that shares the bytes. Precondition: the payload is no graph.
