@@ -1,6 +1,7 @@
 // Upsample and Resize. docs/upsample-history.md tells what each version means, and what is done between two of them.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "converters/opset/resampling.h"
 #include "converters/opset/steps.h"
@@ -34,23 +35,84 @@ void scales_from_height_and_width(Step& step) {
   if (step.has("mode") && step.string("mode") == "bilinear") step.set({"mode", "linear"});
 }
 
+/// A type of Upsample 1 that holds the numbers of the type.
+ElementType type_for_version_1(ElementType type) {
+  switch (type) {
+    case ElementType::int8:
+    case ElementType::uint8:
+    case ElementType::int16:
+    case ElementType::uint16:
+      return ElementType::int32;
+    case ElementType::uint32:
+      return ElementType::int64;
+    case ElementType::uint64:
+    case ElementType::string:
+    case ElementType::complex64:
+    case ElementType::complex128:
+      return ElementType::undefined;
+    default:
+      return type;
+  }
+}
+
+/// The axes that grow come last; there are four.
+void as_image(Step& step, const std::vector<std::int64_t>& perm, ElementType from, ElementType type) {
+  const auto rank = static_cast<std::int64_t>(perm.size());
+  std::vector<std::int64_t> back(perm.size()), ahead;
+  for (std::size_t i = 0; i < perm.size(); ++i) back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  for (std::int64_t i = rank; i < 4; ++i) ahead.push_back(i - rank);
+  const bool moves = !std::is_sorted(perm.begin(), perm.end());
+  ValueId x = step.input(0);
+  if (type != from) x = step.add("Cast", {x}, {{"to", static_cast<std::int64_t>(type)}});
+  if (moves) x = step.add("Transpose", {x}, {{"perm", perm}}, "moved");
+  if (!ahead.empty()) x = step.add("Unsqueeze", {x}, {{"axes", ahead}}, "image");
+  step.set_input(0, x);
+  std::vector<std::function<void(ValueId, ValueId)>> after;
+  if (!ahead.empty())
+    after.emplace_back([&](ValueId y, ValueId to) { step.emit("Squeeze", {y}, {to}, {{"axes", ahead}}); });
+  if (moves) after.emplace_back([&](ValueId y, ValueId to) { step.emit("Transpose", {y}, {to}, {{"perm", back}}); });
+  if (type != from)
+    after.emplace_back([&](ValueId y, ValueId to) {
+      step.emit("Cast", {y}, {to}, {{"to", static_cast<std::int64_t>(from)}});
+    });
+  if (after.empty()) return;
+  ValueId y = step.value("upsampled");
+  step.set_output(0, y);
+  step.then();
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const ValueId to = i + 1 == after.size() ? step.output(0) : step.value("upsampled");
+    after[i](y, to);
+    y = to;
+  }
+}
+
 void height_and_width_from_scales(Step& step) {
   const Resampling r = read_resampling(step);
   const std::vector<float> scales = step.reals("scales").value_or(std::vector<float>());
-  constexpr ElementType allowed[] = {ElementType::boolean, ElementType::int32,   ElementType::int64,
-                                     ElementType::float16, ElementType::float32, ElementType::float64};
-  const ElementType type = step.elem(r.x);
-  const bool fits_type =
-      type == ElementType::undefined || std::find(std::begin(allowed), std::end(allowed), type) != std::end(allowed);
-  if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || !fits_type) {
+  const ElementType from = step.elem(r.x), type = type_for_version_1(from);
+  const bool fits_type = from == ElementType::undefined || type == from ||
+                         (type != ElementType::undefined && r.rules.mode == Mode::nearest);
+  std::vector<std::int64_t> perm, growing;
+  for (std::size_t i = 0; i < scales.size(); ++i)
+    (scales[i] == 1 ? perm : growing).push_back(static_cast<std::int64_t>(i));
+  // What need not move does not: axes that stay may be last, too.
+  if (scales.size() == 4 && scales[0] == 1 && scales[1] == 1) {
+    perm = {0, 1};
+    growing = {2, 3};
+  }
+  if (scales.size() > 4 || growing.size() > 2 || !fits_type) {
     write_with_gather(step, r);
     step.note("Upsample 1 has no such scales or type: its elements are gathered");
     return;
   }
-  step.set({"height_scale", scales[2]});
-  step.set({"width_scale", scales[3]});
+  perm.insert(perm.end(), growing.begin(), growing.end());
+  std::vector<float> image(4 - scales.size(), 1);
+  for (const std::int64_t axis : perm) image.push_back(scales[static_cast<std::size_t>(axis)]);
+  step.set({"height_scale", image[2]});
+  step.set({"width_scale", image[3]});
   step.remove("scales");
   if (r.rules.mode == Mode::linear) step.set({"mode", "bilinear"});
+  as_image(step, perm, from, type);
 }
 
 void scales_become_input(Step& step) {
@@ -75,6 +137,20 @@ void resize_to_upsample(Step& step) {
 
 // ---- 10 and 11
 
+/// The scales below 1, and the others, with 1 for the rest.
+std::pair<ValueId, ValueId> by_direction(Step& step, ValueId scales) {
+  if (const auto known = step.constant_reals(scales)) {
+    std::vector<float> down, up;
+    for (const double scale : *known) {
+      down.push_back(static_cast<float>(std::min(scale, 1.0)));
+      up.push_back(static_cast<float>(std::max(scale, 1.0)));
+    }
+    return {step.vector(down, "shrinking"), step.vector(up, "growing")};
+  }
+  const ValueId one = step.vector(std::vector<float>{1}, "one");
+  return {step.add("Min", {scales, one}, {}, "shrinking"), step.add("Max", {scales, one}, {}, "growing")};
+}
+
 /// What version 10 does with each axis, in the words of version 11.
 void choose_rounding(Step& step, const Resampling& r) {
   const auto as_version_10 = [&](Rounding rounding) {
@@ -89,9 +165,7 @@ void choose_rounding(Step& step, const Resampling& r) {
   if (as_version_10(Rounding::floor)) return step.set({"nearest_mode", "floor"});
   if (as_version_10(Rounding::ceil)) return step.set({"nearest_mode", "ceil"});
   // Axes do not depend on each other: first those that shrink, then those that grow.
-  const ValueId one = step.vector(std::vector<float>{1}, "one");
-  const ValueId shrinking = step.add("Min", {r.scales, one}, {}, "shrinking");
-  const ValueId growing = step.add("Max", {r.scales, one}, {}, "growing");
+  const auto [shrinking, growing] = by_direction(step, r.scales);
   const ValueId shrunk = step.value("shrunk");
   ir::Node& first = step.emit("Resize", {r.x, empty_reals(step, "roi"), shrinking}, {shrunk},
                               {{"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "ceil"}});
@@ -193,15 +267,15 @@ void to_version_13(Step& step) {
       step.string("coordinate_transformation_mode") != "tf_half_pixel_for_nn")
     return;
   // (i + 0.5) / scale, rounded down, is the center of half_pixel rounded to nearest.
-  const Resampling r = read_resampling(step);
-  const bool down = r.rules.rounding == Rounding::floor;
-  if (r.rules.mode == Mode::nearest && (down || r.rules.rounding == Rounding::prefer_floor)) {
+  const std::string rounding = step.string("nearest_mode");
+  const bool down = rounding == "floor";
+  if (step.string("mode") == "nearest" && (down || rounding == "round_prefer_floor")) {
     step.set({"coordinate_transformation_mode", "half_pixel"});
     step.set({"nearest_mode", down ? "round_prefer_ceil" : "ceil"});
     step.note("tf_half_pixel_for_nn is gone: half_pixel with another rounding takes the same elements");
     return;
   }
-  write_with_gather(step, r);
+  write_with_gather(step, read_resampling(step));
   step.note("tf_half_pixel_for_nn is gone: the elements are gathered");
 }
 
