@@ -49,18 +49,19 @@ auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Valu
 class ReferenceSession : public exec::Session {
  public:
   ReferenceSession(const ir::Model& model, const spec::OpTable& table, const exec::PrepareOptions& options)
-      : prepared_(model, table, options.external_bytes) {}
+      : prepared_(model, table, options.external_bytes), kept_(options.kept_bytes) {}
 
   Result<std::vector<onnxkit::Value>> run(std::span<const onnxkit::Value> inputs,
                                           const exec::RunOptions& options) override {
     return without_faults(prepared_, inputs, [&] {
       ThreadPool threads(options.threads);
-      return Run(prepared_, options, threads).run(inputs);
+      return Run(prepared_, options, threads, kept_).run(inputs);
     });
   }
 
  private:
   const PreparedModel prepared_;
+  KeptConstants kept_;
 };
 
 class ReferenceEnsemble : public exec::Ensemble {

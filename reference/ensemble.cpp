@@ -1,5 +1,6 @@
 #include "reference/ensemble.h"
 
+#include <algorithm>
 #include <deque>
 
 namespace onnxkit::reference {
@@ -25,13 +26,13 @@ class Lockstep {
     const ir::Graph& graph = *prepared_.model->graph;
     for (const exec::GraphPlan::Step& step : frames_.front().prepared->plan.steps) {
       for (std::size_t i = 0; i < runs_.size(); ++i) {
-        if (i > 0) share_weights(frames_.front(), frames_[i], graph.nodes[step.node]);
         runs_[i].run_step(frames_[i], step.node);
+        if (i == 0) share_weights(graph.nodes[step.node]);
+        free(frames_[i], step, options_.on_spread ? &graph.nodes[step.node] : nullptr);
       }
-      if (options_.on_spread) deliver(graph, step.node);
-      for (Frame& frame : frames_) {
-        for (const ir::ValueId id : step.last_reads) frame.values[ir::index_of(id)] = {};
-      }
+      if (!options_.on_spread) continue;
+      deliver(graph, step.node);
+      for (Frame& frame : frames_) free(frame, step, nullptr);
     }
     std::vector<exec::Spread> outputs;
     for (const ir::ValueInfo& output : graph.outputs) outputs.push_back(spread(output.value));
@@ -40,11 +41,23 @@ class Lockstep {
 
  private:
   /// Weights are the same in all runs: the first decodes them.
-  static void share_weights(const Frame& first, Frame& frame, const ir::Node& node) {
+  void share_weights(const ir::Node& node) {
+    const Frame& first = frames_.front();
     for (const ir::ValueId id : node.inputs) {
-      if (id == ir::ValueId::none || !frame.prepared->initializers[ir::index_of(id)]) continue;
-      Value& value = frame.values[ir::index_of(id)];
-      if (value.kind == ValueKind::none) value = first.values[ir::index_of(id)];
+      if (id == ir::ValueId::none || !first.prepared->initializers[ir::index_of(id)]) continue;
+      for (Frame& frame : frames_) {
+        Value& value = frame.values[ir::index_of(id)];
+        if (value.kind == ValueKind::none) value = first.values[ir::index_of(id)];
+      }
+    }
+  }
+
+  /// What nobody reads any more makes room for the next run, but for outputs of a node whose values are still to be delivered.
+  static void free(Frame& frame, const exec::GraphPlan::Step& step, const ir::Node* undelivered) {
+    for (const ir::ValueId id : step.last_reads) {
+      const bool is_output = undelivered && std::find(undelivered->outputs.begin(), undelivered->outputs.end(), id) !=
+                                                undelivered->outputs.end();
+      if (!is_output) frame.values[ir::index_of(id)] = {};
     }
   }
 

@@ -1,74 +1,98 @@
 #include "reference/noise.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "libonnxkit/base/dtype.h"
 #include "libonnxkit/base/rounding.h"
+#include "reference/draws.h"
+#include "reference/instruction_sets.h"
+#include "reference/noise_kernel.h"
 #include "reference/wide.h"
 
 namespace onnxkit::reference {
 namespace {
 
-constexpr int significand_bits = 53;
 constexpr int few_bits = 12;
 constexpr std::int64_t errors_of_a_chunk = 1 << 14;
 
-/// splitmix64: one step of a counter gives 64 well mixed bits.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
-
-/// Of [-1, 1).
-double uniform(std::uint64_t bits) { return static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-63; }
-
-/// Nearly normal with variance 1: the sum of four uniform numbers.
-double normal(std::uint64_t bits) {
-  const std::uint64_t sum = (bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48);
-  constexpr double mean = 2.0 * 65535, deviation = 37837.2;  // sqrt(4 / 12) * 65536
-  return (static_cast<double>(sum) - mean) / deviation;
+const NoiseKernel& kernel() {
+  static const NoiseKernel& best = *usable_noise_kernels().front();
+  return best;
 }
 
 /// Has at most `bits` significant bits.
-bool fits(double x, int bits) {
-  return (std::bit_cast<std::uint64_t>(x) & ((std::uint64_t{1} << (significand_bits - bits)) - 1)) == 0;
-}
+bool fits(double x, int bits) { return (std::bit_cast<std::uint64_t>(x) & bits_beyond(bits)) == 0; }
+
+double normal(std::uint64_t bits) { return normal_steps(bits) / normal_deviation; }
 
 int bits_of(double unit) { return -std::ilogb(unit); }
 
+/// Chunks of so many lines of a length are worth a thread's while.
+std::int64_t lines_of_a_chunk(std::int64_t length) {
+  return std::max<std::int64_t>(1, errors_of_a_chunk / std::max<std::int64_t>(1, length));
+}
+
 /// The elements of a matrix with errors of half a unit, in rows.
-std::vector<double> rounded_operand(MatrixView<const double> x, double unit, std::uint64_t key) {
-  std::vector<double> copy(static_cast<std::size_t>(x.rows * x.columns));
-  const int bits = bits_of(unit);
-  std::size_t at = 0;
-  for (std::int64_t r = 0; r < x.rows; ++r) {
-    for (std::int64_t c = 0; c < x.columns; ++c, ++at) {
-      const double value = x.data[r * x.row_stride + c * x.column_stride];
-      copy[at] = fits(value, bits) ? value : value * (1 + unit * uniform(mix(key + at)));
+std::unique_ptr<double[]> rounded_operand(ThreadPool& threads, MatrixView<const double> x, double unit,
+                                          std::uint64_t key) {
+  auto copy = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(x.rows * x.columns));
+  threads.for_range(x.rows, lines_of_a_chunk(x.columns), [&](std::int64_t first, std::int64_t last) {
+    double* to = copy.get() + first * x.columns;
+    for (std::int64_t r = first; r < last; ++r) {
+      const double* const row = x.data + r * x.row_stride;
+      for (std::int64_t c = 0; c < x.columns; ++c) *to++ = row[c * x.column_stride];
     }
-  }
+    kernel().round_operands(copy.get() + first * x.columns, (last - first) * x.columns,
+                            key + static_cast<std::uint64_t>(first * x.columns), unit, bits_beyond(bits_of(unit)));
+  });
   return copy;
 }
 
-std::vector<double> squares_of_rows(MatrixView<const double> x) {
+/// Rows or columns must be contiguous for speed only.
+std::vector<double> squares_of_rows(ThreadPool& threads, MatrixView<const double> x) {
   std::vector<double> sums(static_cast<std::size_t>(x.rows));
-  const auto add = [&](std::int64_t r, std::int64_t c) {
-    const double value = x.data[r * x.row_stride + c * x.column_stride];
-    sums[static_cast<std::size_t>(r)] += value * value;
-  };
-  if (x.column_stride <= x.row_stride) {
-    for (std::int64_t r = 0; r < x.rows; ++r)
-      for (std::int64_t c = 0; c < x.columns; ++c) add(r, c);
-  } else {
-    for (std::int64_t c = 0; c < x.columns; ++c)
-      for (std::int64_t r = 0; r < x.rows; ++r) add(r, c);
-  }
+  constexpr std::int64_t near = 1024;  // sums that stay in the nearest cache
+  const std::int64_t grain =
+      x.column_stride == 1 ? lines_of_a_chunk(x.columns) : std::max(near / 2, lines_of_a_chunk(x.columns));
+  threads.for_range(x.rows, grain, [&](std::int64_t first, std::int64_t last) {
+    if (x.column_stride == 1) {
+      for (std::int64_t r = first; r < last; ++r)
+        sums[static_cast<std::size_t>(r)] = kernel().sum_of_squares(x.data + r * x.row_stride, x.columns);
+      return;
+    }
+    for (std::int64_t r = first; r < last; r += near) {
+      const std::int64_t count = std::min(near, last - r);
+      for (std::int64_t c = 0; c < x.columns; ++c) {
+        const double* const from = x.data + r * x.row_stride + c * x.column_stride;
+        if (x.row_stride == 1) {
+          kernel().add_squares(sums.data() + r, from, count);
+        } else {
+          for (std::int64_t i = 0; i < count; ++i)
+            sums[static_cast<std::size_t>(r + i)] += from[i * x.row_stride] * from[i * x.row_stride];
+        }
+      }
+    }
+  });
   return sums;
+}
+
+/// Calls body(numbers, first, count) for parts of a line of a matrix, copied and written back unless the line is contiguous.
+template <class Body>
+void for_contiguous(double* line, std::int64_t length, std::int64_t stride, const Body& body) {
+  if (stride == 1) return body(line, std::int64_t{0}, length);
+  std::array<double, 256> numbers;
+  for (std::int64_t first = 0; first < length; first += numbers.size()) {
+    const std::int64_t count = std::min<std::int64_t>(numbers.size(), length - first);
+    double* const from = line + first * stride;
+    for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = from[i * stride];
+    body(numbers.data(), first, count);
+    for (std::int64_t i = 0; i < count; ++i) from[i * stride] = numbers[static_cast<std::size_t>(i)];
+  }
 }
 
 /// Tells products apart that run in parallel within one node.
@@ -79,15 +103,18 @@ std::uint64_t fingerprint(MatrixView<const double> x) {
          mix(std::bit_cast<std::uint64_t>(x.data[(x.rows / 2) * x.row_stride + (x.columns / 2) * x.column_stride]) + 2);
 }
 
-/// A relative error of standard deviation `scale` in each number of more than `bits` significant bits.
-void add_errors(ThreadPool& threads, std::span<double> numbers, std::uint64_t key, double scale, int bits) {
-  threads.for_range(static_cast<std::int64_t>(numbers.size()), errors_of_a_chunk,
-                    [&](std::int64_t first, std::int64_t last) {
-                      for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-                        double& x = numbers[i];
-                        if (!fits(x, bits)) x += x * scale * normal(mix(key + i + 1));
-                      }
-                    });
+/// to[i] = x[i] with a relative error of standard deviation `scale` if it has more than `bits` significant bits; x may be `to`.
+void add_errors(ThreadPool& threads, std::span<double> to, const double* x, std::uint64_t key, double scale, int bits) {
+  constexpr std::int64_t near = 2048;  // numbers that stay in the nearest cache
+  threads.for_range(
+      static_cast<std::int64_t>(to.size()), errors_of_a_chunk, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; i += near) {
+          const std::int64_t count = std::min(near, last - i);
+          double* const part = to.data() + i;
+          if (part != x + i) std::copy_n(x + i, count, part);
+          kernel().add_relative(part, count, key + static_cast<std::uint64_t>(i) + 1, scale, bits_beyond(bits));
+        }
+      });
 }
 
 std::int64_t terms_of(NoiseRule::Length length, const Tensor& results, const Tensor* input) {
@@ -109,6 +136,16 @@ std::int64_t terms_of(NoiseRule::Length length, const Tensor& results, const Ten
 
 }  // namespace
 
+std::vector<const NoiseKernel*> usable_noise_kernels() {
+  std::vector<const NoiseKernel*> kernels;
+#if defined(__x86_64__)
+  if (has_v4()) kernels.push_back(&noise_kernel_v4);
+  if (has_v3()) kernels.push_back(&noise_kernel_v3);
+#endif
+  kernels.push_back(&noise_kernel_baseline);
+  return kernels;
+}
+
 Arithmetic arithmetic_of(Profile profile) {
   constexpr double float32 = 0x1p-24, float16 = 0x1p-11, bfloat16 = 0x1p-8;
   switch (profile) {
@@ -129,32 +166,28 @@ Arithmetic arithmetic_of(Profile profile) {
 void Noise::multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
                      bool accumulate) const {
   const std::uint64_t key = mix(mix(seed_) + nodes_) ^ fingerprint(a) ^ (fingerprint(b) << 1);
-  std::vector<double> left, right;
+  std::unique_ptr<double[]> left, right;
   if (arithmetic_.operands > 0) {
-    left = rounded_operand(a, arithmetic_.operands, mix(key + 1));
-    right = rounded_operand(b, arithmetic_.operands, mix(key + 2));
-    a = row_major<const double>(left.data(), a.rows, a.columns);
-    b = row_major<const double>(right.data(), b.rows, b.columns);
+    left = rounded_operand(threads, a, arithmetic_.operands, mix(key + 1));
+    right = rounded_operand(threads, b, arithmetic_.operands, mix(key + 2));
+    a = row_major<const double>(left.get(), a.rows, a.columns);
+    b = row_major<const double>(right.get(), b.rows, b.columns);
   }
   gemm(threads, a, b, c, accumulate);
-
-  const auto n = static_cast<double>(a.columns);
   if (a.columns == 0) return;
-  const double unit = arithmetic_.sums * deviation_of_uniform;
-  const int bits = bits_of(arithmetic_.sums);
-  const std::vector<double> rows = squares_of_rows(a), columns = squares_of_rows(b.transposed());
-  const std::int64_t grain = std::max<std::int64_t>(1, errors_of_a_chunk / std::max<std::int64_t>(1, c.columns));
-  threads.for_range(c.rows, grain, [&](std::int64_t first, std::int64_t last) {
+
+  const double terms = static_cast<double>(a.columns) / 3, unit = arithmetic_.sums * deviation_of_uniform;
+  const std::uint64_t beyond = bits_beyond(bits_of(arithmetic_.sums));
+  const std::vector<double> rows = squares_of_rows(threads, a), columns = squares_of_rows(threads, b.transposed());
+  threads.for_range(c.rows, lines_of_a_chunk(c.columns), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::uint64_t row_key = mix(key + 3 + static_cast<std::uint64_t>(i));
       const double squares = rows[static_cast<std::size_t>(i)] / 6;  // n/6 (sum a^2)(sum b^2)/n
-      double* at = c.data + i * c.row_stride;
-      for (std::int64_t j = 0; j < c.columns; ++j, at += c.column_stride) {
-        const double y = *at;
-        if (fits(y, bits)) continue;
-        const double variance = n / 3 * y * y + squares * columns[static_cast<std::size_t>(j)];
-        *at = y + normal(mix(row_key + static_cast<std::uint64_t>(j))) * unit * std::sqrt(variance);
-      }
+      for_contiguous(c.data + i * c.row_stride, c.columns, c.column_stride,
+                     [&](double* y, std::int64_t at, std::int64_t count) {
+                       kernel().add_of_sums(y, count, row_key + static_cast<std::uint64_t>(at), unit, terms, squares,
+                                            columns.data() + at, beyond);
+                     });
     }
   });
 }
@@ -170,13 +203,14 @@ void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule&
   const double scale = deviation_of_uniform * std::hypot(inner, unit);
   const int bits = bits_of(unit);
   const std::uint64_t key = mix(mix(seed_ + 1) + nodes_);
-  add_errors(threads, results.write<double>(), key, scale, bits);
+  const std::span<double> all = results.write<double>();
+  add_errors(threads, all, all.data(), key, scale, bits);
 }
 
 Tensor Noise::disturbed(ThreadPool& threads, const Tensor& input, double roundings) const {
-  Tensor copy = input;
+  Tensor copy = Tensor::unset(input.memory(), input.type(), input.dims());
   const double scale = roundings * arithmetic_.sums * deviation_of_uniform;
-  add_errors(threads, copy.write<double>(), mix(mix(seed_ + 2) + nodes_), scale, few_bits);
+  add_errors(threads, copy.write<double>(), input.as<double>().data(), mix(mix(seed_ + 2) + nodes_), scale, few_bits);
   return copy;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "reference/noise.h"
@@ -133,13 +134,17 @@ constexpr auto rows = std::to_array<Row>({
     {"TreeEnsembleRegressor", {8, 0, Length::one}},
 });
 
+constexpr auto by_name = [] {
+  auto sorted = rows;
+  std::ranges::sort(sorted, {}, &Row::op);
+  return sorted;
+}();
+
 }  // namespace
 
 NoiseRule noise_rule(std::string_view op) {
-  for (const Row& row : rows) {
-    if (row.op == op) return row.rule;
-  }
-  return {};
+  const auto found = std::ranges::lower_bound(by_name, op, {}, &Row::op);
+  return found != by_name.end() && found->op == op ? found->rule : NoiseRule();
 }
 
 }  // namespace onnxkit::reference

@@ -39,11 +39,13 @@ PreparedGraph prepare_graph(const ir::Graph& graph) {
 /// The function or the operator version that a node of a site names; all null when there is none, which supports() has told already.
 PreparedNode prepare_node(const ir::Node& node, const checker::GraphSite& site, const spec::OpTable& table,
                           const spec::FunctionIndex& functions) {
-  if (const ir::Function* function = functions.find(node)) return {function, nullptr, nullptr};
+  if (const ir::Function* function = functions.find(node)) return {.function = function};
   const auto opset = checker::opset_at(site, node.domain);
   const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
   if (!schema) return {};
-  return {nullptr, schema, kernel_registry().find(schema->domain, schema->name, schema->since_version)};
+  return {.schema = schema,
+          .kernel = kernel_registry().find(schema->domain, schema->name, schema->since_version),
+          .noise = noise_rule(schema->name)};
 }
 
 /// The model outlives the run, so its bytes are viewed. `memory_limit` also bounds what a sparse tensor becomes; 0: none.
@@ -68,15 +70,20 @@ PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table
     if (site->is_training) continue;
     PreparedGraph& prepared = graphs.emplace(site->graph, prepare_graph(*site->graph)).first->second;
     const std::vector<bool> of_shapes = shape_arithmetic(*site->graph);
+    const std::vector<bool> constant = constant_nodes(*site->graph, prepared.plan);
     for (std::size_t i = 0; i < site->graph->nodes.size(); ++i) {
       prepared.nodes.push_back(prepare_node(site->graph->nodes[i], *site, table, functions));
       prepared.nodes.back().is_shape_arithmetic = of_shapes[i];
+      // Attributes of a function's nodes may differ from call to call, and bodies are rarely worth it.
+      prepared.nodes.back().is_constant = site->graph == &*model->graph && constant[i];
     }
   }
 }
 
-Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads)
-    : Run(prepared, options, threads, std::make_shared<Memory>(options.memory_limit), std::nullopt) {}
+Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, KeptConstants& kept)
+    : Run(prepared, options, threads, std::make_shared<Memory>(options.memory_limit), std::nullopt) {
+  if (options.memory_limit == 0) kept_ = &kept;
+}
 
 Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, MemoryPtr memory,
          std::optional<Noise> noise)
@@ -127,6 +134,8 @@ void Run::run_node(Frame& frame, std::size_t index) {
     const PreparedNode& prepared = frame.prepared->nodes[index];
     if (prepared.function)
       call_function(frame, index, *prepared.function);
+    else if (prepared.is_constant && kept_)
+      run_constant(frame, index, prepared);
     else
       run_kernel(frame, index, prepared);
   } catch (const Fault& fault) {
@@ -144,12 +153,10 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
                 fmt::format("the reference has no kernel for version {}", prepared.schema->since_version));
   }
   KernelContext context(*this, frame, index, *prepared.schema);
-  NoiseRule noise_of_node;
   const bool is_noisy = noise_ && !prepared.is_shape_arithmetic;
   if (is_noisy) {
     noise_->next_node();
-    noise_of_node = noise_rule(prepared.schema->name);
-    context.disturb_input(noise_of_node);
+    context.disturb_input(prepared.noise);
   }
   prepared.kernel(context);
   for (std::size_t i = 0; i < context.outputs_.size(); ++i) {
@@ -157,9 +164,20 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
       throw Fault(fmt::format("the kernel gave no output {}", i));
   }
   if (is_noisy) {
-    for (Value& output : context.outputs_) add_noise(output, noise_of_node, context);
+    for (Value& output : context.outputs_) add_noise(output, prepared.noise, context);
   }
   store(frame, index, std::move(context.outputs_));
+}
+
+void Run::run_constant(Frame& frame, std::size_t index, const PreparedNode& prepared) {
+  const ir::Node& node = frame.graph->nodes[index];
+  Value& value = frame.values[index_of(node.outputs[0])];
+  if (const Tensor* known = kept_->find(&node)) {
+    value = *known;
+  } else {
+    run_kernel(frame, index, prepared);
+    kept_->keep(&node, value.tensor);
+  }
 }
 
 void Run::call_function(Frame& frame, std::size_t index, const ir::Function& function) {
@@ -260,7 +278,7 @@ const Value* Run::find(Frame& frame, ValueId id) {
   Value& value = frame.values[index_of(id)];
   if (value.kind != ValueKind::none) return &value;
   if (const ir::Tensor* tensor = frame.prepared->initializers[index_of(id)]) {
-    value = load(*tensor);
+    value = weight(*tensor);
     return &value;
   }
   if (const ir::SparseTensor* sparse = frame.prepared->sparse_initializers[index_of(id)]) {
@@ -273,6 +291,14 @@ const Value* Run::find(Frame& frame, ValueId id) {
     if (outer_id != ValueId::none) return find(*outer, outer_id);
   }
   return nullptr;
+}
+
+Tensor Run::weight(const ir::Tensor& tensor) {
+  if (!kept_) return load(tensor);
+  if (const Tensor* known = kept_->find(&tensor)) return *known;
+  Tensor loaded = load(tensor);
+  kept_->keep(&tensor, loaded);
+  return loaded;
 }
 
 Tensor Run::load(const ir::Tensor& tensor) {

@@ -9,6 +9,7 @@
 
 #include "libonnxkit/exec/backend.h"
 #include "libonnxkit/exec/plan.h"
+#include "reference/kept_constants.h"
 #include "reference/kernel.h"
 #include "reference/noise.h"
 
@@ -19,7 +20,9 @@ struct PreparedNode {
   const ir::Function* function = nullptr;
   const spec::OpSchema* schema = nullptr;
   Kernel kernel = nullptr;
+  NoiseRule noise = {};
   bool is_shape_arithmetic = false;  ///< shape_arithmetic.h
+  bool is_constant = false;          ///< its result may be kept for later runs
 };
 
 /// What running a graph needs and every run shares.
@@ -52,10 +55,14 @@ struct Frame {
 /// One run of a prepared model.
 class Run {
  public:
-  Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads);
+  Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, KeptConstants& kept);
   /// With the errors of an arithmetic; many such runs may share one memory.
   Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, MemoryPtr memory,
       std::optional<Noise> noise);
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  /// Kept constants may hold the memory for long.
+  ~Run() { memory_->drop_idle(); }
 
   std::vector<onnxkit::Value> run(std::span<const onnxkit::Value> inputs);
 
@@ -70,6 +77,7 @@ class Run {
   std::vector<Value> run_graph(Frame& frame);
   void run_node(Frame& frame, std::size_t index);
   void run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepared);
+  void run_constant(Frame& frame, std::size_t index, const PreparedNode& prepared);
   void call_function(Frame& frame, std::size_t index, const ir::Function& function);
   void store(Frame& frame, std::size_t index, std::vector<Value> outputs);
   std::vector<Value> run_body(Frame& frame, std::size_t index, const ir::Graph& body, std::string_view attribute,
@@ -78,6 +86,8 @@ class Run {
                                 std::span<const Value> values);
   /// The value where a frame sees it; null when nothing defines it or an optional input was omitted.
   const Value* find(Frame& frame, ir::ValueId id);
+  /// A weight: kept, or loaded and perhaps kept from now on.
+  Tensor weight(const ir::Tensor& tensor);
   Tensor load(const ir::Tensor& tensor);
   Tensor load(const ir::SparseTensor& tensor);
   void conform(Value& value, bool always);
@@ -89,6 +99,7 @@ class Run {
   const exec::RunOptions& options_;
   ThreadPool& threads_;
   MemoryPtr memory_;
+  KeptConstants* kept_ = nullptr;  ///< null where nothing is to be kept
   std::optional<Noise> noise_;
   std::chrono::steady_clock::time_point deadline_;
   std::uint64_t generators_ = 0;  ///< random generators that were handed out

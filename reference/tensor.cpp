@@ -1,7 +1,5 @@
 #include "reference/tensor.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -19,50 +17,29 @@ std::size_t element_bytes(Domain domain) {
   return dispatch_all(domain, []<class T>(std::type_identity<T>) { return sizeof(T); });
 }
 
-/// Room that is still to be written. Large ones are in huge pages: first touches of small pages would cost as much as the work on them.
-void* allocate_unset(std::size_t bytes) {
-  constexpr std::size_t huge_page = std::size_t{1} << 21;
-  void* room = nullptr;
-  if (bytes < 4 * huge_page) {
-    room = std::malloc(std::max<std::size_t>(bytes, 1));
-  } else {
-    const std::size_t size = (bytes + huge_page - 1) / huge_page * huge_page;
-    room = std::aligned_alloc(huge_page, size);
-    if (room) madvise(room, size, MADV_HUGEPAGE);
-  }
-#ifndef NDEBUG
-  if (room) std::memset(room, 0xff, bytes);  // NaN, so that tests notice what was never written
+/// Smaller tensors come from malloc. Sanitizers see the bounds and the lives of what does, so that all do with them.
+constexpr std::size_t least_in_pages =
+#if defined(ONNXKIT_SANITIZED)
+    std::numeric_limits<std::size_t>::max();
+#else
+    std::size_t{1} << 16;
 #endif
-  return room;
-}
 
 /// Room for `count` elements that returns what it took from `memory`.
 std::shared_ptr<void> allocate(const MemoryPtr& memory, Domain domain, std::int64_t count, bool zeroed) {
   const auto bytes = checked_mul<std::uint64_t>(static_cast<std::uint64_t>(count), element_bytes(domain));
   if (!bytes || *bytes > std::numeric_limits<std::ptrdiff_t>::max())
     throw Fault("memory-limit", fmt::format("a tensor of {} elements is beyond the address space", count));
-  memory->take(*bytes);
   if (domain == Domain::string) {
+    memory->take(*bytes);
     auto* strings = new std::string[static_cast<std::size_t>(count)];
     return {strings, [memory, size = *bytes](std::string* data) {
               delete[] data;
               memory->give(size);
             }};
   }
-  void* room = zeroed ? std::calloc(std::max<std::size_t>(*bytes, 1), 1) : allocate_unset(*bytes);
-  if (!room) {
-    memory->give(*bytes);
-    throw Fault("memory-limit", fmt::format("the system has no {} bytes for a tensor", *bytes));
-  }
-  return {room, [memory, size = *bytes](void* data) {
-            std::free(data);
-            memory->give(size);
-          }};
+  return {memory->allocate(*bytes, zeroed), [memory, size = *bytes](void* room) { memory->release(room, size); }};
 }
-
-}  // namespace
-
-namespace {
 
 /// Attributes name types by numbers, which a file may choose freely.
 void require_known(ElementType type) {
@@ -73,6 +50,52 @@ void require_known(ElementType type) {
 }  // namespace
 
 void Memory::take(std::uint64_t bytes) {
+  count(bytes);
+  limit_idle();
+}
+
+void* Memory::allocate(std::size_t bytes, bool zeroed) {
+  void* room = nullptr;
+  if (bytes < least_in_pages) {
+    take(bytes);
+    room = zeroed ? std::calloc(std::max<std::size_t>(bytes, 1), 1) : std::malloc(std::max<std::size_t>(bytes, 1));
+  } else {
+    count(bytes);
+    room = allocate_pages(bytes, zeroed);
+  }
+  if (!room) {
+    give(bytes);
+    throw Fault("memory-limit", fmt::format("the system has no {} bytes for a tensor", bytes));
+  }
+#ifndef NDEBUG
+  if (!zeroed) std::memset(room, 0xff, bytes);  // NaN, so that tests notice what was never written
+#endif
+  return room;
+}
+
+void* Memory::allocate_pages(std::size_t bytes, bool zeroed) {
+  void* const used = pool_.reuse(bytes);
+  if (used && zeroed) std::memset(used, 0, bytes);
+  if (used) return used;
+  limit_idle();
+  return PagePool::fresh(bytes);
+}
+
+void Memory::release(void* room, std::size_t bytes) noexcept {
+  give(bytes);
+  if (bytes < least_in_pages)
+    std::free(room);
+  else
+    pool_.give(room, bytes);
+}
+
+void Memory::limit_idle() {
+  const std::uint64_t live = live_, peak = peak_, most = peak + peak / 4;
+  const std::uint64_t bound = limit_ == 0 ? most : std::min(most, limit_);
+  if (live + pool_.idle() > bound) pool_.shrink(bound > live ? bound - live : 0);
+}
+
+void Memory::count(std::uint64_t bytes) {
   const std::uint64_t live = live_ += bytes;
   if (limit_ != 0 && live > limit_) {
     live_ -= bytes;
@@ -100,6 +123,8 @@ Tensor::Tensor(MemoryPtr memory, ElementType type, Dims dims, bool zeroed)
   require_known(type);
   data_ = allocate(memory_, domain(), size_, zeroed);
 }
+
+std::uint64_t Tensor::byte_count() const { return static_cast<std::uint64_t>(size_) * element_bytes(domain()); }
 
 void Tensor::expect(Domain wanted) const {
   if (domain() != wanted || !data_)

@@ -12,27 +12,39 @@
 #include "libonnxkit/base/dtype.h"
 #include "onnxkit/value.h"
 #include "reference/fault.h"
+#include "reference/page_pool.h"
 
 namespace onnxkit::reference {
 
 using Dims = std::vector<std::int64_t>;
 using Complex = std::complex<double>;
 
-/// Counts the bytes of all tensors of one run and enforces its limit.
+/// The bytes of all tensors of one run: counts them, enforces its limit and uses those of dead tensors again. Together with what is kept for that they
+/// take at most a quarter more than tensors ever did, and never more than the limit.
 class Memory {
  public:
   explicit Memory(std::uint64_t limit = 0) : limit_(limit) {}
-  /// Throws Fault memory-limit when the limit would be passed.
+  /// Counts bytes that lie elsewhere. Throws Fault memory-limit when the limit would be passed.
   void take(std::uint64_t bytes);
   void give(std::uint64_t bytes) { live_ -= bytes; }
+  /// Room for so many bytes, zeroed or holding anything. Throws Fault memory-limit, also when the system has no more.
+  void* allocate(std::size_t bytes, bool zeroed);
+  void release(void* room, std::size_t bytes) noexcept;
+  /// Returns what is kept for later tensors to the system.
+  void drop_idle() { pool_.shrink(0); }
   /// 0: none.
   std::uint64_t limit() const { return limit_; }
   std::uint64_t live() const { return live_; }
   std::uint64_t peak() const { return peak_; }
 
  private:
+  void count(std::uint64_t bytes);
+  void limit_idle();
+  void* allocate_pages(std::size_t bytes, bool zeroed);
+
   const std::uint64_t limit_;
   std::atomic<std::uint64_t> live_ = 0, peak_ = 0;
+  PagePool pool_;
 };
 using MemoryPtr = std::shared_ptr<Memory>;
 
@@ -66,6 +78,8 @@ class Tensor {
   std::int64_t rank() const { return static_cast<std::int64_t>(dims_.size()); }
   std::int64_t size() const { return size_; }
   std::int64_t dim(std::int64_t axis) const { return dims_[static_cast<std::size_t>(axis)]; }
+  /// Of the elements themselves; strings keep their text elsewhere.
+  std::uint64_t byte_count() const;
   const MemoryPtr& memory() const { return memory_; }
 
   /// A new tensor counted by the same memory.

@@ -22,8 +22,10 @@ exec::PrepareOptions ReferenceModel::prepare_options() const {
   return {.external_bytes = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); }};
 }
 
-Result<std::unique_ptr<exec::Session>> ReferenceModel::session() const {
-  return reference::ReferenceBackend().prepare(model_, table_, prepare_options());
+Result<std::unique_ptr<exec::Session>> ReferenceModel::session(std::uint64_t kept_bytes) const {
+  exec::PrepareOptions options = prepare_options();
+  options.kept_bytes = kept_bytes;
+  return reference::ReferenceBackend().prepare(model_, table_, options);
 }
 
 Result<std::unique_ptr<exec::Ensemble>> ReferenceModel::ensemble() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -21,8 +22,8 @@ class ReferenceModel {
 
   const ir::Model& model() const { return model_; }
   const spec::OpTable& table() const { return table_; }
-  /// Errors: no-graph, not-supported.
-  Result<std::unique_ptr<exec::Session>> session() const;
+  /// `kept_bytes`: of exec::PrepareOptions. Errors: no-graph, not-supported.
+  Result<std::unique_ptr<exec::Session>> session(std::uint64_t kept_bytes = 0) const;
   Result<std::unique_ptr<exec::Ensemble>> ensemble() const;
 
  private:

@@ -36,14 +36,19 @@ using ir::ExternalBytes;
 
 struct PrepareOptions {
   ExternalBytes external_bytes;
+  /// Bytes of weights and other constants that a session may keep from run to run, ready to compute with. Runs with a memory limit neither keep
+  /// nor use them.
+  std::uint64_t kept_bytes = 0;
 };
+/// What is enough for most networks and little for a machine that runs them often.
+inline constexpr std::uint64_t usual_kept_bytes = std::uint64_t{1} << 30;
 
 /// One node has run.
 struct NodeEvent {
   const ir::Graph* graph;
   std::size_t node;
   std::chrono::nanoseconds wall;
-  std::uint64_t live_bytes;  ///< of all values alive when it ended
+  std::uint64_t live_bytes;  ///< of all values alive when it ended, but for constants kept from earlier runs
 };
 
 /// How far results are rounded between nodes.

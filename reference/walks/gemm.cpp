@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "reference/instruction_sets.h"
 #include "reference/walks/gemm_kernel.h"
 
 namespace onnxkit::reference {
@@ -135,6 +136,11 @@ void multiply_wrapping(ThreadPool& threads, MatrixView<const std::uint64_t> a, M
   });
 }
 
+const GemmKernel& best_kernel() {
+  static const GemmKernel& best = *usable_gemm_kernels().front();
+  return best;
+}
+
 template <class To, class From>
 MatrixView<To> as(MatrixView<From> m) {
   return {reinterpret_cast<To*>(m.data), m.rows, m.columns, m.row_stride, m.column_stride};
@@ -145,11 +151,8 @@ MatrixView<To> as(MatrixView<From> m) {
 std::vector<const GemmKernel*> usable_gemm_kernels() {
   std::vector<const GemmKernel*> kernels;
 #if defined(__x86_64__)
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-  if (v4) kernels.push_back(&gemm_kernel_v4);
-  if (v3) kernels.push_back(&gemm_kernel_v3);
+  if (has_v4()) kernels.push_back(&gemm_kernel_v4);
+  if (has_v3()) kernels.push_back(&gemm_kernel_v3);
 #endif
   kernels.push_back(&gemm_kernel_baseline);
   return kernels;
@@ -197,11 +200,11 @@ void gemm_exact(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const 
 
 void gemm(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
           bool accumulate) {
-  gemm(threads, *usable_gemm_kernels().front(), a, b, c, accumulate);
+  gemm(threads, best_kernel(), a, b, c, accumulate);
 }
 void gemm_exact(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
                 bool accumulate) {
-  gemm_exact(threads, *usable_gemm_kernels().front(), a, b, c, accumulate);
+  gemm_exact(threads, best_kernel(), a, b, c, accumulate);
 }
 void gemm(ThreadPool& threads, MatrixView<const std::int64_t> a, MatrixView<const std::int64_t> b,
           MatrixView<std::int64_t> c, bool accumulate) {

@@ -1,6 +1,8 @@
-// Times the reference executor on a model, on one thread, with random inputs.
-//   bench_reference [--nodes] [--repeats N] MODEL
-// Prints the least CPU time and the least wall time of a run in milliseconds; --nodes adds what each operator took in the last run.
+// Times the reference executor on a model with random inputs.
+//   bench_reference [--nodes] [--floor] [--threads N] [--repeats N] MODEL
+// Prints the least CPU time and the least wall time of a run in milliseconds, on one thread unless told; --nodes adds what each operator took in the
+// last run. --floor: the medians of the time of a run and of the float32 noise floor, by turns, and how many runs the floor takes; first in CPU time,
+// then in wall time.
 #include <time.h>
 
 #include <algorithm>
@@ -22,64 +24,128 @@ using namespace onnxkit;
 
 namespace {
 
+struct Arguments {
+  std::string path;
+  int repeats = 3, threads = 1;
+  std::uint64_t kept = 0;
+  bool nodes = false, floor = false;
+};
+
+Arguments read(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--nodes")
+      arguments.nodes = true;
+    else if (word == "--floor")
+      arguments.floor = true;
+    else if (word == "--repeats" && i + 1 < argc)
+      arguments.repeats = std::atoi(argv[++i]);
+    else if (word == "--threads" && i + 1 < argc)
+      arguments.threads = std::atoi(argv[++i]);
+    else if (word == "--keep")
+      arguments.kept = exec::usual_kept_bytes;
+    else
+      arguments.path = word;
+  }
+  return arguments;
+}
+
 double seconds_of(clockid_t clock) {
   timespec now;
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// A model ready to run, with inputs made up for it.
+struct Prepared {
+  const ir::Model& model;
+  const Arguments& arguments;
+  spec::OpTable table = {};
+  reference::ReferenceBackend backend = {};
+  wire::ExternalData external{model.path};
+  std::vector<Value> inputs = {};
+
+  exec::PrepareOptions options(std::uint64_t kept_bytes) {
+    return {.external_bytes = [this](const ir::Tensor& tensor) { return external.bytes(tensor); },
+            .kept_bytes = kept_bytes};
+  }
+
+  Result<void> make_inputs() {
+    const auto generated = exec::generate_inputs(model, table, {}, {});
+    if (!generated) return generated.error();
+    for (const exec::GeneratedInput& input : *generated) inputs.push_back(input.value);
+    return {};
+  }
+
+  Result<void> time_runs() {
+    const auto session = backend.prepare(model, table, options(arguments.kept));
+    if (!session) return session.error();
+    std::map<std::string, double> took;
+    exec::RunOptions run;
+    run.threads = arguments.threads;
+    double cpu = 1e9, wall = 1e9;
+    for (int turn = 0; turn < arguments.repeats; ++turn) {
+      if (arguments.nodes && turn + 1 == arguments.repeats) {
+        run.on_node = [&](const exec::NodeEvent& event) {
+          took[std::string(event.graph->nodes[event.node].op_type.view())] +=
+              std::chrono::duration<double>(event.wall).count();
+        };
+      }
+      const double cpu_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID), wall_start = seconds_of(CLOCK_MONOTONIC);
+      const auto outputs = (*session)->run(inputs, run);
+      if (!outputs) return outputs.error();
+      cpu = std::min(cpu, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_start);
+      wall = std::min(wall, seconds_of(CLOCK_MONOTONIC) - wall_start);
+    }
+    fmt::print("{:.2f} {:.2f}\n", 1e3 * cpu, 1e3 * wall);
+    for (const auto& [op, seconds] : took) fmt::print("{:>10.2f} ms  {}\n", 1e3 * seconds, op);
+    return {};
+  }
+
+  Result<void> time_floor() {
+    const auto session = backend.prepare(model, table, options(arguments.kept));
+    if (!session) return session.error();
+    const auto ensemble = backend.prepare_ensemble(model, table, options(arguments.kept));
+    if (!ensemble) return ensemble.error();
+    exec::EnsembleOptions floor;
+    floor.run.threads = arguments.threads;
+    for (const clockid_t clock : {CLOCK_PROCESS_CPUTIME_ID, CLOCK_MONOTONIC}) {
+      std::vector<double> runs, floors;
+      for (int turn = 0; turn < arguments.repeats; ++turn) {
+        const double start = seconds_of(clock);
+        if (const auto outputs = (*session)->run(inputs, floor.run); !outputs) return outputs.error();
+        const double between = seconds_of(clock);
+        if (const auto spreads = (*ensemble)->run(inputs, floor); !spreads) return spreads.error();
+        runs.push_back(between - start);
+        floors.push_back(seconds_of(clock) - between);
+      }
+      fmt::print("{:.2f} {:.2f} {:.2f}\n", 1e3 * median(runs), 1e3 * median(floors), median(floors) / median(runs));
+    }
+    return {};
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string path;
-  int repeats = 3;
-  bool nodes = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--nodes")
-      nodes = true;
-    else if (word == "--repeats" && i + 1 < argc)
-      repeats = std::atoi(argv[++i]);
-    else
-      path = word;
-  }
+  const Arguments arguments = read(argc, argv);
   const auto fail = [](const Error& error) {
     fmt::print(stderr, "{} {}: {}\n", error.diagnostic.code, error.diagnostic.place.path(), error.diagnostic.message);
     return 1;
   };
-  const auto file = MappedFile::open(path);
+  const auto file = MappedFile::open(arguments.path);
   if (!file) return fail(file.error());
   auto model = wire::read_binary(*file);
   if (!model) return fail(model.error());
-  model->path = path;
-  wire::ExternalData external(model->path);
-  const reference::ReferenceBackend backend;
-  const spec::OpTable table;
-  const auto session = backend.prepare(
-      *model, table, {.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); }});
-  if (!session) return fail(session.error());
-  const auto generated = exec::generate_inputs(*model, table, {}, {});
-  if (!generated) return fail(generated.error());
-  std::vector<Value> inputs;
-  for (const exec::GeneratedInput& input : *generated) inputs.push_back(input.value);
-
-  std::map<std::string, double> took;
-  exec::RunOptions options;
-  options.threads = 1;
-  double cpu = 1e9, wall = 1e9;
-  for (int turn = 0; turn < repeats; ++turn) {
-    if (nodes && turn + 1 == repeats) {
-      options.on_node = [&](const exec::NodeEvent& event) {
-        took[std::string(event.graph->nodes[event.node].op_type.view())] +=
-            std::chrono::duration<double>(event.wall).count();
-      };
-    }
-    const double cpu_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID), wall_start = seconds_of(CLOCK_MONOTONIC);
-    const auto outputs = (*session)->run(inputs, options);
-    if (!outputs) return fail(outputs.error());
-    cpu = std::min(cpu, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_start);
-    wall = std::min(wall, seconds_of(CLOCK_MONOTONIC) - wall_start);
-  }
-  fmt::print("{:.2f} {:.2f}\n", 1e3 * cpu, 1e3 * wall);
-  for (const auto& [op, seconds] : took) fmt::print("{:>10.2f} ms  {}\n", 1e3 * seconds, op);
+  model->path = arguments.path;
+  Prepared prepared{*model, arguments};
+  if (const auto made = prepared.make_inputs(); !made) return fail(made.error());
+  const auto done = arguments.floor ? prepared.time_floor() : prepared.time_runs();
+  return done ? 0 : fail(done.error());
 }

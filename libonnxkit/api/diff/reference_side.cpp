@@ -74,7 +74,8 @@ Result<std::unique_ptr<Side>> open_reference(const DiffSide& side, const DiffOpt
   const auto start = Clock::now();
   auto reference = ReferenceModel::make(side.model->ir(), options.schemas, options.allow_outside_data);
   if (!reference) return reference.error();
-  auto session = (*reference)->session();
+  const bool runs_often = options.repeat + options.warmup > 1;
+  auto session = (*reference)->session(runs_often ? exec::usual_kept_bytes : 0);
   if (!session) return session.error();
   report.load_seconds = seconds_since(start);
   return std::unique_ptr<Side>(new ReferenceSide(options, *std::move(reference), *std::move(session)));
