@@ -1,8 +1,8 @@
 // Times the reference executor on a model with random inputs.
-//   bench_reference [--nodes] [--floor] [--threads N] [--repeats N] MODEL
+//   bench_reference [--keep] [--nodes] [--floor] [--threads N] [--repeats N] MODEL
 // Prints the least CPU time and the least wall time of a run in milliseconds, on one thread unless told; --nodes adds what each operator took in the
-// last run. --floor: the medians of the time of a run and of the float32 noise floor, by turns, and how many runs the floor takes; first in CPU time,
-// then in wall time.
+// last run. --keep: the session keeps constants from run to run. --floor: the medians of the time of a run and of the float32 noise floor, by turns,
+// and how many runs the floor takes; first in CPU time, then in wall time.
 #include <time.h>
 
 #include <algorithm>
