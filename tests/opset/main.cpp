@@ -151,6 +151,7 @@ class Matrix {
                           });
       if (!wanted || index++ % arguments_.parts != arguments_.part) continue;
       run_subject(subject);
+      subject.sets.clear();
     }
     report();
     const std::size_t bad = total_.wrong + total_.invalid + unreadable_;
