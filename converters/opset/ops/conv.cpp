@@ -1,6 +1,9 @@
-#include <limits>
+#include <algorithm>
+
+#include <fmt/core.h>
 
 #include "converters/opset/compose.h"
+#include "converters/opset/places.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
@@ -15,9 +18,17 @@ void copy_window(Step& step, ir::Node& conv) {
   }
 }
 
-/// Integers without their zero point as real numbers, which hold the sums of their products exactly. `by_filter`: one zero point for each.
-ValueId centred(Step& step, std::size_t input, std::size_t zero_point, bool by_filter) {
-  const ElementType real = ElementType::float64;
+/// The narrowest type that holds the sums of the products of a filter with 8-bit integers exactly.
+ElementType sum_type(Step& step, std::size_t filters) {
+  const auto sizes = step.sizes(step.input(filters));
+  if (!sizes || sizes->empty()) return ElementType::float64;
+  double sum = 255.0 * 255.0;
+  for (std::size_t axis = 1; axis < sizes->size(); ++axis) sum *= static_cast<double>((*sizes)[axis]);
+  return sum < 1 << 24 ? ElementType::float32 : ElementType::float64;
+}
+
+/// Integers without their zero point as real numbers. `by_filter`: one zero point for each.
+ValueId centred(Step& step, std::size_t input, std::size_t zero_point, ElementType real, bool by_filter) {
   const ValueId x = cast(step, step.input(input), real, "real");
   if (!step.has_input(zero_point)) return x;
   ValueId zero = cast(step, step.input(zero_point), real, "zero");
@@ -32,7 +43,8 @@ ValueId centred(Step& step, std::size_t input, std::size_t zero_point, bool by_f
 }
 
 void integer_in_reals(Step& step) {
-  const ValueId x = centred(step, 0, 2, false), w = centred(step, 1, 3, true), y = step.value("sums");
+  const ElementType real = sum_type(step, 1);
+  const ValueId x = centred(step, 0, 2, real, false), w = centred(step, 1, 3, real, true), y = step.value("sums");
   copy_window(step, step.emit("Conv", {x, w}, {y}));
   step.emit("Cast", {y}, {step.output(0)}, {{"to", static_cast<std::int64_t>(ElementType::int32)}});
   step.replace();
@@ -56,12 +68,12 @@ ValueId rounded(Step& step, ValueId x) {
   return step.add("Add", {below, up}, {}, "rounded");
 }
 
-/// Scales of one element, or one for each filter, as factors of the result.
-ValueId scale(Step& step, std::size_t input, std::int64_t rank) {
-  const ValueId real = cast(step, step.input(input), ElementType::float64, "scale");
+/// An input of one element, or of one for each filter, along the channels of the result.
+ValueId by_filter(Step& step, std::size_t input, std::int64_t rank) {
+  const ValueId real = cast(step, step.input(input), ElementType::float64, "real");
   List row(static_cast<std::size_t>(rank), 1);
   row[1] = -1;
-  return reshape(step, real, row, "scales");
+  return reshape(step, real, row, "by_filter");
 }
 
 void quantized_in_reals(Step& step) {
@@ -69,10 +81,14 @@ void quantized_in_reals(Step& step) {
   const std::int64_t rank =
       step.rank(step.input(3)).value_or(0) > 0 ? *step.rank(step.input(3)) : step.need_rank(step.input(0));
   if (rank < 3) refuse("the image has no image axes");
-  const ValueId x = centred(step, 0, 2, false), w = centred(step, 3, 5, true), sums = step.value("sums");
-  const ValueId bias = step.has_input(8) ? cast(step, step.input(8), real, "bias") : ValueId::none;
-  copy_window(step, step.emit("Conv", {x, w, bias}, {sums}));
-  const ValueId scales = step.add("Mul", {scale(step, 1, rank), scale(step, 4, rank)}, {}, "product");
+  const ElementType narrow = sum_type(step, 3);
+  const ValueId x = centred(step, 0, 2, narrow, false), w = centred(step, 3, 5, narrow, true);
+  const ValueId exact = step.value("sums");
+  copy_window(step, step.emit("Conv", {x, w}, {exact}));
+  ValueId sums = exact;
+  if (narrow != real) sums = step.add("Cast", {sums}, {{"to", static_cast<std::int64_t>(real)}}, "wide");
+  if (step.has_input(8)) sums = step.add("Add", {sums, by_filter(step, 8, rank)}, {}, "biased");
+  const ValueId scales = step.add("Mul", {by_filter(step, 1, rank), by_filter(step, 4, rank)}, {}, "product");
   const ValueId scaled = step.add("Mul", {sums, scales}, {}, "scaled");
   const ValueId quotient = step.add("Div", {scaled, cast(step, step.input(6), real, "y_scale")}, {}, "quotient");
   const ValueId moved =
@@ -84,35 +100,119 @@ void quantized_in_reals(Step& step) {
   step.replace();
 }
 
-// ---- CausalConvWithState
+// ---- DeformConv
 
-/// Past values, or zeros, before the present ones; a convolution of one filter for each channel; the last values are the next state.
-void causal_in_steps(Step& step) {
-  const checker::Shape* weight = step.shape(step.input(1));
-  const checker::Shape* x_shape = step.shape(step.input(0));
-  const auto known = [](const checker::Shape* shape, std::size_t axis) {
-    return shape && shape->size() == 3 && (*shape)[axis].is_constant() ? (*shape)[axis].constant() : -1;
-  };
-  const std::int64_t kernel = known(weight, 2), channels = std::max(known(weight, 0), known(x_shape, 1));
-  if (channels < 0) refuse_unknown("the number of channels is not known");
-  if (kernel < 1) refuse_unknown("the size of the kernel is not known");
-  const ElementType type = step.need_elem(step.input(0));
-  const ValueId all = step.has_input(3)
-                          ? step.add("Concat", {step.input(3), step.input(0)}, {{"axis", std::int64_t{2}}}, "all")
-                          : pad(step, step.input(0), type, {0, 0, kernel - 1, 0, 0, 0}, 0, "all");
-  const std::string activation = step.string("activation");
-  const std::vector<ValueId> inputs = {all, step.input(1), step.input(2)};
-  const Attr group{"group", channels};
-  if (activation == "silu" || activation == "swish") {
-    const ValueId y = step.add("Conv", inputs, {group}, "convolved");
-    step.emit("Mul", {y, step.add("Sigmoid", {y})}, {step.output(0)});
-  } else {
-    step.emit("Conv", inputs, {step.output(0)}, {group});
+/// Sizes of a deformed convolution, all constants.
+struct Deformed {
+  List kernel, result, strides, dilations, begin;
+  std::int64_t group = 1, offset_group = 1, channels = 0, filters = 0, cells = 1, places = 1;
+};
+
+List axis_list(Step& step, std::string_view name, std::size_t length, std::int64_t fallback) {
+  const List list = step.integers(name).value_or(List(length, fallback));
+  const auto is_odd = [fallback](std::int64_t v) { return v < fallback || v >= std::int64_t{1} << 30; };
+  if (list.size() != length || std::any_of(list.begin(), list.end(), is_odd))
+    refuse(fmt::format("attribute {} does not fit the axes of the image", name));
+  return list;
+}
+
+Deformed need_sizes(Step& step) {
+  Deformed d;
+  const auto weight = step.sizes(step.input(1));
+  if (!weight || weight->size() < 3) refuse_unknown("the size of the filters is not known");
+  d.kernel.assign(weight->begin() + 2, weight->end());
+  const std::size_t axes = d.kernel.size();
+  d.strides = axis_list(step, "strides", axes, 1);
+  d.dilations = axis_list(step, "dilations", axes, 1);
+  d.begin = axis_list(step, "pads", 2 * axes, 0);
+  d.group = step.integer("group", 1);
+  d.offset_group = step.integer("offset_group", 1);
+  d.channels = (*weight)[1] * d.group;
+  d.filters = weight->front();
+  if (d.group < 1 || d.offset_group < 1 || d.channels % d.offset_group != 0)
+    refuse("the channels cannot be split into groups");
+  const checker::Shape* offsets = step.shape(step.input(2));
+  for (std::size_t i = 0; i < axes; ++i) {
+    if (!offsets || offsets->size() != axes + 2 || !(*offsets)[i + 2].is_constant())
+      refuse_unknown("the size of the result is not known");
+    d.result.push_back((*offsets)[i + 2].constant());
+    d.places *= d.result.back();
+    d.cells *= d.kernel[i];
   }
-  if (step.is_used(1)) {
-    constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
-    const ValueId state = slice(step, all, 2, kernel == 1 ? end : 1 - kernel, end, "state");
-    step.emit("Identity", {state}, {step.output(1)});
+  return d;
+}
+
+/// first + index * step along one axis of a grid of these sizes, for all its points in row-major order.
+std::vector<double> ramp(const List& sizes, std::size_t axis, std::int64_t first, std::int64_t step) {
+  std::int64_t inner = 1, count = 1;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    count *= sizes[i];
+    if (i > axis) inner *= sizes[i];
+  }
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i)
+    values.push_back(static_cast<double>(first + i / inner % sizes[axis] * step));
+  return values;
+}
+
+/// What each cell of the kernel sees at each place, [N, channels * cells, places].
+ValueId seen_by_cells(Step& step, const Deformed& d) {
+  const ElementType real = ElementType::float64;
+  const auto axes = static_cast<std::int64_t>(d.kernel.size());
+  const checker::Shape* shape = step.shape(step.input(0));
+  const ValueId offsets =
+      reshape(step, cast(step, step.input(2), real, "offsets"), {-1, d.cells, axes, d.places}, "offsets");
+  std::vector<ValueId> positions;
+  for (std::size_t axis = 0; axis < d.kernel.size(); ++axis) {
+    const ValueId own =
+        step.add("Gather", {offsets, step.scalar(static_cast<std::int64_t>(axis))}, {{"axis", std::int64_t{2}}}, "own");
+    const ValueId cells = step.numbers(real, {d.cells, 1}, ramp(d.kernel, axis, 0, d.dilations[axis]), "cells");
+    const ValueId places =
+        step.numbers(real, {1, d.places}, ramp(d.result, axis, -d.begin[axis], d.strides[axis]), "places");
+    const ValueId at = step.add("Add", {step.add("Add", {own, cells}), places}, {}, "at");
+    positions.push_back(step.add("Flatten", {at}, {{"axis", std::int64_t{1}}}, "position"));
+  }
+  const std::vector<ValueId> lengths = image_lengths(step, step.add("Shape", {step.input(0)}), d.kernel.size(), shape);
+  ValueId image = cast(step, step.input(0), real, "image");
+  if (d.offset_group > 1) {
+    const auto sizes = step.sizes(step.input(0));
+    if (!sizes) refuse_unknown("the size of the image is not known");
+    std::int64_t area = 1;
+    for (std::size_t i = 2; i < sizes->size(); ++i) area *= (*sizes)[i];
+    image = reshape(step, image, {-1, d.channels / d.offset_group, area}, "groups");
+  }
+  PlaceRules rules;
+  rules.leaves_out_zero_weights = true;
+  const bool knows_batch = shape && !shape->empty() && shape->front().is_constant();
+  const std::int64_t batch = knows_batch ? shape->front().constant() * d.offset_group : -1;
+  const ValueId sampled = read_places(step, image, real, batch, lengths, positions, rules);
+  const ValueId planes = step.add("Transpose", {sampled}, {{"perm", List{0, 2, 1}}}, "planes");
+  ValueId seen = reshape(step, planes, {-1, d.offset_group, d.channels / d.offset_group, d.cells, d.places}, "seen");
+  if (step.has_input(4)) {
+    const ValueId mask = cast(step, step.input(4), real, "mask");
+    seen = step.add("Mul", {seen, reshape(step, mask, {-1, d.offset_group, 1, d.cells, d.places}, "mask")}, {}, "seen");
+  }
+  return reshape(step, seen, {-1, d.channels * d.cells, d.places}, "columns");
+}
+
+void deformed_in_steps(Step& step) {
+  const Deformed d = need_sizes(step);
+  const ElementType type = step.need_elem(step.input(0)), work = wider(type, ElementType::float32);
+  ValueId columns = seen_by_cells(step, d);
+  if (work != ElementType::float64)
+    columns = step.add("Cast", {columns}, {{"to", static_cast<std::int64_t>(work)}}, "columns");
+  const ValueId filters = reshape(step, cast(step, step.input(1), work, "filters"),
+                                  {d.filters, d.channels / d.group * d.cells, 1}, "filters");
+  const ValueId bias = step.has_input(3) ? cast(step, step.input(3), work, "bias") : ValueId::none;
+  const ValueId sums = step.add("Conv", {columns, filters, bias}, {{"group", d.group}}, "sums");
+  List sizes = {0, 0};
+  sizes.insert(sizes.end(), d.result.begin(), d.result.end());
+  const ValueId result = step.vector(sizes, "shape");
+  if (work == type) {
+    step.emit("Reshape", {sums, result}, {step.output(0)});
+  } else {
+    const ValueId shaped = step.add("Reshape", {sums, result}, {}, "shaped");
+    step.emit("Cast", {shaped}, {step.output(0)}, {{"to", static_cast<std::int64_t>(type)}});
   }
   step.replace();
 }
@@ -122,11 +222,9 @@ void causal_in_steps(Step& step) {
 void register_conv(StepRegistry& registry) {
   const Way wording = compatible("only the wording differs");
   registry.change({"Conv"}, 11, wording, wording);
-  registry.introduced({"ConvInteger"}, 10, adapt("computed in float64, which holds its sums", integer_in_reals));
-  registry.introduced({"QLinearConv"}, 10, adapt("computed in float64, which holds its sums", quantized_in_reals));
-  registry.introduced({"CausalConvWithState"}, 27, adapt("written as Concat, Conv and Slice", causal_in_steps));
-  registry.introduced({"DeformConv"}, 19,
-                      never("no older operator samples at computed places for each cell of a kernel"));
+  registry.introduced({"ConvInteger"}, 10, adapt("computed as real numbers, which hold its sums", integer_in_reals));
+  registry.introduced({"QLinearConv"}, 10, adapt("computed as real numbers, which hold its sums", quantized_in_reals));
+  registry.introduced({"DeformConv"}, 19, adapt("written with Gather, weights and Conv", deformed_in_steps));
   registry.types({"Conv", "DeformConv"}, {22});
 }
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "converters/opset/step.h"
+
+// Images read at computed places, in operators that have always been there: floor, products and Gather. Places are float64.
+namespace onnxkit::opset {
+
+enum class Interpolation : std::uint8_t { nearest, linear, cubic };
+enum class Outside : std::uint8_t { zeros, border, reflection };
+
+struct PlaceRules {
+  Interpolation mode = Interpolation::linear;
+  Outside outside = Outside::zeros;
+  bool mirrors_at_centres = false;       ///< of the outer elements; else at their outer edges
+  bool leaves_out_zero_weights = false;  ///< what gets no weight does not count, infinities included
+};
+
+/// Sizes of an image [N, C, d1, ..., dr] as float64 scalars, constants where known.
+std::vector<ValueId> image_lengths(Step& step, ValueId shape, std::size_t axes, const checker::Shape* known);
+
+/// image [N, C, d1, ..., dr] of type `type`, positions [N, P] for each axis in elements: [N, P, C]. `batch`: N where it is known, else -1.
+/// With linear and cubic rules image and result are float64.
+ValueId read_places(Step& step, ValueId image, ElementType type, std::int64_t batch,
+                    const std::vector<ValueId>& lengths, const std::vector<ValueId>& positions,
+                    const PlaceRules& rules);
+
+}  // namespace onnxkit::opset
