@@ -1,7 +1,21 @@
+// Windows, DFT, STFT and MelWeightMatrix came with opset 17; below, a transform is a product with a matrix of cosines and sines, in double. DFT's axis
+// became an input with 20.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "converters/opset/compose.h"
+#include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
 namespace {
+
+using List = std::vector<std::int64_t>;
+constexpr auto real = ElementType::float64;
+/// Larger tensors are computed rather than stored.
+constexpr std::int64_t most_stored = 1 << 16;
 
 /// The axis was 1 where none was stated, and is the last but one now.
 void axis_to_input(Step& step) {
@@ -20,7 +34,7 @@ void axis_to_input(Step& step) {
 void axis_to_attribute(Step& step) {
   std::int64_t axis = -2;
   if (step.has_input(2)) {
-    const std::vector<std::int64_t> stated = need_integers(step, 2, "axis");
+    const List stated = need_integers(step, 2, "axis");
     if (stated.size() != 1) refuse("the axis is no scalar");
     axis = stated[0];
   }
@@ -28,9 +42,258 @@ void axis_to_attribute(Step& step) {
   step.drop_inputs(2);
 }
 
+// ---- windows
+
+/// The last node of a composition: a Cast to the type that an attribute names.
+void emit_as(Step& step, ValueId x, std::string_view type_attribute) {
+  ir::Attribute to = step.attribute({"to", static_cast<std::int64_t>(ElementType::float32)});
+  if (const ir::Attribute* stated = step.node().find_attribute(type_attribute)) {
+    to = copy_of(*stated);
+    to.name = step.keep("to");
+  }
+  step.emit("Cast", {x}, {step.output(0)}).attributes.push_back(std::move(to));
+  step.replace();
+}
+
+/// A number that a scalar input holds.
+Size size_in(Step& step, std::size_t input) {
+  if (const auto known = step.constant_integers(step.input(input)); known && known->size() == 1) return known->front();
+  return Size::of(reshape(step, cast(step, step.input(input), ElementType::int64), {1}));
+}
+
+/// a0 - a1 cos(t) + a2 cos(2 t)
+struct Cosines {
+  double a0, a1, a2;
+};
+
+ValueId computed_window(Step& step, const Cosines& of, const Size& size, const Size& steps) {
+  const ValueId places = cast(step, count_up(step, size), real);
+  const ValueId turns = step.add("Mul", {places, step.number(real, 2 * std::numbers::pi)}, {}, "turns");
+  const ValueId angle = step.add("Div", {turns, cast(step, as_vector(step, steps), real)}, {}, "angle");
+  const ValueId once = step.add("Mul", {step.add("Cos", {angle}, {}, "cos"), step.number(real, of.a1)}, {}, "once");
+  const ValueId window = step.add("Sub", {step.number(real, of.a0), once}, {}, "window");
+  if (of.a2 == 0) return window;
+  const ValueId doubled = step.add("Mul", {angle, step.number(real, 2)}, {}, "doubled");
+  const ValueId twice = step.add("Mul", {step.add("Cos", {doubled}, {}, "cos"), step.number(real, of.a2)}, {}, "twice");
+  return step.add("Add", {window, twice}, {}, "window");
+}
+
+void window_to_cosines(Step& step, const Cosines& of) {
+  const Size size = size_in(step, 0);
+  const Size steps = step.integer("periodic", 1) != 0 ? size : difference(step, size, 1);
+  if (!size.known || *size.known < 0 || *size.known > most_stored)
+    return emit_as(step, computed_window(step, of, size, steps), "output_datatype");
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < *size.known; ++i) {
+    const double turn = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(*steps.known);
+    values.push_back(of.a0 - of.a1 * std::cos(turn) + of.a2 * std::cos(2 * turn));
+  }
+  emit_as(step, step.numbers(real, {*size.known}, values, "window"), "output_datatype");
+}
+
+Way cosines(double a0, double a1, double a2) {
+  return adapt("written as its cosines", [a0, a1, a2](Step& step) { window_to_cosines(step, {a0, a1, a2}); });
+}
+
+// ---- transforms
+
+struct Transform {
+  Size length;  ///< of the transform
+  std::int64_t parts;
+  bool inverse, onesided;
+
+  bool to_real() const { return onesided && inverse; }
+  Size bins(Step& step) const { return onesided && !inverse ? sum(step, quotient(step, length, 2), 1) : length; }
+  /// Places of the input that matter.
+  Size most_places(Step& step) const { return to_real() ? sum(step, quotient(step, length, 2), 1) : length; }
+};
+
+/// cos(2 pi part / whole), exact at quarters.
+double cosine(std::int64_t part, std::int64_t whole) {
+  const std::int64_t rest = (part % whole + whole) % whole;
+  if (4 * rest % whole == 0) return rest == 0 ? 1 : 2 * rest == whole ? -1 : 0;
+  const long double turn = static_cast<long double>(rest) / static_cast<long double>(whole);
+  return static_cast<double>(std::cos(2 * std::numbers::pi_v<long double> * turn));
+}
+double sine(std::int64_t part, std::int64_t whole) { return cosine(4 * part - whole, 4 * whole); }
+
+/// [places * parts, bins * parts of the result]
+ValueId stored_matrix(Step& step, const Transform& t, std::int64_t places, std::int64_t bins) {
+  const std::int64_t length = *t.length.known;
+  std::vector<double> all;
+  for (std::int64_t row = 0; row < places * t.parts; ++row) {
+    const std::int64_t place = row / t.parts;
+    const bool is_imaginary = row % t.parts == 1;
+    double factor = t.inverse ? 1 / static_cast<double>(length) : 1;
+    if (t.to_real() && place != 0 && 2 * place != length) factor *= 2;
+    for (std::int64_t bin = 0; bin < bins; ++bin) {
+      const double c = factor * cosine(place * bin, length);
+      const double s = (t.inverse ? factor : -factor) * sine(place * bin, length);
+      all.push_back(is_imaginary ? -s : c);
+      if (!t.to_real()) all.push_back(is_imaginary ? c : s);
+    }
+  }
+  return step.numbers(real, {places * t.parts, bins * (t.to_real() ? 1 : 2)}, all, "matrix");
+}
+
+ValueId stacked(Step& step, ValueId a, ValueId b, std::int64_t axis) {
+  return step.add("Concat", {unsqueeze(step, a, {axis}), unsqueeze(step, b, {axis})}, {{"axis", axis}}, "stacked");
+}
+
+ValueId computed_matrix(Step& step, const Transform& t, const Size& places, const Size& bins) {
+  const ValueId rows = unsqueeze(step, count_up(step, places), {1}), length = as_vector(step, t.length);
+  const ValueId turns =
+      step.add("Mod", {step.add("Mul", {rows, count_up(step, bins)}, {}, "turns"), length}, {}, "turns");
+  const ValueId whole = cast(step, length, real);
+  const ValueId angle = step.add(
+      "Div", {step.add("Mul", {cast(step, turns, real), step.number(real, 2 * std::numbers::pi)}, {}, "angle"), whole},
+      {}, "angle");
+  ValueId c = step.add("Cos", {angle}, {}, "cos"), s = step.add("Sin", {angle}, {}, "sin");
+  if (t.inverse) {
+    c = step.add("Div", {c, whole}, {}, "cos");
+    s = step.add("Div", {s, whole}, {}, "sin");
+  }
+  const ValueId minus = step.add("Neg", {s}, {}, "minus_sin");
+  if (t.to_real()) {
+    const ValueId at_ends = step.add("Or",
+                                     {step.add("Equal", {rows, step.scalar(0)}, {}, "is_first"),
+                                      step.add("Equal", {step.add("Add", {rows, rows}), length}, {}, "is_last")},
+                                     {}, "is_end");
+    const ValueId weight = step.add("Where", {at_ends, step.number(real, 1), step.number(real, 2)}, {}, "weight");
+    const ValueId both = stacked(step, step.add("Mul", {c, weight}), step.add("Mul", {minus, weight}), 1);
+    return reshape_to(step, both, {-1, bins});
+  }
+  ValueId all = t.inverse ? stacked(step, c, s, 2) : stacked(step, c, minus, 2);
+  if (t.parts == 2) all = stacked(step, all, t.inverse ? stacked(step, minus, c, 2) : stacked(step, s, c, 2), 1);
+  return reshape_to(step, all, {-1, product(step, bins, 2)});
+}
+
+/// x [.., places along axis, .., parts] of this rank, in double.
+ValueId transformed(Step& step, ValueId x, std::int64_t rank, std::int64_t axis, Size places, const Transform& t) {
+  if (const Size most = t.most_places(step); !places.known || !most.known || *places.known > *most.known) {
+    const auto list = [&](std::int64_t i) { return step.vector(List{i}); };
+    x = step.add("Slice", {x, list(0), as_vector(step, most), list(axis)}, {}, "signal");
+    places = places.known && most.known ? most : size_of(step, x, axis);
+  }
+  const Size bins = t.bins(step);
+  const bool is_known = places.known && bins.known && t.length.known;
+  if (is_known && *places.known > (std::int64_t{1} << 24) / std::max<std::int64_t>(1, *bins.known))
+    refuse("the matrix that would take the place of the transform has more than 16 million elements");
+  const bool is_stored = is_known && *places.known * *bins.known <= most_stored;
+  const ValueId matrix =
+      is_stored ? stored_matrix(step, t, *places.known, *bins.known) : computed_matrix(step, t, places, bins);
+  std::vector<std::int64_t> perm;
+  for (std::int64_t i = 0; i < rank; ++i) perm.push_back(i == axis ? rank - 2 : i == rank - 2 ? axis : i);
+  if (axis != rank - 2) x = transpose(step, x, perm);
+  std::vector<Size> lines(static_cast<std::size_t>(rank - 2), 0);
+  std::vector<Size> joined = lines, split = lines;
+  joined.push_back(product(step, places, t.parts));
+  split.push_back(bins);
+  split.emplace_back(t.to_real() ? 1 : 2);
+  const ValueId y = step.add("MatMul", {reshape_to(step, x, joined), matrix}, {}, "spectrum");
+  const ValueId parted = reshape_to(step, y, split);
+  return axis == rank - 2 ? parted : transpose(step, parted, perm);
+}
+
+/// 1 for real numbers, 2 for complex ones.
+std::int64_t need_parts(Step& step, ValueId x) {
+  const Size parts = size_of(step, x, -1);
+  if (!parts.known) refuse_unknown("whether the signal is real or complex is not known");
+  if (*parts.known != 1 && *parts.known != 2) refuse("the last axis holds neither real nor complex numbers");
+  return *parts.known;
+}
+
+void emit_in_own_type(Step& step, ValueId y) {
+  const ElementType own = step.need_elem(step.input(0));
+  step.emit("Cast", {y}, {step.output(0)}, {{"to", static_cast<std::int64_t>(own)}});
+  step.replace();
+}
+
+void dft_to_product(Step& step) {
+  const ValueId x = step.input(0);
+  const std::int64_t rank = step.need_rank(x), axis = counted_from_front(step, step.integer("axis", 1), x);
+  if (axis < 0 || axis >= rank - 1) refuse("the axis holds no signal");
+  const Size places = size_of(step, x, axis);
+  Transform t{places, need_parts(step, x), step.integer("inverse") != 0, step.integer("onesided") != 0};
+  if (t.onesided && t.inverse != (t.parts == 2))
+    refuse("a one-sided transform goes from real to complex numbers, its inverse back");
+  if (step.has_input(1))
+    t.length = size_in(step, 1);
+  else if (t.to_real())
+    t.length = product(step, difference(step, places, 1), 2);
+  if (t.length.known && *t.length.known < 1) refuse("the transform has no length");
+  emit_in_own_type(step, transformed(step, cast(step, x, real), rank, axis, places, t));
+}
+
+void stft_to_product(Step& step) {
+  enum Input : std::size_t { signal, frame_step, window, frame_length };
+  const ValueId x = step.input(signal);
+  const Size there = size_of(step, x, 1), pace = size_in(step, frame_step);
+  const Size length = step.has_input(frame_length) ? size_in(step, frame_length)
+                      : step.has_input(window)     ? size_of(step, step.input(window), 0)
+                                                   : there;
+  if (pace.known && *pace.known < 1) refuse("frames do not move forward");
+  if (length.known && *length.known < 1) refuse("the transform has no length");
+  const Size frames = sum(step, quotient(step, difference(step, there, length), pace), 1);
+  const ValueId starts =
+      step.add("Mul", {unsqueeze(step, count_up(step, frames), {1}), as_vector(step, pace)}, {}, "starts");
+  const ValueId places = step.add("Add", {starts, count_up(step, length)}, {}, "places");
+  ValueId framed = step.add("Gather", {cast(step, x, real), places}, {{"axis", std::int64_t{1}}}, "frames");
+  if (step.has_input(window)) {
+    const ValueId weights = unsqueeze(step, cast(step, step.input(window), real), {1});
+    framed = step.add("Mul", {framed, weights}, {}, "windowed");
+  }
+  const Transform t{length, need_parts(step, x), false, step.integer("onesided", 1) != 0};
+  if (t.onesided && t.parts == 2) refuse("the spectrum of complex numbers is not symmetric");
+  emit_in_own_type(step, transformed(step, framed, 4, 2, length, t));
+}
+
+// ---- mel
+
+double mel_of(double hertz) { return 2595 / std::numbers::ln10 * std::log1p(hertz / 700); }
+double hertz_of(double mel) { return 700 * std::expm1(mel / 2595 * std::numbers::ln10); }
+
+void mel_to_constant(Step& step) {
+  std::vector<double> given;
+  for (std::size_t i = 0; i < 5; ++i) {
+    const auto known = step.constant_real(step.input(i));
+    if (!known) refuse("an input is computed at run time; the matrix is written as a constant where all are known");
+    given.push_back(*known);
+  }
+  const auto bands = static_cast<std::int64_t>(given[0]), length = static_cast<std::int64_t>(given[1]);
+  const std::int64_t bins = length / 2 + 1;
+  if (bands < 0 || length < 0 || !(given[2] > 0)) refuse("a count or the sample rate is out of range");
+  if (bands > (std::int64_t{1} << 22) / bins) refuse("the matrix has more than 4 million elements");
+  const double low = mel_of(given[3]), high = mel_of(given[4]);
+  std::vector<std::int64_t> edges;
+  for (std::int64_t i = 0; i < bands + 2; ++i) {
+    const double mel = low + static_cast<double>(i) * (high - low) / static_cast<double>(bands + 2);
+    const double bin = std::floor(static_cast<double>(length + 1) * hertz_of(mel) / given[2]);
+    if (!(bin >= 0 && bin <= static_cast<double>(bins))) refuse("an edge lies outside the spectrum");
+    edges.push_back(static_cast<std::int64_t>(bin));
+  }
+  std::vector<double> weights;
+  for (std::int64_t bin = 0; bin < bins; ++bin) {
+    for (std::size_t band = 0; band < static_cast<std::size_t>(bands); ++band) {
+      const std::int64_t lower = edges[band], center = edges[band + 1], upper = edges[band + 2];
+      double weight = bin == center ? 1 : 0;
+      if (lower <= bin && bin < center) weight = static_cast<double>(bin - lower) / static_cast<double>(center - lower);
+      if (center < bin && bin < upper) weight = static_cast<double>(upper - bin) / static_cast<double>(upper - center);
+      weights.push_back(weight);
+    }
+  }
+  emit_as(step, step.numbers(real, {bins, bands}, weights, "weights"), "output_datatype");
+}
+
 }  // namespace
 
 void register_spectral(StepRegistry& registry) {
+  registry.introduced({"HannWindow"}, 17, cosines(0.5, 0.5, 0));
+  registry.introduced({"HammingWindow"}, 17, cosines(25.0 / 46, 21.0 / 46, 0));
+  registry.introduced({"BlackmanWindow"}, 17, cosines(0.42, 0.5, 0.08));
+  registry.introduced({"MelWeightMatrix"}, 17, adapt("written as a constant", mel_to_constant));
+  registry.introduced({"DFT"}, 17, adapt("written as a product with cosines and sines", dft_to_product));
+  registry.introduced({"STFT"}, 17, adapt("written as frames times cosines and sines", stft_to_product));
   registry.change({"DFT"}, 20, adapt("axis becomes an input", axis_to_input),
                   adapt("axis becomes an attribute", axis_to_attribute));
 }
