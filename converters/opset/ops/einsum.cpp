@@ -1,7 +1,252 @@
+// Einsum came with opset 12; below, its operands are contracted one after the other: by MatMul where one index goes, else by Mul and ReduceSum.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "converters/opset/compose.h"
+#include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
+#include "onnxkit/diagnostic.h"
 
 namespace onnxkit::opset {
+namespace {
 
-void register_einsum(StepRegistry& registry) { registry.types({"Einsum"}, {28}); }
+constexpr char ellipsis = '.';
+
+bool has(const std::string& term, char index) { return term.find(index) != std::string::npos; }
+
+std::string parsed_term(std::string_view text) {
+  std::string term;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ') continue;
+    if (text.substr(i, 3) == "...") i += 2;
+    term += text[i];
+  }
+  return term;
+}
+
+struct Equation {
+  std::vector<std::string> operands;
+  std::string result;
+};
+
+/// What the implicit form gives.
+std::string implicit_result(const std::vector<std::string>& operands) {
+  std::map<char, int> times;
+  for (const std::string& term : operands) {
+    for (const char c : term) ++times[c];
+  }
+  std::string result(times.contains(ellipsis) ? 1 : 0, ellipsis);
+  for (const auto& [index, count] : times) {
+    if (count == 1 && index != ellipsis) result += index;
+  }
+  return result;
+}
+
+Equation parsed(std::string_view text) {
+  Equation equation;
+  const std::size_t arrow = text.find("->");
+  std::string_view left = text.substr(0, arrow);
+  for (;;) {
+    const std::size_t comma = left.find(',');
+    equation.operands.push_back(parsed_term(left.substr(0, comma)));
+    if (comma == std::string_view::npos) break;
+    left.remove_prefix(comma + 1);
+  }
+  equation.result =
+      arrow == std::string_view::npos ? implicit_result(equation.operands) : parsed_term(text.substr(arrow + 2));
+  return equation;
+}
+
+/// A tensor and the index of each of its axes.
+struct Operand {
+  ValueId x;
+  std::string term;
+  std::map<char, std::int64_t> known;  ///< sizes, where they are constants
+};
+
+class Contraction {
+ public:
+  explicit Contraction(Step& step) : step_(step), equation_(parsed(step.string("equation"))) {}
+
+  void build() {
+    const ElementType own = step_.elem(step_.input(0));
+    const bool is_half = own == ElementType::float16;
+    std::vector<Operand> operands = read_operands();
+    Operand all = std::move(operands.front());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      std::string later = equation_.result;
+      for (std::size_t k = i + 1; k < operands.size(); ++k) later += operands[k].term;
+      if (i == 0) {
+        all = summed(std::move(all), later);
+        continue;
+      }
+      all = contracted(std::move(all), summed(std::move(operands[i]), later + all.term), later);
+    }
+    const ValueId y = ordered(all, equation_.result);
+    ir::Node& last = step_.emit(is_half ? "Cast" : "Identity", {y}, {step_.output(0)});
+    if (is_half) last.attributes.push_back(step_.attribute({"to", static_cast<std::int64_t>(own)}));
+    step_.replace();
+  }
+
+ private:
+  // ---- operands
+
+  /// Broadcast axes get indices of their own, counted from the last.
+  std::string without_ellipsis(const std::string& term, std::size_t axes) const {
+    const std::size_t at = term.find(ellipsis);
+    if (at == std::string::npos) return term;
+    std::string indices;
+    for (std::size_t i = axes; i > 0; --i) indices += static_cast<char>(i);
+    return term.substr(0, at) + indices + term.substr(at + 1);
+  }
+
+  std::vector<Operand> read_operands() {
+    if (equation_.operands.size() != step_.input_count())
+      refuse("the equation has another number of terms than the node has inputs");
+    std::vector<Operand> operands;
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < equation_.operands.size(); ++i) {
+      const std::string& term = equation_.operands[i];
+      const ValueId x = step_.input(i);
+      std::size_t broadcast = 0;
+      if (has(term, ellipsis)) {
+        const std::int64_t rest = step_.need_rank(x) - static_cast<std::int64_t>(term.size()) + 1;
+        if (rest < 0 || rest > 30) refuse("the equation does not fit the rank of an operand");
+        broadcast = static_cast<std::size_t>(rest);
+        most = std::max(most, broadcast);
+      }
+      operands.push_back(read_operand(x, without_ellipsis(term, broadcast)));
+    }
+    equation_.result = without_ellipsis(equation_.result, most);
+    for (const char index : equation_.result) {
+      const bool is_known =
+          std::any_of(operands.begin(), operands.end(), [index](const Operand& o) { return has(o.term, index); });
+      if (!is_known || std::count(equation_.result.begin(), equation_.result.end(), index) != 1)
+        refuse("the result of the equation cannot be read");
+    }
+    return operands;
+  }
+
+  Operand read_operand(ValueId x, const std::string& term) {
+    Operand operand{x, term, {}};
+    if (const checker::Shape* shape = step_.shape(x)) {
+      if (shape->size() != term.size()) refuse("the equation does not fit the rank of an operand");
+      for (std::size_t axis = 0; axis < term.size(); ++axis) {
+        if ((*shape)[axis].is_constant()) operand.known[term[axis]] = (*shape)[axis].constant();
+      }
+    }
+    if (step_.elem(x) == ElementType::float16) operand.x = cast(step_, x, ElementType::float32);
+    for (;;) {
+      const auto again = std::find_if(operand.term.begin(), operand.term.end(), [&](char index) {
+        return std::count(operand.term.begin(), operand.term.end(), index) > 1;
+      });
+      if (again == operand.term.end()) return operand;
+      operand = diagonal(std::move(operand), *again);
+    }
+  }
+
+  /// Two axes of one index become one: they are moved to the end and joined, and each size + 1st element is taken.
+  Operand diagonal(Operand operand, char index) {
+    std::string rest = operand.term;
+    std::vector<std::int64_t> perm;
+    for (int twice = 0; twice < 2; ++twice) rest.erase(rest.find(index), 1);
+    std::vector<std::int64_t> two;
+    for (std::size_t axis = 0; axis < operand.term.size(); ++axis) {
+      if (operand.term[axis] == index && two.size() < 2)
+        two.push_back(static_cast<std::int64_t>(axis));
+      else
+        perm.push_back(static_cast<std::int64_t>(axis));
+    }
+    perm.insert(perm.end(), two.begin(), two.end());
+    const Size size = operand.known.contains(index) ? Size(operand.known[index]) : size_of(step_, operand.x, two[0]);
+    std::vector<Size> dims(rest.size(), 0);
+    dims.push_back(product(step_, size, size));
+    const ValueId joined = reshape_to(step_, transpose(step_, operand.x, perm), dims);
+    const ValueId places =
+        step_.add("Mul", {count_up(step_, size), as_vector(step_, sum(step_, size, 1))}, {}, "places");
+    operand.x = step_.add("Gather", {joined, places}, {{"axis", static_cast<std::int64_t>(rest.size())}}, "diagonal");
+    operand.term = rest + index;
+    return operand;
+  }
+
+  // ---- contraction
+
+  /// Without the indices that nobody needs.
+  Operand summed(Operand operand, const std::string& needed) {
+    std::vector<std::int64_t> axes;
+    std::string kept;
+    for (std::size_t axis = 0; axis < operand.term.size(); ++axis) {
+      if (has(needed, operand.term[axis]))
+        kept += operand.term[axis];
+      else
+        axes.push_back(static_cast<std::int64_t>(axis));
+    }
+    if (axes.empty()) return operand;
+    operand.x = reduce(step_, "ReduceSum", operand.x, axes, false, "sum");
+    operand.term = kept;
+    return operand;
+  }
+
+  Operand contracted(Operand a, Operand b, const std::string& needed) {
+    std::string shared, gone, only_a, only_b;
+    for (const char index : a.term) (!has(b.term, index) ? only_a : has(needed, index) ? shared : gone) += index;
+    for (const char index : b.term) {
+      if (!has(a.term, index)) only_b += index;
+    }
+    Operand result{ValueId::none, shared + only_a + only_b, a.known};
+    for (const auto& [index, size] : b.known) {
+      auto& known = result.known[index];
+      known = std::max(known, size);
+    }
+    for (const char index : shared) {
+      if (!a.known.contains(index) || !b.known.contains(index)) result.known.erase(index);
+    }
+    const bool is_product = gone.size() == 1 && only_a.size() <= 1 && only_b.size() <= 1 && a.known.contains(gone[0]) &&
+                            b.known.contains(gone[0]) && a.known[gone[0]] == b.known[gone[0]];
+    if (is_product) {
+      const std::string row = only_a.empty() ? "*" : only_a, column = only_b.empty() ? "*" : only_b;
+      result.x =
+          step_.add("MatMul", {ordered(a, shared + row + gone), ordered(b, shared + gone + column)}, {}, "product");
+      std::vector<std::int64_t> without;
+      const auto first = static_cast<std::int64_t>(shared.size());
+      if (only_a.empty()) without.push_back(first);
+      if (only_b.empty()) without.push_back(first + 1);
+      if (!without.empty()) result.x = squeeze(step_, result.x, without);
+      return result;
+    }
+    const std::string all = result.term + gone;
+    result.x = step_.add("Mul", {ordered(a, all), ordered(b, all)}, {}, "product");
+    result.term = all;
+    return summed(std::move(result), shared + only_a + only_b);
+  }
+
+  /// The axes in this order; indices that the operand does not have become axes of size 1.
+  ValueId ordered(const Operand& operand, const std::string& order) {
+    std::vector<std::int64_t> perm, missing;
+    for (std::size_t axis = 0; axis < order.size(); ++axis) {
+      const std::size_t at = operand.term.find(order[axis]);
+      if (at == std::string::npos)
+        missing.push_back(static_cast<std::int64_t>(axis));
+      else
+        perm.push_back(static_cast<std::int64_t>(at));
+    }
+    const ValueId turned = std::is_sorted(perm.begin(), perm.end()) ? operand.x : transpose(step_, operand.x, perm);
+    return missing.empty() ? turned : unsqueeze(step_, turned, missing);
+  }
+
+  Step& step_;
+  Equation equation_;
+};
+
+}  // namespace
+
+void register_einsum(StepRegistry& registry) {
+  registry.introduced({"Einsum"}, 12,
+                      adapt("written as products and sums", [](Step& step) { Contraction(step).build(); }));
+  registry.types({"Einsum"}, {28});
+}
 
 }  // namespace onnxkit::opset
