@@ -199,6 +199,7 @@ class Driver {
     const Step::Setting setting{model_, facts_, site, *crossing.before, crossing.after, at, next};
     Step step(setting, n);
     const ir::Node& node = site.graph->nodes[n];
+    (void)facts_.take_missed();
     try {
       const Way* way = crossing.way;
       if (!way || way->kind == Way::Kind::none)
@@ -218,7 +219,11 @@ class Driver {
       }
       return patch;
     } catch (Refusal& refusal) {
-      refuse_node(site, n, at, next, std::move(refusal));
+      // What is not known behind a node that was refused says nothing of the model.
+      if (refusal.code == "unknown-fact" && facts_.take_missed() && !result_.refusals.empty())
+        lineage_of(*site.graph).blocked[n] = true;
+      else
+        refuse_node(site, n, at, next, std::move(refusal));
       return {};
     }
   }

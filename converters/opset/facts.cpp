@@ -86,6 +86,12 @@ const ir::Tensor* Facts::stored(const Site& site, ValueId id) {
   return nullptr;
 }
 
+bool Facts::is_made(const ir::Graph& graph, ValueId id) const {
+  if (generations_.empty()) return false;
+  const auto first = generations_.front()->graphs.find(&graph);
+  return first != generations_.front()->graphs.end() && ir::index_of(id) >= first->second.values.size();
+}
+
 const checker::Type* Facts::type(const Site& site, ValueId id, bool may_infer) {
   if (id == ValueId::none) return nullptr;
   if (const ir::Tensor* tensor = stored(site, id)) {
@@ -117,6 +123,7 @@ const void* Facts::size_origin(const Site& site, ValueId id) {
       if (&facts->second.values[ir::index_of(here)].type == found) return generation.get();
     }
   }
+  missed_ = missed_ || is_made(*site.graph, id);
   return nullptr;
 }
 

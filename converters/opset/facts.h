@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "checker/inference.h"
@@ -42,6 +43,9 @@ class Facts {
   /// A node, a body or the graph's outputs read the value.
   bool is_used(const ir::Graph& graph, ValueId id);
 
+  /// Since the last call, something was asked of a value that conversion made and that inference knows nothing of.
+  bool take_missed() { return std::exchange(missed_, false); }
+
   /// Nodes will change: what is to be known of them as they are is found now.
   void model_changes() {
     if (generations_.empty()) infer();
@@ -58,6 +62,7 @@ class Facts {
 
   const checker::Type* type(const Site& site, ValueId id, bool may_infer);
   const checker::ValueFacts* known(const ir::Graph& graph, ValueId id, bool may_infer);
+  bool is_made(const ir::Graph& graph, ValueId id) const;
   const checker::ValueFacts* look_up(const ir::Graph& graph, ValueId id) const;
   const ir::Tensor* stored_in(const Site& site, ValueId id);
   const Index& index_of_graph(const ir::Graph& graph);
@@ -68,6 +73,7 @@ class Facts {
   const ir::ExternalBytes external_;
   std::vector<std::unique_ptr<checker::InferredModel>> generations_;
   bool is_current_ = false;
+  bool missed_ = false;
   std::unordered_map<const ir::Graph*, Index> indices_;
   std::unordered_map<const ir::Tensor*, checker::Type> stored_types_;
 };
