@@ -392,24 +392,37 @@ ir::Node& Step::emit(std::string_view op, std::vector<ValueId> inputs, std::vect
   return nodes.back();
 }
 
+namespace {
+
+ir::ValueInfo declared(ValueId value, ElementType type, std::optional<std::int64_t> rank) {
+  ir::ValueInfo info;
+  info.value = value;
+  if (type == ElementType::undefined) return info;
+  info.type.emplace();
+  info.type->kind = ir::DeclaredType::Kind::tensor;
+  info.type->elem_type = static_cast<std::int32_t>(type);
+  if (rank) info.type->shape.emplace().dims.resize(static_cast<std::size_t>(*rank));
+  return info;
+}
+
+}  // namespace
+
 void Step::begin_body() {
   body_ = std::make_unique<ir::Graph>();
   body_->name = keep("body");
   patch_.bodies.push_back({body_.get(), {}});
 }
 
-ValueId Step::body_input(std::string_view hint) {
+ValueId Step::body_input(std::string_view hint, ElementType type) {
   const ValueId made = value(hint);
-  body_->inputs.emplace_back();
-  body_->inputs.back().value = made;
+  body_->inputs.push_back(declared(made, type, std::nullopt));
   return made;
 }
 
 ValueId Step::captured(ValueId outer) { return body_->intern(graph().values[ir::index_of(outer)].name); }
 
-void Step::body_output(ValueId value) {
-  body_->outputs.emplace_back();
-  body_->outputs.back().value = value;
+void Step::body_output(ValueId value, ElementType type, std::optional<std::int64_t> rank) {
+  body_->outputs.push_back(declared(value, type, rank));
 }
 
 ir::Attribute Step::end_body(std::string_view name) {
@@ -437,8 +450,7 @@ ValueId Step::constant_node(ir::Tensor tensor, std::string_view hint) {
   return result;
 }
 
-ValueId Step::numbers(ElementType type, std::vector<std::int64_t> dims, const std::vector<double>& values,
-                      std::string_view hint) {
+ir::Tensor Step::tensor(ElementType type, std::vector<std::int64_t> dims, const std::vector<double>& values) {
   std::string bytes(packed_size(type, static_cast<std::int64_t>(values.size())).value_or(0), '\0');
   const auto target = std::as_writable_bytes(std::span(bytes));
   if (is_floating(type)) {
@@ -461,7 +473,12 @@ ValueId Step::numbers(ElementType type, std::vector<std::int64_t> dims, const st
   tensor.dims = std::move(dims);
   tensor.data_type = static_cast<std::int32_t>(type);
   tensor.raw_data = keep(bytes);
-  return constant_node(std::move(tensor), hint);
+  return tensor;
+}
+
+ValueId Step::numbers(ElementType type, std::vector<std::int64_t> dims, const std::vector<double>& values,
+                      std::string_view hint) {
+  return constant_node(tensor(type, std::move(dims), values), hint);
 }
 
 ValueId Step::number(ElementType type, double value, std::string_view hint) { return numbers(type, {}, {value}, hint); }

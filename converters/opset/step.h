@@ -159,7 +159,8 @@ class Step {
   ValueId vector(const std::vector<float>& values, std::string_view hint = {});
   ValueId scalar(std::int64_t value, std::string_view hint = {});
   ValueId number(ElementType type, double value, std::string_view hint = {});
-  /// Any tensor of numbers, rounded to the type.
+  /// Any tensor of numbers, rounded to the type: as itself, or as a Constant node.
+  ir::Tensor tensor(ElementType type, std::vector<std::int64_t> dims, const std::vector<double>& values);
   ValueId numbers(ElementType type, std::vector<std::int64_t> dims, const std::vector<double>& values,
                   std::string_view hint = {});
   ValueId constant_node(ir::Tensor tensor, std::string_view hint = {});
@@ -172,10 +173,11 @@ class Step {
 
   /// From here to end_body all that is made goes into a new graph, of whose values nothing is known.
   void begin_body();
-  ValueId body_input(std::string_view hint);
+  ValueId body_input(std::string_view hint, ElementType type = ElementType::undefined);
   /// A value of the node's own graph, seen from the body. Not one that the step made.
   ValueId captured(ValueId outer);
-  void body_output(ValueId value);
+  /// Type and rank are declared where they are told.
+  void body_output(ValueId value, ElementType type = ElementType::undefined, std::optional<std::int64_t> rank = {});
   ir::Attribute end_body(std::string_view attribute);
 
   /// The node goes; what was added writes its outputs.
