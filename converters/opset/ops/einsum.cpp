@@ -241,12 +241,24 @@ class Contraction {
   Equation equation_;
 };
 
+/// Version 12 knows no bfloat16: computed in single.
+void without_bfloat16(Step& step) {
+  if (step.elem(step.input(0)) != ElementType::bfloat16) return;
+  for (std::size_t i = 0; i < step.input_count(); ++i)
+    step.set_input(i, cast(step, step.input(i), ElementType::float32));
+  const ValueId y = step.value("wide");
+  step.set_output(0, y);
+  step.then();
+  step.emit("Cast", {y}, {step.output(0)}, {{"to", static_cast<std::int64_t>(ElementType::bfloat16)}});
+}
+
 }  // namespace
 
 void register_einsum(StepRegistry& registry) {
   registry.introduced({"Einsum"}, 12,
                       adapt("written as products and sums", [](Step& step) { Contraction(step).build(); }));
-  registry.types({"Einsum"}, {28});
+  registry.change({"Einsum"}, 28, compatible("bfloat16 is allowed, too"),
+                  adapt("bfloat16 is computed in single", without_bfloat16));
 }
 
 }  // namespace onnxkit::opset

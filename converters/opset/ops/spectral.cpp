@@ -31,12 +31,42 @@ void axis_to_input(Step& step) {
   step.remove("axis");
 }
 
+/// All before the axis becomes one axis, all behind it but the parts another, so that the axis is 1 whatever was given.
+void around_computed_axis(Step& step) {
+  const auto list = [&](std::int64_t i) { return step.vector(List{i}); };
+  const ValueId x = step.input(0), shape = step.add("Shape", {x}, {}, "shape");
+  const ValueId given = reshape(step, cast(step, step.input(2), ElementType::int64), {1});
+  const ValueId from_front = step.add("Add", {given, step.add("Shape", {shape}, {}, "rank")}, {}, "axis");
+  const ValueId is_negative = step.add("Less", {given, step.scalar(0)}, {}, "is_negative");
+  const ValueId axis = step.add("Where", {is_negative, from_front, given}, {}, "axis");
+  const ValueId next = step.add("Add", {axis, step.scalar(1)}, {}, "next");
+  const ValueId head = step.add("Slice", {shape, list(0), axis}, {}, "head");
+  const ValueId tail = step.add("Slice", {shape, next, list(-1)}, {}, "tail");
+  const auto count = [&](ValueId sizes) {
+    const ValueId all = step.add("Concat", {list(1), sizes}, {{"axis", std::int64_t{0}}}, "sizes");
+    return Size::of(reduce(step, "ReduceProd", all, {0}, true, "count"));
+  };
+  const Size places = Size::of(step.add("Gather", {shape, axis}, {}, "places"));
+  const ValueId lines = reshape_to(step, x, {count(head), places, count(tail), size_of(step, x, -1)});
+  const ValueId spectrum = step.value("spectrum");
+  step.set_input(0, lines);
+  step.drop_inputs(2);
+  step.set({"axis", std::int64_t{1}});
+  step.set_output(0, spectrum);
+  step.then();
+  const ValueId bins = as_vector(step, size_of(step, spectrum, 1)), parts = as_vector(step, size_of(step, spectrum, 3));
+  const ValueId sizes = step.add("Concat", {head, bins, tail, parts}, {{"axis", std::int64_t{0}}}, "sizes");
+  step.emit("Reshape", {spectrum, sizes}, {step.output(0)});
+  step.note("the axis is computed: the signal is laid out anew around it");
+}
+
 void axis_to_attribute(Step& step) {
   std::int64_t axis = -2;
   if (step.has_input(2)) {
-    const List stated = need_integers(step, 2, "axis");
-    if (stated.size() != 1) refuse("the axis is no scalar");
-    axis = stated[0];
+    const auto stated = step.constant_integers(step.input(2));
+    if (!stated) return around_computed_axis(step);
+    if (stated->size() != 1) refuse("the axis is no scalar");
+    axis = stated->front();
   }
   step.set({"axis", axis});
   step.drop_inputs(2);
