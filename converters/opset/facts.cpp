@@ -107,7 +107,9 @@ const checker::Type* Facts::type(const Site& site, ValueId id, bool may_infer) {
     const ValueId here = at == &site ? id : at->graph->find(name);
     if (here == ValueId::none) continue;
     const checker::ValueFacts* facts = known(*at->graph, here, may_infer);
-    if (facts && !facts->type.is_unknown()) return &facts->type;
+    if (!facts || facts->type.is_unknown()) continue;
+    missed_ = missed_ || (facts->type.is_tensor() && !facts->type.shape && is_made(*site.graph, id));
+    return &facts->type;
   }
   return nullptr;
 }

@@ -43,7 +43,7 @@ class Facts {
   /// A node, a body or the graph's outputs read the value.
   bool is_used(const ir::Graph& graph, ValueId id);
 
-  /// Since the last call, something was asked of a value that conversion made and that inference knows nothing of.
+  /// Since the last call, something was asked of a value that conversion made and whose shape inference does not know.
   bool take_missed() { return std::exchange(missed_, false); }
 
   /// Nodes will change: what is to be known of them as they are is found now.
