@@ -106,21 +106,6 @@ class PlaceReader {
   const ValueId one_;
 };
 
-/// 0, 1, ..., N - 1 as float64 [N, 1, ..., 1].
-ValueId batch_numbers(Step& step, ValueId image, std::int64_t batch, std::size_t rank) {
-  List dims(rank, 1);
-  if (batch >= 0) {
-    dims[0] = batch;
-    std::vector<double> numbers(static_cast<std::size_t>(batch));
-    std::iota(numbers.begin(), numbers.end(), 0.0);
-    return step.numbers(real, dims, numbers, "images");
-  }
-  dims[0] = -1;
-  const ValueId count = step.add("Gather", {step.add("Shape", {image}), step.scalar(0)}, {}, "count");
-  const ValueId range = step.add("Range", {step.scalar(0), count, step.scalar(1)}, {}, "images");
-  return reshape(step, step.add("Cast", {range}, {{"to", static_cast<std::int64_t>(real)}}), dims, "images");
-}
-
 }  // namespace
 
 std::vector<ValueId> image_lengths(Step& step, ValueId shape, std::size_t axes, const checker::Shape* known) {
@@ -136,12 +121,25 @@ std::vector<ValueId> image_lengths(Step& step, ValueId shape, std::size_t axes, 
   return lengths;
 }
 
-ValueId read_places(Step& step, ValueId image, ElementType type, std::int64_t batch,
-                    const std::vector<ValueId>& lengths, const std::vector<ValueId>& positions,
-                    const PlaceRules& rules) {
+ValueId each_image(Step& step, ValueId image, std::int64_t count, std::size_t axes) {
+  List dims(axes + 2, 1);
+  if (count >= 0) {
+    dims[0] = count;
+    std::vector<double> numbers(static_cast<std::size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), 0.0);
+    return step.numbers(real, dims, numbers, "images");
+  }
+  dims[0] = -1;
+  const ValueId computed = step.add("Gather", {step.add("Shape", {image}), step.scalar(0)}, {}, "count");
+  const ValueId range = step.add("Range", {step.scalar(0), computed, step.scalar(1)}, {}, "images");
+  return reshape(step, step.add("Cast", {range}, {{"to", static_cast<std::int64_t>(real)}}), dims, "images");
+}
+
+ValueId read_places(Step& step, ValueId image, ElementType type, ValueId images, const std::vector<ValueId>& lengths,
+                    const std::vector<ValueId>& positions, const PlaceRules& rules) {
   const auto axes = static_cast<std::int64_t>(lengths.size());
   PlaceReader reader(step, lengths, rules);
-  ValueId flat = batch_numbers(step, image, batch, lengths.size() + 2), inside = ValueId::none, weight = ValueId::none;
+  ValueId flat = images, inside = ValueId::none, weight = ValueId::none;
   for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
     const Taps taps = reader.taps(axis, positions[axis]);
     flat = step.add("Add", {step.add("Mul", {flat, lengths[axis]}), taps.index}, {}, "place");
@@ -165,7 +163,7 @@ ValueId read_places(Step& step, ValueId image, ElementType type, std::int64_t ba
   std::iota(taps_axes.begin(), taps_axes.end(), 2);
   if (rules.mode == Interpolation::nearest) return squeeze(step, values, taps_axes, "sampled");
   const ValueId weighted = step.add("Mul", {values, unsqueeze(step, weight, {axes + 2}, "weight")}, {}, "weighted");
-  return reduce(step, "ReduceSum", weighted, taps_axes, false, "sampled");
+  return reduce(step, rules.greatest ? "ReduceMax" : "ReduceSum", weighted, taps_axes, false, "sampled");
 }
 
 }  // namespace onnxkit::opset

@@ -185,7 +185,8 @@ ValueId seen_by_cells(Step& step, const Deformed& d) {
   rules.leaves_out_zero_weights = true;
   const bool knows_batch = shape && !shape->empty() && shape->front().is_constant();
   const std::int64_t batch = knows_batch ? shape->front().constant() * d.offset_group : -1;
-  const ValueId sampled = read_places(step, image, real, batch, lengths, positions, rules);
+  const ValueId images = each_image(step, image, batch, lengths.size());
+  const ValueId sampled = read_places(step, image, real, images, lengths, positions, rules);
   const ValueId planes = step.add("Transpose", {sampled}, {{"perm", List{0, 2, 1}}}, "planes");
   ValueId seen = reshape(step, planes, {-1, d.offset_group, d.channels / d.offset_group, d.cells, d.places}, "seen");
   if (step.has_input(4)) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -19,11 +20,11 @@ void larger_half_at_end(Step& step) {
   step.note("SAME_UPPER says where the larger half of an odd padding goes");
 }
 
-List need_kernel(Step& step) {
+std::optional<List> kernel_of(const Step& step) {
   if (const auto kernel = step.integers("kernel_shape")) return *kernel;
   const auto sizes = step.sizes(step.input(1));
-  if (!sizes || sizes->size() < 3) refuse_unknown("the size of the kernel is not known");
-  return {sizes->begin() + 2, sizes->end()};
+  if (!sizes || sizes->size() < 3) return std::nullopt;
+  return List(sizes->begin() + 2, sizes->end());
 }
 
 List list_of(Step& step, std::string_view name, std::size_t length, std::int64_t fallback) {
@@ -35,8 +36,9 @@ List list_of(Step& step, std::string_view name, std::size_t length, std::int64_t
   return list;
 }
 
-/// What auto_pad or output_shape leave of the result, for each axis; below 0 where the result is larger than what windows reach.
-List total_padding(Step& step, const List& kernel) {
+/// What auto_pad or output_shape leave of the result, for each axis; below 0 where the result is larger than what windows reach. Nothing where
+/// it takes the size of the image, which is not known.
+std::optional<List> total_padding(Step& step, const List& kernel) {
   const std::size_t axes = kernel.size();
   const List strides = list_of(step, "strides", axes, 1), dilations = list_of(step, "dilations", axes, 1),
              extra = list_of(step, "output_padding", axes, 0);
@@ -51,18 +53,25 @@ List total_padding(Step& step, const List& kernel) {
       continue;
     }
     if (stated.size() != axes) refuse("output_shape does not fit the axes of the image");
-    if (!shape || shape->size() != axes + 2 || !(*shape)[i + 2].is_constant())
-      refuse_unknown("the padding that output_shape means follows from the size of the image, which is not known");
+    if (!shape || shape->size() != axes + 2 || !(*shape)[i + 2].is_constant()) return std::nullopt;
     total.push_back(strides[i] * ((*shape)[i + 2].constant() - 1) + reach - stated[i]);
   }
   return total;
 }
 
-/// The text of version 1 says two things of an odd padding.
+/// Of an odd padding the equation of version 1 says another thing than its text on auto_pad, so that padding is written out where it is known.
 void write_padding(Step& step) {
   const std::string auto_pad = step.string("auto_pad", "NOTSET");
   if (!is_same(auto_pad) && !step.has("output_shape")) return;
-  const List kernel = need_kernel(step), total = total_padding(step, kernel);
+  const auto known_kernel = kernel_of(step);
+  const auto known_total = known_kernel ? total_padding(step, *known_kernel) : std::nullopt;
+  if (!known_total) {
+    if (is_same(auto_pad)) return;
+    step.set({"auto_pad", std::string("SAME_LOWER")});
+    step.remove("pads");
+    return step.note("SAME_LOWER says where the larger half of an odd padding goes");
+  }
+  const List &kernel = *known_kernel, &total = *known_total;
   const bool is_even = std::all_of(total.begin(), total.end(), [](std::int64_t t) { return t <= 0 || t % 2 == 0; });
   if (is_even && step.has("output_shape")) return;
   List extra = list_of(step, "output_padding", kernel.size(), 0), begin, end;

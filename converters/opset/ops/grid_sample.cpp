@@ -58,7 +58,8 @@ void in_steps(Step& step) {
   for (std::size_t axis = 0; axis < lengths.size(); ++axis)
     positions.push_back(position(step, grid, axes, axis, lengths[axis], rules.mirrors_at_centres));
   const ValueId image = cast(step, step.input(0), work, "image");
-  const ValueId sampled = read_places(step, image, work, batch, lengths, positions, rules);
+  const ValueId images = each_image(step, image, batch, lengths.size());
+  const ValueId sampled = read_places(step, image, work, images, lengths, positions, rules);
   const ValueId planes = step.add("Transpose", {sampled}, {{"perm", List{0, 2, 1}}}, "planes");
   const ValueId points = slice(step, step.add("Shape", {step.input(1)}), 0, 1, axes + 1, "points");
   const ValueId result =

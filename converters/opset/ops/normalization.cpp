@@ -235,6 +235,13 @@ LastAxes last_axes(Step& step, ValueId x) {
   return last;
 }
 
+/// Of a shape: 1 from `axis` on.
+ValueId statistics_shape(Step& step, ValueId shape, std::int64_t axis) {
+  const ValueId count = step.add("Sub", {step.add("Shape", {shape}), step.vector(List{axis})}, {}, "count");
+  const ValueId ones = step.add("Expand", {step.vector(List{1}), count}, {}, "ones");
+  return step.add("Concat", {slice(step, shape, 0, 0, axis), ones}, {{"axis", std::int64_t{0}}}, "statistics_shape");
+}
+
 /// Scale and bias are applied in the working precision, too; the result is rounded once.
 void layer_in_steps(Step& step) {
   const ElementType type = step.need_elem(step.input(0)), work = working_type(step, type);
@@ -250,11 +257,14 @@ void layer_in_steps(Step& step) {
   } else {
     write(step, "Mul", {y, scale}, step.output(0), work, type);
   }
-  const bool wants_statistics = step.is_used(1) || step.is_used(2);
-  if (wants_statistics && last.shape != ValueId::none)
-    refuse_unknown("the shape of the statistics follows from the rank of the input, which is not known");
-  if (step.is_used(1)) step.emit("Cast", {n.mean}, {step.output(1)}, {{"to", static_cast<std::int64_t>(stash)}});
-  if (step.is_used(2)) write(step, "Reciprocal", {n.deviation}, step.output(2), work, stash);
+  ValueId mean = n.mean, deviation = n.deviation;
+  if (last.shape != ValueId::none && (step.is_used(1) || step.is_used(2))) {
+    const ValueId shape = statistics_shape(step, last.shape, step.integer("axis"));
+    mean = step.add("Reshape", {mean, shape}, {}, "mean");
+    deviation = step.add("Reshape", {deviation, shape}, {}, "deviation");
+  }
+  if (step.is_used(1)) step.emit("Cast", {mean}, {step.output(1)}, {{"to", static_cast<std::int64_t>(stash)}});
+  if (step.is_used(2)) write(step, "Reciprocal", {deviation}, step.output(2), work, stash);
   step.replace();
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <numeric>
 
 #include <fmt/core.h>
 
@@ -115,8 +114,15 @@ void write_ceil_as_pads(Step& step) {
   if (never_hangs_over(axes)) return;
   List begin, stated, beyond;
   for (const PoolAxis& axis : axes) {
-    if (axis.places < 0)
-      refuse_unknown("which windows ceil_mode adds follows from the size of the image, which is not known");
+    if (axis.places < 0) {
+      // Where no window can begin behind the image, one stride less a cell of padding adds what rounding up does.
+      if (axis.end + axis.stride > axis.extent())
+        refuse_unknown("which windows ceil_mode adds follows from the size of the image, which is not known");
+      begin.push_back(axis.begin);
+      stated.push_back(axis.end);
+      beyond.push_back(axis.stride - 1);
+      continue;
+    }
     const std::int64_t end = std::max<std::int64_t>(0, axis.reached() - axis.image - axis.begin);
     begin.push_back(axis.begin);
     stated.push_back(std::min(end, axis.end));
@@ -348,45 +354,24 @@ void register_max(StepRegistry& registry) {
 
 bool is_whole(float p) { return p == static_cast<float>(static_cast<std::int64_t>(p)); }
 
-/// |x| to the power p.
-ValueId power(Step& step, ValueId x, double p, ElementType type, std::string_view hint) {
-  return step.add("Pow", {x, step.number(type, p, "p")}, {{"broadcast", std::int64_t{1}}}, hint);
-}
-
-void global_whole_p(Step& step) {
-  const float p = step.real("p", 2);
-  if (!(p > 0 && p < 1e6F)) refuse("p is no positive number");
-  if (is_whole(p)) return step.set({"p", static_cast<std::int64_t>(p)});
-  const ElementType type = step.need_elem(step.input(0));
-  List axes;
-  for (std::int64_t axis = 2; axis < step.need_rank(step.input(0)); ++axis) axes.push_back(axis);
-  const ValueId powers = power(step, step.add("Abs", {step.input(0)}), double{p}, type, "powers");
-  const ValueId sum = reduce(step, "ReduceSum", powers, axes);
-  step.emit("Pow", {sum, step.number(type, 1 / double{p}, "root")}, {step.output(0)}, {{"broadcast", std::int64_t{1}}});
-  step.replace();
-  step.note("p is no whole number: written as the sum of powers");
-}
-
-/// The sum over a window is the average over all its cells, padding included, times their number.
+/// With another p than a whole number: the norm of p = 1 over |x| to the power p, and its root; in float64, which powers do not overflow.
 void whole_p(Step& step) {
   const float p = step.real("p", 2);
   if (!(p > 0 && p < 1e6F)) refuse("p is no positive number");
   if (is_whole(p)) return step.set({"p", static_cast<std::int64_t>(p)});
-  const ElementType type = step.need_elem(step.input(0));
-  const PoolAxes axes = read_axes(step);
-  const List kernel = list_of(axes, &PoolAxis::kernel);
-  const List pads = with_front(with_front(List{0, 0}, list_of(axes, &PoolAxis::begin)),
-                               with_front(List{0, 0}, list_of(axes, &PoolAxis::end)));
-  const ValueId powers = power(step, step.add("Abs", {step.input(0)}), double{p}, type, "powers");
-  const ValueId average =
-      step.add("AveragePool", {pad(step, powers, type, pads, 0, "padded")},
-               {{"kernel_shape", kernel}, {"strides", list_of(axes, &PoolAxis::stride)}}, "average");
-  const auto cells = std::accumulate(kernel.begin(), kernel.end(), std::int64_t{1}, std::multiplies<>());
-  const ValueId sum = step.add("Mul", {average, step.number(type, static_cast<double>(cells), "cells")},
-                               {{"broadcast", std::int64_t{1}}}, "sum");
-  step.emit("Pow", {sum, step.number(type, 1 / double{p}, "root")}, {step.output(0)}, {{"broadcast", std::int64_t{1}}});
-  step.replace();
-  step.note("p is no whole number: written as averages of powers");
+  const ElementType type = step.need_elem(step.input(0)), real = ElementType::float64;
+  const Attr broadcast{"broadcast", std::int64_t{1}};
+  const ValueId wide = step.add("Cast", {step.input(0)}, {{"to", std::string("DOUBLE")}}, "wide");
+  const ValueId sizes = step.add("Abs", {wide}, {}, "sizes");
+  step.set_input(0, step.add("Pow", {sizes, step.number(real, double{p}, "p")}, {broadcast}, "powers"));
+  step.set({"p", std::int64_t{1}});
+  const ValueId sum = step.value("sum"), exponent = step.number(real, 1 / double{p}, "exponent");
+  step.set_output(0, sum);
+  step.then();
+  const ValueId root = step.add("Pow", {sum, exponent}, {broadcast}, "root");
+  const std::string name = type == ElementType::float64 ? "DOUBLE" : type == ElementType::float32 ? "FLOAT" : "FLOAT16";
+  step.emit("Cast", {root}, {step.output(0)}, {{"to", name}});
+  step.note("p is no whole number: written with powers");
 }
 
 void real_p(Step& step) { step.set({"p", static_cast<float>(step.integer("p", 2))}); }
@@ -398,8 +383,7 @@ void register_lp(StepRegistry& registry) {
   registry.change({"LpPool"}, 18, compatible("ceil_mode and dilations are new"),
                   adapt("no ceil_mode, no dilations", without_dilations));
   registry.types({"LpPool"}, {22});
-  registry.change({"GlobalLpPool"}, 2, adapt("p is a whole number", global_whole_p),
-                  adapt("p is a real number", real_p));
+  registry.change({"GlobalLpPool"}, 2, adapt("p is a whole number", whole_p), adapt("p is a real number", real_p));
   registry.types({"GlobalLpPool", "GlobalAveragePool", "GlobalMaxPool"}, {22});
 }
 

@@ -1,35 +1,117 @@
+#include <algorithm>
+#include <optional>
+
 #include "converters/opset/compose.h"
+#include "converters/opset/places.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
 namespace {
 
+using List = std::vector<std::int64_t>;
+
 void state_no_shift(Step& step) { step.set({"coordinate_transformation_mode", std::string("output_half_pixel")}); }
 
-/// The shift by half a pixel goes into the regions: where that is exact, and none is so small that version 10 would widen it.
-void shift_regions(Step& step) {
+// ---- RoiAlign in steps
+
+constexpr ElementType real = ElementType::float64;
+
+/// Where the samples of all cells lie along one axis, [regions, cells * ratio], and whether they lie in the map at all.
+struct Samples {
+  ValueId at = ValueId::none, counts = ValueId::none;
+};
+
+/// `ends`: all coordinates in elements; `first` is the column of the region's begin, that of its end is two on.
+Samples samples(Step& step, ValueId ends, std::int64_t first, ValueId size, std::int64_t cells, bool shifted) {
+  const std::int64_t ratio = step.integer("sampling_ratio");
+  const auto column = [&](std::int64_t number) { return slice(step, ends, 1, number, number + 1, "coordinate"); };
+  const ValueId start = column(first), one = step.number(real, 1, "one"), zero = step.number(real, 0, "zero");
+  ValueId length = step.add("Sub", {column(first + 2), start}, {}, "length");
+  if (!shifted) length = step.add("Max", {length, one}, {}, "length");
+  std::vector<double> offsets;
+  for (std::int64_t i = 0; i < cells * ratio; ++i) {
+    const double in_cell = (static_cast<double>(i % ratio) + 0.5) / static_cast<double>(ratio);
+    offsets.push_back(static_cast<double>(i / ratio) + in_cell);
+  }
+  const ValueId cell = step.add("Div", {length, step.number(real, static_cast<double>(cells), "cells")}, {}, "cell");
+  const ValueId steps = step.add("Mul", {cell, step.numbers(real, {1, cells * ratio}, offsets, "offsets")});
+  const ValueId at = step.add("Add", {start, steps}, {}, "at");
+  const ValueId above = step.add("Not", {step.add("Less", {at, step.number(real, -1)})});
+  const ValueId below = step.add("Not", {step.add("Greater", {at, size})});
+  const ValueId last = step.add("Sub", {size, one}, {}, "last");
+  return {step.add("Max", {step.add("Min", {at, last}), zero}, {}, "clamped"),
+          step.add("And", {above, below}, {}, "counts")};
+}
+
+/// Rows and columns of samples as one list of places.
+ValueId crossed(Step& step, ValueId x, std::int64_t other_axis, const List& sizes) {
+  const ValueId row = unsqueeze(step, x, {other_axis});
+  const ValueId all = step.add("Expand", {row, step.vector(sizes, "sizes")}, {}, "all");
+  return step.add("Flatten", {all}, {{"axis", std::int64_t{1}}}, "places");
+}
+
+void align_in_steps(Step& step, bool shifted) {
+  const std::int64_t ratio = step.integer("sampling_ratio"), height = step.integer("output_height", 1),
+                     width = step.integer("output_width", 1);
+  if (ratio == 0) refuse("the number of samples depends on the size of each region");
+  if (ratio < 0 || height < 1 || width < 1 || std::max({ratio, height, width}) > 1 << 10)
+    refuse("an attribute is out of range");
+  const ElementType type = step.need_elem(step.input(0));
+  const std::string mode = step.string("mode", "avg");
+  const ValueId scale = step.number(real, double{step.real("spatial_scale", 1)}, "scale");
+  ValueId ends = step.add("Mul", {cast(step, step.input(1), real, "regions"), scale}, {}, "scaled");
+  if (shifted) ends = step.add("Sub", {ends, step.number(real, 0.5, "half")}, {}, "shifted");
+  const ValueId shape = step.add("Shape", {step.input(0)});
+  const std::vector<ValueId> lengths = image_lengths(step, shape, 2, step.shape(step.input(0)));
+  const Samples rows = samples(step, ends, 1, lengths[0], height, shifted);
+  const Samples columns = samples(step, ends, 0, lengths[1], width, shifted);
+  const List sizes = {1, height * ratio, width * ratio};
+  const std::vector<ValueId> positions = {crossed(step, rows.at, 2, sizes), crossed(step, columns.at, 1, sizes)};
+  const ValueId counts = step.add("And", {unsqueeze(step, rows.counts, {2}), unsqueeze(step, columns.counts, {1})});
+  const ValueId images = reshape(step, cast(step, step.input(2), real, "images"), {-1, 1, 1, 1}, "images");
+  PlaceRules rules;
+  rules.outside = Outside::border;
+  rules.greatest = mode == "max";
+  const ValueId map = cast(step, step.input(0), real, "map");
+  const ValueId seen = read_places(step, map, real, images, lengths, positions, rules);
+  const ValueId counted = reshape(step, counts, {-1, sizes[1] * sizes[2], 1}, "counted");
+  const ValueId inside = step.add("Where", {counted, seen, step.number(real, 0, "nothing")}, {}, "samples");
+  const ValueId planes = step.add("Transpose", {inside}, {{"perm", List{0, 2, 1}}}, "planes");
+  const ValueId cells = reshape(step, planes, {0, 0, height, ratio, width, ratio}, "cells");
+  const ValueId pooled = reduce(step, rules.greatest ? "ReduceMax" : "ReduceMean", cells, {3, 5}, false, "pooled");
+  step.emit("Cast", {pooled}, {step.output(0)}, {{"to", static_cast<std::int64_t>(type)}});
+  step.replace();
+}
+
+/// The regions, moved by half a pixel; nothing where that is not exact, or where version 10 would widen one.
+std::optional<std::vector<double>> shifted_regions(Step& step, ElementType type) {
+  const auto regions = step.constant_reals(step.input(1));
+  if (!regions || (type != ElementType::float32 && type != ElementType::float64)) return std::nullopt;
+  const auto scale = double{step.real("spatial_scale", 1)};
+  std::vector<double> moved;
+  for (const double given : *regions) {
+    const double at = given - 0.5 / scale;
+    moved.push_back(type == ElementType::float64 ? at : double{static_cast<float>(at)});
+    if (moved.back() * scale != given * scale - 0.5) return std::nullopt;
+  }
+  for (std::size_t i = 0; i + 3 < moved.size(); i += 4) {
+    if ((moved[i + 2] - moved[i]) * scale < 1 || (moved[i + 3] - moved[i + 1]) * scale < 1) return std::nullopt;
+  }
+  return moved;
+}
+
+void to_version_10(Step& step) {
   const bool shifted = step.string("coordinate_transformation_mode") == "half_pixel";
   step.remove("coordinate_transformation_mode");
   if (!shifted) return;
-  const auto regions = step.constant_reals(step.input(1));
-  if (!regions)
-    refuse("half_pixel: version 10 makes regions at least one cell large, and these are computed at run time");
   const ElementType type = step.need_elem(step.input(1));
-  const double scale = double{step.real("spatial_scale", 1)};
-  std::vector<double> moved;
-  for (std::size_t i = 0; i + 3 < regions->size(); i += 4) {
-    for (std::size_t k = i; k < i + 4; ++k) {
-      const double at = (*regions)[k] - 0.5 / scale;
-      moved.push_back(type == ElementType::float64 ? at : double{static_cast<float>(at)});
-      if (type == ElementType::float16 || moved.back() * scale != (*regions)[k] * scale - 0.5)
-        refuse("half_pixel: the shift by half a pixel is not exact in the coordinates of the regions");
-    }
-    const bool is_large =
-        moved[i + 2] * scale - moved[i] * scale >= 1 && moved[i + 3] * scale - moved[i + 1] * scale >= 1;
-    if (!is_large) refuse("half_pixel: version 10 makes regions at least one cell large, and some are smaller");
+  const auto moved = shifted_regions(step, type);
+  if (!moved) {
+    align_in_steps(step, true);
+    return step.note("written with Gather: version 10 makes regions at least one cell large");
   }
-  const auto count = static_cast<std::int64_t>(moved.size() / 4);
-  step.set_input(1, step.numbers(type, {count, 4}, moved, "regions"));
+  const auto count = static_cast<std::int64_t>(moved->size() / 4);
+  step.set_input(1, step.numbers(type, {count, 4}, *moved, "regions"));
   step.note("the regions are moved by half a pixel");
 }
 
@@ -37,9 +119,10 @@ void shift_regions(Step& step) {
 
 void register_regions(StepRegistry& registry) {
   registry.types({"MaxRoiPool"}, {22});
-  registry.introduced({"RoiAlign"}, 10, never("no older operator samples regions"));
+  registry.introduced({"RoiAlign"}, 10,
+                      adapt("written with Gather and weights", [](Step& step) { align_in_steps(step, false); }));
   registry.change({"RoiAlign"}, 16, adapt("no shift by half a pixel, as before", state_no_shift),
-                  adapt("the regions hold the shift by half a pixel", shift_regions));
+                  adapt("no shift by half a pixel", to_version_10));
   registry.types({"RoiAlign"}, {22});
   registry.introduced({"NonMaxSuppression"}, 10, never("no older operator drops boxes that overlap better ones"));
   const Way strict = compatible("boxes that overlap by the threshold itself stay, which version 10 leaves open");
