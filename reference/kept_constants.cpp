@@ -20,9 +20,6 @@ std::vector<bool> constant_nodes(const ir::Graph& graph, const exec::GraphPlan& 
   for (const ir::Tensor& tensor : graph.initializers) {
     if (const ir::ValueId id = graph.find(tensor.name); id != ir::ValueId::none) known[index_of(id)] = true;
   }
-  for (const ir::ValueInfo& input : graph.inputs) {
-    if (input.value != ir::ValueId::none) known[index_of(input.value)] = false;
-  }
   for (const exec::GraphPlan::Step& step : plan.steps) {
     const ir::Node& node = graph.nodes[step.node];
     const bool is_onnx = node.domain.view().empty() || node.domain.view() == "ai.onnx";

@@ -23,7 +23,7 @@ class KeptConstants {
   std::unordered_map<const void*, Tensor> tensors_;
 };
 
-/// The nodes, by index, that give the same tensor in every run: Constant, and ConstantOfShape of a constant.
+/// The nodes, by index, that give the same tensor in every run that is given no initializer: Constant, and ConstantOfShape of a constant.
 std::vector<bool> constant_nodes(const ir::Graph& graph, const exec::GraphPlan& plan);
 
 }  // namespace onnxkit::reference

@@ -100,8 +100,9 @@ Frame Run::start(std::span<const onnxkit::Value> inputs) {
   frame.values.resize(graph.values.size());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const ValueId id = graph.inputs[i].value;
-    if (id != ValueId::none && inputs[i].kind != ValueKind::none)
-      frame.values[index_of(id)] = unpack(memory_, inputs[i]);
+    if (id == ValueId::none || inputs[i].kind == ValueKind::none) continue;
+    frame.values[index_of(id)] = unpack(memory_, inputs[i]);
+    is_given_weights_ = is_given_weights_ || frame.prepared->initializers[index_of(id)] != nullptr;
   }
   return frame;
 }
@@ -134,7 +135,7 @@ void Run::run_node(Frame& frame, std::size_t index) {
     const PreparedNode& prepared = frame.prepared->nodes[index];
     if (prepared.function)
       call_function(frame, index, *prepared.function);
-    else if (prepared.is_constant && kept_)
+    else if (prepared.is_constant && kept_ && !is_given_weights_)
       run_constant(frame, index, prepared);
     else
       run_kernel(frame, index, prepared);

@@ -100,6 +100,7 @@ class Run {
   ThreadPool& threads_;
   MemoryPtr memory_;
   KeptConstants* kept_ = nullptr;  ///< null where nothing is to be kept
+  bool is_given_weights_ = false;  ///< an input takes the place of an initializer
   std::optional<Noise> noise_;
   std::chrono::steady_clock::time_point deadline_;
   std::uint64_t generators_ = 0;  ///< random generators that were handed out

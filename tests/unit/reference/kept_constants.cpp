@@ -14,17 +14,23 @@ namespace {
 
 const std::string network =
     "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-    "g (float[4] x, float[4] z) => (float[4] y, float[4] r) "
+    "g (float[4] x, float[4] z, int64[1] n) => (float[m] y, float[4] r) "
     "<float[4] w = {0.1, 0.2, 0.3, 0.4}, float[4] z = {1, 2, 3, 4}, int64[1] n = {4}> {"
     "  c = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()"
     "  f = ConstantOfShape <value = float[1] {0.5}> (n)"
-    "  a = Add (x, w) b = Mul (a, c) d = Sub (b, f) y = Add (d, z)"
+    "  a = Add (x, w) b = Mul (a, c) d = Sub (b, f) e = Add (d, z) y = Concat <axis = 0> (e, f)"
     "  s = Shape (x) r = ConstantOfShape (s) }";
 
 Tensor floats(const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
+}
+
+Tensor one() {
+  std::vector<std::byte> bytes(8);
+  bytes[0] = std::byte{1};
+  return *Tensor::from_bytes(ElementType::int64, {1}, std::move(bytes));
 }
 
 struct Runner {
@@ -52,24 +58,29 @@ struct Runner {
 }  // namespace
 
 TEST_CASE("kept constants: every run gives the same, with any room") {
-  const std::vector<Value> inputs = {floats({1, 2, 3, 4}), Value()},
-                           other = {floats({4, 3, 2, 1}), floats({9, 8, 7, 6})};
+  const std::vector<Value> inputs = {floats({1, 2, 3, 4}), Value(), Value()},
+                           other = {floats({4, 3, 2, 1}), floats({9, 8, 7, 6}), Value()},
+                           sized = {floats({1, 2, 3, 4}), Value(), one()};
   Runner none(0);
-  const auto wanted = none.run(inputs).first, wanted_other = none.run(other).first;
+  const auto wanted = none.run(inputs).first, wanted_other = none.run(other).first,
+             wanted_sized = none.run(sized).first;
   CHECK(wanted != wanted_other);
+  CHECK(wanted.size() == 8);
+  CHECK(wanted_sized.size() == 5);
   for (const std::uint64_t room : {0, 8, 40, 80, 1 << 20}) {
     CAPTURE(room);
     Runner runner(room);
     for (int turn = 0; turn < 3; ++turn) {
       CHECK(runner.run(inputs).first == wanted);
       CHECK(runner.run(other).first == wanted_other);  // z is given here: the weight does not count
+      CHECK(runner.run(sized).first == wanted_sized);
       CHECK(runner.run(inputs, 1 << 20).first == wanted);
     }
   }
 }
 
 TEST_CASE("kept constants: later runs hold them no second time, unless memory is limited") {
-  const std::vector<Value> inputs = {floats({1, 2, 3, 4}), Value()};
+  const std::vector<Value> inputs = {floats({1, 2, 3, 4}), Value(), Value()};
   Runner none(0), some(1 << 20);
   const std::uint64_t plain = none.run(inputs).second;
   CHECK(none.run(inputs).second == plain);
