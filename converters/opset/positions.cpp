@@ -48,6 +48,20 @@ ValueId with_zero_sizes(Step& step, ValueId x, ValueId shape) {
   return step.add("Expand", {step.add("Reshape", {x, column}, {}, "column"), sizes}, {}, "spread");
 }
 
+// Comparing in double keeps the sign and is there in every version.
+ValueId nonnegative_indices(Step& step, ValueId data, ValueId indices, std::int64_t axis) {
+  const ValueId index = cast(step, indices, ElementType::int64, "indices");
+  const auto values = step.constant_integers(indices);
+  if (values && std::all_of(values->begin(), values->end(), [](std::int64_t value) { return value >= 0; }))
+    return index;
+  const ValueId below_zero = arithmetic(step, "Less", cast(step, index, ElementType::float64, "real"),
+                                        step.number(ElementType::float64, 0, "zero"), "is_negative");
+  const ValueId size = squeeze(step, size_vector(step, data, axis), {0}, "size");
+  const ValueId added =
+      arithmetic(step, "Mul", cast(step, below_zero, ElementType::int64, "is_negative"), size, "added");
+  return step.add("Add", {index, added}, {}, "indices");
+}
+
 void indices_from_front(Step& step, std::size_t data, std::size_t indices, std::int64_t axis) {
   const ValueId given = step.input(indices);
   const auto known = step.constant(given);
@@ -65,15 +79,7 @@ void indices_from_front(Step& step, std::size_t data, std::size_t indices, std::
       return step.set_input(indices, step.numbers(known->type, known->shape, counted, "indices"));
     }
   }
-  // Comparing in double keeps the sign and is there in every version.
-  const bool is_int64 = step.elem(given) == ElementType::int64;
-  const ValueId index = is_int64 ? given : cast(step, given, ElementType::int64, "indices");
-  const ValueId below_zero = arithmetic(step, "Less", cast(step, index, ElementType::float64, "real"),
-                                        step.number(ElementType::float64, 0, "zero"), "is_negative");
-  const ValueId size = squeeze(step, size_vector(step, step.input(data), axis), {0}, "size");
-  const ValueId added =
-      arithmetic(step, "Mul", cast(step, below_zero, ElementType::int64, "is_negative"), size, "added");
-  step.set_input(indices, step.add("Add", {index, added}, {}, "indices"));
+  step.set_input(indices, nonnegative_indices(step, step.input(data), given, axis));
   step.note("indices counted from the front at run time");
 }
 

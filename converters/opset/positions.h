@@ -25,7 +25,9 @@ ValueId size_vector(Step& step, ValueId x, std::int64_t axis);
 ValueId rank_of(Step& step, ValueId x);
 /// The same elements with so many axes that Reshape to `shape` finds a 0 to copy for each 0: an empty tensor with size 0 in all axes. From opset 8 on.
 ValueId with_zero_sizes(Step& step, ValueId x, ValueId shape);
-/// Indices of the input `indices` into `axis` of the input `data`, none of them negative any more. From opset 6 on.
+/// Indices into `axis` of the data as int64, none of them negative any more. From opset 6 on.
+ValueId nonnegative_indices(Step& step, ValueId data, ValueId indices, std::int64_t axis);
+/// The same for inputs of the node, in place.
 void indices_from_front(Step& step, std::size_t data, std::size_t indices, std::int64_t axis);
 /// One operator after the other: the first reads x, the last writes `output`.
 struct Link {

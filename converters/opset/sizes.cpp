@@ -92,7 +92,19 @@ ValueId count_up(Step& step, const Size& size) {
     for (std::int64_t i = 0; i < *size.known; ++i) all.push_back(i);
     return step.vector(all, "range");
   }
-  return step.add("Range", {step.scalar(0), as_scalar(step, size), step.scalar(1)}, {}, "range");
+  if (step.opset_after() >= 11)
+    return step.add("Range", {step.scalar(0), as_scalar(step, size), step.scalar(1)}, {}, "range");
+  if (step.opset_after() < 9)
+    refuse_unknown("the size of an axis is not known, and nothing older than opset 9 counts to it");
+  const ValueId ones = step.value("ones");
+  const std::int64_t one = 1;
+  ir::Tensor tensor;
+  tensor.dims = {1};
+  tensor.data_type = static_cast<std::int32_t>(ElementType::int64);
+  tensor.raw_data = step.keep({reinterpret_cast<const char*>(&one), sizeof(one)});
+  step.emit("ConstantOfShape", {as_vector(step, size)}, {ones})
+      .attributes.push_back(step.attribute("value", std::move(tensor)));
+  return squeeze(step, step.add("NonZero", {ones}, {}, "positions"), {0}, "range");
 }
 
 ValueId reshape_to(Step& step, ValueId x, const std::vector<Size>& sizes) {

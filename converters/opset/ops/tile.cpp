@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "converters/opset/broadcast.h"
 #include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
@@ -22,35 +23,26 @@ ValueId as_vector(Step& step, std::size_t input) {
 
 /// 1 everywhere but at the axis.
 void one_axis_to_all(Step& step) {
+  using Integers = std::vector<std::int64_t>;
   const auto axis = whole_number(step, 2), count = whole_number(step, 1);
-  const std::int64_t rank = step.need_rank(step.input(0));
-  std::vector<std::int64_t> repeats(static_cast<std::size_t>(rank), 1);
-  ValueId value = ValueId::none;
-  if (axis) {
-    const std::int64_t at = *axis < 0 ? *axis + rank : *axis;
-    if (at < 0 || at >= rank) refuse(fmt::format("the tensor has no axis {}", *axis));
-    std::vector<ValueId> parts;
-    if (count) {
-      repeats[static_cast<std::size_t>(at)] = *count;
-      value = step.vector(repeats, "repeats");
-    } else {
-      if (at > 0) parts.push_back(step.vector(std::vector<std::int64_t>(static_cast<std::size_t>(at), 1)));
-      parts.push_back(as_vector(step, 1));
-      if (at + 1 < rank)
-        parts.push_back(step.vector(std::vector<std::int64_t>(static_cast<std::size_t>(rank - at - 1), 1)));
-      value = step.add("Concat", parts, {{"axis", std::int64_t{0}}}, "repeats");
-    }
-  } else {
-    std::vector<std::int64_t> positions;
-    for (std::int64_t i = 0; i < rank; ++i) positions.push_back(i);
-    const ValueId is_it = arithmetic(step, "Equal", step.vector(positions, "axes"), as_vector(step, 2), "is_axis");
-    const ValueId one = step.vector(std::vector<std::int64_t>{1});
-    const ValueId more = arithmetic(step, "Sub", as_vector(step, 1), one, "more");
-    const ValueId added = arithmetic(step, "Mul", cast(step, is_it, ElementType::int64), more, "added");
-    value = arithmetic(step, "Add", added, one, "repeats");
-  }
-  step.set_input(1, value);
+  const auto rank = step.rank(step.input(0));
   step.drop_inputs(2);
+  if (axis && count && rank) {
+    const std::int64_t at = *axis < 0 ? *axis + *rank : *axis;
+    if (at < 0 || at >= *rank) refuse(fmt::format("the tensor has no axis {}", *axis));
+    Integers repeats(static_cast<std::size_t>(*rank), 1);
+    repeats[static_cast<std::size_t>(at)] = *count;
+    return step.set_input(1, step.vector(repeats, "repeats"));
+  }
+  const ValueId size = rank_of(step, step.input(0));
+  ValueId before = axis ? step.vector(Integers{*axis}, "axis") : as_vector(step, 2);
+  if (axis && *axis < 0) before = step.add("Add", {before, size}, {}, "axis");
+  const ValueId one = step.vector(Integers{1}, "one");
+  const ValueId behind = step.add("Sub", {step.add("Sub", {size, before}, {}, "rest"), one}, {}, "behind");
+  const ValueId tiles = count ? step.vector(Integers{*count}, "tiles") : as_vector(step, 1);
+  step.set_input(
+      1, step.add("Concat", {ones(step, before), tiles, ones(step, behind)}, {{"axis", std::int64_t{0}}}, "repeats"));
+  step.note("a repeat count for each axis, computed at run time");
 }
 
 /// What version 1 counts in: the type of the data. Below these numbers all whole ones are exact.

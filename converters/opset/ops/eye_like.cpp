@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include "converters/opset/element_types.h"
+#include "converters/opset/steps.h"
+
+namespace onnxkit::opset {
+namespace {
+
+ElementType result_type(Step& step) {
+  const auto named = step.find_integer("dtype");
+  if (!named) return step.need_elem(step.input(0));
+  if (!is_known_element_type(static_cast<std::int32_t>(*named))) refuse(fmt::format("dtype {} is no type", *named));
+  return static_cast<ElementType>(*named);
+}
+
+/// The input gives its shape only, so any type will do; the result is cast.
+void without_bfloat16(Step& step) {
+  const ElementType from = step.elem(step.input(0)), to = result_type(step);
+  if (from == ElementType::bfloat16) step.set_input(0, cast(step, step.input(0), ElementType::float32));
+  if (to != ElementType::bfloat16) {
+    if (from == ElementType::bfloat16) step.set({"dtype", static_cast<std::int64_t>(to)});
+    return;
+  }
+  step.set({"dtype", static_cast<std::int64_t>(ElementType::float32)});
+  const ValueId wide = step.value("wide");
+  step.set_output(0, wide);
+  step.then();
+  cast_into(step, wide, to, step.output(0));
+}
+
+void constant_matrix(Step& step) {
+  constexpr std::int64_t most_elements = 65536;
+  const ElementType type = result_type(step);
+  const auto sizes = step.sizes(step.input(0));
+  if (!sizes || sizes->size() != 2)
+    refuse_unknown("the sizes of the matrix are not known, so that no constant can take its place");
+  const std::int64_t rows = (*sizes)[0], columns = (*sizes)[1], k = step.integer("k");
+  if (columns > 0 && rows > most_elements / columns)
+    refuse(fmt::format("a constant of {} x {} elements would have to take its place", rows, columns));
+  std::vector<double> elements(static_cast<std::size_t>(rows * columns), 0);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      if (j - i == k) elements[static_cast<std::size_t>(i * columns + j)] = 1;
+    }
+  }
+  const ValueId matrix = step.numbers(type, *sizes, elements, "matrix");
+  step.emit("Identity", {matrix}, {step.output(0)});
+  step.replace();
+}
+
+}  // namespace
+
+void register_eye_like(StepRegistry& registry) {
+  registry.introduced({"EyeLike"}, 9, adapt("written as a constant", constant_matrix));
+  registry.change({"EyeLike"}, 22, compatible("it only allows more types"),
+                  adapt("bfloat16 by Cast", without_bfloat16));
+}
+
+}  // namespace onnxkit::opset

@@ -1,0 +1,11 @@
+#include "converters/opset/registry.h"
+
+namespace onnxkit::opset {
+
+void register_non_zero(StepRegistry& registry) {
+  registry.introduced({"NonZero"}, 9,
+                      never("no operator below opset 9 gives as many results as there are elements other than zero"));
+  registry.types({"NonZero"}, {13});
+}
+
+}  // namespace onnxkit::opset
