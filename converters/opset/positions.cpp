@@ -20,6 +20,20 @@ ValueId arithmetic(Step& step, std::string_view op, ValueId a, ValueId b, std::s
   return step.add(op, {a, b}, {{"broadcast", std::int64_t{1}}}, hint);
 }
 
+ValueId reals(Step& step, const std::vector<double>& values) {
+  return step.numbers(ElementType::float64, {static_cast<std::int64_t>(values.size())}, values, "reals");
+}
+
+ValueId counted_reals(Step& step, std::int64_t count) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(i));
+  return reals(step, values);
+}
+
+ValueId clamped(Step& step, ValueId x, ValueId least, ValueId most) {
+  return step.add("Min", {step.add("Max", {x, least}, {}, "not_below"), most}, {}, "clamped");
+}
+
 ValueId product_of(Step& step, ValueId vector) {
   // 1 in front, as older versions do not say what the product of nothing is.
   const ValueId one = step.vector(std::vector<std::int64_t>{1});

@@ -15,6 +15,11 @@ inline constexpr std::int64_t to_the_end = 2147483647;
 
 /// Broadcasts the second to the first, before opset 7, too.
 ValueId arithmetic(Step& step, std::string_view op, ValueId a, ValueId b, std::string_view hint = {});
+/// A vector of float64, in which positions are computed exactly in every version.
+ValueId reals(Step& step, const std::vector<double>& values);
+/// 0, 1 ... count - 1 as such a vector.
+ValueId counted_reals(Step& step, std::int64_t count);
+ValueId clamped(Step& step, ValueId x, ValueId least, ValueId most);
 /// Product of a vector of int64, as a vector of one element; that of nothing is 1.
 ValueId product_of(Step& step, ValueId vector);
 /// Sizes of some axes as a vector; `begin` and `end` may count from the end.

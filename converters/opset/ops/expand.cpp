@@ -29,7 +29,10 @@ void tile(Step& step) {
     source = step.add("Unsqueeze", {x}, {{"axes", axes}}, "of_full_rank");
   }
   const auto in = step.sizes(x);
-  const auto wanted = step.constant_integers(shape);
+  auto wanted = step.constant_integers(shape);
+  if (const auto result = step.sizes(step.output(0));
+      !wanted && result && static_cast<std::int64_t>(result->size()) == full)
+    wanted.emplace(result->end() - length->front(), result->end());
   ValueId repeats = ValueId::none;
   if (in && wanted) {
     Integers constant(static_cast<std::size_t>(full), 1);

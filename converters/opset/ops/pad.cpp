@@ -76,8 +76,97 @@ void put_value_in(Step& step, const Integers& pads, ValueId padded, ValueId valu
   step.emit("Where", {cast(step, mask, ElementType::boolean), padded, value}, {step.output(0)});
 }
 
+struct AxisPads {
+  std::int64_t in = 0, out = 0;
+  ValueId begin, end;  ///< float64 vectors of one element
+};
+
+/// Positions along one axis, and in constant mode where they lie outside.
+struct Positions {
+  ValueId source, is_outside = ValueId::none;
+};
+
+Positions padded_positions(Step& step, const AxisPads& axis, const std::string& mode) {
+  const ValueId zero = reals(step, {0}), last = reals(step, {static_cast<double>(axis.in - 1)});
+  const ValueId position = step.add("Sub", {counted_reals(step, axis.out), axis.begin}, {}, "position");
+  const auto as_index = [&](ValueId real) { return cast(step, real, ElementType::int64, "positions"); };
+  if (mode == "constant") {
+    const ValueId below = step.add("Less", {position, zero}, {}, "is_below");
+    const ValueId above = step.add("Greater", {position, last}, {}, "is_above");
+    return {as_index(clamped(step, position, zero, last)), step.add("Or", {below, above}, {}, "is_outside")};
+  }
+  // Negative pads crop first.
+  const ValueId least = step.add("Max", {step.add("Neg", {axis.begin}), zero}, {}, "least");
+  const ValueId most = step.add("Add", {last, step.add("Min", {axis.end, zero})}, {}, "most");
+  if (mode == "edge") return {as_index(clamped(step, position, least, most))};
+  const ValueId distance = step.add("Sub", {most, least}, {}, "distance");
+  const ValueId period = step.add("Max", {step.add("Add", {distance, distance}), reals(step, {1})}, {}, "period");
+  const ValueId from_least = step.add("Sub", {position, least}, {}, "from_least");
+  const ValueId rounds = step.add("Floor", {step.add("Div", {from_least, period})}, {}, "rounds");
+  const ValueId rest = step.add("Sub", {from_least, step.add("Mul", {rounds, period})}, {}, "rest");
+  const ValueId mirrored = step.add("Min", {rest, step.add("Neg", {step.add("Sub", {rest, period})})}, {}, "mirrored");
+  return {as_index(step.add("Add", {mirrored, least}, {}, "reflected"))};
+}
+
+/// Each axis by Gather, where the sizes of tensor and result are known. Any type will do, and pads may be computed.
+void pad_with_gather(Step& step, const std::string& otherwise) {
+  const std::string mode = step.string("mode");
+  const auto in = step.sizes(step.input(0)), out = step.sizes(step.output(0));
+  const bool is_known =
+      in && out && in->size() == out->size() && mode != "wrap" && std::find(in->begin(), in->end(), 0) == in->end();
+  if (!is_known) refuse(otherwise);
+  const ValueId value = mode != "constant"  ? ValueId::none
+                        : step.has_input(2) ? step.input(2)
+                                            : step.number(step.need_elem(step.input(0)), 0, "value");
+  const ValueId pads = cast(step, step.input(1), ElementType::float64, "pads");
+  const auto rank = static_cast<std::int64_t>(in->size());
+  std::vector<Link> links;
+  ValueId outside = ValueId::none;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const AxisPads axis{(*in)[at], (*out)[at], slice(step, pads, 0, i, i + 1, "begin"),
+                        slice(step, pads, 0, rank + i, rank + i + 1, "end")};
+    const Positions positions = padded_positions(step, axis, mode);
+    links.push_back({"Gather", {positions.source}, {{"axis", i}}});
+    if (positions.is_outside == ValueId::none) continue;
+    Integers others;
+    for (std::int64_t k = 0; k < rank; ++k) {
+      if (k != i) others.push_back(k);
+    }
+    const ValueId placed = others.empty() ? positions.is_outside : unsqueeze(step, positions.is_outside, others);
+    outside = outside == ValueId::none ? placed : step.add("Or", {outside, placed}, {}, "outside");
+  }
+  step.replace();
+  step.note("each axis by Gather, as the sizes of the result are known");
+  if (outside == ValueId::none) return chain(step, step.input(0), std::move(links), step.output(0));
+  const ValueId gathered = step.value("gathered");
+  chain(step, step.input(0), std::move(links), gathered);
+  step.emit("Where", {outside, value, gathered}, {step.output(0)});
+}
+
+/// Version 11 pads numbers only.
+void any_type(Step& step) {
+  switch (step.elem(step.input(0))) {
+    case ElementType::boolean:
+    case ElementType::string:
+    case ElementType::complex64:
+    case ElementType::complex128:
+      return pad_with_gather(step,
+                             "version 11 pads numbers only, and the sizes of the tensor and the result are not known");
+    default:
+      return;
+  }
+}
+
 void inputs_to_attributes(Step& step) {
-  const Integers pads = need_integers(step, 1, "pads");
+  const auto given = step.constant_integers(step.input(1));
+  const ElementType elem = step.elem(step.input(0));
+  if (!given || elem == ElementType::int64 || elem == ElementType::uint64)
+    return pad_with_gather(
+        step, given ? "version 2 pads real numbers only, and the sizes of the tensor and the result are not known"
+                    : "pads is computed at run time, and in version 2 it is an attribute; the sizes of the tensor and "
+                      "the result are not known");
+  const Integers& pads = *given;
   step.set({"pads", pads});
   step.drop_inputs(1);
   const ElementType type = step.elem(step.input(0));
@@ -173,7 +262,8 @@ void register_pad(StepRegistry& registry) {
   registry.change({"Pad"}, 18, compatible("without axes pads speaks of all axes"),
                   adapt("pads of all axes", pads_of_all_axes));
   registry.change({"Pad"}, 19, compatible("mode wrap is new"), adapt("mode wrap by Gather", wrap_with_gather));
-  registry.types({"Pad"}, {13, 21, 23, 24, 25});
+  registry.change({"Pad"}, 13, compatible("it only allows more types"), adapt("other types by Gather", any_type));
+  registry.types({"Pad"}, {21, 23, 24, 25});
 }
 
 }  // namespace onnxkit::opset

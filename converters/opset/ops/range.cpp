@@ -40,6 +40,7 @@ bool fold_integers(Step& step, ElementType type) {
 }
 
 ValueId scalar_of(Step& step, ValueId x) {
+  if (step.rank(x) == 0) return x;
   return step.add("Reshape", {x, step.vector(std::vector<std::int64_t>())}, {}, "scalar");
 }
 
@@ -84,21 +85,25 @@ ValueId integer_count(Step& step, ValueId start, ValueId limit, ValueId delta) {
 /// start + i * delta; reals in float64, which holds the product of a count and a float32.
 void count_and_scale(Step& step, ElementType type) {
   const bool whole = is_integer(type);
-  const ElementType wide = whole ? ElementType::int64 : ElementType::float64;
+  const ElementType wide = type == ElementType::int64 ? type : ElementType::float64;
   ValueId numbers[3];
   for (std::size_t i = 0; i < 3; ++i) numbers[i] = scalar_of(step, step.input(i));
+  const auto sizes = step.sizes(step.output(0));
+  const bool is_known = sizes && sizes->size() == 1;
   ValueId count = ValueId::none;
-  if (whole) {
+  if (is_known) {
+    // Nothing is to be counted.
+  } else if (whole) {
     ValueId wider[3];
-    for (std::size_t i = 0; i < 3; ++i) wider[i] = cast(step, numbers[i], wide, "wide");
+    for (std::size_t i = 0; i < 3; ++i) wider[i] = cast(step, numbers[i], ElementType::int64, "wide");
     count = integer_count(step, wider[0], wider[1], wider[2]);
   } else {
     const ValueId distance = step.add("Sub", {numbers[1], numbers[0]}, {}, "distance");
     const ValueId steps = step.add("Ceil", {step.add("Div", {distance, numbers[2]}, {}, "quotient")}, {}, "steps");
     count = cast(step, step.add("Max", {steps, step.number(type, 0)}, {}, "count"), ElementType::int64, "count");
   }
-  const ValueId positions = count_up(step, Size::of(unsqueeze(step, count, {0})));
-  const ValueId places = whole ? positions : cast(step, positions, wide, "places");
+  const ValueId positions = count_up(step, is_known ? Size(sizes->front()) : Size::of(unsqueeze(step, count, {0})));
+  const ValueId places = wide == ElementType::int64 ? positions : cast(step, positions, wide, "places");
   const ValueId scaled = step.add("Mul", {places, cast(step, numbers[2], wide, "delta")}, {}, "scaled");
   const ValueId sum = step.add("Add", {scaled, cast(step, numbers[0], wide, "start")}, {}, "sum");
   step.emit("Cast", {sum}, {step.output(0)}, {cast_target(step, type)});

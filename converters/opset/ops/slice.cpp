@@ -92,9 +92,77 @@ void gather_steps(Step& step, const Lists& lists) {
   step.note("axes with a step other than 1 by Gather");
 }
 
+/// Start and step of an axis, float64 vectors of one element; `plain` when the axis stays as it is.
+struct AxisRange {
+  ValueId start, stride;
+  bool plain = false;
+};
+
+AxisRange range_of_axis(Step& step, std::int64_t axis, const std::optional<std::vector<std::int64_t>>& axes) {
+  const ValueId starts = cast(step, step.input(1), ElementType::float64, "starts");
+  const ValueId one = reals(step, {1});
+  if (axes) {
+    const auto found = std::find(axes->begin(), axes->end(), axis);
+    if (found == axes->end()) return {one, one, true};
+    const std::int64_t at = found - axes->begin();
+    const ValueId start = slice(step, starts, 0, at, at + 1, "start");
+    if (!step.has_input(4)) return {start, one};
+    return {start, slice(step, cast(step, step.input(4), ElementType::float64, "steps"), 0, at, at + 1, "step")};
+  }
+  const ValueId number = step.vector(std::vector<std::int64_t>{axis}, "axis");
+  const ValueId is_it =
+      step.add("Equal", {cast(step, step.input(3), ElementType::int64, "axes"), number}, {}, "is_axis");
+  const ValueId mask = cast(step, is_it, ElementType::float64, "mask");
+  const auto chosen = [&](ValueId of) {
+    return reduce(step, "ReduceSum", step.add("Mul", {of, mask}, {}, "masked"), {0}, true, "of_axis");
+  };
+  if (!step.has_input(4)) return {chosen(starts), one};
+  const ValueId more = step.add("Sub", {cast(step, step.input(4), ElementType::float64, "steps"), one}, {}, "more");
+  return {chosen(starts), step.add("Add", {chosen(more), one}, {}, "step")};
+}
+
+/// How many positions each axis gives is known, only where they start is not.
+void gather_computed(Step& step) {
+  const auto in = step.sizes(step.input(0)), out = step.sizes(step.output(0));
+  if (!in || !out || in->size() != out->size())
+    refuse(
+        "starts, ends, axes or steps are computed at run time, and in version 1 they are attributes; the sizes of the "
+        "result are not known");
+  std::optional<std::vector<std::int64_t>> axes;
+  if (step.has_input(3)) {
+    axes = step.constant_integers(step.input(3));
+  } else {
+    axes.emplace(in->size());
+    std::iota(axes->begin(), axes->end(), 0);
+    const auto count = step.sizes(step.input(1));
+    if (!count || count->size() != 1) refuse_unknown("the number of starts is not known");
+    axes->resize(std::min(axes->size(), static_cast<std::size_t>(std::max<std::int64_t>(count->front(), 0))));
+  }
+  std::vector<Link> links;
+  const ValueId zero = reals(step, {0});
+  for (std::size_t i = 0; i < in->size(); ++i) {
+    const auto axis = static_cast<std::int64_t>(i);
+    const AxisRange range = range_of_axis(step, axis, axes);
+    if (range.plain || (!step.has_input(4) && (*in)[i] == (*out)[i])) continue;
+    const ValueId size = reals(step, {static_cast<double>((*in)[i])});
+    const auto if_negative = [&](ValueId x) {
+      return cast(step, step.add("Less", {x, zero}, {}, "is_negative"), ElementType::float64, "if_negative");
+    };
+    const ValueId added = step.add("Mul", {if_negative(range.start), size}, {}, "added");
+    const ValueId most = step.add("Sub", {size, if_negative(range.stride)}, {}, "most");
+    const ValueId first = clamped(step, step.add("Add", {range.start, added}, {}, "counted"), zero, most);
+    const ValueId way = step.add("Mul", {counted_reals(step, (*out)[i]), range.stride}, {}, "way");
+    const ValueId positions = cast(step, step.add("Add", {way, first}, {}, "real"), ElementType::int64, "positions");
+    links.push_back({"Gather", {positions}, {{"axis", axis}}});
+  }
+  chain(step, step.input(0), std::move(links), step.output(0));
+  step.replace();
+  step.note("computed at run time: Gather, as the sizes of the result are known");
+}
+
 void lists_to_attributes(Step& step) {
   const auto lists = constant_lists(step);
-  if (!lists) refuse("starts, ends, axes or steps are computed at run time, and in version 1 they are attributes");
+  if (!lists) return gather_computed(step);
   const bool steps = std::any_of(lists->steps.begin(), lists->steps.end(), [](std::int64_t s) { return s != 1; });
   return steps ? gather_steps(step, *lists) : slice_by_attributes(step, *lists);
 }
