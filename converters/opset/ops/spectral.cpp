@@ -31,11 +31,23 @@ void axis_to_input(Step& step) {
   step.remove("axis");
 }
 
-/// All before the axis becomes one axis, all behind it but the parts another, so that the axis is 1 whatever was given.
-void around_computed_axis(Step& step) {
+/// A signal with all before its axis as one axis and all behind it but the parts as another, so that the axis is 1.
+struct Lines {
+  ValueId all;
+  Size places;
+  ValueId head, tail;  ///< sizes before and behind the axis
+
+  /// The shape that the signal had, with other sizes of axis and parts.
+  ValueId shape(Step& step, const Size& bins, const Size& parts) const {
+    return step.add("Concat", {head, as_vector(step, bins), tail, as_vector(step, parts)}, {{"axis", std::int64_t{0}}},
+                    "sizes");
+  }
+};
+
+/// `given`: a vector of one element, the axis, perhaps from the end.
+Lines laid_out(Step& step, ValueId x, ValueId given) {
   const auto list = [&](std::int64_t i) { return step.vector(List{i}); };
-  const ValueId x = step.input(0), shape = step.add("Shape", {x}, {}, "shape");
-  const ValueId given = reshape(step, cast(step, step.input(2), ElementType::int64), {1});
+  const ValueId shape = step.add("Shape", {x}, {}, "shape");
   const ValueId from_front = step.add("Add", {given, step.add("Shape", {shape}, {}, "rank")}, {}, "axis");
   const ValueId is_negative = step.add("Less", {given, step.scalar(0)}, {}, "is_negative");
   const ValueId axis = step.add("Where", {is_negative, from_front, given}, {}, "axis");
@@ -47,16 +59,20 @@ void around_computed_axis(Step& step) {
     return Size::of(reduce(step, "ReduceProd", all, {0}, true, "count"));
   };
   const Size places = Size::of(step.add("Gather", {shape, axis}, {}, "places"));
-  const ValueId lines = reshape_to(step, x, {count(head), places, count(tail), size_of(step, x, -1)});
+  return {reshape_to(step, x, {count(head), places, count(tail), size_of(step, x, -1)}), places, head, tail};
+}
+
+void around_computed_axis(Step& step) {
+  const ValueId axis = reshape(step, cast(step, step.input(2), ElementType::int64), {1});
+  const Lines lines = laid_out(step, step.input(0), axis);
   const ValueId spectrum = step.value("spectrum");
-  step.set_input(0, lines);
+  step.set_input(0, lines.all);
   step.drop_inputs(2);
   step.set({"axis", std::int64_t{1}});
   step.set_output(0, spectrum);
   step.then();
-  const ValueId bins = as_vector(step, size_of(step, spectrum, 1)), parts = as_vector(step, size_of(step, spectrum, 3));
-  const ValueId sizes = step.add("Concat", {head, bins, tail, parts}, {{"axis", std::int64_t{0}}}, "sizes");
-  step.emit("Reshape", {spectrum, sizes}, {step.output(0)});
+  const ValueId shape = lines.shape(step, size_of(step, spectrum, 1), size_of(step, spectrum, 3));
+  step.emit("Reshape", {spectrum, shape}, {step.output(0)});
   step.note("the axis is computed: the signal is laid out anew around it");
 }
 
@@ -225,12 +241,20 @@ ValueId transformed(Step& step, ValueId x, std::int64_t rank, std::int64_t axis,
   return axis == rank - 2 ? parted : transpose(step, parted, perm);
 }
 
-/// 1 for real numbers, 2 for complex ones.
-std::int64_t need_parts(Step& step, ValueId x) {
-  const Size parts = size_of(step, x, -1);
-  if (!parts.known) refuse_unknown("whether the signal is real or complex is not known");
-  if (*parts.known != 1 && *parts.known != 2) refuse("the last axis holds neither real nor complex numbers");
-  return *parts.known;
+/// 1 for real numbers, 2 for complex ones, where it is known.
+std::optional<std::int64_t> known_parts(Step& step, ValueId x) {
+  const checker::Shape* shape = step.shape(x);
+  if (!shape || shape->empty() || !shape->back().is_constant()) return std::nullopt;
+  const std::int64_t parts = shape->back().constant();
+  if (parts != 1 && parts != 2) refuse("the last axis holds neither real nor complex numbers");
+  return parts;
+}
+
+/// Real numbers get imaginary parts of 0, complex ones stay.
+ValueId completed(Step& step, ValueId x, std::int64_t rank) {
+  List pads(static_cast<std::size_t>(2 * rank), 0);
+  pads.back() = 1;
+  return slice(step, pad(step, x, real, pads, 0, "padded"), rank - 1, 0, 2, "complex");
 }
 
 void emit_in_own_type(Step& step, ValueId y) {
@@ -239,19 +263,43 @@ void emit_in_own_type(Step& step, ValueId y) {
   step.replace();
 }
 
+/// Without the length, which depends on the places that are there.
+Transform transform_of(Step& step, std::int64_t parts) {
+  const Transform t{0, parts, step.integer("inverse") != 0, step.integer("onesided") != 0};
+  if (t.onesided && t.inverse != (t.parts == 2))
+    refuse("a one-sided transform goes from real to complex numbers, its inverse back");
+  return t;
+}
+
+Size length_of(Step& step, const Transform& t, const Size& places) {
+  const Size length = step.has_input(1) ? size_in(step, 1)
+                      : t.to_real()     ? product(step, difference(step, places, 1), 2)
+                                        : places;
+  if (length.known && *length.known < 1) refuse("the transform has no length");
+  return length;
+}
+
+/// The rank, or whether the signal is complex, is not known.
+void unknown_dft_to_product(Step& step) {
+  const bool is_onesided = step.integer("onesided") != 0, is_inverse = step.integer("inverse") != 0;
+  Lines lines = laid_out(step, cast(step, step.input(0), real), step.vector(List{step.integer("axis", 1)}));
+  if (!is_onesided) lines.all = completed(step, lines.all, 4);
+  Transform t = transform_of(step, is_onesided && !is_inverse ? 1 : 2);
+  t.length = length_of(step, t, lines.places);
+  const ValueId y = transformed(step, lines.all, 4, 1, lines.places, t);
+  const ValueId shape = lines.shape(step, t.bins(step), t.to_real() ? 1 : 2);
+  emit_in_own_type(step, step.add("Reshape", {y, shape}, {}, "spectrum"));
+}
+
 void dft_to_product(Step& step) {
   const ValueId x = step.input(0);
+  const auto parts = known_parts(step, x);
+  if (!parts) return unknown_dft_to_product(step);
   const std::int64_t rank = step.need_rank(x), axis = counted_from_front(step, step.integer("axis", 1), x);
   if (axis < 0 || axis >= rank - 1) refuse("the axis holds no signal");
   const Size places = size_of(step, x, axis);
-  Transform t{places, need_parts(step, x), step.integer("inverse") != 0, step.integer("onesided") != 0};
-  if (t.onesided && t.inverse != (t.parts == 2))
-    refuse("a one-sided transform goes from real to complex numbers, its inverse back");
-  if (step.has_input(1))
-    t.length = size_in(step, 1);
-  else if (t.to_real())
-    t.length = product(step, difference(step, places, 1), 2);
-  if (t.length.known && *t.length.known < 1) refuse("the transform has no length");
+  Transform t = transform_of(step, *parts);
+  t.length = length_of(step, t, places);
   emit_in_own_type(step, transformed(step, cast(step, x, real), rank, axis, places, t));
 }
 
@@ -268,13 +316,16 @@ void stft_to_product(Step& step) {
   const ValueId starts =
       step.add("Mul", {unsqueeze(step, count_up(step, frames), {1}), as_vector(step, pace)}, {}, "starts");
   const ValueId places = step.add("Add", {starts, count_up(step, length)}, {}, "places");
-  ValueId framed = step.add("Gather", {cast(step, x, real), places}, {{"axis", std::int64_t{1}}}, "frames");
+  const bool is_onesided = step.integer("onesided", 1) != 0;
+  const auto parts = known_parts(step, x);
+  if (is_onesided && parts == 2) refuse("the spectrum of complex numbers is not symmetric");
+  const ValueId wide = cast(step, x, real), all = parts || is_onesided ? wide : completed(step, wide, 3);
+  ValueId framed = step.add("Gather", {all, places}, {{"axis", std::int64_t{1}}}, "frames");
   if (step.has_input(window)) {
     const ValueId weights = unsqueeze(step, cast(step, step.input(window), real), {1});
     framed = step.add("Mul", {framed, weights}, {}, "windowed");
   }
-  const Transform t{length, need_parts(step, x), false, step.integer("onesided", 1) != 0};
-  if (t.onesided && t.parts == 2) refuse("the spectrum of complex numbers is not symmetric");
+  const Transform t{length, parts ? *parts : is_onesided ? 1 : 2, false, is_onesided};
   emit_in_own_type(step, transformed(step, framed, 4, 2, length, t));
 }
 
