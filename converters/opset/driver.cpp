@@ -8,6 +8,7 @@
 
 #include "checker/rule_registry.h"
 #include "converters/opset/apply.h"
+#include "converters/opset/declare.h"
 #include "converters/opset/facts.h"
 #include "converters/opset/leftovers.h"
 #include "converters/opset/names.h"
@@ -84,6 +85,9 @@ class Driver {
         if (spec::canonical_domain(candidate.domain) == domain_) candidate.version = next;
       }
       at = next;
+    }
+    if (domain_.empty() && function.empty() && start >= 6 && target < 6) {
+      for (const auto& site : sites) declare_casts(*site->graph);
     }
     result_.imports.push_back({std::string(domain_), function, start, target});
   }
