@@ -97,11 +97,28 @@ bool change_shapes(ir::Graph& graph, Change change) {
   return any;
 }
 
+bool state_sizes(ir::Graph& graph, const std::vector<official::DataSet>& sets) {
+  bool any = false;
+  for (std::size_t i = 0; sets.size() == 1 && i < graph.inputs.size(); ++i) {
+    ir::ValueInfo& info = graph.inputs[i];
+    const Value& value = sets[0].inputs[i];
+    if (!info.type || value.kind != ValueKind::tensor || info.type->kind != ir::DeclaredType::Kind::tensor) continue;
+    info.type->shape.emplace();
+    for (const std::int64_t size : value.tensor.dims()) {
+      ir::DeclaredDim dim;
+      dim.value = size;
+      info.type->shape->dims.push_back(std::move(dim));
+    }
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 std::string_view name_of(Variant variant) {
-  constexpr std::string_view names[] = {"as is",    "initializers", "constant nodes",
-                                        "computed", "symbolic",     "open shapes"};
+  constexpr std::string_view names[] = {"as is",    "initializers", "constant nodes", "computed",
+                                        "symbolic", "open shapes",  "all known"};
   return names[static_cast<std::size_t>(variant)];
 }
 
@@ -126,6 +143,8 @@ bool vary(ir::Model& model, std::vector<official::DataSet>& sets, Variant varian
       });
     case Variant::open_shapes:
       return change_shapes(*model.graph, [](ir::ValueInfo& info, bool) { info.type->shape.reset(); });
+    case Variant::all_known:
+      return state_sizes(*model.graph, sets) && (model.graph->inputs.size() < 2 || make_constants(model, sets, false));
   }
   return false;
 }

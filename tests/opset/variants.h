@@ -16,9 +16,11 @@ enum class Variant : std::uint8_t {
   computed,        ///< all inputs go through an Identity first
   symbolic,        ///< sizes of inputs have names
   open_shapes,     ///< nothing is said of shapes
+  all_known,       ///< sizes of inputs are stated, and all inputs but the first are initializers
 };
 inline constexpr Variant all_variants[] = {Variant::as_is,    Variant::initializers, Variant::constant_nodes,
-                                           Variant::computed, Variant::symbolic,     Variant::open_shapes};
+                                           Variant::computed, Variant::symbolic,     Variant::open_shapes,
+                                           Variant::all_known};
 std::string_view name_of(Variant variant);
 
 /// Makes the model that variant of itself, and takes from the sets what is no input any more. False when there is nothing to vary.
