@@ -191,7 +191,7 @@ void to_numpy_broadcast(Step& step) {
 
 void to_limited_broadcast(Step& step, std::string_view swapped) {
   const ValueId a = step.input(0), b = step.input(1);
-  if (with_scalar(step, swapped)) return;
+  if (a == b || with_scalar(step, swapped)) return;
   if (step.rank(a) == 0) {
     swap_operands(step, swapped);
     step.set_input(1, a);
