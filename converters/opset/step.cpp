@@ -218,6 +218,26 @@ std::optional<std::vector<checker::Shape>> Step::comparable_shapes(const std::ve
   return shapes;
 }
 
+bool Step::give_one_shape(std::string_view body, std::string_view other, std::size_t output) const {
+  std::vector<const checker::Shape*> shapes;
+  std::vector<const void*> origins;
+  for (const std::string_view name : {body, other}) {
+    const ir::Attribute* found = node_.find_attribute(name);
+    const auto* graph = found ? found->as<std::unique_ptr<ir::Graph>>() : nullptr;
+    if (!graph || !*graph || output >= (*graph)->outputs.size()) return false;
+    const Site site{graph->get(), &setting_.site, {}};
+    const ValueId value = (*graph)->outputs[output].value;
+    const checker::Type* type = setting_.facts.type(site, value);
+    if (!type || !type->is_tensor() || !type->shape) return false;
+    shapes.push_back(&*type->shape);
+    origins.push_back(setting_.facts.size_origin(site, value));
+  }
+  const auto is_same = [&](checker::Dim a, checker::Dim b) {
+    return a == b && (a.is_constant() || (!a.is_unknown() && origins[0] && origins[0] == origins[1]));
+  };
+  return std::equal(shapes[0]->begin(), shapes[0]->end(), shapes[1]->begin(), shapes[1]->end(), is_same);
+}
+
 std::optional<std::vector<std::int64_t>> Step::sizes(ValueId value) const {
   const checker::Shape* known = shape(value);
   if (!known) return std::nullopt;

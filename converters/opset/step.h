@@ -118,6 +118,8 @@ class Step {
   /// Shapes whose symbolic sizes may be compared with each other; nullopt when a rank is unknown. (Sizes of `shape` are comparable within one
   /// value only: inference ran anew for values that conversion made.)
   std::optional<std::vector<checker::Shape>> comparable_shapes(const std::vector<ValueId>& values) const;
+  /// Two bodies of the node are known to give an output of the same shape.
+  bool give_one_shape(std::string_view body, std::string_view other, std::size_t output) const;
   /// All sizes when all are constants.
   std::optional<std::vector<std::int64_t>> sizes(ValueId value) const;
   std::optional<checker::KnownValue> constant(ValueId value) const;
