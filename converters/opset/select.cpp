@@ -41,20 +41,21 @@ ValueId select(Step& step, ValueId condition, ValueId yes, ValueId no, ElementTy
   if (!sizes) refuse_unknown("the sizes of the result must be known, to choose elements by their positions");
   const auto count = checked_element_count(*sizes);
   if (!count || *count > most_positions) refuse("the result is too large for a list of the positions of its elements");
-  const ValueId shape = step.vector(*sizes, "shape");
   const auto flat = [&](ValueId value) {
-    return step.add("Flatten", {step.add("Expand", {value, shape}, {}, "expanded")}, {{"axis", std::int64_t{0}}},
-                    "flat");
+    const ValueId full =
+        step.sizes(value) == sizes ? value : step.add("Expand", {value, step.vector(*sizes, "shape")}, {}, "expanded");
+    return step.add("Flatten", {full}, {{"axis", std::int64_t{0}}}, "flat");
   };
   const ValueId both = step.add("Concat", {flat(no), flat(yes)}, {{"axis", std::int64_t{1}}}, "both");
   const ValueId data = step.add("Squeeze", {both}, {{"axes", std::vector<std::int64_t>{0}}}, "data");
-  std::vector<double> positions(static_cast<std::size_t>(*count));
-  std::iota(positions.begin(), positions.end(), 0.0);
-  const ValueId place = step.numbers(ElementType::int64, *sizes, positions, "positions");
-  const ValueId behind =
-      step.add("Mul", {cast(step, condition, ElementType::int64, "flag"), step.scalar(*count)}, {}, "behind");
-  return step.add("Gather", {data, step.add("Add", {place, behind}, {}, "index")}, {{"axis", std::int64_t{0}}},
-                  "selected");
+  ValueId index = cast(step, condition, ElementType::int64, "flag");
+  if (*count != 1 || step.sizes(condition) != sizes) {
+    std::vector<double> positions(static_cast<std::size_t>(*count));
+    std::iota(positions.begin(), positions.end(), 0.0);
+    const ValueId place = step.numbers(ElementType::int64, *sizes, positions, "positions");
+    index = step.add("Add", {place, step.add("Mul", {index, step.scalar(*count)}, {}, "behind")}, {}, "index");
+  }
+  return step.add("Gather", {data, index}, {{"axis", std::int64_t{0}}}, "selected");
 }
 
 ValueId rounded(Step& step, ValueId x, ElementType type) {

@@ -25,6 +25,48 @@ std::string_view swapped_operator(std::string_view op) {
 
 void to_limited(Step& step) { to_limited_broadcast(step, swapped_operator(step.node().op_type)); }
 
+// ---- 32-bit integers until opset 5
+
+/// `op` with one number.
+ValueId with_number(Step& step, std::string_view op, ValueId x, double number) {
+  return step.add(op, {x, step.number(ElementType::float64, number)}, {{"broadcast", std::int64_t{1}}});
+}
+
+/// x less the multiple of `range` that leaves at least `least`.
+ValueId within(Step& step, ValueId x, double range, double least) {
+  ValueId count = with_number(step, "Mul", x, 1 / range);
+  if (least != 0) count = with_number(step, "Sub", count, least / range);
+  return step.add("Sub", {x, with_number(step, "Mul", step.add("Floor", {count}), range)}, {}, "within");
+}
+
+/// Exact in float64; products by halves of A. What is beyond 32 bits wraps.
+void wrapping_arithmetic(Step& step) {
+  constexpr double half_range = 65536, range = 4294967296;
+  const ElementType type = step.elem(step.input(0));
+  if (type != ElementType::int32 && type != ElementType::uint32) return;
+  const std::string_view op = step.node().op_type;
+  const ValueId a = cast(step, step.input(0), ElementType::float64, "wide");
+  const ValueId b = cast(step, step.input(1), ElementType::float64, "wide");
+  const auto apply = [&](ValueId left, std::string_view hint) {
+    const ValueId result = step.value(hint);
+    ir::Node& made = step.emit(op, {left, b}, {result});
+    for (const ir::Attribute& attribute : step.node().attributes) made.attributes.push_back(copy_of(attribute));
+    return result;
+  };
+  ValueId result = ValueId::none;
+  if (op == "Mul") {
+    const ValueId high = step.add("Floor", {with_number(step, "Mul", a, 1 / half_range)}, {}, "high");
+    const ValueId low = step.add("Sub", {a, with_number(step, "Mul", high, half_range)}, {}, "low");
+    const ValueId high_part =
+        with_number(step, "Mul", within(step, apply(high, "high_part"), half_range, 0), half_range);
+    result = step.add("Add", {apply(low, "low_part"), high_part}, {}, "product");
+  } else {
+    result = apply(a, "result");
+  }
+  cast_into(step, within(step, result, range, type == ElementType::int32 ? -range / 2 : 0), type, step.output(0));
+  step.replace();
+}
+
 // ---- several inputs until opset 7
 
 /// Add broadcasts at opset 7. More than two are not added one by one: the operator may keep digits that each sum would round off.
@@ -49,10 +91,17 @@ void to_equal_shapes(Step& step) {
   }
 }
 
-/// Max and Min of integers by comparing; there is no NaN to look after.
+/// Reals that hold whole numbers and keep their order.
+Detours comparable_integers() {
+  Detours detours = through_float32({ElementType::int8, ElementType::uint8, ElementType::int16, ElementType::uint16});
+  detours.push_back({ElementType::int32, ElementType::float64});
+  detours.push_back({ElementType::uint32, ElementType::float64});
+  return detours;
+}
+
+/// Max and Min of 64-bit integers by comparing; there is no NaN to look after.
 void chosen_by_comparison(Step& step) {
-  const ElementType type = step.elem(step.input(0));
-  if (!is_integer(type)) return;
+  if (!is_integer(step.elem(step.input(0))) || take_detour(step, comparable_integers())) return;
   const bool is_max = step.node().op_type == "Max";
   ValueId best = step.input(0);
   for (std::size_t i = 1; i < step.input_count(); ++i) {
@@ -77,13 +126,6 @@ Halves halves(Step& step, ValueId x, ElementType type, ElementType as) {
   const ValueId high = step.add("Div", {x, factor}, {}, "high");
   const ValueId low = step.add("Sub", {x, step.add("Mul", {high, factor}, {}, "multiple")}, {}, "low");
   return {cast(step, high, as, "high_part"), cast(step, low, as, "low_part")};
-}
-
-Detours comparable_integers() {
-  Detours detours = through_float32({ElementType::int8, ElementType::uint8, ElementType::int16, ElementType::uint16});
-  detours.push_back({ElementType::int32, ElementType::float64});
-  detours.push_back({ElementType::uint32, ElementType::float64});
-  return detours;
 }
 
 /// Less and Greater of integers for opset 8, which compares reals.
@@ -190,17 +232,32 @@ void bounds_to_inputs(Step& step) {
   }
 }
 
-/// Bound after bound, by comparison: a bound that is NaN does nothing.
-void clip_by_choices(Step& step) {
+/// Of reals, by Max and Min: a bound that is NaN does nothing.
+void clip_by_limits(Step& step) {
   const ElementType type = step.need_elem(step.input(0));
   ValueId x = step.input(0);
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
     ValueId bound = step.input(i);
-    if (bound == ValueId::none && is_integer(type)) continue;
+    const double sign = i == 1 ? -1 : 1;
     if (bound == ValueId::none) {
-      const double largest = largest_finite(type);
-      bound = step.number(type, i == 1 ? -largest : largest, i == 1 ? "least" : "largest");
+      bound = step.number(type, sign * largest_finite(type), "bound");
+    } else if (const auto known = step.constant_real(bound); !known || std::isnan(*known)) {
+      const ValueId none = step.number(type, sign * std::numeric_limits<double>::infinity(), "no_bound");
+      bound = step.add("Where", {is_number(step, bound, type), bound, none}, {}, "bound");
     }
+    x = step.add(i == 1 ? "Max" : "Min", {x, bound}, {}, "bounded");
+  }
+  step.emit("Identity", {x}, {step.output(0)});
+  step.replace();
+  step.note("written as Max and Min");
+}
+
+/// Of integers, by comparison.
+void clip_by_choices(Step& step) {
+  ValueId x = step.input(0);
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    const ValueId bound = step.input(i);
+    if (bound == ValueId::none) continue;
     const ValueId is_beyond = step.add(i == 1 ? "Less" : "Greater", {x, bound}, {}, "is_beyond");
     x = step.add("Where", {is_beyond, bound, x}, {}, "bounded");
   }
@@ -221,14 +278,14 @@ std::optional<float> bound_as_attribute(const Step& step, std::size_t input) {
 
 void bounds_to_attributes(Step& step) {
   const auto low = bound_as_attribute(step, 1), high = bound_as_attribute(step, 2);
-  if ((step.has_input(1) && !low) || (step.has_input(2) && !high)) return clip_by_choices(step);
+  if ((step.has_input(1) && !low) || (step.has_input(2) && !high)) return clip_by_limits(step);
   if (low) step.set({"min", low && high ? std::min(*low, *high) : *low});
   if (high) step.set({"max", *high});
   if (step.input_count() > 1) step.drop_inputs(1);
 }
 
 void integers_by_choices(Step& step) {
-  if (is_integer(step.elem(step.input(0)))) clip_by_choices(step);
+  if (is_integer(step.elem(step.input(0))) && !take_detour(step, comparable_integers())) clip_by_choices(step);
 }
 
 /// What min above max means is said from version 13 on: max.
@@ -362,8 +419,7 @@ void register_arithmetic(StepRegistry& registry) {
   const StepRegistry::Names binary = {"Add", "Sub",   "Mul",     "Div",  "Pow", "And",
                                       "Or",  "Equal", "Greater", "Less", "Xor"};
   const StepRegistry::Names variadic = {"Sum", "Mean", "Max", "Min"};
-  registry.change({"Add", "Sub", "Div"}, 6, drop_attribute("consumed_inputs"), by_way_of(whole_through_float64()));
-  registry.change({"Mul"}, 6, drop_attribute("consumed_inputs"), compatible("only the types that are allowed differ"));
+  registry.change(sums, 6, drop_attribute("consumed_inputs"), adapt("integers in float64", wrapping_arithmetic));
   registry.change(binary, 7, adapt("B is placed by its shape", to_numpy_broadcast),
                   adapt("B is placed by broadcast and axis", to_limited));
   registry.types(sums, {13});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "converters/opset/broadcast.h"
+#include "converters/opset/element_types.h"
 #include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
@@ -73,7 +74,11 @@ void one_tile_for_each_axis(Step& step) {
   const auto repeats = known_repeats(step);
   if (!repeats)
     refuse("repeats is computed at run time, and version 1 counts in the type of the data, which need not be exact");
-  const ElementType type = step.need_elem(step.input(0));
+  const ElementType given = step.need_elem(step.input(0));
+  // Booleans and integers of 32 bits are exact in float64.
+  const bool is_cast =
+      given == ElementType::boolean || (is_integer(given) && storage_bits(given) >= 8 && storage_bits(given) <= 32);
+  const ElementType type = is_cast ? ElementType::float64 : given;
   if (type != ElementType::float16 && type != ElementType::float32 && type != ElementType::float64)
     throw Refusal{"type-not-there", fmt::format("Tile 1 does not allow {} as input input", name_of(type))};
   std::vector<Link> links;
@@ -84,7 +89,13 @@ void one_tile_for_each_axis(Step& step) {
     const ValueId tiles = step.number(type, static_cast<double>(count), "tiles");
     links.push_back({"Tile", {tiles, step.number(type, static_cast<double>(i), "axis")}, {}});
   }
-  chain(step, step.input(0), std::move(links), step.output(0));
+  if (is_cast) {
+    const ValueId repeated = step.value("wide");
+    chain(step, cast(step, step.input(0), type, "wide"), std::move(links), repeated);
+    cast_into(step, repeated, given, step.output(0));
+  } else {
+    chain(step, step.input(0), std::move(links), step.output(0));
+  }
   step.replace();
 }
 
