@@ -10,7 +10,7 @@ void emit_loss(Step& step, ValueId log_probability) {
   const std::string reduction = step.string("reduction");
   const auto ignored = step.find_integer("ignore_index");
   ValueId labels = step.input(1), is_ignored = ValueId::none;
-  const ValueId zero = ignored || !step.has_input(2) ? step.number(type, 0, "zero") : ValueId::none;
+  const ValueId zero = ignored ? step.number(type, 0, "zero") : ValueId::none;
   if (ignored) {
     const ElementType label = step.need_elem(labels);
     is_ignored =

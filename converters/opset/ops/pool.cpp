@@ -318,7 +318,7 @@ void register_average(StepRegistry& registry) {
 // ---- MaxPool
 
 void without_indices(Step& step) {
-  if (step.is_used(1)) refuse("indices come with MaxPool 8");
+  if (step.is_used(1)) refuse("the indices of the greatest elements are used, and they come with MaxPool 8");
   if (step.output_count() > 1) step.drop_outputs(1);
   step.remove("storage_order");
 }

@@ -124,7 +124,9 @@ void register_regions(StepRegistry& registry) {
   registry.change({"RoiAlign"}, 16, adapt("no shift by half a pixel, as before", state_no_shift),
                   adapt("no shift by half a pixel", to_version_10));
   registry.types({"RoiAlign"}, {22});
-  registry.introduced({"NonMaxSuppression"}, 10, never("no older operator drops boxes that overlap better ones"));
+  registry.introduced(
+      {"NonMaxSuppression"}, 10,
+      never("no older operator drops boxes that overlap better ones; only a loop over the boxes would"));
   const Way strict = compatible("boxes that overlap by the threshold itself stay, which version 10 leaves open");
   registry.change({"NonMaxSuppression"}, 11, strict, strict);
 }
