@@ -34,8 +34,11 @@ struct VersionChange {
   std::string versions() const {
     return fmt::format("{} -> {}", before ? std::to_string(before->since_version) : "none", after->since_version);
   }
-  bool goes_up() const { return before && !before->deprecated; }
-  bool goes_down() const { return !after->deprecated; }
+  // A version that was deprecated after the fact may have ways, too.
+  bool needs_up() const { return before && !before->deprecated; }
+  bool needs_down() const { return !after->deprecated; }
+  bool has_up() const { return before != nullptr; }
+  bool has_down() const { return !after->deprecated || !before; }
 };
 
 std::vector<VersionChange> all_changes(const spec::OpTable& table, const StepRegistry& registry) {
@@ -85,14 +88,14 @@ void check_directions(const VersionChange& at, Findings& findings) {
   const auto holds = [](const Change* change, Way Change::*way) {
     return change && (change->*way).kind != Way::Kind::none;
   };
-  const auto told = [&](std::string_view direction, Way Change::*way, bool needed) {
+  const auto told = [&](std::string_view direction, Way Change::*way, bool needed, bool possible) {
     if (needed && !holds(at.change, way))
       findings.add(fmt::format("{}: {}: {} missing", at.op, at.versions(), direction));
-    if (!needed && holds(at.change, way))
+    if (!possible && holds(at.change, way))
       findings.add(fmt::format("{}: {}: {} cannot happen", at.op, at.versions(), direction));
   };
-  told("up", &Change::up, at.goes_up());
-  told("down", &Change::down, at.goes_down());
+  told("up", &Change::up, at.needs_up(), at.has_up());
+  told("down", &Change::down, at.needs_down(), at.has_down());
 }
 
 void check_reasons(const VersionChange& at, Findings& findings) {

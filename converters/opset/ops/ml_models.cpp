@@ -1,0 +1,270 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "converters/opset/steps.h"
+#include "converters/opset/trees.h"
+
+namespace onnxkit::opset {
+namespace {
+
+using List = std::vector<std::int64_t>;
+
+// ---- numbers as tensors of doubles, from version 3 on
+
+/// Down: floats again, where they hold the same numbers.
+void tensors_to_floats(Step& step) {
+  for (const std::string_view name :
+       {"base_values", "class_weights", "target_weights", "nodes_values", "nodes_hitrates"}) {
+    const std::string as_tensor = std::string(name) + "_as_tensor";
+    if (!step.has(as_tensor)) continue;
+    std::vector<float> floats;
+    for (const double number : reals_or_tensor(step, name)) {
+      floats.push_back(static_cast<float>(number));
+      if (static_cast<double>(floats.back()) != number)
+        refuse(fmt::format("{} holds numbers that float does not hold exactly", as_tensor));
+    }
+    step.remove(as_tensor);
+    step.set({name, floats});
+  }
+}
+
+// ---- TreeEnsemble from version 5 on
+
+template <std::size_t n>
+std::int64_t number_of(const std::array<std::string_view, n>& names, const std::string& name,
+                       std::string_view attribute) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) refuse(fmt::format("{} is {}", attribute, name));
+  return found - names.begin();
+}
+
+std::int64_t post_transform_of(const Step& step) {
+  constexpr std::array<std::string_view, 5> names = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  return number_of(names, step.string("post_transform", "NONE"), "post_transform");
+}
+
+constexpr std::int64_t no_transform = 0, softmax = 1, logistic = 2, softmax_zero = 3;
+constexpr std::int64_t average = 0, sum = 1;
+
+/// Nodes of ai.onnx stand beside the ensemble, in whatever opset the model imports. Cast is all of them that opset 6 changed.
+void import_main_opset(ir::Model& model, std::vector<ir::Node>& added) {
+  const auto version = model.opset_of("");
+  if (!version) {
+    ir::OpsetImport& import = model.opset_imports.emplace_back();
+    import.version = 13;
+  }
+  if (!version || *version >= 6) return;
+  for (ir::Node& node : added) {
+    if (node.op_type != "Cast") continue;
+    ir::Attribute& to = node.attributes.front();
+    const auto* type = to.as<std::int64_t>();
+    const bool is_double = type && *type == static_cast<std::int64_t>(ElementType::float64);
+    to.payload = model.keep(is_double ? "DOUBLE" : "FLOAT");
+    to.type = ir::attribute_type_of(to.payload);
+  }
+}
+
+void need_main_opset(Step& step) {
+  if (step.in_function())
+    refuse_unknown(
+        "nodes of ai.onnx beside TreeEnsemble are needed, and which opset of it the function imports is not asked");
+  step.finish([](ir::Model& model, ir::Node&, std::vector<ir::Node>& added) { import_main_opset(model, added); });
+}
+
+ValueId converted(Step& step, ValueId value, ElementType type) {
+  need_main_opset(step);
+  return step.add("Cast", {value}, {{"to", static_cast<std::int64_t>(type)}}, "as_type");
+}
+
+void convert_into(Step& step, ValueId value, ElementType type, ValueId result) {
+  need_main_opset(step);
+  step.emit("Cast", {value}, {result}, {{"to", static_cast<std::int64_t>(type)}});
+}
+
+bool has_double_numbers(const Step& step) {
+  return step.has("nodes_values_as_tensor") || step.has("target_weights_as_tensor") ||
+         step.has("base_values_as_tensor");
+}
+
+/// Leaves say one thing each: those that have several votes stand in as many copies of their tree.
+void set_copies(const Trees& trees, EnsembleOptions& options) {
+  options.copies = trees.most_votes();
+  if (options.aggregate == sum) return;
+  if (options.aggregate == average) {
+    options.copies = std::bit_ceil(options.copies);
+    options.factor = static_cast<double>(options.copies);
+    return;
+  }
+  if (trees.has_leaf_without_votes())
+    refuse("a leaf has no vote, and in TreeEnsemble each leaf counts for the least or the greatest");
+  options.repeats_votes = true;
+}
+
+/// The regressor itself; base values are trees of their own.
+void regressor_to_ensemble(Step& step) {
+  constexpr std::array<std::string_view, 4> aggregates = {"AVERAGE", "SUM", "MIN", "MAX"};
+  Trees trees = read_trees(step, "target");
+  EnsembleOptions options;
+  options.targets = step.integer("n_targets", 1);
+  options.aggregate = number_of(aggregates, step.string("aggregate_function", "SUM"), "aggregate_function");
+  options.post_transform = post_transform_of(step);
+  const ElementType given = step.need_elem(step.input(0));
+  const bool is_float = given == ElementType::float32 && !has_double_numbers(step);
+  options.type = is_float ? ElementType::float32 : ElementType::float64;
+  const std::vector<double> base = reals_or_tensor(step, "base_values");
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if (base[i] == 0) continue;
+    if (options.aggregate != sum) refuse("base_values are added to what is no sum, which TreeEnsemble cannot say");
+    trees.add_constant(static_cast<std::int64_t>(i), base[i]);
+  }
+  set_copies(trees, options);
+  const ValueId x = given == options.type ? step.input(0) : converted(step, step.input(0), options.type);
+  const ValueId y = is_float ? step.output(0) : step.value("scores");
+  emit_ensemble(step, trees, options, x, y);
+  if (!is_float) convert_into(step, y, ElementType::float32, step.output(0));
+  step.replace();
+}
+
+// ---- classifier
+
+/// Two classes of which the leaves vote for one only: its sum decides against a threshold.
+struct BinaryVotes {
+  bool all_positive;
+  bool for_second;
+};
+
+std::optional<BinaryVotes> binary_votes(const Trees& trees, std::size_t classes) {
+  std::set<std::int64_t> named;
+  bool all_positive = true;
+  for (const TreeNode& node : trees.nodes) {
+    for (const TreeNode::Vote& vote : node.votes) {
+      named.insert(vote.target);
+      all_positive = all_positive && vote.weight >= 0;
+    }
+  }
+  if (classes != 2 || named.size() != 1) return std::nullopt;
+  return BinaryVotes{all_positive, *named.begin() == 1};
+}
+
+/// Trees of the label, decided by the greatest, and of the scores.
+struct Classifier {
+  Trees label, scores;
+  std::int64_t post_transform;
+  bool is_one = false;  ///< both are the same
+};
+
+Classifier several_classes(Trees trees, const std::vector<double>& base, std::int64_t post) {
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if (base[i] != 0) trees.add_constant(static_cast<std::int64_t>(i), base[i]);
+  }
+  return {trees, trees, post, post == no_transform};
+}
+
+Classifier two_classes(const Trees& trees, const BinaryVotes& votes, const std::vector<double>& base,
+                       std::int64_t post) {
+  Classifier made{trees, trees, post};
+  const bool is_share = votes.all_positive && post != logistic;
+  for (std::size_t i = 0; i < trees.nodes.size(); ++i) {
+    for (std::size_t k = 0; k < trees.nodes[i].votes.size(); ++k) {
+      const double weight = trees.nodes[i].votes[k].weight;
+      made.label.nodes[i].votes[k].target = made.scores.nodes[i].votes[k].target = 1;
+      if (!votes.for_second) made.scores.nodes[i].votes.push_back({0, -weight});
+    }
+  }
+  if (!base.empty()) {
+    made.label.add_constant(1, base.back());
+    made.scores.add_constant(1, base.back());
+    if (!votes.for_second) made.scores.add_constant(0, -base.back());
+  }
+  made.label.add_constant(0, votes.all_positive ? 0.5 : 0);
+  if (votes.for_second) {
+    if (base.size() == 2) made.scores.add_constant(0, base.front());
+    return made;
+  }
+  if (is_share) made.scores.add_constant(0, 1);
+  if (post == softmax || post == softmax_zero) made.post_transform = no_transform;
+  return made;
+}
+
+/// The label at the place of the greatest score.
+void emit_label(Step& step, ValueId scores, std::size_t classes, ValueId result) {
+  const ValueId place =
+      step.add("ArgMax", {scores}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}}, "top_class");
+  List places;
+  for (std::size_t i = 0; i < classes; ++i) places.push_back(static_cast<std::int64_t>(i));
+  ir::Node& label = step.emit("LabelEncoder", {place}, {result}, {{"keys_int64s", places}});
+  label.domain = step.keep("ai.onnx.ml");
+  for (const auto& [from, to] :
+       {std::pair("classlabels_int64s", "values_int64s"), std::pair("classlabels_strings", "values_strings")}) {
+    const ir::Attribute* found = step.node().find_attribute(from);
+    if (!found) continue;
+    label.attributes.push_back(copy_of(*found));
+    label.attributes.back().name = step.keep(to);
+  }
+}
+
+std::size_t class_count(const Step& step) {
+  for (const std::string_view name : {"classlabels_int64s", "classlabels_strings"}) {
+    if (step.is_reference(name))
+      refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", name));
+    const ir::Attribute* found = step.node().find_attribute(name);
+    if (!found) continue;
+    if (const auto* words = found->as<std::vector<Text>>()) return words->size();
+    if (const auto* numbers = found->as<List>()) return numbers->size();
+  }
+  refuse("there are no classes");
+}
+
+/// In double, so that labels and scores are those of the sums before they are rounded to float.
+void classifier_to_ensemble(Step& step) {
+  need_main_opset(step);
+  const Trees trees = read_trees(step, "class");
+  const std::size_t classes = class_count(step);
+  const std::vector<double> base = reals_or_tensor(step, "base_values");
+  const auto binary = binary_votes(trees, classes);
+  if (!base.empty() && base.size() != classes && !(binary && base.size() == 1))
+    refuse("base_values has not one entry for each class");
+  const std::int64_t post = post_transform_of(step);
+  const Classifier made = binary ? two_classes(trees, *binary, base, post) : several_classes(trees, base, post);
+  const ElementType type = ElementType::float64;
+  const ValueId x = step.need_elem(step.input(0)) == type ? step.input(0) : converted(step, step.input(0), type);
+  EnsembleOptions options{.type = type, .targets = static_cast<std::int64_t>(classes)};
+  const auto ensemble = [&](const Trees& of, std::int64_t transform, std::string_view hint) {
+    EnsembleOptions own = options;
+    own.post_transform = transform;
+    own.copies = of.most_votes();
+    const ValueId result = step.value(hint);
+    emit_ensemble(step, of, own, x, result);
+    return result;
+  };
+  const bool wants_label = step.output(0) != ValueId::none, wants_scores = step.output(1) != ValueId::none;
+  ValueId scores = ValueId::none;
+  if (wants_scores || made.is_one) scores = ensemble(made.scores, made.post_transform, "scores");
+  if (wants_label) {
+    const ValueId votes = made.is_one ? scores : ensemble(made.label, no_transform, "votes");
+    emit_label(step, votes, classes, step.output(0));
+  }
+  if (wants_scores) convert_into(step, scores, ElementType::float32, step.output(1));
+  step.replace();
+}
+
+}  // namespace
+
+void register_ml_models(StepRegistry& registry) {
+  registry.change({"ai.onnx.ml::TreeEnsembleClassifier", "ai.onnx.ml::TreeEnsembleRegressor"}, 3,
+                  compatible("numbers may also be given as tensors of double"),
+                  adapt("tensors of double become floats where these hold them", tensors_to_floats));
+  registry.deprecated({"ai.onnx.ml::TreeEnsembleRegressor"}, 5,
+                      adapt("written as TreeEnsemble", regressor_to_ensemble));
+  registry.deprecated({"ai.onnx.ml::TreeEnsembleClassifier"}, 5,
+                      adapt("written as TreeEnsemble, ArgMax and LabelEncoder", classifier_to_ensemble));
+  registry.introduced({"ai.onnx.ml::TreeEnsemble"}, 5,
+                      never("its trees would have to be listed by tree and id, which is not done yet"));
+}
+
+}  // namespace onnxkit::opset
