@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "converters/opset/resampling.h"
 #include "converters/opset/steps.h"
@@ -287,23 +288,42 @@ void to_version_11_from_13(Step& step) {
 // ---- 18
 
 /// Entries for some axes become entries for all: `rest`, with those of the node put in place.
-ValueId for_all_axes(Step& step, const std::vector<std::int64_t>& axes, ValueId entries, ValueId rest) {
-  return step.add("ScatterElements", {rest, step.vector(axes, "axes"), entries}, {{"axis", std::int64_t{0}}});
+ValueId for_all_axes(Step& step, const Resampling& r, const std::vector<std::int64_t>& axes, ValueId entries,
+                     ValueId rest) {
+  const Attr axis = {"axis", std::int64_t{0}};
+  if (!r.rank || !r.axes_known)
+    return step.add("ScatterElements", {rest, step.vector(axes, "axes"), entries}, {axis}, "all_axes");
+  std::vector<std::int64_t> from;
+  for (std::int64_t i = 0; i < *r.rank; ++i) from.push_back(i);
+  for (std::size_t i = 0; i < r.axes.size(); ++i)
+    from[static_cast<std::size_t>(r.axes[i].axis)] = *r.rank + static_cast<std::int64_t>(i);
+  const ValueId both = step.add("Concat", {rest, entries}, {axis});
+  return step.add("Gather", {both, step.vector(from)}, {axis}, "all_axes");
 }
 
-ValueId filled(Step& step, ElementType type, double value) {
+ValueId filled(Step& step, const Resampling& r, ElementType type, double value) {
+  if (r.rank) return step.numbers(type, {*r.rank}, std::vector<double>(static_cast<std::size_t>(*r.rank), value));
   const ValueId rank = step.add("Shape", {step.add("Shape", {step.input(0)})});
-  const ValueId number = step.numbers(type, {1}, {value});
-  return step.add("Expand", {number, rank});
+  return step.add("Expand", {step.numbers(type, {1}, {value}), rank});
 }
 
-ValueId regions_for_all_axes(Step& step, const std::vector<std::int64_t>& axes) {
+ValueId regions_for_all_axes(Step& step, const Resampling& r, const std::vector<std::int64_t>& axes) {
   const ElementType type = step.need_elem(step.input(1));
+  if (r.rank && all_axes(r, [](const ResampledAxis& axis) { return axis.region.has_value(); })) {
+    const auto rank = static_cast<std::size_t>(*r.rank);
+    std::vector<double> regions(2 * rank, 0);
+    std::fill(regions.begin() + *r.rank, regions.end(), 1);
+    for (const ResampledAxis& axis : r.axes) {
+      const auto at = static_cast<std::size_t>(axis.axis);
+      std::tie(regions[at], regions[at + rank]) = *axis.region;
+    }
+    return step.numbers(type, {2 * *r.rank}, regions, "roi");
+  }
   const auto count = static_cast<std::int64_t>(axes.size());
   const auto part = [&](std::int64_t from, std::int64_t to, double rest) {
     const ValueId entries = step.add("Slice", {step.input(1), step.vector(std::vector<std::int64_t>{from}),
                                                step.vector(std::vector<std::int64_t>{to})});
-    return for_all_axes(step, axes, entries, filled(step, type, rest));
+    return for_all_axes(step, r, axes, entries, filled(step, r, type, rest));
   };
   const ValueId begins = part(0, count, 0), ends = part(count, 2 * count, 1);
   return step.add("Concat", {begins, ends}, {{"axis", std::int64_t{0}}}, "roi");
@@ -324,21 +344,29 @@ std::vector<float> scales_of_all(const Resampling& r, const std::vector<double>&
   return all;
 }
 
+ValueId sizes_for_all_axes(Step& step, const Resampling& r, const std::vector<std::int64_t>& axes) {
+  auto sizes = step.sizes(r.x);
+  if (!sizes || !all_axes(r, [](const ResampledAxis& axis) { return axis.new_size.has_value(); }))
+    return for_all_axes(step, r, axes, r.sizes, step.add("Shape", {r.x}));
+  for (const ResampledAxis& axis : r.axes) (*sizes)[static_cast<std::size_t>(axis.axis)] = *axis.new_size;
+  return step.vector(*sizes, "sizes");
+}
+
 void write_all_axes(Step& step, const Resampling& r) {
   const auto axes = step.integers("axes");
   if (!axes) return;
   step.remove("axes");
   if (is_all_axes(r, *axes)) return;
-  if (r.roi != ValueId::none) step.set_input(1, regions_for_all_axes(step, *axes));
+  if (r.roi != ValueId::none) step.set_input(1, regions_for_all_axes(step, r, *axes));
   if (r.sizes != ValueId::none) {
-    step.set_input(3, for_all_axes(step, *axes, r.sizes, step.add("Shape", {r.x})));
+    step.set_input(3, sizes_for_all_axes(step, r, *axes));
     return;
   }
   const auto scales = step.constant_reals(r.scales);
   if (scales && r.rank && r.axes_known && scales->size() == r.axes.size())
     step.set_input(2, step.vector(scales_of_all(r, *scales), "scales"));
   else
-    step.set_input(2, for_all_axes(step, *axes, r.scales, filled(step, ElementType::float32, 1)));
+    step.set_input(2, for_all_axes(step, r, *axes, r.scales, filled(step, r, ElementType::float32, 1)));
 }
 
 /// Scales, or sizes, that do what the policy makes of sizes.
@@ -373,7 +401,7 @@ bool write_without_policy(Step& step, const Resampling& r) {
     step.set_input(3, step.vector(sizes, "sizes"));
   }
   if (r.roi != ValueId::none && step.integers("axes"))
-    step.set_input(1, regions_for_all_axes(step, *step.integers("axes")));
+    step.set_input(1, regions_for_all_axes(step, r, *step.integers("axes")));
   step.remove("axes");
   return true;
 }
