@@ -20,6 +20,44 @@ ValueId arithmetic(Step& step, std::string_view op, ValueId a, ValueId b, std::s
   return step.add(op, {a, b}, {{"broadcast", std::int64_t{1}}}, hint);
 }
 
+namespace {
+
+const ir::ValueInfo* declaration(const ir::Graph& graph, ValueId value) {
+  for (const auto* infos : {&graph.outputs, &graph.value_infos}) {
+    for (const ir::ValueInfo& info : *infos) {
+      if (info.value == value && info.type && info.type->kind == ir::DeclaredType::Kind::tensor && info.type->shape)
+        return &info;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<checker::Shape> promised_shape(const Step& step, ValueId value) {
+  const checker::Shape* inferred = step.shape(value);
+  if (!inferred) return std::nullopt;
+  checker::Shape shape = *inferred;
+  const ir::ValueInfo* declared = value == ValueId::none ? nullptr : declaration(step.graph(), value);
+  if (!declared || declared->type->shape->dims.size() != shape.size()) return shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto size = declared->type->shape->dims[i].value;
+    if (!shape[i].is_constant() && size && *size >= 0) shape[i] = *size;
+  }
+  return shape;
+}
+
+std::optional<std::vector<std::int64_t>> promised_sizes(const Step& step, ValueId value) {
+  const auto shape = promised_shape(step, value);
+  if (!shape) return std::nullopt;
+  std::vector<std::int64_t> sizes;
+  for (const checker::Dim size : *shape) {
+    if (!size.is_constant()) return std::nullopt;
+    sizes.push_back(size.constant());
+  }
+  return sizes;
+}
+
 ValueId reals(Step& step, const std::vector<double>& values) {
   return step.numbers(ElementType::float64, {static_cast<std::int64_t>(values.size())}, values, "reals");
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "converters/opset/element_types.h"
+#include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
@@ -30,7 +31,7 @@ void tile(Step& step) {
   }
   const auto in = step.sizes(x);
   auto wanted = step.constant_integers(shape);
-  if (const auto result = step.sizes(step.output(0));
+  if (const auto result = promised_sizes(step, step.output(0));
       !wanted && result && static_cast<std::int64_t>(result->size()) == full)
     wanted.emplace(result->end() - length->front(), result->end());
   ValueId repeats = ValueId::none;

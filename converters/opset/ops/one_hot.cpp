@@ -44,7 +44,7 @@ void negative_to_front(Step& step) {
 std::int64_t known_depth(Step& step, std::int64_t axis) {
   if (const auto given = step.constant_real(step.input(1)); given && std::abs(*given) < 1e9)
     return static_cast<std::int64_t>(*given);
-  const checker::Shape* result = step.shape(step.output(0));
+  const auto result = promised_shape(step, step.output(0));
   const std::int64_t at = axis < 0 && result ? axis + static_cast<std::int64_t>(result->size()) : axis;
   if (result && at >= 0 && at < static_cast<std::int64_t>(result->size()) &&
       (*result)[static_cast<std::size_t>(at)].is_constant())

@@ -111,7 +111,7 @@ Positions padded_positions(Step& step, const AxisPads& axis, const std::string& 
 /// Each axis by Gather, where the sizes of tensor and result are known. Any type will do, and pads may be computed.
 void pad_with_gather(Step& step, const std::string& otherwise) {
   const std::string mode = step.string("mode");
-  const auto in = step.sizes(step.input(0)), out = step.sizes(step.output(0));
+  const auto in = step.sizes(step.input(0)), out = promised_sizes(step, step.output(0));
   const bool is_known =
       in && out && in->size() == out->size() && mode != "wrap" && std::find(in->begin(), in->end(), 0) == in->end();
   if (!is_known) refuse(otherwise);

@@ -88,7 +88,7 @@ void count_and_scale(Step& step, ElementType type) {
   const ElementType wide = type == ElementType::int64 ? type : ElementType::float64;
   ValueId numbers[3];
   for (std::size_t i = 0; i < 3; ++i) numbers[i] = scalar_of(step, step.input(i));
-  const auto sizes = step.sizes(step.output(0));
+  const auto sizes = promised_sizes(step, step.output(0));
   const bool is_known = sizes && sizes->size() == 1;
   ValueId count = ValueId::none;
   if (is_known) {

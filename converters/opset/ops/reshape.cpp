@@ -9,7 +9,7 @@ namespace {
 /// The target of a computed shape, from what inference knows of the result: constants, sizes of the input's own axes, one that is left over.
 std::vector<std::int64_t> target_from_result(Step& step) {
   const checker::Shape* in = step.shape(step.input(0));
-  const checker::Shape* out = step.shape(step.output(0));
+  const auto out = promised_shape(step, step.output(0));
   const auto give_up = [] {
     refuse(
         "the shape is computed at run time, and in version 1 it is an attribute; the sizes of the result are not "
@@ -55,7 +55,7 @@ bool has_no_zero(const std::vector<std::int64_t>& sizes) {
 
 void without_allowzero(Step& step) {
   const auto given = step.constant_integers(step.input(1));
-  const auto result = step.sizes(step.output(0));
+  const auto result = promised_sizes(step, step.output(0));
   const bool is_needed =
       step.integer("allowzero") != 0 && !(given && has_no_zero(*given)) && !(result && has_no_zero(*result));
   step.remove("allowzero");

@@ -123,7 +123,7 @@ AxisRange range_of_axis(Step& step, std::int64_t axis, const std::optional<std::
 
 /// How many positions each axis gives is known, only where they start is not.
 void gather_computed(Step& step) {
-  const auto in = step.sizes(step.input(0)), out = step.sizes(step.output(0));
+  const auto in = step.sizes(step.input(0)), out = promised_sizes(step, step.output(0));
   if (!in || !out || in->size() != out->size())
     refuse(
         "starts, ends, axes or steps are computed at run time, and in version 1 they are attributes; the sizes of the "

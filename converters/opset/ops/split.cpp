@@ -32,7 +32,7 @@ std::optional<std::vector<std::int64_t>> sizes_from_results(Step& step) {
   const std::int64_t axis = step.integer("axis");
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < step.output_count(); ++i) {
-    const checker::Shape* shape = step.shape(step.output(i));
+    const auto shape = promised_shape(step, step.output(i));
     if (!shape) return std::nullopt;
     const std::int64_t at = axis < 0 ? axis + static_cast<std::int64_t>(shape->size()) : axis;
     if (at < 0 || at >= static_cast<std::int64_t>(shape->size())) return std::nullopt;

@@ -60,7 +60,7 @@ std::int64_t exact_below(ElementType type) {
 
 std::optional<std::vector<std::int64_t>> known_repeats(Step& step) {
   if (auto repeats = step.constant_integers(step.input(1))) return repeats;
-  const auto in = step.sizes(step.input(0)), out = step.sizes(step.output(0));
+  const auto in = step.sizes(step.input(0)), out = promised_sizes(step, step.output(0));
   if (!in || !out || in->size() != out->size()) return std::nullopt;
   std::vector<std::int64_t> repeats;
   for (std::size_t i = 0; i < in->size(); ++i) {

@@ -14,7 +14,7 @@ std::int64_t known_k(Step& step) {
   if (given && given->size() == 1) return given->front();
   const std::int64_t axis = step.integer("axis", -1);
   for (std::size_t i = 0; i < 2; ++i) {
-    const checker::Shape* shape = step.shape(step.output(i));
+    const auto shape = promised_shape(step, step.output(i));
     if (!shape) continue;
     const std::int64_t at = axis < 0 ? axis + static_cast<std::int64_t>(shape->size()) : axis;
     if (at < 0 || at >= static_cast<std::int64_t>(shape->size())) continue;
