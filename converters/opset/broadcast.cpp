@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/core.h>
-
 #include "converters/opset/element_types.h"
-#include "onnxkit/diagnostic.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -149,6 +146,57 @@ bool with_scalar(Step& step, std::string_view swapped) {
   return true;
 }
 
+/// 1 in a tensor of this shape, which is computed; sizes may be 0.
+ValueId ones_of_shape(Step& step, ElementType type, ValueId shape) {
+  const ValueId rank = step.add("Shape", {shape}, {}, "rank");
+  const ValueId single = step.add("Reshape", {step.numbers(type, {1}, {1}, "one"), ones(step, rank)}, {}, "single");
+  return step.add("Tile", {single, shape}, {}, "ones");
+}
+
+/// A vector of sizes with as many ones before it as `other` is longer.
+ValueId padded_shape(Step& step, ValueId shape, ValueId other) {
+  const ValueId own_rank = step.add("Shape", {shape}, {}, "rank"), rank = step.add("Shape", {other}, {}, "rank");
+  const ValueId more = cast(step, step.add("Sub", {rank, own_rank}, {}, "more"), ElementType::float32, "more");
+  const ValueId missing = cast(step, step.add("Relu", {more}, {}, "missing"), ElementType::int64, "missing");
+  return step.add("Concat", {ones(step, missing), shape}, {{"axis", std::int64_t{0}}}, "padded_shape");
+}
+
+/// Of full rank as a product with ones that it covers the last axes of, then repeated where its size is 1.
+ValueId repeated_at_run_time(Step& step, ValueId x, ElementType type, ValueId shape, ValueId other) {
+  const ValueId full = ones_of_shape(step, type, shape);
+  const ValueId placed = step.add(type == ElementType::boolean ? "And" : "Mul", {full, x},
+                                  {{"broadcast", std::int64_t{1}}}, "of_full_rank");
+  const ValueId rank = step.add("Shape", {shape}, {}, "rank");
+  const ValueId single = ones(step, rank);
+  const ValueId is_one = cast(step, step.add("Equal", {shape, single}, {}, "is_one"), ElementType::int64, "is_one");
+  const ValueId more = step.add("Mul", {is_one, step.add("Sub", {other, single}, {}, "more")}, {}, "more");
+  return step.add("Tile", {placed, step.add("Add", {single, more}, {}, "repeats")}, {}, "repeated");
+}
+
+/// Ranks are not known.
+void equal_shapes_at_run_time(Step& step) {
+  const ElementType type = step.need_elem(step.input(0));
+  const ValueId a = step.add("Shape", {step.input(0)}, {}, "shape"),
+                b = step.add("Shape", {step.input(1)}, {}, "shape");
+  const ValueId a_shape = padded_shape(step, a, b), b_shape = padded_shape(step, b, a);
+  step.set_input(0, repeated_at_run_time(step, step.input(0), type, a_shape, b_shape));
+  step.set_input(1, repeated_at_run_time(step, step.input(1), type, b_shape, a_shape));
+  step.note("equal shapes by products with ones and Tile");
+}
+
+/// The same for opset 7, where products broadcast.
+std::vector<ValueId> common_shape_at_run_time(Step& step, const std::vector<ValueId>& values) {
+  const ElementType type = step.need_elem(values[0]);
+  ValueId full = ValueId::none;
+  for (const ValueId value : values) {
+    const ValueId own = ones_of_shape(step, type, step.add("Shape", {value}, {}, "shape"));
+    full = full == ValueId::none ? own : step.add("Mul", {full, own}, {}, "ones");
+  }
+  std::vector<ValueId> result;
+  for (const ValueId value : values) result.push_back(step.add("Mul", {value, full}, {}, "of_full_shape"));
+  return result;
+}
+
 void swap_operands(Step& step, std::string_view op) {
   if (step.node().op_type != op) step.set_op(op);
   step.set_input(0, step.input(1));
@@ -198,9 +246,7 @@ void to_limited_broadcast(Step& step, std::string_view swapped) {
     return step.set({"broadcast", std::int64_t{1}});
   }
   const auto shapes = step.comparable_shapes({a, b});
-  if (!shapes)
-    refuse_unknown(fmt::format("the ranks of {} and {} must be known, as older versions broadcast in one direction",
-                               quote(step.graph().name_of(a)), quote(step.graph().name_of(b))));
+  if (!shapes) return equal_shapes_at_run_time(step);
   const std::size_t rank = std::max((*shapes)[0].size(), (*shapes)[1].size());
   Operand first = operand(a, (*shapes)[0], rank), second = operand(b, (*shapes)[1], rank);
   if (has_equal_sizes(first, second)) return;
@@ -227,7 +273,7 @@ void to_limited_broadcast(Step& step, std::string_view swapped) {
 
 std::vector<ValueId> with_common_shape(Step& step, const std::vector<ValueId>& values) {
   const auto shapes = step.comparable_shapes(values);
-  if (!shapes) refuse_unknown("the ranks of all inputs must be known, as older versions want equal shapes");
+  if (!shapes) return common_shape_at_run_time(step, values);
   std::size_t rank = 0;
   for (const Shape& shape : *shapes) rank = std::max(rank, shape.size());
   std::vector<Operand> operands;
