@@ -1,6 +1,7 @@
 #include "converters/opset/sizes.h"
 
 #include "converters/opset/compose.h"
+#include "libonnxkit/base/checked.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -12,6 +13,11 @@ const checker::Shape* known_shape(const Step& step, ValueId x) {
 
 Size combined(Step& step, std::string_view op, const Size& a, const Size& b) {
   return Size::of(step.add(op, {as_vector(step, a), as_vector(step, b)}, {}, "size"));
+}
+
+Size representable(std::optional<std::int64_t> size) {
+  if (!size) refuse("a size is too large");
+  return *size;
 }
 
 }  // namespace
@@ -34,23 +40,24 @@ Size size_of(Step& step, ValueId x, std::int64_t axis) {
 }
 
 Size sum(Step& step, const Size& a, const Size& b) {
-  if (a.known && b.known) return *a.known + *b.known;
+  if (a.known && b.known) return representable(checked_add(*a.known, *b.known));
   if (a.known && *a.known == 0) return b;
   return b.known && *b.known == 0 ? a : combined(step, "Add", a, b);
 }
 
 Size difference(Step& step, const Size& a, const Size& b) {
-  if (a.known && b.known) return *a.known - *b.known;
+  if (a.known && b.known) return representable(checked_sub(*a.known, *b.known));
   return b.known && *b.known == 0 ? a : combined(step, "Sub", a, b);
 }
 
 Size product(Step& step, const Size& a, const Size& b) {
-  if (a.known && b.known) return *a.known * *b.known;
+  if (a.known && b.known) return representable(checked_mul(*a.known, *b.known));
   if (a.known && *a.known == 1) return b;
   return b.known && *b.known == 1 ? a : combined(step, "Mul", a, b);
 }
 
 Size quotient(Step& step, const Size& a, const Size& b) {
+  if (b.known && *b.known < 1) refuse("a size is divided by none");
   if (a.known && b.known) return *a.known / *b.known;
   return b.known && *b.known == 1 ? a : combined(step, "Div", a, b);
 }

@@ -28,7 +28,7 @@ Size size_of(Step& step, ValueId x, std::int64_t axis);
 Size sum(Step& step, const Size& a, const Size& b);
 Size difference(Step& step, const Size& a, const Size& b);
 Size product(Step& step, const Size& a, const Size& b);
-/// Rounded down. Precondition: b is not 0.
+/// Rounded down.
 Size quotient(Step& step, const Size& a, const Size& b);
 
 /// An int64 vector of one element, a scalar, a vector of all.

@@ -29,13 +29,12 @@ bool is_packed(Step& step, std::size_t input, std::string_view heads) {
   return rank == 3;
 }
 
-Size length_of(Step& step, std::size_t input, std::string_view heads) {
-  return size_of(step, step.input(input), is_packed(step, input, heads) ? 1 : 2);
-}
+/// The axis of places is the last but one, packed or not.
+Size length_of(Step& step, std::size_t input) { return size_of(step, step.input(input), -2); }
 
 Size past_length(Step& step) { return step.has_input(past_key) ? size_of(step, step.input(past_key), 2) : Size(0); }
 
-Size key_count(Step& step) { return sum(step, past_length(step), length_of(step, key, kv_heads)); }
+Size key_count(Step& step) { return sum(step, past_length(step), length_of(step, key)); }
 
 // ---- which keys a query may see by position
 
@@ -101,8 +100,7 @@ Sight computed_sight(Step& step, const Bounds& bounds, const Size& queries, cons
 Sight sight_of(Step& step, const Bounds& bounds) {
   if (!bounds.any() && bounds.beyond_valid) return {};
   constexpr std::int64_t most_elements = 1 << 16;
-  const Size queries = length_of(step, query, q_heads), past = past_length(step),
-             keys = sum(step, past, length_of(step, key, kv_heads));
+  const Size queries = length_of(step, query), past = past_length(step), keys = sum(step, past, length_of(step, key));
   if (step.has_input(valid_lengths) || !queries.known || !keys.known || !past.known ||
       *queries.known > most_elements / std::max<std::int64_t>(1, *keys.known))
     return computed_sight(step, bounds, queries, keys, past);
@@ -170,8 +168,9 @@ void say_with_mask(Step& step, const Bounds& bounds) {
 
 void without_windows(Step& step) {
   Bounds bounds;
-  bounds.left = step.integer("left_window_size", -1);
-  bounds.right = step.integer("right_window_size", -1);
+  constexpr std::int64_t farthest = std::int64_t{1} << 62;
+  bounds.left = std::min(step.integer("left_window_size", -1), farthest);
+  bounds.right = std::min(step.integer("right_window_size", -1), farthest);
   step.remove("left_window_size");
   step.remove("right_window_size");
   if (!bounds.any()) return;
@@ -265,7 +264,8 @@ class Composition {
   ValueId sharing(const Size& queries, const Size& keys) {
     if (queries.known && keys.known) {
       if (*queries.known == *keys.known) return ValueId::none;
-      if (*keys.known == 0 || *queries.known % *keys.known != 0)
+      constexpr std::int64_t most = 1 << 16;
+      if (*keys.known == 0 || *queries.known % *keys.known != 0 || *queries.known > most)
         refuse("the heads of the queries cannot be shared out among those of the keys");
       std::vector<std::int64_t> heads;
       for (std::int64_t i = 0; i < *queries.known; ++i) heads.push_back(i / (*queries.known / *keys.known));

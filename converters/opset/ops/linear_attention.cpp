@@ -29,7 +29,8 @@ class LinearAttention {
         type_(step.need_elem(step.input(query))),
         q_heads_(step.integer("q_num_heads")),
         kv_heads_(step.integer("kv_num_heads")) {
-    if (kv_heads_ < 1 || q_heads_ < 1 || q_heads_ % kv_heads_ != 0)
+    constexpr std::int64_t most = 1 << 16;
+    if (kv_heads_ < 1 || q_heads_ < 1 || q_heads_ % kv_heads_ != 0 || q_heads_ > most)
       refuse("the heads of the queries cannot be shared out among those of the keys");
     const std::string rule = step.string("update_rule");
     decays_ = rule == "gated" || rule == "gated_delta";

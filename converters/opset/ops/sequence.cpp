@@ -249,6 +249,8 @@ class Sequences {
     Elements all;
     std::int64_t at = 0;
     for (const std::int64_t size : sizes) {
+      constexpr std::int64_t largest = std::int64_t{1} << 48;
+      if (size < 0 || size > largest) return std::nullopt;
       all.push_back({x, true, split == ValueId::none && *keeps == 0, at, at + size, axis});
       at += size;
     }

@@ -338,12 +338,15 @@ void mel_to_constant(Step& step) {
   std::vector<double> given;
   for (std::size_t i = 0; i < 5; ++i) {
     const auto known = step.constant_real(step.input(i));
-    if (!known) refuse("an input is computed at run time; the matrix is written as a constant where all are known");
+    if (!known)
+      refuse_unknown("an input is computed at run time; the matrix is written as a constant where all are known");
     given.push_back(*known);
   }
+  constexpr double most = 1 << 28;
+  if (!(given[0] >= 0 && given[0] <= most && given[1] >= 0 && given[1] <= most && given[2] > 0))
+    refuse("a count or the sample rate is out of range");
   const auto bands = static_cast<std::int64_t>(given[0]), length = static_cast<std::int64_t>(given[1]);
   const std::int64_t bins = length / 2 + 1;
-  if (bands < 0 || length < 0 || !(given[2] > 0)) refuse("a count or the sample rate is out of range");
   if (bands > (std::int64_t{1} << 22) / bins) refuse("the matrix has more than 4 million elements");
   const double low = mel_of(given[3]), high = mel_of(given[4]);
   std::vector<std::int64_t> edges;
