@@ -257,8 +257,6 @@ void register_control_flow(StepRegistry& registry) {
   registry.change({"Scan"}, 11, compatible("axes may also be negative"),
                   adapt("axes counted from the front", scan_axes_from_front));
   registry.types({"Scan"}, {16, 19, 21, 23, 24, 25});
-  registry.introduced({"SequenceMap"}, 17,
-                      never("it would have to be written as a Loop over the sequence, which is not done yet"));
 }
 
 }  // namespace onnxkit::opset
