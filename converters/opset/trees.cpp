@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -15,6 +17,9 @@ namespace {
 using List = std::vector<std::int64_t>;
 
 constexpr std::size_t most_numbers = std::size_t{1} << 28;
+constexpr std::size_t most_listed = std::size_t{1} << 22;
+constexpr std::array<std::string_view, 6> mode_names = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                                        "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
 
 List list_of(const Step& step, std::string_view name, std::size_t count, bool is_optional = false) {
   List list = step.integers(name).value_or(List());
@@ -24,18 +29,16 @@ List list_of(const Step& step, std::string_view name, std::size_t count, bool is
 }
 
 std::vector<std::int64_t> modes_of(const Step& step) {
-  constexpr std::array<std::string_view, 6> names = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
-                                                     "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
   if (step.is_reference("nodes_modes"))
     refuse_unknown("attribute nodes_modes is what the caller of the function gives");
   const ir::Attribute* found = step.node().find_attribute("nodes_modes");
   const auto* texts = found ? found->as<std::vector<Text>>() : nullptr;
   List modes;
   for (std::size_t i = 0; texts && i < texts->size(); ++i) {
-    const auto name = std::find(names.begin(), names.end(), (*texts)[i].view());
-    if (name == names.end() && (*texts)[i] != std::string_view("LEAF"))
+    const auto name = std::find(mode_names.begin(), mode_names.end(), (*texts)[i].view());
+    if (name == mode_names.end() && (*texts)[i] != std::string_view("LEAF"))
       refuse(fmt::format("a tree node has the unknown mode {}", (*texts)[i].view()));
-    modes.push_back(name == names.end() ? TreeNode::leaf : name - names.begin());
+    modes.push_back(name == mode_names.end() ? TreeNode::leaf : name - mode_names.begin());
   }
   return modes;
 }
@@ -212,6 +215,142 @@ void emit_ensemble(Step& step, const Trees& trees, const EnsembleOptions& option
   node.attributes.push_back(step.attribute("nodes_modes", bytes_tensor(step, made.modes)));
   node.attributes.push_back(step.attribute("nodes_splits", numbers(made.splits)));
   node.attributes.push_back(step.attribute("leaf_weights", numbers(made.weights)));
+}
+
+namespace {
+
+std::vector<double> numbers_in(const Step& step, std::string_view name) {
+  if (step.is_reference(name))
+    refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", name));
+  const ir::Attribute* found = step.node().find_attribute(name);
+  if (!found || !found->tensor()) return {};
+  auto numbers = ir::read_reals(*found->tensor(), most_numbers);
+  if (!numbers) refuse_unknown(fmt::format("{} cannot be read", name));
+  return *std::move(numbers);
+}
+
+std::size_t index_below(std::int64_t number, std::size_t count) {
+  if (number < 0 || static_cast<std::uint64_t>(number) >= count) refuse(fmt::format("there is no node {}", number));
+  return static_cast<std::size_t>(number);
+}
+
+/// A list as floats, or as a tensor of doubles where floats do not hold it.
+ir::Attribute reals_attribute(Step& step, const std::string& name, const std::vector<double>& numbers) {
+  std::vector<float> floats(numbers.begin(), numbers.end());
+  const bool is_exact = std::equal(numbers.begin(), numbers.end(), floats.begin(), [](double number, float rounded) {
+    return std::isnan(number) || static_cast<double>(rounded) == number;
+  });
+  if (is_exact) return step.attribute({name, std::move(floats)});
+  return step.attribute(name + "_as_tensor",
+                        step.tensor(ElementType::float64, {static_cast<std::int64_t>(numbers.size())}, numbers));
+}
+
+/// nodes_* and target_* while they grow, and what of the tree at hand is still to be listed.
+struct Listing {
+  struct Item {
+    std::size_t node;
+    std::size_t member;  ///< which of its members is asked for
+  };
+  List trees, ids, features, if_true, if_false, missing, vote_trees, vote_ids, targets;
+  std::vector<double> splits, weights;
+  std::vector<std::string> modes;
+  std::vector<Item> items;
+
+  std::int64_t enqueue(std::size_t node, std::size_t member = 0) {
+    items.push_back({node, member});
+    if (ids.size() + items.size() > most_listed) refuse("the trees have too many nodes, or are no trees");
+    return static_cast<std::int64_t>(items.size()) - 1;
+  }
+
+  void add(const Trees& all, std::int64_t tree, std::int64_t id) {
+    const Item item = items[static_cast<std::size_t>(id)];
+    const TreeNode& node = all.nodes[item.node];
+    const bool is_leaf = node.mode == TreeNode::leaf, is_member = node.mode == TreeNode::member;
+    const bool has_more = is_member && item.member + 1 < node.members.size();
+    trees.push_back(tree);
+    ids.push_back(id);
+    features.push_back(node.feature);
+    missing.push_back(node.missing_is_true ? 1 : 0);
+    modes.emplace_back(is_leaf ? "LEAF"
+                               : mode_names[static_cast<std::size_t>(is_member ? TreeNode::equal : node.mode)]);
+    const double of_no_member = std::numeric_limits<double>::quiet_NaN();
+    splits.push_back(!is_member ? node.split : node.members.empty() ? of_no_member : node.members[item.member]);
+    if_true.push_back(is_leaf ? 0 : enqueue(node.if_true));
+    if_false.push_back(is_leaf ? 0 : has_more ? enqueue(item.node, item.member + 1) : enqueue(node.if_false));
+    for (const TreeNode::Vote& vote : node.votes) {
+      vote_trees.push_back(tree);
+      vote_ids.push_back(id);
+      targets.push_back(vote.target);
+      weights.push_back(vote.weight);
+    }
+  }
+};
+
+}  // namespace
+
+Trees read_ensemble(const Step& step) {
+  const std::vector<double> modes = numbers_in(step, "nodes_modes"), splits = numbers_in(step, "nodes_splits");
+  const std::vector<double> weights = numbers_in(step, "leaf_weights"), members = numbers_in(step, "membership_values");
+  const std::size_t count = modes.size(), leaves = weights.size();
+  const List features = list_of(step, "nodes_featureids", count);
+  const List if_true = list_of(step, "nodes_truenodeids", count), if_false = list_of(step, "nodes_falsenodeids", count);
+  const List true_leafs = list_of(step, "nodes_trueleafs", count),
+             false_leafs = list_of(step, "nodes_falseleafs", count);
+  const List missing = list_of(step, "nodes_missing_value_tracks_true", count, true);
+  const List targets = list_of(step, "leaf_targetids", leaves);
+  if (splits.size() != count) refuse("nodes_splits has not one entry for each node");
+  Trees trees;
+  std::size_t next_member = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!(modes[i] >= 0 && modes[i] <= 6)) refuse("a tree node has an unknown mode");
+    TreeNode node;
+    node.mode = static_cast<std::int64_t>(modes[i]);
+    node.feature = features[i];
+    node.split = splits[i];
+    node.missing_is_true = missing[i] != 0;
+    const auto child = [&](std::int64_t number, bool is_leaf) {
+      return is_leaf ? count + index_below(number, leaves) : index_below(number, count);
+    };
+    node.if_true = child(if_true[i], true_leafs[i] != 0);
+    node.if_false = child(if_false[i], false_leafs[i] != 0);
+    if (node.mode == TreeNode::member) {
+      while (next_member < members.size() && !std::isnan(members[next_member]))
+        node.members.push_back(members[next_member++]);
+      ++next_member;
+    }
+    trees.nodes.push_back(std::move(node));
+  }
+  for (std::size_t i = 0; i < leaves; ++i) {
+    trees.nodes.emplace_back();
+    trees.nodes.back().votes.push_back({targets[i], weights[i]});
+  }
+  for (const std::int64_t root : step.integers("tree_roots").value_or(List()))
+    trees.roots.push_back(index_below(root, count));
+  return trees;
+}
+
+std::vector<ir::Attribute> listed_trees(Step& step, const Trees& trees) {
+  Listing listing;
+  for (std::size_t tree = 0; tree < trees.roots.size(); ++tree) {
+    listing.items.clear();
+    listing.enqueue(trees.roots[tree]);
+    for (std::size_t id = 0; id < listing.items.size(); ++id)
+      listing.add(trees, static_cast<std::int64_t>(tree), static_cast<std::int64_t>(id));
+  }
+  std::vector<ir::Attribute> attributes;
+  attributes.push_back(step.attribute({"nodes_treeids", listing.trees}));
+  attributes.push_back(step.attribute({"nodes_nodeids", listing.ids}));
+  attributes.push_back(step.attribute({"nodes_featureids", listing.features}));
+  attributes.push_back(step.attribute({"nodes_modes", listing.modes}));
+  attributes.push_back(reals_attribute(step, "nodes_values", listing.splits));
+  attributes.push_back(step.attribute({"nodes_truenodeids", listing.if_true}));
+  attributes.push_back(step.attribute({"nodes_falsenodeids", listing.if_false}));
+  attributes.push_back(step.attribute({"nodes_missing_value_tracks_true", listing.missing}));
+  attributes.push_back(step.attribute({"target_treeids", listing.vote_trees}));
+  attributes.push_back(step.attribute({"target_nodeids", listing.vote_ids}));
+  attributes.push_back(step.attribute({"target_ids", listing.targets}));
+  attributes.push_back(reals_attribute(step, "target_weights", listing.weights));
+  return attributes;
 }
 
 }  // namespace onnxkit::opset

@@ -10,7 +10,7 @@
 namespace onnxkit::opset {
 
 struct TreeNode {
-  static constexpr std::int64_t leaf = 7;
+  static constexpr std::int64_t equal = 4, member = 6, leaf = 7;
   std::int64_t mode = leaf;  ///< as TreeEnsemble numbers them, or `leaf`
   std::int64_t feature = 0;
   double split = 0;
@@ -20,7 +20,8 @@ struct TreeNode {
     std::int64_t target;
     double weight;
   };
-  std::vector<Vote> votes = {};  ///< of a leaf
+  std::vector<Vote> votes = {};      ///< of a leaf
+  std::vector<double> members = {};  ///< of a node that asks for membership
 };
 
 struct Trees {
@@ -48,5 +49,11 @@ struct EnsembleOptions {
 };
 /// A TreeEnsemble node.
 void emit_ensemble(Step& step, const Trees& trees, const EnsembleOptions& options, ValueId x, ValueId y);
+
+/// From the attributes of a TreeEnsemble node; leaves stand behind the other nodes.
+Trees read_ensemble(const Step& step);
+/// The attributes nodes_* and target_* of the same trees, listed by tree and id. A node that several lead to stands there as often; membership becomes
+/// one comparison after the other.
+std::vector<ir::Attribute> listed_trees(Step& step, const Trees& trees);
 
 }  // namespace onnxkit::opset

@@ -43,9 +43,11 @@ std::int64_t number_of(const std::array<std::string_view, n>& names, const std::
   return found - names.begin();
 }
 
+constexpr std::array<std::string_view, 5> transforms = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+constexpr std::array<std::string_view, 4> aggregates = {"AVERAGE", "SUM", "MIN", "MAX"};
+
 std::int64_t post_transform_of(const Step& step) {
-  constexpr std::array<std::string_view, 5> names = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
-  return number_of(names, step.string("post_transform", "NONE"), "post_transform");
+  return number_of(transforms, step.string("post_transform", "NONE"), "post_transform");
 }
 
 constexpr std::int64_t no_transform = 0, softmax = 1, logistic = 2, softmax_zero = 3;
@@ -63,8 +65,10 @@ void import_main_opset(ir::Model& model, std::vector<ir::Node>& added) {
     if (node.op_type != "Cast") continue;
     ir::Attribute& to = node.attributes.front();
     const auto* type = to.as<std::int64_t>();
-    const bool is_double = type && *type == static_cast<std::int64_t>(ElementType::float64);
-    to.payload = model.keep(is_double ? "DOUBLE" : "FLOAT");
+    const auto target = static_cast<ElementType>(type ? *type : 0);
+    to.payload = model.keep(target == ElementType::float64   ? "DOUBLE"
+                            : target == ElementType::float16 ? "FLOAT16"
+                                                             : "FLOAT");
     to.type = ir::attribute_type_of(to.payload);
   }
 }
@@ -107,7 +111,6 @@ void set_copies(const Trees& trees, EnsembleOptions& options) {
 
 /// The regressor itself; base values are trees of their own.
 void regressor_to_ensemble(Step& step) {
-  constexpr std::array<std::string_view, 4> aggregates = {"AVERAGE", "SUM", "MIN", "MAX"};
   Trees trees = read_trees(step, "target");
   EnsembleOptions options;
   options.targets = step.integer("n_targets", 1);
@@ -127,6 +130,33 @@ void regressor_to_ensemble(Step& step) {
   const ValueId y = is_float ? step.output(0) : step.value("scores");
   emit_ensemble(step, trees, options, x, y);
   if (!is_float) convert_into(step, y, ElementType::float32, step.output(0));
+  step.replace();
+}
+
+template <std::size_t n>
+std::string name_at(const std::array<std::string_view, n>& names, std::int64_t number, std::string_view attribute) {
+  if (number < 0 || static_cast<std::uint64_t>(number) >= n) refuse(fmt::format("{} is {}", attribute, number));
+  return std::string(names[static_cast<std::size_t>(number)]);
+}
+
+/// Down: TreeEnsembleRegressor, which gives float.
+void ensemble_to_regressor(Step& step) {
+  const ElementType type = step.need_elem(step.input(0));
+  if (type == ElementType::float64) refuse("TreeEnsembleRegressor gives float only, and the result is double");
+  const Trees trees = read_ensemble(step);
+  const bool is_float = type == ElementType::float32;
+  const ValueId x = is_float ? step.input(0) : converted(step, step.input(0), ElementType::float32);
+  const ValueId y = is_float ? step.output(0) : step.value("scores");
+  const std::string aggregate = name_at(aggregates, step.integer("aggregate_function", sum), "aggregate_function");
+  const std::string transform = name_at(transforms, step.integer("post_transform"), "post_transform");
+  std::vector<ir::Attribute> attributes = listed_trees(step, trees);
+  attributes.push_back(step.attribute({"n_targets", step.integer("n_targets", 1)}));
+  attributes.push_back(step.attribute({"aggregate_function", aggregate}));
+  attributes.push_back(step.attribute({"post_transform", transform}));
+  ir::Node& node = step.emit("TreeEnsembleRegressor", {x}, {y});
+  node.domain = step.keep("ai.onnx.ml");
+  node.attributes = std::move(attributes);
+  if (!is_float) convert_into(step, y, type, step.output(0));
   step.replace();
 }
 
@@ -264,7 +294,7 @@ void register_ml_models(StepRegistry& registry) {
   registry.deprecated({"ai.onnx.ml::TreeEnsembleClassifier"}, 5,
                       adapt("written as TreeEnsemble, ArgMax and LabelEncoder", classifier_to_ensemble));
   registry.introduced({"ai.onnx.ml::TreeEnsemble"}, 5,
-                      never("its trees would have to be listed by tree and id, which is not done yet"));
+                      adapt("written as TreeEnsembleRegressor", ensemble_to_regressor));
 }
 
 }  // namespace onnxkit::opset
