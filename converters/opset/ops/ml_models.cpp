@@ -109,7 +109,16 @@ void set_copies(const Trees& trees, EnsembleOptions& options) {
   options.repeats_votes = true;
 }
 
-/// The regressor itself; base values are trees of their own.
+/// Scaler subtracts, and gives float.
+void add_base(Step& step, ValueId scores, const std::vector<double>& base) {
+  std::vector<float> offsets;
+  for (const double number : base) offsets.push_back(static_cast<float>(-number));
+  const std::vector<float> ones(base.size(), 1.0F);
+  step.emit("Scaler", {scores}, {step.output(0)}, {{"offset", offsets}, {"scale", ones}}).domain =
+      step.keep("ai.onnx.ml");
+}
+
+/// The regressor itself; base values are trees of their own, or a Scaler where the trees are not summed up.
 void regressor_to_ensemble(Step& step) {
   Trees trees = read_trees(step, "target");
   EnsembleOptions options;
@@ -120,16 +129,21 @@ void regressor_to_ensemble(Step& step) {
   const bool is_float = given == ElementType::float32 && !has_double_numbers(step);
   options.type = is_float ? ElementType::float32 : ElementType::float64;
   const std::vector<double> base = reals_or_tensor(step, "base_values");
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    if (base[i] == 0) continue;
-    if (options.aggregate != sum) refuse("base_values are added to what is no sum, which TreeEnsemble cannot say");
-    trees.add_constant(static_cast<std::int64_t>(i), base[i]);
+  const bool is_moved =
+      options.aggregate != sum && std::any_of(base.begin(), base.end(), [](double number) { return number != 0; });
+  if (is_moved && options.post_transform != no_transform)
+    refuse("base_values are added to what is no sum before post_transform, which TreeEnsemble cannot say");
+  for (std::size_t i = 0; i < base.size() && options.aggregate == sum; ++i) {
+    if (base[i] != 0) trees.add_constant(static_cast<std::int64_t>(i), base[i]);
   }
   set_copies(trees, options);
   const ValueId x = given == options.type ? step.input(0) : converted(step, step.input(0), options.type);
-  const ValueId y = is_float ? step.output(0) : step.value("scores");
+  const ValueId y = is_float && !is_moved ? step.output(0) : step.value("scores");
   emit_ensemble(step, trees, options, x, y);
-  if (!is_float) convert_into(step, y, ElementType::float32, step.output(0));
+  if (is_moved)
+    add_base(step, y, base);
+  else if (!is_float)
+    convert_into(step, y, ElementType::float32, step.output(0));
   step.replace();
 }
 
