@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
@@ -13,7 +16,12 @@ void flatten_around(Step& step, std::int64_t axis) {
   step.set({"axis", std::int64_t{1}});
   step.set_output(0, two_dimensional);
   step.then();
-  step.emit("Reshape", {two_dimensional, shape}, {step.output(0)});
+  // Reshape reads a size of 0 as one to copy, which only an empty tensor has.
+  const auto sizes = step.sizes(x);
+  const bool has_elements =
+      sizes && std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size > 0; });
+  const ValueId result = has_elements ? two_dimensional : with_zero_sizes(step, two_dimensional, shape);
+  step.emit("Reshape", {result, shape}, {step.output(0)});
 }
 
 /// One axis means the same as flattening where all behind it has one element.
