@@ -39,7 +39,7 @@ ValueId within(Step& step, ValueId x, double range, double least) {
   return step.add("Sub", {x, with_number(step, "Mul", step.add("Floor", {count}), range)}, {}, "within");
 }
 
-/// Exact in float64; products by halves of A. What is beyond 32 bits wraps.
+/// Exact in float64; products by halves of A. What is beyond 32 bits wraps; what is divided by 0 becomes 0, as everywhere (docs/semantics.md).
 void wrapping_arithmetic(Step& step) {
   constexpr double half_range = 65536, range = 4294967296;
   const ElementType type = step.elem(step.input(0));
@@ -47,14 +47,20 @@ void wrapping_arithmetic(Step& step) {
   const std::string_view op = step.node().op_type;
   const ValueId a = cast(step, step.input(0), ElementType::float64, "wide");
   const ValueId b = cast(step, step.input(1), ElementType::float64, "wide");
-  const auto apply = [&](ValueId left, std::string_view hint) {
+  const auto placed = [&](std::string_view with, ValueId left, ValueId right, std::string_view hint) {
     const ValueId result = step.value(hint);
-    ir::Node& made = step.emit(op, {left, b}, {result});
+    ir::Node& made = step.emit(with, {left, right}, {result});
     for (const ir::Attribute& attribute : step.node().attributes) made.attributes.push_back(copy_of(attribute));
     return result;
   };
+  const auto apply = [&](ValueId left, std::string_view hint) { return placed(op, left, b, hint); };
   ValueId result = ValueId::none;
-  if (op == "Mul") {
+  if (op == "Div") {
+    const ValueId counts =
+        cast(step, cast(step, step.input(1), ElementType::boolean, "counts"), ElementType::float64, "counts");
+    const ValueId divisor = step.add("Sub", {with_number(step, "Add", b, 1), counts}, {}, "divisor");
+    result = placed("Div", placed("Mul", a, counts, "dividend"), divisor, "result");
+  } else if (op == "Mul") {
     const ValueId high = step.add("Floor", {with_number(step, "Mul", a, 1 / half_range)}, {}, "high");
     const ValueId low = step.add("Sub", {a, with_number(step, "Mul", high, half_range)}, {}, "low");
     const ValueId high_part =
