@@ -138,7 +138,10 @@ void write_remainder(Step& step) {
   if (!is_integer(type)) refuse("no older operators give the remainder of reals without rounding");
   const ElementType computed = storage_bits(type) < 32 ? ElementType::int32 : type;
   const auto wide = [&](ValueId value) { return computed == type ? value : cast(step, value, computed, "wide"); };
-  const ValueId a = wide(step.input(0)), b = wide(step.input(1));
+  const ValueId b = wide(step.input(1));
+  // The remainder of a division by 0 is 0 (docs/semantics.md).
+  const ValueId counts = cast(step, cast(step, b, ElementType::boolean, "counts"), computed, "counts");
+  const ValueId a = step.add("Mul", {wide(step.input(0)), counts}, {}, "dividend");
   const ValueId quotient = step.add("Div", {a, b}, {}, "quotient");
   ValueId rest = step.add("Sub", {a, step.add("Mul", {quotient, b}, {}, "multiple")}, {}, "rest");
   const bool has_sign = unsigned_of(computed) != computed;
