@@ -22,19 +22,18 @@ ValueId arithmetic(Step& step, std::string_view op, ValueId a, ValueId b, std::s
 
 namespace {
 
+/// What the model promises of one of its outputs. Declarations inside the graph may be stale.
 const ir::ValueInfo* declaration(const ir::Graph& graph, ValueId value) {
-  for (const auto* infos : {&graph.outputs, &graph.value_infos}) {
-    for (const ir::ValueInfo& info : *infos) {
-      if (info.value == value && info.type && info.type->kind == ir::DeclaredType::Kind::tensor && info.type->shape)
-        return &info;
-    }
+  for (const ir::ValueInfo& info : graph.outputs) {
+    if (info.value == value && info.type && info.type->kind == ir::DeclaredType::Kind::tensor && info.type->shape)
+      return &info;
   }
   return nullptr;
 }
 
 }  // namespace
 
-std::optional<checker::Shape> promised_shape(const Step& step, ValueId value) {
+std::optional<checker::Shape> promised_shape(Step& step, ValueId value) {
   const checker::Shape* inferred = step.shape(value);
   if (!inferred) return std::nullopt;
   checker::Shape shape = *inferred;
@@ -42,12 +41,14 @@ std::optional<checker::Shape> promised_shape(const Step& step, ValueId value) {
   if (!declared || declared->type->shape->dims.size() != shape.size()) return shape;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const auto size = declared->type->shape->dims[i].value;
-    if (!shape[i].is_constant() && size && *size >= 0) shape[i] = *size;
+    if (shape[i].is_constant() || !size || *size < 0) continue;
+    shape[i] = *size;
+    step.rely_on_declaration(value);
   }
   return shape;
 }
 
-std::optional<std::vector<std::int64_t>> promised_sizes(const Step& step, ValueId value) {
+std::optional<std::vector<std::int64_t>> promised_sizes(Step& step, ValueId value) {
   const auto shape = promised_shape(step, value);
   if (!shape) return std::nullopt;
   std::vector<std::int64_t> sizes;

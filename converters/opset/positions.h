@@ -16,10 +16,11 @@ inline constexpr std::int64_t to_the_end = 2147483647;
 
 /// Broadcasts the second to the first, before opset 7, too.
 ValueId arithmetic(Step& step, std::string_view op, ValueId a, ValueId b, std::string_view hint = {});
-/// The sizes of a result: what inference knows and, of axes whose size depends on data, what the model itself declares.
-std::optional<checker::Shape> promised_shape(const Step& step, ValueId value);
+/// The sizes of a result: what inference knows and, of axes whose size depends on data, what the model itself declares of its
+/// outputs; the plan says so.
+std::optional<checker::Shape> promised_shape(Step& step, ValueId value);
 /// The same when all are constants.
-std::optional<std::vector<std::int64_t>> promised_sizes(const Step& step, ValueId value);
+std::optional<std::vector<std::int64_t>> promised_sizes(Step& step, ValueId value);
 /// A vector of float64, in which positions are computed exactly in every version.
 ValueId reals(Step& step, const std::vector<double>& values);
 /// 0, 1 ... count - 1 as such a vector.

@@ -49,6 +49,7 @@ struct Patch {
   /// Last change by hand: the node as it was or is edited, then the added nodes. For steps that move or change bodies.
   std::function<void(ir::Model&, ir::Node&, std::vector<ir::Node>&)> finish;
   std::vector<std::string> notes;
+  std::vector<ValueId> declared;  ///< values whose declared sizes are relied on
   /// A graph that the step made; its values get names that are unique in the model.
   struct Body {
     ir::Graph* graph = nullptr;
@@ -191,6 +192,10 @@ class Step {
   }
   /// What was done, for the plan; without it the registry's text stands.
   void note(std::string text) { patch_.notes.push_back(std::move(text)); }
+  /// The answer holds as long as the value has the sizes that the model declares of it; the plan says so.
+  void rely_on_declaration(ValueId value) {
+    if (patch_.declared.empty() || patch_.declared.back() != value) patch_.declared.push_back(value);
+  }
 
   Patch take() { return std::move(patch_); }
 
