@@ -83,7 +83,8 @@ class Contraction {
         all = summed(std::move(all), later);
         continue;
       }
-      all = contracted(std::move(all), summed(std::move(operands[i]), later + all.term), later);
+      Operand next = summed(std::move(operands[i]), later + all.term);
+      all = contracted(std::move(all), std::move(next), later);
     }
     const ValueId y = ordered(all, equation_.result);
     ir::Node& last = step_.emit(is_half ? "Cast" : "Identity", {y}, {step_.output(0)});
@@ -144,7 +145,8 @@ class Contraction {
         return std::count(operand.term.begin(), operand.term.end(), index) > 1;
       });
       if (again == operand.term.end()) return operand;
-      operand = diagonal(std::move(operand), *again);
+      const char index = *again;
+      operand = diagonal(std::move(operand), index);
     }
   }
 
