@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
+#include <iterator>
+#include <map>
+#include <vector>
 
 #include "onnxkit/element_type.h"
 
@@ -21,21 +23,29 @@ std::optional<ElementType> target_of(const ir::Node& node) {
 }  // namespace
 
 void declare_casts(ir::Graph& graph) {
-  std::set<ir::ValueId> declared;
-  for (const auto* infos : {&graph.value_infos, &graph.outputs}) {
-    for (const ir::ValueInfo& info : *infos) declared.insert(info.value);
+  std::map<ir::ValueId, ir::ValueInfo*>
+      entries;  // what the graph says of a value, outputs of bodies often without a type
+  for (auto* infos : {&graph.value_infos, &graph.outputs}) {
+    for (ir::ValueInfo& info : *infos) entries[info.value] = &info;
   }
+  std::vector<ir::ValueInfo> made;
   for (const ir::Node& node : graph.nodes) {
     if (node.op_type != "Cast" || !node.domain.empty() || node.outputs.size() != 1) continue;
     const auto type = target_of(node);
-    if (!type || !declared.insert(node.outputs[0]).second) continue;
-    ir::ValueInfo info;
-    info.value = node.outputs[0];
-    info.type.emplace();
-    info.type->kind = ir::DeclaredType::Kind::tensor;
-    info.type->elem_type = static_cast<std::int32_t>(*type);
-    graph.value_infos.push_back(std::move(info));
+    const auto entry = entries.find(node.outputs[0]);
+    if (!type || (entry != entries.end() && entry->second->type)) continue;
+    ir::DeclaredType declared;
+    declared.kind = ir::DeclaredType::Kind::tensor;
+    declared.elem_type = static_cast<std::int32_t>(*type);
+    if (entry != entries.end()) {
+      entry->second->type = std::move(declared);
+      continue;
+    }
+    made.emplace_back();
+    made.back().value = node.outputs[0];
+    made.back().type = std::move(declared);
   }
+  std::move(made.begin(), made.end(), std::back_inserter(graph.value_infos));
 }
 
 }  // namespace onnxkit::opset
