@@ -15,17 +15,15 @@
 namespace onnxkit {
 namespace {
 
-/// Findings of check that mean that a model is wrong: those that a conversion may not add to. By code and operator, as places move.
-std::map<std::string, Diagnostic> errors_of(const ir::Model& model, const spec::OpTable& table,
-                                            const ir::ExternalBytes& external) {
+/// Findings of check that mean that a model is wrong.
+std::vector<Diagnostic> errors_of(const ir::Model& model, const spec::OpTable& table,
+                                  const ir::ExternalBytes& external) {
   checker::Sink sink;
   checker::ModelCheckOptions options;
   options.inference.external_bytes = external;
   checker::check_model(model, table, options, sink);
-  std::map<std::string, Diagnostic> errors;
-  for (Diagnostic& finding : sink.take()) {
-    if (finding.severity == Severity::error) errors.try_emplace(finding.code, std::move(finding));
-  }
+  std::vector<Diagnostic> errors = sink.take();
+  std::erase_if(errors, [](const Diagnostic& finding) { return finding.severity != Severity::error; });
   return errors;
 }
 
@@ -82,14 +80,20 @@ Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options) {
 
   OpsetReport report;
   report.old_ir_version = ir.ir_version;
-  const auto errors_before = errors_of(ir, *table, external);
+  std::set<std::string> known_faults;
+  for (Diagnostic& finding : errors_of(ir, *table, external)) {
+    known_faults.insert(finding.code);
+    // A node that is provably wrong has no meaning to keep.
+    if (finding.place.node) report.refusals.push_back(std::move(finding));
+  }
+  if (!report.succeeded()) return report;
   for (const auto& [domain, version] : options.opsets)
     add(report, opset::convert(ir, *table, domain, version, external));
   if (auto refusal = api::set_ir_version(ir, options.ir_version)) report.refusals.push_back(*std::move(refusal));
   report.new_ir_version = ir.ir_version;
   if (!report.succeeded()) return report;
-  for (auto& [code, finding] : errors_of(ir, *table, external)) {
-    if (errors_before.contains(code)) continue;
+  for (Diagnostic& finding : errors_of(ir, *table, external)) {
+    if (known_faults.contains(finding.code)) continue;
     finding.notes.push_back(
         "the model as it came does not have this fault: the conversion is at fault, please report it");
     report.refusals.push_back(std::move(finding));

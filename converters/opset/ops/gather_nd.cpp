@@ -13,6 +13,7 @@ void name_the_batch(Step& step) {
   if (batch == 0) return;
   const ValueId indices = step.input(1);
   const std::int64_t rank = step.need_rank(indices);
+  if (batch < 0 || batch >= rank) refuse("batch_dims does not fit the rank of the indices");
   const ValueId one = step.vector(std::vector<std::int64_t>{1});
   const ValueId shape =
       step.add("Concat", {sizes_of(step, indices, 0, -1), one}, {{"axis", std::int64_t{0}}}, "batch_shape");

@@ -45,7 +45,8 @@ struct OpsetImportChange {
 struct OpsetReport {
   std::vector<OpsetImportChange> imports;
   std::vector<OpsetChange> changes;
-  /// Everything that stands in the way, node by node: codes no-equivalent, unknown-fact, type-not-there, operator-too-new, operator-removed, unknown-operator, ir-version. Empty when the
+  /// Everything that stands in the way, node by node: codes no-equivalent, unknown-fact, type-not-there, operator-too-new, operator-removed, unknown-operator, ir-version, and those of check
+  /// for nodes that are wrong in the model as it came. Empty when the
   /// conversion succeeded.
   std::vector<Diagnostic> refusals;
   /// Nodes in all graphs and functions.
