@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "converters/opset/compose.h"
 #include "converters/opset/element_types.h"
 #include "converters/opset/select.h"
@@ -31,6 +33,13 @@ void integer_product(Step& step) {
 
 void quantized_product(Step& step) {
   const ElementType type = step.need_elem(step.input(7));
+  for (const std::size_t of_result : {6, 7}) {
+    const auto sizes = step.sizes(step.input(of_result));
+    if (sizes && std::any_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size != 1; }))
+      refuse(
+          "the result has several scales or zero points, of which the specification does not say whether they belong "
+          "to rows");
+  }
   const ValueId a = factor(step, 0, 2, true), b = factor(step, 3, 5, false);
   const ValueId product = step.add("MatMul", {a, b}, {}, "product");
   const ValueId scales = step.add("Mul", {per_line(step, 1, 0, true), per_line(step, 4, 3, false)}, {}, "scales");
