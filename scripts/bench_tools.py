@@ -41,17 +41,23 @@ def milliseconds(seconds):
     return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else f"{seconds * 1000:.0f} ms"
 
 
-def measure(ours, peer, repeats):
-    """Both commands by turns, after one run each that warms the page cache."""
+def measure(ours, peer, repeats, outputs=()):
+    """Both commands by turns, after one run each that warms the page cache; `outputs` are removed before each run."""
     series = Series(), Series()
     warm = Series()
-    warm.add(ours)
-    warm.add(peer)
+
+    def add(runs, command):
+        for path in outputs:
+            path.unlink(missing_ok=True)
+        runs.add(command)
+
+    add(warm, ours)
+    add(warm, peer)
     peer_repeats = 1 if warm.seconds[1] > SLOW_SECONDS else repeats
     for turn in range(repeats):
-        series[0].add(ours)
+        add(series[0], ours)
         if turn < peer_repeats:
-            series[1].add(peer)
+            add(series[1], peer)
     return series
 
 

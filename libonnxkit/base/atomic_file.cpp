@@ -77,6 +77,7 @@ Result<AtomicFile> AtomicFile::open(AtomicFile file, bool replaces_link) {
     return file;
   }
   if (exists && ::access(file.target_.c_str(), W_OK) != 0) return file.failure("cannot write");
+  file.replaces_ = exists || replaces_link;
   for (int i = 0; i < name_attempts && file.fd_ < 0; ++i) {
     file.hidden_ = hidden_name(file.target_);
     file.fd_ = ::open(file.hidden_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -95,6 +96,7 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       target_(std::move(other.target_)),
       hidden_(std::exchange(other.hidden_, {})),
       fd_(std::exchange(other.fd_, -1)),
+      replaces_(other.replaces_),
       synced_(other.synced_) {}
 
 AtomicFile::~AtomicFile() {
@@ -121,10 +123,15 @@ Result<void> AtomicFile::sync() {
 }
 
 Result<void> AtomicFile::publish() {
-  if (Result<void> done = sync(); !done || hidden_.empty()) return done;
+  if (hidden_.empty()) return {};
+  if (replaces_) {
+    if (Result<void> done = sync(); !done) return done;
+  }
+  if (::close(std::exchange(fd_, -1)) != 0)
+    return failure("cannot write");  // where a network file system says that it is full
   if (::rename(hidden_.c_str(), target_.c_str()) != 0) return failure("cannot put the file in its place");
   hidden_.clear();
-  return sync_folder();
+  return synced_ ? sync_folder() : Result<void>{};
 }
 
 Result<void> AtomicFile::publish_twin() {

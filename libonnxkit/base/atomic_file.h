@@ -11,7 +11,8 @@ namespace onnxkit {
 /// Where a write to `path` ends up: symbolic links are followed, a link to nothing leads to where its file would be.
 std::filesystem::path follow_links(std::filesystem::path path);
 
-/// An output that appears at its place complete or not at all: written beside it under a hidden name, synced, renamed. The permissions
+/// An output that appears at its place complete or not at all: written beside it under a hidden name, then renamed. What replaces a file
+/// is on disk before the old content goes; a new file is left to the system's own writing, since nothing is lost with it. The permissions
 /// of a file that it replaces are kept; a symbolic link is followed, as a plain write would. A target that is no regular file (a device,
 /// a pipe) is written directly. Failures have the code cannot-write. Unless published, nothing remains.
 class AtomicFile {
@@ -26,7 +27,7 @@ class AtomicFile {
   Result<void> write(std::string_view bytes);
   /// All bytes are on disk, under the hidden name.
   Result<void> sync();
-  /// Syncs, and gives the file its name.
+  /// Gives the file its name, synced if that was another file's.
   Result<void> publish();
   /// Like publish, but the hidden name stays, too: both name the same bytes. Fails where the file system has no hard links.
   Result<void> publish_twin();
@@ -47,6 +48,7 @@ class AtomicFile {
   std::filesystem::path target_;  ///< with symbolic links followed
   std::filesystem::path hidden_;
   int fd_ = -1;
+  bool replaces_ = false;
   bool synced_ = false;
 };
 

@@ -80,6 +80,7 @@ class Saving {
     std::error_code status;
     if (fs::is_other(path_, status)) return write_directly();
     if (!fs::is_directory(folder_, status)) return fault("cannot-write", "there is no such folder");
+    replaces_ = fs::exists(path_, status);
     used_before_ = locations_used_by(path_);
     used_by_input_ = locations_used_by(model_);
     for (const Sidecar& sidecar : plan_.sidecars) {
@@ -125,7 +126,7 @@ class Saving {
     auto file = AtomicFile::create(path_);
     if (!file) return file;
     Result<void> written = encode(model_, format_, placements, sink_into(*file));
-    if (written) written = file->sync();
+    if (written && replaces_) written = file->sync();
     if (!written) return std::move(written).error();
     return file;
   }
@@ -155,7 +156,7 @@ class Saving {
     auto file = AtomicFile::create_here(target);
     if (!file) return std::move(file).error();
     Result<void> written = write_sidecar(sidecar, sink_into(*file));
-    if (written) written = file->sync();
+    if (written && replaces_) written = file->sync();
     if (!written) return written;
     (exists && used ? swaps_ : fresh_).push_back({&sidecar, *std::move(file)});
     return {};
@@ -272,6 +273,7 @@ class Saving {
   fs::path folder_;
   FileFormat format_;
   SavePlan plan_;
+  bool replaces_ = false;                ///< a model: all of the new one is on disk before anything of the old one goes
   std::set<std::string> used_before_;    ///< by the model that is replaced
   std::set<std::string> used_by_input_;  ///< by the model that is saved, where it was read from
   std::map<std::string_view, std::string> hidden_names_;
