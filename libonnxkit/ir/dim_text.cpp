@@ -17,7 +17,7 @@ bool is_plain_name(std::string_view text) {
 
 namespace {
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   std::string text = "\"";
   for (const char c : name) {
     if (c == '"' || c == '\\') text += '\\';
@@ -30,7 +30,7 @@ std::string quoted(std::string_view name) {
 std::string symbol_alone(const std::string& name) {
   if (is_plain_name(name)) return name;
   const bool misread = name.empty() || name == "?" || DimPool().parse(name).has_value();
-  return misread ? quoted(name) : name;
+  return misread ? in_quotes(name) : name;
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ class DimPool::Printer {
     switch (atom.kind) {
       case AtomKind::symbol: {
         const std::string& name = state_.symbols[atom.symbol].name;
-        return is_plain_name(name) ? name : quoted(name);
+        return is_plain_name(name) ? name : in_quotes(name);
       }
       case AtomKind::positive_part:
         return "max(" + operand(atom.a) + ", 0)";

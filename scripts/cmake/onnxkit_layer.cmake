@@ -1,5 +1,11 @@
-# What every target of ours is compiled with.
+# What every target of ours is compiled with; programs and tests with ONNXKIT_PROGRAM_FLAGS on top.
 function(onnxkit_compile_options target)
+  onnxkit_common_options(${target})
+  separate_arguments(flags UNIX_COMMAND "${ONNXKIT_PROGRAM_FLAGS}")
+  target_compile_options(${target} PRIVATE ${flags})
+endfunction()
+
+function(onnxkit_common_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)  # wrongly warns of "text" + std::string (GCC bug 105651)
@@ -12,6 +18,33 @@ function(onnxkit_compile_options target)
     target_compile_definitions(${target} PRIVATE ONNXKIT_SANITIZED)
     target_link_options(${target} PUBLIC -fsanitize=${ONNXKIT_SANITIZE})
   endif()
+endfunction()
+
+# Parses the standard library once for all layers. Clang only: GCC 12 warns of code in precompiled headers as of our own.
+function(onnxkit_precompile target)
+  if(NOT ONNXKIT_PRECOMPILE)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)  # the same header gives the same bytes, for ccache
+  if(NOT TARGET onnxkit_precompiled)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "" @ONLY)
+    add_library(onnxkit_precompiled STATIC ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    onnxkit_layer_options(onnxkit_precompiled)
+    target_compile_options(onnxkit_precompiled PRIVATE -Xclang -fno-pch-timestamp)
+    target_precompile_headers(onnxkit_precompiled PRIVATE <algorithm> <array> <bit> <cmath> <cstddef> <cstdint> <cstring> <filesystem> <functional>
+      <limits> <map> <memory> <numeric> <optional> <set> <span> <stop_token> <string> <string_view> <tuple> <type_traits> <unordered_map>
+      <unordered_set> <utility> <variant> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM onnxkit_precompiled)
+endfunction()
+
+# onnxkit_source_options(source options...): of one file, which shares no precompiled headers for that.
+function(onnxkit_source_options source)
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${ARGN}" SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+function(onnxkit_layer_options target)
+  onnxkit_common_options(${target})
   if(ONNXKIT_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
@@ -30,7 +63,8 @@ function(onnxkit_layer name)
     target_link_libraries(onnxkit_${name} PUBLIC onnxkit_${below})
   endforeach()
   target_link_libraries(onnxkit_${name} PRIVATE ${layer_LIBRARIES})
-  onnxkit_compile_options(onnxkit_${name})
+  onnxkit_layer_options(onnxkit_${name})
+  onnxkit_precompile(onnxkit_${name})
 endfunction()
 
 # onnxkit_registrations(out_file function_prefix argument_type namespace folder)
