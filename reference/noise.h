@@ -20,6 +20,8 @@ struct Arithmetic {
   double operands;  ///< of the operands of contractions; 0: they are taken as they are
   double results;   ///< of the results of nodes
   bool steps;       ///< quantized results may be one step off
+  /// How many times larger the errors of sums are in a convolution that Winograd's method may compute.
+  double winograd = 1;
 };
 Arithmetic arithmetic_of(Profile profile);
 
@@ -46,9 +48,9 @@ class Noise {
   void next_node() { ++nodes_; }
 
   /// c = a b or c += a b with the errors of operands and sums. Any order of summation: sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of the squared
-  /// products, here taken as (sum a^2)(sum b^2)/n.
+  /// products, here taken as (sum a^2)(sum b^2)/n. `factor` is how many times larger sigma is.
   void multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
-                bool accumulate) const;
+                bool accumulate, double factor = 1) const;
   /// Rounding errors of a node's results; numbers that the type holds exactly were not rounded.
   void round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
   /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.

@@ -9,6 +9,8 @@ std::string_view name_of(Profile profile) {
   switch (profile) {
     case Profile::float32:
       return "float32";
+    case Profile::winograd:
+      return "Winograd";
     case Profile::tf32:
       return "TF32";
     case Profile::float16:
@@ -25,7 +27,7 @@ std::optional<Profile> profile_named(std::string_view name) {
   const auto same = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
   };
-  for (const Profile profile : {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8}) {
+  for (const Profile profile : all_profiles) {
     const std::string_view known = name_of(profile);
     if (std::equal(name.begin(), name.end(), known.begin(), known.end(), same)) return profile;
   }

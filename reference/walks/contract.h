@@ -9,13 +9,15 @@
 namespace onnxkit::reference {
 
 /// c = a * b or c += a * b in the domain of T: products and sums of float64 elements in double-double, all else as gemm, with the
-/// errors of the arithmetic that a noisy run imitates.
+/// errors of the arithmetic that a noisy run imitates, `factor` times as large.
 template <class T>
 void multiply_matrices(const KernelContext& context, ElementType type, MatrixView<const T> a, MatrixView<const T> b,
-                       MatrixView<T> c, bool accumulate = false) {
+                       MatrixView<T> c, bool accumulate = false, double factor = 1) {
   if constexpr (std::is_same_v<T, double>) {
     if (type == ElementType::float64) return gemm_exact(context.threads(), a, b, c, accumulate);
-    if (const Noise* noise = context.noise()) return noise->multiply(context.threads(), a, b, c, accumulate);
+    if (const Noise* noise = context.noise()) {
+      return noise->multiply(context.threads(), a, b, c, accumulate, factor);
+    }
   }
   gemm(context.threads(), a, b, c, accumulate);
 }

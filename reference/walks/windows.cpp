@@ -126,6 +126,14 @@ bool is_pointwise(const Windows& windows) {
   });
 }
 
+/// Of a noisy run, against a plain sum: Winograd's method serves windows of several cells without gaps, moved by one.
+double growth_of_errors(const KernelContext& context, const Windows& windows) {
+  const bool fits = windows.size() > 1 && std::all_of(windows.begin(), windows.end(), [](const WindowAxis& axis) {
+                      return axis.cells > 1 && axis.step == 1 && axis.spacing == 1;
+                    });
+  return fits && context.noise() ? context.noise()->arithmetic().winograd : 1;
+}
+
 template <class F>
 std::int64_t product(const Windows& windows, F member) {
   std::vector<std::int64_t> factors;
@@ -203,7 +211,7 @@ std::vector<std::int64_t> place_at(std::span<const WindowAxis> windows, std::int
 
 void contract_columns(const KernelContext& context, ElementType type, MatrixView<const double> weights,
                       MatrixView<double> result, bool accumulate,
-                      const std::function<void(std::int64_t, std::int64_t, double*)>& fill) {
+                      const std::function<void(std::int64_t, std::int64_t, double*)>& fill, double factor) {
   const std::int64_t places = result.columns, rows = weights.columns;
   if (places == 0 || result.rows == 0) return;
   // Blocks of about 8 MB stay in the cache between being filled and being multiplied. The weights are packed anew for each, which fewer than 512
@@ -219,8 +227,8 @@ void contract_columns(const KernelContext& context, ElementType type, MatrixView
       MatrixView<double> part = result;
       part.data += from * result.column_stride;
       part.columns = count;
-      multiply_matrices<double>(context, type, weights, row_major<const double>(columns, rows, count), part,
-                                accumulate);
+      multiply_matrices<double>(context, type, weights, row_major<const double>(columns, rows, count), part, accumulate,
+                                factor);
     }
   });
 }
@@ -232,10 +240,12 @@ void contract_windows(const KernelContext& context, ElementType type, const doub
     multiply_matrices<double>(context, type, weights, row_major(image, planes, result.columns), result, accumulate);
     return;
   }
-  contract_columns(context, type, weights, result, accumulate,
-                   [&](std::int64_t first, std::int64_t count, double* columns) {
-                     copy_windows(windows, image, planes, first, count, columns);
-                   });
+  contract_columns(
+      context, type, weights, result, accumulate,
+      [&](std::int64_t first, std::int64_t count, double* columns) {
+        copy_windows(windows, image, planes, first, count, columns);
+      },
+      growth_of_errors(context, windows));
 }
 
 }  // namespace onnxkit::reference

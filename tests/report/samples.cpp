@@ -105,12 +105,11 @@ OutputDiff output(std::string name, std::string type, std::uint64_t elements, do
 void judge(OutputDiff& diff, Verdict verdict, std::optional<Profile> profile, double sigma) {
   diff.verdict = verdict;
   diff.profile = profile;
-  constexpr Profile all[] = {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8};
-  constexpr double scale[] = {1, 600, 700, 5000, 40000};
-  for (std::size_t i = 0; i < 5; ++i) {
+  constexpr double scale[] = {1, 10, 600, 700, 5000, 40000};
+  for (std::size_t i = 0; i < all_profiles.size(); ++i) {
     const double rms = sigma / scale[i];
-    diff.floors.push_back({all[i], rms, 3.4 * rms, profile == all[i]});
-    if (profile == all[i]) break;
+    diff.floors.push_back({all_profiles[i], rms, 3.4 * rms, profile == all_profiles[i]});
+    if (profile == all_profiles[i]) break;
   }
 }
 

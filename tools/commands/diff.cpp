@@ -265,14 +265,14 @@ void add_judgement(CLI::App& command, DiffArguments& arguments) {
             for (const std::string& word : words) {
               const auto profile = profile_named(word);
               if (!profile)
-                throw CLI::ValidationError("--profile",
-                                           quote(word) + " is none of float32, TF32, float16, bfloat16, int8");
+                throw CLI::ValidationError(
+                    "--profile", quote(word) + " is none of float32, Winograd, TF32, float16, bfloat16, int8");
               arguments.diff.profiles.push_back(*profile);
             }
             std::sort(arguments.diff.profiles.begin(), arguments.diff.profiles.end());
           },
-          "Arithmetic whose rounding may explain a deviation; by default what the backend says it computes in, and "
-          "finer")
+          "Arithmetic whose rounding may explain a deviation; by default float32 and what the backend says it "
+          "computes in")
       ->type_name("NAME,...")
       ->delimiter(',');
   command.add_option("--replicas", arguments.diff.replicas, "Noisy runs that the noise floor is told from")

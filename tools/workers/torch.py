@@ -21,8 +21,11 @@ class Module(Model):
 
     def __init__(self, torch, settings, options, function, inputs, outputs):
         self.torch, self.settings, self.function, self.inputs, self.outputs = torch, settings, function, inputs, outputs
+        self.onednn = options["onednn"] == "on"
         self.device, self.precision = options["device"], PRECISIONS.get(options["precision"])
-        self.arithmetic = self.precision or ("float32" if self.device == "cpu" else None)
+        # Without oneDNN, convolutions of batches from 16 on go through NNPACK, which takes Winograd's method.
+        full = "float32" if options["onednn"] == "on" else "winograd"
+        self.arithmetic = self.precision or (full if self.device == "cpu" else None)
 
     def prepare(self, inputs, outputs):
         self.settings()
@@ -31,7 +34,7 @@ class Module(Model):
     def execute(self, prepared, outputs):
         torch = self.torch
         autocast = torch.autocast(self.device, getattr(torch, self.precision)) if self.precision else contextlib.nullcontext()
-        with torch.inference_mode(), autocast:
+        with torch.inference_mode(), autocast, self.torch.backends.mkldnn.flags(enabled=self.onednn):
             raw = self.function(prepared)
         if self.device == "cuda":
             torch.cuda.synchronize()
@@ -96,6 +99,7 @@ class Torch(Backend):
             "device": option("where the model runs", "cpu", self.devices),
             "threads": THREADS,
             "precision": option("autocast to a shorter type", "default", ["default", *PRECISIONS]),
+            "onednn": option("oneDNN's kernels on the CPU; off: PyTorch's own and NNPACK's", "on", ["on", "off"]),
         }
         self.own_threads = self.torch.get_num_threads()
         if self.torch.cuda.is_available():

@@ -55,7 +55,7 @@ class Comparison {
         continue;
       }
       std::size_t set = 0;
-      const std::vector<Profile> profiles = profiles_for(side);
+      const std::vector<Profile> profiles = profiles_for(side, side);
       Profile profile = profiles.front();
       const auto wrong = std::find_if(side.outputs.begin(), side.outputs.end(),
                                       [](const OutputDiff& output) { return is_finding(output.verdict); });
@@ -74,17 +74,14 @@ class Comparison {
   }
 
  private:
-  std::vector<Profile> profiles_for(const SideReport& side) const { return profiles_up_to(coarsest_of(side)); }
-
-  static Profile coarsest_of(const SideReport& side) { return profile_named(side.arithmetic).value_or(Profile::int8); }
-
-  /// The profiles that may explain a deviation; never empty.
-  std::vector<Profile> profiles_up_to(Profile coarsest) const {
+  /// The profiles that may explain a deviation between the two: float32 and what they say they compute in, all where one does not say.
+  std::vector<Profile> profiles_for(const SideReport& side, const SideReport& base) const {
     if (!options_.profiles.empty()) return options_.profiles;
+    const std::optional<Profile> own = profile_named(side.arithmetic), other = profile_named(base.arithmetic);
     std::vector<Profile> profiles;
-    for (const Profile profile :
-         {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8}) {
-      if (profile <= coarsest) profiles.push_back(profile);
+    for (const Profile profile : all_profiles) {
+      const bool said = !own || !other || profile == own || profile == other;
+      if (profile == Profile::float32 || (said && (!floor_ || floor_->applies(profile)))) profiles.push_back(profile);
     }
     return profiles;
   }
@@ -176,7 +173,7 @@ class Comparison {
                                is_reference,
                                floor_ ? &*floor_ : nullptr,
                                floor_side_ != report_.base,
-                               profiles_up_to(std::max(coarsest_of(side), coarsest_of(report_.sides[report_.base])))};
+                               profiles_for(side, report_.sides[report_.base])};
       auto judged = api::judge_outputs(yardstick, *outputs, options_);
       if (!judged) {  // the reference cannot tell the floor of this model: judge without it
         report_.floor_note = judged.error().diagnostic.message;

@@ -1,17 +1,34 @@
 #include "libonnxkit/api/diff/floor.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "libonnxkit/api/diff/ports.h"
+#include "libonnxkit/ir/order.h"
 
 namespace onnxkit::api {
+namespace {
+
+bool has_convolution(const ir::Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const ir::Node& node) {
+    bool found = node.op_type == "Conv" || node.op_type == "FusedConv";
+    ir::for_each_subgraph(node, [&](const ir::Graph& inner, std::size_t) { found = found || has_convolution(inner); });
+    return found;
+  });
+}
+
+}  // namespace
 
 Result<Floor> Floor::make(const ir::Model& model, const DiffOptions& options) {
   auto reference = ReferenceModel::make(model, options.schemas, options.allow_outside_data);
   if (!reference) return reference.error();
   auto ensemble = (*reference)->ensemble();
   if (!ensemble) return ensemble.error();
-  return Floor(options, *std::move(reference), *std::move(ensemble));
+  Floor floor(options, *std::move(reference), *std::move(ensemble));
+  floor.has_convolution_ =
+      has_convolution(*model.graph) || std::any_of(model.functions.begin(), model.functions.end(),
+                                                   [](const auto& function) { return has_convolution(function.body); });
+  return floor;
 }
 
 Result<const std::map<std::string, exec::Spread>*> Floor::spreads(const InputSet& set, std::size_t index,

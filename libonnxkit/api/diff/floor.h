@@ -25,6 +25,8 @@ class Floor {
   Result<void> each_value(
       const InputSet& set, Profile profile, int replicas,
       const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take);
+  /// Whether the profile differs from finer ones in this model: Winograd's does where there is a convolution.
+  bool applies(Profile profile) const { return profile != Profile::winograd || has_convolution_; }
   const ir::Graph& graph() const { return *model_->model().graph; }
   double seconds() const { return seconds_; }
 
@@ -39,6 +41,7 @@ class Floor {
   const DiffOptions* options_;
   std::unique_ptr<ReferenceModel> model_;
   std::unique_ptr<exec::Ensemble> ensemble_;
+  bool has_convolution_ = false;
   std::size_t set_ = 0;
   std::map<Profile, std::map<std::string, exec::Spread>> known_;
   double seconds_ = 0;

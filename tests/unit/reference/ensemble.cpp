@@ -204,6 +204,31 @@ TEST_CASE("ensemble: the spread of a long dot product is that of rounding in any
   CHECK(std::abs(mean / options.replicas) < 4 * sigma / std::sqrt(options.replicas));
 }
 
+TEST_CASE("ensemble: Winograd's noise is ten times that of float32 in convolutions that it may compute") {
+  const std::vector<Value> inputs = {random({1, 8, 12, 12}), random({8, 8, 3, 3}, 2)};
+  const auto deviation = [&](const std::string& attributes, Profile profile) {
+    EnsembleOptions options;
+    options.profile = profile;
+    const Spread spread =
+        Runner("g (float[1, 8, 12, 12] x, float[8, 8, 3, 3] w) => (float[N, M, H, W] y) { y = Conv <" + attributes +
+               "> (x, w) }")
+            .spreads(inputs, options)[0];
+    const auto exact = to_reals(spread.exact.tensor);
+    double squares = 0;
+    for (const Value& replica : spread.replicas) {
+      const auto noisy = to_reals(replica.tensor);
+      for (std::size_t i = 0; i < exact.size(); ++i) squares += (noisy[i] - exact[i]) * (noisy[i] - exact[i]);
+    }
+    return std::sqrt(squares);
+  };
+  const auto growth = [&](const std::string& attributes) {
+    return deviation(attributes, Profile::winograd) / deviation(attributes, Profile::float32);
+  };
+  CHECK(growth("pads = [1, 1, 1, 1]") == doctest::Approx(10).epsilon(0.1));
+  CHECK(growth("strides = [2, 2]") == doctest::Approx(1).epsilon(0.1));
+  CHECK(growth("dilations = [2, 2]") == doctest::Approx(1).epsilon(0.1));
+}
+
 TEST_CASE("ensemble: coarser profiles are noisier") {
   const Runner runner(network);
   const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
@@ -228,7 +253,7 @@ TEST_CASE("ensemble: arithmetic of shapes in floats is not disturbed") {
       "g (float[1, 3, 17, 30] x) => (float[A, B, C, D] y) { s = Shape (x) f = Cast <to = 1> (s) "
       "k = Constant <value_floats = [1.0, 1.0, 0.5, 0.3333333333333333]> () m = Mul (f, k) r = Floor (m) "
       "n = Cast <to = 7> (r) i = ConstantOfShape (n) y = Cast <to = 1> (i) }";
-  for (const Profile profile : {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16, Profile::int8}) {
+  for (const Profile profile : all_profiles) {
     EnsembleOptions options;
     options.profile = profile;
     options.replicas = 16;
