@@ -118,7 +118,23 @@ void check_valid_lengths(InferContext& context, const Operands& o) {
                  .found = "both"});
 }
 
+/// The softmax may be computed in float types of 16 bits and more.
+void check_softmax_precision(InferContext& context) {
+  const auto stated = context.find_integer("softmax_precision");
+  if (!stated) return;
+  for (const ElementType type :
+       {ElementType::float32, ElementType::float16, ElementType::float64, ElementType::bfloat16}) {
+    if (*stated == static_cast<std::int64_t>(type)) return;
+  }
+  context.error({.code = "attribute-value",
+                 .at = at_attribute("softmax_precision"),
+                 .message = "a softmax is not computed in this element type",
+                 .expected = "1 (float), 10 (float16), 11 (double) or 16 (bfloat16)",
+                 .found = std::to_string(*stated)});
+}
+
 void check_attributes(InferContext& context) {
+  check_softmax_precision(context);
   require_in_range(context, "qk_matmul_output_mode", context.integer("qk_matmul_output_mode"), 0, 3);
   for (const char* side : {"left_window_size", "right_window_size"})
     require_in_range(context, side, context.integer(side, -1), -1);
@@ -169,6 +185,7 @@ void infer_attention(InferContext& context) {
 
 /// Four axes always; the modifiers see and give scores of one shape, in the precision of the softmax.
 void infer_flex_attention(InferContext& context) {
+  check_softmax_precision(context);
   for (const std::size_t input : {query, key, value}) {
     if (rank_differs(context, input, 4)) return;
   }

@@ -60,6 +60,10 @@ namespace {
 /// Row-major offsets of all index tuples over some axes.
 std::vector<std::int64_t> offsets_over(const Dims& dims, std::span<const std::int64_t> strides,
                                        const std::vector<bool>& chosen) {
+  // Before a zero the product of the others may be any number.
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (chosen[axis] && dims[axis] == 0) return {};
+  }
   std::vector<std::int64_t> offsets = {0};
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     if (!chosen[axis]) continue;

@@ -32,7 +32,8 @@ std::string imports_text(const OpsetReport& report) {
       text +=
           fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", domain_name(import.domain), import.from, import.to);
   }
-  return text.empty() ? "nothing to do" : without_controls(text);
+  if (text.empty()) return report.succeeded() ? "nothing to do" : "cannot be converted";
+  return without_controls(text);
 }
 
 std::size_t changed_nodes(const OpsetReport& report) {
