@@ -237,9 +237,11 @@ class Driver {
     NodeChange change{place_of(site, n), std::string(site.graph->nodes[n].op_type.view()), at, next, {}};
     for (const std::string& note : patch.notes) change.what += (change.what.empty() ? "" : "; ") + note;
     if (change.what.empty()) change.what = what;
-    for (const ValueId value : patch.declared)
-      change.what +=
-          fmt::format("; relies on the sizes that the model declares of {}", quote(site.graph->name_of(value)));
+    for (const ValueId value : patch.declared) {
+      const std::string_view name = site.graph->name_of(value);
+      change.what += fmt::format("; relies on the sizes that the model declares of {}", quote(name));
+      result_.believed.emplace(name);
+    }
     result_.changes.push_back(std::move(change));
     if (patch.replaces || patch.inputs) {
       for (const ValueId input : site.graph->nodes[n].inputs) leftovers_.may_be_unused(site, input);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct Conversion {
   std::vector<Diagnostic> refusals;
   std::size_t nodes = 0;       ///< of the file, in all graphs
   std::size_t compatible = 0;  ///< version changes of nodes that needed no change
+  /// Values whose declared sizes were believed, as inference knows nothing of them.
+  std::set<std::string> believed;
 };
 
 /// Moves the model's graphs, training graphs and functions to `version` of `domain`, step by step through the versions between. Graphs in which nothing of the

@@ -53,6 +53,18 @@ void say_first_opset(ir::Model& model) {
     model.opset_imports.push_back({.domain = Text(""), .version = 1, .unknown_fields = {}});
 }
 
+/// What is wrong with the result and was not with the model, or not to be seen.
+Diagnostic new_fault(Diagnostic finding, const std::set<std::string>& believed) {
+  if (believed.empty()) {
+    finding.notes.push_back(
+        "the model as it came does not have this fault: the conversion is at fault, please report it");
+  } else {
+    finding.message =
+        fmt::format("the sizes that the model declares of {} cannot be: {}", quote(*believed.begin()), finding.message);
+  }
+  return finding;
+}
+
 void add(OpsetReport& report, opset::Conversion conversion) {
   for (opset::ImportChange& import : conversion.imports)
     report.imports.push_back({std::move(import.domain), std::move(import.function), import.from, import.to});
@@ -87,16 +99,17 @@ Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options) {
     if (finding.place.node) report.refusals.push_back(std::move(finding));
   }
   if (!report.succeeded()) return report;
-  for (const auto& [domain, version] : options.opsets)
-    add(report, opset::convert(ir, *table, domain, version, external));
+  std::set<std::string> believed;
+  for (const auto& [domain, version] : options.opsets) {
+    opset::Conversion conversion = opset::convert(ir, *table, domain, version, external);
+    believed.merge(conversion.believed);
+    add(report, std::move(conversion));
+  }
   if (auto refusal = api::set_ir_version(ir, options.ir_version)) report.refusals.push_back(*std::move(refusal));
   report.new_ir_version = ir.ir_version;
   if (!report.succeeded()) return report;
   for (Diagnostic& finding : errors_of(ir, *table, external)) {
-    if (known_faults.contains(finding.code)) continue;
-    finding.notes.push_back(
-        "the model as it came does not have this fault: the conversion is at fault, please report it");
-    report.refusals.push_back(std::move(finding));
+    if (!known_faults.contains(finding.code)) report.refusals.push_back(new_fault(std::move(finding), believed));
   }
   return report;
 }

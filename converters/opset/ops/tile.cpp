@@ -64,7 +64,7 @@ std::optional<std::vector<std::int64_t>> known_repeats(Step& step) {
   if (!in || !out || in->size() != out->size()) return std::nullopt;
   std::vector<std::int64_t> repeats;
   for (std::size_t i = 0; i < in->size(); ++i) {
-    if ((*in)[i] == 0 || (*out)[i] % (*in)[i] != 0) return std::nullopt;
+    if ((*in)[i] == 0) return std::nullopt;
     repeats.push_back((*out)[i] / (*in)[i]);
   }
   return repeats;
