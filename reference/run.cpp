@@ -464,9 +464,13 @@ ThreadPool& KernelContext::threads() const { return run_.threads_; }
 
 void KernelContext::for_range(std::int64_t count, std::int64_t grain,
                               const std::function<void(std::int64_t, std::int64_t)>& body) const {
+  constexpr std::int64_t looks = 16;  // at the clock, in what one thread does in a row
   run_.threads_.for_range(count, grain, [&](std::int64_t first, std::int64_t last) {
-    run_.check_alive();
-    body(first, last);
+    const std::int64_t step = std::max(grain, (last - first) / looks + 1);
+    for (std::int64_t at = first; at < last; at += step) {
+      run_.check_alive();
+      body(at, std::min(at + step, last));
+    }
   });
 }
 
