@@ -34,7 +34,7 @@ void for_each_window(const KernelContext& context, const Tensor& x, const Window
   const std::int64_t places = place_count(windows);
   if (x.dim(0) == 0 || x.dim(1) == 0 || places == 0) return;
   const std::int64_t planes = x.dim(0) * x.dim(1);
-  const std::int64_t grain = 1 + (1 << 14) / cell_count(windows);
+  const std::int64_t grain = 1 + (1 << 14) / std::max<std::int64_t>(cell_count(windows), 1);
   context.for_range(planes * places, grain, [&](std::int64_t first, std::int64_t last) {
     std::vector<std::int64_t> place = place_at(windows, first % places);
     for (std::int64_t i = first; i < last; ++i, next_place(windows, place)) f(i / places, place.data(), i);
