@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "converters/opset/compose.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -125,6 +126,7 @@ ValueId each_image(Step& step, ValueId image, std::int64_t count, std::size_t ax
   List dims(axes + 2, 1);
   if (count >= 0) {
     dims[0] = count;
+    storable_count(dims);
     std::vector<double> numbers(static_cast<std::size_t>(count));
     std::iota(numbers.begin(), numbers.end(), 0.0);
     return step.numbers(real, dims, numbers, "images");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "converters/opset/storable.h"
+
 namespace onnxkit::opset {
 
 void chain(Step& step, ValueId x, std::vector<Link> links, ValueId output) {
@@ -65,6 +67,7 @@ ValueId reals(Step& step, const std::vector<double>& values) {
 
 ValueId counted_reals(Step& step, std::int64_t count) {
   std::vector<double> values;
+  storable_count(std::span(&count, 1));
   for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(i));
   return reals(step, values);
 }

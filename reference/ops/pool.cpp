@@ -4,6 +4,7 @@
 //   AveragePool counts padding when count_include_pad says so, since 7. LpPool's p is a real number in version 1.
 //   From 22 on windows that would start in the padding behind the image are left out; before, the specification says nothing, and they are
 //   left out as well.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

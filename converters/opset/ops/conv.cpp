@@ -5,6 +5,7 @@
 #include "converters/opset/compose.h"
 #include "converters/opset/places.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -136,9 +137,9 @@ Deformed need_sizes(Step& step) {
     if (!offsets || offsets->size() != axes + 2 || !(*offsets)[i + 2].is_constant())
       refuse_unknown("the size of the result is not known");
     d.result.push_back((*offsets)[i + 2].constant());
-    d.places *= d.result.back();
-    d.cells *= d.kernel[i];
   }
+  d.places = storable_count(d.result);
+  d.cells = storable_count(d.kernel);
   return d;
 }
 

@@ -5,6 +5,7 @@
 #include "converters/opset/positions.h"
 #include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -69,6 +70,7 @@ void pick_from_values(Step& step) {
   }
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(behind + 1), 1);
   sizes[0] = known_depth(step, axis);
+  storable_count(sizes);
   std::vector<double> counts;
   for (std::int64_t i = 0; i < sizes[0]; ++i) counts.push_back(static_cast<double>(i));
   const ValueId count = step.numbers(ElementType::int64, sizes, counts, "classes");

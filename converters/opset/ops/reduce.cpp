@@ -183,7 +183,8 @@ void last_as_first_of_reversed(Step& step) {
   const bool is_axis = shape && place >= 0 && static_cast<std::size_t>(place) < shape->size();
   const checker::Dim size = is_axis ? (*shape)[static_cast<std::size_t>(place)] : checker::Dim();
   ValueId reversed, last;
-  if (size.is_constant()) {
+  constexpr std::int64_t longest = 1 << 16;  // beyond it Slice alone, which opsets below 10 cannot say
+  if (size.is_constant() && size.constant() <= longest) {
     List backward;
     for (std::int64_t i = size.constant(); i > 0; --i) backward.push_back(i - 1);
     reversed = step.add("Gather", {x, step.vector(backward)}, {{"axis", axis}}, "reversed");
