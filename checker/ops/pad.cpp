@@ -28,6 +28,14 @@ Pads read_pads(InferContext& context) {
   return pads;
 }
 
+/// How many axes are padded, known even where which ones is not.
+std::optional<std::size_t> axis_count(InferContext& context, std::size_t rank) {
+  if (context.since() < 18 || !context.has_input(3)) return rank;
+  const Shape* axes = context.input_shape(3);
+  if (!axes || axes->size() != 1 || !axes->front().is_constant()) return std::nullopt;
+  return static_cast<std::size_t>(axes->front().constant());
+}
+
 /// The padded axes; nullopt when they are wrong or not known.
 std::optional<std::vector<std::size_t>> padded_axes(InferContext& context, std::size_t rank) {
   if (context.since() >= 18 && context.has_input(3)) {
@@ -71,16 +79,16 @@ void infer(InferContext& context) {
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
   context.lose_shape_to_content(0, 1, "the pads are not known");
   context.set_shape(0, unknown_sizes(shape->size()));
-  const auto axes = padded_axes(context, shape->size());
-  if (!axes) return;
-  if (pads.length && *pads.length != 2 * axes->size()) {
+  if (const auto count = axis_count(context, shape->size()); count && pads.length && *pads.length != 2 * *count) {
     context.error({.code = pads.at.kind == Where::Kind::attribute ? "attribute-length" : "shape-mismatch",
                    .at = pads.at,
                    .message = "each padded axis has a begin and an end",
-                   .expected = fmt::format("{} pads for {} axes", 2 * axes->size(), axes->size()),
+                   .expected = fmt::format("{} pads for {} axes", 2 * *count, *count),
                    .found = fmt::format("{} pads", *pads.length)});
     return;
   }
+  const auto axes = padded_axes(context, shape->size());
+  if (!axes) return;
   const Shape given =
       pads.values && pads.values->size() == 2 * axes->size() ? *pads.values : unknown_sizes(2 * axes->size());
   Shape result = *shape;

@@ -1,6 +1,7 @@
 #include "converters/opset/step.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -479,8 +480,10 @@ ir::Tensor Step::tensor(ElementType type, std::vector<std::int64_t> dims, const 
     for (std::size_t i = 0; i < values.size(); ++i) bytes[i] = values[i] != 0 ? 1 : 0;
   } else if (is_integer(type)) {
     std::vector<std::int64_t> whole(values.size());
-    std::transform(values.begin(), values.end(), whole.begin(),
-                   [](double real) { return static_cast<std::int64_t>(real); });
+    std::transform(values.begin(), values.end(), whole.begin(), [](double real) {
+      if (!(std::abs(real) < 0x1p63)) refuse(fmt::format("{} is no integer of 64 bits", real));
+      return static_cast<std::int64_t>(real);
+    });
     if (type == ElementType::uint64) {
       encode(type, std::vector<std::uint64_t>(whole.begin(), whole.end()), target);
     } else {

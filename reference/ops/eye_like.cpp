@@ -12,7 +12,7 @@ void eye_like(KernelContext& context) {
   dispatch_scalars(y.domain(), [&]<class T>(std::type_identity<T>) {
     const auto ones = y.write<T>();
     const std::int64_t columns = x.dim(1);
-    for (std::int64_t row = 0; row < x.dim(0); ++row) {
+    for (std::int64_t row = 0; row < x.dim(0) && !ones.empty(); ++row) {
       // row + k lies in [0, columns)
       if (k >= -row && k < columns - row) ones[static_cast<std::size_t>(row * columns + row + k)] = 1;
     }

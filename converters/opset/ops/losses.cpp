@@ -4,18 +4,27 @@
 namespace onnxkit::opset {
 namespace {
 
+/// The label that does not count, as a constant of the labels' type; none where they cannot be it.
+ValueId ignored_label(Step& step) {
+  const auto stated = step.find_integer("ignore_index");
+  if (!stated) return ValueId::none;
+  const ElementType label = step.need_elem(step.input(1));
+  if (label == ElementType::int64) return step.scalar(*stated, "ignored");
+  const bool fits = static_cast<std::int32_t>(*stated) == *stated;
+  return fits ? step.number(label, static_cast<double>(*stated), "ignored") : ValueId::none;
+}
+
 /// The loss of each place, ignored ones 0, and its reduction.
 void emit_loss(Step& step, ValueId log_probability) {
   const ElementType type = step.need_elem(step.input(0));
   const std::string reduction = step.string("reduction");
-  const auto ignored = step.find_integer("ignore_index");
+  const ValueId ignored = ignored_label(step);
+  const bool ignores = ignored != ValueId::none;
   ValueId labels = step.input(1), is_ignored = ValueId::none;
-  const ValueId zero = ignored ? step.number(type, 0, "zero") : ValueId::none;
-  if (ignored) {
-    const ElementType label = step.need_elem(labels);
-    is_ignored =
-        step.add("Equal", {labels, step.number(label, static_cast<double>(*ignored), "ignored")}, {}, "is_ignored");
-    labels = step.add("Where", {is_ignored, step.number(label, 0, "first"), labels}, {}, "labels");
+  const ValueId zero = ignores ? step.number(type, 0, "zero") : ValueId::none;
+  if (ignores) {
+    is_ignored = step.add("Equal", {labels, ignored}, {}, "is_ignored");
+    labels = step.add("Where", {is_ignored, step.number(step.need_elem(labels), 0, "first"), labels}, {}, "labels");
   }
   const ValueId column = unsqueeze(step, labels, {1}, "column");
   const ValueId picked = step.add("GatherElements", {log_probability, column}, {{"axis", std::int64_t{1}}}, "picked");
@@ -24,10 +33,10 @@ void emit_loss(Step& step, ValueId log_probability) {
   if (step.has_input(2)) {
     weight = step.add("Gather", {step.input(2), labels}, {}, "weights");
     loss = step.add("Mul", {loss, weight}, {}, "weighted");
-  } else if (ignored) {
+  } else if (ignores) {
     weight = step.number(type, 1, "one");
   }
-  if (ignored) {
+  if (ignores) {
     loss = step.add("Where", {is_ignored, zero, loss}, {}, "counted");
     weight = step.add("Where", {is_ignored, zero, weight}, {}, "counted_weights");
   }
