@@ -31,9 +31,7 @@ Pads read_pads(InferContext& context) {
 /// How many axes are padded, known even where which ones is not.
 std::optional<std::size_t> axis_count(InferContext& context, std::size_t rank) {
   if (context.since() < 18 || !context.has_input(3)) return rank;
-  const Shape* axes = context.input_shape(3);
-  if (!axes || axes->size() != 1 || !axes->front().is_constant()) return std::nullopt;
-  return static_cast<std::size_t>(axes->front().constant());
+  return context.input_rank(3) == 1 ? vector_length(context, 3) : std::nullopt;  // padded_axes reports another rank
 }
 
 /// The padded axes; nullopt when they are wrong or not known.

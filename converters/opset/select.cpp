@@ -3,12 +3,10 @@
 #include <numeric>
 
 #include "converters/opset/element_types.h"
-#include "libonnxkit/base/checked.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
-
-constexpr std::int64_t most_positions = std::int64_t{1} << 22;
 
 ValueId select_booleans(Step& step, ValueId condition, ValueId yes, ValueId no) {
   const ValueId otherwise = step.add("Not", {condition}, {}, "otherwise");
@@ -39,8 +37,7 @@ ValueId select(Step& step, ValueId condition, ValueId yes, ValueId no, ElementTy
   if (type == ElementType::boolean) return select_booleans(step, condition, yes, no);
   if (is_integer(type)) return select_integers(step, condition, yes, no, type);
   if (!sizes) refuse_unknown("the sizes of the result must be known, to choose elements by their positions");
-  const auto count = checked_element_count(*sizes);
-  if (!count || *count > most_positions) refuse("the result is too large for a list of the positions of its elements");
+  const std::int64_t count = storable_count(*sizes);
   const auto flat = [&](ValueId value) {
     const ValueId full =
         step.sizes(value) == sizes ? value : step.add("Expand", {value, step.vector(*sizes, "shape")}, {}, "expanded");
@@ -49,11 +46,11 @@ ValueId select(Step& step, ValueId condition, ValueId yes, ValueId no, ElementTy
   const ValueId both = step.add("Concat", {flat(no), flat(yes)}, {{"axis", std::int64_t{1}}}, "both");
   const ValueId data = step.add("Squeeze", {both}, {{"axes", std::vector<std::int64_t>{0}}}, "data");
   ValueId index = cast(step, condition, ElementType::int64, "flag");
-  if (*count != 1 || step.sizes(condition) != sizes) {
-    std::vector<double> positions(static_cast<std::size_t>(*count));
+  if (count != 1 || step.sizes(condition) != sizes) {
+    std::vector<double> positions(static_cast<std::size_t>(count));
     std::iota(positions.begin(), positions.end(), 0.0);
     const ValueId place = step.numbers(ElementType::int64, *sizes, positions, "positions");
-    index = step.add("Add", {place, step.add("Mul", {index, step.scalar(*count)}, {}, "behind")}, {}, "index");
+    index = step.add("Add", {place, step.add("Mul", {index, step.scalar(count)}, {}, "behind")}, {}, "index");
   }
   return step.add("Gather", {data, index}, {{"axis", std::int64_t{0}}}, "selected");
 }

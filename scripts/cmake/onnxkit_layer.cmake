@@ -25,12 +25,10 @@ function(onnxkit_precompile target)
   if(NOT ONNXKIT_PRECOMPILE)
     return()
   endif()
-  target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)  # the same header gives the same bytes, for ccache
   if(NOT TARGET onnxkit_precompiled)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "" @ONLY)
     add_library(onnxkit_precompiled STATIC ${PROJECT_BINARY_DIR}/precompiled.cpp)
     onnxkit_layer_options(onnxkit_precompiled)
-    target_compile_options(onnxkit_precompiled PRIVATE -Xclang -fno-pch-timestamp)
     target_precompile_headers(onnxkit_precompiled PRIVATE <algorithm> <array> <bit> <cmath> <cstddef> <cstdint> <cstring> <filesystem> <functional>
       <limits> <map> <memory> <numeric> <optional> <set> <span> <stop_token> <string> <string_view> <tuple> <type_traits> <unordered_map>
       <unordered_set> <utility> <variant> <vector>)
@@ -47,6 +45,9 @@ function(onnxkit_layer_options target)
   onnxkit_common_options(${target})
   if(ONNXKIT_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+  if(ONNXKIT_PRECOMPILE)
+    target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)  # the same header gives the same bytes, for ccache
   endif()
 endfunction()
 

@@ -24,7 +24,7 @@ class Module(Model):
         self.onednn = options["onednn"] == "on"
         self.device, self.precision = options["device"], PRECISIONS.get(options["precision"])
         # Without oneDNN, convolutions of batches from 16 on go through NNPACK, which takes Winograd's method.
-        full = "float32" if options["onednn"] == "on" else "winograd"
+        full = "float32" if self.onednn else "winograd"
         self.arithmetic = self.precision or (full if self.device == "cpu" else None)
 
     def prepare(self, inputs, outputs):

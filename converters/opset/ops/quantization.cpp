@@ -27,9 +27,8 @@ ValueId spread_blocks(Step& step, ValueId given, std::int64_t block) {
   const checker::Dim size = is_axis ? (*shape)[static_cast<std::size_t>(axis)] : checker::Dim();
   if (!size.is_constant()) refuse_unknown(fmt::format("the size of axis {}, which has blocks, is not known", axis));
   List places;
-  const List sizes = {size.constant()};
-  storable_count(sizes);
-  for (std::int64_t i = 0; i < size.constant(); ++i) places.push_back(i / block);
+  const std::int64_t count = storable_count(List{size.constant()});
+  for (std::int64_t i = 0; i < count; ++i) places.push_back(i / block);
   return step.add("Gather", {given, step.vector(places, "blocks")}, {{"axis", axis}}, "for_each_element");
 }
 
