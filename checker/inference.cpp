@@ -19,9 +19,6 @@ std::optional<std::int64_t> imported_opset(std::span<const ir::OpsetImport> impo
   return std::nullopt;
 }
 
-/// Ranks add up from node to node (Gather, Unsqueeze ...), in hostile models without end: beyond this the rank counts as unknown.
-constexpr std::size_t max_rank = 128;
-
 void bound_rank(Type& type) {
   if (type.shape && type.shape->size() > max_rank) type.shape.reset();
 }

@@ -18,6 +18,9 @@ using ir::DimPool;
 
 /// Sizes of a tensor's axes.
 using Shape = std::vector<Dim>;
+/// Ranks add up from node to node (Gather, Unsqueeze ...), in hostile models without end, and a vector of sizes may have any length:
+/// beyond this a rank counts as unknown.
+constexpr std::size_t max_rank = 128;
 
 /// What inference knows of a value's type. Every level may be unknown.
 struct Type {

@@ -83,8 +83,6 @@ std::optional<Shape> sizes_from_content(InferContext& context, std::size_t input
   const std::optional<std::size_t> length = vector_length(context, input);
   const KnownValue* value = movable_value(context, input);
   if (!value || value->shape.size() != 1) {
-    // A vector as long as a tensor of many axes is no list of sizes that a machine could hold.
-    constexpr std::size_t max_rank = 1024;
     return length && *length <= max_rank ? std::optional(unknown_sizes(*length)) : std::nullopt;
   }
   Shape sizes = value->dims();

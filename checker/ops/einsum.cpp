@@ -138,12 +138,17 @@ class Indices {
     }
     const std::size_t hidden = shape->size() - letters;
     std::size_t axis = 0;
+    std::map<char, Dim> own;
     for (const char c : term) {
       if (c == ellipsis) {
         learn_ellipsis(std::span(*shape).subspan(axis, hidden));
         axis += hidden;
-      } else if (!learn_letter(input, c, (*shape)[axis++])) {
-        return false;
+      } else {
+        const Dim size = (*shape)[axis++];
+        // Only axes of different operands broadcast.
+        const Dim first = own.try_emplace(c, size).first->second;
+        if (context_.dims().never_equal(first, size)) return differs(input, c, first, size);
+        if (!learn_letter(input, c, size)) return false;
       }
     }
     return true;
@@ -165,21 +170,23 @@ class Indices {
   }
 
  private:
+  bool differs(std::size_t input, char letter, Dim known, Dim size) {
+    context_.error(
+        {.code = "shape-mismatch",
+         .at = at_input(input),
+         .message = fmt::format("index {} stands for different sizes", shown(Term(1, letter))),
+         .expected = context_.text(known),
+         .found = fmt::format("{} in {}", context_.text(size), context_.text(*context_.input_shape(input)))});
+    return false;
+  }
+
   bool learn_letter(std::size_t input, char letter, Dim size) {
     const auto [entry, is_new] = sizes_.try_emplace(letter, size);
     if (is_new || size.is_unknown()) return true;
     DimPool& dims = context_.dims();
     Dim& known = entry->second;
-    if (!known.is_unknown() && dims.never_equal(known, size) && dims.never_equal(known, 1) &&
-        dims.never_equal(size, 1)) {
-      context_.error(
-          {.code = "shape-mismatch",
-           .at = at_input(input),
-           .message = fmt::format("index {} stands for different sizes", shown(Term(1, letter))),
-           .expected = context_.text(known),
-           .found = fmt::format("{} in {}", context_.text(size), context_.text(*context_.input_shape(input)))});
-      return false;
-    }
+    if (!known.is_unknown() && dims.never_equal(known, size) && dims.never_equal(known, 1) && dims.never_equal(size, 1))
+      return differs(input, letter, known, size);
     if (known.is_unknown() || known.is(1) || (!known.is_constant() && size.is_constant() && !size.is(1))) known = size;
     return true;
   }

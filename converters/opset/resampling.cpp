@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "converters/opset/sizes.h"
+
 namespace onnxkit::opset {
 namespace {
 
@@ -33,17 +35,11 @@ SamplingRules rules_of(const Step& step) {
   return rules;
 }
 
-std::optional<std::int64_t> length_of(const Step& step, ValueId vector) {
-  const checker::Shape* shape = step.shape(vector);
-  if (!shape || shape->size() != 1 || !shape->front().is_constant()) return std::nullopt;
-  return shape->front().constant();
-}
-
 /// Older exporters write an empty tensor for what is not there.
 void read_scales_or_sizes(Step& step, Resampling& r) {
   const ValueId scales = step.input(2), sizes = step.input(3);
-  const auto is_surely_empty = [&](ValueId value) { return length_of(step, value) == 0; };
-  const auto is_surely_given = [&](ValueId value) { return length_of(step, value).value_or(0) > 0; };
+  const auto is_surely_empty = [&](ValueId value) { return length_of_axis_list(step, value) == 0; };
+  const auto is_surely_given = [&](ValueId value) { return length_of_axis_list(step, value).value_or(0) > 0; };
   if (sizes == ValueId::none || is_surely_empty(sizes) || is_surely_given(scales)) {
     r.scales = scales;
   } else if (scales == ValueId::none || is_surely_empty(scales) || is_surely_given(sizes)) {
@@ -67,7 +63,7 @@ void find_axes(Step& step, Resampling& r, const std::optional<std::vector<double
   r.rank = step.rank(r.x);
   const auto stated = step.integers("axes");
   if (!stated && !r.rank) r.rank = scales ? std::optional(static_cast<std::int64_t>(scales->size())) : std::nullopt;
-  if (!stated && !r.rank) r.rank = length_of(step, r.scales != ValueId::none ? r.scales : r.sizes);
+  if (!stated && !r.rank) r.rank = length_of_axis_list(step, r.scales != ValueId::none ? r.scales : r.sizes);
   if (stated) {
     r.axes_known = r.rank || std::all_of(stated->begin(), stated->end(), [](std::int64_t axis) { return axis >= 0; });
     for (std::size_t i = 0; r.axes_known && i < stated->size(); ++i)

@@ -30,7 +30,7 @@ struct Resampling {
   bool axes_known = false;  ///< which axes are spoken of; `axes` is empty when not
   std::vector<ResampledAxis> axes;
 
-  bool keeps_ratio() const { return sizes != ValueId::none && policy != "stretch" && axes.size() != 1; }
+  bool keeps_ratio() const { return sizes != ValueId::none && policy != "stretch" && (!axes_known || axes.size() > 1); }
 };
 
 /// The node as its version means it. Refuses when scales and sizes are there and which of them is empty is not known.

@@ -62,6 +62,13 @@ Size quotient(Step& step, const Size& a, const Size& b) {
   return b.known && *b.known == 1 ? a : combined(step, "Div", a, b);
 }
 
+std::optional<std::int64_t> length_of_axis_list(const Step& step, ValueId vector) {
+  const checker::Shape* shape = vector == ValueId::none ? nullptr : known_shape(step, vector);
+  if (!shape || shape->size() != 1 || !shape->front().is_constant()) return std::nullopt;
+  const std::int64_t length = shape->front().constant();
+  return length >= 0 && length <= static_cast<std::int64_t>(checker::max_rank) ? std::optional(length) : std::nullopt;
+}
+
 ValueId as_vector(Step& step, const Size& size) {
   return size.known ? step.vector(std::vector<std::int64_t>{*size.known}, "size") : size.computed;
 }

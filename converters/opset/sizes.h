@@ -36,6 +36,9 @@ ValueId as_vector(Step& step, const Size& size);
 ValueId as_scalar(Step& step, const Size& size);
 ValueId as_shape(Step& step, const std::vector<Size>& sizes);
 
+/// How many axes a vector speaks of that has an entry for each; nullopt when that is not known, or more than a tensor has.
+std::optional<std::int64_t> length_of_axis_list(const Step& step, ValueId vector);
+
 /// 0, 1 ... size - 1.
 ValueId count_up(Step& step, const Size& size);
 

@@ -1,4 +1,5 @@
 #include "converters/opset/compose.h"
+#include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
@@ -10,10 +11,9 @@ using List = std::vector<std::int64_t>;
 std::int64_t image_axes(Step& step) {
   const checker::Shape* theta = step.shape(step.input(0));
   if (theta && theta->size() == 3 && (*theta)[1].is_constant()) return (*theta)[1].constant();
-  const checker::Shape* size = step.shape(step.input(1));
-  if (!size || size->size() != 1 || !size->front().is_constant())
-    refuse_unknown("whether images have two or three axes is not known");
-  return size->front().constant() - 2;
+  const auto axes = length_of_axis_list(step, step.input(1));
+  if (!axes) refuse_unknown("whether images have two or three axes is not known");
+  return *axes - 2;
 }
 
 /// Positions from -1 to 1 of the elements of an axis, which has `length` (a scalar).

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "converters/opset/compose.h"
+#include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
 #include "libonnxkit/base/dtype.h"
 
@@ -14,8 +15,7 @@ std::size_t need_axes(Step& step) {
     if (const auto list = step.integers(name)) return list->size();
   }
   for (const std::size_t input : {std::size_t{1}, std::size_t{2}}) {
-    if (const auto sizes = step.sizes(step.input(input)); sizes && sizes->size() == 1)
-      return static_cast<std::size_t>(sizes->front());
+    if (const auto length = length_of_axis_list(step, step.input(input))) return static_cast<std::size_t>(*length);
   }
   refuse_unknown("the number of image axes is not known");
 }

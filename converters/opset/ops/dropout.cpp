@@ -64,7 +64,12 @@ void ratio_to_input(Step& step) {
     copy.name = "value_float";
     step.emit("Constant", {}, {ratio}).attributes.push_back(std::move(copy));
   } else {
-    ratio = step.number(ElementType::float32, step.real("ratio"), "ratio");
+    const float given = step.real("ratio");
+    if (!(given >= 0 && given < 1)) {
+      step.note("the ratio, which is no share, is left out: nothing is dropped");
+      return step.remove("ratio");
+    }
+    ratio = step.number(ElementType::float32, given, "ratio");
   }
   step.remove("ratio");
   step.set_input(1, ratio);

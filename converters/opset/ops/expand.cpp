@@ -2,6 +2,7 @@
 
 #include "converters/opset/element_types.h"
 #include "converters/opset/positions.h"
+#include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
 
 namespace onnxkit::opset {
@@ -20,9 +21,9 @@ ValueId with_ones(Step& step, std::int64_t count, ValueId sizes) {
 void tile(Step& step) {
   const ValueId x = step.input(0), shape = step.input(1);
   const std::int64_t rank = step.need_rank(x);
-  const auto length = step.sizes(shape);
-  if (!length || length->size() != 1) refuse_unknown("the length of the shape is not known");
-  const std::int64_t full = std::max(rank, length->front());
+  const auto length = length_of_axis_list(step, shape);
+  if (!length) refuse_unknown("the length of the shape is not known");
+  const std::int64_t full = std::max(rank, *length);
   ValueId source = x;
   if (full > rank) {
     Integers axes;
@@ -33,12 +34,12 @@ void tile(Step& step) {
   auto wanted = step.constant_integers(shape);
   if (const auto result = promised_sizes(step, step.output(0));
       !wanted && result && static_cast<std::int64_t>(result->size()) == full)
-    wanted.emplace(result->end() - length->front(), result->end());
+    wanted.emplace(result->end() - *length, result->end());
   ValueId repeats = ValueId::none;
   if (in && wanted) {
     Integers constant(static_cast<std::size_t>(full), 1);
     for (std::int64_t i = 0; i < full; ++i) {
-      const std::int64_t from_x = i - (full - rank), from_shape = i - (full - length->front());
+      const std::int64_t from_x = i - (full - rank), from_shape = i - (full - *length);
       if ((from_x < 0 || (*in)[static_cast<std::size_t>(from_x)] == 1) && from_shape >= 0)
         constant[static_cast<std::size_t>(i)] = (*wanted)[static_cast<std::size_t>(from_shape)];
     }
@@ -47,7 +48,7 @@ void tile(Step& step) {
     const ValueId ones = step.vector(Integers(static_cast<std::size_t>(full), 1), "ones");
     const ValueId sizes = with_ones(step, full - rank, step.add("Shape", {x}, {}, "shape"));
     const ValueId is_one = cast(step, step.add("Equal", {sizes, ones}, {}, "is_one"), ElementType::int64, "is_one");
-    const ValueId more = step.add("Sub", {with_ones(step, full - length->front(), shape), ones}, {}, "more");
+    const ValueId more = step.add("Sub", {with_ones(step, full - *length, shape), ones}, {}, "more");
     repeats = step.add("Add", {step.add("Mul", {is_one, more}, {}, "if_one"), ones}, {}, "repeats");
   }
   step.emit("Tile", {source, repeats}, {step.output(0)});

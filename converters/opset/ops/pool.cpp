@@ -6,6 +6,7 @@
 
 #include "converters/opset/compose.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -223,30 +224,46 @@ ValueId join_phases(Step& step, const PoolAxes& axes, ValueId pooled) {
   return step.add("MaxPool", {result}, {{"kernel_shape", List(axes.size(), 1)}, {"strides", strides}}, "strided");
 }
 
-/// By how much the average over all cells of a window is too small, for every place.
-std::vector<double> shares(const PoolAxes& axes, bool count_padding, std::vector<std::int64_t>& dims) {
-  std::vector<double> result = {1};
-  dims = {1, 1};
-  for (const PoolAxis& axis : axes) {
-    const std::int64_t first = count_padding ? 0 : axis.begin;
-    const std::int64_t last = axis.begin + axis.image + (count_padding ? axis.end : 0);
-    std::vector<double> here;
-    for (std::int64_t place = 0; place < axis.places; ++place) {
-      std::int64_t counted = 0;
-      for (std::int64_t k = 0; k < axis.kernel; ++k) {
-        const std::int64_t at = place * axis.stride + k * axis.dilation;
-        counted += first <= at && at < last ? 1 : 0;
-      }
-      here.push_back(counted == 0 ? 1 : static_cast<double>(axis.kernel) / static_cast<double>(counted));
+/// The cells of an axis that an average counts, as places in the padded axis.
+std::pair<std::int64_t, std::int64_t> counted_cells(const PoolAxis& axis, bool count_padding) {
+  if (count_padding) return {0, axis.begin + axis.image + axis.end};
+  return {axis.begin, axis.begin + axis.image};
+}
+
+/// By how much the average over all cells of a window is too small, for every place along one axis.
+std::vector<double> axis_shares(const PoolAxis& axis, bool count_padding) {
+  const auto [first, last] = counted_cells(axis, count_padding);
+  std::vector<double> shares;
+  for (std::int64_t place = 0; place < axis.places; ++place) {
+    std::int64_t counted = 0;
+    for (std::int64_t k = 0; k < axis.kernel; ++k) {
+      const std::int64_t at = place * axis.stride + k * axis.dilation;
+      counted += first <= at && at < last ? 1 : 0;
     }
+    shares.push_back(counted == 0 ? 1 : static_cast<double>(axis.kernel) / static_cast<double>(counted));
+  }
+  return shares;
+}
+
+/// Averages over all cells of each window, made averages over those that count.
+ValueId count_fewer(Step& step, const PoolAxes& axes, bool count_padding, ElementType type, ValueId averages) {
+  const bool all_count = std::all_of(axes.begin(), axes.end(), [count_padding](const PoolAxis& axis) {
+    const auto [first, last] = counted_cells(axis, count_padding);
+    return first == 0 && axis.reached() <= last;
+  });
+  if (all_count) return averages;
+  List dims = with_front({1, 1}, list_of(axes, &PoolAxis::places));
+  storable_count(dims);
+  std::vector<double> factors = {1};
+  for (const PoolAxis& axis : axes) {
+    const std::vector<double> here = axis_shares(axis, count_padding);
     std::vector<double> all;
-    for (const double outer : result) {
+    for (const double outer : factors) {
       for (const double inner : here) all.push_back(outer * inner);
     }
-    result = std::move(all);
-    dims.push_back(axis.places);
+    factors = std::move(all);
   }
-  return result;
+  return step.add("Mul", {averages, step.numbers(type, dims, factors, "shares")}, {}, "averages");
 }
 
 /// A window of one cell has nothing to dilate.
@@ -279,12 +296,7 @@ void without_dilations(Step& step) {
   ir::Node& node = step.emit(op, {images}, {pooled}, {{"kernel_shape", list_of(axes, &PoolAxis::kernel)}});
   if (op == "LpPool") node.attributes.push_back(step.attribute({"p", step.integer("p")}));
   ValueId result = join_phases(step, axes, pooled);
-  if (op == "AveragePool") {
-    List dims;
-    const std::vector<double> factors = shares(axes, step.integer("count_include_pad") != 0, dims);
-    if (std::any_of(factors.begin(), factors.end(), [](double f) { return f != 1; }))
-      result = step.add("Mul", {result, step.numbers(type, dims, factors, "shares")}, {}, "averages");
-  }
+  if (op == "AveragePool") result = count_fewer(step, axes, step.integer("count_include_pad") != 0, type, result);
   step.emit("Identity", {result}, {step.output(0)});
   step.replace();
   step.note("the cells that a dilated window meets are brought together");
