@@ -67,7 +67,8 @@ std::optional<std::vector<std::int64_t>> axis_attribute(InferContext& context, s
                                                         std::int64_t fallback, std::int64_t least,
                                                         std::size_t per_axis) {
   auto values = context.integers(name);
-  if (!values) return std::vector<std::int64_t>(axes * per_axis, fallback);
+  if (!values && !context.has_attribute(name)) return std::vector<std::int64_t>(axes * per_axis, fallback);
+  if (!values) values.emplace();
   if (values->size() != axes * per_axis) {
     context.error({.code = "shape-mismatch",
                    .at = at_attribute(name),

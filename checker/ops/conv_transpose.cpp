@@ -1,6 +1,8 @@
 // ConvTranspose: filters [C, M/group, k1, ..., kn] write their window for each place of the image [N, C, d1, ..., dn].
 //   size = stride * (image - 1) + output_padding + extent of the window - pads; output_shape states it instead, auto_pad SAME_* makes it
 //   stride * image.
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "checker/infer_registry.h"
@@ -26,9 +28,18 @@ void check_channels(InferContext& context, std::int64_t groups) {
 /// The image sizes that the attribute states. Some files put batch and channels before them.
 std::optional<Shape> stated_sizes(InferContext& context, std::size_t axes) {
   const auto stated = context.integers("output_shape");
-  if (!stated || stated->empty()) return std::nullopt;
-  if (stated->size() == axes + 2) return Shape(stated->begin() + 2, stated->end());
-  if (stated->size() == axes) return Shape(stated->begin(), stated->end());
+  if (!stated) return std::nullopt;
+  if (stated->size() == axes + 2 || stated->size() == axes) {
+    const auto image = stated->end() - static_cast<std::ptrdiff_t>(axes);
+    const auto negative = std::find_if(image, stated->end(), [](std::int64_t size) { return size < 0; });
+    if (negative == stated->end()) return Shape(image, stated->end());
+    context.error({.code = "attribute-value",
+                   .at = at_attribute("output_shape"),
+                   .message = "the size of an image axis is negative",
+                   .expected = "0 or more",
+                   .found = fmt::format("{}", *negative)});
+    return Shape(axes);
+  }
   context.error({.code = "shape-mismatch",
                  .at = at_attribute("output_shape"),
                  .message = fmt::format("output_shape does not fit {} image axes", axes),

@@ -23,7 +23,7 @@ struct Positions {
 
 Positions from_attribute(InferContext& context, std::string_view name) {
   const IntegerList list = list_from_attribute(context, name);
-  Positions positions{.values = {}, .length = list.length, .at = list.at};
+  Positions positions{.values = Shape(), .length = list.length.value_or(0), .at = list.at};
   if (list.values) positions.values = Shape(list.values->begin(), list.values->end());
   return positions;
 }

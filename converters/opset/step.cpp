@@ -113,6 +113,11 @@ const ir::Attribute* Step::given(std::string_view attribute) const {
   return found;
 }
 
+const ir::Attribute* Step::given_list(std::string_view attribute) const {
+  const ir::Attribute* found = given(attribute);
+  return found && !spec::counts_as_absent(*found, setting_.before.find_attribute(attribute)) ? found : nullptr;
+}
+
 const spec::AttributeSchema* Step::with_default(std::string_view attribute) const {
   const spec::AttributeSchema* schema = setting_.before.find_attribute(attribute);
   return schema && schema->has_default ? schema : nullptr;
@@ -159,7 +164,7 @@ std::string Step::string(std::string_view attribute, std::string_view fallback) 
 }
 
 std::optional<std::vector<std::int64_t>> Step::integers(std::string_view attribute) const {
-  if (const ir::Attribute* found = given(attribute)) {
+  if (const ir::Attribute* found = given_list(attribute)) {
     const auto* values = found->as<std::vector<std::int64_t>>();
     return values ? *values : std::vector<std::int64_t>();
   }
@@ -170,7 +175,7 @@ std::optional<std::vector<std::int64_t>> Step::integers(std::string_view attribu
 }
 
 std::optional<std::vector<float>> Step::reals(std::string_view attribute) const {
-  if (const ir::Attribute* found = given(attribute)) {
+  if (const ir::Attribute* found = given_list(attribute)) {
     const auto* values = found->as<std::vector<float>>();
     return values ? *values : std::vector<float>();
   }

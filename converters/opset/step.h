@@ -201,6 +201,7 @@ class Step {
 
  private:
   const ir::Attribute* given(std::string_view attribute) const;
+  const ir::Attribute* given_list(std::string_view attribute) const;
   const spec::AttributeSchema* with_default(std::string_view attribute) const;
   std::vector<ValueId>& edited_inputs();
   std::vector<ValueId>& edited_outputs();

@@ -14,7 +14,10 @@ std::int64_t counted_from_front(Step& step, std::int64_t axis, ValueId value) {
 
 ValueId integers_as_input(Step& step, std::string_view attribute) {
   if (!step.has(attribute)) return ValueId::none;
-  if (!step.is_reference(attribute)) return step.vector(*step.integers(attribute), attribute);
+  if (!step.is_reference(attribute)) {
+    const auto list = step.integers(attribute);
+    return list ? step.vector(*list, attribute) : ValueId::none;
+  }
   if (step.opset_after() < 12)
     refuse(fmt::format(
         "attribute {} is what the caller of the function gives, and Constant takes such a one from opset 12 on",
@@ -67,9 +70,8 @@ Way drop_default(std::initializer_list<std::string_view> attributes) {
 Way attribute_to_input(std::string_view attribute, std::size_t input) {
   return adapt(fmt::format("{} becomes an input", attribute), [name = std::string(attribute), input](Step& step) {
     const ValueId value = integers_as_input(step, name);
-    if (value == ValueId::none) return;
     step.remove(name);
-    step.set_input(input, value);
+    if (value != ValueId::none) step.set_input(input, value);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "libonnxkit/spec/node_attributes.h"
 
 #include <memory>
+#include <type_traits>
 
 namespace onnxkit::spec {
 namespace {
@@ -8,6 +9,14 @@ namespace {
 template <class T>
 const T* payload_of(const ir::Attribute* attribute) {
   return attribute ? attribute->as<T>() : nullptr;
+}
+
+/// Null when absent, and when it counts so.
+template <class T>
+const std::vector<T>* list_of(const ir::Attribute* attribute, const AttributeSchema* declared) {
+  static const std::vector<T> empty;
+  if (!attribute || counts_as_absent(*attribute, declared)) return nullptr;
+  return attribute->payload.index() == 0 ? &empty : attribute->as<std::vector<T>>();
 }
 
 }  // namespace
@@ -18,6 +27,19 @@ const ir::Attribute* resolve_attribute(const ir::Node& node, std::string_view na
   if (!bindings) return nullptr;
   const auto bound = bindings->find(own->ref_attr_name.view());
   return bound == bindings->end() ? nullptr : bound->second;
+}
+
+bool counts_as_absent(const ir::Attribute& list, const AttributeSchema* declared) {
+  const bool is_empty = std::visit(
+      []<class T>(const T& payload) {
+        if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<float>> ||
+                      std::is_same_v<T, std::vector<Text>>)
+          return payload.empty();
+        else
+          return std::is_same_v<T, std::monostate>;
+      },
+      list.payload);
+  return is_empty && !(declared && declared->required);
 }
 
 AttributeBindings bind_attributes(const ir::Function& function, const ir::Node& call, const AttributeBindings* outer) {
@@ -54,7 +76,7 @@ std::string_view NodeAttributes::string(std::string_view name) const {
 }
 
 std::optional<std::vector<std::int64_t>> NodeAttributes::integers(std::string_view name) const {
-  if (const auto* set = payload_of<std::vector<std::int64_t>>(attribute(name))) return *set;
+  if (const auto* set = list_of<std::int64_t>(attribute(name), schema_->find_attribute(name))) return *set;
   const AttributeSchema* declared = with_default(name);
   if (!declared) return std::nullopt;
   const auto values = declared->default_value.integers;
@@ -62,7 +84,7 @@ std::optional<std::vector<std::int64_t>> NodeAttributes::integers(std::string_vi
 }
 
 std::optional<std::vector<float>> NodeAttributes::reals(std::string_view name) const {
-  if (const auto* set = payload_of<std::vector<float>>(attribute(name))) return *set;
+  if (const auto* set = list_of<float>(attribute(name), schema_->find_attribute(name))) return *set;
   const AttributeSchema* declared = with_default(name);
   if (!declared) return std::nullopt;
   const auto values = declared->default_value.reals;
@@ -70,7 +92,7 @@ std::optional<std::vector<float>> NodeAttributes::reals(std::string_view name) c
 }
 
 std::optional<std::vector<std::string_view>> NodeAttributes::strings(std::string_view name) const {
-  if (const auto* set = payload_of<std::vector<Text>>(attribute(name)))
+  if (const auto* set = list_of<Text>(attribute(name), schema_->find_attribute(name)))
     return std::vector<std::string_view>(set->begin(), set->end());
   const AttributeSchema* declared = with_default(name);
   if (!declared) return std::nullopt;

@@ -16,6 +16,8 @@ using AttributeBindings = std::unordered_map<std::string_view, const ir::Attribu
 
 /// The attribute of a node, references to attributes of the enclosing function resolved; null when absent.
 const ir::Attribute* resolve_attribute(const ir::Node& node, std::string_view name, const AttributeBindings* bindings);
+/// An optional list without elements counts as absent, as runtimes read it; a required one is an empty list.
+bool counts_as_absent(const ir::Attribute& list, const AttributeSchema* declared);
 /// What a call of `function` binds: defaults of the function, then what the calling node gives.
 AttributeBindings bind_attributes(const ir::Function& function, const ir::Node& call, const AttributeBindings* outer);
 

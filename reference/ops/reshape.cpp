@@ -35,9 +35,8 @@ void reshape(KernelContext& context) {
   const Tensor& x = context.input(0);
   Dims target;
   if (context.since() < 5) {
-    const auto shape = context.integers("shape");
-    require(shape.has_value(), "the attribute shape is missing");
-    target = *shape;
+    require(context.has_attribute("shape"), "the attribute shape is missing");
+    target = context.integers("shape").value_or(Dims());
   } else {
     target = context.input(1).integers();
   }

@@ -109,11 +109,11 @@ ir::Tensor as_tensor(Step& step, const ir::Attribute& attribute) {
     return tensor_of(step, ElementType::int64, {}, std::vector<std::int64_t>{step.integer(name)});
   if (name == "value_float") return tensor_of(step, ElementType::float32, {}, std::vector<float>{step.real(name)});
   if (name == "value_ints") {
-    const std::vector<std::int64_t> values = *step.integers(name);
+    const std::vector<std::int64_t> values = step.integers(name).value_or(std::vector<std::int64_t>());
     return tensor_of(step, ElementType::int64, many(values), values);
   }
   if (name == "value_floats") {
-    const std::vector<float> values = *step.reals(name);
+    const std::vector<float> values = step.reals(name).value_or(std::vector<float>());
     return tensor_of(step, ElementType::float32, many(values), values);
   }
   if (name == "value_string") return text_tensor({}, {step.keep(step.string(name))});

@@ -43,7 +43,8 @@ void shape_to_attribute(Step& step) {
 }
 
 void shape_to_input(Step& step) {
-  const ValueId shape = integers_as_input(step, "shape");
+  ValueId shape = integers_as_input(step, "shape");
+  if (shape == ValueId::none && step.has("shape")) shape = step.vector(std::vector<std::int64_t>(), "shape");
   step.remove("consumed_inputs");
   step.remove("shape");
   if (shape != ValueId::none) step.set_input(1, shape);
