@@ -7,13 +7,6 @@
 namespace onnxkit::checker {
 namespace {
 
-Type without_shapes(const Type& type) {
-  Type bare = type;
-  bare.shape.reset();
-  if (type.element) bare.element = std::make_shared<const Type>(without_shapes(*type.element));
-  return bare;
-}
-
 /// A constraint that is a variable binds all its parameters to one type; "tensor(int64)" and the like are plain types.
 bool is_type_variable(const spec::TypeConstraint& constraint) {
   return constraint.name.find('(') == std::string_view::npos;

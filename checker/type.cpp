@@ -36,6 +36,13 @@ std::string to_string(const Type& type, const DimPool& dims) {
   return "?";
 }
 
+Type without_shapes(const Type& type) {
+  Type bare = type;
+  bare.shape.reset();
+  if (type.element) bare.element = std::make_shared<const Type>(without_shapes(*type.element));
+  return bare;
+}
+
 bool is_fully_known(const Type& type, const DimPool& dims) {
   switch (type.kind) {
     case Type::Kind::unknown:

@@ -67,6 +67,9 @@ struct Type {
 std::string to_string(const Type& type, const DimPool& dims);
 std::string to_string(std::span<const Dim> shape, const DimPool& dims);
 
+/// The same with every rank unknown, which any pool of dimensions can print.
+Type without_shapes(const Type& type);
+
 /// True when the type and every size in it are known: constants or expressions without a `lost` symbol.
 bool is_fully_known(const Type& type, const DimPool& dims);
 

@@ -53,9 +53,7 @@ std::optional<Refusal> unfit_types(const ir::Node& node, const Site& site, const
     if (same_types) return std::nullopt;
     const checker::Type* type = before ? facts.type(site, value) : facts.known_type(site, value);
     if (!type || checker::allows(schema.types_of(*formal), *type)) return std::nullopt;
-    checker::Type bare = *type;
-    bare.shape.reset();
-    const std::string name = bare.is_tensor() ? std::string(name_of(bare.elem)) : to_string(bare, ir::DimPool());
+    const std::string name = to_string(checker::without_shapes(*type), ir::DimPool());
     return Refusal{"type-not-there", fmt::format("{} {} does not allow {} as {} {}", schema.name, schema.since_version,
                                                  name, role, formal->name)};
   };
