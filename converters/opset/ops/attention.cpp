@@ -341,18 +341,18 @@ class Composition {
     if (common != type_) shares = cast(step_, shares, common);
     ValueId y = step_.add("MatMul", {shares, cast(step_, values, common)}, {}, "weighed");
     if (is_packed(step_, query, q_heads)) y = reshape_to(step_, transpose(step_, y, {0, 2, 1, 3}), {0, 0, width});
-    show(result, y);
+    show(result, y, common);
   }
 
   void show_at(Stage reached, ValueId x) {
-    if (stage_ == reached) show(scores_seen, x);
+    if (stage_ == reached) show(scores_seen, x, type_);
   }
 
   /// Writes an output if somebody wants it.
-  void show(std::size_t output, ValueId x) {
+  void show(std::size_t output, ValueId x, ElementType type) {
     if (step_.output(output) == ValueId::none) return;
-    ir::Node& shown = step_.emit(own_ == type_ ? "Identity" : "Cast", {x}, {step_.output(output)});
-    if (own_ != type_) shown.attributes.push_back(step_.attribute({"to", static_cast<std::int64_t>(own_)}));
+    ir::Node& shown = step_.emit(own_ == type ? "Identity" : "Cast", {x}, {step_.output(output)});
+    if (own_ != type) shown.attributes.push_back(step_.attribute({"to", static_cast<std::int64_t>(own_)}));
   }
 
   Step& step_;

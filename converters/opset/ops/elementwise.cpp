@@ -1,4 +1,7 @@
+#include <cmath>
 #include <limits>
+
+#include <fmt/core.h>
 
 #include "converters/opset/element_types.h"
 #include "converters/opset/select.h"
@@ -16,15 +19,29 @@ void finish_as(Step& step, std::string_view op, std::vector<ValueId> inputs) {
 
 // ---- activations, as their function bodies have them
 
+/// A number of an attribute in the type of the elements, where that holds it.
+ValueId parameter(Step& step, ElementType type, float value, std::string_view name) {
+  if (std::isfinite(value) && std::abs(value) > largest_finite(type))
+    refuse(fmt::format("{} is too large for {}", name, name_of(type)));
+  return step.number(type, value, name);
+}
+
+/// Where x / alpha may overflow, only numbers below 0 take that way.
 void celu(Step& step) {
   const float alpha = step.real("alpha");
   if (!(alpha > 0)) refuse("Celu by way of Elu wants a positive alpha");
-  const ValueId a = step.number(step.need_elem(step.input(0)), alpha, "alpha");
-  const ValueId scaled = step.add("Div", {step.input(0), a}, {}, "scaled");
-  finish_as(step, "Mul", {a, step.add("Elu", {scaled}, {{"alpha", 1.0F}}, "elu")});
+  const ValueId x = step.input(0);
+  const ElementType type = step.need_elem(x);
+  const ValueId a = parameter(step, type, alpha, "alpha");
+  const bool is_small = alpha < 0x1p-10F;
+  const ValueId bent = is_small ? step.add("Min", {x, step.number(type, 0, "zero")}, {}, "falling") : x;
+  const ValueId elu = step.add("Elu", {step.add("Div", {bent, a}, {}, "scaled")}, {{"alpha", 1.0F}}, "elu");
+  if (!is_small) return finish_as(step, "Mul", {a, elu});
+  finish_as(step, "Add", {step.add("Relu", {x}, {}, "rising"), step.add("Mul", {a, elu}, {}, "bent")});
 }
 
 void celu_of_other_types(Step& step) {
+  if (take_detour(step, through_float32({ElementType::float16, ElementType::bfloat16}))) return;
   if (step.elem(step.input(0)) != ElementType::float32) celu(step);
 }
 
@@ -61,7 +78,7 @@ void swish(Step& step) {
   const ValueId x = step.input(0);
   const float alpha = step.real("alpha");
   const ValueId scaled =
-      alpha == 1 ? x : step.add("Mul", {step.number(step.need_elem(x), alpha, "alpha"), x}, {}, "scaled");
+      alpha == 1 ? x : step.add("Mul", {parameter(step, step.need_elem(x), alpha, "alpha"), x}, {}, "scaled");
   finish_as(step, "Mul", {x, step.add("Sigmoid", {scaled}, {}, "gate")});
 }
 
@@ -220,7 +237,8 @@ void register_elementwise(StepRegistry& registry) {
       {"Acos",      "Acosh", "Asin",  "Asinh", "Atan", "Atanh", "Cos",      "Cosh",     "Elu", "HardSigmoid",
        "HardSwish", "Mish",  "Round", "Selu",  "Sin",  "Sinh",  "Softplus", "Softsign", "Tan", "ThresholdedRelu"},
       22, wider, without_bfloat16);
-  registry.change({"Celu"}, 28, wider, adapt("written as Elu", celu_of_other_types));
+  registry.change({"Celu"}, 28, wider,
+                  adapt("half precision through float32, float64 written as Elu", celu_of_other_types));
   register_introductions(registry);
 }
 
