@@ -211,8 +211,10 @@ class Driver {
       if (way->kind == Way::Kind::refusal) throw Refusal{"no-equivalent", way->why};
       if (way->kind == Way::Kind::adapter) way->function(step);
       Patch patch = step.take();
-      if (crossing.after && !patch.replaces && !patch.op_type)
+      if (crossing.after && !patch.replaces && !patch.op_type) {
         write_old_defaults(node, *crossing.before, *crossing.after, step, patch);
+        drop_omitted(node, *crossing.after, patch);
+      }
       if (!patch.edits && !patch.replaces) {
         if (auto refusal = unfit(node, site, crossing.after, next, facts_, crossing.before)) throw *std::move(refusal);
       }

@@ -83,6 +83,18 @@ std::optional<Refusal> unfit(const ir::Node& node, const Site& site, const spec:
   return unfit_types(node, site, before, *schema, facts);
 }
 
+void drop_omitted(const ir::Node& node, const spec::OpSchema& after, Patch& patch) {
+  const auto drop = [&patch](const std::vector<ValueId>& values, std::size_t most,
+                             std::optional<std::vector<ValueId>>& edited) {
+    if (edited || most == spec::no_limit || values.size() <= most || count(values) > most) return;
+    edited.emplace(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(most));
+    patch.edits = true;
+    patch.notes.emplace_back("omitted inputs or outputs are not written");
+  };
+  drop(node.inputs, after.max_inputs, patch.inputs);
+  drop(node.outputs, after.max_outputs, patch.outputs);
+}
+
 void write_old_defaults(const ir::Node& node, const spec::OpSchema& before, const spec::OpSchema& after, Step& step,
                         Patch& patch) {
   for (const spec::AttributeSchema& newer : after.attributes) {

@@ -14,6 +14,9 @@ namespace onnxkit::opset {
 std::optional<Refusal> unfit(const ir::Node& node, const Site& site, const spec::OpSchema* schema, std::int64_t opset,
                              Facts& facts, const spec::OpSchema* before = nullptr);
 
+/// Leaves out what the node names "" at the end of its inputs and outputs beyond the number that the version takes.
+void drop_omitted(const ir::Node& node, const spec::OpSchema& after, Patch& patch);
+
 /// Sets attributes that the node leaves out and whose default differs between the versions to the old default.
 void write_old_defaults(const ir::Node& node, const spec::OpSchema& before, const spec::OpSchema& after, Step& step,
                         Patch& patch);
