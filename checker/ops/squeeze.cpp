@@ -11,7 +11,6 @@
 namespace onnxkit::checker {
 namespace {
 
-
 IntegerList axes_of(InferContext& context) {
   return context.since() < 13 ? list_from_attribute(context, "axes") : list_from_input(context, 1);
 }
