@@ -59,27 +59,40 @@ std::optional<List> total_padding(Step& step, const List& kernel) {
   return total;
 }
 
+/// What is added at the end of each axis where the result is larger than what windows reach; nothing where that is more than a node may add.
+std::optional<List> output_padding(Step& step, const List& total) {
+  const List strides = list_of(step, "strides", total.size(), 1),
+             dilations = list_of(step, "dilations", total.size(), 1);
+  List extra = list_of(step, "output_padding", total.size(), 0);
+  for (std::size_t i = 0; i < total.size(); ++i) {
+    extra[i] += std::max<std::int64_t>(0, -total[i]);
+    if (extra[i] >= std::max(strides[i], dilations[i])) return std::nullopt;
+  }
+  return extra;
+}
+
 /// Of an odd padding the equation of version 1 says another thing than its text on auto_pad, so that padding is written out where it is known.
 void write_padding(Step& step) {
   const std::string auto_pad = step.string("auto_pad", "NOTSET");
   if (!is_same(auto_pad) && !step.has("output_shape")) return;
   const auto known_kernel = kernel_of(step);
   const auto known_total = known_kernel ? total_padding(step, *known_kernel) : std::nullopt;
-  if (!known_total) {
+  const bool is_even = known_total && std::all_of(known_total->begin(), known_total->end(),
+                                                  [](std::int64_t t) { return t <= 0 || t % 2 == 0; });
+  if (is_even && step.has("output_shape")) return;
+  const auto known_extra = known_total ? output_padding(step, *known_total) : std::nullopt;
+  if (!known_extra) {
     if (is_same(auto_pad)) return;
     step.set({"auto_pad", std::string("SAME_LOWER")});
     step.remove("pads");
     return step.note("SAME_LOWER says where the larger half of an odd padding goes");
   }
-  const List &kernel = *known_kernel, &total = *known_total;
-  const bool is_even = std::all_of(total.begin(), total.end(), [](std::int64_t t) { return t <= 0 || t % 2 == 0; });
-  if (is_even && step.has("output_shape")) return;
-  List extra = list_of(step, "output_padding", kernel.size(), 0), begin, end;
+  const List &total = *known_total, &extra = *known_extra;
+  List begin, end;
   for (std::size_t i = 0; i < total.size(); ++i) {
     const std::int64_t padding = std::max<std::int64_t>(0, total[i]);
     begin.push_back(auto_pad == "SAME_UPPER" ? padding / 2 : padding - padding / 2);
     end.push_back(padding - begin.back());
-    extra[i] += padding - total[i];
   }
   if (std::any_of(extra.begin(), extra.end(), [](std::int64_t n) { return n > 0; }))
     step.set({"output_padding", extra});
