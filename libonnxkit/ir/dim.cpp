@@ -168,7 +168,8 @@ Dim DimPool::State::floor_div_constant(Dim a, std::int64_t divisor) {
     } else if (term.atoms.empty()) {
       const std::int64_t whole = floor_divide(term.coefficient, divisor);
       if (whole != 0) quotient.push_back({whole, {}});
-      rest.push_back({term.coefficient - whole * divisor, {}});
+      const std::int64_t over = term.coefficient % divisor;
+      rest.push_back({over < 0 ? over + divisor : over, {}});
     } else {
       rest.push_back(term);
     }

@@ -228,6 +228,9 @@ TEST_CASE("hostile expressions end as unknown") {
   CHECK(pool.floor_div(INT64_MIN, -1).is_unknown());
   CHECK(pool.sub(0, INT64_MIN).is_unknown());
   CHECK(pool.floor_div(pool.add(pool.named("N"), INT64_MIN), -1).is_unknown());
+  // The constant part is split without leaving 64 bits: INT64_MIN = 3 * -3074457345618258603 + 1.
+  const Dim third = pool.floor_div(pool.add(pool.named("N"), INT64_MIN), 3);
+  CHECK(third == pool.add(pool.floor_div(pool.add(pool.named("N"), 1), 3), -3074457345618258603));
   Dim sum = 0, power = 1, nested = pool.named("M");
   for (int i = 0; i < 200; ++i) {
     const Dim x = pool.named("x" + std::to_string(i));
