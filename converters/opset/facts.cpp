@@ -1,10 +1,34 @@
 #include "converters/opset/facts.h"
 
+#include <algorithm>
+
 #include "checker/constant_tensor.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/tensor_data.h"
 
 namespace onnxkit::opset {
+namespace {
+
+/// Steps reckon with sizes; with what a file may state as one they would leave 64 bits. A larger one counts as unknown, which is never wrong.
+constexpr std::int64_t largest_size = std::int64_t{1} << 32;
+
+bool is_too_large(checker::Dim size) { return size.is_constant() && size.constant() > largest_size; }
+
+bool has_too_large(const checker::Type& type) {
+  if (type.shape && std::any_of(type.shape->begin(), type.shape->end(), is_too_large)) return true;
+  return type.element && has_too_large(*type.element);
+}
+
+void forget_too_large(checker::Type& type) {
+  if (!has_too_large(type)) return;
+  if (type.shape) std::replace_if(type.shape->begin(), type.shape->end(), is_too_large, checker::Dim());
+  if (!type.element) return;
+  checker::Type element = *type.element;
+  forget_too_large(element);
+  type.element = std::make_shared<const checker::Type>(std::move(element));
+}
+
+}  // namespace
 
 Facts::Facts(const ir::Model& model, const spec::OpTable& table, ir::ExternalBytes external)
     : model_(model), table_(table), external_(std::move(external)) {}
@@ -15,6 +39,9 @@ void Facts::infer() {
   options.external_bytes = external_;
   options.function_facts = true;
   generations_.push_back(std::make_unique<checker::InferredModel>(checker::infer_types(model_, table_, options, sink)));
+  for (auto& [graph, facts] : generations_.back()->graphs) {
+    for (checker::ValueFacts& value : facts.values) forget_too_large(value.type);
+  }
   is_current_ = true;
 }
 
@@ -99,6 +126,7 @@ const checker::Type* Facts::type(const Site& site, ValueId id, bool may_infer) {
     if (is_new) {
       checker::Shape shape(tensor->dims.begin(), tensor->dims.end());
       entry->second = checker::Type::tensor(ir::element_type_of(*tensor), std::move(shape));
+      forget_too_large(entry->second);
     }
     return &entry->second;
   }
