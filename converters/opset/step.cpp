@@ -17,6 +17,13 @@ void refuse_unknown(std::string reason) { throw Refusal{"unknown-fact", std::mov
 
 namespace {
 
+/// Steps count on from axes, which with what a file may state as one would leave 64 bits.
+void require_axis(std::string_view attribute, std::int64_t value) {
+  const bool is_axis = attribute.ends_with("axis") || attribute.ends_with("axes");
+  constexpr auto most = static_cast<std::int64_t>(checker::max_rank);
+  if (is_axis && (value < -most || value > most)) refuse(fmt::format("no tensor has an axis {}", value));
+}
+
 ir::SparseTensor copy_of(const ir::SparseTensor& sparse) {
   ir::SparseTensor copy;
   if (sparse.values) copy.values = std::make_unique<ir::Tensor>(opset::copy_of(*sparse.values));
@@ -130,7 +137,10 @@ bool Step::is_reference(std::string_view attribute) const {
 
 std::optional<std::int64_t> Step::find_integer(std::string_view attribute) const {
   if (const ir::Attribute* found = given(attribute)) {
-    if (const auto* value = found->as<std::int64_t>()) return *value;
+    if (const auto* value = found->as<std::int64_t>()) {
+      require_axis(attribute, *value);
+      return *value;
+    }
     if (found->payload.index() == 0) return 0;
     return std::nullopt;
   }
@@ -166,7 +176,9 @@ std::string Step::string(std::string_view attribute, std::string_view fallback) 
 std::optional<std::vector<std::int64_t>> Step::integers(std::string_view attribute) const {
   if (const ir::Attribute* found = given_list(attribute)) {
     const auto* values = found->as<std::vector<std::int64_t>>();
-    return values ? *values : std::vector<std::int64_t>();
+    if (!values) return std::vector<std::int64_t>();
+    for (const std::int64_t value : *values) require_axis(attribute, value);
+    return *values;
   }
   const spec::AttributeSchema* schema = with_default(attribute);
   if (!schema) return std::nullopt;
