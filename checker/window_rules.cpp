@@ -66,9 +66,8 @@ Dim count_rounded_up(InferContext& context, const Window& window, std::size_t ax
 std::optional<std::vector<std::int64_t>> axis_attribute(InferContext& context, std::string_view name, std::size_t axes,
                                                         std::int64_t fallback, std::int64_t least,
                                                         std::size_t per_axis) {
-  auto values = context.integers(name);
-  if (!values && !context.has_attribute(name)) return std::vector<std::int64_t>(axes * per_axis, fallback);
-  if (!values) values.emplace();
+  const auto* values = context.list_as_written<std::int64_t>(name);
+  if (!values) return std::vector<std::int64_t>(axes * per_axis, fallback);
   if (values->size() != axes * per_axis) {
     context.error({.code = "shape-mismatch",
                    .at = at_attribute(name),
@@ -78,7 +77,7 @@ std::optional<std::vector<std::int64_t>> axis_attribute(InferContext& context, s
     return std::nullopt;
   }
   const auto wrong = std::find_if(values->begin(), values->end(), [&](std::int64_t value) { return value < least; });
-  if (wrong == values->end()) return values;
+  if (wrong == values->end()) return *values;
   context.error({.code = "attribute-value",
                  .at = at_attribute(name),
                  .message = fmt::format("{} is too small for {}", *wrong, name),

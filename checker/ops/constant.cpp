@@ -65,18 +65,16 @@ void infer(InferContext& context) {
     set_sizes(context, sparse->values ? type_of(*sparse->values) : ElementType::undefined, sparse->dims);
   } else if (const auto number = context.find_integer("value_int")) {
     context.set_value(0, KnownValue::scalar(ElementType::int64, integer(*number)));
-  } else if (context.has_attribute("value_ints")) {
-    set_vector(context, ElementType::int64, context.integers("value_ints").value_or(std::vector<std::int64_t>()),
-               integer);
+  } else if (const auto* numbers = context.list_as_written<std::int64_t>("value_ints")) {
+    set_vector(context, ElementType::int64, *numbers, integer);
   } else if (const auto value = context.find_real("value_float")) {
     context.set_value(0, KnownValue::scalar(ElementType::float32, real(*value)));
-  } else if (context.has_attribute("value_floats")) {
-    set_vector(context, ElementType::float32, context.reals("value_floats").value_or(std::vector<float>()), real);
+  } else if (const auto* values = context.list_as_written<float>("value_floats")) {
+    set_vector(context, ElementType::float32, *values, real);
   } else if (context.has_attribute("value_string")) {
     set_sizes(context, ElementType::string, {});
-  } else if (context.has_attribute("value_strings")) {
-    const auto texts = context.strings("value_strings");
-    set_sizes(context, ElementType::string, {texts ? static_cast<std::int64_t>(texts->size()) : 0});
+  } else if (const auto* texts = context.list_as_written<Text>("value_strings")) {
+    set_sizes(context, ElementType::string, {static_cast<std::int64_t>(texts->size())});
   }
 }
 

@@ -123,9 +123,9 @@ class Reshape {
 };
 
 void infer_1(InferContext& context) {
-  if (!context.has_attribute("shape")) return context.lose_shape(0, "the node has no attribute shape");
-  const auto entries = context.integers("shape").value_or(std::vector<std::int64_t>());
-  Reshape(context, at_attribute("shape"), true).infer(Shape(entries.begin(), entries.end()));
+  const auto* entries = context.list_as_written<std::int64_t>("shape");
+  if (!entries) return context.lose_shape(0, "the node has no attribute shape");
+  Reshape(context, at_attribute("shape"), true).infer(Shape(entries->begin(), entries->end()));
 }
 
 void infer_5(InferContext& context) {

@@ -22,10 +22,9 @@ struct Positions {
 };
 
 Positions from_attribute(InferContext& context, std::string_view name) {
-  const IntegerList list = list_from_attribute(context, name);
-  Positions positions{.values = Shape(), .length = list.length.value_or(0), .at = list.at};
-  if (list.values) positions.values = Shape(list.values->begin(), list.values->end());
-  return positions;
+  Shape entries;
+  if (const auto* list = context.list_as_written<std::int64_t>(name)) entries.assign(list->begin(), list->end());
+  return {.values = entries, .length = entries.size(), .at = at_attribute(name)};
 }
 
 Positions from_input(InferContext& context, std::size_t input) {

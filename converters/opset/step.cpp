@@ -175,10 +175,9 @@ std::string Step::string(std::string_view attribute, std::string_view fallback) 
 
 std::optional<std::vector<std::int64_t>> Step::integers(std::string_view attribute) const {
   if (const ir::Attribute* found = given_list(attribute)) {
-    const auto* values = found->as<std::vector<std::int64_t>>();
-    if (!values) return std::vector<std::int64_t>();
-    for (const std::int64_t value : *values) require_axis(attribute, value);
-    return *values;
+    const auto& values = spec::list_as_written<std::int64_t>(*found);
+    for (const std::int64_t value : values) require_axis(attribute, value);
+    return values;
   }
   const spec::AttributeSchema* schema = with_default(attribute);
   if (!schema) return std::nullopt;
@@ -187,10 +186,7 @@ std::optional<std::vector<std::int64_t>> Step::integers(std::string_view attribu
 }
 
 std::optional<std::vector<float>> Step::reals(std::string_view attribute) const {
-  if (const ir::Attribute* found = given_list(attribute)) {
-    const auto* values = found->as<std::vector<float>>();
-    return values ? *values : std::vector<float>();
-  }
+  if (const ir::Attribute* found = given_list(attribute)) return spec::list_as_written<float>(*found);
   const spec::AttributeSchema* schema = with_default(attribute);
   if (!schema) return std::nullopt;
   const auto values = schema->default_value.reals;

@@ -12,6 +12,7 @@
 
 #include "converters/opset/facts.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/node_attributes.h"
 #include "libonnxkit/spec/op_schema.h"
 
 namespace onnxkit::opset {
@@ -106,6 +107,12 @@ class Step {
   std::string string(std::string_view attribute, std::string_view fallback = {}) const;
   std::optional<std::vector<std::int64_t>> integers(std::string_view attribute) const;
   std::optional<std::vector<float>> reals(std::string_view attribute) const;
+  /// The list on the node itself, as `spec::NodeAttributes::list_as_written` reads it.
+  template <class T>
+  const std::vector<T>* list_as_written(std::string_view attribute) const {
+    const ir::Attribute* set = given(attribute);
+    return set ? &spec::list_as_written<T>(*set) : nullptr;
+  }
 
   // ---- what is known of values
 

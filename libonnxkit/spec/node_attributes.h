@@ -18,6 +18,13 @@ using AttributeBindings = std::unordered_map<std::string_view, const ir::Attribu
 const ir::Attribute* resolve_attribute(const ir::Node& node, std::string_view name, const AttributeBindings* bindings);
 /// An optional list without elements counts as absent, as runtimes read it; a required one is an empty list.
 bool counts_as_absent(const ir::Attribute& list, const AttributeSchema* declared);
+/// The list that an attribute holds; without elements for an attribute that holds no list of T.
+template <class T>
+const std::vector<T>& list_as_written(const ir::Attribute& attribute) {
+  static const std::vector<T> empty;
+  const auto* list = attribute.as<std::vector<T>>();
+  return list ? *list : empty;
+}
 /// What a call of `function` binds: defaults of the function, then what the calling node gives.
 AttributeBindings bind_attributes(const ir::Function& function, const ir::Node& call, const AttributeBindings* outer);
 
@@ -41,6 +48,13 @@ class NodeAttributes {
   std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
   std::optional<std::vector<float>> reals(std::string_view name) const;
   std::optional<std::vector<std::string_view>> strings(std::string_view name) const;
+  /// The list on the node itself, also one without elements, which `integers`, `reals` and `strings` take for an absent one (`counts_as_absent`);
+  /// null when absent. For operators to which an empty list is a value of its own, or a mistake to report.
+  template <class T>
+  const std::vector<T>* list_as_written(std::string_view name) const {
+    const ir::Attribute* set = attribute(name);
+    return set ? &spec::list_as_written<T>(*set) : nullptr;
+  }
   /// Null when absent.
   const ir::Tensor* tensor(std::string_view name) const;
   const ir::SparseTensor* sparse_tensor(std::string_view name) const;

@@ -18,17 +18,16 @@ Tensor value_of(const KernelContext& context) {
   if (const ir::SparseTensor* sparse = context.sparse_tensor("sparse_value")) return context.constant(*sparse);
   if (const auto value = context.find_real("value_float"))
     return list<double>(context, ElementType::float32, std::vector{*value}).reshaped({});
-  if (context.has_attribute("value_floats"))
-    return list<double>(context, ElementType::float32, context.reals("value_floats").value_or(std::vector<float>()));
+  if (const auto* values = context.list_as_written<float>("value_floats"))
+    return list<double>(context, ElementType::float32, *values);
   if (const auto value = context.find_integer("value_int"))
     return list<std::int64_t>(context, ElementType::int64, std::vector{*value}).reshaped({});
-  if (context.has_attribute("value_ints"))
-    return list<std::int64_t>(context, ElementType::int64, context.integers("value_ints").value_or(Dims()));
+  if (const auto* values = context.list_as_written<std::int64_t>("value_ints"))
+    return list<std::int64_t>(context, ElementType::int64, *values);
   if (context.has_attribute("value_string"))
     return list<std::string>(context, ElementType::string, std::vector{context.string("value_string")}).reshaped({});
-  if (context.has_attribute("value_strings"))
-    return list<std::string>(context, ElementType::string,
-                             context.strings("value_strings").value_or(std::vector<std::string_view>()));
+  if (const auto* values = context.list_as_written<Text>("value_strings"))
+    return list<std::string>(context, ElementType::string, *values);
   throw Fault("no attribute holds a value");
 }
 

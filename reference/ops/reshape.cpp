@@ -35,8 +35,9 @@ void reshape(KernelContext& context) {
   const Tensor& x = context.input(0);
   Dims target;
   if (context.since() < 5) {
-    require(context.has_attribute("shape"), "the attribute shape is missing");
-    target = context.integers("shape").value_or(Dims());
+    const auto* stated = context.list_as_written<std::int64_t>("shape");
+    require(stated, "the attribute shape is missing");
+    target = *stated;
   } else {
     target = context.input(1).integers();
   }

@@ -109,18 +109,16 @@ ir::Tensor as_tensor(Step& step, const ir::Attribute& attribute) {
     return tensor_of(step, ElementType::int64, {}, std::vector<std::int64_t>{step.integer(name)});
   if (name == "value_float") return tensor_of(step, ElementType::float32, {}, std::vector<float>{step.real(name)});
   if (name == "value_ints") {
-    const std::vector<std::int64_t> values = step.integers(name).value_or(std::vector<std::int64_t>());
+    const auto& values = *step.list_as_written<std::int64_t>(name);
     return tensor_of(step, ElementType::int64, many(values), values);
   }
   if (name == "value_floats") {
-    const std::vector<float> values = step.reals(name).value_or(std::vector<float>());
+    const auto& values = *step.list_as_written<float>(name);
     return tensor_of(step, ElementType::float32, many(values), values);
   }
   if (name == "value_string") return text_tensor({}, {step.keep(step.string(name))});
-  const auto* texts = attribute.as<std::vector<Text>>();
-  if (!attribute.ref_attr_name.empty())
-    refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", name));
-  return text_tensor(many(texts ? *texts : std::vector<Text>()), texts ? *texts : std::vector<Text>());
+  const auto& texts = *step.list_as_written<Text>(name);
+  return text_tensor(many(texts), texts);
 }
 
 void to_tensor(Step& step) {
