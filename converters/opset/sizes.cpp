@@ -100,8 +100,8 @@ ValueId as_shape(Step& step, const std::vector<Size>& sizes) {
 }
 
 ValueId count_up(Step& step, const Size& size) {
-  constexpr std::int64_t longest = 4096;
-  if (size.known && *size.known <= longest) {
+  constexpr std::int64_t longest_list = 4096;  // far below most_foldable: a Range is one node
+  if (size.known && *size.known <= longest_list) {
     std::vector<std::int64_t> all;
     for (std::int64_t i = 0; i < *size.known; ++i) all.push_back(i);
     return step.vector(all, "range");

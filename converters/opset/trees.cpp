@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "converters/opset/storable.h"
 #include "libonnxkit/ir/tensor_data.h"
 
 namespace onnxkit::opset {
@@ -16,8 +17,8 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-constexpr std::size_t most_numbers = std::size_t{1} << 28;
-constexpr std::size_t most_listed = std::size_t{1} << 22;
+/// That are read of a tensor which the model holds.
+constexpr std::size_t most_read = std::size_t{1} << 28;
 constexpr std::array<std::string_view, 6> mode_names = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                                         "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
 
@@ -152,7 +153,7 @@ std::vector<double> reals_or_tensor(const Step& step, std::string_view name) {
     refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", as_tensor));
   const ir::Attribute* found = step.node().find_attribute(as_tensor);
   if (found && found->tensor()) {
-    auto numbers = ir::read_reals(*found->tensor(), most_numbers);
+    auto numbers = ir::read_reals(*found->tensor(), most_read);
     if (!numbers) refuse_unknown(fmt::format("{} cannot be read", as_tensor));
     return *std::move(numbers);
   }
@@ -224,7 +225,7 @@ std::vector<double> numbers_in(const Step& step, std::string_view name) {
     refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", name));
   const ir::Attribute* found = step.node().find_attribute(name);
   if (!found || !found->tensor()) return {};
-  auto numbers = ir::read_reals(*found->tensor(), most_numbers);
+  auto numbers = ir::read_reals(*found->tensor(), most_read);
   if (!numbers) refuse_unknown(fmt::format("{} cannot be read", name));
   return *std::move(numbers);
 }
@@ -258,7 +259,8 @@ struct Listing {
 
   std::int64_t enqueue(std::size_t node, std::size_t member = 0) {
     items.push_back({node, member});
-    if (ids.size() + items.size() > most_listed) refuse("the trees have too many nodes, or are no trees");
+    if (ids.size() + items.size() > static_cast<std::size_t>(most_storable))
+      refuse("the trees have too many nodes, or are no trees");
     return static_cast<std::int64_t>(items.size()) - 1;
   }
 

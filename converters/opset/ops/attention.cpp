@@ -8,6 +8,7 @@
 #include "converters/opset/compose.h"
 #include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::opset {
@@ -99,10 +100,9 @@ Sight computed_sight(Step& step, const Bounds& bounds, const Size& queries, cons
 
 Sight sight_of(Step& step, const Bounds& bounds) {
   if (!bounds.any() && bounds.beyond_valid) return {};
-  constexpr std::int64_t most_elements = 1 << 16;
   const Size queries = length_of(step, query), past = past_length(step), keys = sum(step, past, length_of(step, key));
   if (step.has_input(valid_lengths) || !queries.known || !keys.known || !past.known ||
-      *queries.known > most_elements / std::max<std::int64_t>(1, *keys.known))
+      !is_foldable(std::vector{*queries.known, *keys.known}))
     return computed_sight(step, bounds, queries, keys, past);
   Sight sight{{*queries.known, *keys.known}, {}, ValueId::none};
   for (std::int64_t i = 0; i < *queries.known; ++i) {
@@ -264,9 +264,9 @@ class Composition {
   ValueId sharing(const Size& queries, const Size& keys) {
     if (queries.known && keys.known) {
       if (*queries.known == *keys.known) return ValueId::none;
-      constexpr std::int64_t most = 1 << 16;
-      if (*keys.known == 0 || *queries.known % *keys.known != 0 || *queries.known > most)
+      if (*keys.known == 0 || *queries.known % *keys.known != 0)
         refuse("the heads of the queries cannot be shared out among those of the keys");
+      storable_count(std::vector{*queries.known});
       std::vector<std::int64_t> heads;
       for (std::int64_t i = 0; i < *queries.known; ++i) heads.push_back(i / (*queries.known / *keys.known));
       return step_.vector(heads, "heads");

@@ -12,6 +12,7 @@
 namespace onnxkit::opset {
 namespace {
 
+/// The model states such a tensor itself, so that it may be larger than what a step makes up.
 constexpr std::int64_t largest_dense = std::int64_t{1} << 28;
 
 const ir::Tensor* value_of(const Step& step) {

@@ -2,6 +2,7 @@
 
 #include "converters/opset/element_types.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -29,20 +30,13 @@ void without_bfloat16(Step& step) {
 }
 
 void constant_matrix(Step& step) {
-  constexpr std::int64_t most_elements = 65536;
   const ElementType type = result_type(step);
   const auto sizes = step.sizes(step.input(0));
   if (!sizes || sizes->size() != 2)
     refuse_unknown("the sizes of the matrix are not known, so that no constant can take its place");
-  const std::int64_t rows = (*sizes)[0], columns = (*sizes)[1], k = step.integer("k");
-  if (columns > 0 && rows > most_elements / columns)
-    refuse(fmt::format("a constant of {} x {} elements would have to take its place", rows, columns));
-  std::vector<double> elements(static_cast<std::size_t>(rows * columns), 0);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      if (j - i == k) elements[static_cast<std::size_t>(i * columns + j)] = 1;
-    }
-  }
+  const std::int64_t count = storable_count(*sizes), columns = (*sizes)[1], k = step.integer("k");
+  std::vector<double> elements;
+  for (std::int64_t at = 0; at < count; ++at) elements.push_back(at % columns - at / columns == k ? 1 : 0);
   const ValueId matrix = step.numbers(type, *sizes, elements, "matrix");
   step.emit("Identity", {matrix}, {step.output(0)});
   step.replace();

@@ -6,11 +6,10 @@
 #include "converters/opset/positions.h"
 #include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
-
-constexpr std::int64_t longest = 65536;
 
 bool all_constant(Step& step) {
   for (std::size_t i = 0; i < 3; ++i) {
@@ -31,7 +30,7 @@ bool fold_integers(Step& step, ElementType type) {
   if (delta == 0) refuse("delta is 0");
   std::vector<double> values;
   for (std::int64_t at = start; delta > 0 ? at < limit : at > limit; at += delta) {
-    if (static_cast<std::int64_t>(values.size()) == longest) return false;
+    if (static_cast<std::int64_t>(values.size()) == most_foldable) return false;
     values.push_back(static_cast<double>(at));
   }
   const auto count = static_cast<std::int64_t>(values.size());

@@ -4,6 +4,7 @@
 #include "converters/opset/compose.h"
 #include "converters/opset/element_types.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -183,8 +184,7 @@ void last_as_first_of_reversed(Step& step) {
   const bool is_axis = shape && place >= 0 && static_cast<std::size_t>(place) < shape->size();
   const checker::Dim size = is_axis ? (*shape)[static_cast<std::size_t>(place)] : checker::Dim();
   ValueId reversed, last;
-  constexpr std::int64_t longest = 1 << 16;  // beyond it Slice alone, which opsets below 10 cannot say
-  if (size.is_constant() && size.constant() <= longest) {
+  if (size.is_constant() && is_foldable(List{size.constant()})) {
     List backward;
     for (std::int64_t i = size.constant(); i > 0; --i) backward.push_back(i - 1);
     reversed = step.add("Gather", {x, step.vector(backward)}, {{"axis", axis}}, "reversed");

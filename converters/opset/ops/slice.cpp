@@ -5,6 +5,7 @@
 
 #include "converters/opset/positions.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -65,7 +66,6 @@ void slice_by_attributes(Step& step, const Lists& lists) {
 /// Axes with a step of 1 by Slice, the others by Gather.
 void gather_steps(Step& step, const Lists& lists) {
   const auto* shape = step.shape(step.input(0));
-  constexpr std::int64_t most_positions = 65536;
   Lists plain;
   std::vector<Link> links;
   for (std::size_t i = 0; i < lists.axes.size(); ++i) {
@@ -79,9 +79,10 @@ void gather_steps(Step& step, const Lists& lists) {
     if (lists.steps[i] == 0) refuse("a step of 0 is not allowed");
     const bool known = shape && axis >= 0 && axis < static_cast<std::int64_t>(shape->size());
     const checker::Dim size = known ? (*shape)[static_cast<std::size_t>(axis)] : checker::Dim();
-    if (!size.is_constant() || size.constant() > most_positions)
+    if (!size.is_constant())
       refuse(fmt::format(
           "version 1 has no steps, and the size of axis {} is not known, so that Gather cannot take its place", axis));
+    storable_count(std::vector{size.constant()});
     const auto positions = taken(size.constant(), lists.starts[i], lists.ends[i], lists.steps[i]);
     links.push_back({"Gather", {step.vector(positions, "positions")}, {{"axis", axis}}});
   }

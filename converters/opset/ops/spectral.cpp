@@ -8,14 +8,15 @@
 #include "converters/opset/compose.h"
 #include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
 
 using List = std::vector<std::int64_t>;
 constexpr auto real = ElementType::float64;
-/// Larger tensors are computed rather than stored.
-constexpr std::int64_t most_stored = 1 << 16;
+/// Elements of a matrix that nodes compute: no model grows by it, but each run does.
+constexpr std::int64_t most_computed = std::int64_t{1} << 24;
 
 /// The axis was 1 where none was stated, and is the last but one now.
 void axis_to_input(Step& step) {
@@ -127,7 +128,7 @@ ValueId computed_window(Step& step, const Cosines& of, const Size& size, const S
 void window_to_cosines(Step& step, const Cosines& of) {
   const Size size = size_in(step, 0);
   const Size steps = step.integer("periodic", 1) != 0 ? size : difference(step, size, 1);
-  if (!size.known || *size.known < 0 || *size.known > most_stored)
+  if (!size.known || !is_foldable(List{*size.known}))
     return emit_as(step, computed_window(step, of, size, steps), "output_datatype");
   std::vector<double> values;
   for (std::int64_t i = 0; i < *size.known; ++i) {
@@ -223,9 +224,9 @@ ValueId transformed(Step& step, ValueId x, std::int64_t rank, std::int64_t axis,
   }
   const Size bins = t.bins(step);
   const bool is_known = places.known && bins.known && t.length.known;
-  if (is_known && *places.known > (std::int64_t{1} << 24) / std::max<std::int64_t>(1, *bins.known))
+  if (is_known && *places.known > most_computed / std::max<std::int64_t>(1, *bins.known))
     refuse("the matrix that would take the place of the transform has more than 16 million elements");
-  const bool is_stored = is_known && *places.known * *bins.known <= most_stored;
+  const bool is_stored = is_known && is_foldable(List{*places.known, *bins.known});
   const ValueId matrix =
       is_stored ? stored_matrix(step, t, *places.known, *bins.known) : computed_matrix(step, t, places, bins);
   std::vector<std::int64_t> perm;
@@ -347,7 +348,7 @@ void mel_to_constant(Step& step) {
     refuse("a count or the sample rate is out of range");
   const auto bands = static_cast<std::int64_t>(given[0]), length = static_cast<std::int64_t>(given[1]);
   const std::int64_t bins = length / 2 + 1;
-  if (bands > (std::int64_t{1} << 22) / bins) refuse("the matrix has more than 4 million elements");
+  storable_count(List{bins, bands});
   const double low = mel_of(given[3]), high = mel_of(given[4]);
   std::vector<std::int64_t> edges;
   for (std::int64_t i = 0; i < bands + 2; ++i) {

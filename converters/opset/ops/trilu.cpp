@@ -2,6 +2,7 @@
 #include "converters/opset/positions.h"
 #include "converters/opset/sizes.h"
 #include "converters/opset/steps.h"
+#include "converters/opset/storable.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -12,10 +13,9 @@ ValueId triangle(Step& step, bool upper) {
   const auto k = step.has_input(1) ? step.constant_integers(step.input(1)) : std::vector<std::int64_t>{0};
   const checker::Shape* shape = step.shape(x);
   const std::size_t rank = shape ? shape->size() : 0;
-  constexpr std::int64_t largest = 65536;
   if (k && k->size() == 1 && rank >= 2 && (*shape)[rank - 1].is_constant() && (*shape)[rank - 2].is_constant()) {
     const std::int64_t rows = (*shape)[rank - 2].constant(), columns = (*shape)[rank - 1].constant();
-    if (columns == 0 || rows <= largest / columns) {
+    if (is_foldable(std::vector{rows, columns})) {
       std::vector<double> mask;
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < columns; ++j)
