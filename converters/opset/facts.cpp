@@ -39,13 +39,10 @@ void Facts::infer() {
   options.external_bytes = external_;
   options.function_facts = true;
   generations_.push_back(std::make_unique<checker::InferredModel>(checker::infer_types(model_, table_, options, sink)));
-  for (auto& [graph, facts] : generations_.back()->graphs) {
-    for (checker::ValueFacts& value : facts.values) forget_too_large(value.type);
-  }
   is_current_ = true;
 }
 
-const checker::ValueFacts* Facts::look_up(const ir::Graph& graph, ValueId id) const {
+checker::ValueFacts* Facts::look_up(const ir::Graph& graph, ValueId id) const {
   for (const auto& generation : generations_) {
     const auto facts = generation->graphs.find(&graph);
     if (facts != generation->graphs.end() && ir::index_of(id) < facts->second.values.size())
@@ -54,8 +51,8 @@ const checker::ValueFacts* Facts::look_up(const ir::Graph& graph, ValueId id) co
   return nullptr;
 }
 
-const checker::ValueFacts* Facts::known(const ir::Graph& graph, ValueId id, bool may_infer) {
-  if (const checker::ValueFacts* facts = look_up(graph, id)) return facts;
+checker::ValueFacts* Facts::known(const ir::Graph& graph, ValueId id, bool may_infer) {
+  if (checker::ValueFacts* facts = look_up(graph, id)) return facts;
   if (is_current_ || !may_infer) return nullptr;
   infer();
   return look_up(graph, id);
@@ -134,9 +131,10 @@ const checker::Type* Facts::type(const Site& site, ValueId id, bool may_infer) {
   for (const Site* at = &site; at; at = at->parent) {
     const ValueId here = at == &site ? id : at->graph->find(name);
     if (here == ValueId::none) continue;
-    const checker::ValueFacts* facts = known(*at->graph, here, may_infer);
+    checker::ValueFacts* facts = known(*at->graph, here, may_infer);
     if (!facts || facts->type.is_unknown()) continue;
     missed_ = missed_ || (facts->type.is_tensor() && !facts->type.shape && is_made(*site.graph, id));
+    forget_too_large(facts->type);
     return &facts->type;
   }
   return nullptr;

@@ -29,7 +29,7 @@ class Facts {
  public:
   Facts(const ir::Model& model, const spec::OpTable& table, ir::ExternalBytes external);
 
-  /// Null when nothing is known.
+  /// Null when nothing is known. Sizes beyond 2^32 are unknown ones.
   const checker::Type* type(const Site& site, ValueId id) { return type(site, id, true); }
   /// The same without inferring anew for values that conversion made.
   const checker::Type* known_type(const Site& site, ValueId id) { return type(site, id, generations_.empty()); }
@@ -61,9 +61,9 @@ class Facts {
   };
 
   const checker::Type* type(const Site& site, ValueId id, bool may_infer);
-  const checker::ValueFacts* known(const ir::Graph& graph, ValueId id, bool may_infer);
+  checker::ValueFacts* known(const ir::Graph& graph, ValueId id, bool may_infer);
   bool is_made(const ir::Graph& graph, ValueId id) const;
-  const checker::ValueFacts* look_up(const ir::Graph& graph, ValueId id) const;
+  checker::ValueFacts* look_up(const ir::Graph& graph, ValueId id) const;
   const ir::Tensor* stored_in(const Site& site, ValueId id);
   const Index& index_of_graph(const ir::Graph& graph);
   void infer();
