@@ -225,19 +225,16 @@ void deform_conv(KernelContext& context) {
   double* const to = y.write<double>().data();
   const std::int64_t plane_size = image_size(c.windows), rows = c.planes * c.cells;
   for_each_group(context, c, [&](std::int64_t n, std::int64_t group) {
-    const auto fill = [&](std::int64_t first, std::int64_t count, double* columns) {
-      for (std::int64_t i = 0; i < c.planes; ++i) {
-        const std::int64_t channel = group * c.planes + i, offset_group = channel / (channels / offset_groups);
-        const std::int64_t start = n * per_image + offset_group * c.cells * c.places;
-        const Deformation d{offsets.as<double>().data() + start * axes,
-                            mask ? mask->as<double>().data() + start : nullptr};
-        fill_deformed(c, x.as<double>().data() + (n * channels + channel) * plane_size, d, first, count,
-                      columns + i * c.cells * count);
-      }
+    const auto fill = [&](std::int64_t plane, std::int64_t first, std::int64_t count, double* columns) {
+      const std::int64_t channel = group * c.planes + plane, offset_group = channel / (channels / offset_groups);
+      const std::int64_t start = n * per_image + offset_group * c.cells * c.places;
+      const Deformation d{offsets.as<double>().data() + start * axes,
+                          mask ? mask->as<double>().data() + start : nullptr};
+      fill_deformed(c, x.as<double>().data() + (n * channels + channel) * plane_size, d, first, count, columns);
     };
-    contract_columns(context, x.type(), row_major(w.as<double>().data() + group * c.filters * rows, c.filters, rows),
-                     row_major(to + (n * c.groups + group) * c.filters * c.places, c.filters, c.places),
-                     bias != nullptr, fill);
+    contract_columns(
+        context, x.type(), c.planes, row_major(w.as<double>().data() + group * c.filters * rows, c.filters, rows),
+        row_major(to + (n * c.groups + group) * c.filters * c.places, c.filters, c.places), bias != nullptr, fill);
   });
   context.set_output(0, y);
 }

@@ -102,19 +102,17 @@ void copy_cells(std::span<const WindowAxis> windows, const double* plane, std::s
   }
 }
 
-void copy_windows(const Windows& windows, const double* image, std::int64_t planes, std::int64_t first,
-                  std::int64_t count, double* columns) {
-  const std::int64_t plane_size = image_size(windows), cells = cell_count(windows);
+/// The rows of one plane, one for each cell of the window.
+void copy_plane(const Windows& windows, const double* plane, std::int64_t first, std::int64_t count, double* columns) {
+  const std::int64_t cells = cell_count(windows);
   const std::vector<std::int64_t> place = place_at(windows, first);
   std::vector<std::int64_t> cell(windows.size());
-  for (std::int64_t plane = 0; plane < planes; ++plane) {
-    for (std::int64_t k = 0; k < cells; ++k) {
-      copy_cells(windows, image + plane * plane_size, cell, place, count, columns);
-      columns += count;
-      for (std::size_t axis = cell.size(); axis-- > 0;) {
-        if (++cell[axis] < windows[axis].cells) break;
-        cell[axis] = 0;
-      }
+  for (std::int64_t k = 0; k < cells; ++k) {
+    copy_cells(windows, plane, cell, place, count, columns);
+    columns += count;
+    for (std::size_t axis = cell.size(); axis-- > 0;) {
+      if (++cell[axis] < windows[axis].cells) break;
+      cell[axis] = 0;
     }
   }
 }
@@ -209,28 +207,38 @@ std::vector<std::int64_t> place_at(std::span<const WindowAxis> windows, std::int
   return place;
 }
 
-void contract_columns(const KernelContext& context, ElementType type, MatrixView<const double> weights,
-                      MatrixView<double> result, bool accumulate,
-                      const std::function<void(std::int64_t, std::int64_t, double*)>& fill, double factor) {
+void contract_columns(const KernelContext& context, ElementType type, std::int64_t planes,
+                      MatrixView<const double> weights, MatrixView<double> result, bool accumulate,
+                      const FillColumns& fill, double factor) {
   const std::int64_t places = result.columns, rows = weights.columns;
   if (places == 0 || result.rows == 0) return;
-  // Blocks of about 8 MB stay in the cache between being filled and being multiplied. The weights are packed anew for each, which fewer than 512
-  // places would not be worth.
+  // Blocks of about 8 MB stay in the cache between being filled and being multiplied. The weights are packed anew for each, which a few hundred
+  // places pay for.
   const std::int64_t fitting = (std::int64_t{1} << 20) / std::max<std::int64_t>(rows, 1);
-  const std::int64_t block = std::min(places, std::clamp<std::int64_t>(fitting, 512, 2048));
-  context.for_range((places - 1) / block + 1, 1, [&](std::int64_t first, std::int64_t last) {
+  const std::int64_t blocks = ceil_div(places, std::clamp<std::int64_t>(fitting, 512, 2048));
+  const std::int64_t block = ceil_div(places, blocks), rows_of_plane = planes == 0 ? 0 : rows / planes;
+  const auto run = [&](std::int64_t first, std::int64_t last) {
     Tensor scratch = context.make_unset(ElementType::float64, {rows, block});
     double* const columns = scratch.write<double>().data();
     for (std::int64_t b = first; b < last; ++b) {
       const std::int64_t from = b * block, count = std::min(block, places - from);
-      fill(from, count, columns);
+      if (count <= 0) break;  // equal blocks may leave the last ones without any
+      context.for_range(planes, 8, [&](std::int64_t first_plane, std::int64_t last_plane) {
+        for (std::int64_t plane = first_plane; plane < last_plane; ++plane)
+          fill(plane, from, count, columns + plane * rows_of_plane * count);
+      });
       MatrixView<double> part = result;
       part.data += from * result.column_stride;
       part.columns = count;
       multiply_matrices<double>(context, type, weights, row_major<const double>(columns, rows, count), part, accumulate,
                                 factor);
     }
-  });
+  };
+  // Many blocks run side by side, of few each is split.
+  if (blocks >= 2 * context.threads().threads())
+    context.for_range(blocks, 1, run);
+  else
+    run(0, blocks);
 }
 
 void contract_windows(const KernelContext& context, ElementType type, const double* image, std::int64_t planes,
@@ -240,10 +248,11 @@ void contract_windows(const KernelContext& context, ElementType type, const doub
     multiply_matrices<double>(context, type, weights, row_major(image, planes, result.columns), result, accumulate);
     return;
   }
+  const std::int64_t plane_size = image_size(windows);
   contract_columns(
-      context, type, weights, result, accumulate,
-      [&](std::int64_t first, std::int64_t count, double* columns) {
-        copy_windows(windows, image, planes, first, count, columns);
+      context, type, planes, weights, result, accumulate,
+      [&](std::int64_t plane, std::int64_t first, std::int64_t count, double* columns) {
+        copy_plane(windows, image + plane * plane_size, first, count, columns);
       },
       growth_of_errors(context, windows));
 }

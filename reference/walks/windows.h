@@ -73,11 +73,14 @@ inline void next_place(std::span<const WindowAxis> windows, std::span<std::int64
 /// The place that has this number in row-major order.
 std::vector<std::int64_t> place_at(std::span<const WindowAxis> windows, std::int64_t number);
 
-/// result = (or +=) weights * columns, where column i of the second matrix belongs to place i. fill(first, count, columns) writes the
-/// columns of the places [first, first + count) as a row-major matrix. Errors of a noisy run are `factor` times as large as those of a plain sum.
-void contract_columns(const KernelContext& context, ElementType type, MatrixView<const double> weights,
-                      MatrixView<double> result, bool accumulate,
-                      const std::function<void(std::int64_t, std::int64_t, double*)>& fill, double factor = 1);
+/// fill(plane, first, count, columns) writes what the cells of the windows at the places [first, first + count) see of one plane: a row-major
+/// matrix with a row for each cell. Called on several threads.
+using FillColumns = std::function<void(std::int64_t, std::int64_t, std::int64_t, double*)>;
+/// result = (or +=) weights * columns, where column i of the second matrix belongs to place i; its rows are those of all planes, one plane after
+/// the other. Errors of a noisy run are `factor` times as large as those of a plain sum.
+void contract_columns(const KernelContext& context, ElementType type, std::int64_t planes,
+                      MatrixView<const double> weights, MatrixView<double> result, bool accumulate,
+                      const FillColumns& fill, double factor = 1);
 
 /// result[m, place] = (or +=) the sum over planes p and cells k of weights[m, p * cells + k] * (cell k of the window on plane p at place), for
 /// one image [planes, d1, ..., dn].
