@@ -90,8 +90,7 @@ void check_weights(InferContext& context, const Cell& cell, const Sizes& sizes) 
 }
 
 void check_activations(InferContext& context, const Cell& cell, const Sizes& sizes) {
-  if (!context.has_attribute("activations")) return;  // RNN's default is a list for two directions
-  const auto activations = context.strings("activations");
+  const auto* activations = context.list_as_written<Text>("activations");  // RNN's default is a list for two directions
   const Dim expected = context.dims().mul(sizes.directions, cell.activations);
   if (!activations || activations->empty() || !expected.is_constant()) return;
   if (expected.is(static_cast<std::int64_t>(activations->size()))) return;
