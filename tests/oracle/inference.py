@@ -38,7 +38,8 @@ from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference  # noq
 
 SECONDS = 300
 NOTES = """What onnxkit leaves open depends on data or is made by operators without a schema. Like symbolic_shape_infer it takes the default of an
-input for constant here (docs/infer.md). Outputs that are not exact have sizes that an input's content decides.
+input for constant here (docs/infer.md). Outputs that are not exact have sizes that an input's content decides;
+in models/strings these are the two values that nobody knows.
 """
 CACHE = HERE.parents[1] / "build/oracle/inference"
 
