@@ -133,12 +133,14 @@ void InferContext::lose_shape(std::size_t output, std::string reason) {
   if (output >= outputs_.size()) return;
   outputs_[output].loss = std::move(reason);
   outputs_[output].depends_on_data = false;
+  outputs_[output].content_input.reset();
 }
 
 void InferContext::lose_shape_to_content(std::size_t output, std::size_t input, std::string reason) {
   if (output >= outputs_.size()) return;
   outputs_[output].loss = std::move(reason);
   outputs_[output].depends_on_data = is_from_data(input);
+  outputs_[output].content_input = input;
 }
 
 bool InferContext::is_from_data(std::size_t input) const {
@@ -208,6 +210,7 @@ Dim InferContext::data_dependent(std::string_view stem, std::string reason) {
 }
 
 Dim InferContext::size_from_content(std::size_t input, std::string_view stem, std::string reason) {
+  for (Output& output : outputs_) output.content_input = input;
   return is_from_data(input) ? data_dependent(stem, std::move(reason)) : lost(std::move(reason));
 }
 

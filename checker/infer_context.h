@@ -144,6 +144,7 @@ class InferContext : public spec::NodeAttributes {
     std::optional<KnownValue> value;
     std::string loss;
     bool depends_on_data = false;
+    std::optional<std::size_t> content_input = {};  ///< its unknown content leaves the shape open
   };
   InferContext(Inference& inference, Frame& frame, std::size_t node_index, const spec::OpSchema& schema);
   bool is_from_data(std::size_t input) const;

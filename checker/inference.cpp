@@ -73,6 +73,7 @@ void Inference::prepare(Frame& frame) {
   frame.facts->values.clear();
   frame.facts->values.resize(graph.values.size());
   frame.facts->losses.clear();
+  frame.facts->content_inputs.clear();
   frame.initializer_of.assign(graph.values.size(), -1);
   frame.replaceable.assign(graph.values.size(), false);
   frame.declared.assign(graph.values.size(), nullptr);
@@ -223,7 +224,8 @@ void Inference::store_outputs(Frame& frame, std::size_t index, std::vector<Infer
     }
     const bool shapeless = output.type.is_unknown() || (output.type.is_tensor() && !output.type.shape);
     reconcile(frame, id, output.type);
-    if (shapeless && (output.type.is_unknown() || !output.type.shape)) {
+    if (output.content_input) frame.facts->content_inputs[static_cast<std::uint32_t>(id)] = *output.content_input;
+    if (shapeless) {
       Loss loss{.node = index, .reason = std::move(output.loss), .cause = ir::ValueId::none};
       for (const ir::ValueId input : node.inputs) {
         const ValueFacts* facts = input == ir::ValueId::none ? nullptr : lookup(frame, input);

@@ -41,7 +41,9 @@ struct Loss {
 /// Side table of one graph, indexed by ValueId.
 struct GraphFacts {
   std::vector<ValueFacts> values;
-  std::unordered_map<std::uint32_t, Loss> losses;
+  std::unordered_map<std::uint32_t, Loss> losses;  ///< shapes that nodes could not tell, whatever the file declares
+  /// Of values whose shape hangs on content: which input of their node has it.
+  std::unordered_map<std::uint32_t, std::size_t> content_inputs;
 };
 
 using ir::ExternalBytes;

@@ -131,8 +131,7 @@ void infer_1(InferContext& context) {
 void infer_5(InferContext& context) {
   const std::optional<std::size_t> length = vector_length(context, 1);
   const KnownValue* value = movable_value(context, 1);
-  context.lose_shape_to_content(
-      0, 1, fmt::format("the content of input 1, the target shape {}, is not known", quote(context.input_name(1))));
+  context.lose_shape_to_content(0, 1, "the target shape is not known");
   if (!value && (!length || *length > max_rank)) return;
   const Shape entries = value ? value->dims() : unknown_sizes(*length);
   Reshape(context, at_input(1), context.integer("allowzero") == 0).infer(entries);

@@ -8,8 +8,6 @@
 #include "checker/rule_registry.h"
 #include "libonnxkit/api/inference.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/ir/order.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit {
 namespace {
@@ -118,26 +116,6 @@ class ValueInfoWriter {
   InferReport& report_;
 };
 
-std::string node_text(const ir::Graph& graph, std::size_t node) {
-  const ir::Node& at = graph.nodes[node];
-  const std::string name = at.name.empty() ? std::string() : " " + quote(at.name);
-  return fmt::format("node {} ({}{})", node, checker::qualified_op(at), name);
-}
-
-/// Reasons of the lost symbols in a shape of known rank.
-std::string lost_sizes(const checker::Type& type, const ir::DimPool& dims) {
-  std::string text;
-  if (!type.shape) return text;
-  for (const ir::Dim size : *type.shape) {
-    for (const std::size_t index : dims.symbols_in(size)) {
-      const ir::Symbol& symbol = dims.symbol(index);
-      if (symbol.origin != ir::SymbolOrigin::lost || symbol.reason.empty()) continue;
-      if (text.find(symbol.reason) == std::string::npos) text += (text.empty() ? "" : "; ") + symbol.reason;
-    }
-  }
-  return text;
-}
-
 Diagnostic assumed_defaults(const std::vector<std::string>& names) {
   constexpr std::size_t most = 5;
   std::string list;
@@ -167,51 +145,6 @@ Result<InferReport> infer(Model& model, const InferOptions& options) {
   report.diagnostics = sink.take();
   if (!inferred->assumed.empty()) report.diagnostics.push_back(assumed_defaults(inferred->assumed));
   return report;
-}
-
-Result<std::vector<WhyStep>> why_unknown(const Model& model, std::string_view value, const InferOptions& options) {
-  const ir::Graph* graph = model.ir().graph.get();
-  const ValueId start = graph ? graph->find(value) : ValueId::none;
-  if (start == ValueId::none) {
-    std::vector<std::string_view> names;
-    for (std::size_t i = 0; graph && i < graph->values.size(); ++i) names.push_back(graph->values[i].name);
-    Error error = make_error("unknown-value", fmt::format("the main graph has no value {}", quote(value)));
-    if (const std::string_view close = nearest(value, names); !close.empty())
-      error.diagnostic.help = fmt::format("did you mean {}?", close);
-    return error;
-  }
-  checker::Sink sink;
-  const auto inferred = api::infer_types(model.ir(), options, sink);
-  if (!inferred) return inferred.error();
-  const ir::DimPool& dims = inferred->dims;
-  const checker::GraphFacts& facts = inferred->graphs.at(graph);
-  const std::vector<std::int32_t> producer = ir::producers(*graph);
-
-  std::vector<WhyStep> steps;
-  std::set<ValueId> seen;
-  for (ValueId at = start; at != ValueId::none && seen.insert(at).second;) {
-    const checker::Type& type = facts.values[index_of(at)].type;
-    WhyStep step{std::string(graph->name_of(at)), to_string(type, dims), {}, {}};
-    const std::int32_t from = producer[index_of(at)];
-    if (from >= 0) step.node = node_text(*graph, static_cast<std::size_t>(from));
-    const auto loss = facts.losses.find(static_cast<std::uint32_t>(at));
-    at = ValueId::none;
-    if (loss != facts.losses.end()) {
-      step.reason = loss->second.reason;
-      at = loss->second.cause;
-      if (step.reason.empty() && at != ValueId::none)
-        step.reason = fmt::format("the shape of {} is not known", quote(graph->name_of(at)));
-      if (step.reason.empty()) step.reason = "the operator does not tell the shape from what is known";
-    } else if (is_fully_known(type, dims)) {
-      step.reason = "fully known";
-    } else {
-      step.reason = lost_sizes(type, dims);
-      if (step.reason.empty())
-        step.reason = from >= 0 ? "nothing is known of what defines it" : "the file does not declare it";
-    }
-    steps.push_back(std::move(step));
-  }
-  return steps;
 }
 
 }  // namespace onnxkit

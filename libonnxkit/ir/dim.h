@@ -57,7 +57,7 @@ struct Symbol {
   std::string name;
   SymbolOrigin origin = SymbolOrigin::named;
   bool non_negative = true;  ///< dimensions are; values read from a runtime tensor need not be
-  std::string reason;        ///< for data_dependent and lost: which node and why
+  std::string reason;        ///< for data_dependent and lost: why no more is known
 };
 
 /// Owner and arithmetic of symbolic dimensions. Expressions are polynomials over atoms with int64 coefficients; atoms

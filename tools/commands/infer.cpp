@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "tools/command.h"
 #include "tools/model_file.h"
@@ -19,7 +20,7 @@ namespace {
 struct InferArguments {
   std::string model;
   std::string output_model;
-  std::string why;
+  std::optional<std::string> why;
   bool no_assume_defaults = false;
   InferenceOptions inference;
   OutputOptions output;
@@ -34,7 +35,7 @@ InferOptions library_options(const InferArguments& arguments) {
 }
 
 Outcome tell_why(const Model& model, const InferArguments& arguments) {
-  const auto steps = why_unknown(model, arguments.why, library_options(arguments));
+  const auto steps = why_unknown(model, *arguments.why, library_options(arguments));
   if (!steps) return report_error(steps.error());
   const bool is_text = arguments.output.format == Format::text;
   std::fputs((is_text ? why_text(*steps) : why_json(arguments.model, *steps)).c_str(), stdout);
@@ -86,7 +87,7 @@ Outcome run_infer(const CLI::App& command, const InferArguments& arguments) {
     return usage_error(command, "--output - and --format json both want standard output");
   auto model = open_model(arguments.model);
   if (!model) return report_error(model.error());
-  return arguments.why.empty() ? infer_and_write(*model, arguments) : tell_why(*model, arguments);
+  return arguments.why ? tell_why(*model, arguments) : infer_and_write(*model, arguments);
 }
 
 }  // namespace
@@ -102,7 +103,9 @@ void register_infer(CommandList& list) {
   add_inference(*command, arguments->inference);
   command->add_flag("--no-assume-defaults", arguments->no_assume_defaults,
                     "Leave open what hangs on the content of an initializer that is also an input");
-  command->add_option("--why", arguments->why, "Tell where knowledge of this value's shape was lost")
+  command
+      ->add_option("--why", arguments->why,
+                   "Tell where knowledge of this value's shape was lost; NAME, or GRAPH / NAME as in the table")
       ->type_name("NAME")
       ->excludes(output);
   add_output(*command, arguments->output, {Format::text, Format::json});

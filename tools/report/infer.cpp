@@ -60,6 +60,7 @@ std::string why_text(const std::vector<WhyStep>& steps) {
   std::string text;
   for (const WhyStep& step : steps) {
     text += fmt::format("{}: {}\n", quote(step.value), without_controls(step.type));
+    if (step.graph != "main") text += fmt::format("  in       {}\n", without_controls(step.graph));
     if (!step.node.empty()) text += fmt::format("  from     {}\n", without_controls(step.node));
     text += fmt::format("  because  {}\n", without_controls(step.reason));
   }
@@ -69,7 +70,7 @@ std::string why_text(const std::vector<WhyStep>& steps) {
 std::string why_json(const std::string& model, const std::vector<WhyStep>& steps) {
   Json list = Json::array();
   for (const WhyStep& step : steps) {
-    Json item = {{"value", step.value}, {"type", step.type}};
+    Json item = {{"graph", step.graph}, {"value", step.value}, {"type", step.type}};
     if (!step.node.empty()) item["node"] = step.node;
     item["reason"] = step.reason;
     list.push_back(std::move(item));

@@ -48,6 +48,8 @@ ONNXKIT_API Result<InferReport> infer(Model& model, const InferOptions& options 
 
 /// One step on the way back from a value to where knowledge of its shape was lost.
 struct WhyStep {
+  /// Path of the value's graph, as in InferredValue.
+  std::string graph;
   std::string value;
   std::string type;
   /// "node 12 (Reshape "view")": what defines the value; empty for inputs and initializers.
@@ -55,7 +57,9 @@ struct WhyStep {
   std::string reason;
 };
 
-/// Why the shape of `value` (of the main graph) is not fully known, from the value back to the cause. One step when nothing was lost.
+/// Why the shape of `value` is not fully known, from the value back to the cause; of several sizes that are not known, the first is followed. When
+/// all are known, why a size depends on data; one step when none does. `value` is a name, or path of the graph and name
+/// ("main / node 3 / then_branch / y"), which a name of several graphs but not the main one needs.
 /// Errors: unknown-value, unknown-dimension.
 ONNXKIT_API Result<std::vector<WhyStep>> why_unknown(const Model& model, std::string_view value,
                                                      const InferOptions& options = {});
