@@ -64,8 +64,14 @@ Result<Model> open_model(const std::string& path, const ReadOptions& options) {
   return std::filesystem::is_fifo(path, status) ? read_pipe(path, options) : read_model(path, options);
 }
 
-Result<void> save_model(const Model& model, const std::string& path, const SaveOptions& options) {
+Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options) {
   return path == "-" ? write_model(model, standard_output, options) : write_model(model, path, options);
+}
+
+std::string saved_text(const SaveReport& report) {
+  std::string text;
+  for (const std::filesystem::path& file : report.removed) text += "removed " + quote(file.string()) + "\n";
+  return text;
 }
 
 }  // namespace onnxkit::tools

@@ -13,6 +13,9 @@ inline constexpr const char* standard_input_name = "<stdin>";
 Result<Model> open_model(const std::string& path, const ReadOptions& options = {});
 
 /// Writes the model to `path`; "-" is standard output.
-Result<void> save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
+Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
+
+/// What the saving did beside writing, for standard error: a line for each data file removed.
+std::string saved_text(const SaveReport& report);
 
 }  // namespace onnxkit::tools

@@ -102,7 +102,9 @@ OpsetFile write(const OpsetArguments& arguments, const Model& model, OpsetFile f
                                  : (fs::path(arguments.output_folder) / fs::path(file.model).filename()).string();
   SaveOptions save;
   save.allow_outside_data = arguments.allow_outside_data;
-  if (const auto saved = save_model(model, output, save); !saved) return unreadable(std::move(file), saved.error());
+  auto saved = save_model(model, output, save);
+  if (!saved) return unreadable(std::move(file), saved.error());
+  file.saved = *std::move(saved);
   file.output = output;
   return file;
 }
@@ -154,6 +156,7 @@ Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::
         }
         if (is_text && arguments.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
         std::fputs(opset_obstacles(file, color).c_str(), stderr);
+        std::fputs(saved_text(file.saved).c_str(), stderr);
         std::fprintf(stderr, "%s\n", opset_summary(file, arguments.dry_run).c_str());
       });
       progress.advance();

@@ -34,11 +34,11 @@ Result<Model> read_model_bytes(std::string bytes, std::string_view name, const R
   return model;
 }
 
-Result<void> write_model(const Model& model, const std::filesystem::path& path, const SaveOptions& options) {
+Result<SaveReport> write_model(const Model& model, const std::filesystem::path& path, const SaveOptions& options) {
   return wire::save_model(model.ir(), path, options);
 }
 
-Result<void> write_model(const Model& model, const ByteSink& sink, const SaveOptions& options) {
+Result<SaveReport> write_model(const Model& model, const ByteSink& sink, const SaveOptions& options) {
   return wire::save_model(model.ir(), sink, options);
 }
 

@@ -7,6 +7,7 @@
 #include "libonnxkit/base/atomic_file.h"
 #include "libonnxkit/base/forget_pages.h"
 #include "libonnxkit/ir/tensors.h"
+#include "libonnxkit/wire/data_users.h"
 #include "libonnxkit/wire/json.h"
 #include "libonnxkit/wire/load.h"
 #include "libonnxkit/wire/reader.h"
@@ -33,25 +34,6 @@ FileFormat format_of(const fs::path& path, FileFormat format) {
   return format != FileFormat::automatic ? format : format_of_name(path).value_or(FileFormat::binary);
 }
 
-std::string normal(std::string_view location) { return fs::path(location).lexically_normal().string(); }
-
-std::set<std::string> locations_used_by(const ir::Model& model) {
-  std::set<std::string> locations;
-  ir::each_tensor(model, [&](const ir::Tensor& tensor, ir::TensorRole) {
-    if (!tensor.is_external()) return;
-    if (const auto reference = parse_external_data(tensor)) locations.insert(normal(reference->location));
-  });
-  return locations;
-}
-
-/// Locations that the model at `path` refers to, as far as there is one and it can be read.
-std::set<std::string> locations_used_by(const fs::path& path) {
-  const auto file = MappedFile::open(path);
-  if (!file) return {};
-  const auto model = load_model(*file, path);
-  return model ? locations_used_by(*model) : std::set<std::string>();
-}
-
 bool has_content(const fs::path& path, const Sidecar& sidecar) {
   const auto file = MappedFile::open(path);
   if (!file || (*file)->bytes().size() != sidecar.size()) return false;
@@ -69,11 +51,21 @@ bool has_content(const fs::path& path, const Sidecar& sidecar) {
 class Saving {
  public:
   Saving(const ir::Model& model, const fs::path& path, const SaveOptions& options)
-      : model_(model), options_(options), path_(follow_links(path)), format_(format_of(path, options.format)) {
+      : model_(model),
+        options_(options),
+        path_(follow_links(path)),
+        format_(format_of(path, options.format)),
+        users_(path_) {
     folder_ = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
   }
 
-  Result<void> run() {
+  Result<SaveReport> run() {
+    if (Result<void> saved = save(); !saved) return std::move(saved).error();
+    return std::move(report_);
+  }
+
+ private:
+  Result<void> save() {
     auto plan = plan_save(model_, folder_, path_.filename().string(), options_);
     if (!plan) return std::move(plan).error();
     plan_ = *std::move(plan);
@@ -81,8 +73,8 @@ class Saving {
     if (fs::is_other(path_, status)) return write_directly();
     if (!fs::is_directory(folder_, status)) return fault("cannot-write", "there is no such folder");
     replaces_ = fs::exists(path_, status);
-    used_before_ = locations_used_by(path_);
-    used_by_input_ = locations_used_by(model_);
+    used_before_ = data_locations(path_);
+    used_by_input_ = data_locations(model_);
     for (const Sidecar& sidecar : plan_.sidecars) {
       if (Result<void> written = prepare(sidecar); !written) return written;
     }
@@ -91,7 +83,6 @@ class Saving {
     return published;
   }
 
- private:
   struct DataFile {
     const Sidecar* sidecar;
     AtomicFile file;
@@ -132,7 +123,7 @@ class Saving {
   }
 
   Result<void> prepare(const Sidecar& sidecar) {
-    const fs::path location(normal(sidecar.location));
+    const fs::path location(normal_location(sidecar.location));
     if (location.is_absolute() || !location.has_filename() || *location.begin() == ".." || location == ".") {
       return fault("external-location", "the name of a data file must be a path below the output's folder",
                    sidecar.location);
@@ -169,12 +160,16 @@ class Saving {
            (!model_.path.empty() && fs::equivalent(target, model_.path, status));
   }
 
-  Result<void> may_replace(const fs::path& target, bool used, const std::string& location) const {
+  Result<void> may_replace(const fs::path& target, bool used, const std::string& location) {
     if (is_data_of_input(target)) {
       return fault("data-file-exists", "the data file would replace one that the input uses", location);
     }
-    if (used || is_default_sidecar(path_.filename().string(), location) || options_.force) return {};
+    if (options_.force) return {};
+    const fs::path user = users_.other_user(target);
+    const bool ours = used || is_default_sidecar(path_.filename().string(), location);
+    if (ours && user.empty()) return {};
     Error error = fault("data-file-exists", "a data file of this name exists, and other models may use it", location);
+    if (!user.empty()) error.diagnostic.notes.push_back(quote(user.string()) + " is one");
     error.diagnostic.help = "--external=FILE chooses another name, --force replaces the file";
     return error;
   }
@@ -249,14 +244,14 @@ class Saving {
 
   void remove_stale() {
     std::set<std::string> needed;
-    for (const std::string& location : plan_.kept_locations) needed.insert(normal(location));
-    for (const Sidecar& sidecar : plan_.sidecars) needed.insert(normal(sidecar.location));
+    for (const std::string& location : plan_.kept_locations) needed.insert(normal_location(location));
+    for (const Sidecar& sidecar : plan_.sidecars) needed.insert(normal_location(sidecar.location));
     for (const std::string& location : used_before_) {
       std::error_code ignored;
       const bool ours = is_default_sidecar(path_.filename().string(), location);
-      if (ours && !needed.contains(location) && !is_data_of_input(folder_ / location)) {
-        fs::remove(folder_ / location, ignored);
-      }
+      const fs::path data = path_.parent_path() / location;
+      if (!ours || needed.contains(location) || is_data_of_input(data) || !users_.other_user(data).empty()) continue;
+      if (fs::remove(data, ignored)) report_.removed.push_back(data);
     }
   }
 
@@ -272,7 +267,9 @@ class Saving {
   fs::path path_;
   fs::path folder_;
   FileFormat format_;
+  DataUsers users_;
   SavePlan plan_;
+  SaveReport report_;
   bool replaces_ = false;                ///< a model: all of the new one is on disk before anything of the old one goes
   std::set<std::string> used_before_;    ///< by the model that is replaced
   std::set<std::string> used_by_input_;  ///< by the model that is saved, where it was read from
@@ -283,18 +280,22 @@ class Saving {
 
 }  // namespace
 
-Result<void> save_model(const ir::Model& model, const fs::path& path, const SaveOptions& options) {
+Result<SaveReport> save_model(const ir::Model& model, const fs::path& path, const SaveOptions& options) {
   return Saving(model, path, options).run();
 }
 
-Result<void> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options) {
+Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options) {
   if (options.weights == Weights::extract)
     return make_error("unsupported-format", "a stream has no folder for data files");
   const FileFormat format = format_of({}, options.format);
-  if (options.weights == Weights::keep) return encode(model, format, {}, sink);
-  const auto plan = plan_save(model, {}, {}, options);
-  if (!plan) return plan.error();
-  return encode(model, format, plan->placements, sink);
+  SavePlan plan;
+  if (options.weights == Weights::embed) {
+    auto planned = plan_save(model, {}, {}, options);
+    if (!planned) return std::move(planned).error();
+    plan = *std::move(planned);
+  }
+  if (Result<void> done = encode(model, format, plan.placements, sink); !done) return std::move(done).error();
+  return SaveReport();
 }
 
 }  // namespace onnxkit::wire

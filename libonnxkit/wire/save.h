@@ -9,7 +9,7 @@
 namespace onnxkit::wire {
 
 /// As onnxkit::write_model.
-Result<void> save_model(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options);
-Result<void> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options);
+Result<SaveReport> save_model(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options);
+Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options);
 
 }  // namespace onnxkit::wire

@@ -35,14 +35,16 @@ struct CheckArguments {
 };
 
 /// Mends the model and writes it; what is left to find is found by the check that follows.
-std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, std::vector<Fix>& fixes) {
+std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, FileReport& report) {
   auto fixed = fix(model, {.schemas = arguments.check.schemas});
   if (!fixed) return fixed.error();
-  fixes = *std::move(fixed);
+  report.fixes = *std::move(fixed);
   SaveOptions options;
   options.allow_outside_data = arguments.check.allow_outside_data;
-  const auto saved = save_model(model, arguments.output_model, options);
-  return saved ? std::nullopt : std::optional(saved.error());
+  auto saved = save_model(model, arguments.output_model, options);
+  if (!saved) return saved.error();
+  report.saved = *std::move(saved);
+  return std::nullopt;
 }
 
 FileReport check_file(const ModelInput& input, const CheckArguments& arguments) {
@@ -57,7 +59,7 @@ FileReport check_file(const ModelInput& input, const CheckArguments& arguments) 
     report.unreadable = model.error().diagnostic;
     return report;
   }
-  if (arguments.fix) report.refused = fix_model(*model, arguments, report.fixes);
+  if (arguments.fix) report.refused = fix_model(*model, arguments, report);
   if (report.refused) return report;
   auto findings = check(*model, arguments.check);
   if (!findings)
@@ -92,6 +94,8 @@ Outcome check_files(const CheckArguments& arguments) {
     in_order(inputs.size(), jobs, work, [&](std::size_t i) {
       refused = reports[i].refused;
       totals.add(reports[i]);
+      if (const std::string text = saved_text(reports[i].saved); !text.empty())
+        progress.while_hidden([&text] { std::fputs(text.c_str(), stderr); });
       if (!is_text || refused) return !refused;
       if (const std::string text = check_text(reports[i], color); !text.empty())
         progress.while_hidden([&text] { std::fputs(text.c_str(), stdout), std::fflush(stdout); });

@@ -65,6 +65,7 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
     return save_model(*model, arguments.output, save);
   }();
   if (!saved) return report_error(saved.error());
+  std::fputs(saved_text(*saved).c_str(), stderr);
   if (arguments.output != "-") warn_of_size(arguments);
   return Outcome::ok;
 }
@@ -92,7 +93,7 @@ void add_weight_options(CLI::App& command, ConvertArguments& arguments) {
       .add_flag("--verify-checksums", arguments.save.verify_checksums,
                 "Hold external data that is read against its SHA1 checksums")
       ->group("Weights");
-  command.add_flag("--force", arguments.save.force, "Replace a data file although another model may use it")
+  command.add_flag("--force", arguments.save.force, "Replace a data file although another model uses it or may")
       ->group("Weights");
 }
 

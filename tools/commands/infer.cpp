@@ -71,7 +71,9 @@ Outcome infer_and_write(Model& model, const InferArguments& arguments) {
                                   [](const Diagnostic& finding) { return finding.severity == Severity::error; });
   const std::string output = broken ? "" : arguments.output_model;
   if (!output.empty()) {
-    if (const auto saved = save_model(model, output); !saved) return report_error(saved.error());
+    const auto saved = save_model(model, output);
+    if (!saved) return report_error(saved.error());
+    std::fputs(saved_text(*saved).c_str(), stderr);
   }
   if (!is_text)
     std::fputs(infer_json(arguments.model, *report, output).c_str(), stdout);

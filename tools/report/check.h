@@ -20,6 +20,7 @@ struct FileReport {
   CheckReport findings;
   /// With --fix: what was mended before the check.
   std::vector<Fix> fixes;
+  SaveReport saved;
   /// Wrong options, or an output that could not be written; ends the command.
   std::optional<Error> refused;
 };

@@ -12,6 +12,7 @@ namespace onnxkit::tools {
 struct OpsetFile {
   std::string model;
   std::string output;                    ///< empty when nothing was written
+  SaveReport saved;                      ///< what the writing did beside
   std::optional<Diagnostic> unreadable;  ///< the file could not be read or written; nothing below counts then
   OpsetReport report;
   std::optional<VerifyReport> verified;  ///< absent when nobody asked

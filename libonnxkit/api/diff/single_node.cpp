@@ -132,8 +132,8 @@ Result<void> write_repro(const SingleNode& node, const LayerQuestion& question, 
   save.format = FileFormat::binary;
   save.weights = Weights::embed;
   save.allow_outside_data = question.options.allow_outside_data;
-  if (auto written = write_model(*node.side, folder / "model.onnx", save); !written) return written;
-  if (auto written = write_model(*node.base, folder / "expected.onnx", save); !written) return written;
+  if (auto written = write_model(*node.side, folder / "model.onnx", save); !written) return written.error();
+  if (auto written = write_model(*node.base, folder / "expected.onnx", save); !written) return written.error();
   const ir::Graph& graph = *node.side->ir().graph;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const std::string_view name = graph.name_of(graph.inputs[i].value);

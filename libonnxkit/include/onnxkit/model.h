@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "onnxkit/export.h"
 #include "onnxkit/result.h"
@@ -75,19 +76,25 @@ struct SaveOptions {
   std::uint64_t threshold = 1024;
   bool allow_outside_data = false;  ///< read external data from wherever the model says
   bool verify_checksums = false;
-  /// Also replace a data file that is in the way although the output, as it was, does not use it.
+  /// Also replace a data file that is in the way although the output, as it was, does not use it, or another model does.
   bool force = false;
 };
 
+/// What a saving did beyond writing the model and its data files.
+struct SaveReport {
+  /// Data files that nobody needs any more and that are gone.
+  std::vector<std::filesystem::path> removed;
+};
+
 /// Writes the model and its data files. Each appears complete or not at all, and at no moment does the model at `path`, old or new, refer
-/// to bytes that are not there. A data file of the replaced model that bears the default name of this output and is not needed any more
-/// is removed. `path` may be the file that the model was read from. Error codes: cannot-write, data-file-exists, unsupported-format, and
-/// those of external data (external-missing, external-location ...).
-ONNXKIT_API Result<void> write_model(const Model& model, const std::filesystem::path& path,
-                                     const SaveOptions& options = {});
+/// to bytes that are not there. A data file of the replaced model that bears the default name of this output and that neither this nor
+/// another model of the folder needs any more is removed. `path` may be the file that the model was read from. Error codes: cannot-write,
+/// data-file-exists, unsupported-format, and those of external data (external-missing, external-location ...).
+ONNXKIT_API Result<SaveReport> write_model(const Model& model, const std::filesystem::path& path,
+                                           const SaveOptions& options = {});
 
 /// Hands the encoded model to `sink`. Weights are kept where they are or embedded; extract is not possible here. `automatic` means
 /// binary.
-ONNXKIT_API Result<void> write_model(const Model& model, const ByteSink& sink, const SaveOptions& options = {});
+ONNXKIT_API Result<SaveReport> write_model(const Model& model, const ByteSink& sink, const SaveOptions& options = {});
 
 }  // namespace onnxkit

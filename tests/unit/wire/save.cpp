@@ -51,7 +51,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 using Names = std::vector<std::string>;
 
-std::string outcome(const Result<void>& result) { return result ? "" : result.error().diagnostic.code; }
+std::string outcome(const Result<SaveReport>& result) { return result ? "" : result.error().diagnostic.code; }
 
 const fs::path sample = ONNXKIT_TESTDATA "/models/rnn/gru_opset11.onnx";
 const SaveOptions extract_all = {.weights = Weights::extract, .sidecar = {}, .threshold = 1};
@@ -142,6 +142,44 @@ TEST_CASE("to another folder the data files go along") {
   CHECK(outcome(wire::save_model(load(folder / "a.onnx"), folder / "out/b.onnx", {})) == "");
   CHECK(values_in(folder / "out/b.onnx") == values_in(sample));
   CHECK(names_in(folder / "out/data") == Names{"weights.bin"});
+}
+
+TEST_CASE("a data file that another model of the folder uses stays") {
+  const tests::TempFolder folder;
+  const fs::path other = ONNXKIT_TESTDATA "/models/rnn/lstm_packed_opset13.onnx";
+  CHECK(outcome(wire::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
+
+  SUBCASE("a copy of the model") { fs::copy_file(folder / "a.onnx", folder / "b.onnx"); }
+  SUBCASE("a hard link, which keeps what the model was") { fs::create_hard_link(folder / "a.onnx", folder / "b.onnx"); }
+  SUBCASE("the model in JSON") {
+    CHECK(outcome(wire::save_model(load(folder / "a.onnx"), folder / "b.json", {})) == "");
+  }
+  CHECK(outcome(wire::save_model(load(other), folder / "a.onnx", extract_all)) == "data-file-exists");
+  const auto embedded = wire::save_model(load(folder / "a.onnx"), folder / "a.onnx", embed);
+  REQUIRE(embedded.ok());
+  CHECK(embedded->removed.empty());
+  CHECK(fs::exists(folder / "a.onnx.data"));
+}
+
+TEST_CASE("a data file that nobody needs any more is removed and named") {
+  const tests::TempFolder folder;
+  CHECK(outcome(wire::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
+  fs::create_symlink("a.onnx", folder / "latest.onnx");  // no model of its own
+  tests::put_file(folder / "broken.onnx", "a.onnx.data");
+  const auto embedded = wire::save_model(load(folder / "a.onnx"), folder / "a.onnx", embed);
+  REQUIRE(embedded.ok());
+  CHECK(embedded->removed == std::vector<fs::path>{folder / "a.onnx.data"});
+  CHECK(names_in(folder.path()) == Names{"a.onnx", "broken.onnx", "latest.onnx"});
+}
+
+TEST_CASE("in a folder of too many models a data file counts as used") {
+  const tests::TempFolder folder;
+  for (int i = 0; i < 1001; ++i) tests::put_file(folder / ("m" + std::to_string(i) + ".onnx"), "x");
+  CHECK(outcome(wire::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
+  const auto embedded = wire::save_model(load(folder / "a.onnx"), folder / "a.onnx", embed);
+  REQUIRE(embedded.ok());
+  CHECK(embedded->removed.empty());
+  CHECK(fs::exists(folder / "a.onnx.data"));
 }
 
 TEST_CASE("data files that a save must not touch") {
