@@ -4,6 +4,7 @@
 
 #include "checker/check.h"
 #include "checker/codes.h"
+#include "libonnxkit/api/dim_names.h"
 #include "libonnxkit/api/options.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/wire/external_data.h"
@@ -39,6 +40,10 @@ Result<CheckReport> check(const Model& model, const CheckOptions& options) {
                                                 : report.infos) += 1;
   }
   return report;
+}
+
+std::map<std::string, Error> unknown_dimensions(const Model& model, const std::map<std::string, std::int64_t>& sizes) {
+  return api::unknown_dimensions(model.ir(), sizes);
 }
 
 std::vector<CodeExplanation> explain_codes() {

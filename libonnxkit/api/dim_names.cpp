@@ -36,8 +36,10 @@ Names declared_names(const ir::Model& model) {
 
 }  // namespace
 
-std::optional<Error> unknown_dimension(const ir::Model& model, const std::map<std::string, std::int64_t>& sizes) {
-  if (sizes.empty()) return {};
+std::map<std::string, Error> unknown_dimensions(const ir::Model& model,
+                                                const std::map<std::string, std::int64_t>& sizes) {
+  std::map<std::string, Error> unknown;
+  if (sizes.empty()) return unknown;
   const Names names = declared_names(model);
   for (const auto& [name, size] : sizes) {
     // A declared size may be an expression, such as "2*N".
@@ -45,9 +47,15 @@ std::optional<Error> unknown_dimension(const ir::Model& model, const std::map<st
       return declared.find(name) != std::string_view::npos;
     };
     if (std::any_of(names.begin(), names.end(), mentions)) continue;
-    return unknown_name("unknown-dimension", "dimension", name, {names.begin(), names.end()});
+    unknown.emplace(name, unknown_name("unknown-dimension", "dimension", name, {names.begin(), names.end()}));
   }
-  return {};
+  return unknown;
+}
+
+std::optional<Error> unknown_dimension(const ir::Model& model, const std::map<std::string, std::int64_t>& sizes) {
+  auto unknown = unknown_dimensions(model, sizes);
+  if (unknown.empty()) return {};
+  return std::move(unknown.begin()->second);
 }
 
 }  // namespace onnxkit::api

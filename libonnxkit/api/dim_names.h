@@ -13,8 +13,11 @@ struct Model;
 
 namespace onnxkit::api {
 
-/// Error "unknown-dimension" when a name that is to be fixed occurs in no declared shape of the model: a misspelt name would leave the size
-/// open that was meant.
+/// Names that are to be fixed and occur in no declared shape of the model, each with an error "unknown-dimension": a misspelt name would
+/// leave the size open that was meant.
+std::map<std::string, Error> unknown_dimensions(const ir::Model& model,
+                                                const std::map<std::string, std::int64_t>& sizes);
+/// The first of those.
 std::optional<Error> unknown_dimension(const ir::Model& model, const std::map<std::string, std::int64_t>& sizes);
 
 }  // namespace onnxkit::api

@@ -59,6 +59,8 @@ FileReport check_file(const ModelInput& input, const CheckArguments& arguments) 
     report.unreadable = model.error().diagnostic;
     return report;
   }
+  report.unknown_dims = unknown_dimensions(*model, arguments.check.dims);
+  if (arguments.fix && !report.unknown_dims.empty()) return report;
   if (arguments.fix) report.refused = fix_model(*model, arguments, report);
   if (report.refused) return report;
   auto findings = check(*model, arguments.check);
@@ -76,6 +78,35 @@ Outcome outcome_of(const CheckTotals& totals, bool strict) {
   return totals.errors > 0 || (strict && totals.warnings > 0) ? Outcome::finding : Outcome::ok;
 }
 
+/// Names of --dim that no model has: misspelt ones, which would leave the sizes open that were meant.
+class MisspeltDims {
+ public:
+  void add(const FileReport& report) {
+    if (!report.unreadable) ++read_;
+    may_be_elsewhere_ = may_be_elsewhere_ || report.unreadable;
+    for (const auto& [name, error] : report.unknown_dims) {
+      auto& [count, shown] = lacking_.try_emplace(name, 0, error).first->second;
+      ++count;
+      // Of many models, one with a name to propose has the better answer.
+      if (shown.diagnostic.help.empty()) shown = error;
+    }
+  }
+  std::optional<Error> error() const {
+    for (const auto& [name, lack] : lacking_) {
+      if (may_be_elsewhere_ || lack.first < read_) continue;
+      Error error = lack.second;
+      if (read_ > 1) error.diagnostic.message = "none of the models has a dimension " + quote(name);
+      return error;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::size_t read_ = 0;
+  bool may_be_elsewhere_ = false;                                 ///< in a model that could not be read
+  std::map<std::string, std::pair<std::size_t, Error>> lacking_;  ///< in how many models, and what to say
+};
+
 /// Text goes out file by file; the other formats need all reports first.
 Outcome check_files(const CheckArguments& arguments) {
   const std::vector<ModelInput> inputs = expand_models(arguments.models);
@@ -84,6 +115,7 @@ Outcome check_files(const CheckArguments& arguments) {
   const std::size_t jobs = arguments.jobs ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
   std::vector<FileReport> reports(inputs.size());
   CheckTotals totals;
+  MisspeltDims misspelt;
   std::optional<Error> refused;
   {
     Progress progress("checking", inputs.size());
@@ -93,6 +125,8 @@ Outcome check_files(const CheckArguments& arguments) {
     };
     in_order(inputs.size(), jobs, work, [&](std::size_t i) {
       refused = reports[i].refused;
+      misspelt.add(reports[i]);
+      if (!refused && i + 1 == inputs.size()) refused = misspelt.error();
       totals.add(reports[i]);
       if (const std::string text = saved_text(reports[i].saved); !text.empty())
         progress.while_hidden([&text] { std::fputs(text.c_str(), stderr); });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -21,6 +22,8 @@ struct FileReport {
   /// With --fix: what was mended before the check.
   std::vector<Fix> fixes;
   SaveReport saved;
+  /// Of --dim: what this model does not have.
+  std::map<std::string, Error> unknown_dims;
   /// Wrong options, or an output that could not be written; ends the command.
   std::optional<Error> refused;
 };

@@ -45,6 +45,11 @@ struct CheckReport {
 /// the model.
 ONNXKIT_API Result<CheckReport> check(const Model& model, const CheckOptions& options = {});
 
+/// Names of `sizes` that occur in no declared shape of the model, each with the error "unknown-dimension" to report, which holds the valid
+/// names. `check` ignores such sizes, as a name of many models need not be one of each.
+ONNXKIT_API std::map<std::string, Error> unknown_dimensions(const Model& model,
+                                                            const std::map<std::string, std::int64_t>& sizes);
+
 /// What a code means: for `check --explain` and the generated pages.
 struct CodeExplanation {
   std::string code;
