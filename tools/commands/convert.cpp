@@ -7,6 +7,7 @@
 #include "tools/model_file.h"
 #include "tools/opset_command.h"
 #include "tools/options/choice.h"
+#include "tools/options/number.h"
 #include "tools/options/output.h"
 #include "tools/progress.h"
 
@@ -46,7 +47,18 @@ Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetCho
   return file.converted() ? Outcome::ok : Outcome::finding;
 }
 
+SaveOptions save_options(const ConvertArguments& arguments) {
+  SaveOptions save = arguments.save;
+  if (arguments.embed) save.weights = Weights::embed;
+  if (!arguments.external.empty() || save.file_per_tensor) save.weights = Weights::extract;
+  if (arguments.external != no_file_name) save.sidecar = arguments.external;
+  return save;
+}
+
 Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) {
+  const SaveOptions save = save_options(arguments);
+  if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
+    return usage_error(command, "--external-threshold needs --external or --external-per-tensor");
   OpsetChoices choices;
   choices.read = arguments.read;
   if (const std::string word = read_targets(arguments.opsets, choices.conversion.opsets); !word.empty())
@@ -56,10 +68,6 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   if (!arguments.opsets.empty()) {
     if (const Outcome outcome = move_to_opsets(*model, arguments, choices); outcome != Outcome::ok) return outcome;
   }
-  SaveOptions save = arguments.save;
-  if (arguments.embed) save.weights = Weights::embed;
-  if (!arguments.external.empty() || save.file_per_tensor) save.weights = Weights::extract;
-  if (arguments.external != no_file_name) save.sidecar = arguments.external;
   const auto saved = [&] {
     const Progress progress("writing", 1);
     return save_model(*model, arguments.output, save);
@@ -77,8 +85,11 @@ void add_weight_options(CLI::App& command, ConvertArguments& arguments) {
                                  "Put weights into a file beside OUT: OUT.data, or the one that --external=FILE names")
                        ->group("Weights")
                        ->excludes(embed);
-  command.add_option("--external-threshold", arguments.save.threshold, "Smaller weights stay in the model, in bytes")
+  command
+      .add_option("--external-threshold", arguments.save.threshold,
+                  "With --external or --external-per-tensor: smaller weights stay in the model, in bytes")
       ->type_name("BYTES")
+      ->check(not_negative)
       ->capture_default_str()
       ->group("Weights");
   command

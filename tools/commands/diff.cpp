@@ -14,6 +14,7 @@
 #include "tools/options/choice.h"
 #include "tools/options/inference.h"
 #include "tools/options/inputs.h"
+#include "tools/options/number.h"
 #include "tools/options/output.h"
 #include "tools/options/sides.h"
 #include "tools/options/workers.h"
@@ -227,10 +228,6 @@ Outcome run_diff(DiffArguments& arguments) {
   }();
   if (!report) return report_error(report.error());
   return print(*report, arguments);
-}
-
-std::string not_negative(const std::string& number) {
-  return number.starts_with('-') ? number + " is negative" : std::string();
 }
 
 void add_judgement(CLI::App& command, DiffArguments& arguments) {
