@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <fmt/core.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+
+#include "tools/report/diagnostics.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -71,6 +75,15 @@ Result<SaveReport> save_model(const Model& model, const std::string& path, const
 std::string saved_text(const SaveReport& report) {
   std::string text;
   for (const std::filesystem::path& file : report.removed) text += "removed " + quote(file.string()) + "\n";
+  std::size_t count = 0;
+  std::string places;
+  for (const auto& [message, fields] : report.dropped_fields) {
+    count += fields;
+    places += fmt::format("{}{} in {}", places.empty() ? "" : ", ", fields, message);
+  }
+  if (count > 0)
+    text += fmt::format("onnxkit: JSON has no place for {} that the ONNX schema does not know, left out: {}\n",
+                        counted(count, "field"), places);
   return text;
 }
 

@@ -15,7 +15,7 @@ Result<Model> open_model(const std::string& path, const ReadOptions& options = {
 /// Writes the model to `path`; "-" is standard output.
 Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
 
-/// What the saving did beside writing, for standard error: a line for each data file removed.
+/// What the saving did beside writing, for standard error: a line each for data files removed and for fields left out; else empty.
 std::string saved_text(const SaveReport& report);
 
 }  // namespace onnxkit::tools

@@ -50,9 +50,25 @@ const protobuf::FieldDescriptor* find_invalid_utf8(const protobuf::Message& mess
   return nullptr;
 }
 
+/// Adds the fields that the schema does not name, by the message that holds them.
+void count_unknown(const protobuf::Message& message, std::map<std::string, std::size_t>& counts) {
+  using protobuf::FieldDescriptor;
+  const auto* reflection = message.GetReflection();
+  if (const int unknown = reflection->GetUnknownFields(message).field_count(); unknown > 0)
+    counts[message.GetDescriptor()->name()] += static_cast<std::size_t>(unknown);
+  std::vector<const FieldDescriptor*> set;
+  reflection->ListFields(message, &set);
+  for (const FieldDescriptor* field : set) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) count_unknown(reflection->GetMessage(message, field), counts);
+    for (int i = 0; field->is_repeated() && i < reflection->FieldSize(message, field); ++i)
+      count_unknown(reflection->GetRepeatedMessage(message, field, i), counts);
+  }
+}
+
 }  // namespace
 
-Result<std::string> print_json(const ir::Model& model) {
+Result<JsonText> print_json(const ir::Model& model) {
   const std::uint64_t size = encoded_size(model);
   if (size > protobuf_limit) return too_large(size, "model");
   const protobuf::LogSilencer silence;
@@ -64,9 +80,10 @@ Result<std::string> print_json(const ir::Model& model) {
   protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status = protobuf::util::MessageToJsonString(proto, &json, options);
+  JsonText json;
+  const auto status = protobuf::util::MessageToJsonString(proto, &json.text, options);
   if (!status.ok()) return make_error("json-unprintable", std::string(status.message()));
+  count_unknown(proto, json.dropped_fields);
   return json;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -8,10 +9,15 @@
 
 namespace onnxkit::wire {
 
+struct JsonText {
+  std::string text;
+  /// JSON has no place for fields that the schema does not name: how many there were, by the message that held them.
+  std::map<std::string, std::size_t> dropped_fields;
+};
+
 /// The model in protobuf's JSON form of ModelProto, with the field names of the schema, as onnx.save(format="json") writes it.
-/// JSON has no place for fields that the schema does not name. Fails with json-too-large (protobuf handles less than 2 GiB) or
-/// json-unprintable (a string that is not UTF-8).
-Result<std::string> print_json(const ir::Model& model);
+/// Fails with json-too-large (protobuf handles less than 2 GiB) or json-unprintable (a string that is not UTF-8).
+Result<JsonText> print_json(const ir::Model& model);
 
 /// Inverse of print_json. Fails with json-syntax or json-too-large; `source_name` is what errors name.
 Result<ir::Model> parse_json(std::string_view json, std::string_view source_name);

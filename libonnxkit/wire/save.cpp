@@ -19,15 +19,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> encode(const ir::Model& model, FileFormat format, const Placements& placements, const ByteSink& sink) {
+Result<void> encode(const ir::Model& model, FileFormat format, const Placements& placements, const ByteSink& sink,
+                    SaveReport& report) {
   if (format == FileFormat::binary) return write_binary(model, sink, placements);
   if (!placements.empty()) {
     const auto placed = read_binary(MappedFile::from_bytes(to_bytes(model, placements)));
-    return placed ? encode(*placed, format, {}, sink) : placed.error();
+    return placed ? encode(*placed, format, {}, sink, report) : placed.error();
   }
   if (format == FileFormat::text) return sink(print_text(model));
-  const auto json = print_json(model);
-  return json ? sink(*json) : json.error();
+  auto json = print_json(model);
+  if (!json) return std::move(json).error();
+  report.dropped_fields = std::move(json->dropped_fields);
+  return sink(json->text);
 }
 
 FileFormat format_of(const fs::path& path, FileFormat format) {
@@ -116,7 +119,7 @@ class Saving {
   Result<AtomicFile> write_model(const Placements& placements) {
     auto file = AtomicFile::create(path_);
     if (!file) return file;
-    Result<void> written = encode(model_, format_, placements, sink_into(*file));
+    Result<void> written = encode(model_, format_, placements, sink_into(*file), report_);
     if (written && replaces_) written = file->sync();
     if (!written) return std::move(written).error();
     return file;
@@ -294,8 +297,9 @@ Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, cons
     if (!planned) return std::move(planned).error();
     plan = *std::move(planned);
   }
-  if (Result<void> done = encode(model, format, plan.placements, sink); !done) return std::move(done).error();
-  return SaveReport();
+  SaveReport report;
+  if (Result<void> done = encode(model, format, plan.placements, sink, report); !done) return std::move(done).error();
+  return report;
 }
 
 }  // namespace onnxkit::wire

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -84,6 +85,8 @@ struct SaveOptions {
 struct SaveReport {
   /// Data files that nobody needs any more and that are gone.
   std::vector<std::filesystem::path> removed;
+  /// Fields that the ONNX schema does not name and that the output's form has no place for: how many, by the message that held them.
+  std::map<std::string, std::size_t> dropped_fields;
 };
 
 /// Writes the model and its data files. Each appears complete or not at all, and at no moment does the model at `path`, old or new, refer

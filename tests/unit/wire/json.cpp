@@ -17,7 +17,7 @@ namespace {
 std::string json_of(const ir::Model& model) {
   const auto json = wire::print_json(model);
   REQUIRE_MESSAGE(json.ok(), json.error().diagnostic.message);
-  return *json;
+  return json->text;
 }
 
 std::string error_of(std::string_view json) {
@@ -70,4 +70,18 @@ TEST_CASE("json: what cannot be printed or read") {
   std::string deep = "{\"graph\":";
   for (int i = 0; i < 10000; ++i) deep += "{\"node\":[{\"attribute\":[{\"g\":";
   CHECK(error_of(deep) == "json-syntax");
+}
+
+TEST_CASE("json: fields that it has no place for are counted by message") {
+  onnx::ModelProto proto;
+  proto.GetReflection()->MutableUnknownFields(&proto)->AddVarint(2000, 1);
+  for (int i = 0; i < 2; ++i) {
+    onnx::NodeProto& node = *proto.mutable_graph()->add_node();
+    node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(2001)->assign("x");
+  }
+  const auto model = wire::read_binary(MappedFile::from_bytes(proto.SerializeAsString()));
+  REQUIRE(model.ok());
+  const auto json = wire::print_json(*model);
+  REQUIRE(json.ok());
+  CHECK(json->dropped_fields == std::map<std::string, std::size_t>{{"ModelProto", 1}, {"NodeProto", 2}});
 }
