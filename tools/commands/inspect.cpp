@@ -10,6 +10,7 @@
 #include "tools/model_file.h"
 #include "tools/options/choice.h"
 #include "tools/options/inference.h"
+#include "tools/progress.h"
 #include "tools/report/inspect.h"
 
 namespace onnxkit::tools {
@@ -40,12 +41,27 @@ Result<std::string> render(const InspectReport& report, Drawing format) {
   return std::string();
 }
 
-Outcome run_inspect(const InspectArguments& arguments) {
+/// What the progress bar says while it is drawn.
+std::string drawing_label(const InspectReport& report, Drawing format) {
+  constexpr std::size_t large = 1000;
+  std::size_t nodes = 0;
+  for (const GraphSummary& graph : report.graphs) nodes += graph.nodes.size();
+  if (format != Drawing::svg) return "drawing";
+  return nodes < large ? "drawing with Graphviz" : "drawing with Graphviz, which --format html does not need";
+}
+
+Result<std::string> describe(const InspectArguments& arguments) {
+  Progress progress("inspecting", 2);
   const auto model = open_model(arguments.model);
-  if (!model) return report_error(model.error());
+  if (!model) return model.error();
   const auto report = inspect(*model, {.dims = arguments.inference.dims, .schemas = arguments.inference.schemas});
-  if (!report) return report_error(report.error());
-  const auto text = render(*report, arguments.format);
+  if (!report) return report.error();
+  progress.next(drawing_label(*report, arguments.format));
+  return render(*report, arguments.format);
+}
+
+Outcome run_inspect(const InspectArguments& arguments) {
+  const auto text = describe(arguments);
   if (!text) return report_error(text.error());
   if (arguments.output.empty() || arguments.output == "-") {
     std::fwrite(text->data(), 1, text->size(), stdout);
@@ -68,7 +84,8 @@ void register_inspect(CommandList& list) {
                        {"dot", Drawing::dot},
                        {"svg", Drawing::svg},
                        {"html", Drawing::html}},
-                      "How to show it; svg needs Graphviz, html is one page that needs nothing");
+                      "How to show it; svg needs Graphviz, which takes minutes for thousands of nodes; html is one "
+                      "page that needs nothing");
   command->add_option("-o,--output", arguments->output, "File to write instead of standard output")->type_name("FILE");
   add_inference(*command, arguments->inference);
   command->footer(
