@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 
 GOOD = '<ir_version: 8, opset_import: ["" : 17]> main (float[N] x) => (float[N] y) { y = Relu (x) }\n'
+UNSORTED = '<ir_version: 8, opset_import: ["" : 17]> main (float[N] x) => (float[N] y) { y = Relu (z) z = Abs (x) }\n'
 # Bytes that are not UTF-8 in the name of an operator.
 LATIN = b"\x08\x08\x3a\x0d\x0a\x08\x22\x03Re\xe9\x12\x01y\x12\x01m\x42\x02\x10\x11"
 
@@ -64,6 +65,9 @@ def faults_of_sarif(report, status):
             yield f"{place['uri']}: ruleIndex does not lead to {result['ruleId']}"
         if run["artifacts"][place["index"]]["location"]["uri"] != place["uri"]:
             yield f"{place['uri']}: index does not lead to the artifact"
+    for note in run["invocations"][0].get("toolExecutionNotifications", []):
+        if run["tool"]["driver"]["rules"][note["associatedRule"]["index"]]["id"] != note["associatedRule"]["id"]:
+            yield f"index does not lead to {note['associatedRule']['id']}"
 
 
 def faults_of_infer(report, status):
@@ -75,7 +79,9 @@ def faults_of_infer(report, status):
 def calls_of_check(folder):
     (folder / "good model #1%.onnxtxt").write_text(GOOD)
     (folder / "latin.onnx").write_bytes(LATIN)
-    return [["testdata/bad"], ["testdata/models"], [str(folder)], [str(folder / "good model #1%.onnxtxt")], ["no/such/file"],
+    (folder / "unsorted.onnxtxt").write_text(UNSORTED)
+    return [[str(folder / "unsorted.onnxtxt"), "--fix", "-o", str(folder / "mended.onnxtxt")],
+            ["testdata/bad"], ["testdata/models"], [str(folder)], [str(folder / "good model #1%.onnxtxt")], ["no/such/file"],
             ["testdata/models", "--target", "onnxruntime", "--target", "tensorrt"],
             ["testdata/bad/axes", "--suppress", "axis-range,rank-mismatch"]]
 

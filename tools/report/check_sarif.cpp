@@ -91,8 +91,7 @@ class Rules {
   Json rules_ = Json::array();
 };
 
-Json location_of(const Diagnostic& finding, const std::string& path, std::size_t artifact) {
-  const Place& place = finding.place;
+Json location_of(const Place& place, const std::string& path, std::size_t artifact) {
   Json physical = {{"artifactLocation", {{"uri", uri_of(path)}, {"index", artifact}}}};
   if (place.byte_offset) physical["region"] = {{"byteOffset", *place.byte_offset}};
   Json location = {{"physicalLocation", std::move(physical)}};
@@ -109,17 +108,26 @@ Json result_of(const Diagnostic& finding, const std::string& path, std::size_t a
           {"ruleIndex", rules.index_of(finding.code)},
           {"level", level_of(finding.severity)},
           {"message", {{"text", message_of(finding)}}},
-          {"locations", Json::array({location_of(finding, path, artifact)})},
+          {"locations", Json::array({location_of(finding.place, path, artifact)})},
           {"partialFingerprints", {{"placeAndMessage/v1", finding.place.path() + ": " + finding.message}}}};
 }
 
-Json invocation_of(const std::set<std::string>& suppressed, Outcome outcome) {
+/// SARIF has room for fixes that a reader may apply, none for those that are done: they are notes of the run.
+Json notification_of(const Fix& fix, const std::string& path, std::size_t artifact, Rules& rules) {
+  return {{"associatedRule", {{"id", fix.code}, {"index", rules.index_of(fix.code)}}},
+          {"level", "note"},
+          {"message", {{"text", "fixed: " + fix.done}}},
+          {"locations", Json::array({location_of(fix.place, path, artifact)})}};
+}
+
+Json invocation_of(const std::set<std::string>& suppressed, Outcome outcome, Json notifications) {
   Json invocation = {{"executionSuccessful", outcome == Outcome::ok || outcome == Outcome::finding},
                      {"exitCode", static_cast<int>(outcome)}};
   Json overrides = Json::array();
   for (const std::string& code : suppressed)
     overrides.push_back({{"descriptor", {{"id", code}}}, {"configuration", {{"enabled", false}}}});
   if (!overrides.empty()) invocation["ruleConfigurationOverrides"] = std::move(overrides);
+  if (!notifications.empty()) invocation["toolExecutionNotifications"] = std::move(notifications);
   return invocation;
 }
 
@@ -128,17 +136,18 @@ Json invocation_of(const std::set<std::string>& suppressed, Outcome outcome) {
 std::string check_sarif(std::span<const FileReport> reports, const CheckTotals& totals,
                         const std::set<std::string>& suppressed, Outcome outcome) {
   Rules rules;
-  Json artifacts = Json::array(), results = Json::array();
+  Json artifacts = Json::array(), results = Json::array(), notifications = Json::array();
   for (const FileReport& report : reports) {
     const std::size_t artifact = artifacts.size();
     const std::string path = report.path == "-" ? "stdin" : report.path;
     artifacts.push_back({{"location", {{"uri", uri_of(path)}}}, {"roles", {"analysisTarget"}}});
     if (report.unreadable) results.push_back(result_of(*report.unreadable, path, artifact, rules));
+    for (const Fix& fix : report.fixes) notifications.push_back(notification_of(fix, path, artifact, rules));
     for (const Diagnostic& finding : report.findings.diagnostics)
       results.push_back(result_of(finding, path, artifact, rules));
   }
   Json run = {{"tool", {{"driver", {{"name", "onnxkit"}, {"version", version}, {"rules", rules.json()}}}}},
-              {"invocations", Json::array({invocation_of(suppressed, outcome)})},
+              {"invocations", Json::array({invocation_of(suppressed, outcome, std::move(notifications))})},
               {"artifacts", std::move(artifacts)},
               {"results", std::move(results)},
               {"properties", {{"suppressed", totals.suppressed}, {"notShown", totals.dropped}}}};
