@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds JSON and SARIF of `onnxkit check`, `infer`, `run`, `backends`, `diff`, `upgrade` and `downgrade` against their schemas, over testdata/bad and testdata/models.
+"""Holds JSON and SARIF of the commands of onnxkit against their schemas, over testdata/bad, testdata/models and testdata/exported.
 
     validate.py --program build/release/bin/onnxkit [--sarif-schema FILE]
 
@@ -134,6 +134,16 @@ def calls_of_opset(opset):
             for folder in ("testdata/models/upsample", "testdata/models/functions", "testdata/models/control_flow", "no/such/file")]
 
 
+def calls_of_inspect(folder):
+    models = ["testdata/models", "testdata/exported/control_flow", "testdata/exported/sequence"]
+    files = [path for folder_name in models for path in sorted((ROOT / folder_name).rglob("*.onnx"))]
+    return [[str(folder / "latin.onnx")], ["testdata/models/digits_broken.onnxtxt"], *([str(path.relative_to(ROOT))] for path in files)]
+
+
+def calls_of_ops():
+    return [[], ["Resize", "Upsample"], ["--domain", "com.microsoft"]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
@@ -152,6 +162,8 @@ def main():
                  ("run", "json", schemas / "run.schema.json", faults_of_run, calls_of_run()),
                  ("backends", "json", schemas / "backends.schema.json", faults_of_run, calls_of_backends(workers)),
                  ("diff", "json", schemas / "diff.schema.json", faults_of_diff, calls_of_diff()),
+                 ("inspect", "json", schemas / "inspect.schema.json", faults_of_run, calls_of_inspect(pathlib.Path(name))),
+                 ("ops", "json", schemas / "ops.schema.json", faults_of_run, calls_of_ops()),
                  ("upgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("28")),
                  ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5"))]
         for command, form, schema, more_faults, calls in forms:

@@ -54,8 +54,9 @@ Result<std::string> describe(const InspectArguments& arguments) {
   Progress progress("inspecting", 2);
   const auto model = open_model(arguments.model);
   if (!model) return model.error();
-  const auto report = inspect(*model, {.dims = arguments.inference.dims, .schemas = arguments.inference.schemas});
+  auto report = inspect(*model, {.dims = arguments.inference.dims, .schemas = arguments.inference.schemas});
   if (!report) return report.error();
+  report->path = arguments.model;  // standard input and pipes have none
   progress.next(drawing_label(*report, arguments.format));
   return render(*report, arguments.format);
 }

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "tools/report/diagnostics.h"
 #include "tools/report/inspect.h"
 
 namespace onnxkit::tools {
@@ -41,7 +42,8 @@ Json to_json(const GraphSummary& graph) {
 
 std::string inspect_json(const InspectReport& report) {
   Json out;
-  out["schema"] = "onnxkit.inspect/1";
+  out["format"] = "onnxkit-inspect";
+  out["format_version"] = 1;
   out["path"] = report.path.string();
   out["ir_version"] = report.ir_version ? Json(*report.ir_version) : Json(nullptr);
   out["model_version"] = report.model_version ? Json(*report.model_version) : Json(nullptr);
@@ -70,8 +72,7 @@ std::string inspect_json(const InspectReport& report) {
   }
   out["graphs"] = Json::array();
   for (const GraphSummary& graph : report.graphs) out["graphs"].push_back(to_json(graph));
-  // Names come from the file and need not be UTF-8.
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 }  // namespace onnxkit::tools

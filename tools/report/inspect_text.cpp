@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "tools/model_file.h"
 #include "tools/report/inspect.h"
 #include "tools/report/units.h"
 
@@ -21,7 +22,7 @@ void add_values(std::string& text, std::string_view title, const std::vector<Val
 }  // namespace
 
 std::string inspect_text(const InspectReport& report) {
-  std::string text = report.path.string() + "\n";
+  std::string text = (report.path == "-" ? standard_input_name : report.path.string()) + "\n";
   const auto line = [&text](std::string_view label, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<12} {}\n", label, value);
   };

@@ -257,12 +257,11 @@ std::string operators_json(const OpList& list) {
     for (const OpVersion& version : info.versions) versions.push_back(version_json(version));
     operators.push_back({{"domain", info.domain}, {"name", info.name}, {"versions", versions}});
   }
-  const Json root = {{"format", "onnxkit-ops"},
-                     {"format_version", 1},
-                     {"onnx_release", onnx_release()},
-                     {"domains", domains},
-                     {"operators", operators}};
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text({{"format", "onnxkit-ops"},
+                    {"format_version", 1},
+                    {"onnx_release", onnx_release()},
+                    {"domains", domains},
+                    {"operators", operators}});
 }
 
 }  // namespace onnxkit::tools
