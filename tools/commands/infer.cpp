@@ -112,8 +112,8 @@ void register_infer(CommandList& list) {
       ->excludes(output);
   add_output(*command, arguments->output, {Format::text, Format::json});
   command->footer(
-      "Exit status: 0 fine, 1 the model is wrong (nothing is written), 2 wrong usage, 3 a file could not be read or "
-      "written.\n"
+      "Exit status: 0 fine, 1 inference proves a fault (nothing is written), 2 wrong usage, 3 a file could not be read "
+      "or written.\n"
       "Examples:\n"
       "  onnxkit infer model.onnx                               a table of all values\n"
       "  onnxkit infer model.onnx -o out.onnx                   written into the model\n"
