@@ -26,11 +26,11 @@ void add_folder(std::vector<ModelInput>& inputs, const std::string& word) {
   for (; !status && at != fs::recursive_directory_iterator(); at.increment(status)) {
     const fs::path extension = at->path().extension();
     std::error_code unseen;  // a file that vanished or cannot be looked at is reported when it is read
-    if ((extension == ".onnx" || extension == ".onnxtxt") && !at->is_directory(unseen))
+    if ((extension == ".onnx" || extension == ".onnxtxt" || extension == ".onnxjson") && !at->is_directory(unseen))
       found.push_back(at->path().string());
   }
   if (status) return inputs.push_back(nothing(word, "cannot read this folder"));
-  if (found.empty()) return inputs.push_back(nothing(word, "no *.onnx or *.onnxtxt file in this folder"));
+  if (found.empty()) return inputs.push_back(nothing(word, "no *.onnx, *.onnxtxt or *.onnxjson file in this folder"));
   std::sort(found.begin(), found.end());
   for (std::string& path : found) inputs.push_back({std::move(path), {}});
 }
@@ -49,8 +49,9 @@ void add_matches(std::vector<ModelInput>& inputs, const std::string& word) {
 
 CLI::Option* add_models(CLI::App& command, std::vector<std::string>& words) {
   return command
-      .add_option("MODEL", words,
-                  "Model files, folders (all *.onnx and *.onnxtxt below them), patterns, or - for standard input")
+      .add_option(
+          "MODEL", words,
+          "Model files, folders (all *.onnx, *.onnxtxt and *.onnxjson below them), patterns, or - for standard input")
       ->type_name("");
 }
 
