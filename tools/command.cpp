@@ -51,6 +51,26 @@ std::string describe_extras(const CLI::App& command) {
   return "unknown option " + name + did_you_mean(name, option_names(command));
 }
 
+/// What the words before the command's name, or in its place, should have been; empty when the parser is to judge.
+std::string describe_missing_command(CLI::App& app, const Words& words) {
+  const std::size_t at = command_index(words);
+  for (std::size_t i = 0; i < at; ++i) {
+    const std::string option = words[i].substr(0, words[i].find('='));
+    if (option.size() < 2 || app.get_option_no_throw(option) != nullptr) continue;
+    Words owners;
+    for (CLI::App* command : app.get_subcommands({}))
+      if (command->get_option_no_throw(option) != nullptr) owners.push_back(command->get_name());
+    if (!owners.empty())
+      return option + " follows its command: onnxkit " + (owners.size() == 1 ? owners.front() : "COMMAND") + " " +
+             option;
+  }
+  const Words names = command_names(app);
+  if (at == words.size() || std::find(names.begin(), names.end(), words[at]) != names.end()) return {};
+  const bool asks_help = words[at] == "help";
+  return "unknown command " + quote(words[at]) +
+         did_you_mean(asks_help ? "--help" : words[at], asks_help ? Words{"--help"} : names);
+}
+
 void parse(CLI::App& app, Words words) {
   std::reverse(words.begin(), words.end());
   app.parse(std::move(words));
@@ -121,10 +141,8 @@ Outcome parse_and_run(CLI::App& app, const CommandList& commands, int argc, cons
     std::fputs(app.help().c_str(), stderr);
     return Outcome::usage;
   }
-  const Words names = command_names(app);
-  if (const std::size_t at = command_index(words);
-      at < words.size() && std::find(names.begin(), names.end(), words[at]) == names.end())
-    return usage_error(app, "unknown command " + quote(words[at]) + did_you_mean(words[at], names));
+  if (const std::string missing = describe_missing_command(app, words); !missing.empty())
+    return usage_error(app, missing);
   try {
     parse_with_config(app, words);
   } catch (const CLI::Success& shown) {

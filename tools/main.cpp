@@ -1,7 +1,9 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -12,12 +14,31 @@ namespace onnxkit::tools {
 void register_all_commands(CommandList& list);
 }
 
+namespace {
+
+/// CLI11 writes "..." after every option that may be repeated, also after those that take one word each time.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const bool takes_one = option->get_expected_max() == CLI::detail::expected_max_vector_size &&
+                           !option->get_positional() && !option->get_allow_extra_args();
+    const std::string_view more = " ...";
+    const std::size_t at = text.find(more);
+    if (takes_one && at != text.npos) text.erase(at, more.size());
+    return text;
+  }
+};
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using onnxkit::tools::Outcome;
   // A reader that closes the pipe is no error: writing fails quietly, and finish_output tells it from a full disk.
   std::signal(SIGPIPE, SIG_IGN);
   try {
     CLI::App app("onnxkit checks, converts, runs and compares ONNX models.", "onnxkit");
+    app.formatter(std::make_shared<HelpFormatter>());
     app.set_version_flag("--version", std::string("onnxkit ") + onnxkit::tools::version, "Print the version and exit");
     app.footer(
         "Exit status: 0 nothing found, 1 a finding, 2 wrong usage, 3 an input could not be read or an output not be "

@@ -63,6 +63,7 @@ Result<void> standard_output(std::string_view bytes) {
 }  // namespace
 
 Result<Model> open_model(const std::string& path, const ReadOptions& options) {
+  if (path.empty()) return make_error("cannot-read", "the name of the model file is empty");
   if (path == "-") return read_stream(STDIN_FILENO, standard_input_name, options);
   std::error_code status;
   return std::filesystem::is_fifo(path, status) ? read_pipe(path, options) : read_model(path, options);

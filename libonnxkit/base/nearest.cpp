@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace onnxkit {
@@ -27,6 +28,27 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// The letters that people do not leave out.
+std::string plain(std::string_view word) {
+  std::string letters;
+  for (const char c : word)
+    if (c != '_' && c != '-') letters += lower(c);
+  return letters;
+}
+
+/// The only candidate that begins with the word.
+std::string_view continued(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t enough = 4;
+  const std::string start = plain(word);
+  std::string_view found;
+  for (const std::string_view candidate : candidates) {
+    if (start.size() < enough || !plain(candidate).starts_with(start)) continue;
+    if (!found.empty()) return {};
+    found = candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
@@ -44,7 +66,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
       best_distance = distance;
     }
   }
-  return best;
+  return best.empty() ? continued(word, candidates) : best;
 }
 
 }  // namespace onnxkit

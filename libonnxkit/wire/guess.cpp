@@ -158,6 +158,10 @@ std::optional<std::string> guess_by_content(std::string_view bytes, bool is_text
   for (const Magic& magic : magics) {
     if (bytes.size() >= magic.offset && bytes.substr(magic.offset).starts_with(magic.bytes)) return magic.name;
   }
+  constexpr std::size_t enough_zeros = 4096;
+  const std::string_view start = bytes.substr(0, enough_zeros);
+  if (start.size() == enough_zeros && start.find_first_not_of('\0') == start.npos)
+    return "a download that broke off: it begins with zeros";
   if (!is_text) return std::nullopt;
   if (looks_like_json(bytes)) return "JSON";
   return looks_like_text_syntax(bytes) ? "the ONNX text form" : "text";
@@ -178,7 +182,7 @@ std::optional<std::string> guess_other_format(std::string_view bytes, bool well_
   if (is_wholly<ir::Graph>(bytes)) return "a GraphProto without its model";
   if (is_wholly<ir::Function>(bytes)) return "a FunctionProto without its model";
   if (is_wholly<ir::SparseTensor>(bytes)) return "a SparseTensorProto";
-  if (model.known == 0) return "something unknown";
+  if (model.known == 0) return "nothing that onnxkit knows";
   return std::nullopt;
 }
 

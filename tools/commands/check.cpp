@@ -11,6 +11,7 @@
 #include "tools/in_order.h"
 #include "tools/model_file.h"
 #include "tools/options/inference.h"
+#include "tools/options/list.h"
 #include "tools/options/models.h"
 #include "tools/options/output.h"
 #include "tools/progress.h"
@@ -182,11 +183,9 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
 }
 
 void add_what_to_check(CLI::App& command, CheckArguments& arguments) {
-  command
-      .add_option("--target", arguments.targets,
-                  "Also find what keeps the models from running there (docs/targets.md); may be repeated")
-      ->type_name("NAME[@VERSION]")
-      ->allow_extra_args(false);
+  add_list(command, "--target", arguments.targets,
+           "Also find what keeps the models from running there (docs/targets.md); may be repeated")
+      ->type_name("NAME[@VERSION],...");
   add_inference(command, arguments.inference);
   command.add_flag("--inspect-weights", arguments.check.inspect_weights,
                    "Also look into the weights: NaN, infinities, denormals");
@@ -211,10 +210,8 @@ void add_fix(CLI::App& command, CheckArguments& arguments) {
 }
 
 void add_what_to_report(CLI::App& command, CheckArguments& arguments) {
-  command.add_option("--suppress", arguments.suppress, "Codes not to report, a,b,c; may be repeated")
-      ->type_name("CODE")
-      ->allow_extra_args(false)
-      ->delimiter(',')
+  add_list(command, "--suppress", arguments.suppress, "Codes not to report; may be repeated")
+      ->type_name("CODE,...")
       ->group("Output");
   command.add_flag("--strict", arguments.strict, "Exit with 1 for warnings, too")->group("Output");
   add_output(command, arguments.output, {Format::text, Format::json, Format::sarif});

@@ -78,7 +78,7 @@ void register_inspect(CommandList& list) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = list.app().add_subcommand(
       "inspect", "Show what is in a model: values, weights, operators, costs, the graph drawn");
-  command->add_option("MODEL", arguments->model, "Model file; - is standard input")->required();
+  command->add_option("MODEL", arguments->model, "Model file, - for standard input")->type_name("")->required();
   add_choice<Drawing>(*command, "--format", arguments->format,
                       {{"text", Drawing::text},
                        {"json", Drawing::json},
@@ -90,6 +90,7 @@ void register_inspect(CommandList& list) {
   command->add_option("-o,--output", arguments->output, "File to write instead of standard output")->type_name("FILE");
   add_inference(*command, arguments->inference);
   command->footer(
+      "Exit status: 0 fine, 2 wrong usage, 3 a file could not be read or written, or Graphviz not be run.\n"
       "Examples:\n"
       "  onnxkit inspect model.onnx\n"
       "  onnxkit inspect model.onnx --dim batch=1\n"

@@ -43,16 +43,21 @@ void register_ops(CommandList& list) {
   auto arguments = std::make_shared<OpsArguments>();
   CLI::App* command =
       list.app().add_subcommand("ops", "Versions of operators, what changed between them, and which target runs which");
-  command->add_option("NAME", arguments->names,
-                      "Operators such as Resize or com.microsoft::Gelu; without one, a table of all");
-  command->add_option("--domain", arguments->domain, "Only operators of this domain");
+  command
+      ->add_option("NAME", arguments->names,
+                   "Operators such as Resize or com.microsoft::Gelu; without one, a table of all")
+      ->type_name("");
+  command->add_option("--domain", arguments->domain, "Only operators of this domain")->type_name("DOMAIN");
   add_choice<std::string>(*command, "--format", arguments->format, {{"text", "text"}, {"json", "json"}},
                           "Form of the output (docs/ops.md)");
   command
       ->add_option("--schemas", arguments->schemas,
                    "YAML schema pack with more operators (docs/schemas.md); may be repeated")
+      ->type_name("FILE")
       ->allow_extra_args(false);
-  command->footer("Example: onnxkit ops Resize Upsample");
+  command->footer(
+      "Exit status: 0 fine, 2 an unknown operator or domain or other wrong usage, 3 a schema pack could not be read.\n"
+      "Example: onnxkit ops Resize Upsample");
   list.add(command, [arguments] { return run_ops(*arguments); });
 }
 

@@ -21,6 +21,12 @@ TEST_CASE("swapped letters are one mistake") {
   CHECK(nearest("sjno", words).empty());
 }
 
+TEST_CASE("a word that was not written to its end") {
+  const std::string_view words[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+  CHECK(nearest("SAMEUP", words) == "SAME_UPPER");
+  CHECK(nearest("same_", words).empty());
+}
+
 TEST_CASE("what is far from all words has no nearest") {
   const std::string_view words[] = {"check", "json"};
   CHECK(nearest("", words).empty());

@@ -68,7 +68,8 @@ TEST_CASE("what is no model is told apart") {
       {"\x1c\0\0\0TFL3more"s, "TensorFlow Lite"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"},
       {"<!DOCTYPE html><html></html>", "web page"},
-      {std::string(64, '\xff'), "unknown"},
+      {std::string(5000, '\0'), "begins with zeros"},
+      {std::string(64, '\xff'), "nothing that onnxkit knows"},
   };
   for (const auto& one : cases) {
     const std::string guess = one.second;
