@@ -60,11 +60,11 @@ Result<Model> second_copy(const std::string& path, const Model& model, const Rea
   return read_model_bytes(std::move(bytes), standard_input_name);
 }
 
-/// Domains that the direction would not reach: the model is already beyond them.
+/// The domain that the direction would not reach: the model is already beyond it. Its functions may lie on either side.
 std::optional<Diagnostic> wrong_direction(const OpsetReport& report, OpsetDirection direction) {
   for (const OpsetImportChange& import : report.imports) {
     const bool up = import.to > import.from;
-    if (up == (direction == OpsetDirection::up)) continue;
+    if (!import.function.empty() || up == (direction == OpsetDirection::up)) continue;
     Diagnostic finding;
     finding.code = "opset-range";
     const std::string domain = import.domain.empty() ? "ai.onnx" : import.domain;
@@ -119,12 +119,13 @@ OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments,
   file = convert_opsets(*model, input.path, choices);
   if (file.unreadable) return file;
   if (auto finding = wrong_direction(file.report, arguments.direction))
-    file.report.refusals.insert(file.report.refusals.begin(), *std::move(finding));
+    file.report.refusals.insert(file.report.refusals.begin(), {*std::move(finding), {}});
   if (arguments.must_verify && file.converted() && file.verified && file.verified->verdict != Verdict::equal) {
-    Diagnostic finding;
-    finding.code = "not-verified";
-    finding.message = "the results could not be compared: " + file.verified->reason;
-    file.report.refusals.push_back(std::move(finding));
+    OpsetRefusal refusal;
+    refusal.code = "not-verified";
+    refusal.place = file.verified->place;
+    refusal.message = "the results could not be compared: " + file.verified->reason;
+    file.report.refusals.push_back(std::move(refusal));
   }
   return !file.converted() || arguments.dry_run ? std::move(file) : write(arguments, *model, std::move(file));
 }
@@ -258,7 +259,7 @@ OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoic
   if (!choices.verifies || !file.report.succeeded() || file.report.imports.empty()) return file;
   auto verified = before ? verify_equal(*before, model, choices.verification) : Result<VerifyReport>(before.error());
   file.verified =
-      verified ? *std::move(verified) : VerifyReport{Verdict::not_judged, verified.error().diagnostic.message};
+      verified ? *std::move(verified) : VerifyReport{Verdict::not_judged, verified.error().diagnostic.message, {}};
   return file;
 }
 

@@ -29,6 +29,11 @@ struct Crossing {
   const Way* way = nullptr;
 };
 
+/// What the file calls a node.
+struct Original {
+  Text name, domain, op_type;
+};
+
 class Driver {
  public:
   Driver(ir::Model& model, const spec::OpTable& table, std::string_view domain, const ir::ExternalBytes& external)
@@ -74,7 +79,9 @@ class Driver {
     });
     if (import == imports.end()) return;
     const std::int64_t start = import->version.value_or(0);
+    is_converting_ = false;
     Sites sites = sites_of(roots);
+    is_converting_ = true;
     for (const auto& site : sites) result_.nodes += site->graph->nodes.size();
     if (start == target) return;
     refuse_unknown_operators(sites, start);
@@ -109,6 +116,7 @@ class Driver {
         std::vector<std::string> inner = site->scope;
         inner.push_back(fmt::format("node {}", lineage.origin[n]));
         inner.emplace_back(graph.nodes[n].attributes[attribute].name.view());
+        if (is_converting_ && !originals_.contains(&body)) made_for_.try_emplace(&body, place_of(*site, n));
         add_site(sites, const_cast<ir::Graph&>(body), site, std::move(inner));
       });
     }
@@ -120,13 +128,28 @@ class Driver {
     lineage.origin.resize(graph.nodes.size());
     for (std::size_t i = 0; i < lineage.origin.size(); ++i) lineage.origin[i] = static_cast<std::uint32_t>(i);
     lineage.blocked.assign(graph.nodes.size(), false);
+    if (!is_converting_) {
+      std::vector<Original>& originals = originals_[&graph];
+      for (const ir::Node& node : graph.nodes) originals.push_back({node.name, node.domain, node.op_type});
+    }
     return lineage;
   }
 
+  /// Of the node of the file that this one comes from.
   Place place_of(const Site& site, std::size_t node) {
+    if (const auto made = made_for_.find(site.graph); made != made_for_.end()) return made->second;
+    const std::uint32_t origin = lineage_of(*site.graph).origin[node];
     Place place = checker::place_of_node(site.scope, *site.graph, node);
-    place.node = lineage_of(*site.graph).origin[node];
+    place.node = origin;
     place.file = model_.path.string();
+    const std::vector<Original>& originals = originals_[site.graph];
+    if (origin < originals.size()) {
+      ir::Node original;
+      original.domain = originals[origin].domain;
+      original.op_type = originals[origin].op_type;
+      place.op = checker::qualified_op(original);
+      place.node_name = originals[origin].name.view();
+    }
     return place;
   }
 
@@ -138,13 +161,16 @@ class Driver {
   // ---- one version
 
   void refuse_node(const Site& site, std::size_t node, std::int64_t from, std::int64_t to, Refusal refusal) {
-    Diagnostic finding;
-    finding.code = std::move(refusal.code);
-    finding.place = place_of(site, node);
-    finding.message = fmt::format("{} cannot go from opset {} to {}: {}", site.graph->nodes[node].op_type.view(), from,
-                                  to, refusal.reason);
-    result_.refusals.push_back(std::move(finding));
     lineage_of(*site.graph).blocked[node] = true;
+    const std::string op = checker::qualified_op(site.graph->nodes[node]);
+    Refused refused;
+    refused.code = std::move(refusal.code);
+    refused.place = place_of(site, node);
+    refused.message = fmt::format("{} cannot go from opset {} to {}: {}", site.graph->nodes[node].op_type.view(), from,
+                                  to, refusal.reason);
+    if (op != refused.place.op) refused.written_with = op;
+    if (told_.insert(refused.place.path() + '\n' + refused.message).second)
+      result_.refusals.push_back(std::move(refused));
   }
 
   void refuse_unknown_operators(const Sites& sites, std::int64_t opset) {
@@ -154,7 +180,7 @@ class Driver {
         if (!is_concerned(node)) continue;
         const spec::OpSchema* schema = table_.find(domain_, node.op_type, opset);
         if (schema && !schema->deprecated) continue;
-        Diagnostic finding;
+        Refused finding;
         finding.code = schema                                           ? "operator-removed"
                        : table_.versions(domain_, node.op_type).empty() ? "unknown-operator"
                                                                         : "operator-too-new";
@@ -284,6 +310,12 @@ class Driver {
   Leftovers leftovers_;
   std::unordered_map<const ir::Graph*, Lineage> lineages_;
   std::vector<ir::Node> gone_;
+  /// Of the graphs of the file, by their nodes there.
+  std::unordered_map<const ir::Graph*, std::vector<Original>> originals_;
+  /// Graphs that steps made: the node of the file that they were made for.
+  std::unordered_map<const ir::Graph*, Place> made_for_;
+  bool is_converting_ = false;
+  std::set<std::string> told_;
   Conversion result_;
 };
 

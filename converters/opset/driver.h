@@ -26,11 +26,16 @@ struct ImportChange {
   std::int64_t from = 0, to = 0;
 };
 
+/// Why a node cannot be converted; the place is that of the node of the file.
+struct Refused : Diagnostic {
+  std::string written_with;  ///< the operator that cannot go on, when that node was written with others by then
+};
+
 struct Conversion {
   std::vector<ImportChange> imports;
   std::vector<NodeChange> changes;
   /// Nodes that cannot be converted; the model is of no use then.
-  std::vector<Diagnostic> refusals;
+  std::vector<Refused> refusals;
   std::size_t nodes = 0;       ///< of the file, in all graphs
   std::size_t compatible = 0;  ///< version changes of nodes that needed no change
   /// Values whose declared sizes were believed, as inference knows nothing of them.

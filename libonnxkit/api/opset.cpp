@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "checker/check.h"
 #include "converters/opset/driver.h"
+#include "libonnxkit/api/opset_faults.h"
 #include "libonnxkit/api/opset_ir_version.h"
 #include "libonnxkit/api/options.h"
 #include "libonnxkit/ir/model.h"
@@ -15,19 +15,7 @@
 namespace onnxkit {
 namespace {
 
-/// Findings of check that mean that a model is wrong.
-std::vector<Diagnostic> errors_of(const ir::Model& model, const spec::OpTable& table,
-                                  const ir::ExternalBytes& external) {
-  checker::Sink sink;
-  checker::ModelCheckOptions options;
-  options.inference.external_bytes = external;
-  checker::check_model(model, table, options, sink);
-  std::vector<Diagnostic> errors = sink.take();
-  std::erase_if(errors, [](const Diagnostic& finding) { return finding.severity != Severity::error; });
-  return errors;
-}
-
-std::optional<Error> wrong_target(const ir::Model& model, const std::string& domain, std::int64_t version) {
+std::optional<Error> wrong_target(const std::string& domain, std::int64_t version) {
   const std::string name = domain.empty() ? "ai.onnx" : domain;
   const std::int32_t newest = spec::newest_opset(spec::canonical_domain(domain));
   if (!spec::is_official_domain(spec::canonical_domain(domain)) || newest == 0)
@@ -35,16 +23,19 @@ std::optional<Error> wrong_target(const ir::Model& model, const std::string& dom
   if (version < 1 || version > newest)
     return make_error("opset-range", fmt::format("{} has opsets 1 to {} (onnx {}), not {}", name, newest,
                                                  spec::onnx_release(), version));
-  const auto imports = [&](const std::vector<ir::OpsetImport>& list) {
-    return std::any_of(list.begin(), list.end(), [&](const ir::OpsetImport& import) {
-      return spec::canonical_domain(import.domain) == spec::canonical_domain(domain);
-    });
-  };
-  const bool any = imports(model.opset_imports) ||
-                   std::any_of(model.functions.begin(), model.functions.end(),
-                               [&](const ir::Function& function) { return imports(function.opset_imports); });
-  if (!any) return make_error("opset-import", fmt::format("the model does not import {}", name));
   return std::nullopt;
+}
+
+bool imports(const std::vector<ir::OpsetImport>& list, std::string_view domain) {
+  return std::any_of(list.begin(), list.end(), [&](const ir::OpsetImport& import) {
+    return spec::canonical_domain(import.domain) == spec::canonical_domain(domain);
+  });
+}
+
+bool imports(const ir::Model& model, std::string_view domain) {
+  return imports(model.opset_imports, domain) ||
+         std::any_of(model.functions.begin(), model.functions.end(),
+                     [&](const ir::Function& function) { return imports(function.opset_imports, domain); });
 }
 
 /// Before IR version 3 a model could not say its opset, which was 1.
@@ -71,46 +62,61 @@ void add(OpsetReport& report, opset::Conversion conversion) {
   for (opset::NodeChange& change : conversion.changes)
     report.changes.push_back(
         {std::move(change.place), std::move(change.op), change.from, change.to, std::move(change.what)});
-  std::move(conversion.refusals.begin(), conversion.refusals.end(), std::back_inserter(report.refusals));
+  for (opset::Refused& refused : conversion.refusals) {
+    std::string written_with = std::move(refused.written_with);
+    report.refusals.push_back({std::move(refused), std::move(written_with)});
+  }
   report.nodes = std::max(report.nodes, conversion.nodes);
   report.compatible += conversion.compatible;
+}
+
+/// Converts, and adds to the report what stands in the way.
+void convert(ir::Model& model, const spec::OpTable& table, const OpsetOptions& options,
+             const ir::ExternalBytes& external, api::OldFaults& faults, OpsetReport& report) {
+  std::set<std::string> believed;
+  for (const auto& [domain, version] : options.opsets) {
+    opset::Conversion conversion = opset::convert(model, table, domain, version, external);
+    believed.merge(conversion.believed);
+    add(report, std::move(conversion));
+  }
+  for (OpsetRefusal& refusal : faults.relied_on(report.changes, believed))
+    report.refusals.push_back(std::move(refusal));
+  if (auto refusal = api::set_ir_version(model, options.ir_version))
+    report.refusals.push_back({*std::move(refusal), {}});
+  report.new_ir_version = model.ir_version;
+  if (!report.succeeded()) return;
+  for (Diagnostic& finding : api::errors_of(model, table, external)) {
+    if (!faults.take(finding)) report.refusals.push_back({new_fault(std::move(finding), believed), {}});
+  }
 }
 
 }  // namespace
 
 Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options) {
   ir::Model& ir = model.ir();
+  for (const auto& [domain, version] : options.opsets) {
+    if (auto error = wrong_target(domain, version)) return *std::move(error);
+  }
   if (!ir.graph) return make_error("no-graph", "the model has no graph to convert");
   const auto table = api::op_table(options.schemas);
   if (!table) return table.error();
-  say_first_opset(ir);
-  for (const auto& [domain, version] : options.opsets) {
-    if (auto error = wrong_target(ir, domain, version)) return *std::move(error);
-  }
   wire::ExternalData data(ir.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false});
   const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
 
+  api::OldFaults faults(api::errors_of(ir, *table, external), ir);
+  say_first_opset(ir);
   OpsetReport report;
-  report.old_ir_version = ir.ir_version;
-  std::set<std::string> known_faults;
-  for (Diagnostic& finding : errors_of(ir, *table, external)) {
-    known_faults.insert(finding.code);
-    // A node that is provably wrong has no meaning to keep.
-    if (finding.place.node) report.refusals.push_back(std::move(finding));
-  }
-  if (!report.succeeded()) return report;
-  std::set<std::string> believed;
+  report.old_ir_version = report.new_ir_version = ir.ir_version;
+  std::set<std::string> domains;
   for (const auto& [domain, version] : options.opsets) {
-    opset::Conversion conversion = opset::convert(ir, *table, domain, version, external);
-    believed.merge(conversion.believed);
-    add(report, std::move(conversion));
+    if (imports(ir, domain))
+      domains.emplace(spec::canonical_domain(domain));
+    else
+      report.not_imported.push_back(domain.empty() ? "ai.onnx" : domain);
   }
-  if (auto refusal = api::set_ir_version(ir, options.ir_version)) report.refusals.push_back(*std::move(refusal));
-  report.new_ir_version = ir.ir_version;
-  if (!report.succeeded()) return report;
-  for (Diagnostic& finding : errors_of(ir, *table, external)) {
-    if (!known_faults.contains(finding.code)) report.refusals.push_back(new_fault(std::move(finding), believed));
-  }
+  report.refusals = faults.blocking(domains);
+  if (report.succeeded()) convert(ir, *table, options, external, faults, report);
+  report.warnings = report.succeeded() ? faults.warnings_of_result() : faults.warnings();
   return report;
 }
 

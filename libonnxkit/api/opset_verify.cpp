@@ -108,7 +108,12 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   run_options.allow_outside_data = options.allow_outside_data;
 
   const auto first = run(before, {}, run_options);
-  if (!first) return not_judged(first.error());
+  if (!first && first.error().diagnostic.code == "unknown-dimension") return first.error();
+  if (!first) {
+    VerifyReport report = not_judged(first.error());
+    report.place = first.error().diagnostic.place;
+    return report;
+  }
   std::vector<NamedValue> inputs;
   for (const RunInput& input : first->inputs) {
     if (input.value.kind != ValueKind::none) inputs.push_back({input.name, input.value});

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -32,8 +33,14 @@ std::string imports_text(const OpsetReport& report) {
       text +=
           fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", domain_name(import.domain), import.from, import.to);
   }
-  if (text.empty()) return report.succeeded() ? "nothing to do" : "cannot be converted";
-  return without_controls(text);
+  if (!text.empty()) return without_controls(text);
+  if (!report.succeeded()) return "cannot be converted";
+  if (!report.imports.empty())
+    return without_controls(
+        fmt::format("functions to {} {}", domain_name(report.imports.front().domain), report.imports.front().to));
+  for (const std::string& domain : report.not_imported)
+    text += fmt::format("{} {}", text.empty() ? ", as it does not import" : " or", domain);
+  return without_controls("nothing to do" + text);
 }
 
 std::size_t changed_nodes(const OpsetReport& report) {
@@ -55,7 +62,51 @@ constexpr std::string_view name_of(Verdict verdict) {
   return verdict == Verdict::equal ? "equal" : verdict == Verdict::different ? "different" : "unjudged";
 }
 
+bool of_one_crossing(const OpsetChange& a, const OpsetChange& b) {
+  return a.from == b.from && a.to == b.to && a.place.node.has_value() == b.place.node.has_value() &&
+         node_text(a.place) == node_text(b.place);
+}
+
+std::string line_of(const OpsetChange& change) {
+  const std::string what = without_controls(change.what);
+  if (!change.place.node) return "  " + what;
+  return fmt::format("    {:>2} -> {:<2}  {}: {}", change.from, change.to, without_controls(change.op), what);
+}
+
+/// Lines that read alike are one: nodes that a step wrote a node with often go on in the same way.
+std::string crossing_text(std::span<const OpsetChange> changes) {
+  std::vector<std::pair<std::string, std::size_t>> lines;
+  std::map<std::string, std::size_t> position;
+  for (const OpsetChange& change : changes) {
+    const auto [at, is_new] = position.try_emplace(line_of(change), lines.size());
+    if (is_new) lines.emplace_back(at->first, 0);
+    ++lines[at->second].second;
+  }
+  std::string text;
+  for (const auto& [line, count] : lines)
+    text += line + (count > 1 ? fmt::format(" ({} times)\n", count) : std::string("\n"));
+  return text;
+}
+
+std::string first_hundred(const OpsetFile& file, std::span<const Diagnostic> findings, bool color) {
+  constexpr std::size_t most = 100;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(findings.size(), most); ++i) {
+    Diagnostic finding = findings[i];
+    if (finding.place.file.empty()) finding.place.file = shown(file.model);
+    text += diagnostic_text(finding, color);
+  }
+  if (findings.size() > most) text += fmt::format("... and {} more; --format json lists all\n", findings.size() - most);
+  return text;
+}
+
 Json version_json(const std::optional<std::int64_t>& version) { return version ? Json(*version) : Json(); }
+
+Json refusal_json(const OpsetRefusal& refusal) {
+  Json json = diagnostic_json(refusal);
+  if (!refusal.written_with.empty()) json["written_with"] = refusal.written_with;
+  return json;
+}
 
 Json file_json(const OpsetFile& file) {
   Json json = {{"model", file.model}, {"output", file.output.empty() ? Json() : Json(file.output)}};
@@ -63,7 +114,7 @@ Json file_json(const OpsetFile& file) {
     json["error"] = diagnostic_json(*file.unreadable);
     return json;
   }
-  Json imports = Json::array(), changes = Json::array(), refusals = Json::array();
+  Json imports = Json::array(), changes = Json::array(), refusals = Json::array(), warnings = Json::array();
   for (const OpsetImportChange& import : file.report.imports)
     imports.push_back({{"domain", domain_name(import.domain)},
                        {"function", import.function.empty() ? Json() : Json(import.function)},
@@ -75,13 +126,16 @@ Json file_json(const OpsetFile& file) {
                        {"from", change.from},
                        {"to", change.to},
                        {"what", change.what}});
-  for (const Diagnostic& refusal : file.report.refusals) refusals.push_back(diagnostic_json(refusal));
+  for (const OpsetRefusal& refusal : file.report.refusals) refusals.push_back(refusal_json(refusal));
+  for (const Diagnostic& warning : file.report.warnings) warnings.push_back(diagnostic_json(warning));
   json["imports"] = std::move(imports);
+  json["not_imported"] = file.report.not_imported;
   json["ir_version"] = {{"from", version_json(file.report.old_ir_version)},
                         {"to", version_json(file.report.new_ir_version)}};
   json["nodes"] = {{"all", file.report.nodes}, {"changed", changed_nodes(file.report)}};
   json["changes"] = std::move(changes);
   json["refusals"] = std::move(refusals);
+  json["warnings"] = std::move(warnings);
   if (file.verified)
     json["verified"] = {{"verdict", name_of(file.verified->verdict)}, {"reason", file.verified->reason}};
   else
@@ -99,31 +153,27 @@ std::string opset_plan(const OpsetFile& file) {
                           import.from, import.to);
   }
   std::string at;
-  for (const OpsetChange& change : file.report.changes) {
-    const std::string place = node_text(change.place);
-    if (!change.place.node) {
-      text += fmt::format("  {}\n", without_controls(change.what));
-      continue;
-    }
+  const std::vector<OpsetChange>& changes = file.report.changes;
+  for (auto change = changes.begin(); change != changes.end();) {
+    const auto next =
+        std::find_if(change, changes.end(), [&](const OpsetChange& other) { return !of_one_crossing(*change, other); });
+    const std::string place = change->place.node ? node_text(change->place) : at;
     if (place != at) text += fmt::format("  {}\n", place);
     at = place;
-    text += fmt::format("    {:>2} -> {:<2}  {}: {}\n", change.from, change.to, without_controls(change.op),
-                        without_controls(change.what));
+    text += crossing_text({change, next});
+    change = next;
   }
   return text;
 }
 
 std::string opset_obstacles(const OpsetFile& file, bool color) {
-  constexpr std::size_t most = 100;
-  const std::vector<Diagnostic>& refusals = file.report.refusals;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(refusals.size(), most); ++i) {
-    Diagnostic refusal = refusals[i];
-    if (refusal.place.file.empty()) refusal.place.file = shown(file.model);
-    text += diagnostic_text(refusal, color);
+  std::vector<Diagnostic> refusals;
+  for (const OpsetRefusal& refusal : file.report.refusals) {
+    refusals.push_back(refusal);
+    if (!refusal.written_with.empty())
+      refusals.back().message = fmt::format("written with {} by then: {}", refusal.written_with, refusal.message);
   }
-  if (refusals.size() > most) text += fmt::format("... and {} more; --format json lists all\n", refusals.size() - most);
-  return text;
+  return first_hundred(file, file.report.warnings, color) + first_hundred(file, refusals, color);
 }
 
 std::string opset_summary(const OpsetFile& file, bool dry_run) {

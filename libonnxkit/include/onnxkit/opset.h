@@ -42,13 +42,23 @@ struct OpsetImportChange {
   std::int64_t from = 0, to = 0;
 };
 
+/// What stands in the way. Its place is that of the node of the model as it came.
+struct OpsetRefusal : Diagnostic {
+  /// The operator that could not go on, when that node was written with others by then; else empty.
+  std::string written_with;
+};
+
 struct OpsetReport {
   std::vector<OpsetImportChange> imports;
+  /// Domains that were asked for and that the model does not import: there is nothing to do for them.
+  std::vector<std::string> not_imported;
   std::vector<OpsetChange> changes;
   /// Everything that stands in the way, node by node: codes no-equivalent, unknown-fact, type-not-there, operator-too-new, operator-removed, unknown-operator, ir-version, and those of check
-  /// for nodes that are wrong in the model as it came. Empty when the
+  /// for nodes and imports that are wrong in the model as it came, and for what the conversion would have to believe although it is wrong. Empty when the
   /// conversion succeeded.
-  std::vector<Diagnostic> refusals;
+  std::vector<OpsetRefusal> refusals;
+  /// Errors of check that the model had as it came and that the conversion leaves as they are.
+  std::vector<Diagnostic> warnings;
   /// Nodes in all graphs and functions.
   std::size_t nodes = 0;
   /// Version changes of nodes that needed no rewriting.
@@ -60,7 +70,7 @@ struct OpsetReport {
 
 /// Moves the model, its subgraphs and its functions to other versions of operator sets, up or down. The result computes the same (docs/opset.md); where that cannot be, the
 /// report says so, and the model must not be used any more.
-/// Errors: no-graph, opset-import (the model does not import the domain), opset-range (no such version is known), and those of schema packs.
+/// Errors: no-graph, opset-range (no such version is known), and those of schema packs.
 ONNXKIT_API Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options);
 
 struct VerifyOptions {
@@ -84,10 +94,12 @@ struct VerifyReport {
   Verdict verdict = Verdict::not_judged;
   /// What differs, or why nothing was judged.
   std::string reason;
+  /// The node of the model before that could not be run, if one.
+  Place place = {};
 };
 
 /// Runs two models on the reference with the same made-up inputs and compares what comes out, number by number: with unrounded intermediate values, so that
-/// rounding is no excuse. Errors: those of onnxkit::run for the model before.
+/// rounding is no excuse. Errors: unknown-dimension, and those of schema packs.
 ONNXKIT_API Result<VerifyReport> verify_equal(const Model& before, const Model& after,
                                               const VerifyOptions& options = {});
 

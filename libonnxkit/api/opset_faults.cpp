@@ -1,0 +1,125 @@
+#include "libonnxkit/api/opset_faults.h"
+
+#include <algorithm>
+
+#include "checker/check.h"
+#include "checker/rule_registry.h"
+
+namespace onnxkit::api {
+namespace {
+
+/// Beyond it new faults of a code could not be told from old ones.
+constexpr std::size_t most_of_one_code = 100'000;
+
+/// Positions of nodes move and say nothing of what is at fault; names stay.
+std::string key_of(const Diagnostic& finding) {
+  std::string key = finding.code;
+  for (const std::string& step : finding.place.scope) key += '\n' + (step.starts_with("node ") ? "node" : step);
+  key += '\n' + finding.place.item.substr(0, finding.place.item.find_last_not_of("0123456789") + 1);
+  return key + '\n' + finding.place.item_name;
+}
+
+bool is_import_fault(const Diagnostic& finding) {
+  return finding.code == "opset-duplicate" || finding.code == "opset-unknown";
+}
+
+Diagnostic as_warning(Diagnostic finding) {
+  finding.severity = Severity::warning;
+  finding.notes.emplace_back("the model had this fault before the conversion");
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> errors_of(const ir::Model& model, const spec::OpTable& table,
+                                  const ir::ExternalBytes& external) {
+  checker::Sink sink({}, most_of_one_code);
+  checker::ModelCheckOptions options;
+  options.inference.external_bytes = external;
+  checker::check_model(model, table, options, sink);
+  std::vector<Diagnostic> errors = sink.take();
+  std::erase_if(errors, [](const Diagnostic& finding) { return finding.severity != Severity::error; });
+  return errors;
+}
+
+OldFaults::OldFaults(std::vector<Diagnostic> errors, const ir::Model& model)
+    : faults_(std::move(errors)),
+      is_taken_(faults_.size()),
+      is_refused_(faults_.size()),
+      imports_none_(model.opset_imports.empty()) {
+  std::map<std::string_view, std::size_t> initializers;
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    by_key_.emplace(key_of(faults_[i]), i);
+    const Place& place = faults_[i].place;
+    if (!place.node && place.item.find("initializer") != std::string::npos) initializers.emplace(place.item_name, i);
+  }
+  if (initializers.empty()) return;
+  for (const auto& site : checker::graph_sites(model)) {
+    for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
+      for (const ir::ValueId input : site->graph->nodes[n].inputs) {
+        if (input == ir::ValueId::none) continue;
+        const auto fault = initializers.find(site->graph->name_of(input));
+        if (fault == initializers.end()) continue;
+        readers_.emplace(checker::place_of_node(site->scope, *site->graph, n).path(), fault->second);
+      }
+    }
+  }
+}
+
+OpsetRefusal OldFaults::refuse(std::size_t fault) {
+  is_refused_[fault] = true;
+  return {faults_[fault], {}};
+}
+
+std::vector<OpsetRefusal> OldFaults::blocking(const std::set<std::string>& domains) {
+  std::vector<OpsetRefusal> blocking;
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    const Diagnostic& fault = faults_[i];
+    const bool imports_nothing = fault.code == "opset-import" && fault.place.item == "opset_import" && imports_none_;
+    const bool no_opset =
+        is_import_fault(fault) && domains.contains(std::string(spec::canonical_domain(fault.place.item_name)));
+    const bool wrong_node = fault.place.node && !domains.empty();
+    if (imports_nothing || no_opset || wrong_node) blocking.push_back(refuse(i));
+  }
+  return blocking;
+}
+
+std::vector<OpsetRefusal> OldFaults::relied_on(std::span<const OpsetChange> changes,
+                                               const std::set<std::string>& believed) {
+  std::set<std::size_t> found;
+  for (const OpsetChange& change : changes) {
+    const auto [begin, end] = readers_.equal_range(change.place.path());
+    for (auto reader = begin; reader != end; ++reader) found.insert(reader->second);
+  }
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    if (!faults_[i].place.item_name.empty() && believed.contains(faults_[i].place.item_name)) found.insert(i);
+  }
+  std::vector<OpsetRefusal> refusals;
+  for (const std::size_t i : found) {
+    refusals.push_back(refuse(i));
+    refusals.back().notes.emplace_back("the conversion would rest on it");
+  }
+  return refusals;
+}
+
+bool OldFaults::take(const Diagnostic& finding) {
+  const auto [begin, end] = by_key_.equal_range(key_of(finding));
+  const auto free = std::find_if(begin, end, [&](const auto& entry) { return !is_taken_[entry.second]; });
+  if (free == end) return false;
+  is_taken_[free->second] = true;
+  return true;
+}
+
+std::vector<Diagnostic> OldFaults::warnings_of(const std::vector<bool>& chosen, bool as_chosen) const {
+  std::vector<Diagnostic> warnings;
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    if (chosen[i] == as_chosen) warnings.push_back(as_warning(faults_[i]));
+  }
+  return warnings;
+}
+
+std::vector<Diagnostic> OldFaults::warnings() const { return warnings_of(is_refused_, false); }
+
+std::vector<Diagnostic> OldFaults::warnings_of_result() const { return warnings_of(is_taken_, true); }
+
+}  // namespace onnxkit::api
