@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -29,6 +30,7 @@ struct OpsetArguments {
   std::string output, output_folder;
   std::int64_t ir_version = 0;
   bool dry_run = false;
+  bool either_way = false, force = false;
   bool no_verify = false, must_verify = false;
   double verify_seconds = 20;
   int threads = 0;
@@ -37,15 +39,18 @@ struct OpsetArguments {
   OutputOptions format;
 };
 
-bool read_target(const std::string& word, std::map<std::string, std::int64_t>& opsets) {
+/// What is wrong with the word; empty when nothing is.
+std::string read_target(const std::string& word, std::map<std::string, std::int64_t>& opsets) {
   const std::size_t split = word.rfind('=');
   const std::string domain = split == std::string::npos ? "" : word.substr(0, split);
   const std::string number = split == std::string::npos ? word : word.substr(split + 1);
   std::int64_t version = 0;
   const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), version);
-  if (status != std::errc() || end != number.data() + number.size()) return false;
-  opsets[domain == "ai.onnx" ? "" : domain] = version;
-  return true;
+  if (status != std::errc() || end != number.data() + number.size())
+    return "--opset takes a number or DOMAIN=NUMBER, not " + quote(word);
+  if (!opsets.emplace(domain == "ai.onnx" ? "" : domain, version).second)
+    return "--opset names two versions of " + quote(domain.empty() ? "ai.onnx" : domain);
+  return {};
 }
 
 /// Standard input can be read once; its copy goes through memory.
@@ -70,14 +75,20 @@ std::optional<Diagnostic> wrong_direction(const OpsetReport& report, OpsetDirect
     const std::string domain = import.domain.empty() ? "ai.onnx" : import.domain;
     finding.message = "the model is at " + domain + " " + std::to_string(import.from) + ", which is " +
                       (up ? "below " : "above ") + std::to_string(import.to);
-    finding.help = up ? "onnxkit upgrade leads there" : "onnxkit downgrade leads there";
+    finding.help = std::string(up ? "onnxkit upgrade" : "onnxkit downgrade") +
+                   " leads there; with --either-way both commands take models on both sides";
     return finding;
   }
   return std::nullopt;
 }
 
+/// Wrong whatever the model is.
+bool is_wrong_target(const OpsetFile& file) { return file.unreadable && file.unreadable->code == "opset-range"; }
+
 OpsetFile unreadable(OpsetFile file, const Error& error) {
   file.unreadable = error.diagnostic;
+  if (file.unreadable->place.file.empty() && !is_wrong_target(file))
+    file.unreadable->place.file = file.model == "-" ? standard_input_name : file.model;
   return file;
 }
 
@@ -96,16 +107,34 @@ OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, s
   return choices;
 }
 
-OpsetFile write(const OpsetArguments& arguments, const Model& model, OpsetFile file) {
-  const std::string output = arguments.output_folder.empty()
-                                 ? arguments.output
-                                 : (fs::path(arguments.output_folder) / fs::path(file.model).filename()).string();
+/// No folder needed, or the folder made.
+Result<void> make_folder(const fs::path& folder) {
+  std::error_code status;
+  fs::create_directories(folder, status);
+  if (!status || fs::is_directory(folder)) return {};
+  Error error = make_error("cannot-write", "cannot make this folder: " + status.message());
+  error.diagnostic.place.file = folder.string();
+  return error;
+}
+
+OpsetFile write(const OpsetArguments& arguments, const Model& model, const ModelInput& input, OpsetFile file) {
+  fs::path output = arguments.output;
+  if (!arguments.output_folder.empty()) {
+    output = fs::path(arguments.output_folder) / input.relative;
+    if (const auto made = make_folder(output.parent_path()); !made) return unreadable(std::move(file), made.error());
+  }
   SaveOptions save;
   save.allow_outside_data = arguments.allow_outside_data;
-  auto saved = save_model(model, output, save);
-  if (!saved) return unreadable(std::move(file), saved.error());
+  save.force = arguments.force;
+  auto saved = save_model(model, output.string(), save);
+  if (!saved) {
+    Error error = saved.error();
+    if (error.diagnostic.code == "data-file-exists" && !error.diagnostic.help.empty())
+      error.diagnostic.help = "another folder for the output keeps it, --force replaces it";
+    return unreadable(std::move(file), error);
+  }
   file.saved = *std::move(saved);
-  file.output = output;
+  file.output = output.string();
   return file;
 }
 
@@ -118,8 +147,8 @@ OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments,
   if (!model) return unreadable(std::move(file), model.error());
   file = convert_opsets(*model, input.path, choices);
   if (file.unreadable) return file;
-  if (auto finding = wrong_direction(file.report, arguments.direction))
-    file.report.refusals.insert(file.report.refusals.begin(), {*std::move(finding), {}});
+  auto finding = arguments.either_way ? std::nullopt : wrong_direction(file.report, arguments.direction);
+  if (finding) file.report.refusals.insert(file.report.refusals.begin(), {*std::move(finding), {}});
   if (arguments.must_verify && file.converted() && file.verified && file.verified->verdict != Verdict::equal) {
     OpsetRefusal refusal;
     refusal.code = "not-verified";
@@ -127,61 +156,64 @@ OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments,
     refusal.message = "the results could not be compared: " + file.verified->reason;
     file.report.refusals.push_back(std::move(refusal));
   }
-  return !file.converted() || arguments.dry_run ? std::move(file) : write(arguments, *model, std::move(file));
+  return !file.converted() || arguments.dry_run ? std::move(file) : write(arguments, *model, input, std::move(file));
 }
 
 Outcome outcome_of(const std::vector<OpsetFile>& files) {
   Outcome outcome = Outcome::ok;
   for (const OpsetFile& file : files) {
-    if (file.unreadable) return tools::outcome_of(Error{*file.unreadable});
-    if (!file.converted()) outcome = Outcome::finding;
+    const Outcome own = file.unreadable    ? tools::outcome_of(Error{*file.unreadable})
+                        : file.converted() ? Outcome::ok
+                                           : Outcome::finding;
+    outcome = std::max(outcome, own);
   }
   return outcome;
+}
+
+void print(const OpsetFile& file, const OpsetArguments& arguments) {
+  const bool color = color_on(arguments.format.color, stderr);
+  if (file.unreadable) {
+    std::fputs(diagnostic_text(*file.unreadable, color).c_str(), stderr);
+    return;
+  }
+  if (arguments.format.format == Format::text && arguments.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
+  std::fputs(opset_obstacles(file, color).c_str(), stderr);
+  std::fputs(saved_text(file.saved).c_str(), stderr);
+  std::fprintf(stderr, "%s\n", opset_summary(file, arguments.dry_run).c_str());
 }
 
 Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
                     const std::vector<ModelInput>& inputs) {
   const OpsetChoices choices = choices_of(arguments, std::move(opsets));
-  const bool is_text = arguments.format.format == Format::text;
-  const bool color = color_on(arguments.format.color, stderr);
   std::vector<OpsetFile> files;
   {
     Progress progress("converting", inputs.size());
     for (const ModelInput& input : inputs) {
       files.push_back(convert_file(input, arguments, choices));
-      const OpsetFile& file = files.back();
-      progress.while_hidden([&] {
-        if (file.unreadable) {
-          std::fputs(diagnostic_text(*file.unreadable, color).c_str(), stderr);
-          return;
-        }
-        if (is_text && arguments.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
-        std::fputs(opset_obstacles(file, color).c_str(), stderr);
-        std::fputs(saved_text(file.saved).c_str(), stderr);
-        std::fprintf(stderr, "%s\n", opset_summary(file, arguments.dry_run).c_str());
-      });
+      progress.while_hidden([&] { print(files.back(), arguments); });
       progress.advance();
+      if (is_wrong_target(files.back())) break;
     }
   }
   const char* command = arguments.direction == OpsetDirection::up ? "upgrade" : "downgrade";
-  if (!is_text) std::fputs(opset_json(command, files, arguments.dry_run).c_str(), stdout);
+  if (arguments.format.format != Format::text)
+    std::fputs(opset_json(command, files, arguments.dry_run).c_str(), stdout);
   return outcome_of(files);
 }
 
-/// The first file name that two inputs share, which would make one output of both.
-std::string repeated_name(const std::vector<ModelInput>& inputs) {
+/// The first output that two inputs share.
+std::string repeated_output(const std::vector<ModelInput>& inputs) {
   std::set<std::string> names;
   for (const ModelInput& input : inputs) {
-    const std::string name = fs::path(input.path).filename().string();
-    if (!names.insert(name).second) return name;
+    if (!input.fault && !names.insert(input.relative).second) return input.relative;
   }
   return {};
 }
 
 Outcome run_opset(const CLI::App& command, const OpsetArguments& arguments) {
   std::map<std::string, std::int64_t> opsets;
-  if (const std::string word = read_targets(arguments.opsets, opsets); !word.empty())
-    return usage_error(command, "--opset takes a number or DOMAIN=NUMBER, not " + quote(word));
+  if (const std::string fault = read_targets(arguments.opsets, opsets); !fault.empty())
+    return usage_error(command, fault);
   const std::vector<ModelInput> inputs = expand_models(arguments.models);
   if (inputs.empty()) return usage_error(command, "no model is found there");
   if (!arguments.dry_run && arguments.output.empty() && arguments.output_folder.empty())
@@ -191,10 +223,25 @@ Outcome run_opset(const CLI::App& command, const OpsetArguments& arguments) {
   if (arguments.output == "-" && arguments.format.format != Format::text)
     return usage_error(command, "--output and --format json both want standard output");
   if (!arguments.output_folder.empty()) {
-    if (const std::string name = repeated_name(inputs); !name.empty())
-      return usage_error(command, "two models are called " + quote(name) + " and would be written to one file");
+    if (const std::string name = repeated_output(inputs); !name.empty())
+      return usage_error(command, "two models are called " + quote(name) +
+                                      " and would be written to one file; a folder named as a whole keeps its own");
+    if (const auto made = arguments.dry_run ? Result<void>() : make_folder(arguments.output_folder); !made)
+      return report_error(made.error());
   }
   return convert_all(arguments, std::move(opsets), inputs);
+}
+
+/// CLI::PositiveNumber prints its bound, the largest double, with all its digits.
+CLI::Validator positive() {
+  return CLI::Validator(
+      [](const std::string& word) {
+        double number = 0;
+        const bool is_number = CLI::detail::lexical_cast(word, number);
+        return is_number && number > 0 && std::isfinite(number) ? std::string()
+                                                                : quote(word) + " is no positive number";
+      },
+      "POSITIVE");
 }
 
 void add_options(CLI::App& command, OpsetArguments& arguments) {
@@ -208,18 +255,23 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
                      .add_option("--output,-o", arguments.output,
                                  "Where the converted model goes; - for standard output, may be MODEL")
                      ->type_name("FILE");
-  command.add_option("--output-dir", arguments.output_folder, "Folder for the converted models, under their own names")
+  command
+      .add_option("--output-dir", arguments.output_folder,
+                  "Folder for the converted models, made when there is none; models of a folder keep their paths in it")
       ->type_name("DIR")
       ->excludes(output);
+  command.add_flag("--either-way", arguments.either_way,
+                   "Take models on both sides of the opset, some of which go up and some down");
   command.add_flag("--dry-run", arguments.dry_run, "Print what would change, node by node, and write nothing");
   command
       .add_option("--ir-version", arguments.ir_version,
                   "IR version of the result; by default it stays, raised only where it must be")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   add_inference(command, arguments.inference);
   command.add_flag("--allow-outside-data", arguments.allow_outside_data,
                    "Read external data from outside the model's folder, too");
+  command.add_flag("--force", arguments.force, "Replace a data file although another model may use it");
   auto* none = command.add_flag("--no-verify", arguments.no_verify, "Do not run both models")->group("Verification");
   command
       .add_flag(
@@ -230,7 +282,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
   command.add_option("--verify-limit", arguments.verify_seconds, "Seconds that a run may take")
       ->type_name("SECONDS")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->group("Verification");
   command.add_option("--threads", arguments.threads, "Threads of a run; 0 for all cores")
       ->type_name("N")
@@ -244,7 +296,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
 
 std::string read_targets(const std::vector<std::string>& words, std::map<std::string, std::int64_t>& opsets) {
   for (const std::string& word : words) {
-    if (!read_target(word, opsets)) return word.empty() ? " " : word;
+    if (std::string fault = read_target(word, opsets); !fault.empty()) return fault;
   }
   return {};
 }
@@ -258,6 +310,8 @@ OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoic
   file.report = *std::move(report);
   if (!choices.verifies || !file.report.succeeded() || file.report.imports.empty()) return file;
   auto verified = before ? verify_equal(*before, model, choices.verification) : Result<VerifyReport>(before.error());
+  if (!verified && verified.error().diagnostic.code == "unknown-dimension")
+    return unreadable(std::move(file), verified.error());
   file.verified =
       verified ? *std::move(verified) : VerifyReport{Verdict::not_judged, verified.error().diagnostic.message, {}};
   return file;

@@ -9,7 +9,7 @@
 
 namespace onnxkit::tools {
 
-/// "21", "ai.onnx=21" or "ai.onnx.ml=5", each into `opsets`. The first word that is none of these; empty when all are.
+/// "21", "ai.onnx=21" or "ai.onnx.ml=5", each into `opsets`. What is wrong with the first that is none of these or names a domain again; empty when nothing is.
 std::string read_targets(const std::vector<std::string>& words, std::map<std::string, std::int64_t>& opsets);
 
 struct OpsetChoices {

@@ -91,7 +91,7 @@ std::optional<Diagnostic> set_ir_version(ir::Model& model, std::optional<std::in
   }
   if (wanted && *wanted < need.version) {
     finding.message =
-        fmt::format("IR version {} has no {}, which came with version {}", *wanted, need.what, need.version);
+        fmt::format("IR version {} cannot hold {}, which came with version {}", *wanted, need.what, need.version);
     return finding;
   }
   if (wanted) {

@@ -61,8 +61,8 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
     return usage_error(command, "--external-threshold needs --external or --external-per-tensor");
   OpsetChoices choices;
   choices.read = arguments.read;
-  if (const std::string word = read_targets(arguments.opsets, choices.conversion.opsets); !word.empty())
-    return usage_error(command, "--opset takes a number or DOMAIN=NUMBER, not " + quote(word));
+  if (const std::string fault = read_targets(arguments.opsets, choices.conversion.opsets); !fault.empty())
+    return usage_error(command, fault);
   auto model = open_model(arguments.input, arguments.read);
   if (!model) return report_error(model.error());
   if (!arguments.opsets.empty()) {

@@ -32,13 +32,22 @@ void add_folder(std::vector<ModelInput>& inputs, const std::string& word) {
   if (status) return inputs.push_back(nothing(word, "cannot read this folder"));
   if (found.empty()) return inputs.push_back(nothing(word, "no *.onnx, *.onnxtxt or *.onnxjson file in this folder"));
   std::sort(found.begin(), found.end());
-  for (std::string& path : found) inputs.push_back({std::move(path), {}});
+  for (std::string& path : found) {
+    std::string relative = fs::path(path).lexically_relative(word).string();
+    inputs.push_back({std::move(path), {}, std::move(relative)});
+  }
 }
 
 void add_matches(std::vector<ModelInput>& inputs, const std::string& word) {
   glob_t matches{};
+  const std::string plain = word.substr(0, word.find_first_of("*?["));
+  const std::string folder = plain.substr(0, plain.rfind('/') + 1);
   if (::glob(word.c_str(), 0, nullptr, &matches) == 0) {
-    for (std::size_t i = 0; i < matches.gl_pathc; ++i) inputs.push_back({matches.gl_pathv[i], {}});
+    for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
+      std::string path = matches.gl_pathv[i];
+      std::string relative = path.substr(folder.size());
+      inputs.push_back({std::move(path), {}, std::move(relative)});
+    }
   } else {
     inputs.push_back(nothing(word, "no file matches this pattern"));
   }
@@ -64,7 +73,7 @@ std::vector<ModelInput> expand_models(std::span<const std::string> words) {
     else if (word.find_first_of("*?[") != std::string::npos && !fs::exists(word, status))
       add_matches(inputs, word);
     else
-      inputs.push_back({word, {}});
+      inputs.push_back({word, {}, fs::path(word).filename().string()});
   }
   return inputs;
 }

@@ -18,6 +18,8 @@ namespace onnxkit::tools {
 struct ModelInput {
   std::string path;
   std::optional<Diagnostic> fault;
+  /// The path below the folder that was named, or before the first wildcard; the file's name when the file itself was named.
+  std::string relative = {};
 };
 
 /// The positional MODEL...: files, folders, globs, and - for standard input.
