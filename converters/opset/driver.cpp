@@ -36,20 +36,17 @@ struct Original {
 
 class Driver {
  public:
-  Driver(ir::Model& model, const spec::OpTable& table, std::string_view domain, const ir::ExternalBytes& external)
-      : model_(model),
-        table_(table),
-        domain_(spec::canonical_domain(domain)),
-        facts_(model, table, external),
-        names_(model),
-        functions_(model) {}
+  Driver(ir::Model& model, const spec::OpTable& table, const ir::ExternalBytes& external)
+      : model_(model), table_(table), facts_(model, table, external), names_(model), functions_(model) {}
 
-  Conversion run(std::int64_t version) {
-    if (model_.graph) convert_unit(outermost_graphs(), model_.opset_imports, "", version);
-    for (ir::Function& function : model_.functions) {
-      const std::string step = checker::function_step(function);
-      convert_unit({{&function.body, {step}}}, function.opset_imports, step, version);
+  Conversion run(const std::map<std::string, std::int64_t>& targets) {
+    std::vector<Unit> units = all_units();
+    is_converting_ = true;
+    for (const auto& [domain, version] : targets) {
+      domain_ = spec::canonical_domain(domain);
+      for (Unit& unit : units) convert_unit(unit, version);
     }
+    for (const Unit& unit : units) result_.nodes += unit.is_concerned ? unit.nodes : 0;
     if (result_.refusals.empty()) {
       for (std::string& what : leftovers_.remove()) result_.changes.push_back({{}, {}, 0, 0, std::move(what)});
     }
@@ -58,6 +55,28 @@ class Driver {
 
  private:
   using Roots = std::vector<std::pair<ir::Graph*, std::vector<std::string>>>;
+
+  /// Graphs that share one import.
+  struct Unit {
+    Roots roots;
+    std::vector<ir::OpsetImport>& imports;
+    std::string function;       ///< "function pkg::Block"; empty for the model
+    std::size_t nodes = 0;      ///< of the file
+    bool is_concerned = false;  ///< imports one of the domains
+  };
+
+  std::vector<Unit> all_units() {
+    std::vector<Unit> units;
+    if (model_.graph) units.push_back({outermost_graphs(), model_.opset_imports, ""});
+    for (ir::Function& function : model_.functions) {
+      const std::string step = checker::function_step(function);
+      units.push_back({{{&function.body, {step}}}, function.opset_imports, step});
+    }
+    for (Unit& unit : units) {
+      for (const auto& site : sites_of(unit.roots)) unit.nodes += site->graph->nodes.size();
+    }
+    return units;
+  }
 
   Roots outermost_graphs() {
     Roots roots = {{model_.graph.get(), {"main"}}};
@@ -71,32 +90,29 @@ class Driver {
     return roots;
   }
 
-  /// Graphs that share one import.
-  void convert_unit(const Roots& roots, std::vector<ir::OpsetImport>& imports, const std::string& function,
-                    std::int64_t target) {
+  void convert_unit(Unit& unit, std::int64_t target) {
+    std::vector<ir::OpsetImport>& imports = unit.imports;
     const auto import = std::find_if(imports.begin(), imports.end(), [&](const ir::OpsetImport& candidate) {
       return spec::canonical_domain(candidate.domain) == domain_;
     });
     if (import == imports.end()) return;
+    unit.is_concerned = true;
     const std::int64_t start = import->version.value_or(0);
-    is_converting_ = false;
-    Sites sites = sites_of(roots);
-    is_converting_ = true;
-    for (const auto& site : sites) result_.nodes += site->graph->nodes.size();
     if (start == target) return;
+    Sites sites = sites_of(unit.roots);
     refuse_unknown_operators(sites, start);
     for (std::int64_t at = start; at != target;) {
       const std::int64_t next = at < target ? at + 1 : at - 1;
-      if (sweep(sites, at, next)) sites = sites_of(roots);
+      if (sweep(sites, at, next)) sites = sites_of(unit.roots);
       for (ir::OpsetImport& candidate : imports) {
         if (spec::canonical_domain(candidate.domain) == domain_) candidate.version = next;
       }
       at = next;
     }
-    if (domain_.empty() && function.empty() && start >= 6 && target < 6) {
+    if (domain_.empty() && unit.function.empty() && start >= 6 && target < 6) {
       for (const auto& site : sites) declare_casts(*site->graph);
     }
-    result_.imports.push_back({std::string(domain_), function, start, target});
+    result_.imports.push_back({std::string(domain_), unit.function, start, target});
   }
 
   // ---- graphs
@@ -303,7 +319,7 @@ class Driver {
 
   ir::Model& model_;
   const spec::OpTable& table_;
-  const std::string_view domain_;
+  std::string_view domain_;  ///< the one that moves
   Facts facts_;
   FreshNames names_;
   const spec::FunctionIndex functions_;
@@ -321,9 +337,9 @@ class Driver {
 
 }  // namespace
 
-Conversion convert(ir::Model& model, const spec::OpTable& table, std::string_view domain, std::int64_t version,
+Conversion convert(ir::Model& model, const spec::OpTable& table, const std::map<std::string, std::int64_t>& targets,
                    const ir::ExternalBytes& external) {
-  return Driver(model, table, domain, external).run(version);
+  return Driver(model, table, external).run(targets);
 }
 
 }  // namespace onnxkit::opset

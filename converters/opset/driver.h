@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,9 +43,9 @@ struct Conversion {
   std::set<std::string> believed;
 };
 
-/// Moves the model's graphs, training graphs and functions to `version` of `domain`, step by step through the versions between. Graphs in which nothing of the
-/// domain is imported are left alone.
-Conversion convert(ir::Model& model, const spec::OpTable& table, std::string_view domain, std::int64_t version,
+/// Moves the model's graphs, training graphs and functions to the version of each domain in `targets`, one domain after the other, step by step through the
+/// versions between. Graphs in which nothing of a domain is imported are left alone.
+Conversion convert(ir::Model& model, const spec::OpTable& table, const std::map<std::string, std::int64_t>& targets,
                    const ir::ExternalBytes& external);
 
 }  // namespace onnxkit::opset

@@ -66,19 +66,16 @@ void add(OpsetReport& report, opset::Conversion conversion) {
     std::string written_with = std::move(refused.written_with);
     report.refusals.push_back({std::move(refused), std::move(written_with)});
   }
-  report.nodes = std::max(report.nodes, conversion.nodes);
-  report.compatible += conversion.compatible;
+  report.nodes = conversion.nodes;
+  report.compatible = conversion.compatible;
 }
 
 /// Converts, and adds to the report what stands in the way.
 void convert(ir::Model& model, const spec::OpTable& table, const OpsetOptions& options,
              const ir::ExternalBytes& external, api::OldFaults& faults, OpsetReport& report) {
-  std::set<std::string> believed;
-  for (const auto& [domain, version] : options.opsets) {
-    opset::Conversion conversion = opset::convert(model, table, domain, version, external);
-    believed.merge(conversion.believed);
-    add(report, std::move(conversion));
-  }
+  opset::Conversion conversion = opset::convert(model, table, options.opsets, external);
+  const std::set<std::string> believed = std::move(conversion.believed);
+  add(report, std::move(conversion));
   for (OpsetRefusal& refusal : faults.relied_on(report.changes, believed))
     report.refusals.push_back(std::move(refusal));
   if (auto refusal = api::set_ir_version(model, options.ir_version))

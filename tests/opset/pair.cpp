@@ -135,7 +135,7 @@ PairResult judge(const Subject& subject, std::string_view domain, std::int64_t t
   const std::set<std::string> known_errors = error_codes(*model, table, external);
   const auto ports = port_names(*model->graph);
   const auto convert_to = [&](std::int64_t version) -> std::pair<Outcome, std::string> {
-    const opset::Conversion conversion = opset::convert(*model, table, domain, version, external);
+    const opset::Conversion conversion = opset::convert(*model, table, {{std::string(domain), version}}, external);
     result.blockers.clear();
     for (const Diagnostic& refusal : conversion.refusals)
       result.blockers.push_back(fmt::format("{} [{}]", refusal.message, refusal.code));

@@ -77,7 +77,7 @@ TEST_CASE("a conversion changes what it names and nothing else") {
     onnx::ModelProto expected = filled_model(seed);
     auto model = wire::read_binary(MappedFile::from_bytes(expected.SerializeAsString()));
     REQUIRE(model.ok());
-    const opset::Conversion conversion = opset::convert(*model, table, "", 13, {});
+    const opset::Conversion conversion = opset::convert(*model, table, {{"", 13}}, {});
     REQUIRE(conversion.refusals.empty());
     CHECK(conversion.changes.size() == 1);
 
