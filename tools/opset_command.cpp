@@ -250,6 +250,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
       .add_option("--opset", arguments.opsets,
                   "Opset to go to: 21 for ai.onnx, or DOMAIN=VERSION such as ai.onnx.ml=5; may be repeated")
       ->type_name("[DOMAIN=]N")
+      ->allow_extra_args(false)
       ->required();
   auto* output = command
                      .add_option("--output,-o", arguments.output,

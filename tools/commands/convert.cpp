@@ -127,7 +127,8 @@ void register_convert(CommandList& list) {
   command
       ->add_option("--opset", arguments->opsets,
                    "Also move to this opset, as upgrade and downgrade do; may be repeated")
-      ->type_name("[DOMAIN=]N");
+      ->type_name("[DOMAIN=]N")
+      ->allow_extra_args(false);
   add_weight_options(*command, *arguments);
   command->footer(
       "Exit status: 0 fine, 1 a data file is in the way or the opset cannot be reached, 2 wrong usage, 3 a file could "
