@@ -237,6 +237,24 @@ std::optional<std::vector<std::int64_t>> per_value(InferContext& context, std::s
   return std::nullopt;
 }
 
+/// Directions are 0 (forward) or 1 (backward).
+bool directions_valid(InferContext& context, std::string_view name, std::size_t expected) {
+  const auto directions = per_value(context, name, expected);
+  if (!directions) return false;
+  bool valid = true;
+  for (std::size_t i = 0; i < directions->size(); ++i) {
+    const std::int64_t direction = (*directions)[i];
+    if (direction == 0 || direction == 1) continue;
+    valid = false;
+    context.error({.code = "attribute-value",
+                   .at = at_attribute(name),
+                   .message = fmt::format("entry {} of {} is no direction", i, name),
+                   .expected = "0 (forward) or 1 (backward)",
+                   .found = std::to_string(direction)});
+  }
+  return valid;
+}
+
 struct Scan {
   std::size_t offset = 0;  ///< node input of the first state
   std::size_t states = 0, scanned = 0;
@@ -267,7 +285,7 @@ bool scan_elements(InferContext& context, const Scan& scan, std::vector<Type>& i
                         ? std::vector<std::int64_t>(scan.scanned, 1)
                         : per_value(context, "scan_input_axes", scan.scanned).value_or(std::vector<std::int64_t>());
   if (axes.size() != scan.scanned) return false;
-  if (!per_value(context, scan.batched ? "directions" : "scan_input_directions", scan.scanned)) return false;
+  if (!directions_valid(context, scan.batched ? "directions" : "scan_input_directions", scan.scanned)) return false;
   for (std::size_t i = 0; i < scan.scanned; ++i) {
     const std::size_t input = scan.offset + scan.states + i;
     const Type* type = context.input_type(input);
@@ -296,7 +314,7 @@ void set_scan_outputs(InferContext& context, const Scan& scan, std::span<const B
                       Dim batch) {
   const std::size_t scan_outputs = outputs.size() - scan.states;
   const auto axes = per_value(context, "scan_output_axes", scan_outputs);
-  if (!axes || !per_value(context, "scan_output_directions", scan_outputs)) return;
+  if (!axes || !directions_valid(context, "scan_output_directions", scan_outputs)) return;
   for (std::size_t i = scan.states; i < outputs.size() && i < context.output_count(); ++i) {
     const Type& type = outputs[i].type;
     if (!type.is_tensor()) continue;
