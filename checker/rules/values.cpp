@@ -241,11 +241,13 @@ class GraphRule {
       }
       const std::string_view name = graph.name_of(output.value);
       if (scope.defined[index_of(output.value)] != Definition::none) continue;
-      if (scope.outer && look_outside(scope, name) != Outside::undefined) continue;
+      const bool is_outer = scope.outer && look_outside(scope, name) != Outside::undefined;
       context_.error(in_function ? "function-undefined-value" : "output-undefined",
                      context_.at(*scope.site, "output", name),
-                     fmt::format("nothing defines the output {}", quote(name)),
-                     "an input, an initializer or the output of a node");
+                     is_outer ? fmt::format("the output {} is a value of an outer graph", quote(name))
+                              : fmt::format("nothing defines the output {}", quote(name)),
+                     "an input, an initializer or the output of a node", {},
+                     is_outer ? "add an Identity of the outer value, and give its output" : "");
     }
     for (const ir::ValueInfo& info : graph.value_infos) {
       if (info.value == ValueId::none) continue;
