@@ -27,7 +27,8 @@ InferContext::InferContext(Inference& inference, Frame& frame, std::size_t node_
       outputs_(node_->outputs.size()) {}
 
 bool InferContext::has_input(std::size_t index) const {
-  return index < node_->inputs.size() && node_->inputs[index] != ir::ValueId::none;
+  return index < node_->inputs.size() && node_->inputs[index] != ir::ValueId::none &&
+         !inference_.absence(frame_, node_->inputs[index]);
 }
 
 bool InferContext::has_output(std::size_t index) const {

@@ -187,6 +187,10 @@ void Inference::infer_node(Frame& frame, std::size_t index) {
              !count_fits(node.outputs.size(), op.schema->min_outputs, op.schema->max_outputs)) {
     for (auto& output : context.outputs_) output.loss = "the node has a wrong number of inputs or outputs";
   } else {
+    if (frame.function) {
+      check_absent_inputs(frame, index, *op.schema);
+      check_bound_attributes(context);
+    }
     const bool fits = types_agree(context);
     bind_output_types(context);
     if (!fits) {
@@ -308,6 +312,7 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
   }
   prepare(body);
   seed_inputs(body, types, values);
+  note_absent_arguments(frame, index, body);
   for (std::size_t i = 0; i < node.inputs.size() && i < function.body.inputs.size(); ++i) {
     if (node.inputs[i] == ir::ValueId::none || function.body.inputs[i].value == ir::ValueId::none) continue;
     body_facts.values[ir::index_of(function.body.inputs[i].value)].from_data = lookup(frame, node.inputs[i])->from_data;
@@ -318,6 +323,7 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
     outputs[i].value = std::move(results[i].value);
     outputs[i].loss = fmt::format("the shape gets lost inside function {}", quote(function.name));
   }
+  check_absent_results(frame, index, body);
   if (options_.function_facts) keep_call(function.body, std::move(body_facts));
   store_outputs(frame, index, outputs);
 }

@@ -76,6 +76,13 @@ InferredModel infer_types(const ir::Model& model, const spec::OpTable& table, co
 
 // ---- the engine behind it, seen by InferContext
 
+/// A parameter of a function that a call leaves out.
+struct Absence {
+  Place call;  ///< which input of which call; of calls in calls, the one that has no value to pass on
+  const ir::Function* callee = nullptr;
+  std::string_view parameter;
+};
+
 /// One activation of a graph: the main graph, a subgraph, or the body of a function for one call.
 struct Frame {
   const ir::Graph* graph = nullptr;
@@ -88,7 +95,8 @@ struct Frame {
   std::vector<bool> replaceable;               ///< by ValueId: an initializer that a caller may replace
   std::vector<const ir::ValueInfo*> declared;  ///< by ValueId, from value_info and outputs
   std::size_t depth = 0;
-  const ir::Function* function = nullptr;  ///< whose call this is or is part of
+  const ir::Function* function = nullptr;             ///< whose call this is or is part of
+  std::unordered_map<std::uint32_t, Absence> absent;  ///< by ValueId; in the outermost graph of a call
 };
 
 class Inference {
@@ -111,6 +119,12 @@ class Inference {
   std::vector<std::size_t> node_order(const Frame& frame) const;
   void infer_node(Frame& frame, std::size_t index);
   void infer_call(Frame& frame, std::size_t index, const ir::Function& function);
+  void note_absent_arguments(const Frame& frame, std::size_t call, Frame& body) const;
+  const Absence* absence(const Frame& frame, ir::ValueId id) const;
+  void report_absence(const Absence& absence, const std::string& reader);
+  void check_absent_inputs(const Frame& frame, std::size_t index, const spec::OpSchema& schema);
+  void check_absent_results(const Frame& frame, std::size_t call, const Frame& body);
+  void check_bound_attributes(InferContext& context);
   void store_outputs(Frame& frame, std::size_t index, std::vector<InferContext::Output>& outputs);
   void reconcile(Frame& frame, ir::ValueId id, Type& type);
   std::optional<std::pair<std::string, std::string>> reconcile_type(const Type& declared, Type& type, bool in_sequence,

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "checker/attribute_values.h"
 #include "checker/rule_registry.h"
 #include "libonnxkit/spec/function_index.h"
 #include "onnxkit/nearest.h"
@@ -10,19 +11,7 @@
 namespace onnxkit::checker {
 namespace {
 
-std::string_view type_name(std::int32_t type) {
-  constexpr std::string_view names[] = {"nothing",        "float", "int",     "string",  "tensor", "graph",
-                                        "floats",         "ints",  "strings", "tensors", "graphs", "sparse tensor",
-                                        "sparse tensors", "type",  "types"};
-  return type >= 0 && static_cast<std::size_t>(type) < std::size(names) ? names[type] : "an unknown type";
-}
-
 bool is_list(std::int32_t type) { return (type >= 6 && type <= 10) || type == 12 || type == 14; }
-
-/// Declared type, or what the payload shows where the file predates the type field.
-std::int32_t effective_type(const ir::Attribute& attribute) {
-  return attribute.type.value_or(attribute_type_of(attribute.payload));
-}
 
 void check_form(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute) {
   const auto place = [&] { return context.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
@@ -53,26 +42,15 @@ void check_form(RuleContext& context, const GraphSite& site, std::size_t n, cons
   const bool fits = held == *attribute.type || (held == 0 && is_list(*attribute.type));
   if (!fits) {
     context.error("attribute-type", place(), "the attribute states another type than it holds",
-                  std::string(type_name(*attribute.type)), std::string(type_name(held)));
+                  std::string(attribute_type_name(*attribute.type)), std::string(attribute_type_name(held)));
   }
 }
 
 void check_strings(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute,
                    const spec::AttributeSchema& schema) {
-  if (schema.allowed_strings.empty()) return;
-  const auto check = [&](std::string_view value) {
-    const auto& allowed = schema.allowed_strings;
-    if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-    std::string list;
-    for (const std::string_view one : allowed) list += fmt::format("{}{}", list.empty() ? "" : ", ", one);
-    const std::string_view close = nearest(value, allowed);
-    context.error("attribute-value", context.at(site, n, fmt::format("attribute {}", schema.name)),
-                  fmt::format("{} is no value of {}", quote(value), schema.name), list, quote(value),
-                  close.empty() ? std::string() : fmt::format("did you mean {}?", close));
-  };
-  if (const auto* one = attribute.as<Text>()) check(one->view());
-  if (const auto* many = attribute.as<std::vector<Text>>()) {
-    for (const Text& value : *many) check(value.view());
+  for (const ForeignString& foreign : foreign_strings(attribute, schema)) {
+    context.error("attribute-value", context.at(site, n, fmt::format("attribute {}", schema.name)), foreign.message,
+                  foreign.expected, foreign.found, foreign.help);
   }
 }
 
@@ -98,7 +76,7 @@ void check_against_schema(RuleContext& context, const GraphSite& site, std::size
     if (found != expected) {
       context.error("attribute-type", place(),
                     fmt::format("attribute {} of {} has another type", quote(attribute.name), schema.name),
-                    std::string(type_name(expected)), std::string(type_name(found)));
+                    std::string(attribute_type_name(expected)), std::string(attribute_type_name(found)));
       continue;
     }
     check_strings(context, site, n, attribute, *declared);
@@ -108,21 +86,18 @@ void check_against_schema(RuleContext& context, const GraphSite& site, std::size
       context.error(
           "missing-attribute", context.at(site, n),
           fmt::format("{} (opset {}) needs attribute {}", schema.name, schema.since_version, quote(declared.name)),
-          fmt::format("{} {}", type_name(static_cast<std::int32_t>(declared.type)), declared.name), "nothing");
+          fmt::format("{} {}", attribute_type_name(static_cast<std::int32_t>(declared.type)), declared.name),
+          "nothing");
     }
   }
 }
 
 /// auto_pad chooses the pads, so a node cannot give them as well.
 void check_auto_pad(RuleContext& context, const GraphSite& site, std::size_t n) {
-  const ir::Node& node = site.graph->nodes[n];
-  const ir::Attribute* mode = node.find_attribute("auto_pad");
-  const ir::Attribute* pads = node.find_attribute("pads");
-  if (!mode || !pads || !mode->as<Text>() || *mode->as<Text>() == "NOTSET" || mode->as<Text>()->empty()) return;
-  const auto* sizes = pads->as<std::vector<std::int64_t>>();
-  if (!sizes || std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size == 0; })) return;
+  const std::string_view mode = auto_pad_beside_pads(site.graph->nodes[n], nullptr);
+  if (mode.empty()) return;
   context.error("exclusive-attributes", context.at(site, n), "pads are given, and auto_pad chooses them",
-                "auto_pad NOTSET, or no pads", quote(*mode->as<Text>()));
+                "auto_pad NOTSET, or no pads", quote(mode));
 }
 
 void check_attributes(RuleContext& context) {

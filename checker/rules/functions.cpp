@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "checker/attribute_values.h"
 #include "checker/rule_registry.h"
 
 namespace onnxkit::checker {
@@ -26,8 +27,10 @@ class FunctionRule {
   void run() {
     for (const ir::Function& function : context_.model.functions) check_definition(function);
     for (const auto& site : context_.sites) {
+      for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) check_references(*site, n);
+    }
+    for (const auto& site : context_.sites) {
       for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
-        check_references(*site, n);
         const auto called = functions_.find(key_of(site->graph->nodes[n]));
         if (called == functions_.end()) continue;
         check_call(*site, n, *called->second);
@@ -42,6 +45,12 @@ class FunctionRule {
     const ir::Function* callee;
     const GraphSite* site;
     std::size_t node;
+  };
+  /// Where the body of a function uses one of its attributes.
+  struct Reference {
+    const GraphSite* site;
+    std::size_t node;
+    const ir::Attribute* attribute;
   };
   enum class Mark : std::uint8_t { fresh, open, done };
 
@@ -84,7 +93,33 @@ class FunctionRule {
       if (!declares(function, given.name)) {
         context_.error("function-attribute", context_.at(site, n, fmt::format("attribute {}", given.name.view())),
                        fmt::format("{} has no attribute {}", function_step(function), quote(given.name)));
+      } else {
+        check_given_type(site, n, function, given);
       }
+    }
+  }
+
+  /// The type that the function gives its attribute: its default's, or what the body refers to it as.
+  void check_given_type(const GraphSite& site, std::size_t n, const ir::Function& function,
+                        const ir::Attribute& given) {
+    const std::int32_t found = effective_type(given);
+    const auto report = [&](std::int32_t expected, const std::string& reason) {
+      context_.error("attribute-type", context_.at(site, n, fmt::format("attribute {}", given.name.view())),
+                     fmt::format("{} needs another type of attribute {}", function_step(function), quote(given.name)),
+                     fmt::format("{}, because {}", attribute_type_name(expected), reason),
+                     std::string(attribute_type_name(found)));
+    };
+    if (found == 0) return;
+    if (const ir::Attribute* fallback = default_of(function, given.name); fallback && effective_type(*fallback) != 0) {
+      const std::int32_t expected = effective_type(*fallback);
+      if (found != expected) report(expected, "its default is one");
+      return;
+    }
+    for (const Reference& reference : references_[&function]) {
+      const ir::Attribute& attribute = *reference.attribute;
+      if (attribute.ref_attr_name.view() != given.name.view() || attribute.type.value_or(found) == found) continue;
+      return report(*attribute.type, fmt::format("attribute {} of {} is one", attribute.name.view(),
+                                                 context_.at(*reference.site, reference.node).path()));
     }
   }
 
@@ -106,6 +141,7 @@ class FunctionRule {
     for (const ir::Attribute& attribute : site.graph->nodes[n].attributes) {
       if (attribute.ref_attr_name.empty()) continue;
       const std::string_view target = attribute.ref_attr_name;
+      if (site.function) references_[site.function].push_back({&site, n, &attribute});
       const auto place = [&] { return context_.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
       if (!site.function) {
         context_.error("ref-attribute", place(),
@@ -151,6 +187,7 @@ class FunctionRule {
 
   RuleContext& context_;
   std::map<Key, const ir::Function*> functions_;
+  std::map<const ir::Function*, std::vector<Reference>> references_;
   std::map<const ir::Function*, std::vector<Call>> calls_;
   std::map<const ir::Function*, Mark> marks_;
 };

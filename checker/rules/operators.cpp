@@ -46,6 +46,34 @@ class OperatorRule {
     if (!schema || schema->deprecated) return report_unknown(site, n, domain, *opset, schema);
     check_inputs(site, n, *schema);
     check_outputs(site, n, *schema);
+    if (site.function) check_import_agrees(site, n, *opset, *schema);
+  }
+
+  std::optional<std::int64_t> model_opset(std::string_view domain) const {
+    for (const ir::OpsetImport& import : context_.model.opset_imports) {
+      if (spec::canonical_domain(import.domain) == domain) return import.version;
+    }
+    return std::nullopt;
+  }
+
+  /// A node of a function means one thing only, whichever of the two imports a runtime goes by: some inline the body.
+  void check_import_agrees(const GraphSite& site, std::size_t n, std::int64_t opset, const spec::OpSchema& schema) {
+    const std::string_view domain = spec::canonical_domain(site.graph->nodes[n].domain);
+    const auto outside = model_opset(domain);
+    if (!outside || *outside == opset) return;
+    const spec::OpSchema* other = context_.table.find(domain, schema.name, *outside);
+    if (other && other->since_version == schema.since_version) return;
+    const std::string has = !other              ? "has no such operator"
+                            : other->deprecated ? "has it no more"
+                                                : fmt::format("has it as of opset {}", other->since_version);
+    context_.error(
+        "function-import", context_.at(site, n),
+        fmt::format("{} of {} is another operator in the opset that the model imports",
+                    qualified_op(site.graph->nodes[n]), function_step(*site.function)),
+        fmt::format("opset {} of {}, or one in which {} is the same", *outside, domain_name(domain), schema.name),
+        fmt::format("opset {}, with {} as of opset {}; opset {} {}", opset, schema.name, schema.since_version, *outside,
+                    has),
+        "upgrade or downgrade the function to the opset of the model");
   }
 
   void report_missing_import(const GraphSite& site, std::size_t n, std::string_view domain) {
