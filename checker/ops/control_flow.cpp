@@ -9,19 +9,19 @@
 namespace onnxkit::checker {
 namespace {
 
+bool all_may_be_one(InferContext& context, const Shape& shape) {
+  return std::none_of(shape.begin(), shape.end(), [&](Dim size) { return context.dims().never_equal(size, 1); });
+}
+
 bool one_number(InferContext& context, std::size_t input, std::string_view what) {
   const Shape* shape = context.input_shape(input);
-  if (!shape) return true;
-  for (const Dim size : *shape) {
-    if (!context.dims().never_equal(size, 1)) continue;
-    context.error({.code = "shape-mismatch",
-                   .at = at_input(input),
-                   .message = fmt::format("{} is one value", what),
-                   .expected = "a scalar",
-                   .found = context.text(*shape)});
-    return false;
-  }
-  return true;
+  if (!shape || all_may_be_one(context, *shape)) return true;
+  context.error({.code = "shape-mismatch",
+                 .at = at_input(input),
+                 .message = fmt::format("{} is one value", what),
+                 .expected = "a scalar",
+                 .found = context.text(*shape)});
+  return false;
 }
 
 std::string count(std::size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
@@ -139,6 +139,42 @@ bool returned_types_fit(InferContext& context, std::span<const BodyOutput> outpu
   return fit;
 }
 
+/// A body gives `least` outputs or more, and the node names all but the first `own`.
+bool body_outputs_fit(InferContext& context, std::size_t outputs, std::size_t least, std::size_t own) {
+  if (outputs < least) {
+    context.error({.code = "subgraph-arity",
+                   .at = at_attribute("body"),
+                   .message = own > 0 ? "the body gives the condition and each carried value back"
+                                      : "the body gives each state back and then what is collected",
+                   .expected = count(least, "output") + " or more",
+                   .found = count(outputs, "output")});
+    return false;
+  }
+  if (context.output_count() == outputs - own) return true;
+  context.error({.code = "subgraph-arity",
+                 .at = at_node(),
+                 .message = "the node names another number of outputs than its body gives",
+                 .expected = count(outputs - own, "output"),
+                 .found = count(context.output_count(), "output")});
+  return false;
+}
+
+void check_returned_condition(InferContext& context, const Type& condition) {
+  if (!same_structure(condition, Type::tensor(ElementType::boolean))) {
+    context.error({.code = "subgraph-types",
+                   .at = at_body_output("body", 0),
+                   .message = "the body's first output is the condition",
+                   .expected = "bool",
+                   .found = to_string(condition, context.dims())});
+  } else if (condition.shape && !all_may_be_one(context, *condition.shape)) {
+    context.error({.code = "shape-mismatch",
+                   .at = at_body_output("body", 0),
+                   .message = "the condition is one value",
+                   .expected = "a scalar",
+                   .found = context.text(*condition.shape)});
+  }
+}
+
 /// Iterations, where nothing can end the loop early.
 Dim iteration_count(InferContext& context, bool condition_stays_true) {
   if (context.has_input(0) && condition_stays_true) {
@@ -176,30 +212,8 @@ void infer_loop(InferContext& context) {
   }
   outputs = context.infer_body("body", state.types(), values);
   if (!outputs) return;
-  if (outputs->size() < carried + 1) {
-    context.error({.code = "subgraph-arity",
-                   .at = at_attribute("body"),
-                   .message = "the body gives the condition and each carried value back",
-                   .expected = count(carried + 1, "output") + " or more",
-                   .found = count(outputs->size(), "output")});
-    return;
-  }
-  if (context.output_count() > outputs->size() - 1) {
-    context.error({.code = "subgraph-arity",
-                   .at = at_node(),
-                   .message = "the node names more outputs than carried values and scan outputs together",
-                   .expected = count(outputs->size() - 1, "output"),
-                   .found = count(context.output_count(), "output")});
-    return;
-  }
-  const Type condition = Type::tensor(ElementType::boolean);
-  if (!same_structure(outputs->front().type, condition)) {
-    context.error({.code = "subgraph-types",
-                   .at = at_body_output("body", 0),
-                   .message = "the body's first output is the condition",
-                   .expected = "bool",
-                   .found = to_string(outputs->front().type, context.dims())});
-  }
+  if (!body_outputs_fit(context, outputs->size(), carried + 1, 1)) return;
+  check_returned_condition(context, outputs->front().type);
   if (!returned_types_fit(context, *outputs, 1, state.types(), 2)) return;
 
   for (std::size_t i = 0; i < carried && i < context.output_count(); ++i) {
@@ -331,6 +345,30 @@ void set_scan_outputs(InferContext& context, const Scan& scan, std::span<const B
   }
 }
 
+/// Every iteration gives a state back in the shape that it took it in; a Loop may change it.
+void check_state_shape(InferContext& context, std::size_t state, const Type& taken, const Type& returned) {
+  if (!taken.shape || !returned.shape) return;
+  const auto may_equal = [&](Dim a, Dim b) { return !context.dims().never_equal(a, b); };
+  if (std::equal(taken.shape->begin(), taken.shape->end(), returned.shape->begin(), returned.shape->end(), may_equal))
+    return;
+  context.error({.code = "shape-mismatch",
+                 .at = at_body_output("body", state),
+                 .message = "the body gives a state back in another shape",
+                 .expected = context.text(*taken.shape),
+                 .found = context.text(*returned.shape)});
+}
+
+/// Version 8 only: one length for each sequence of the batch.
+bool lengths_fit(InferContext& context, Dim& batch) {
+  const Shape* lengths = context.input_shape(0);
+  if (!lengths) return true;
+  if (rank_differs(context, 0, 1)) return false;
+  batch = require_equal(
+      context, batch, lengths->front(),
+      {.code = "shape-mismatch", .at = at_input(0), .message = "there are not as many lengths as sequences"});
+  return true;
+}
+
 void infer_scan(InferContext& context) {
   const auto scan = scan_layout(context);
   if (!scan) return;
@@ -347,6 +385,7 @@ void infer_scan(InferContext& context) {
     inputs.back().shape->erase(inputs.back().shape->begin());
   }
   if (!scan_elements(context, *scan, inputs, length, batch)) return;
+  if (scan->batched && !lengths_fit(context, batch)) return;
   CarriedTypes state(context, std::move(inputs));
   std::optional<std::vector<BodyOutput>> outputs;
   for (int pass = 0; pass < max_loop_passes; ++pass) {
@@ -354,20 +393,15 @@ void infer_scan(InferContext& context) {
     if (!outputs || outputs->size() < scan->states) break;
     bool changed = false;
     for (std::size_t i = 0; i < scan->states; ++i) {
-      if (same_structure(state.types()[i], (*outputs)[i].type)) changed = state.widen(i, (*outputs)[i].type) || changed;
+      if (!same_structure(state.types()[i], (*outputs)[i].type)) continue;
+      if (pass == 0) check_state_shape(context, i, state.types()[i], (*outputs)[i].type);
+      changed = state.widen(i, (*outputs)[i].type) || changed;
     }
     if (!changed) break;
   }
   outputs = context.infer_body("body", state.types());
   if (!outputs) return;
-  if (outputs->size() < scan->states || context.output_count() > outputs->size()) {
-    context.error({.code = "subgraph-arity",
-                   .at = outputs->size() < scan->states ? at_attribute("body") : at_node(),
-                   .message = "the body gives each state back and then what is collected",
-                   .expected = count(std::max(scan->states, context.output_count()), "output"),
-                   .found = count(outputs->size(), "output")});
-    return;
-  }
+  if (!body_outputs_fit(context, outputs->size(), scan->states, 0)) return;
   const std::vector<Type> states(state.types().begin(),
                                  state.types().begin() + static_cast<std::ptrdiff_t>(scan->states));
   if (!returned_types_fit(context, *outputs, 0, states, 0)) return;
