@@ -13,6 +13,12 @@ namespace {
 
 bool is_list(std::int32_t type) { return (type >= 6 && type <= 10) || type == 12 || type == 14; }
 
+void check_states_type(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute) {
+  if (attribute.type || context.model.ir_version.value_or(0) < 2) return;
+  context.error("attribute-type", context.at(site, n, fmt::format("attribute {}", attribute.name.view())),
+                "the attribute does not state its type");
+}
+
 void check_form(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute) {
   const auto place = [&] { return context.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
   if (attribute.name.empty()) {
@@ -32,13 +38,10 @@ void check_form(RuleContext& context, const GraphSite& site, std::size_t n, cons
     if (held != 0)
       context.error("ref-attribute", place(), "the attribute refers to another and has a value as well",
                     "one of the two");
+    check_states_type(context, site, n, attribute);
     return;
   }
-  if (!attribute.type) {
-    if (context.model.ir_version.value_or(0) >= 2)
-      context.error("attribute-type", place(), "the attribute does not state its type");
-    return;
-  }
+  if (!attribute.type) return check_states_type(context, site, n, attribute);
   const bool fits = held == *attribute.type || (held == 0 && is_list(*attribute.type));
   if (!fits) {
     context.error("attribute-type", place(), "the attribute states another type than it holds",

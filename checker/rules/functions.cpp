@@ -81,6 +81,13 @@ class FunctionRule {
       context_.error("output-count", context_.at(site, n),
                      fmt::format("{} gives fewer outputs", function_step(function)),
                      fmt::format("at most {}", function.body.outputs.size()), std::to_string(node.outputs.size()));
+    } else if (node.outputs.size() < function.body.outputs.size()) {
+      context_.warning(
+          "output-count", context_.at(site, n),
+          fmt::format("{} gives more outputs; onnx.checker and ONNX Runtime refuse a call that names fewer",
+                      function_step(function)),
+          std::to_string(function.body.outputs.size()), std::to_string(node.outputs.size()),
+          "name the outputs that nothing reads, \"\" for none");
     }
     for (const Text& required : function.attributes) {
       if (!node.find_attribute(required)) {

@@ -26,6 +26,8 @@ class OperatorRule {
   explicit OperatorRule(RuleContext& context) : context_(context), functions_(context.model) {
     for (const ir::Function& function : context.model.functions)
       function_domains_.insert(spec::canonical_domain(function.domain));
+    note_imports(context.model.opset_imports, nullptr);
+    for (const ir::Function& function : context.model.functions) note_imports(function.opset_imports, &function);
   }
 
   void run() {
@@ -35,6 +37,18 @@ class OperatorRule {
   }
 
  private:
+  struct Import {
+    std::int64_t opset;
+    const ir::Function* function;  ///< null for the model
+  };
+
+  void note_imports(std::span<const ir::OpsetImport> imports, const ir::Function* function) {
+    for (const ir::OpsetImport& import : imports) {
+      if (!import.version) continue;
+      first_imports_.try_emplace(spec::canonical_domain(import.domain), Import{*import.version, function});
+    }
+  }
+
   void check_node(const GraphSite& site, std::size_t n) {
     const ir::Node& node = site.graph->nodes[n];
     if (node.op_type.empty()) return;
@@ -49,31 +63,25 @@ class OperatorRule {
     if (site.function) check_import_agrees(site, n, *opset, *schema);
   }
 
-  std::optional<std::int64_t> model_opset(std::string_view domain) const {
-    for (const ir::OpsetImport& import : context_.model.opset_imports) {
-      if (spec::canonical_domain(import.domain) == domain) return import.version;
-    }
-    return std::nullopt;
-  }
-
-  /// A node of a function means one thing only, whichever of the two imports a runtime goes by: some inline the body.
+  /// A node of a function means one thing only, whichever import a runtime goes by: some put the body in place of the call.
   void check_import_agrees(const GraphSite& site, std::size_t n, std::int64_t opset, const spec::OpSchema& schema) {
     const std::string_view domain = spec::canonical_domain(site.graph->nodes[n].domain);
-    const auto outside = model_opset(domain);
-    if (!outside || *outside == opset) return;
-    const spec::OpSchema* other = context_.table.find(domain, schema.name, *outside);
+    const Import& first = first_imports_.at(domain);
+    if (first.opset == opset) return;
+    const spec::OpSchema* other = context_.table.find(domain, schema.name, first.opset);
     if (other && other->since_version == schema.since_version) return;
     const std::string has = !other              ? "has no such operator"
                             : other->deprecated ? "has it no more"
                                                 : fmt::format("has it as of opset {}", other->since_version);
+    const std::string importer = first.function ? function_step(*first.function) : "the model";
     context_.error(
         "function-import", context_.at(site, n),
-        fmt::format("{} of {} is another operator in the opset that the model imports",
-                    qualified_op(site.graph->nodes[n]), function_step(*site.function)),
-        fmt::format("opset {} of {}, or one in which {} is the same", *outside, domain_name(domain), schema.name),
-        fmt::format("opset {}, with {} as of opset {}; opset {} {}", opset, schema.name, schema.since_version, *outside,
-                    has),
-        "upgrade or downgrade the function to the opset of the model");
+        fmt::format("{} of {} is another operator in the opset that {} imports", qualified_op(site.graph->nodes[n]),
+                    function_step(*site.function), importer),
+        fmt::format("opset {} of {}, or one in which {} is the same", first.opset, domain_name(domain), schema.name),
+        fmt::format("opset {}, with {} as of opset {}; opset {} {}", opset, schema.name, schema.since_version,
+                    first.opset, has),
+        "import one opset everywhere");
   }
 
   void report_missing_import(const GraphSite& site, std::size_t n, std::string_view domain) {
@@ -162,6 +170,7 @@ class OperatorRule {
   RuleContext& context_;
   spec::FunctionIndex functions_;
   std::set<std::string_view> function_domains_;
+  std::map<std::string_view, Import> first_imports_;  ///< of each domain: the model's, else that of the first function
 };
 
 void check_operators(RuleContext& context) { OperatorRule(context).run(); }

@@ -234,12 +234,18 @@ class GraphRule {
   void check_graph_outputs(const Scope& scope) {
     const ir::Graph& graph = *scope.site->graph;
     const bool in_function = scope.site->function && !scope.site->parent;
+    std::vector<bool> seen(graph.values.size(), false);
     for (const ir::ValueInfo& output : graph.outputs) {
       if (output.value == ValueId::none) {
         context_.error("empty-name", context_.at(*scope.site), "an output has no name");
         continue;
       }
       const std::string_view name = graph.name_of(output.value);
+      if (in_function && seen[index_of(output.value)]) {
+        context_.error("duplicate-definition", context_.at(*scope.site, "output", name),
+                       fmt::format("two outputs of the function have the name {}", quote(name)), "distinct outputs");
+      }
+      seen[index_of(output.value)] = true;
       if (scope.defined[index_of(output.value)] != Definition::none) continue;
       const bool is_outer = scope.outer && look_outside(scope, name) != Outside::undefined;
       context_.error(in_function ? "function-undefined-value" : "output-undefined",
