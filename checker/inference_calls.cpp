@@ -17,9 +17,9 @@ void Inference::note_absent_arguments(const Frame& frame, std::size_t call, Fram
     if (passed_on) {
       body.absent.emplace(ir::index_of(parameters[i].value), *passed_on);
     } else if (!is_given) {
-      Absence absence{place_of(frame, call), body.function, body.graph->name_of(parameters[i].value)};
-      absence.call.item = fmt::format("input {}", i);
-      body.absent.emplace(ir::index_of(parameters[i].value), std::move(absence));
+      Absence absent{place_of(frame, call), body.function, body.graph->name_of(parameters[i].value)};
+      absent.call.item = fmt::format("input {}", i);
+      body.absent.emplace(ir::index_of(parameters[i].value), std::move(absent));
     }
   }
 }
