@@ -214,6 +214,7 @@ std::vector<Value> Run::run_body(Frame& frame, std::size_t index, const ir::Grap
   if (inputs.size() != body.inputs.size())
     throw Fault(fmt::format("{} takes {} inputs and is given {}", attribute, body.inputs.size(), inputs.size()));
   Frame inner{&body, &prepared_.graphs.at(&body), &frame, frame.bindings, frame.scope, frame.depth + 1, {}};
+    count_elements(outputs[i]);
   inner.scope.push_back(fmt::format("node {}", index));
   inner.scope.emplace_back(attribute);
   inner.values.resize(body.values.size());
@@ -346,6 +347,12 @@ void Run::add_noise(Value& value, const NoiseRule& rule, const KernelContext& co
     tensor.mark_rounded();
   } else if (noise_->arithmetic().steps && is_quantized_type(tensor.type()) &&
              context.schema().name.find("Quantize") != std::string_view::npos) {
+/// Elements may share their content with others, which counts it once: what is theirs alone has to be counted, too.
+void Run::count_elements(Value& value) {
+  if (value.kind != ValueKind::sequence) return;
+  value.tensor = Tensor::reserved(memory_, value.items.size() * list_element_bytes);
+}
+
     noise_->shift_steps(tensor);
   }
 }

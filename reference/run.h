@@ -91,6 +91,7 @@ class Run {
   Tensor load(const ir::Tensor& tensor);
   Tensor load(const ir::SparseTensor& tensor);
   void conform(Value& value, bool always);
+  void count_elements(Value& value);
   void add_noise(Value& value, const NoiseRule& rule, const KernelContext& context);
   void deliver_taps(Frame& frame, const ir::Node& node);
   void check_alive() const;

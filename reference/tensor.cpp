@@ -124,6 +124,14 @@ Tensor::Tensor(MemoryPtr memory, ElementType type, Dims dims, bool zeroed)
   data_ = allocate(memory_, domain(), size_, zeroed);
 }
 
+Tensor Tensor::reserved(const MemoryPtr& memory, std::uint64_t bytes) {
+  const auto reservation = std::make_shared<Reservation>(memory);
+  reservation->take(bytes);
+  Tensor tensor;
+  tensor.data_ = reservation;
+  return tensor;
+}
+
 std::uint64_t Tensor::byte_count() const { return static_cast<std::uint64_t>(size_) * element_bytes(domain()); }
 
 void Tensor::expect(Domain wanted) const {

@@ -48,6 +48,26 @@ class Memory {
 };
 using MemoryPtr = std::shared_ptr<Memory>;
 
+/// Bytes outside of tensors, counted for as long as it lives.
+class Reservation {
+ public:
+  explicit Reservation(MemoryPtr memory) : memory_(std::move(memory)) {}
+  ~Reservation() {
+    if (memory_) memory_->give(bytes_);
+  }
+  Reservation(Reservation&&) noexcept = default;
+  Reservation& operator=(Reservation&&) = delete;
+  /// Throws Fault memory-limit.
+  void take(std::uint64_t bytes) {
+    memory_->take(bytes);
+    bytes_ += bytes;
+  }
+
+ private:
+  MemoryPtr memory_;
+  std::uint64_t bytes_ = 0;
+};
+
 /// Number of elements; throws Fault when it overflows or a dimension is negative.
 std::int64_t element_count(std::span<const std::int64_t> dims);
 
@@ -106,6 +126,9 @@ class Tensor {
   bool is_rounded() const { return is_rounded_; }
   void mark_rounded(bool rounded = true) { is_rounded_ = rounded; }
 
+  /// No tensor, but bytes outside of tensors, counted until the last copy dies.
+  static Tensor reserved(const MemoryPtr& memory, std::uint64_t bytes);
+
   /// The same elements under other dims of equal count.
   Tensor reshaped(Dims dims) const;
   /// The same elements as a type of the same domain; they must fit it already.
@@ -132,7 +155,11 @@ class Tensor {
   std::shared_ptr<void> data_;
 };
 
+/// Of a sequence `tensor` counts what its elements take besides their bytes.
 using Value = BasicValue<Tensor>;
+
+/// What an element of a list takes besides its bytes: the value, with what a growing list keeps in reserve, its dims, and the count of those who share it.
+constexpr std::uint64_t list_element_bytes = 2 * sizeof(Value) + 128;
 
 /// Calls f(std::type_identity<T>) with the element type of a domain. The dispatch functions name the domains that a kernel knows; others are a
 /// Fault.

@@ -67,7 +67,10 @@ Declared declared_output(const ir::ValueInfo& output) {
 /// What a body collects of one output, pass by pass.
 class Collected {
  public:
+  explicit Collected(const MemoryPtr& memory) : reserved_(memory) {}
+
   void add(Tensor element) {
+    reserved_.take(list_element_bytes);
     require(elements_.empty() || elements_.front().dims() == element.dims(),
             "the shape of what is collected changes between iterations");
     elements_.push_back(std::move(element));
@@ -90,6 +93,8 @@ class Collected {
       return context.make(none.type, std::move(none.dims));
     }
     const std::int64_t axis = normalize_axis(given_axis, elements_.front().rank() + 1);
+    Reservation reserved(context.memory());
+    reserved.take(elements_.size() * list_element_bytes);
     std::vector<Tensor> parts;
     for (const Tensor& element : elements_) {
       Dims dims = element.dims();
@@ -102,8 +107,15 @@ class Collected {
   }
 
  private:
+  Reservation reserved_;
   std::vector<Tensor> elements_;
 };
+
+std::vector<Collected> collectors(const KernelContext& context, std::size_t count) {
+  std::vector<Collected> all;
+  for (std::size_t i = 0; i < count; ++i) all.emplace_back(context.memory());
+  return all;
+}
 
 // ---- Loop
 
@@ -123,7 +135,7 @@ void run_loop(KernelContext& context) {
   for (std::size_t i = 2; i < context.input_count(); ++i) carried.push_back(context.value(i));
   require(body.inputs.size() == carried.size() + 2 && body.outputs.size() >= carried.size() + 1,
           "the body does not take and give the carried values");
-  std::vector<Collected> collected(body.outputs.size() - 1 - carried.size());
+  std::vector<Collected> collected = collectors(context, body.outputs.size() - 1 - carried.size());
 
   bool go_on = !start || truth(*start);
   for (std::int64_t i = 0; go_on && i < most; ++i) {
@@ -189,7 +201,7 @@ std::int64_t scan_length(std::span<const Scanned> inputs) {
 /// `length` passes; states are replaced, outputs collected in the order of time.
 std::vector<Collected> scan_over(KernelContext& context, const Scan& scan, std::vector<Value>& states,
                                  std::span<const Scanned> inputs, std::int64_t length) {
-  std::vector<Collected> collected(scan.collected);
+  std::vector<Collected> collected = collectors(context, scan.collected);
   for (std::int64_t t = 0; t < length; ++t) {
     context.check_iteration(static_cast<std::uint64_t>(t));
     std::vector<Value> given(std::make_move_iterator(states.begin()), std::make_move_iterator(states.end()));
@@ -252,7 +264,7 @@ void run_batched_scan(KernelContext& context) {
     require(tensors[i].dim(1) == longest, "the scanned inputs differ in length");
   const auto lengths = sequence_lengths(context, batch, longest);
 
-  std::vector<Collected> outputs(scan.states + scan.collected);
+  std::vector<Collected> outputs = collectors(context, scan.states + scan.collected);
   for (std::int64_t b = 0; b < batch; ++b) {
     std::vector<Value> states;
     for (std::size_t i = 0; i < scan.states; ++i) states.emplace_back(take(context, tensors[i], 0, b));
@@ -284,9 +296,11 @@ void run_sequence_map(KernelContext& context) {
     require(other.kind != ValueKind::sequence || other.items.size() == length, "the sequences differ in length");
   }
   require(body.outputs.size() >= context.output_count(), "the body gives fewer outputs than the node names");
+  Reservation reserved(context.memory());
   std::vector<std::vector<Value>> results(body.outputs.size());
   for (std::size_t n = 0; n < length; ++n) {
     context.check_iteration(n);
+    reserved.take(results.size() * list_element_bytes);
     std::vector<Value> inputs;
     for (std::size_t i = 0; i < context.input_count(); ++i) {
       const Value& given = context.value(i);

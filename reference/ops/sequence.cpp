@@ -103,11 +103,13 @@ void split_to_sequence(KernelContext& context) {
   const std::int64_t axis = normalize_axis(context.integer("axis"), x.rank());
   const Tensor* split = context.find_input(1);
   const bool squeeze = !split && context.integer("keepdims", 1) == 0;
+  Reservation reserved(context.memory());
   const auto sizes =
       split ? piece_sizes(*split, x.dim(axis)) : std::vector<std::int64_t>(static_cast<std::size_t>(x.dim(axis)), 1);
   std::vector<Value> items;
   std::int64_t at = 0;
   for (const std::int64_t size : sizes) {
+    reserved.take(list_element_bytes);
     Tensor piece = slice_axis(context, x, axis, at, at + size);
     at += size;
     if (squeeze) {

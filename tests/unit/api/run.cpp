@@ -124,6 +124,21 @@ TEST_CASE("run: limits of time, passes and memory") {
   CHECK(code_of(run(large, {}, options)) == "memory-limit");
 }
 
+TEST_CASE("run: what is collected counts, even where all of it shares one content") {
+  const std::string collecting =
+      "main (bool go) => (float[n] y) <float c = {1}> { y = Loop (, go) <body = body (int64 i, bool on) => "
+      "(bool again, float one) { again = Identity (on) one = Identity (c) }> }";
+  const std::string inserting =
+      "main (bool go, float c) => (seq(float) y) { s = SequenceEmpty () y = Loop (, go, s) <body = body (int64 i, "
+      "bool on, seq(float) a) => (bool again, seq(float) b) { again = Identity (on) b = SequenceInsert (a, c) }> }";
+  for (const std::string& text : {collecting, inserting}) {
+    RunOptions options;
+    options.memory_limit = 1 << 20;
+    options.iteration_limit = 20'000;
+    CHECK(code_of(run(parse(header + text), {}, options)) == "memory-limit");
+  }
+}
+
 TEST_CASE("run: a stop token ends it") {
   const Model model = parse(endless);
   std::stop_source stop;
