@@ -80,7 +80,9 @@ class KernelContext : public spec::NodeAttributes {
   /// The errors that contractions of reals add in a noisy run; null in others, and in nodes on quantized numbers, whose products are exact.
   const Noise* noise() const;
   ThreadPool& threads() const;
-  /// As ThreadPool::for_range, and ends with a Fault when the run is cancelled or out of time.
+  /// Fault when the run is cancelled or out of time. For stretches of more than some milliseconds in one task of for_range.
+  void check_alive() const;
+  /// As ThreadPool::for_range, with check_alive() every few milliseconds between calls of `body`.
   void for_range(std::int64_t count, std::int64_t grain,
                  const std::function<void(std::int64_t, std::int64_t)>& body) const;
   /// A generator seeded by the node's attribute `seed`, as numpy's RandomState is, else by the run's seed and the place of the node, so that
@@ -109,6 +111,23 @@ class KernelContext : public spec::NodeAttributes {
   std::vector<const Value*> inputs_;
   Value disturbed_;
   std::vector<Value> outputs_;
+};
+
+/// Calls check_alive() every few milliseconds of a long loop that says how much it does.
+class Pace {
+ public:
+  explicit Pace(const KernelContext& context) : context_(context) {}
+  /// `steps`: of some nanoseconds each.
+  void advance(std::int64_t steps) {
+    if ((left_ -= steps) > 0) return;
+    left_ = most;
+    context_.check_alive();
+  }
+
+ private:
+  static constexpr std::int64_t most = 1 << 20;
+  const KernelContext& context_;
+  std::int64_t left_ = most;
 };
 
 using Kernel = void (*)(KernelContext&);

@@ -148,6 +148,7 @@ void Run::run_node(Frame& frame, std::size_t index) {
 }
 
 void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepared) {
+    check_alive();
   if (!prepared.schema) throw Fault("not-supported", "the operator has no definition in the imported opset");
   if (!prepared.kernel) {
     throw Fault("not-supported",
@@ -471,17 +472,29 @@ ThreadPool& KernelContext::threads() const { return run_.threads_; }
 
 void KernelContext::for_range(std::int64_t count, std::int64_t grain,
                               const std::function<void(std::int64_t, std::int64_t)>& body) const {
-  constexpr std::int64_t looks = 16;  // at the clock, in what one thread does in a row
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds shortest(5);
   run_.threads_.for_range(count, grain, [&](std::int64_t first, std::int64_t last) {
-    const std::int64_t step = std::max(grain, (last - first) / looks + 1);
-    for (std::int64_t at = first; at < last; at += step) {
-      run_.check_alive();
-      body(at, std::min(at + step, last));
+    std::int64_t step = std::max(grain, (last - first) / 256 + 1);
+    auto before = Clock::now();
+    for (std::int64_t at = first; at < last;) {
+      const std::int64_t until = at + std::min(step, last - at);
+      body(at, until);
+      at = until;
+      check_alive();
+      const auto now = Clock::now();
+      if (now - before < shortest)
+        step = std::min(2 * step, last - first);
+      else if (now - before > 4 * shortest)
+        step = std::max(grain, step / 4);
+      before = now;
     }
   });
 }
 
 std::mt19937 KernelContext::random() const {
+void KernelContext::check_alive() const { run_.check_alive(); }
+
   if (const ir::Attribute* seed = attribute("seed")) {
     if (const auto* real = seed->as<float>(); real && std::isfinite(*real))
       return std::mt19937(static_cast<std::uint32_t>(static_cast<std::int64_t>(std::fmod(*real, 4294967296.0))));

@@ -9,7 +9,7 @@ namespace onnxkit::reference {
 namespace {
 
 /// By elimination with the greatest pivot of each column; `a` is overwritten.
-double determinant(double* a, std::int64_t n) {
+double determinant(Pace& pace, double* a, std::int64_t n) {
   double result = 1;
   for (std::int64_t k = 0; k < n; ++k) {
     std::int64_t pivot = k;
@@ -23,6 +23,7 @@ double determinant(double* a, std::int64_t n) {
     }
     result *= a[k * n + k];
     for (std::int64_t row = k + 1; row < n; ++row) {
+      pace.advance(n - k);
       const double factor = a[row * n + k] / a[k * n + k];
       for (std::int64_t column = k; column < n; ++column) a[row * n + column] -= factor * a[k * n + column];
     }
@@ -38,7 +39,8 @@ void det(KernelContext& context) {
   double* const matrices = x.write<double>().data();
   double* const out = y.write<double>().data();
   context.for_range(y.size(), 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) out[i] = determinant(matrices + i * n * n, n);
+    Pace pace(context);
+    for (std::int64_t i = first; i < last; ++i) out[i] = determinant(pace, matrices + i * n * n, n);
   });
   context.set_output(0, y);
 }

@@ -22,7 +22,7 @@ Tensor weighted_sums(const KernelContext& context, const Tensor& rows, std::int6
   for (std::size_t i = 0; i < out.size() && !intercepts.empty(); ++i) out[i] = intercepts[i % intercepts.size()];
   gemm(context.threads(), row_major(rows.as<double>().data(), rows.dim(0), features),
        row_major(weights.as<double>().data(), count, features).transposed(), row_major(out.data(), rows.dim(0), count),
-       true);
+       true, [&] { context.check_alive(); });
   return sums;
 }
 

@@ -222,7 +222,8 @@ struct Limits {
 };
 
 /// Boxes of one class, best score first; of equal scores the box that comes first.
-std::vector<std::int64_t> chosen_boxes(std::span<const Box> boxes, const double* scores, const Limits& limits) {
+std::vector<std::int64_t> chosen_boxes(Pace& pace, std::span<const Box> boxes, const double* scores,
+                                       const Limits& limits) {
   std::vector<std::int64_t> order, chosen;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(boxes.size()); ++i) {
     if (!limits.score || scores[i] > *limits.score) order.push_back(i);
@@ -231,6 +232,7 @@ std::vector<std::int64_t> chosen_boxes(std::span<const Box> boxes, const double*
                    [&](std::int64_t a, std::int64_t b) { return precedes(-scores[a], -scores[b]); });
   for (const std::int64_t i : order) {
     if (static_cast<std::int64_t>(chosen.size()) >= limits.count) break;
+    pace.advance(static_cast<std::int64_t>(chosen.size()) + 1);
     const bool suppressed = std::any_of(chosen.begin(), chosen.end(), [&](std::int64_t k) {
       return overlap(boxes[static_cast<std::size_t>(i)], boxes[static_cast<std::size_t>(k)]) > limits.overlap;
     });
@@ -252,6 +254,7 @@ void non_max_suppression(KernelContext& context) {
   require(0 <= limits.overlap && limits.overlap <= 1, "the threshold of overlap must be in [0, 1]");
   const bool by_center = context.integer("center_point_box") != 0;
   const std::int64_t count = boxes.dim(1), classes = scores.dim(1);
+  Pace pace(context);
   std::vector<std::int64_t> rows;
   for (std::int64_t batch = 0; batch < boxes.dim(0); ++batch) {
     std::vector<Box> all;
@@ -259,7 +262,7 @@ void non_max_suppression(KernelContext& context) {
       all.push_back(box_of(boxes.as<double>().data() + (batch * count + i) * 4, by_center));
     for (std::int64_t c = 0; c < classes; ++c) {
       const double* const own = scores.as<double>().data() + (batch * classes + c) * count;
-      for (const std::int64_t i : chosen_boxes(all, own, limits)) rows.insert(rows.end(), {batch, c, i});
+      for (const std::int64_t i : chosen_boxes(pace, all, own, limits)) rows.insert(rows.end(), {batch, c, i});
     }
   }
   Tensor y = context.make(ElementType::int64, {static_cast<std::int64_t>(rows.size()) / 3, 3});

@@ -20,9 +20,9 @@ class Fourier {
     for (std::int64_t k = 0; k < length; ++k) roots_.push_back(root(inverse ? k : -k));
   }
 
-  std::vector<Number> operator()(const std::vector<Number>& x) const {
+  std::vector<Number> operator()(Pace& pace, const std::vector<Number>& x) const {
     std::vector<Number> y(x.size());
-    transform(x.data(), 1, y.data(), length_);
+    transform(pace, x.data(), 1, y.data(), length_);
     if (inverse_) {
       for (Number& value : y) value /= static_cast<Real>(length_);
     }
@@ -56,15 +56,16 @@ class Fourier {
   }
 
   /// y[k] = sum over i of x[i * step] * root(i * k), for n points that lie `step` apart in a signal of the whole length.
-  void transform(const Number* x, std::int64_t step, Number* y, std::int64_t n) const {
+  void transform(Pace& pace, const Number* x, std::int64_t step, Number* y, std::int64_t n) const {
     if (n == 1) {
       *y = *x;
       return;
     }
     const std::int64_t p = smallest_factor(n), m = n / p;
     std::vector<Number> parts(static_cast<std::size_t>(n));
-    for (std::int64_t r = 0; r < p; ++r) transform(x + r * step, step * p, parts.data() + r * m, m);
+    for (std::int64_t r = 0; r < p; ++r) transform(pace, x + r * step, step * p, parts.data() + r * m, m);
     for (std::int64_t k = 0; k < n; ++k) {
+      pace.advance(p);
       Number sum = 0;
       for (std::int64_t r = 0; r < p; ++r)
         sum += parts[static_cast<std::size_t>(r * m + k % m)] * roots_[static_cast<std::size_t>(r * k % n * step)];
@@ -130,8 +131,9 @@ void transform_lines(const KernelContext& context, const Tensor& x, Tensor& y, s
   const double* const in = x.as<double>().data();
   double* const out = y.write<double>().data();
   context.for_range(to.outer * inner, 1 + (1 << 12) / what.length, [&](std::int64_t first, std::int64_t last) {
+    Pace pace(context);
     for (std::int64_t line = first; line < last; ++line) {
-      const auto result = fourier(read_line<Real>(in, from, line, in_parts, what));
+      const auto result = fourier(pace, read_line<Real>(in, from, line, in_parts, what));
       for (std::int64_t i = 0; i < to.length; ++i) {
         double* const at = out + ((line / inner * to.length + i) * inner + line % inner) * out_parts;
         at[0] = static_cast<double>(result[static_cast<std::size_t>(i)].real());

@@ -13,13 +13,14 @@ namespace onnxkit::reference {
 template <class T>
 void multiply_matrices(const KernelContext& context, ElementType type, MatrixView<const T> a, MatrixView<const T> b,
                        MatrixView<T> c, bool accumulate = false, double factor = 1) {
+  const Poll poll = [&context] { context.check_alive(); };
   if constexpr (std::is_same_v<T, double>) {
-    if (type == ElementType::float64) return gemm_exact(context.threads(), a, b, c, accumulate);
+    if (type == ElementType::float64) return gemm_exact(context.threads(), a, b, c, accumulate, poll);
     if (const Noise* noise = context.noise()) {
-      return noise->multiply(context.threads(), a, b, c, accumulate, factor);
+      return noise->multiply(context.threads(), a, b, c, accumulate, factor, poll);
     }
   }
-  gemm(context.threads(), a, b, c, accumulate);
+  gemm(context.threads(), a, b, c, accumulate, poll);
 }
 
 /// numpy.matmul: vectors become matrices for the product, leading axes broadcast. The result has a's element type.

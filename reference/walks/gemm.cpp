@@ -63,7 +63,7 @@ void for_parts(ThreadPool& threads, const GemmKernel& kernel, MatrixView<double>
 }
 
 void multiply_blocks(const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
-                     MatrixView<double> c, bool accumulate) {
+                     MatrixView<double> c, bool accumulate, const Poll& poll) {
   const int64_t most_depth = std::min(depth_block, a.columns);
   const Buffer packed_a = make_buffer(round_up(std::min(row_block, c.rows), kernel.rows) * most_depth);
   const Buffer packed_b = make_buffer(round_up(std::min(column_block, c.columns), kernel.columns) * most_depth);
@@ -74,6 +74,7 @@ void multiply_blocks(const GemmKernel& kernel, MatrixView<const double> a, Matri
       const auto of_b = part(b, k, depth, column, column_block);
       kernel.pack_columns(packed_b.get(), of_b.data, of_b.columns, depth, of_b.column_stride, of_b.row_stride);
       for (int64_t row = 0; row < c.rows; row += row_block) {
+        if (poll) poll();
         const auto of_a = part(a, row, row_block, k, depth);
         kernel.pack_rows(packed_a.get(), of_a.data, of_a.rows, depth, of_a.row_stride, of_a.column_stride);
         kernel.multiply(packed_a.get(), packed_b.get(), depth, part(c, row, row_block, column, column_block),
@@ -84,19 +85,32 @@ void multiply_blocks(const GemmKernel& kernel, MatrixView<const double> a, Matri
   }
 }
 
+/// How many lines of that many elements make up some milliseconds; a multiple of what add_rows takes in one step, so that sums stay the same.
+int64_t stretch(int64_t elements) {
+  return round_up(std::max<int64_t>((int64_t{1} << 22) / std::max<int64_t>(elements, 1), 1), 4);
+}
+
 /// For few rows, and b in row-major or column-major order: b is read as it lies.
 void multiply_rows(const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
-                   MatrixView<double> c, bool accumulate) {
+                   MatrixView<double> c, bool accumulate, const Poll& poll) {
   const int64_t depth = a.columns;
+  const int64_t depth_step = stretch(c.columns), column_step = stretch(depth);
   const Buffer of_a = make_buffer(depth), of_c = make_buffer(c.columns);
   for (int64_t i = 0; i < c.rows; ++i) {
     for (int64_t k = 0; k < depth; ++k) of_a[k] = a.data[i * a.row_stride + k * a.column_stride];
     double* const to = c.data + i * c.row_stride;
     for (int64_t j = 0; j < c.columns; ++j) of_c[j] = accumulate ? to[j * c.column_stride] : 0.0;
     if (b.column_stride == 1) {
-      kernel.add_rows(of_a.get(), b.data, b.row_stride, depth, of_c.get(), c.columns);
+      for (int64_t k = 0; k < depth; k += depth_step) {
+        if (poll) poll();
+        kernel.add_rows(of_a.get() + k, b.data + k * b.row_stride, b.row_stride, std::min(depth_step, depth - k),
+                        of_c.get(), c.columns);
+      }
     } else {
-      for (int64_t j = 0; j < c.columns; ++j) of_c[j] += kernel.dot(of_a.get(), b.data + j * b.column_stride, depth);
+      for (int64_t j = 0; j < c.columns; ++j) {
+        if (poll && j % column_step == 0) poll();
+        of_c[j] += kernel.dot(of_a.get(), b.data + j * b.column_stride, depth);
+      }
     }
     for (int64_t j = 0; j < c.columns; ++j) to[j * c.column_stride] = of_c[j];
   }
@@ -104,7 +118,7 @@ void multiply_rows(const GemmKernel& kernel, MatrixView<const double> a, MatrixV
 
 /// Integers in plain loops over blocks of b that stay in the cache.
 void multiply_wrapping(ThreadPool& threads, MatrixView<const std::uint64_t> a, MatrixView<const std::uint64_t> b,
-                       MatrixView<std::uint64_t> c, bool accumulate) {
+                       MatrixView<std::uint64_t> c, bool accumulate, const Poll& poll) {
   constexpr int64_t block_rows = 64, block_columns = 256;
   const int64_t grain =
       1 + (1 << 18) / std::max<int64_t>(1, std::min<int64_t>(1 << 18, b.rows) * std::min<int64_t>(1 << 18, b.columns));
@@ -119,6 +133,7 @@ void multiply_wrapping(ThreadPool& threads, MatrixView<const std::uint64_t> a, M
           for (int64_t j = 0; j < columns; ++j) block[r][j] = of_b.data[r * of_b.row_stride + j * of_b.column_stride];
         }
         for (int64_t i = first; i < last; ++i) {
+          if (poll && i % block_rows == 0) poll();
           std::uint64_t* const to = c.data + i * c.row_stride + column * c.column_stride;
           std::uint64_t sum[block_columns] = {};
           for (int64_t r = 0; r < of_b.rows; ++r) {
@@ -159,7 +174,7 @@ std::vector<const GemmKernel*> usable_gemm_kernels() {
 }
 
 void gemm(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
-          MatrixView<double> c, bool accumulate) {
+          MatrixView<double> c, bool accumulate, const Poll& poll) {
   if (c.rows == 0 || c.columns == 0) return;
   const bool column = c.columns <= few_rows && c.rows > c.columns;
   if (column || (c.rows > few_rows && c.column_stride != 1 && c.row_stride == 1)) {
@@ -172,16 +187,18 @@ void gemm(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double
   for_parts(threads, kernel, c, a.columns, [&](int64_t row, int64_t rows, int64_t first, int64_t columns) {
     const auto of_a = part(a, row, rows, 0, a.columns);
     const auto of_b = part(b, 0, b.rows, first, columns);
-    (by_rows ? multiply_rows : multiply_blocks)(kernel, of_a, of_b, part(c, row, rows, first, columns), accumulate);
+    (by_rows ? multiply_rows : multiply_blocks)(kernel, of_a, of_b, part(c, row, rows, first, columns), accumulate,
+                                                poll);
   });
 }
 
 void gemm_exact(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
-                MatrixView<double> c, bool accumulate) {
+                MatrixView<double> c, bool accumulate, const Poll& poll) {
   if (c.rows == 0 || c.columns == 0) return;
   const int64_t depth = a.columns;
   // Rounding once asks for all of k in one piece, so blocks are a few strips only.
-  const int64_t most_rows = kernel.rows * 4, most_columns = kernel.columns * 4;
+  const int64_t strips = depth > (1 << 15) ? 1 : 4;
+  const int64_t most_rows = kernel.rows * strips, most_columns = kernel.columns * strips;
   for_parts(threads, kernel, c, depth * 8, [&](int64_t first_row, int64_t rows, int64_t first_column, int64_t columns) {
     const auto of_c = part(c, first_row, rows, first_column, columns);
     const Buffer packed_a = make_buffer(most_rows * depth), packed_b = make_buffer(most_columns * depth);
@@ -189,6 +206,7 @@ void gemm_exact(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const 
       const auto of_b = part(b, 0, depth, first_column + column, std::min(most_columns, of_c.columns - column));
       kernel.pack_columns(packed_b.get(), of_b.data, of_b.columns, depth, of_b.column_stride, of_b.row_stride);
       for (int64_t row = 0; row < of_c.rows; row += most_rows) {
+        if (poll) poll();
         const auto of_a = part(a, first_row + row, std::min(most_rows, of_c.rows - row), 0, depth);
         kernel.pack_rows(packed_a.get(), of_a.data, of_a.rows, depth, of_a.row_stride, of_a.column_stride);
         kernel.multiply_exact(packed_a.get(), packed_b.get(), depth, part(of_c, row, most_rows, column, most_columns),
@@ -199,20 +217,21 @@ void gemm_exact(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const 
 }
 
 void gemm(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
-          bool accumulate) {
-  gemm(threads, best_kernel(), a, b, c, accumulate);
+          bool accumulate, const Poll& poll) {
+  gemm(threads, best_kernel(), a, b, c, accumulate, poll);
 }
 void gemm_exact(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
-                bool accumulate) {
-  gemm_exact(threads, best_kernel(), a, b, c, accumulate);
+                bool accumulate, const Poll& poll) {
+  gemm_exact(threads, best_kernel(), a, b, c, accumulate, poll);
 }
 void gemm(ThreadPool& threads, MatrixView<const std::int64_t> a, MatrixView<const std::int64_t> b,
-          MatrixView<std::int64_t> c, bool accumulate) {
-  multiply_wrapping(threads, as<const std::uint64_t>(a), as<const std::uint64_t>(b), as<std::uint64_t>(c), accumulate);
+          MatrixView<std::int64_t> c, bool accumulate, const Poll& poll) {
+  multiply_wrapping(threads, as<const std::uint64_t>(a), as<const std::uint64_t>(b), as<std::uint64_t>(c), accumulate,
+                    poll);
 }
 void gemm(ThreadPool& threads, MatrixView<const std::uint64_t> a, MatrixView<const std::uint64_t> b,
-          MatrixView<std::uint64_t> c, bool accumulate) {
-  multiply_wrapping(threads, a, b, c, accumulate);
+          MatrixView<std::uint64_t> c, bool accumulate, const Poll& poll) {
+  multiply_wrapping(threads, a, b, c, accumulate, poll);
 }
 
 }  // namespace onnxkit::reference

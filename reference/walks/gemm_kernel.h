@@ -36,9 +36,9 @@ struct GemmKernel {
 std::vector<const GemmKernel*> usable_gemm_kernels();
 
 void gemm(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
-          MatrixView<double> c, bool accumulate);
+          MatrixView<double> c, bool accumulate, const Poll& poll = {});
 void gemm_exact(ThreadPool& threads, const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
-                MatrixView<double> c, bool accumulate);
+                MatrixView<double> c, bool accumulate, const Poll& poll = {});
 
 extern const GemmKernel gemm_kernel_baseline;
 #if defined(__x86_64__)

@@ -139,6 +139,28 @@ TEST_CASE("run: what is collected counts, even where all of it shares one conten
   }
 }
 
+TEST_CASE("run: the time limit holds inside kernels") {  // which would take minutes together
+  const std::vector<std::string> slow = {
+      "main () => (int64[n, n] y) <int64[2] n = {3000, 3000}> { a = ConstantOfShape <value = int64[1] {1}> (n) "
+      "y = MatMul (a, a) }",
+      "main () => (float[n, n] y) <int64[2] n = {4000, 4000}> { a = ConstantOfShape (n) y = MatMul (a, a) }",
+      "main () => (float y) <int64[2] n = {3000, 3000}> { a = ConstantOfShape (n) b = EyeLike (a) y = Det (b) }",
+      "main () => (float[1, n, 2] y) <int64[3] n = {1, 1000003, 1}> { x = ConstantOfShape (n) y = DFT (x) }",
+      "main () => (int64[n, 3] y) <int64[3] b = {1, 200000, 4}, int64[3] s = {1, 1, 200000}, int64 most = "
+      "{1000000000}, "
+      "float same = {1}> { boxes = ConstantOfShape (b) scores = ConstantOfShape (s) "
+      "y = NonMaxSuppression (boxes, scores, most, same) }",
+      "main () => (float[1, 1, h, w] y) <int64[4] n = {1, 1, 1200, 1200}> { x = ConstantOfShape (n) "
+      "y = LpPool <kernel_shape = [301, 301], p = 3> (x) }"};
+  for (const std::string& text : slow) {
+    CAPTURE(text);
+    RunOptions options;
+    options.time_limit_ms = 20;
+    options.threads = 1;
+    CHECK(code_of(run(parse(header + text), {}, options)) == "time-limit");
+  }
+}
+
 TEST_CASE("run: a stop token ends it") {
   const Model model = parse(endless);
   std::stop_source stop;
