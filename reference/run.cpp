@@ -48,6 +48,11 @@ PreparedNode prepare_node(const ir::Node& node, const checker::GraphSite& site, 
           .noise = noise_rule(schema->name)};
 }
 
+std::string of_tensor(const ir::Tensor& tensor) {
+  return tensor.name.empty() ? "" : fmt::format(", of the tensor {}", quote(tensor.name.view()));
+}
+std::string of_tensor(const ir::SparseTensor& sparse) { return sparse.values ? of_tensor(*sparse.values) : ""; }
+
 /// The model outlives the run, so its bytes are viewed. `memory_limit` also bounds what a sparse tensor becomes; 0: none.
 template <class Stored>
 Tensor load_from(const Stored& stored, const exec::ExternalBytes& external, const MemoryPtr& memory,
@@ -57,7 +62,11 @@ Tensor load_from(const Stored& stored, const exec::ExternalBytes& external, cons
   source.owner = wire::unowned(&stored);
   if (memory_limit != 0) source.dense_limit = std::min(source.dense_limit, memory_limit);
   const auto packed = wire::tensor_of(stored, source);
-  if (!packed) throw Fault(packed.error().diagnostic.code, packed.error().diagnostic.message);
+  if (!packed) {
+    const Diagnostic& fault = packed.error().diagnostic;
+    throw Fault(fault.code,
+                fmt::format("{}{}{}", fault.message, fault.found.empty() ? "" : ": " + fault.found, of_tensor(stored)));
+  }
   return unpack(memory, *packed);
 }
 
@@ -139,6 +148,7 @@ void Run::run_node(Frame& frame, std::size_t index) {
       run_constant(frame, index, prepared);
     else
       run_kernel(frame, index, prepared);
+    check_alive();
   } catch (const Fault& fault) {
     throw PlacedFault{fault.code(), fault.what(), checker::place_of_node(frame.scope, *frame.graph, index)};
   }
@@ -148,7 +158,6 @@ void Run::run_node(Frame& frame, std::size_t index) {
 }
 
 void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepared) {
-    check_alive();
   if (!prepared.schema) throw Fault("not-supported", "the operator has no definition in the imported opset");
   if (!prepared.kernel) {
     throw Fault("not-supported",
@@ -205,6 +214,7 @@ void Run::store(Frame& frame, std::size_t index, std::vector<Value> outputs) {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == ValueId::none) continue;
     conform(outputs[i], frame.prepared->nodes[index].is_shape_arithmetic);
+    count_elements(outputs[i]);
     frame.values[index_of(node.outputs[i])] = std::move(outputs[i]);
   }
 }
@@ -215,7 +225,6 @@ std::vector<Value> Run::run_body(Frame& frame, std::size_t index, const ir::Grap
   if (inputs.size() != body.inputs.size())
     throw Fault(fmt::format("{} takes {} inputs and is given {}", attribute, body.inputs.size(), inputs.size()));
   Frame inner{&body, &prepared_.graphs.at(&body), &frame, frame.bindings, frame.scope, frame.depth + 1, {}};
-    count_elements(outputs[i]);
   inner.scope.push_back(fmt::format("node {}", index));
   inner.scope.emplace_back(attribute);
   inner.values.resize(body.values.size());
@@ -338,6 +347,12 @@ void Run::conform(Value& value, bool always) {
   tensor.mark_rounded();
 }
 
+/// Elements may share their content with others, which counts it once: what is theirs alone has to be counted, too.
+void Run::count_elements(Value& value) {
+  if (value.kind != ValueKind::sequence) return;
+  value.tensor = Tensor::reserved(memory_, value.items.size() * list_element_bytes);
+}
+
 void Run::add_noise(Value& value, const NoiseRule& rule, const KernelContext& context) {
   for (Value& item : value.items) add_noise(item, rule, context);
   if (!value.is_tensor() || value.tensor.is_shared() || value.tensor.is_rounded()) return;
@@ -348,12 +363,6 @@ void Run::add_noise(Value& value, const NoiseRule& rule, const KernelContext& co
     tensor.mark_rounded();
   } else if (noise_->arithmetic().steps && is_quantized_type(tensor.type()) &&
              context.schema().name.find("Quantize") != std::string_view::npos) {
-/// Elements may share their content with others, which counts it once: what is theirs alone has to be counted, too.
-void Run::count_elements(Value& value) {
-  if (value.kind != ValueKind::sequence) return;
-  value.tensor = Tensor::reserved(memory_, value.items.size() * list_element_bytes);
-}
-
     noise_->shift_steps(tensor);
   }
 }
@@ -398,7 +407,13 @@ bool KernelContext::has_output(std::size_t index) const {
 }
 
 const Value& KernelContext::value(std::size_t index) const {
-  require(has_input(index), [&] { return fmt::format("input {} is missing", index); });
+  require(has_input(index), [&] {
+    const bool is_named = index < node_->inputs.size() && node_->inputs[index] != ValueId::none;
+    if (!is_named) return fmt::format("input {} is missing", index);
+    return fmt::format(
+        "nothing gives input {} \"{}\" a value before this node: no node writes it, or the nodes form a cycle", index,
+        frame_.graph->name_of(node_->inputs[index]));
+  });
   return *inputs_[index];
 }
 
@@ -468,6 +483,8 @@ void KernelContext::disturb_input(const NoiseRule& rule) {
   inputs_[0] = &disturbed_;
 }
 
+void KernelContext::check_alive() const { run_.check_alive(); }
+
 ThreadPool& KernelContext::threads() const { return run_.threads_; }
 
 void KernelContext::for_range(std::int64_t count, std::int64_t grain,
@@ -493,8 +510,6 @@ void KernelContext::for_range(std::int64_t count, std::int64_t grain,
 }
 
 std::mt19937 KernelContext::random() const {
-void KernelContext::check_alive() const { run_.check_alive(); }
-
   if (const ir::Attribute* seed = attribute("seed")) {
     if (const auto* real = seed->as<float>(); real && std::isfinite(*real))
       return std::mt19937(static_cast<std::uint32_t>(static_cast<std::int64_t>(std::fmod(*real, 4294967296.0))));

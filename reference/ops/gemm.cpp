@@ -1,5 +1,7 @@
 // Gemm: alpha * A' * B' + beta * C. Until version 6 C is broadcast only when `broadcast` says so; from 7 on it always broadcasts to the
 // product, and from 11 on it may be left out.
+#include <fmt/core.h>
+
 #include "reference/arithmetic.h"
 #include "reference/walks/broadcast.h"
 #include "reference/walks/contract.h"
@@ -34,7 +36,9 @@ void gemm(KernelContext& context) {
       0, dispatch_numbers(first.domain(), [&]<class T>(std::type_identity<T>) {
         const auto a = factor<T>(context, 0, "transA");
         const auto b = factor<T>(context, 1, "transB");
-        require(a.columns == b.rows, "inner sizes differ");
+        require(a.columns == b.rows, [&] {
+          return fmt::format("inner sizes differ: [{}, {}] times [{}, {}]", a.rows, a.columns, b.rows, b.columns);
+        });
         Tensor product = context.make(first.type(), {a.rows, b.columns});
         multiply_matrices<T>(context, first.type(), a, b, row_major(product.write<T>().data(), a.rows, b.columns));
         product = scaled<T>(context, product, context.real("alpha", 1));

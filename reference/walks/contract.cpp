@@ -1,5 +1,8 @@
 #include "reference/walks/contract.h"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include "reference/walks/axes.h"
 #include "reference/walks/broadcast.h"
 
@@ -12,7 +15,9 @@ Tensor matrix_product(const KernelContext& context, const Tensor& a, const Tenso
   if (a.rank() == 1) left.insert(left.begin(), 1);
   if (b.rank() == 1) right.push_back(1);
   const std::int64_t rows = left[left.size() - 2], inner = left.back(), columns = right.back();
-  require(inner == right[right.size() - 2], "inner sizes differ");
+  require(inner == right[right.size() - 2], [&] {
+    return fmt::format("inner sizes differ: [{}] times [{}]", fmt::join(a.dims(), ", "), fmt::join(b.dims(), ", "));
+  });
   left.resize(left.size() - 2);
   right.resize(right.size() - 2);
   const Dims batch = broadcast_dims(left, right);
