@@ -1,17 +1,8 @@
 // Constant: the value of whichever attribute is there.
-#include <algorithm>
-
-#include "reference/kernel.h"
+#include "reference/list.h"
 
 namespace onnxkit::reference {
 namespace {
-
-template <class T, class List>
-Tensor list(const KernelContext& context, ElementType type, const List& values) {
-  Tensor tensor = context.make(type, {static_cast<std::int64_t>(values.size())});
-  std::transform(values.begin(), values.end(), tensor.write<T>().begin(), [](const auto& x) { return T(x); });
-  return tensor;
-}
 
 Tensor value_of(const KernelContext& context) {
   if (const ir::Tensor* value = context.tensor("value")) return context.constant(*value);

@@ -1,10 +1,6 @@
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss: scores [N, C, d1, ..., dk], labels [N, d1, ..., dk], one weight for each class. The loss has
 // the labels' shape with reduction "none", else it is a scalar; "mean" divides by the sum of the weights that were applied.
-#include <cmath>
-#include <limits>
-
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
+#include "reference/walks/log_softmax.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -66,13 +62,6 @@ void set_loss(KernelContext& context, const Tensor& log_probabilities) {
 }
 
 void negative_log_likelihood(KernelContext& context) { set_loss(context, context.input(0)); }
-
-void log_softmax(Lane<const double> x, Lane<double> y) {
-  double most = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (std::int64_t i = 0; i < x.size(); ++i) most = greater_of(most, x[i]);
-  for (std::int64_t i = 0; i < x.size(); ++i) sum += std::exp(x[i] - most);
-  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i] - most - std::log(sum);
-}
 
 void softmax_cross_entropy(KernelContext& context) {
   const Tensor& scores = context.input(0);

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "reference/list.h"
 #include "reference/ml.h"
 #include "reference/walks/axes.h"
 #include "reference/walks/broadcast.h"
@@ -22,13 +23,6 @@ template <class F>
 Tensor map_numbers(const KernelContext& context, const Tensor& x, F f) {
   return dispatch_numbers(x.domain(),
                           [&]<class T>(std::type_identity<T>) { return map<T, T>(context, x, x.type(), f); });
-}
-
-template <class T, class List>
-Tensor list(const KernelContext& context, ElementType type, const List& values) {
-  Tensor tensor = context.make(type, {static_cast<std::int64_t>(values.size())});
-  std::transform(values.begin(), values.end(), tensor.write<T>().begin(), [](const auto& x) { return T(x); });
-  return tensor;
 }
 
 void binarizer(KernelContext& context) {

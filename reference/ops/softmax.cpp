@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/walks/axes.h"
+#include "reference/walks/log_softmax.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -21,13 +21,6 @@ void softmax(Lane<const double> x, Lane<double> y) {
   double sum = 0;
   for (std::int64_t i = 0; i < x.size(); ++i) sum += y[i] = std::exp(x[i] - most);
   for (std::int64_t i = 0; i < x.size(); ++i) y[i] /= sum;
-}
-
-void log_softmax(Lane<const double> x, Lane<double> y) {
-  const double most = greatest(x);
-  double sum = 0;
-  for (std::int64_t i = 0; i < x.size(); ++i) sum += std::exp(x[i] - most);
-  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i] - most - std::log(sum);
 }
 
 /// One at the first of the greatest elements.
