@@ -143,7 +143,9 @@ std::int64_t product(const Windows& windows, F member) {
 
 std::vector<std::int64_t> axis_attribute(const KernelContext& context, std::string_view name, std::size_t axes,
                                          std::int64_t fallback, std::int64_t least) {
-  auto values = context.integers(name).value_or(std::vector<std::int64_t>(axes, fallback));
+  // One without elements is a mistake here, not absent.
+  const auto* written = context.list_as_written<std::int64_t>(name);
+  auto values = written ? *written : std::vector<std::int64_t>(axes, fallback);
   require(values.size() == axes,
           [&] { return fmt::format("{} has {} entries, where {} are needed", name, values.size(), axes); });
   for (const std::int64_t value : values)

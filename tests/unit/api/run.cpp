@@ -161,6 +161,11 @@ TEST_CASE("run: the time limit holds inside kernels") {  // which would take min
   }
 }
 
+TEST_CASE("run: a list of windows without elements is not an absent one") {
+  const std::string text = "main (float[1, 1, 4, 4] x) => (float[a, b, c, d] y) { y = MaxPool <kernel_shape = [2, 2], ";
+  CHECK(code_of(run(parse(header + text + "strides: ints = []> (x) }"), {})) == "kernel");
+}
+
 TEST_CASE("run: a stop token ends it") {
   const Model model = parse(endless);
   std::stop_source stop;
