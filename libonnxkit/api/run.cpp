@@ -13,6 +13,7 @@
 #include "libonnxkit/api/reference_model.h"
 #include "libonnxkit/api/unknown_name.h"
 #include "libonnxkit/exec/backend.h"
+#include "libonnxkit/exec/bound_sizes.h"
 #include "libonnxkit/exec/generate.h"
 #include "libonnxkit/exec/ports.h"
 
@@ -112,10 +113,12 @@ Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<Na
   if (!table) return table.error();
   auto values = arrange(*ir.graph, std::move(given));
   if (!values) return values.error();
+  const auto sizes = exec::bound_sizes(*ir.graph, *values, options.dims);
+  if (!sizes) return sizes.error();
   std::vector<exec::GeneratedInput> made(values->size());
   if (options.make_up_inputs) {
     auto generated = exec::generate_inputs(
-        ir, *table, *values, {.dims = options.dims, .seed = options.seed, .memory_limit = options.memory_limit});
+        ir, *table, *values, {.dims = *sizes, .seed = options.seed, .memory_limit = options.memory_limit});
     if (!generated) return generated.error();
     made = *std::move(generated);
   }

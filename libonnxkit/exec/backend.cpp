@@ -12,14 +12,6 @@
 namespace onnxkit::exec {
 namespace {
 
-Error input_error(std::string code, const ir::Graph& graph, std::size_t index, std::string message) {
-  Error error = make_error(std::move(code), std::move(message));
-  error.diagnostic.place.scope = {"main"};
-  error.diagnostic.place.item = fmt::format("input {}", index);
-  error.diagnostic.place.item_name = graph.name_of(graph.inputs[index].value);
-  return error;
-}
-
 std::string dims_text(std::span<const std::int64_t> dims) {
   std::string text = "[";
   for (const std::int64_t size : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(size);

@@ -1,5 +1,7 @@
 #include "libonnxkit/exec/ports.h"
 
+#include <fmt/core.h>
+
 namespace onnxkit::exec {
 
 std::set<std::string_view> default_names(const ir::Graph& graph) {
@@ -31,6 +33,14 @@ ValueKind kind_of(const ir::ValueInfo& declared) {
 ValueKind stored_kind_of(const ir::ValueInfo& declared) {
   const ValueKind kind = kind_of(declared);
   return kind == ValueKind::none ? ValueKind::tensor : kind;
+}
+
+Error input_error(std::string code, const ir::Graph& graph, std::size_t index, std::string message) {
+  Error error = make_error(std::move(code), std::move(message));
+  error.diagnostic.place.scope = {"main"};
+  error.diagnostic.place.item = fmt::format("input {}", index);
+  error.diagnostic.place.item_name = graph.name_of(graph.inputs[index].value);
+  return error;
 }
 
 }  // namespace onnxkit::exec

@@ -161,6 +161,20 @@ TEST_CASE("run: the time limit holds inside kernels") {  // which would take min
   }
 }
 
+TEST_CASE("run: made-up inputs have the sizes that given ones bind") {
+  const Model model = parse(
+      header + "main (float[N] x, float[N] y, float[\"2*N\"] w) => (float[M] z) { z = Concat <axis = 0> (x, y, w) }");
+  const auto report = run(model, {{"y", floats({1, 2, 3})}});
+  REQUIRE(report);
+  CHECK(report->inputs[0].value.tensor.dims() == std::vector<std::int64_t>{3});
+  CHECK(report->inputs[2].value.tensor.dims() == std::vector<std::int64_t>{6});
+  CHECK(code_of(run(model, {{"x", floats({1, 2})}, {"y", floats({1, 2, 3})}})) == "input-shape");
+  CHECK(code_of(run(model, {{"x", floats({1, 2})}, {"w", floats({1, 2, 3})}})) == "input-shape");
+  RunOptions options;
+  options.dims = {{"N", 5}};
+  CHECK(code_of(run(model, {{"x", floats({1, 2})}}, options)) == "input-shape");
+}
+
 TEST_CASE("run: a list of windows without elements is not an absent one") {
   const std::string text = "main (float[1, 1, 4, 4] x) => (float[a, b, c, d] y) { y = MaxPool <kernel_shape = [2, 2], ";
   CHECK(code_of(run(parse(header + text + "strides: ints = []> (x) }"), {})) == "kernel");
