@@ -16,6 +16,7 @@
 #include "checker/sink.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype.h"
+#include "libonnxkit/exec/element_shape.h"
 #include "libonnxkit/exec/input_range.h"
 #include "libonnxkit/exec/ports.h"
 #include "onnxkit/diagnostic.h"
@@ -51,52 +52,91 @@ bool mentions(std::string_view name, std::initializer_list<std::string_view> wor
                      [&](std::string_view w) { return lower.find(w) != std::string::npos; });
 }
 
+bool is_cache(std::string_view name) { return mentions(name, {"past", "cache"}); }
+
 /// A size for a dimension that the model leaves open.
-std::int64_t chosen_size(std::string_view name, std::size_t axis, std::size_t rank) {
+std::int64_t chosen_size(std::string_view name, std::string_view input, std::size_t axis, std::size_t rank) {
   if (mentions(name, {"batch"})) return 1;
+  if (is_cache(name)) return 4;
   if (mentions(name, {"seq", "len", "time", "token"})) return 8;
   if (mentions(name, {"height", "width"})) return 64;
   if (axis == 0) return 1;
+  if (is_cache(input)) return 4;
   return rank >= 4 && axis >= 2 ? 64 : rank == 3 || rank == 2 ? 8 : 3;
 }
 
 /// Sizes for every dimension name of the inputs.
-std::map<std::string, std::int64_t> choose_sizes(const ir::Graph& graph,
-                                                 const std::map<std::string, std::int64_t>& given) {
-  checker::DimPool pool;
-  std::map<std::string, std::int64_t> sizes = given;
-  for (const ir::ValueInfo& input : graph.inputs) {
-    if (!input.type || !input.type->shape) continue;
-    const auto& dims = input.type->shape->dims;
-    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      if (dims[axis].value) continue;
-      const checker::Dim dim = pool.from_dim_param(dims[axis].param);
-      if (dim.is_unknown()) continue;
-      for (const std::size_t symbol : pool.symbols_in(dim)) {
-        const std::string& name = pool.symbol(symbol).name;
-        sizes.try_emplace(name, chosen_size(name, axis, dims.size()));
+class Sizes {
+ public:
+  Sizes(const ir::Graph& graph, const std::map<std::string, std::int64_t>& given) : by_name_(given) {
+    // A mask over what is cached and what is new is as long as both, whatever its size is called.
+    for (const bool masks : {false, true}) {
+      for (const ir::ValueInfo& input : graph.inputs) {
+        if (!input.type || !input.type->shape) continue;
+        const std::string_view name = graph.name_of(input.value);
+        if (is_mask(name, input.type->shape->dims.size()) == masks) choose(name, input.type->shape->dims);
       }
     }
   }
-  return sizes;
-}
+
+  const std::map<std::string, std::int64_t>& by_name() const { return by_name_; }
+
+  std::int64_t size(std::string_view input, const std::vector<ir::DeclaredDim>& dims, std::size_t axis) {
+    if (dims[axis].value) return *dims[axis].value;
+    const auto known = pool_.evaluate(pool_.from_dim_param(dims[axis].param),
+                                      [&](std::string_view name) -> std::optional<std::int64_t> {
+                                        const auto found = by_name_.find(std::string(name));
+                                        return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+                                      });
+    return known ? *known : open_size("", input, axis, dims.size());
+  }
+
+ private:
+  static bool is_mask(std::string_view input, std::size_t rank) { return rank == 2 && mentions(input, {"mask"}); }
+
+  std::int64_t open_size(std::string_view name, std::string_view input, std::size_t axis, std::size_t rank) const {
+    if (cached_ && fresh_ && axis == 1 && is_mask(input, rank)) return *cached_ + *fresh_;
+    return chosen_size(name, input, axis, rank);
+  }
+
+  void choose(std::string_view input, const std::vector<ir::DeclaredDim>& dims) {
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      const checker::Dim open = dims[axis].value ? checker::Dim() : pool_.from_dim_param(dims[axis].param);
+      for (const std::size_t symbol : pool_.symbols_in(open)) {
+        const std::string& name = pool_.symbol(symbol).name;
+        by_name_.try_emplace(name, open_size(name, input, axis, dims.size()));
+      }
+      const bool is_length = axis > 0 && (is_cache(input) ? axis == 2 : dims.size() == 2);
+      std::optional<std::int64_t>& length = is_cache(input) ? cached_ : fresh_;
+      if (is_length && !length) length = size(input, dims, axis);
+    }
+  }
+
+  checker::DimPool pool_;
+  std::map<std::string, std::int64_t> by_name_;
+  std::optional<std::int64_t> cached_, fresh_;  ///< tokens whose keys are given, and new ones
+};
 
 class Generator {
  public:
   Generator(const ir::Model& model, const spec::OpTable& table, const GenerateOptions& options)
       : model_(model),
-        sizes_(choose_sizes(*model.graph, options.dims)),
+        sizes_(*model.graph, options.dims),
         random_(options.seed),
+        has_limit_(options.memory_limit != 0),
         bytes_left_(options.memory_limit != 0 ? options.memory_limit : default_limit) {
     checker::Sink sink;
-    inferred_ = checker::infer_types(model, table, {.dim_values = sizes_, .external_bytes = {}}, sink);
+    inferred_ = checker::infer_types(model, table, {.dim_values = sizes_.by_name(), .external_bytes = {}}, sink);
   }
 
   Result<GeneratedInput> make(const ir::ValueInfo& input) {
     name_ = model_.graph->name_of(input.value);
     range_.reset();
+    element_shape_.reset();
     if (!input.type) return impossible("has no type");
     if (input.type->kind == ir::DeclaredType::Kind::tensor) range_ = range_of_input(model_, inferred_, input.value);
+    if (input.type->kind == ir::DeclaredType::Kind::sequence)
+      element_shape_ = element_shape_of_input(model_, inferred_, input.value);
     return make(*input.type);
   }
 
@@ -135,24 +175,19 @@ class Generator {
 
   Result<std::vector<std::int64_t>> dims_of(const ir::DeclaredType& type) {
     std::vector<std::int64_t> dims;
-    if (!type.shape) return dims;
-    checker::DimPool pool;
-    for (std::size_t axis = 0; axis < type.shape->dims.size(); ++axis) {
-      const ir::DeclaredDim& declared = type.shape->dims[axis];
-      std::optional<std::int64_t> size = declared.value;
-      if (!size && !declared.param.empty()) {
-        size = pool.evaluate(pool.from_dim_param(declared.param),
-                             [&](std::string_view name) -> std::optional<std::int64_t> {
-                               const auto found = sizes_.find(std::string(name));
-                               return found == sizes_.end() ? std::nullopt : std::optional(found->second);
-                             });
-      }
-      dims.push_back(size.value_or(chosen_size("", axis, type.shape->dims.size())));
+    if (type.shape) {
+      for (std::size_t axis = 0; axis < type.shape->dims.size(); ++axis)
+        dims.push_back(sizes_.size(name_, type.shape->dims, axis));
+    } else if (element_shape_) {
+      for (std::size_t axis = 0; axis < element_shape_->size(); ++axis)
+        dims.push_back((*element_shape_)[axis].value_or(chosen_size("", name_, axis, element_shape_->size())));
     }
     const auto count = checked_element_count(dims);
     const auto bytes = count ? checked_mul<std::uint64_t>(static_cast<std::uint64_t>(*count), 8) : std::nullopt;
-    if (!bytes || *bytes > bytes_left_)
-      return impossible("declares more elements than the memory limit leaves room for");
+    if (!bytes || *bytes > bytes_left_) {
+      return impossible(has_limit_ ? "declares more elements than the memory limit leaves room for"
+                                   : "declares more elements than fit into 4 GiB, the most that is made up");
+    }
     bytes_left_ -= *bytes;
     return dims;
   }
@@ -168,6 +203,11 @@ class Generator {
     std::string description;
     switch (domain_of(element)) {
       case Domain::real: {
+        if (range_ && range_->form == InputRange::Form::scales) {
+          fill<double>(element, count, bytes, [&](std::size_t i) { return i + 2 < count ? 1.0 : 2.0; });
+          description = "1, on the last two axes 2: " + range_->reason;
+          break;
+        }
         fill<double>(element, count, bytes, [&](std::size_t) { return random_.normal(); });
         description = "normal";
         break;
@@ -214,19 +254,36 @@ class Generator {
 
   std::string integers(ElementType type, const std::vector<std::int64_t>& dims, std::size_t count,
                        std::vector<std::byte>& bytes) {
-    InputRange range = range_.value_or(InputRange{0, 9, ""});
+    InputRange range = range_.value_or(InputRange{InputRange::Form::between, 0, 9, ""});
+    if (range.form == InputRange::Form::parts) {
+      fill_parts(type, range.high, dims.empty(), count, bytes);
+      return range.reason;
+    }
     if (!range_ && mentions(name_, {"mask"})) {
       const auto next = mask(dims);
       fill_integers(type, count, bytes, [&](std::size_t i) { return std::int64_t{next(i)}; });
       return "a mask, by its name";
     }
-    if (!range_ && mentions(name_, {"segment", "token_type"})) range = {0, 1, "0 or 1, by its name"};
-    if (!range_ && mentions(name_, {"len", "size", "count"})) range = {1, 4, "positive, by its name"};
-    if (!range_ && type == ElementType::uint8) range = {0, 255, "bytes"};
+    if (!range_ && mentions(name_, {"segment", "token_type"}))
+      range = {.low = 0, .high = 1, .reason = "0 or 1, by its name"};
+    if (!range_ && mentions(name_, {"len", "size", "count"}))
+      range = {.low = 1, .high = 4, .reason = "positive, by its name"};
+    if (!range_ && type == ElementType::uint8) range = {.low = 0, .high = 255, .reason = "bytes"};
     range.high = std::max(range.low, std::min(range.high, greatest_of(type)));
     fill_integers(type, count, bytes, [&](std::size_t) { return random_.between(range.low, range.high); });
     return range.reason.empty() ? fmt::format("integers from {} to {}", range.low, range.high)
                                 : fmt::format("{} to {}: {}", range.low, range.high, range.reason);
+  }
+
+  /// About equal sizes that add up to `total`; a scalar is the size of all parts but the last.
+  void fill_parts(ElementType type, std::int64_t total, bool is_scalar, std::size_t count,
+                  std::vector<std::byte>& bytes) {
+    const auto parts = static_cast<std::int64_t>(is_scalar ? 2 : count);
+    if (parts == 0) return;
+    const std::int64_t size = total / parts, rest = total % parts;
+    fill_integers(type, count, bytes, [&](std::size_t i) {
+      return is_scalar ? size + rest : size + (static_cast<std::int64_t>(i) < rest ? 1 : 0);
+    });
   }
 
   Result<GeneratedInput> strings(const std::vector<std::int64_t>& dims, std::size_t count) {
@@ -240,12 +297,14 @@ class Generator {
   }
 
   const ir::Model& model_;
-  const std::map<std::string, std::int64_t> sizes_;
+  Sizes sizes_;
   checker::InferredModel inferred_;
   Random random_;
+  const bool has_limit_;
   std::uint64_t bytes_left_;
   std::string name_;
   std::optional<InputRange> range_;
+  std::optional<std::vector<std::optional<std::int64_t>>> element_shape_;  ///< of a sequence that states none
 };
 
 }  // namespace

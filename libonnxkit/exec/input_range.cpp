@@ -27,6 +27,8 @@ enum class Role : std::uint8_t {
   time,      ///< positive, at most the size of axis `time_axis` of input 0
   count,     ///< positive, at most the size of the axis `axis` of input 0
   size,      ///< a small positive size or number of passes
+  pieces,    ///< sizes that make up the axis `axis` of input 0
+  scales,    ///< positive factors, one for each axis
 };
 
 struct Rule {
@@ -73,11 +75,18 @@ constexpr Rule rules[] = {
     {"Range", 1, Role::size},
     {"Tile", 1, Role::size},
     {"Expand", 1, Role::size},
+    {"Split", 1, Role::pieces},
+    {"SplitToSequence", 1, Role::pieces},
+    {"Upsample", 1, Role::scales},
+    {"Resize", 1, Role::scales},  // until version 10
+    {"Resize", 2, Role::scales},
+    {"Resize", 3, Role::size},
 };
 
 class Tracer {
  public:
-  Tracer(const ir::Model& model, const checker::InferredModel& inferred) : inferred_(inferred), functions_(model) {}
+  Tracer(const ir::Model& model, const checker::InferredModel& inferred)
+      : inferred_(inferred), functions_(model), resize_has_region_(model.opset_of("").value_or(0) >= 11) {}
 
   std::optional<InputRange> range;
 
@@ -101,6 +110,7 @@ class Tracer {
       if (input < body.inputs.size()) follow(body, body.inputs[input].value, place);
       return;
     }
+    if (resize_has_region_ && node.op_type.view() == "Resize" && input == 1) return;
     for (const Rule& rule : rules) {
       if (rule.op == node.op_type.view() && rule.input == input) apply(rule, graph, node, place);
     }
@@ -131,6 +141,11 @@ class Tracer {
         return below(graph, node, 0, axis_attribute("time_axis", 0), 1, "lengths", at);
       case Role::count:
         return below(graph, node, 0, axis_attribute("axis", -1), 1, "a count", at);
+      case Role::pieces:
+        return parts_of(graph, node, axis_attribute("axis", 0), at);
+      case Role::scales:
+        range = {InputRange::Form::scales, 0, 0, "scales at " + at};
+        return;
       case Role::index_nd:
         for (std::int64_t axis = 0; axis < rank(graph, node, 0); ++axis) below(graph, node, 0, axis, 0, "indices", at);
     }
@@ -149,26 +164,38 @@ class Tracer {
   /// From `low` (0 for positions, 1 for lengths) up to what an axis of an input allows.
   void below(const ir::Graph& graph, const ir::Node& node, std::size_t input, std::int64_t axis, std::int64_t low,
              std::string_view what, const std::string& at) {
+    const auto size = size_of_axis(graph, node, input, axis);
+    if (!size || *size < 1) return;
+    narrow(low, *size - 1 + low, fmt::format("{} on axis {} of size {} at {}", what, axis, *size, at));
+  }
+
+  void parts_of(const ir::Graph& graph, const ir::Node& node, std::int64_t axis, const std::string& at) {
+    if (const auto size = size_of_axis(graph, node, 0, axis))
+      range = {InputRange::Form::parts, 0, *size, fmt::format("parts of axis {} of size {} at {}", axis, *size, at)};
+  }
+
+  /// `axis` is counted from the front afterwards.
+  std::optional<std::int64_t> size_of_axis(const ir::Graph& graph, const ir::Node& node, std::size_t input,
+                                           std::int64_t& axis) const {
     const checker::Shape* known = shape(graph, node, input);
-    if (!known) return;
+    if (!known) return std::nullopt;
     if (axis < 0) axis += static_cast<std::int64_t>(known->size());
-    if (axis < 0 || axis >= static_cast<std::int64_t>(known->size())) return;
+    if (axis < 0 || axis >= static_cast<std::int64_t>(known->size())) return std::nullopt;
     const checker::Dim size = (*known)[static_cast<std::size_t>(axis)];
-    if (!size.is_constant() || size.constant() < 1) return;
-    narrow(low, size.constant() - 1 + low,
-           fmt::format("{} on axis {} of size {} at {}", what, axis, size.constant(), at));
+    return size.is_constant() ? std::optional(size.constant()) : std::nullopt;
   }
 
   void narrow(std::int64_t low, std::int64_t high, std::string reason) {
     if (!range) {
-      range = {low, high, std::move(reason)};
-    } else if (low > range->low || high < range->high) {
-      range = {std::max(low, range->low), std::min(high, range->high), std::move(reason)};
+      range = {InputRange::Form::between, low, high, std::move(reason)};
+    } else if (range->form == InputRange::Form::between && (low > range->low || high < range->high)) {
+      range = {InputRange::Form::between, std::max(low, range->low), std::min(high, range->high), std::move(reason)};
     }
   }
 
   const checker::InferredModel& inferred_;
   spec::FunctionIndex functions_;
+  const bool resize_has_region_;
   std::set<std::pair<const ir::Graph*, ValueId>> seen_;
 };
 

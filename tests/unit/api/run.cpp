@@ -175,6 +175,29 @@ TEST_CASE("run: made-up inputs have the sizes that given ones bind") {
   CHECK(code_of(run(model, {{"x", floats({1, 2})}}, options)) == "input-shape");
 }
 
+TEST_CASE("run: made-up inputs are what nodes ask of them") {
+  const std::vector<std::string> texts = {
+      // a mask as long as what is cached and what is new
+      "main (float[batch, sequence, 4] x, int64[batch, sequence] ids, int64[batch, total] attention_mask, "
+      "float[batch, 2, past, 4] past_key) => (float[batch, total] y) <int64[1] one = {1}, int64[3] cut = {0, 0, 0}> { "
+      "i = Cast <to = 1> (ids) p = ReduceMean <axes = [1, 3], keepdims = 0> (past_key) both = Concat <axis = 1> (p, i) "
+      "m = Cast <to = 1> (attention_mask) y = Add (both, m) }",
+      "main (seq(float[]) s, float[2, 3] e) => (float[n, 3] y) { t = SequenceInsert (s, e) y = ConcatFromSequence "
+      "<axis "
+      "= 0> (t) }",
+      "main (seq(float[]) s) => (seq(float[]) y) { y = SequenceMap (s) <body = body (float[n, 3] a) => (float[1, 3] b) "
+      "{ b = ReduceMean <axes = [0]> (a) }> }",
+      "main (float[7, 2] x, int64[3] parts) => (seq(float) y) { y = SplitToSequence <axis = 0> (x, parts) }",
+      "main (float[7, 2] x, int64 part) => (seq(float) y) { y = SplitToSequence <axis = 0> (x, part) }",
+      "main (float[7, 2] x, int64[2] parts) => (float[a, 2] y, float[b, 2] z) { y, z = Split <axis = 0> (x, parts) }",
+      "main (float[1, 1, 2, 2] x, float[4] s) => (float[a, b, c, d] y) { y = Resize (x, , s) }",
+      "main (float[1, 1, 2, 2] x, int64[4] s) => (float[a, b, c, d] y) { y = Resize (x, , , s) }"};
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    CHECK(code_of(run(parse(header + text), {})) == "");
+  }
+}
+
 TEST_CASE("run: a list of windows without elements is not an absent one") {
   const std::string text = "main (float[1, 1, 4, 4] x) => (float[a, b, c, d] y) { y = MaxPool <kernel_shape = [2, 2], ";
   CHECK(code_of(run(parse(header + text + "strides: ints = []> (x) }"), {})) == "kernel");
