@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -21,7 +23,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_shown = 8;       // elements printed of a small tensor
 constexpr std::size_t most_in_json = 1000;  // elements given of a tensor in JSON
 constexpr std::size_t most_rows = 4;
-constexpr double exact_integers = 9007199254740992;  // 2^53
 constexpr std::size_t top = 5;
 
 struct Range {
@@ -55,27 +56,90 @@ std::string range_text(const Range& range) {
   return text;
 }
 
-std::string elements_text(const Tensor& tensor, const std::vector<double>& reals) {
-  std::string text = "[";
-  for (std::int64_t i = 0; i < tensor.size(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (i > 0) text += ", ";
-    if (tensor.type() == ElementType::string) {
-      text += quote(tensor.strings()[at], 40);
-    } else if (tensor.type() == ElementType::boolean) {
-      text += reals[at] != 0 ? "true" : "false";
-    } else {
-      text += is_integer(tensor.type()) ? fmt::format("{:.0f}", reals[at]) : fmt::format("{:.7g}", reals[at]);
+/// Element `at` of numbers that lie in a tensor as T does in memory.
+template <class T>
+T stored(const Tensor& tensor, std::size_t at) {
+  T value;
+  std::memcpy(&value, tensor.bytes().data() + at * sizeof(T), sizeof(T));
+  return value;
+}
+
+std::complex<double> complex_at(const Tensor& tensor, std::size_t at) {
+  return tensor.type() == ElementType::complex64 ? std::complex<double>(stored<std::complex<float>>(tensor, at))
+                                                 : stored<std::complex<double>>(tensor, at);
+}
+
+bool is_complex(ElementType type) { return type == ElementType::complex64 || type == ElementType::complex128; }
+
+/// The elements, and with them those that double cannot hold.
+class Contents {
+ public:
+  explicit Contents(const Tensor& tensor) : tensor_(tensor), reals_(to_reals(tensor)) {}
+
+  /// Empty for strings and complex numbers.
+  const std::vector<double>& reals() const { return reals_; }
+  /// Elements can be told one by one.
+  bool are_known() const {
+    return !reals_.empty() || tensor_.type() == ElementType::string || is_complex(tensor_.type());
+  }
+
+  std::string text(std::size_t at) const {
+    switch (tensor_.type()) {
+      case ElementType::string:
+        return quote(tensor_.strings()[at], 40);
+      case ElementType::boolean:
+        return reals_[at] != 0 ? "true" : "false";
+      case ElementType::int64:
+        return fmt::format("{}", stored<std::int64_t>(tensor_, at));
+      case ElementType::uint64:
+        return fmt::format("{}", stored<std::uint64_t>(tensor_, at));
+      case ElementType::complex64:
+      case ElementType::complex128: {
+        const std::complex<double> z = complex_at(tensor_, at);
+        return fmt::format("{:.7g}{:+.7g}j", z.real(), z.imag());
+      }
+      default:
+        return is_integer(tensor_.type()) ? fmt::format("{:.0f}", reals_[at]) : fmt::format("{:.7g}", reals_[at]);
     }
   }
+
+  Json json(std::size_t at) const {
+    switch (tensor_.type()) {
+      case ElementType::string:
+        return tensor_.strings()[at];
+      case ElementType::int64:
+        return stored<std::int64_t>(tensor_, at);
+      case ElementType::uint64:
+        return stored<std::uint64_t>(tensor_, at);
+      case ElementType::complex64:
+      case ElementType::complex128: {
+        const std::complex<double> z = complex_at(tensor_, at);
+        return Json::array({real_json(z.real()), real_json(z.imag())});
+      }
+      default:
+        return is_integer(tensor_.type()) ? Json(static_cast<std::int64_t>(reals_[at])) : real_json(reals_[at]);
+    }
+  }
+
+ private:
+  const Tensor& tensor_;
+  const std::vector<double> reals_;
+};
+
+std::string elements_text(const Tensor& tensor, const Contents& contents) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.size()); ++i)
+    text += (i > 0 ? ", " : "") + contents.text(i);
   return text + "]";
 }
 
-/// Rows of scores: reals whose last axis is long and the only long one.
+/// Rows of scores: reals whose last axis is long and the longest, so that it is neither an image's nor a box's.
 bool looks_like_scores(const Tensor& tensor) {
   if (!is_floating(tensor.type()) || tensor.dims().empty() || tensor.dims().back() < static_cast<std::int64_t>(2 * top))
     return false;
-  return tensor.size() / tensor.dims().back() <= static_cast<std::int64_t>(most_rows);
+  const std::int64_t rows = tensor.size() / tensor.dims().back();
+  const std::size_t rank = tensor.dims().size();
+  return rank <= 2 || rows <= static_cast<std::int64_t>(most_rows) || (rank == 3 && rows <= tensor.dims().back());
 }
 
 std::vector<std::size_t> highest(std::span<const double> row) {
@@ -88,23 +152,27 @@ std::vector<std::size_t> highest(std::span<const double> row) {
   return order;
 }
 
-void add_tensor(std::string& text, const Tensor& tensor, const std::string& indent) {
-  const std::vector<double> reals = to_reals(tensor);
-  if (tensor.size() <= static_cast<std::int64_t>(most_shown)) {
-    const bool shown = !reals.empty() || tensor.size() == 0 || tensor.type() == ElementType::string;
-    if (shown) text += indent + elements_text(tensor, reals) + "\n";
-    return;
-  }
-  if (reals.empty()) return;
-  text += indent + range_text(range_of(reals)) + "\n";
-  if (!looks_like_scores(tensor)) return;
-  const auto length = static_cast<std::size_t>(tensor.dims().back());
-  for (std::size_t row = 0; row * length < reals.size(); ++row) {
-    const std::span<const double> scores = std::span(reals).subspan(row * length, length);
+void add_scores(std::string& text, std::span<const double> rows, std::size_t length, const std::string& indent) {
+  const std::size_t count = rows.size() / length;
+  for (std::size_t row = 0; row < std::min(count, most_rows); ++row) {
+    const std::span<const double> scores = rows.subspan(row * length, length);
     text += indent + "top 5:";
     for (const std::size_t i : highest(scores)) text += fmt::format("  {} ({:.5g})", i, scores[i]);
     text += "\n";
   }
+  if (count > most_rows) text += fmt::format("{}... {} more\n", indent, count - most_rows);
+}
+
+void add_tensor(std::string& text, const Tensor& tensor, const std::string& indent) {
+  const Contents contents(tensor);
+  if (tensor.size() <= static_cast<std::int64_t>(most_shown)) {
+    if (contents.are_known() || tensor.size() == 0) text += indent + elements_text(tensor, contents) + "\n";
+    return;
+  }
+  if (contents.reals().empty()) return;
+  text += indent + range_text(range_of(contents.reals())) + "\n";
+  if (looks_like_scores(tensor))
+    add_scores(text, contents.reals(), static_cast<std::size_t>(tensor.dims().back()), indent);
 }
 
 void add_value(std::string& text, const Value& value, const std::string& indent) {
@@ -113,23 +181,22 @@ void add_value(std::string& text, const Value& value, const std::string& indent)
     text += fmt::format("{}{}: {}\n", indent, i, type_text(value.items[i]));
     add_value(text, value.items[i], indent + "  ");
   }
+  if (value.items.size() > most_shown) text += fmt::format("{}... {} more\n", indent, value.items.size() - most_shown);
 }
 
 Json tensor_json(const Tensor& tensor) {
   Json json = {{"type", name_of(tensor.type())}, {"shape", tensor.dims()}};
-  const std::vector<double> reals = to_reals(tensor);
-  if (!reals.empty()) {
-    const Range range = range_of(reals);
+  const Contents contents(tensor);
+  if (!contents.reals().empty()) {
+    const Range range = range_of(contents.reals());
     if (range.any) json.update({{"min", range.low}, {"max", range.high}, {"mean", range.mean}});
     json.update({{"nan", range.nans}, {"infinite", range.infinities}});
   }
-  if (static_cast<std::size_t>(tensor.size()) > most_in_json) return json;
+  if (static_cast<std::size_t>(tensor.size()) > most_in_json || (tensor.size() > 0 && !contents.are_known()))
+    return json;
   Json values = Json::array();
-  for (const double x : reals)
-    values.push_back(is_integer(tensor.type()) && std::abs(x) <= exact_integers ? Json(static_cast<std::int64_t>(x))
-                                                                                : real_json(x));
-  for (const std::string& word : tensor.strings()) values.push_back(word);
-  if (values.size() == static_cast<std::size_t>(tensor.size())) json["values"] = std::move(values);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.size()); ++i) values.push_back(contents.json(i));
+  json["values"] = std::move(values);
   return json;
 }
 
