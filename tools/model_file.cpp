@@ -49,7 +49,11 @@ Result<Model> read_pipe(const std::string& path, const ReadOptions& options) {
   return model;
 }
 
-Result<void> standard_output(std::string_view bytes) {
+}  // namespace
+
+Result<std::string> read_standard_input() { return read_all(STDIN_FILENO, standard_input_name); }
+
+Result<void> write_standard_output(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -60,8 +64,6 @@ Result<void> standard_output(std::string_view bytes) {
   return {};
 }
 
-}  // namespace
-
 Result<Model> open_model(const std::string& path, const ReadOptions& options) {
   if (path.empty()) return make_error("cannot-read", "the name of the model file is empty");
   if (path == "-") return read_stream(STDIN_FILENO, standard_input_name, options);
@@ -70,7 +72,7 @@ Result<Model> open_model(const std::string& path, const ReadOptions& options) {
 }
 
 Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options) {
-  return path == "-" ? write_model(model, standard_output, options) : write_model(model, path, options);
+  return path == "-" ? write_model(model, write_standard_output, options) : write_model(model, path, options);
 }
 
 std::string saved_text(const SaveReport& report) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "onnxkit/model.h"
 
@@ -11,6 +12,12 @@ inline constexpr const char* standard_input_name = "<stdin>";
 
 /// Reads the model at `path`; "-" is standard input, and pipes are read to their end.
 Result<Model> open_model(const std::string& path, const ReadOptions& options = {});
+
+/// All of standard input.
+Result<std::string> read_standard_input();
+
+/// Writes bytes to standard output; a reader that goes away is no error.
+Result<void> write_standard_output(std::string_view bytes);
 
 /// Writes the model to `path`; "-" is standard output.
 Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options = {});

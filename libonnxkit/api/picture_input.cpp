@@ -89,6 +89,23 @@ double per_channel(const std::vector<double>& values, std::size_t channel, doubl
   return values.empty() ? fallback : values.size() == 1 ? values[0] : values[channel];
 }
 
+/// Of gray, color, or color with opacity: too few for the size of an image.
+bool are_channels(std::optional<std::int64_t> size) { return size == 1 || size == 3 || size == 4; }
+
+Result<void> check_options(const ImageOptions& options, std::int64_t height, std::int64_t width,
+                           std::int64_t channels) {
+  constexpr std::int64_t largest = 1 << 16;
+  if (height < 1 || width < 1 || height > largest || width > largest)
+    return make_error("input-shape", fmt::format("a picture cannot be {} x {}", height, width));
+  for (const auto* list : {&options.mean, &options.std}) {
+    if (list->size() > 1 && list->size() != static_cast<std::size_t>(channels))
+      return make_error("usage", fmt::format("{} numbers of mean or std for {} channels", list->size(), channels));
+  }
+  if (std::any_of(options.std.begin(), options.std.end(), [](double x) { return !(x > 0) || std::isinf(x); }))
+    return make_error("usage", "what is divided by must be positive and finite");
+  return {};
+}
+
 }  // namespace
 
 Result<Tensor> picture_tensor(const wire::Picture& picture, const ir::ValueInfo& input, const ImageOptions& options) {
@@ -101,19 +118,14 @@ Result<Tensor> picture_tensor(const wire::Picture& picture, const ir::ValueInfo&
   const auto declared = [&](std::size_t axis) {
     return has_shape ? input.type->shape->dims[axis + rank - 3].value : std::nullopt;
   };
-  const std::size_t row_axis = options.channels_last ? 0 : 1;
-  const std::int64_t channels = declared(options.channels_last ? 2 : 0).value_or(3);
+  const bool channels_last = options.channels_last.value_or(are_channels(declared(2)) && !are_channels(declared(0)));
+  const std::size_t row_axis = channels_last ? 0 : 1;
+  const std::int64_t channels = declared(channels_last ? 2 : 0).value_or(3);
   if (channels != 1 && channels != 3)
     return make_error("input-shape", fmt::format("a picture has 1 or 3 channels; the input wants {}", channels));
   const std::int64_t height = options.height.value_or(declared(row_axis).value_or(picture.height));
   const std::int64_t width = options.width.value_or(declared(row_axis + 1).value_or(picture.width));
-  constexpr std::int64_t largest = 1 << 16;
-  if (height < 1 || width < 1 || height > largest || width > largest)
-    return make_error("input-shape", fmt::format("a picture cannot be {} x {}", height, width));
-  for (const auto* list : {&options.mean, &options.std}) {
-    if (list->size() > 1 && list->size() != static_cast<std::size_t>(channels))
-      return make_error("usage", fmt::format("{} numbers of mean or std for {} channels", list->size(), channels));
-  }
+  if (auto sound = check_options(options, height, width, channels); !sound) return sound.error();
 
   const Pixels pixels = resized(with_channels(picture, static_cast<std::size_t>(channels)),
                                 static_cast<std::size_t>(height), static_cast<std::size_t>(width));
@@ -122,8 +134,8 @@ Result<Tensor> picture_tensor(const wire::Picture& picture, const ir::ValueInfo&
   for (std::size_t y = 0; y < pixels.height; ++y) {
     for (std::size_t x = 0; x < pixels.width; ++x) {
       for (std::size_t c = 0; c < pixels.channels; ++c) {
-        const std::size_t at = options.channels_last ? (y * pixels.width + x) * pixels.channels + c
-                                                     : (c * pixels.height + y) * pixels.width + x;
+        const std::size_t at =
+            channels_last ? (y * pixels.width + x) * pixels.channels + c : (c * pixels.height + y) * pixels.width + x;
         const double raw = pixels.at(y, x, c);
         values[at] = is_bytes ? std::clamp(std::nearbyint(raw), 0.0, 255.0)
                               : ((options.scale ? raw / 255 : raw) - per_channel(options.mean, c, 0)) /
@@ -132,7 +144,7 @@ Result<Tensor> picture_tensor(const wire::Picture& picture, const ir::ValueInfo&
     }
   }
   std::vector<std::int64_t> dims =
-      options.channels_last ? std::vector{height, width, channels} : std::vector{channels, height, width};
+      channels_last ? std::vector{height, width, channels} : std::vector{channels, height, width};
   if (rank == 4) dims.insert(dims.begin(), 1);
   std::vector<std::byte> bytes((values.size() * static_cast<std::size_t>(storage_bits(type)) + 7) / 8);
   if (is_bytes) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
@@ -20,6 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using File = std::shared_ptr<const MappedFile>;
+
+/// Gaps in the numbers of files that are looked across.
+constexpr std::size_t most_numbers_beyond = 64;
 
 const ir::ValueInfo* find_input(const ir::Graph& graph, std::string_view name) {
   const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(),
@@ -97,6 +101,16 @@ Result<NamedValue> read_stored(const File& file, const ir::ValueInfo& info) {
   return value;
 }
 
+/// A file in a folder that has a number beyond those of `count` values.
+std::optional<fs::path> numbered_beyond(const fs::path& folder, std::string_view stem, std::size_t count) {
+  for (std::size_t i = count; i < count + most_numbers_beyond; ++i) {
+    fs::path path = folder / fmt::format("{}_{}.pb", stem, i);
+    std::error_code ignored;
+    if (fs::exists(path, ignored)) return path;
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::path& folder) {
   const std::set<std::string_view> defaults = exec::default_names(graph);
   std::vector<NamedValue> values;
@@ -110,6 +124,11 @@ Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::pa
     auto value = about(read_stored(*file, input), path);
     if (!value) return value.error();
     values.push_back({std::string(name), std::move(value->value)});
+  }
+  if (const auto other = numbered_beyond(folder, "input", graph.inputs.size())) {
+    Error error = make_error("cannot-read", "the folder holds more inputs than the model has");
+    error.diagnostic.place.file = other->string();
+    return error;
   }
   return values;
 }
@@ -142,31 +161,53 @@ Result<NamedValue> read_output(const ir::Graph& graph, std::size_t index, const 
   return NamedValue{std::string(graph.name_of(graph.outputs[index].value)), std::move(value->value)};
 }
 
+Result<const ir::ValueInfo*> wanted_input(const Model& model, std::string_view name) {
+  if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
+  const ir::ValueInfo* info = find_input(*model.ir().graph, name);
+  if (!info) return api::unknown_name("unknown-input", "input", name, names_of_inputs(*model.ir().graph));
+  return info;
+}
+
+Result<Value> read_any(const File& file, const ir::ValueInfo& info, const ImageOptions& image) {
+  if (starts_with(file, "\x93NUMPY")) {
+    auto tensor = wire::read_npy(file, {.void_type = element_type_of(info)});
+    if (!tensor) return tensor.error();
+    auto declared = as_declared(*std::move(tensor), element_type_of(info));
+    return declared ? Result<Value>(Value(*std::move(declared))) : Result<Value>(declared.error());
+  }
+  if (is_picture(file)) {
+    const auto picture = wire::decode_picture(file->bytes());
+    if (!picture) return picture.error();
+    auto tensor = api::picture_tensor(*picture, info, image);
+    return tensor ? Result<Value>(Value(*std::move(tensor))) : Result<Value>(tensor.error());
+  }
+  auto value = read_stored(file, info);
+  return value ? Result<Value>(std::move(value->value)) : Result<Value>(value.error());
+}
+
 }  // namespace
 
-Result<Value> read_input(const Model& model, std::string_view input, const fs::path& path, const ImageOptions& image) {
-  if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
-  const ir::ValueInfo* info = find_input(*model.ir().graph, input);
-  if (!info) return api::unknown_name("unknown-input", "input", input, names_of_inputs(*model.ir().graph));
+ValueFileKind kind_of_value_file(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return ValueFileKind::folder;
+  if (path.extension() == ".npz") return ValueFileKind::archive;
   const auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  if (starts_with(*file, "\x93NUMPY")) {
-    auto tensor = about(wire::read_npy(*file, {.void_type = element_type_of(*info)}), path);
-    if (!tensor) return tensor.error();
-    auto declared = as_declared(*std::move(tensor), element_type_of(*info));
-    if (!declared) return declared.error();
-    return Value(*std::move(declared));
-  }
-  if (is_picture(*file)) {
-    const auto picture = about(wire::decode_picture((*file)->bytes()), path);
-    if (!picture) return picture.error();
-    auto tensor = api::picture_tensor(*picture, *info, image);
-    if (!tensor) return tensor.error();
-    return Value(*std::move(tensor));
-  }
-  auto value = about(read_stored(*file, *info), path);
-  if (!value) return value.error();
-  return std::move(value->value);
+  if (!file) return ValueFileKind::value;
+  if (starts_with(*file, "PK")) return ValueFileKind::archive;
+  return is_picture(*file) ? ValueFileKind::picture : ValueFileKind::value;
+}
+
+Result<Value> read_input(const Model& model, std::string_view input, const fs::path& path, const ImageOptions& image) {
+  const auto info = wanted_input(model, input);
+  if (!info) return info.error();
+  const auto file = MappedFile::open(path);
+  return file ? about(read_any(*file, **info, image), path) : Result<Value>(file.error());
+}
+
+Result<Value> read_input_bytes(const Model& model, std::string_view input, std::string bytes,
+                               const ImageOptions& image) {
+  const auto info = wanted_input(model, input);
+  return info ? read_any(MappedFile::from_bytes(std::move(bytes)), **info, image) : Result<Value>(info.error());
 }
 
 Result<std::vector<NamedValue>> read_inputs(const Model& model, const fs::path& path) {
@@ -186,8 +227,10 @@ Result<std::vector<NamedValue>> read_outputs(const Model& model, const fs::path&
   return values;
 }
 
+Result<std::string> npz_bytes(std::span<const NamedValue> values) { return wire::write_npz(values); }
+
 Result<void> write_npz(std::span<const NamedValue> values, const fs::path& path) {
-  const auto bytes = wire::write_npz(values);
+  const auto bytes = npz_bytes(values);
   return bytes ? replace_file(path, *bytes) : Result<void>(bytes.error());
 }
 
@@ -200,6 +243,11 @@ Result<void> write_folder(std::span<const NamedValue> values, const fs::path& fo
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string bytes = wire::write_value(values[i].value, values[i].name);
     if (auto written = replace_file(folder / fmt::format("output_{}.pb", i), bytes); !written) return written;
+  }
+  while (const auto stale = numbered_beyond(folder, "output", values.size())) {
+    if (!fs::remove(*stale, failed))
+      return make_error("cannot-write", fmt::format("{} of an earlier run cannot be removed: {}",
+                                                    quote(stale->string()), failed.message()));
   }
   return {};
 }

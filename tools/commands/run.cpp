@@ -1,6 +1,7 @@
 #include "onnxkit/run.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -32,7 +33,11 @@ struct RunArguments {
 };
 
 Result<void> write_outputs(const RunReport& report, const RunArguments& arguments) {
-  if (!arguments.output.empty()) {
+  if (arguments.output == "-") {
+    const auto bytes = npz_bytes(report.outputs);
+    if (!bytes) return bytes.error();
+    if (auto written = write_standard_output(*bytes); !written) return written;
+  } else if (!arguments.output.empty()) {
     if (auto written = write_npz(report.outputs, arguments.output); !written) return written;
   }
   return arguments.output_dir.empty() ? Result<void>() : write_folder(report.outputs, arguments.output_dir);
@@ -52,7 +57,18 @@ Result<void> choose_backend(RunArguments& arguments, RunOptions& options) {
   return {};
 }
 
+/// Standard input is read once.
+Result<void> check_streams(const RunArguments& arguments) {
+  const auto& words = arguments.inputs.inputs;
+  const auto readers = std::count_if(words.begin(), words.end(),
+                                     [](const std::string& word) { return word == "-" || word.ends_with("=-"); });
+  if (readers + (arguments.model == "-" ? 1 : 0) > 1)
+    return make_error("usage", "standard input can be read for one thing only");
+  return {};
+}
+
 Outcome run_run(RunArguments& arguments) {
+  if (auto sound = check_streams(arguments); !sound) return report_error(sound.error());
   auto model = open_model(arguments.model);
   if (!model) return report_error(model.error());
   auto given = read_given(*model, arguments.inputs.inputs, arguments.inputs);
@@ -86,9 +102,11 @@ Outcome run_run(RunArguments& arguments) {
                          std::make_move_iterator(tapped.end()));
   if (const auto written = write_outputs(*report, arguments); !written) return report_error(written.error());
   const bool is_text = arguments.format.format == Format::text;
-  std::fputs(
-      (is_text ? run_text(*report) : run_json(arguments.model, options.backend, *report, arguments.profile)).c_str(),
-      stdout);
+  if (arguments.output != "-") {
+    std::fputs(
+        (is_text ? run_text(*report) : run_json(arguments.model, options.backend, *report, arguments.profile)).c_str(),
+        stdout);
+  }
   if (arguments.profile) std::fputs(profile_text(std::move(times)).c_str(), stderr);
   return Outcome::ok;
 }
@@ -113,7 +131,10 @@ void register_run(CommandList& list) {
   CLI::App* command = list.app().add_subcommand("run", "Run a model once");
   command->add_option("MODEL", arguments->model, "Model file, - for standard input")->type_name("")->required();
   add_inputs(*command, arguments->inputs);
-  command->add_option("--output,-o", arguments->output, "Write all outputs to this .npz file")->type_name("FILE");
+  command
+      ->add_option("--output,-o", arguments->output,
+                   "Write all outputs to this .npz file; - for standard output, which then gets nothing else")
+      ->type_name("FILE");
   command->add_option("--output-dir", arguments->output_dir, "Write output_0.pb ... to this folder")->type_name("DIR");
   command->add_option("--tap", arguments->run.taps, "Also give this value inside the main graph; may be repeated")
       ->type_name("NAME")

@@ -1,18 +1,89 @@
 #include "tools/options/inputs.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+
+#include "onnxkit/run.h"
+#include "tools/model_file.h"
 
 namespace onnxkit::tools {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Empty for a sound number; what is no number the option itself refuses.
+std::string fault_of_divisor(const std::string& word) {
+  double number = 1;
+  const bool is_read = CLI::detail::lexical_cast(word, number);
+  return is_read && !(number > 0 && std::isfinite(number)) ? word + " is not positive and finite" : "";
+}
+
+/// How pictures become tensors; nothing of it may have been asked for when there is none.
+class Pictures {
+ public:
+  explicit Pictures(const InputOptions& options) : image_(options.image) {
+    if (!options.layout.empty()) image_.channels_last = options.layout == "nhwc";
+    if (options.image_size.size() == 2) {
+      image_.height = options.image_size[0];
+      image_.width = options.image_size[1];
+    }
+    was_asked_ = image_.height || image_.channels_last || !image_.mean.empty() || !image_.std.empty();
+  }
+
+  const ImageOptions& image() const { return image_; }
+  void note(ValueFileKind kind) { any_ = any_ || kind == ValueFileKind::picture; }
+  bool are_missing() const { return was_asked_ && !any_; }
+
+ private:
+  ImageOptions image_;
+  bool was_asked_ = false, any_ = false;
+};
+
+Result<NamedValue> read_one(const Model& model, const std::string& name, const std::string& path, Pictures& pictures) {
+  if (path.empty()) return make_error("usage", "no file is named for input " + quote(name));
+  if (path == "-") {
+    auto bytes = read_standard_input();
+    if (!bytes) return bytes.error();
+    pictures.note(ValueFileKind::picture);  // it may be one
+    auto value = read_input_bytes(model, name, *std::move(bytes), pictures.image());
+    if (value) return NamedValue{name, *std::move(value)};
+    Error error = value.error();
+    if (error.diagnostic.place.file.empty()) error.diagnostic.place.file = standard_input_name;
+    return error;
+  }
+  pictures.note(kind_of_value_file(path));
+  auto value = read_input(model, name, path, pictures.image());
+  return value ? Result<NamedValue>({name, *std::move(value)}) : value.error();
+}
+
+/// What a word without NAME= holds: all that an archive or a folder names, or the value of the only input.
+Result<std::vector<NamedValue>> read_unnamed(const Model& model, const std::string& path, Pictures& pictures) {
+  const ValueFileKind kind = kind_of_value_file(path);
+  const bool is_one =
+      path == "-" || ((kind == ValueFileKind::value || kind == ValueFileKind::picture) && fs::exists(path));
+  if (!is_one) return read_inputs(model, path);
+  const std::vector<std::string> names = input_names(model);
+  if (names.size() != 1) {
+    Error error = make_error("usage", quote(path) + " holds one value: which input it is for has to be said");
+    error.diagnostic.help = "NAME=" + path;
+    return error;
+  }
+  auto value = read_one(model, names.front(), path, pictures);
+  if (!value) return value.error();
+  return std::vector<NamedValue>{*std::move(value)};
+}
+
+}  // namespace
+
 void add_inputs(CLI::App& command, InputOptions& options) {
   command
-      .add_option(
-          "--input,-i", options.inputs,
-          "NAME=FILE (.npy, .pb, PNG, JPEG), or a .npz file or a folder with input_0.pb ...; may be repeated. Inputs "
-          "that get nothing are made up")
+      .add_option("--input,-i", options.inputs,
+                  "NAME=FILE (.npy, .pb, PNG, JPEG; - for standard input), or a .npz file or a folder with input_0.pb "
+                  "...; may be "
+                  "repeated. NAME= may be left out when the model has one input. Inputs that get nothing are made up")
       ->type_name("WHAT")
       ->allow_extra_args(false);
   command.add_flag("--given-only", options.given_only, "Make no input up: one that gets nothing is an error");
@@ -20,44 +91,43 @@ void add_inputs(CLI::App& command, InputOptions& options) {
       .add_option("--image-size", options.image_size,
                   "Size that pictures are brought to; by default what the input declares")
       ->type_name("HEIGHT WIDTH")
-      ->expected(2);
-  command.add_option("--layout", options.layout, "Order of a picture's axes")->check(CLI::IsMember({"nchw", "nhwc"}));
+      ->expected(2)
+      ->check(CLI::Range(1, 1 << 16));
+  command.add_option("--layout", options.layout, "Order of a picture's axes; by default what the input declares")
+      ->check(CLI::IsMember({"nchw", "nhwc"}));
   command.add_option("--mean", options.image.mean, "Taken from each channel of a picture, after scaling to 0..1")
       ->type_name("X...");
-  command.add_option("--std", options.image.std, "What each channel is then divided by")->type_name("X...");
+  command.add_option("--std", options.image.std, "What each channel is then divided by")
+      ->type_name("X...")
+      ->check(CLI::Validator(fault_of_divisor, ""));
 }
 
 Result<std::vector<NamedValue>> read_given(const Model& model, const std::vector<std::string>& words,
                                            const InputOptions& options) {
-  ImageOptions image = options.image;
-  image.channels_last = options.layout == "nhwc";
-  if (options.image_size.size() == 2) {
-    image.height = options.image_size[0];
-    image.width = options.image_size[1];
-  }
+  Pictures pictures(options);
   std::vector<NamedValue> given;
-  const auto add = [&](NamedValue value) -> Result<void> {
-    for (const NamedValue& other : given) {
-      if (other.name == value.name) return make_error("usage", "two values for input " + quote(value.name));
-    }
-    given.push_back(std::move(value));
-    return {};
-  };
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || fs::exists(word)) {
-      auto values = read_inputs(model, word);
-      if (!values) return values.error();
-      for (NamedValue& value : *values) {
-        if (auto added = add(std::move(value)); !added) return added.error();
-      }
-      continue;
+    const bool is_named = equals != std::string::npos && !fs::exists(word);
+    std::vector<NamedValue> values;
+    if (is_named) {
+      auto value = read_one(model, word.substr(0, equals), word.substr(equals + 1), pictures);
+      if (!value) return value.error();
+      values.push_back(*std::move(value));
+    } else {
+      auto all = read_unnamed(model, word, pictures);
+      if (!all) return all.error();
+      values = *std::move(all);
     }
-    const std::string name = word.substr(0, equals);
-    auto value = read_input(model, name, word.substr(equals + 1), image);
-    if (!value) return value.error();
-    if (auto added = add({name, *std::move(value)}); !added) return added.error();
+    for (NamedValue& value : values) {
+      const auto same = [&](const NamedValue& other) { return other.name == value.name; };
+      if (std::any_of(given.begin(), given.end(), same))
+        return make_error("usage", "two values for input " + quote(value.name));
+      given.push_back(std::move(value));
+    }
   }
+  if (pictures.are_missing())
+    return make_error("usage", "--image-size, --layout, --mean and --std are for pictures, and no input is one");
   return given;
 }
 

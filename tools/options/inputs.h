@@ -17,7 +17,7 @@ namespace onnxkit::tools {
 struct InputOptions {
   std::vector<std::string> inputs;  ///< NAME=FILE, .npz files, folders
   bool given_only = false;
-  std::string layout = "nchw";
+  std::string layout;
   std::vector<std::int64_t> image_size;
   ImageOptions image;  ///< complete after parsing but for layout and size, which read_given takes from above
 };
