@@ -75,7 +75,7 @@ class OperatorRule {
                                                 : fmt::format("has it as of opset {}", other->since_version);
     const std::string importer = first.function ? function_step(*first.function) : "the model";
     context_.error(
-        "function-import", context_.at(site, n),
+        "function-opset", context_.at(site, n),
         fmt::format("{} of {} is another operator in the opset that {} imports", qualified_op(site.graph->nodes[n]),
                     function_step(*site.function), importer),
         fmt::format("opset {} of {}, or one in which {} is the same", first.opset, domain_name(domain), schema.name),

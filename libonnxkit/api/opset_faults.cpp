@@ -78,7 +78,9 @@ std::vector<OpsetRefusal> OldFaults::blocking(const std::set<std::string>& domai
     const bool imports_nothing = fault.code == "opset-import" && fault.place.item == "opset_import" && imports_none_;
     const bool no_opset =
         is_import_fault(fault) && domains.contains(std::string(spec::canonical_domain(fault.place.item_name)));
-    const bool wrong_node = fault.place.node && !domains.empty();
+    // Each import says what the nodes under it mean, and conversion makes one of them.
+    const bool is_mended = fault.code == "function-opset";
+    const bool wrong_node = fault.place.node && !is_mended && !domains.empty();
     if (imports_nothing || no_opset || wrong_node) blocking.push_back(refuse(i));
   }
   return blocking;
