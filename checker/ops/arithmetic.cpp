@@ -138,6 +138,7 @@ void infer_mod(InferContext& context) {
   infer_broadcast(context);
   const ElementType elem = context.input_elem(0);
   const bool fmod = context.integer("fmod") != 0;
+  require_in_range(context, "fmod", context.integer("fmod"), 0, 1);
   if (is_floating(elem) && !fmod && context.since() < 28) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("fmod"),

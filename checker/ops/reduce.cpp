@@ -74,7 +74,7 @@ void fold_known(InferContext& context, bool keep) {
 void infer_reduce(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (!shape) return;
-  const bool keep = context.integer("keepdims", 1) != 0;
+  const bool keep = context.integer("keepdims", 1) == 1;
   const Axes axes = axes_of(context);
   if (!axes.known) return infer_unknown_axes(context, shape->size(), keep);
   if (axes.list.empty() && context.integer("noop_with_empty_axes") != 0) return context.set_shape(0, *shape);
@@ -106,7 +106,7 @@ void infer_arg(InferContext& context) {
                    .expected = "a size of 1 or more",
                    .found = context.text(*shape)});
   }
-  if (context.integer("keepdims", 1) != 0) {
+  if (context.integer("keepdims", 1) == 1) {
     result[*axis] = 1;
   } else {
     result.erase(result.begin() + static_cast<std::ptrdiff_t>(*axis));
@@ -117,6 +117,7 @@ void infer_arg(InferContext& context) {
 /// CumSum, CumProd: the axis is a scalar input.
 void infer_cumulative(InferContext& context) {
   context.copy_shape(0, 0);
+  for (const char* flag : {"exclusive", "reverse"}) require_in_range(context, flag, context.integer(flag), 0, 1);
   const Shape* axis_shape = context.input_shape(1);
   const bool is_scalar = !axis_shape || axis_shape->empty() ||
                          (axis_shape->size() == 1 && !context.dims().never_equal(axis_shape->front(), 1));

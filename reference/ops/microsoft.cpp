@@ -135,7 +135,7 @@ void sum_integers(KernelContext& context) {
   std::vector<std::int64_t> axes = context.integers("axes").value_or(std::vector<std::int64_t>());
   if (axes.empty()) axes = identity_index(x.rank());
   const Tensor sums = reduce<double, double>(
-      context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) != 0, real_type,
+      context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) == 1, real_type,
       [](const Fiber<double>& fiber) { return std::accumulate(fiber.begin(), fiber.end(), 0.0); });
   const bool is_signed = context.input(0).domain() == Domain::integer;
   context.set_output(0, quantized(context, sums, Affine(), is_signed ? ElementType::int32 : ElementType::uint32));

@@ -95,7 +95,7 @@ void reduce_mean(KernelContext& context) {
   std::vector<std::int64_t> axes = context.integers("axes").value_or(std::vector<std::int64_t>());
   if (axes.empty()) axes = identity_index(x.rank());
   const Tensor mean =
-      reduce<double, double>(context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) != 0, real_type,
+      reduce<double, double>(context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) == 1, real_type,
                              [](const Fiber<double>& fiber) {
                                double sum = 0;
                                for (const double v : fiber) sum += v;

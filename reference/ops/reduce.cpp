@@ -15,7 +15,7 @@ template <class F>
 void reduce_with(KernelContext& context, F dispatch) {
   const Tensor& x = context.input(0);
   const std::vector<std::int64_t> axes = reduced_axes(context, context.find_input(1), x.rank());
-  context.set_output(0, dispatch(x, axes, context.integer("keepdims", 1) != 0));
+  context.set_output(0, dispatch(x, axes, context.integer("keepdims", 1) == 1));
 }
 
 /// f takes a fiber of numbers; sums of float64 get an accumulator of twice the precision.
@@ -133,7 +133,7 @@ void arg_extreme(KernelContext& context) {
       to[0] = best;
     });
   });
-  if (context.integer("keepdims", 1) == 0) dims.erase(dims.begin() + axis);
+  if (context.integer("keepdims", 1) != 1) dims.erase(dims.begin() + axis);
   context.set_output(0, y.reshaped(std::move(dims)));
 }
 

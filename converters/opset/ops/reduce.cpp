@@ -82,7 +82,7 @@ void reduce_computed(Step& step, bool noop) {
   const ValueId x = step.input(0);
   const std::int64_t rank = step.need_rank(x);
   const auto known_sizes = step.sizes(x);
-  const bool keep = step.integer("keepdims", 1) != 0, may_be_empty = !is_never_empty(step, x);
+  const bool keep = step.integer("keepdims", 1) == 1, may_be_empty = !is_never_empty(step, x);
   const ValueId reduced = reduced_flags(step, step.input(1), rank, !noop);
   const ValueId kept = step.add("Sub", {step.vector(List(static_cast<std::size_t>(rank), 1)), reduced}, {}, "is_kept");
   const ValueId sizes = step.add("Shape", {x}, {}, "sizes");
