@@ -154,6 +154,14 @@ void Inference::infer_nodes(Frame& frame) {
     --budget_;
     infer_node(frame, index);
   }
+  // Outputs that no node writes are inputs or initializers, whose types are known by now, too.
+  const std::vector<std::int32_t> producers = ir::producers(*frame.graph);
+  for (const ir::ValueInfo& output : frame.graph->outputs) {
+    if (output.value == ir::ValueId::none) continue;
+    const std::size_t id = ir::index_of(output.value);
+    Type type = frame.facts->values[id].type;
+    if (producers[id] < 0 && frame.declared[id] == &output && !type.is_unknown()) reconcile(frame, output.value, type);
+  }
 }
 
 Inference::Resolved Inference::resolve(const Frame& frame, const ir::Node& node) {
