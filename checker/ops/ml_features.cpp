@@ -50,6 +50,26 @@ ElementType type_of_list(InferContext& context, std::string_view name) {
   return known ? static_cast<ElementType>(*tensor->data_type) : ElementType::undefined;
 }
 
+void check_default_tensor(InferContext& context, ElementType value) {
+  const ir::Tensor* tensor = context.tensor("default_tensor");
+  if (!tensor) return;
+  if (tensor->dims.size() != 1 || tensor->dims[0] != 1) {
+    context.error({.code = "shape-mismatch",
+                   .at = at_attribute("default_tensor"),
+                   .message = "the default is a vector of one element",
+                   .expected = "[1]",
+                   .found = context.text(Shape(tensor->dims.begin(), tensor->dims.end()))});
+  }
+  const ElementType type = type_of_list(context, "default_tensor");
+  if (value != ElementType::undefined && type != ElementType::undefined && type != value) {
+    context.error({.code = "type-mismatch",
+                   .at = at_attribute("default_tensor"),
+                   .message = "the default is of another type than the values",
+                   .expected = std::string(name_of(value)),
+                   .found = std::string(name_of(type))});
+  }
+}
+
 /// Version 1 maps strings to integers or back; from 2 on the attributes name both sides.
 void infer_label_encoder(InferContext& context) {
   const ElementType input = context.input_elem(0);
@@ -73,6 +93,7 @@ void infer_label_encoder(InferContext& context) {
                    .found = std::string(name_of(input))});
   }
   const ElementType value = type_of_list(context, values);
+  check_default_tensor(context, value);
   if (value != ElementType::undefined) context.set_elem(0, value);
   context.copy_shape(0, 0);
 }

@@ -3,6 +3,7 @@
 
 #include "checker/infer_registry.h"
 #include "checker/ml_rules.h"
+#include "libonnxkit/ir/tensor_data.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -102,6 +103,21 @@ void infer_tree_classifier(InferContext& context) {
   context.set_tensor(1, ElementType::float32, {features.rows, classes > 1 ? Dim(classes) : Dim()});
 }
 
+/// What tensors hold for the nodes and leaves of a TreeEnsemble is of the input's type.
+void check_tensor_types(InferContext& context) {
+  const ElementType input = context.input_elem(0);
+  if (input == ElementType::undefined) return;
+  for (const char* name : {"nodes_splits", "nodes_hitrates", "leaf_weights", "membership_values"}) {
+    const ir::Tensor* tensor = context.tensor(name);
+    if (!tensor || tensor->data_type == static_cast<std::int32_t>(input)) continue;
+    context.error({.code = "type-mismatch",
+                   .at = at_attribute(name),
+                   .message = fmt::format("{} is of another type than the input", name),
+                   .expected = std::string(name_of(input)),
+                   .found = std::string(name_of(ir::element_type_of(*tensor)))});
+  }
+}
+
 void infer_tree_regressor(InferContext& context) {
   const Features features = features_of(context, 0);
   if (context.schema().name == "TreeEnsembleRegressor") {
@@ -113,6 +129,7 @@ void infer_tree_regressor(InferContext& context) {
                      {"nodes_modes", "nodes_splits", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs",
                       "nodes_falseleafs", "nodes_hitrates", "nodes_missing_value_tracks_true"});
     check_node_lists(context, "leaf_targetids", {"leaf_weights"});
+    check_tensor_types(context);
   }
   const auto targets = context.find_integer("n_targets");
   context.lose_shape(0, "the number of targets is not stated");

@@ -4,12 +4,21 @@
 #include <fmt/core.h>
 
 #include "checker/infer_registry.h"
+#include "checker/ml_rules.h"
 #include "checker/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
 
-void infer_match(InferContext& context) { context.copy_shape(0, 0); }
+void infer_match(InferContext& context) {
+  context.copy_shape(0, 0);
+  if (context.has_attribute("pattern")) return;
+  context.error({.code = "missing-attribute",
+                 .at = at_node(),
+                 .message = "RegexFullMatch needs the attribute pattern",
+                 .expected = "a regular expression",
+                 .found = "nothing"});
+}
 
 void infer_string_concat(InferContext& context) {
   constexpr std::size_t inputs[] = {0, 1};
@@ -49,7 +58,35 @@ void infer_normalizer(InferContext& context) {
   context.set_shape(0, std::move(result));
 }
 
+/// Lists of the vocabulary that do not go together.
+void check_vocabulary(InferContext& context) {
+  one_attribute(context, {"pool_int64s", "pool_strings"}, true);
+  const auto columns = attribute_length(context, "ngram_indexes");
+  const auto weights = attribute_length(context, "weights");
+  if (columns && weights && *weights != 0 && *weights != *columns) {
+    context.error({.code = "attribute-length",
+                   .at = at_attribute("weights"),
+                   .message = "there is one weight for each n-gram",
+                   .expected = fmt::format("{}, as ngram_indexes", *columns),
+                   .found = std::to_string(*weights)});
+  }
+  const std::int64_t least = context.integer("min_gram_length");
+  const std::int64_t most = context.integer("max_gram_length");
+  require_in_range(context, "min_gram_length", least, 1);
+  require_in_range(context, "max_gram_length", most, std::max<std::int64_t>(least, 1));
+  require_in_range(context, "max_skip_count", context.integer("max_skip_count"), 0);
+  const auto starts = attribute_length(context, "ngram_counts");
+  if (starts && most >= 0 && *starts < static_cast<std::size_t>(most)) {
+    context.error({.code = "attribute-length",
+                   .at = at_attribute("ngram_counts"),
+                   .message = "n-grams of each length start somewhere in the pool",
+                   .expected = fmt::format("{} or more, as max_gram_length", most),
+                   .found = std::to_string(*starts)});
+  }
+}
+
 void infer_tfidf(InferContext& context) {
+  check_vocabulary(context);
   const auto indexes = context.integers("ngram_indexes");
   if (!indexes || indexes->empty()) return;
   const std::int64_t largest = *std::max_element(indexes->begin(), indexes->end());
