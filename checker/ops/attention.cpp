@@ -101,6 +101,15 @@ Dim total_length(InferContext& context, const Operands& o) {
   return context.dims().add(length, o.kv_length());
 }
 
+void check_present(InferContext& context) {
+  if (context.since() < 25 || context.has_output(1) == context.has_output(2)) return;
+  context.error({.code = "output-count",
+                 .at = at_node(),
+                 .message = "present keys and present values come out together",
+                 .expected = "both or none",
+                 .found = "one of them"});
+}
+
 void check_mask(InferContext& context, const Operands& o, Dim total) {
   // From 24 on a mask may end before the keys do.
   const Dim covered = context.since() >= 24 ? Dim() : total;
@@ -174,6 +183,7 @@ void infer_attention(InferContext& context) {
   const Operands o{unpack(context, query, q_heads), unpack(context, key, kv_heads), unpack(context, value, kv_heads)};
   check_operands(context, o);
   const Dim total = total_length(context, o);
+  check_present(context);
   check_mask(context, o, total);
   check_valid_lengths(context, o);
   context.set_shape(0, *rank == 4 ? Shape{o.batch(), o.q.count, o.q.length, o.v.size}

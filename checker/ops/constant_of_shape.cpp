@@ -16,11 +16,11 @@ void infer(InferContext& context) {
   if (filler) {
     const auto number = filler->data_type.value_or(0);
     type = is_known_element_type(number) ? static_cast<ElementType>(number) : ElementType::undefined;
-    if (checked_element_count(filler->dims) != 1) {
+    if (filler->dims.size() != 1 || checked_element_count(filler->dims) != 1) {
       const Shape sizes(filler->dims.begin(), filler->dims.end());
       context.error({.code = "shape-mismatch",
                      .at = at_attribute("value"),
-                     .message = "the value to fill with is a single element",
+                     .message = "the value to fill with is a vector of one element",
                      .expected = "[1]",
                      .found = context.text(sizes)});
     }

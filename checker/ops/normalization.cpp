@@ -37,8 +37,15 @@ void infer_batch_9(InferContext& context) { infer_batch(context, Shape{channels(
 
 void infer_batch_14(InferContext& context) {
   infer_batch_9(context);
-  const bool extra = context.has_output(1) || context.has_output(2);
-  if (context.integer("training_mode") != 0 || !extra) return;
+  if (context.integer("training_mode") != 0) {
+    if (context.output_count() == 3) return;
+    return context.error({.code = "output-count",
+                          .at = at_node(),
+                          .message = "in training mode the running statistics come out, too",
+                          .expected = "3 outputs, or training_mode = 0",
+                          .found = fmt::format("{} outputs", context.output_count())});
+  }
+  if (!context.has_output(1) && !context.has_output(2)) return;
   context.error({.code = "output-count",
                  .at = at_node(),
                  .message = "running statistics come out in training mode only",

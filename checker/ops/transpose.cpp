@@ -36,7 +36,8 @@ std::optional<std::vector<std::size_t>> permutation(InferContext& context, const
 
 void infer(InferContext& context) {
   const Shape* shape = context.input_shape(0);
-  const auto perm = context.integers("perm");
+  // A list without elements is a permutation of no axes, not the default.
+  const auto* perm = context.list_as_written<std::int64_t>("perm");
   if (!shape && !perm) return context.lose_shape(0, "the rank of the input is unknown");
   const std::size_t rank = shape ? shape->size() : perm->size();
   std::vector<std::size_t> axes(rank);

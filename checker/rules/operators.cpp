@@ -165,6 +165,13 @@ class OperatorRule {
                                  count_text(schema.min_outputs, schema.max_outputs, "output")),
                      count_text(schema.min_outputs, schema.max_outputs, "output"), std::to_string(node.outputs.size()));
     }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const spec::FormalParameter* formal = schema.output_at(i);
+      if (node.outputs[i] != ir::ValueId::none || !formal || formal->arity != spec::Arity::single) continue;
+      context_.error("empty-name", context_.at(site, n, fmt::format("output {}", i)),
+                     fmt::format("output {} of {} cannot be left out", quote(formal->name), schema.name), "a name",
+                     "nothing");
+    }
   }
 
   RuleContext& context_;
