@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,8 +41,9 @@ inline std::vector<std::string> processes_with(const std::string& word) {
   std::filesystem::directory_iterator at("/proc", status);
   for (; !status && at != std::filesystem::directory_iterator(); at.increment(status)) {
     std::ifstream file(at->path() / "cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find(word) != std::string::npos) found.push_back(at->path().filename().string());
+    std::ostringstream line;
+    line << file.rdbuf();  // unlike an iterator, it does not throw when the process has ended since
+    if (line.str().find(word) != std::string::npos) found.push_back(at->path().filename().string());
   }
   return found;
 }
