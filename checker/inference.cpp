@@ -146,7 +146,8 @@ void Inference::seed_inputs(Frame& frame, std::span<const Type> given, std::span
 }
 
 void Inference::infer_nodes(Frame& frame) {
-  for (const std::size_t index : ir::evaluation_order(*frame.graph)) {
+  const std::vector<std::int32_t> producers = ir::producers(*frame.graph);
+  for (const std::size_t index : ir::evaluation_order(*frame.graph, producers)) {
     if (budget_ == 0) {
       result_.budget_exhausted = true;
       return;
@@ -155,7 +156,6 @@ void Inference::infer_nodes(Frame& frame) {
     infer_node(frame, index);
   }
   // Outputs that no node writes are inputs or initializers, whose types are known by now, too.
-  const std::vector<std::int32_t> producers = ir::producers(*frame.graph);
   for (const ir::ValueInfo& output : frame.graph->outputs) {
     if (output.value == ir::ValueId::none) continue;
     const std::size_t id = ir::index_of(output.value);

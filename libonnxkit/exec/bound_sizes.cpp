@@ -33,10 +33,7 @@ class Binder {
 
   /// Sizes that follow from others, such as 2*N.
   Result<void> check(std::size_t input, std::size_t axis, std::int64_t size) {
-    const auto expected = pool_.evaluate(dim_of(input, axis), [&](std::string_view name) {
-      const auto found = sizes_.find(std::string(name));
-      return found == sizes_.end() ? std::nullopt : std::optional(found->second);
-    });
+    const auto expected = size_of(pool_, dim_of(input, axis), sizes_);
     return !expected || *expected == size ? Result<void>()
                                           : contradiction(input, axis, size, *expected, "by the others");
   }
@@ -85,6 +82,13 @@ Result<void> for_each_axis(const ir::Graph& graph, std::span<const Value> given,
 }
 
 }  // namespace
+
+std::optional<std::int64_t> size_of(const ir::DimPool& pool, ir::Dim dim, const Sizes& sizes) {
+  return pool.evaluate(dim, [&](std::string_view name) {
+    const auto found = sizes.find(std::string(name));
+    return found == sizes.end() ? std::nullopt : std::optional(found->second);
+  });
+}
 
 Result<Sizes> bound_sizes(const ir::Graph& graph, std::span<const Value> given, const Sizes& sizes) {
   Binder binder(graph, sizes);

@@ -16,6 +16,7 @@
 #include "checker/sink.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype.h"
+#include "libonnxkit/exec/bound_sizes.h"
 #include "libonnxkit/exec/element_shape.h"
 #include "libonnxkit/exec/input_range.h"
 #include "libonnxkit/exec/ports.h"
@@ -83,11 +84,7 @@ class Sizes {
 
   std::int64_t size(std::string_view input, const std::vector<ir::DeclaredDim>& dims, std::size_t axis) {
     if (dims[axis].value) return *dims[axis].value;
-    const auto known = pool_.evaluate(pool_.from_dim_param(dims[axis].param),
-                                      [&](std::string_view name) -> std::optional<std::int64_t> {
-                                        const auto found = by_name_.find(std::string(name));
-                                        return found == by_name_.end() ? std::nullopt : std::optional(found->second);
-                                      });
+    const auto known = size_of(pool_, pool_.from_dim_param(dims[axis].param), by_name_);
     return known ? *known : open_size("", input, axis, dims.size());
   }
 

@@ -45,9 +45,10 @@ std::vector<ValueId> captured_values(const Graph& graph, const Node& node) {
   return out;
 }
 
-std::vector<std::size_t> evaluation_order(const Graph& graph) {
+std::vector<std::size_t> evaluation_order(const Graph& graph) { return evaluation_order(graph, producers(graph)); }
+
+std::vector<std::size_t> evaluation_order(const Graph& graph, const std::vector<std::int32_t>& producer) {
   const std::size_t count = graph.nodes.size();
-  const std::vector<std::int32_t> producer = producers(graph);
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<std::uint32_t> waiting(count, 0);

@@ -13,6 +13,8 @@ std::vector<std::int32_t> producers(const Graph& graph);
 /// The nodes in an order in which every value is written before it is read, subgraphs' captures included: the file's own order
 /// when it is one, else the stable topological order. Nodes on a cycle come last, in file order.
 std::vector<std::size_t> evaluation_order(const Graph& graph);
+/// The same for who has the producers already.
+std::vector<std::size_t> evaluation_order(const Graph& graph, const std::vector<std::int32_t>& producer);
 
 /// Values of `graph` that the subgraphs of `node` (at any depth) read or might read.
 std::vector<ValueId> captured_values(const Graph& graph, const Node& node);

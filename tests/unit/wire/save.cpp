@@ -57,6 +57,14 @@ const fs::path sample = ONNXKIT_TESTDATA "/models/rnn/gru_opset11.onnx";
 const SaveOptions extract_all = {.weights = Weights::extract, .sidecar = {}, .threshold = 1};
 const SaveOptions embed = {.weights = Weights::embed, .sidecar = {}};
 
+/// a.onnx takes its weights in, and a.onnx.data stays.
+void check_embedding_leaves_data(const fs::path& folder) {
+  const auto embedded = wire::save_model(load(folder / "a.onnx"), folder / "a.onnx", embed);
+  REQUIRE(embedded.ok());
+  CHECK(embedded->removed.empty());
+  CHECK(fs::exists(folder / "a.onnx.data"));
+}
+
 }  // namespace
 
 TEST_CASE("weights go out into one file and come back") {
@@ -155,10 +163,7 @@ TEST_CASE("a data file that another model of the folder uses stays") {
     CHECK(outcome(wire::save_model(load(folder / "a.onnx"), folder / "b.json", {})) == "");
   }
   CHECK(outcome(wire::save_model(load(other), folder / "a.onnx", extract_all)) == "data-file-exists");
-  const auto embedded = wire::save_model(load(folder / "a.onnx"), folder / "a.onnx", embed);
-  REQUIRE(embedded.ok());
-  CHECK(embedded->removed.empty());
-  CHECK(fs::exists(folder / "a.onnx.data"));
+  check_embedding_leaves_data(folder.path());
 }
 
 TEST_CASE("a data file that nobody needs any more is removed and named") {
@@ -176,10 +181,7 @@ TEST_CASE("in a folder of too many models a data file counts as used") {
   const tests::TempFolder folder;
   for (int i = 0; i < 1001; ++i) tests::put_file(folder / ("m" + std::to_string(i) + ".onnx"), "x");
   CHECK(outcome(wire::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
-  const auto embedded = wire::save_model(load(folder / "a.onnx"), folder / "a.onnx", embed);
-  REQUIRE(embedded.ok());
-  CHECK(embedded->removed.empty());
-  CHECK(fs::exists(folder / "a.onnx.data"));
+  check_embedding_leaves_data(folder.path());
 }
 
 TEST_CASE("data files that a save must not touch") {
