@@ -19,8 +19,8 @@ std::int32_t effective_type(const ir::Attribute& attribute) {
   return attribute.type.value_or(attribute_type_of(attribute.payload));
 }
 
-std::vector<ForeignString> foreign_strings(const ir::Attribute& attribute, const spec::AttributeSchema& schema) {
-  std::vector<ForeignString> foreign;
+std::vector<AttributeFault> foreign_strings(const ir::Attribute& attribute, const spec::AttributeSchema& schema) {
+  std::vector<AttributeFault> foreign;
   const auto& allowed = schema.allowed_strings;
   if (allowed.empty()) return foreign;
   const auto check = [&](std::string_view value) {
@@ -40,14 +40,18 @@ std::vector<ForeignString> foreign_strings(const ir::Attribute& attribute, const
   return foreign;
 }
 
-std::string_view auto_pad_beside_pads(const ir::Node& node, const spec::AttributeBindings* bindings) {
+std::optional<AttributeFault> pads_beside_auto_pad(const ir::Node& node, const spec::AttributeBindings* bindings) {
   const ir::Attribute* mode = spec::resolve_attribute(node, "auto_pad", bindings);
   const ir::Attribute* pads = spec::resolve_attribute(node, "pads", bindings);
   if (!mode || !pads || !mode->as<Text>() || *mode->as<Text>() == "NOTSET") return {};
   const auto* sizes = pads->as<std::vector<std::int64_t>>();
   const bool pads_nothing =
       !sizes || std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size == 0; });
-  return pads_nothing ? std::string_view() : mode->as<Text>()->view();
+  if (pads_nothing) return {};
+  return AttributeFault{.message = "pads are given, and auto_pad chooses them",
+                        .expected = "auto_pad NOTSET, or no pads",
+                        .found = quote(mode->as<Text>()->view()),
+                        .help = ""};
 }
 
 }  // namespace onnxkit::checker

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,13 +16,14 @@ std::string_view attribute_type_name(std::int32_t type);
 /// Declared type, or what the payload shows where the file predates the type field; 0 when neither says.
 std::int32_t effective_type(const ir::Attribute& attribute);
 
-/// A string that is none of those which the schema allows, in the words of a finding.
-struct ForeignString {
+/// What is wrong with values of attributes, in the words of a finding.
+struct AttributeFault {
   std::string message, expected, found, help;
 };
-std::vector<ForeignString> foreign_strings(const ir::Attribute& attribute, const spec::AttributeSchema& schema);
+/// One for each string that is none of those which the schema allows.
+std::vector<AttributeFault> foreign_strings(const ir::Attribute& attribute, const spec::AttributeSchema& schema);
 
-/// The mode of auto_pad, where it chooses the pads and the node gives some as well; else "".
-std::string_view auto_pad_beside_pads(const ir::Node& node, const spec::AttributeBindings* bindings);
+/// auto_pad chooses the pads, so a node cannot give them as well.
+std::optional<AttributeFault> pads_beside_auto_pad(const ir::Node& node, const spec::AttributeBindings* bindings);
 
 }  // namespace onnxkit::checker

@@ -77,7 +77,7 @@ void Inference::check_bound_attributes(InferContext& context) {
     const spec::AttributeSchema* declared = context.schema().find_attribute(attribute.name);
     const ir::Attribute* bound = spec::resolve_attribute(node, attribute.name, bindings);
     if (!declared || !bound) continue;
-    for (const ForeignString& foreign : foreign_strings(*bound, *declared)) {
+    for (const AttributeFault& foreign : foreign_strings(*bound, *declared)) {
       context.error({.code = "attribute-value",
                      .at = at_attribute(attribute.name),
                      .message = foreign.message,
@@ -86,13 +86,14 @@ void Inference::check_bound_attributes(InferContext& context) {
                      .help = foreign.help});
     }
   }
-  const std::string_view mode = refers ? auto_pad_beside_pads(node, bindings) : std::string_view();
-  if (mode.empty()) return;
-  context.error({.code = "exclusive-attributes",
-                 .at = at_node(),
-                 .message = "pads are given, and auto_pad chooses them",
-                 .expected = "auto_pad NOTSET, or no pads",
-                 .found = quote(mode)});
+  if (!refers) return;
+  if (const auto fault = pads_beside_auto_pad(node, bindings)) {
+    context.error({.code = "exclusive-attributes",
+                   .at = at_node(),
+                   .message = fault->message,
+                   .expected = fault->expected,
+                   .found = fault->found});
+  }
 }
 
 }  // namespace onnxkit::checker

@@ -46,7 +46,8 @@ std::string_view one_attribute(InferContext& context, std::initializer_list<std:
 
 std::optional<std::size_t> attribute_length(InferContext& context, std::string_view name) {
   const ir::Attribute* attribute = context.attribute(name);
-  if (!attribute) return std::nullopt;
+  if (!attribute || spec::counts_as_absent(*attribute, context.schema().find_attribute(name))) return std::nullopt;
+  if (attribute->payload.index() == 0) return 0;
   if (const auto* list = attribute->as<std::vector<std::int64_t>>()) return list->size();
   if (const auto* list = attribute->as<std::vector<float>>()) return list->size();
   if (const auto* list = attribute->as<std::vector<Text>>()) return list->size();

@@ -21,7 +21,7 @@ Features features_of(InferContext& context, std::size_t input);
 /// and `required`. Empty when none or several.
 std::string_view one_attribute(InferContext& context, std::initializer_list<std::string_view> names, bool required);
 
-/// Entries of a list or tensor attribute.
+/// Entries of a list or tensor attribute; nothing where it is absent or counts as such.
 std::optional<std::size_t> attribute_length(InferContext& context, std::string_view name);
 
 /// Reports shape-mismatch at the attribute unless it has `columns` entries or one.

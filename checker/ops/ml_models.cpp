@@ -75,7 +75,7 @@ void check_node_lists(InferContext& context, std::string_view reference,
   if (!expected) return;
   for (const std::string_view name : lists) {
     const auto length = attribute_length(context, name);
-    if (!length || *length == *expected || *length == 0) continue;
+    if (!length || *length == *expected) continue;
     context.error({.code = "shape-mismatch",
                    .at = at_attribute(name),
                    .message = fmt::format("{} has one entry for each tree node", name),

@@ -51,7 +51,7 @@ void check_form(RuleContext& context, const GraphSite& site, std::size_t n, cons
 
 void check_strings(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute,
                    const spec::AttributeSchema& schema) {
-  for (const ForeignString& foreign : foreign_strings(attribute, schema)) {
+  for (const AttributeFault& foreign : foreign_strings(attribute, schema)) {
     context.error("attribute-value", context.at(site, n, fmt::format("attribute {}", schema.name)), foreign.message,
                   foreign.expected, foreign.found, foreign.help);
   }
@@ -95,12 +95,9 @@ void check_against_schema(RuleContext& context, const GraphSite& site, std::size
   }
 }
 
-/// auto_pad chooses the pads, so a node cannot give them as well.
 void check_auto_pad(RuleContext& context, const GraphSite& site, std::size_t n) {
-  const std::string_view mode = auto_pad_beside_pads(site.graph->nodes[n], nullptr);
-  if (mode.empty()) return;
-  context.error("exclusive-attributes", context.at(site, n), "pads are given, and auto_pad chooses them",
-                "auto_pad NOTSET, or no pads", quote(mode));
+  if (const auto fault = pads_beside_auto_pad(site.graph->nodes[n], nullptr))
+    context.error("exclusive-attributes", context.at(site, n), fault->message, fault->expected, fault->found);
 }
 
 void check_attributes(RuleContext& context) {
