@@ -12,6 +12,7 @@
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
 #include "tools/options/choice.h"
+#include "tools/options/diff_files.h"
 #include "tools/options/inference.h"
 #include "tools/options/inputs.h"
 #include "tools/options/number.h"
@@ -174,6 +175,9 @@ Outcome print(const DiffReport& report, const DiffArguments& arguments) {
     const auto written = write_file(arguments.report, diff_html(report));
     if (!written) return report_error(written.error());
   }
+  for (const SideReport& side : report.sides) {
+    if (side.repro_failure) return report_error(*side.repro_failure);
+  }
   if (!report.compared) return Outcome::failure;
   const bool any_failed = std::any_of(report.sides.begin(), report.sides.end(),
                                       [](const SideReport& side) { return side.failure.has_value(); });
@@ -190,10 +194,23 @@ Result<std::vector<DiffSide>> sides_of(const DiffArguments& arguments) {
   return read_self(arguments.models.front(), arguments.self, query);
 }
 
+/// Before anything runs: what --report and --repro may not replace.
+Result<void> check_files(const DiffArguments& arguments, const std::vector<DiffSide>& sides) {
+  if (!arguments.report.empty()) {
+    if (auto checked = check_report(arguments.report); !checked) return checked;
+  }
+  if (arguments.diff.repro.empty()) return {};
+  std::vector<fs::path> inputs(arguments.sets.begin(), arguments.sets.end());
+  for (const std::string& word : arguments.inputs.inputs) inputs.emplace_back(word.substr(word.find('=') + 1));
+  for (const DiffSide& side : sides) inputs.push_back(side.model ? side.model->path() : side.path);
+  return check_repro(arguments.diff.repro, inputs);
+}
+
 Outcome run_diff(DiffArguments& arguments) {
   resolve_workers(arguments.workers);
   auto sides = sides_of(arguments);
   if (!sides) return report_error(sides.error());
+  if (auto checked = check_files(arguments, *sides); !checked) return report_error(checked.error());
   const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
   if (with_model == sides->end())
     return report_error(

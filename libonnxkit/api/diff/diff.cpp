@@ -30,7 +30,9 @@ class Comparison {
   }
 
   Result<DiffReport> run() {
-    for (std::size_t i = 0; i < sides_.size(); ++i) open(i);
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      if (auto opened = open(i); !opened) return opened.error();
+    }
     for (std::size_t set = 0; set < sets_.size(); ++set) compare_set(set);
     if (options_.stop.stop_requested()) return make_error("cancelled", "the comparison was cancelled");
     if (!report_.compared) report_.verdict = Verdict::not_compared;
@@ -90,14 +92,18 @@ class Comparison {
     if (options_.on_step) options_.on_step(std::string(step) + " " + side.label);
   }
 
-  void open(std::size_t i) {
+  /// A side that cannot be opened is told in the report; a wrong word is an error.
+  Result<void> open(std::size_t i) {
     report_.sides[i].label = sides_[i].label.empty() ? sides_[i].backend : sides_[i].label;
     tell("loading", report_.sides[i]);
     auto side = api::open_side(sides_[i], options_, report_.sides[i]);
     if (side)
       open_[i] = *std::move(side);
+    else if (side.error().diagnostic.code == "unknown-option")
+      return side.error();
     else
       report_.sides[i].failure = side.error();
+    return {};
   }
 
   /// The floor is that of the base's model, or of the first ONNX model where the base has none.

@@ -43,7 +43,8 @@ class Layers {
       if (place == guilty) report_.first_guilty = report_.layers.size();
       report_.layers.push_back(std::move(layer));
     }
-    return guilty && wrong_alone(*guilty) ? repro(*guilty) : Result<void>();
+    if (guilty && wrong_alone(*guilty)) repro(*guilty);
+    return {};
   }
 
  private:
@@ -267,11 +268,13 @@ class Layers {
     return first == all.end() ? std::nullopt : std::optional(*first);
   }
 
-  Result<void> repro(std::size_t place) {
-    if (question_.options.repro.empty()) return {};
-    auto written = write_repro(*alone(place), question_, report_, common_.name(place), question_.options.repro);
-    if (written) report_.repro = question_.options.repro.string();
-    return written;
+  void repro(std::size_t place) {
+    if (question_.options.repro.empty()) return;
+    const auto written = write_repro(*alone(place), question_, report_, common_.name(place), question_.options.repro);
+    if (written)
+      report_.repro = question_.options.repro.string();
+    else
+      report_.repro_failure = written.error();
   }
 
   const LayerQuestion& question_;

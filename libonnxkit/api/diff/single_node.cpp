@@ -149,12 +149,15 @@ Result<void> write_repro(const SingleNode& node, const LayerQuestion& question, 
     return written;
   std::string options;
   for (const auto& [name, text] : question.side.options) options += ":" + name + "=" + text;
+  const std::string sides = question.base.model == question.side.model
+                                ? fmt::format("model.onnx -b reference,{}{}", question.side.backend, options)
+                                : fmt::format("expected.onnx {}{}:model.onnx", question.side.backend, options);
   const std::string text = fmt::format(
       "The value {} of {} alone, as {} computes it, with its exact inputs (input_*.pb) and the exact\n"
       "output (output_0.pb). expected.onnx is the same part of {}.\n\n"
-      "    onnxkit diff model.onnx -b reference,{}{} --set . --recorded\n\n{}: {}\n",
-      quote(value), quote(report.model), report.label, quote(question.base.path.string()), question.side.backend,
-      options, question.side.backend, report.version);
+      "    onnxkit diff {} --set . --recorded\n\n{}: {}\n",
+      quote(value), quote(report.model), report.label, quote(question.base.model->path().string()), sides,
+      question.side.backend, report.version);
   return replace_file(folder / "README.txt", text);
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -8,6 +10,7 @@
 #include "libonnxkit/api/diff/ports.h"
 #include "libonnxkit/api/diff/side.h"
 #include "libonnxkit/api/diff/temp_folder.h"
+#include "onnxkit/nearest.h"
 
 namespace onnxkit::api {
 namespace {
@@ -63,6 +66,41 @@ Result<workers::WorkerProgram> find_program(const DiffSide& side, const DiffOpti
                     fmt::format("there is no backend {}; there are {}", quote(side.backend), fmt::join(names, ", ")));
 }
 
+/// Whether a text is a number, of those that worker options take.
+bool is_number(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end;
+}
+
+std::string listed(const std::string& wrong, const std::vector<std::string_view>& words) {
+  const std::string_view close = nearest(wrong, words);
+  return fmt::format("{}{}", fmt::join(words, ", "), close.empty() ? "" : fmt::format("; did you mean {}?", close));
+}
+
+/// Error unknown-option: an option that the worker does not have, or a value that it does not take.
+Result<void> check_options(const DiffSide& side, const workers::WorkerInfo& info) {
+  for (const auto& [name, value] : side.options) {
+    const auto known = info.options.find(name);
+    if (known == info.options.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& option : info.options) names.push_back(option.first);
+      return make_error("unknown-option", fmt::format("the backend {} has no option {}; there are {}", side.backend,
+                                                      quote(name), names.empty() ? "none" : listed(name, names)));
+    }
+    const workers::WorkerOption& option = known->second;
+    const std::vector<std::string_view> values(option.values.begin(), option.values.end());
+    if (!values.empty() && std::find(values.begin(), values.end(), value) == values.end())
+      return make_error("unknown-option", fmt::format("the option {} of the backend {} is not {}; there are {}", name,
+                                                      side.backend, quote(value), listed(value, values)));
+    if (values.empty() && is_number(option.fallback) && !is_number(value))
+      return make_error("unknown-option", fmt::format("the option {} of the backend {} takes a number, not {}", name,
+                                                      side.backend, quote(value)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Side>> open_worker(const DiffSide& side, const DiffOptions& options, SideReport& report) {
@@ -74,9 +112,10 @@ Result<std::unique_ptr<Side>> open_worker(const DiffSide& side, const DiffOption
   report.version = info.runtime + " " + info.version;
   report.device = fmt::format("{}", fmt::join(info.devices, ", "));
   report.failed_at = "load";
+  if (auto known = check_options(side, info); !known) return known.error();
   if (std::find(info.formats.begin(), info.formats.end(), side.format) == info.formats.end()) {
-    return make_error("not-supported", fmt::format("{} does not take {} models, but {}", side.backend, side.format,
-                                                   fmt::join(info.formats, ", ")));
+    return make_error("not-supported", fmt::format("{} runs models of the format {}, not {}", side.backend,
+                                                   fmt::join(info.formats, ", "), side.format));
   }
   std::optional<TempFolder> folder;
   fs::path path = side.path;

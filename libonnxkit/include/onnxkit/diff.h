@@ -172,6 +172,7 @@ struct SideReport {
       first_guilty;         ///< of layers: the first whose own deviation is not rounding, else the first that is off
   std::string layers_note;  ///< why layers could not be compared, or what the comparison leaves open
   std::string repro;        ///< folder that shows the first guilty node alone
+  std::optional<Error> repro_failure;  ///< why that folder could not be written
 };
 
 struct DiffReport {

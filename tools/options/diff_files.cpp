@@ -1,0 +1,54 @@
+#include "tools/options/diff_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_write(const fs::path& path, std::string message, std::string help) {
+  Error error = make_error("cannot-write", std::move(message));
+  error.diagnostic.place.file = path.string();
+  error.diagnostic.help = std::move(help);
+  return error;
+}
+
+bool is_page(const fs::path& path) {
+  constexpr std::string_view start = "<!doctype html";
+  std::string head(start.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  return std::equal(start.begin(), start.end(), head.begin(),
+                    [](char want, char is) { return std::tolower(static_cast<unsigned char>(is)) == want; });
+}
+
+}  // namespace
+
+Result<void> check_report(const fs::path& path) {
+  std::error_code fault;
+  if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_page(path)) return {};
+  return cannot_write(path, "the report would replace a file that is no report", "choose another name");
+}
+
+Result<void> check_repro(const fs::path& folder, const std::vector<fs::path>& inputs) {
+  std::error_code fault;
+  if (!fs::exists(folder, fault)) return {};
+  if (!fs::is_directory(folder, fault)) return cannot_write(folder, "this is no folder", "choose another name");
+  for (const fs::path& input : inputs) {
+    const fs::path parent = input.has_parent_path() ? input.parent_path() : fs::path(".");
+    if (fs::equivalent(input, folder, fault) || fs::equivalent(parent, folder, fault))
+      return cannot_write(folder, "the input " + quote(input.string()) + " lies in this folder",
+                          "choose a folder of its own");
+  }
+  const bool is_repro = fs::exists(folder / "expected.onnx", fault) && fs::exists(folder / "README.txt", fault);
+  if (is_repro || fs::is_empty(folder, fault)) return {};
+  return cannot_write(folder, "the folder holds other files", "choose a new or empty folder");
+}
+
+}  // namespace onnxkit::tools
