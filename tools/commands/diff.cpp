@@ -37,7 +37,7 @@ struct DiffArguments {
   std::uint64_t samples = 1;
   bool recorded = false;
   std::string report;
-  std::vector<std::string> tolerances, tasks, scores, names;
+  std::vector<std::string> tolerances, tasks, scores, names, axes;
   DiffOptions diff;
   WorkerOptions workers;
   InferenceOptions inference;
@@ -224,7 +224,8 @@ Outcome run_diff(DiffArguments& arguments) {
     if (!side) return report_error(side.error());
     sides->push_back(*std::move(side));
   }
-  if (auto taken = take_names(arguments.tolerances, arguments.tasks, arguments.scores, arguments.names, arguments.diff);
+  if (auto taken = take_names(arguments.tolerances, arguments.tasks, arguments.scores, arguments.names, arguments.axes,
+                              arguments.diff);
       !taken)
     return report_error(taken.error());
   DiffOptions& options = arguments.diff;
@@ -271,6 +272,13 @@ void add_judgement(CLI::App& command, DiffArguments& arguments) {
       .add_option("--name", arguments.names,
                   "What an input or output of the first side is called on the others; may be repeated")
       ->type_name("NAME=OTHER")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--axes", arguments.axes,
+          "Where other models than the first have the channels of an input or output: nhwc, nchw, or same, where "
+          "the first has them; else told by the shapes where only one fits. May be repeated")
+      ->type_name("NAME=WHERE")
       ->allow_extra_args(false);
   command
       .add_option_function<std::vector<std::string>>(

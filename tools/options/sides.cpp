@@ -116,6 +116,15 @@ Result<Task> task_named(const std::string& word) {
   return make_error("usage", "there is no task " + quote(word) + did_you_mean(word, words));
 }
 
+Result<Axes> axes_named(const std::string& word) {
+  constexpr std::pair<std::string_view, Axes> known[] = {
+      {"nchw", Axes::nchw}, {"nhwc", Axes::nhwc}, {"same", Axes::same}};
+  for (const auto& [name, axes] : known) {
+    if (name == word) return axes;
+  }
+  return make_error("usage", "axes are nchw, nhwc or same, not " + quote(word));
+}
+
 }  // namespace
 
 Result<BackendWord> parse_backend(const std::string& word) {
@@ -203,7 +212,7 @@ Result<std::vector<DiffSide>> read_self(const std::string& model, const std::str
 
 Result<void> take_names(const std::vector<std::string>& tolerances, const std::vector<std::string>& tasks,
                         const std::vector<std::string>& scores, const std::vector<std::string>& names,
-                        DiffOptions& options) {
+                        const std::vector<std::string>& axes, DiffOptions& options) {
   for (const std::string& word : tolerances) {
     const auto pair = name_and_value(word);
     if (!pair) return pair.error();
@@ -223,6 +232,13 @@ Result<void> take_names(const std::vector<std::string>& tolerances, const std::v
     const auto task = task_named(pair->second);
     if (!task) return task.error();
     options.tasks[pair->first] = *task;
+  }
+  for (const std::string& word : axes) {
+    const auto pair = name_and_value(word);
+    if (!pair) return pair.error();
+    const auto place = axes_named(pair->second);
+    if (!place) return place.error();
+    options.axes[pair->first] = *place;
   }
   for (const auto& [words, map] : {std::pair(&scores, &options.scores), std::pair(&names, &options.names)}) {
     for (const std::string& word : *words) {

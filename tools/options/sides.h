@@ -28,6 +28,6 @@ Result<std::vector<DiffSide>> read_self(const std::string& model, const std::str
 /// NAME=VALUE words into the options that they mean. Error usage.
 Result<void> take_names(const std::vector<std::string>& tolerances, const std::vector<std::string>& tasks,
                         const std::vector<std::string>& scores, const std::vector<std::string>& names,
-                        DiffOptions& options);
+                        const std::vector<std::string>& axes, DiffOptions& options);
 
 }  // namespace onnxkit::tools

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "libonnxkit/api/diff/axes.h"
 #include "libonnxkit/api/diff/floor.h"
 #include "libonnxkit/api/diff/layers.h"
 #include "libonnxkit/api/diff/outputs.h"
@@ -27,12 +28,14 @@ class Comparison {
       : sides_(sides), sets_(sets), options_(options), open_(sides.size()) {
     report_.sides.resize(sides.size());
     for (const InputSet& set : sets) report_.sets.push_back(set.name);
+    while (input_side_ + 1 < sides.size() && !sides[input_side_].model) ++input_side_;
   }
 
   Result<DiffReport> run() {
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       if (auto opened = open(i); !opened) return opened.error();
     }
+    if (auto error = unknown_other_name()) return *std::move(error);
     for (std::size_t set = 0; set < sets_.size(); ++set) compare_set(set);
     if (options_.stop.stop_requested()) return make_error("cancelled", "the comparison was cancelled");
     if (!report_.compared) report_.verdict = Verdict::not_compared;
@@ -69,7 +72,8 @@ class Comparison {
         for (const OutputDiff& output : side.outputs) profile = std::max(profile, output.profile.value_or(profile));
       }
       tell("looking inside", side);
-      const api::LayerQuestion question{sides_[floor_side_], sides_[i], sets_[set], *floor_, profile, options_};
+      const InputSet inputs = set_for(floor_side_, set);
+      const api::LayerQuestion question{sides_[floor_side_], sides_[i], inputs, *floor_, profile, options_};
       if (const auto compared = api::compare_layers(question, side); !compared)
         side.layers_note = compared.error().diagnostic.message;
     }
@@ -90,6 +94,34 @@ class Comparison {
 
   void tell(std::string_view step, const SideReport& side) const {
     if (options_.on_step) options_.on_step(std::string(step) + " " + side.label);
+  }
+
+  /// A name that options_.names gives and no side has; nothing can be told where a side could not be opened.
+  std::optional<Error> unknown_other_name() const {
+    std::set<std::string> all;
+    for (const auto& side : open_) {
+      if (!side) return std::nullopt;
+      for (std::string& name : side->names()) all.insert(std::move(name));
+    }
+    for (const auto& [name, other] : options_.names) {
+      if (all.contains(other)) continue;
+      Error error = api::unknown_name("unknown-value", "input or output", other, {all.begin(), all.end()});
+      error.diagnostic.message =
+          fmt::format("no side has an input or output {}, as {} is to be called", quote(other), quote(name));
+      return error;
+    }
+    return std::nullopt;
+  }
+
+  /// Whose model a side runs; recorded answers are those of the model that the inputs are for.
+  api::Owner owner(std::size_t i) const {
+    const DiffSide &side = sides_[i].backend == "recorded" ? sides_[input_side_] : sides_[i], &first = sides_.front();
+    const bool is_first = side.model ? side.model == first.model : !first.model && side.path == first.path;
+    return is_first ? api::Owner::first : api::Owner::other;
+  }
+
+  InputSet set_for(std::size_t i, std::size_t set) const {
+    return {sets_[set].name, api::in_axes_of(sets_[set].values, options_, owner(input_side_), owner(i))};
   }
 
   /// A side that cannot be opened is told in the report; a wrong word is an error.
@@ -131,20 +163,50 @@ class Comparison {
     SideReport& side = report_.sides[i];
     tell("running", side);
     side.failed_at = "run";
-    auto run = open_[i]->run(sets_[set], set, wanted);
-    if (!run) {
-      side.failure = run.error();
+    const bool is_base = wanted.empty();
+    const api::Owner here = owner(i), base = owner(is_base ? i : report_.base);
+    auto run = open_[i]->run(set_for(i, set), set, api::in_axes_of(wanted, options_, base, here));
+    std::optional<Error> failure;
+    if (!run)
+      failure = run.error();
+    else
+      failure = settle_axes(*run, i, set);
+    if (failure) {
+      side.failure = *std::move(failure);
       open_[i].reset();
       return std::nullopt;
     }
+    if (!is_base) run->outputs = api::in_axes_of(std::move(run->outputs), options_, here, base);
     side.runs.insert(side.runs.end(), run->times.begin(), run->times.end());
     if (set == 0) {
+      for (const std::string& input : run->moved_inputs)
+        side.warnings.push_back("the channels of input " + quote(input) +
+                                " were moved to where this side has them, told by the shapes; --axes says it");
       for (const std::string& output : run->moved)
         side.warnings.push_back("the channels of output " + quote(output) +
-                                " were moved to where the first side has them");
+                                " were moved to where the first side has them, told by the shapes; --axes says it");
+      for (const std::string& input : run->cast_inputs)
+        side.warnings.push_back("input " + quote(input) + " was cast to the floating type that this side takes");
     }
     moved_ = std::move(run->moved);
+    absent_ = std::move(run->absent);
     return std::move(run->outputs);
+  }
+
+  /// Where a side has the channels elsewhere, shapes that allow both have to be told: an input ends the side, an output is left out.
+  std::optional<Error> settle_axes(api::SideRun& run, std::size_t i, std::size_t set) const {
+    constexpr std::string_view why =
+        "its shape does not tell whether its channels are to be moved, as those of other inputs were";
+    if (owner(i) == owner(input_side_)) return std::nullopt;
+    const std::vector<std::size_t> ranks = api::moved_ranks(sets_[set], run.moved_inputs, options_);
+    if (const auto inputs = api::undecided_axes(sets_[set].values, ranks, options_); !inputs.empty()) {
+      Error error = make_error("ambiguous-axes", fmt::format("input {}: {}", quote(inputs.front()), why));
+      error.diagnostic.help = fmt::format("--axes {}=nhwc, nchw or same says it", inputs.front());
+      return error;
+    }
+    for (const std::string& output : api::undecided_axes(run.outputs, ranks, options_))
+      run.absent[output] = fmt::format("{}; --axes {}=nhwc, nchw or same says it", why, output);
+    return std::nullopt;
   }
 
   /// Between two ONNX models another order of axes is a difference; only other frameworks have layouts of their own.
@@ -153,6 +215,15 @@ class Comparison {
       if (std::find(moved_.begin(), moved_.end(), output.name) == moved_.end()) continue;
       output.verdict = Verdict::mismatch;
       output.why = "the axes are in another order";
+    }
+  }
+
+  void tell_absent(std::vector<OutputDiff>& outputs) const {
+    for (OutputDiff& output : outputs) {
+      const auto found = absent_.find(output.name);
+      if (found == absent_.end() || output.verdict == Verdict::identical) continue;
+      output.verdict = Verdict::mismatch;
+      output.why = found->second;
     }
   }
 
@@ -173,12 +244,15 @@ class Comparison {
       if (!outputs) continue;
       SideReport& side = report_.sides[i];
       if (options_.on_step) options_.on_step("judging " + side.label);
-      api::Yardstick yardstick{&sets_[set],
+      const InputSet floor_set = set_for(floor_side_, set);
+      api::Yardstick yardstick{&floor_set,
                                set,
                                &*base,
                                is_reference,
                                floor_ ? &*floor_ : nullptr,
                                floor_side_ != report_.base,
+                               owner(floor_side_),
+                               owner(report_.base),
                                profiles_for(side, report_.sides[report_.base])};
       auto judged = api::judge_outputs(yardstick, *outputs, options_);
       if (!judged) {  // the reference cannot tell the floor of this model: judge without it
@@ -188,6 +262,7 @@ class Comparison {
         judged = api::judge_outputs(yardstick, *outputs, options_);
       }
       if (sides_[i].model && sides_[report_.base].model) refuse_moved(*judged);
+      tell_absent(*judged);
       side.outputs.insert(side.outputs.end(), std::make_move_iterator(judged->begin()),
                           std::make_move_iterator(judged->end()));
       report_.compared = true;
@@ -200,7 +275,9 @@ class Comparison {
   std::vector<std::unique_ptr<Side>> open_;
   std::optional<Floor> floor_;
   std::size_t floor_side_ = 0;
-  std::vector<std::string> moved_;  // of the last answer
+  std::size_t input_side_ = 0;                 // the first with an ONNX model, whose inputs the sets have
+  std::vector<std::string> moved_;             // of the last answer
+  std::map<std::string, std::string> absent_;  // of the last answer
   DiffReport report_;
 };
 
@@ -223,6 +300,7 @@ std::optional<Error> unknown_names(const std::vector<DiffSide>& sides, const Dif
   if (auto error = check(options.tolerances, outputs, "output")) return error;
   if (auto error = check(options.tasks, outputs, "output")) return error;
   if (auto error = check(options.scores, outputs, "output")) return error;
+  if (auto error = check(options.axes, all, "input or output")) return error;
   return check(options.names, all, "input or output");
 }
 

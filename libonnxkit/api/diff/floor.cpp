@@ -64,7 +64,7 @@ Result<std::vector<exec::Spread>> Floor::run(
   ensemble.run.threads = options_->threads;
   ensemble.run.stop = options_->stop;
   ensemble.on_spread = take;
-  auto outputs = ensemble_->run(*inputs, ensemble);
+  auto outputs = ensemble_->run(values_of(std::move(inputs->values)), ensemble);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outputs;
 }

@@ -155,21 +155,22 @@ const exec::Spread* spread_for(const std::string& output, const std::map<std::st
   return nullptr;
 }
 
-/// The spread with its channels where those of `like` are, when only that fits.
-exec::Spread in_layout_of(exec::Spread spread, const Value& like) {
+/// The spread with its channels where those of `like` are: as the user says, else when only that fits.
+exec::Spread in_layout_of(exec::Spread spread, const std::string& output, const Value& like, const Yardstick& yardstick,
+                          const DiffOptions& options) {
   if (!spread.exact.is_tensor() || !like.is_tensor()) return spread;
-  const auto order = layout_order(spread.exact.tensor.dims(), like.tensor.dims());
-  if (!order) return spread;
-  exec::Spread moved;
-  const auto exact = permuted(spread.exact.tensor, *order);
-  if (!exact) return spread;
-  moved.exact = Value(*exact);
-  for (const Value& replica : spread.replicas) {
-    const bool is_alike = replica.is_tensor() && replica.tensor.dims() == spread.exact.tensor.dims();
-    auto value = is_alike ? permuted(replica.tensor, *order) : std::nullopt;
-    moved.replicas.push_back(value ? Value(*std::move(value)) : replica);
+  const auto moved = [&](Value value) {
+    value = in_axes_of({{output, std::move(value)}}, options, yardstick.floor_owner, yardstick.base_owner)[0].value;
+    const auto order = layout_order(value.tensor.dims(), like.tensor.dims());
+    auto tensor = order ? permuted(value.tensor, *order) : std::nullopt;
+    return tensor ? Value(*std::move(tensor)) : value;
+  };
+  exec::Spread result = spread;
+  result.exact = moved(std::move(spread.exact));
+  for (Value& replica : result.replicas) {
+    if (replica.is_tensor()) replica = moved(std::move(replica));
   }
-  return moved;
+  return result;
 }
 
 /// Verdict by the noise floor, from the finest profile on.
@@ -185,7 +186,8 @@ Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::st
       return {};
     }
     auto spread = part_of(*whole, path);
-    if (spread && yardstick.floor_is_foreign) spread = in_layout_of(*std::move(spread), part.base);
+    if (spread && yardstick.floor_is_foreign)
+      spread = in_layout_of(*std::move(spread), output, part.base, yardstick, options);
     if (!spread || !spread->exact.is_tensor()) {
       diff.verdict = Verdict::undecidable;
       diff.why = "rounding can change the structure of the output";

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "libonnxkit/api/diff/axes.h"
 #include "libonnxkit/api/diff/floor.h"
 #include "onnxkit/diff.h"
 
@@ -15,7 +16,8 @@ struct Yardstick {
   const std::vector<NamedValue>* answers;  ///< of the base side
   bool is_reference;                       ///< the base is the reference on the floor's model
   Floor* floor;                            ///< null when there is none
-  bool floor_is_foreign = false;           ///< it is of another side's model, whose layout may be another
+  bool floor_is_foreign;                   ///< it is of another side's model, whose layout may be another
+  Owner floor_owner, base_owner;           ///< whose models the floor and the base are of
   std::vector<Profile> profiles;           ///< that may explain a deviation of the judged side
 };
 

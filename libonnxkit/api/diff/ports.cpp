@@ -143,6 +143,29 @@ std::optional<Tensor> permuted(const Tensor& tensor, std::span<const std::size_t
   return moved ? std::optional(*std::move(moved)) : std::nullopt;
 }
 
+std::optional<Tensor> with_channels(const Tensor& tensor, bool last) {
+  if (tensor.dims().size() < 3) return std::nullopt;
+  return permuted(tensor, channel_moves(tensor.dims().size())[last ? 0 : 1]);
+}
+
+std::optional<Tensor> cast(const Tensor& tensor, ElementType type) {
+  const std::vector<double> reals = to_reals(tensor);
+  std::vector<std::byte> bytes(packed_size(type, tensor.size()).value_or(0));
+  encode(type, std::span<const double>(reals), bytes);
+  auto made = Tensor::from_bytes(type, tensor.dims(), std::move(bytes));
+  return made ? std::optional(*std::move(made)) : std::nullopt;
+}
+
+std::vector<Value> values_of(std::vector<NamedValue> named) {
+  std::vector<Value> values;
+  for (NamedValue& value : named) values.push_back(std::move(value.value));
+  return values;
+}
+
+bool is_same_name(const NameMap& names, const std::string& a, const std::string& b) {
+  return a == b || mapped(names, a) == b || mapped(names, b) == a;
+}
+
 Value fitted(const Value& value, const workers::Port& port) {
   if (!value.is_tensor() || !port.has_shape) return value;
   const auto order = layout_order(value.tensor.dims(), port.dims);
@@ -150,19 +173,20 @@ Value fitted(const Value& value, const workers::Port& port) {
   return moved ? Value(*std::move(moved)) : value;
 }
 
-Result<std::vector<Value>> inputs_for(const ir::Graph& graph, const InputSet& set, const NameMap& names) {
+Result<MatchedInputs> inputs_for(const ir::Graph& graph, const InputSet& set, const NameMap& names) {
   const std::vector<workers::Port> ports = ports_of(graph);
   auto given = inputs_for(ports, set, names);
-  if (!given) return given.error();
-  std::vector<Value> values(ports.size());
-  for (std::size_t i = 0, at = 0; i < ports.size() && at < given->size(); ++i) {
-    if (ports[i].name == (*given)[at].name) values[i] = std::move((*given)[at++].value);
+  if (!given) return given;
+  std::vector<NamedValue> values;
+  for (std::size_t i = 0, at = 0; i < ports.size(); ++i) {
+    const bool is_given = at < given->values.size() && ports[i].name == given->values[at].name;
+    values.push_back(is_given ? std::move(given->values[at++]) : NamedValue{ports[i].name, {}});
   }
-  return values;
+  given->values = std::move(values);
+  return given;
 }
 
-Result<std::vector<NamedValue>> inputs_for(std::span<const workers::Port> ports, const InputSet& set,
-                                           const NameMap& names) {
+Result<MatchedInputs> inputs_for(std::span<const workers::Port> ports, const InputSet& set, const NameMap& names) {
   std::vector<NamedValue> given;
   for (const NamedValue& value : set.values) {
     if (value.value.kind != ValueKind::none) given.push_back(value);
@@ -170,7 +194,7 @@ Result<std::vector<NamedValue>> inputs_for(std::span<const workers::Port> ports,
   std::vector<std::optional<std::size_t>> partner(ports.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {
     for (std::size_t j = 0; j < given.size(); ++j) {
-      if (given[j].name == ports[i].name || mapped(names, given[j].name) == ports[i].name) partner[i] = j;
+      if (is_same_name(names, given[j].name, ports[i].name)) partner[i] = j;
     }
   }
   pair_rest(partner, given.size(), [&](std::size_t i, std::size_t j) {
@@ -179,10 +203,20 @@ Result<std::vector<NamedValue>> inputs_for(std::span<const workers::Port> ports,
     return !ports[i].has_shape || fits_dims(value.tensor.dims(), ports[i].dims) ||
            layout_order(value.tensor.dims(), ports[i].dims).has_value();
   });
-  std::vector<NamedValue> inputs;
+  MatchedInputs inputs;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (partner[i]) {
-      inputs.push_back({ports[i].name, fitted(given[*partner[i]].value, ports[i])});
+      const NamedValue& from = given[*partner[i]];
+      Value value = fitted(from.value, ports[i]);
+      if (value.is_tensor() && value.tensor.dims() != from.value.tensor.dims()) inputs.moved.push_back(from.name);
+      if (value.is_tensor() && value.tensor.type() != ports[i].type && is_floating(value.tensor.type()) &&
+          is_floating(ports[i].type)) {
+        if (auto made = cast(value.tensor, ports[i].type)) {
+          value.tensor = *std::move(made);
+          inputs.cast.push_back(from.name);
+        }
+      }
+      inputs.values.push_back({ports[i].name, std::move(value)});
     } else if (!ports[i].optional) {
       return make_error("input-missing",
                         fmt::format("the inputs do not match: the model takes {}, given are {}",
@@ -200,7 +234,7 @@ std::vector<std::optional<std::size_t>> pair_outputs(std::span<const NamedValue>
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     for (const std::string& name : {mapped(names, wanted[i].name), wanted[i].name}) {
       for (std::size_t j = 0; j < outputs.size() && !partner[i]; ++j) {
-        if (outputs[j].name == name) partner[i] = j;
+        if (outputs[j].name == name || mapped(names, outputs[j].name) == name) partner[i] = j;
       }
     }
   }
@@ -221,11 +255,16 @@ Result<MatchedOutputs> matched_outputs(std::vector<NamedValue> outputs, const st
     return matched;
   }
   const auto partner = pair_outputs(outputs, wanted, names);
+  const std::string there = listed(outputs, [](const NamedValue& value) { return value.name; });
+  if (std::none_of(partner.begin(), partner.end(), [](const auto& found) { return found.has_value(); }))
+    return make_error("output-missing",
+                      fmt::format("no output matches {}; there are {}",
+                                  listed(wanted, [](const NamedValue& value) { return value.name; }), there));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!partner[i]) {
-      return make_error("output-missing",
-                        fmt::format("no output matches {}; there are {}", quote(wanted[i].name),
-                                    listed(outputs, [](const NamedValue& value) { return value.name; })));
+      matched.absent[wanted[i].name] = "no output of this side matches it; there are " + there;
+      matched.values.push_back({wanted[i].name, {}});
+      continue;
     }
     Value value = outputs[*partner[i]].value;
     if (value.is_tensor() && wanted[i].value.is_tensor()) {

@@ -13,7 +13,17 @@ class RecordedSide : public Side {
       return make_error("no-answer", "no outputs are recorded for the inputs " + quote(set.name));
     auto outputs = matched_outputs(answers_[index], wanted, {});
     if (!outputs) return outputs.error();
-    return SideRun{std::move(outputs->values), {}, std::move(outputs->moved)};
+    SideRun run;
+    run.take(*std::move(outputs));
+    return run;
+  }
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& answer : answers_) {
+      for (const NamedValue& output : answer) names.push_back(output.name);
+    }
+    return names;
   }
 
  private:

@@ -36,11 +36,14 @@ class ReferenceSide : public Side {
     run.stop = options_.stop;
     run.time_limit = std::chrono::milliseconds(options_.run_limit_ms);
     SideRun answer;
+    answer.moved_inputs = std::move(inputs->moved);
+    answer.cast_inputs = std::move(inputs->cast);
+    const std::vector<Value> given = values_of(std::move(inputs->values));
     std::vector<Value> values;
     for (int i = -options_.warmup; i < options_.repeat; ++i) {
       const auto start = Clock::now();
       const double cpu = cpu_seconds();
-      auto outputs = session_->run(*inputs, run);
+      auto outputs = session_->run(given, run);
       if (!outputs) return outputs.error();
       if (i >= 0) answer.times.push_back({seconds_since(start), cpu_seconds() - cpu});
       values = *std::move(outputs);
@@ -50,9 +53,17 @@ class ReferenceSide : public Side {
       named.push_back({std::string(graph.name_of(graph.outputs[i].value)), std::move(values[i])});
     auto matched = matched_outputs(named, wanted, options_.names);
     if (!matched) return matched.error();
-    answer.outputs = std::move(matched->values);
-    answer.moved = std::move(matched->moved);
+    answer.take(*std::move(matched));
     return answer;
+  }
+
+  std::vector<std::string> names() const override {
+    const ir::Graph& graph = *reference_->model().graph;
+    std::vector<std::string> names;
+    for (const auto* infos : {&graph.inputs, &graph.outputs}) {
+      for (const ir::ValueInfo& info : *infos) names.emplace_back(graph.name_of(info.value));
+    }
+    return names;
   }
 
  private:

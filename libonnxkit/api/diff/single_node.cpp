@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/api/diff/cut_model.h"
+#include "libonnxkit/api/diff/ports.h"
 #include "libonnxkit/api/diff/side.h"
 #include "libonnxkit/base/atomic_file.h"
 #include "libonnxkit/base/dtype.h"
@@ -60,12 +61,8 @@ void add_inputs(const Model& model, Names& names) {
 
 Result<Value> as_stored(const exec::Spread& spread) {
   if (!spread.exact.is_tensor() || spread.exact.tensor.type() == spread.type) return spread.exact;
-  const Tensor& wide = spread.exact.tensor;
-  const std::vector<double> reals = to_reals(wide);
-  std::vector<std::byte> bytes(packed_size(spread.type, wide.size()).value_or(0));
-  encode(spread.type, std::span<const double>(reals), bytes);
-  auto tensor = Tensor::from_bytes(spread.type, wide.dims(), std::move(bytes));
-  if (!tensor) return tensor.error();
+  auto tensor = cast(spread.exact.tensor, spread.type);
+  if (!tensor) return make_error("not-supported", "a value cannot be stored");
   return Value(*std::move(tensor));
 }
 

@@ -32,7 +32,7 @@ class WorkerSide : public Side {
     if (!inputs) return inputs.error();
     workers::RunRequest request;
     request.model = model_.id;
-    request.inputs = *inputs;
+    request.inputs = inputs->values;
     request.repeat = options_.repeat;
     request.warmup = options_.warmup;
     auto answer = worker_->run(request);
@@ -42,9 +42,18 @@ class WorkerSide : public Side {
     for (const workers::Sample& sample : answer->samples) run.times.push_back({sample.wall, sample.cpu});
     auto outputs = matched_outputs(std::move(answer->outputs), wanted, options_.names);
     if (!outputs) return outputs.error();
-    run.outputs = std::move(outputs->values);
-    run.moved = std::move(outputs->moved);
+    run.moved_inputs = std::move(inputs->moved);
+    run.cast_inputs = std::move(inputs->cast);
+    run.take(*std::move(outputs));
     return run;
+  }
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto* ports : {&model_.inputs, &model_.outputs}) {
+      for (const workers::Port& port : *ports) names.push_back(port.name);
+    }
+    return names;
   }
 
  private:

@@ -54,6 +54,9 @@ struct OutputTolerance {
   std::optional<double> relative, absolute;  ///< |b - a| <= absolute + relative |a|
 };
 
+/// Where a model has the channels of an input or output: on the second axis, on the last, or where the first side has them.
+enum class Axes : std::uint8_t { nchw, nhwc, same };
+
 struct DiffOptions {
   /// Profiles that may explain a deviation, from fine to coarse; empty: float32 and the arithmetic that the side says it computes in, all of
   /// them where it does not say.
@@ -65,7 +68,9 @@ struct DiffOptions {
   std::map<std::string, std::string>
       scores;  ///< of detections: name of the output with the boxes to that with their scores
   std::map<std::string, std::string>
-      names;                    ///< input or output of the first side to that of the other, where they differ
+      names;  ///< input or output of the first side to that of the other, where they differ
+  /// Input or output of the first side to where other models than its have the channels; those of the first side are then in the other place.
+  std::map<std::string, Axes> axes;
   bool bisect = false;          ///< find the first wrong node with few values inside the graph
   std::filesystem::path repro;  ///< folder for the smallest model that shows the first wrong node
   bool layers = false;          ///< also compare values inside the graph

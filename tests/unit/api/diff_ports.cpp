@@ -55,23 +55,23 @@ TEST_CASE("inputs go by their names, whatever the order") {
   const InputSet set{"s", {{"a", floats({2})}, {"b", floats({2}, 5)}}};
   const auto inputs = inputs_for(std::vector{port("b", {2}), port("a", {2})}, set, {});
   REQUIRE(inputs);
-  CHECK(names(*inputs) == Names{"b", "a"});
-  CHECK(to_reals((*inputs)[0].value.tensor)[0] == 5);
+  CHECK(names(inputs->values) == Names{"b", "a"});
+  CHECK(to_reals(inputs->values[0].value.tensor)[0] == 5);
 }
 
 TEST_CASE("names that the user gives win") {
   const InputSet set{"s", {{"a", floats({2})}, {"b", floats({2}, 5)}}};
   const auto inputs = inputs_for(std::vector{port("p", {2}), port("q", {2})}, set, {{"a", "q"}, {"b", "p"}});
   REQUIRE(inputs);
-  CHECK(to_reals((*inputs)[0].value.tensor)[0] == 5);
-  CHECK(to_reals((*inputs)[1].value.tensor)[0] == 0);
+  CHECK(to_reals(inputs->values[0].value.tensor)[0] == 5);
+  CHECK(to_reals(inputs->values[1].value.tensor)[0] == 0);
 }
 
 TEST_CASE("one input that is left over on both sides is the same") {
   const InputSet set{"s", {{"a", floats({2})}, {"b", floats({3}, 5)}}};
   const auto inputs = inputs_for(std::vector{port("serving_default_b:0", {-1}), port("a", {2})}, set, {});
   REQUIRE(inputs);
-  CHECK(to_reals((*inputs)[0].value.tensor)[0] == 5);
+  CHECK(to_reals(inputs->values[0].value.tensor)[0] == 5);
 }
 
 TEST_CASE("several are told apart by type and shape") {
@@ -79,9 +79,9 @@ TEST_CASE("several are told apart by type and shape") {
   const std::vector<Port> ports = {port("x", {-1, 3, 4, 5}), port("y", {1, 7}, ElementType::int64), port("z", {1, -1})};
   const auto inputs = inputs_for(ports, set, {});
   REQUIRE(inputs);
-  CHECK((*inputs)[0].value.tensor.dims() == Dims{1, 3, 4, 5});
-  CHECK((*inputs)[1].value.tensor.type() == ElementType::int64);
-  CHECK((*inputs)[2].value.tensor.dims() == Dims{1, 7});
+  CHECK(inputs->values[0].value.tensor.dims() == Dims{1, 3, 4, 5});
+  CHECK(inputs->values[1].value.tensor.type() == ElementType::int64);
+  CHECK(inputs->values[2].value.tensor.dims() == Dims{1, 7});
 }
 
 TEST_CASE("inputs that could be either way are not guessed") {
@@ -96,7 +96,7 @@ TEST_CASE("an input that need not be given may be left out") {
   const InputSet set{"s", {{"a", floats({2})}}};
   const auto inputs = inputs_for(std::vector{port("a", {2}), port("w", {2}, ElementType::float32, true)}, set, {});
   REQUIRE(inputs);
-  CHECK(names(*inputs) == Names{"a"});
+  CHECK(names(inputs->values) == Names{"a"});
 }
 
 TEST_CASE("channels move to where an input has them") {
@@ -127,11 +127,11 @@ TEST_CASE("a graph's inputs go by name, or as the only one left") {
   const ir::Graph& graph = *model->ir().graph;
   const auto both = inputs_for(graph, {"s", {{"x", floats({2}, 7)}, {"a", floats({2})}}}, {});
   REQUIRE(both);
-  CHECK(to_reals((*both)[0].tensor)[0] == 0);
-  CHECK(to_reals((*both)[1].tensor)[0] == 7);
+  CHECK(to_reals(both->values[0].value.tensor)[0] == 0);
+  CHECK(to_reals(both->values[1].value.tensor)[0] == 7);
   const auto named = inputs_for(graph, {"s", {{"p", floats({2}, 7)}, {"q", floats({2})}}}, {{"p", "a"}, {"q", "b"}});
   REQUIRE(named);
-  CHECK(to_reals((*named)[0].tensor)[0] == 7);
+  CHECK(to_reals(named->values[0].value.tensor)[0] == 7);
   const auto missing = inputs_for(graph, {"s", {{"p", floats({2})}, {"q", floats({2})}}}, {});
   REQUIRE_FALSE(missing);
   CHECK(message(missing.error()) == R"(the inputs do not match: the model takes "a", "b", given are "p", "q")");
@@ -161,8 +161,27 @@ TEST_CASE("outputs are brought under the names of the first side") {
   SUBCASE("or not at all") {
     const auto found = matched_outputs({{"p", floats({1, 10})}, {"q", floats({1, 10})}}, wanted, {});
     REQUIRE_FALSE(found);
-    CHECK(message(found.error()) == R"(no output matches "label"; there are "p", "q")");
+    CHECK(message(found.error()) == R"(no output matches "label", "scores"; there are "p", "q")");
   }
+}
+
+TEST_CASE("an output that is missing leaves the others") {
+  const std::vector<NamedValue> wanted = {{"label", integers({1})}, {"scores", floats({1, 10})}};
+  const auto found =
+      matched_outputs({{"p", floats({1, 10})}, {"q", floats({1, 10})}, {"label", integers({1})}}, wanted, {});
+  REQUIRE(found);
+  CHECK(names(found->values) == Names{"label", "scores"});
+  CHECK(found->values[1].value.kind == ValueKind::none);
+  CHECK(found->absent.at("scores") == R"(no output of this side matches it; there are "p", "q", "label")");
+}
+
+TEST_CASE("an input is cast to the floating type that a side takes") {
+  const InputSet set{"s", {{"a", floats({2}, 1)}}};
+  const auto inputs = inputs_for(std::vector{port("a", {2}, ElementType::float16)}, set, {});
+  REQUIRE(inputs);
+  CHECK(inputs->values[0].value.tensor.type() == ElementType::float16);
+  CHECK(to_reals(inputs->values[0].value.tensor) == std::vector<double>{1, 2});
+  CHECK(inputs->cast == Names{"a"});
 }
 
 TEST_CASE("outputs get the layout of the first side, which is told") {
