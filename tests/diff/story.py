@@ -150,6 +150,10 @@ def two_layers(story):
         report = story.compare(f"Two layers, batch of {batch}", DATA / "models/fc2/onnx_opset17.onnx", *sides, "-b", story.backends(), "--dim", f"batch={batch}")
         for side in report["sides"][1:]:
             story.check(f"two layers, batch of {batch}: {side['label']}", unlike(side))
+    if story.there("torch"):
+        status, report = story.run("diff", DATA / "models/fc2/onnx_opset17.onnx", f"torch:{folder / 'fc2.state_dict.pt'}", "-b", "reference")
+        text = report["sides"][1]["failure"]["error"]["message"]
+        story.check("two layers: weights without a network", "" if status == 3 and "state dict" in text else f"{status}, {text}")
 
 
 def converted(story, model, opset, scratch):

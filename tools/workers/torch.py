@@ -146,8 +146,19 @@ class Torch(Backend):
         return (function, [port_of_fake(name, values[name]) for name in signature.user_inputs],
                 [port_of_fake(name, values[name]) for name in signature.user_outputs])
 
+    def is_state_dict(self, path):
+        try:
+            return isinstance(self.torch.load(path, map_location="cpu", weights_only=True), dict)
+        except Exception:  # whatever else it is, the error of TorchScript tells more
+            return False
+
     def scripted(self, path, device):
-        module = self.torch.jit.load(path, map_location=device).eval()
+        try:
+            module = self.torch.jit.load(path, map_location=device).eval()
+        except RuntimeError:
+            if self.is_state_dict(path):
+                raise WorkerError("unsupported", "the file has weights and no network (a state dict): save the network by torch.export or torch.jit") from None
+            raise
         schema, inputs = module.forward.schema, []
         for argument in schema.arguments[1:]:
             text = str(argument.type)
