@@ -2,12 +2,20 @@
 import dataclasses
 import fnmatch
 import json
+import os
 import pathlib
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEPT = ("name", "type", "set", "verdict", "profile", "why", "floors", "flips")
+
+
+def with_packages():
+    """Starts the script again by the interpreter that has PyYAML and numpy."""
+    if "ONNXKIT_SCRIPT_PYTHON" not in os.environ:
+        found = subprocess.run([ROOT / "scripts/python_env", "oracle"], check=True, capture_output=True, text=True).stdout.strip()
+        os.execve(found, [found, *sys.argv], {**os.environ, "ONNXKIT_SCRIPT_PYTHON": found})
 
 
 @dataclasses.dataclass
@@ -27,9 +35,13 @@ class Runner:
             report = reduced(json.loads(done.stdout))
         except json.JSONDecodeError:
             sys.exit(f"{name}: status {done.returncode}: {done.stderr.strip() or done.stdout.strip()}")
+        self.keep(name, report)
+        return report
+
+    def keep(self, name, report):
+        path = self.folder / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(report, indent=1) + "\n")
-        return report
 
 
 def real(value):
