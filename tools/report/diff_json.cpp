@@ -156,13 +156,27 @@ Json output_json(const OutputDiff& output, bool with_pictures) {
   return json;
 }
 
+Json floor_or_null(const std::optional<FloorMeasure>& floor) { return floor ? floor_json(*floor) : Json(); }
+
+Json stretch_json(const Stretch& stretch) {
+  const auto places = [](const std::vector<Place>& nodes) {
+    Json list = Json::array();
+    for (const Place& node : nodes) list.push_back(place_json(node));
+    return list;
+  };
+  return {{"from", stretch.from}, {"nodes", places(stretch.nodes)}, {"side_nodes", places(stretch.side_nodes)}};
+}
+
 Json layer_json(const LayerDiff& layer) {
   return {{"value", layer.value},
           {"place", place_json(layer.place)},
           {"type", layer.type},
           {"verdict", name_of(layer.verdict)},
-          {"inherited", layer.inherited ? floor_json(*layer.inherited) : Json()},
-          {"own", layer.own ? floor_json(*layer.own) : Json()},
+          {"total", floor_or_null(layer.total)},
+          {"own", floor_or_null(layer.own)},
+          {"inherited", floor_or_null(layer.inherited)},
+          {"guilty", layer.guilty},
+          {"stretch", layer.stretch ? stretch_json(*layer.stretch) : Json()},
           {"max_absolute", real_json(layer.metrics.max_absolute)},
           {"range_relative", real_json(layer.metrics.range_relative)},
           {"cosine", real_json(layer.metrics.cosine)}};
@@ -209,6 +223,7 @@ Json side_json(const SideReport& side, const DiffReport& report, bool with_pictu
   json["layers"] = Json::array();
   for (const LayerDiff& layer : side.layers) json["layers"].push_back(layer_json(layer));
   json["first_guilty"] = side.first_guilty ? Json(*side.first_guilty) : Json();
+  json["not_looked_at"] = side.not_looked_at;
   if (!side.layers_note.empty()) json["layers_note"] = side.layers_note;
   if (!side.repro.empty()) json["repro"] = side.repro;
   return json;

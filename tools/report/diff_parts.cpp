@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tools/report/diagnostics.h"
 
@@ -171,14 +172,31 @@ std::string node_text(const Place& place) {
   return without_controls(text);
 }
 
+std::string nodes_text(const std::vector<Place>& nodes) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, nodes.size()); ++i) {
+    const Place& node = nodes[i];
+    text += i > 0 ? ", " : "";
+    text += node.node_name.empty() ? fmt::format("node {} {}", node.node.value_or(0), node.op)
+                                   : node.op + " " + quote(node.node_name, 60);
+  }
+  if (nodes.size() > most) text += fmt::format(" and {} more", nodes.size() - most);
+  return without_controls(text);
+}
+
 std::vector<std::size_t> worst_layers(const std::vector<LayerDiff>& layers, std::size_t most) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (layers[i].own) order.push_back(i);
+    if (layers[i].stretch) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return layers[a].own->rms > layers[b].own->rms; });
+  const auto weight = [&](std::size_t i) {
+    if (layers[i].guilty) return std::numeric_limits<double>::infinity();
+    return layers[i].own ? layers[i].own->rms : 0;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
   if (order.size() > most) order.resize(most);
+  std::sort(order.begin(), order.end());
   return order;
 }
 

@@ -38,7 +38,10 @@ std::optional<double> median_cpu(const SideReport& side);
 /// "main / node 17 Conv "conv4""
 std::string node_text(const Place& place);
 
-/// Positions in `layers`, the largest own deviation first; those without one are left out.
+/// "Conv "conv4", node 18 Relu and 3 more": by name or index.
+std::string nodes_text(const std::vector<Place>& nodes);
+
+/// Positions of the layers that were run alone, in their order: the guilty ones and, as long as there is room, those whose own deviation is largest.
 std::vector<std::size_t> worst_layers(const std::vector<LayerDiff>& layers, std::size_t most);
 
 /// The last lines of what a program printed, without control characters.

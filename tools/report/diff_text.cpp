@@ -10,7 +10,7 @@
 namespace onnxkit::tools {
 namespace {
 
-constexpr std::size_t most_layers = 10;
+constexpr std::size_t most_layers = 10, most_from = 4;
 constexpr std::size_t most_log_lines = 5;
 constexpr std::string_view bold = "\x1b[1m";
 
@@ -65,8 +65,8 @@ class Table {
 
 std::string number(double value) { return fmt::format("{:.3g}", value); }
 
-std::string sigmas(const FloorMeasure* floor) {
-  return floor == nullptr ? "-" : fmt::format("{:.3g} / {:.3g}", floor->rms, floor->largest);
+std::string sigmas(const std::optional<FloorMeasure>& floor) {
+  return floor ? fmt::format("{:.3g} / {:.3g}", floor->rms, floor->largest) : "-";
 }
 
 std::string title(const SideReport& side) {
@@ -100,7 +100,7 @@ std::vector<std::string> output_row(const OutputGroup& group, std::size_t sets) 
   } else {
     row.insert(row.end(), 4, "-");
   }
-  row.push_back(sigmas(floor));
+  row.push_back(floor == nullptr ? "-" : sigmas(*floor));
   row.emplace_back(floor == nullptr ? "-" : name_of(floor->profile));
   return row;
 }
@@ -183,34 +183,72 @@ std::string failure_text(const SideReport& side, bool color) {
   return text;
 }
 
+/// What a layer stands for: a node, or the last of several.
+std::string layer_text(const LayerDiff& layer) {
+  const bool several = layer.stretch && !layer.stretch->is_one_node();
+  return node_text(layer.place) + (several ? " and what leads to it" : "");
+}
+
+/// Who is guilty, in lines.
+std::string guilty_text(const LayerDiff& layer, std::string_view title) {
+  const std::string value = fmt::format("{} {}", quote(layer.value, 60), without_controls(layer.type));
+  const std::string indent = "\n" + std::string(16, ' ');
+  std::string text = fmt::format("  {:<14}", title);
+  if (!layer.stretch || layer.stretch->is_one_node()) {
+    text += fmt::format("{}, which writes {}", node_text(layer.place), value);
+  } else {
+    const Stretch& stretch = *layer.stretch;
+    std::string from;
+    for (std::size_t i = 0; i < std::min(most_from, stretch.from.size()); ++i)
+      from += (i > 0 ? ", " : " from ") + quote(stretch.from[i], 60);
+    if (stretch.from.size() > most_from) from += fmt::format(" and {} more", stretch.from.size() - most_from);
+    text += fmt::format("somewhere in the nodes that make {}{}", value, from);
+    text += fmt::format("{}{} of the first model: {}", indent, stretch.nodes.size(), nodes_text(stretch.nodes));
+    text += fmt::format("{}{} of this side: {}", indent, stretch.side_nodes.size(), nodes_text(stretch.side_nodes));
+  }
+  return text + fmt::format("{}own deviation {}, inherited {}, in all {} sigma (rms / max)\n", indent,
+                            sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total));
+}
+
+std::string blame_text(const SideReport& side) {
+  std::string text;
+  std::size_t guilty = 0;
+  for (const LayerDiff& layer : side.layers) {
+    if (layer.guilty && ++guilty <= most_layers) text += guilty_text(layer, guilty == 1 ? "first guilty" : "guilty");
+  }
+  if (guilty > most_layers) text += fmt::format("  guilty        {} more\n", guilty - most_layers);
+  if (guilty > 0) return text;
+  if (side.first_guilty && *side.first_guilty < side.layers.size())
+    return guilty_text(side.layers[*side.first_guilty], "first off");
+  return "  no node deviates by more than rounding\n";
+}
+
 std::string layers_text(const SideReport& side, bool color) {
   const std::string note =
       side.layers_note.empty() ? "" : fmt::format("  note          {}\n", without_controls(side.layers_note));
   if (side.layers.empty())
     return note.empty() ? "" : fmt::format("layers of {}\n", painted(bold, without_controls(side.label), color)) + note;
-  const auto of = [](const std::optional<FloorMeasure>& floor) { return sigmas(floor ? &*floor : nullptr); };
   std::string text = fmt::format("layers of {}: {} compared\n", painted(bold, without_controls(side.label), color),
                                  counted(side.layers.size(), "value"));
-  if (side.first_guilty && *side.first_guilty < side.layers.size()) {
-    const LayerDiff& layer = side.layers[*side.first_guilty];
-    text += fmt::format("  first guilty  {}, which writes {} {}\n", node_text(layer.place), quote(layer.value, 60),
-                        without_controls(layer.type));
-    text += fmt::format("                own deviation {}, inherited {} sigma (rms / max)\n", of(layer.own),
-                        of(layer.inherited));
-  } else {
-    text += "  no node deviates by more than rounding\n";
-  }
-  text += note;
+  text += blame_text(side) + note;
+  if (side.not_looked_at > 0)
+    text += fmt::format("  not run alone {}, too, but there are too many\n",
+                        counted(side.not_looked_at, "value") + (side.not_looked_at == 1 ? " is off" : " are off"));
   if (!side.repro.empty()) text += fmt::format("  alone in      {}\n", without_controls(side.repro));
   const std::vector<std::size_t> worst = worst_layers(side.layers, most_layers);
   if (worst.empty()) return text;
-  Table table({">own rms / max", ">with inherited", "verdict", "node"});
+  Table table({">own rms / max", ">inherited", ">in all", "value", "deviation", "node"});
   for (const std::size_t i : worst) {
     const LayerDiff& layer = side.layers[i];
-    table.add({of(layer.own), of(layer.inherited), verdict_text(layer.verdict), node_text(layer.place)},
+    const bool is_off = is_finding(layer.verdict);
+    table.add({sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total), verdict_text(layer.verdict),
+               layer.guilty ? "own"
+               : is_off     ? "inherited"
+                            : "",
+               layer_text(layer)},
               paint_of(layer.verdict));
   }
-  return text + table.text(2, color);
+  return text + table.text(3, color);
 }
 
 }  // namespace

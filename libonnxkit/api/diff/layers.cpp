@@ -1,7 +1,10 @@
 #include "libonnxkit/api/diff/layers.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numbers>
+#include <numeric>
 
 #include <fmt/core.h>
 
@@ -15,11 +18,32 @@ namespace {
 
 constexpr std::uint64_t boundary_bytes = std::uint64_t{512} << 20;  // of tapped values held at a time
 constexpr std::size_t taps_of_a_search = 24;
-constexpr std::size_t most_suspects = 12;
+constexpr std::size_t most_suspects = 12;    // of a search
+constexpr std::size_t most_looked_at = 256;  // alone, where all values are compared
 constexpr int most_failures = 24, more_replicas = 4;
 constexpr double suspicious_rms = 1;
 
 using Places = std::vector<bool>;  // of common values
+using Names = std::set<std::string, std::less<>>;
+using Values = std::map<std::string, Value, std::less<>>;
+
+/// What leads to a value, run alone on exact inputs.
+struct Own {
+  exec::Judgement judgement;
+  Value got;
+};
+
+/// Nothing where no deviation was measured: of other types than floating ones, of other shapes, with NaN on one side.
+std::optional<FloorMeasure> measured(const exec::Judgement& judgement) {
+  const bool is_known = judgement.floor.healthy || judgement.floor.largest > 0;
+  return is_known ? std::optional(judgement.floor) : std::nullopt;
+}
+
+/// Just beyond the limits: a few replicas tell the noise of a few numbers roughly, so it is judged by more.
+bool is_close(const exec::Judgement& judgement) {
+  return judgement.verdict == Verdict::not_rounding && measured(judgement) &&
+         judgement.floor.rms <= 2 * exec::healthy_rms && judgement.floor.largest <= 2 * exec::healthy_largest;
+}
 
 class Layers {
  public:
@@ -27,6 +51,7 @@ class Layers {
       : question_(question),
         report_(report),
         common_(question.floor.graph(), *question.side.model->ir().graph),
+        known_(common_.names()),
         asked_(common_.size(), false) {}
 
   Result<void> run() {
@@ -49,26 +74,35 @@ class Layers {
 
  private:
   Result<void> all() {
-    std::map<std::string, std::uint64_t, std::less<>> bytes;
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
-      bytes.emplace(name, spread.exact.is_tensor() ? spread.exact.tensor.bytes().size() : 0);
+      if (const auto place = common_.find(name))
+        bytes_[*place] = spread.exact.is_tensor() ? spread.exact.tensor.bytes().size() : 0;
       return {};
     };
     if (auto run = question_.floor.each_value(question_.set, question_.profile, 0, take); !run) return run;
-    std::vector<std::size_t> batch;
+    std::vector<std::size_t> every(common_.size());
+    std::iota(every.begin(), every.end(), std::size_t{0});
+    for (const std::vector<std::size_t>& batch : batches(every)) {
+      if (auto compared = compare(batch); !compared) return compared;
+    }
+    return {};
+  }
+
+  /// As many together as a boundary holds.
+  std::vector<std::vector<std::size_t>> batches(const std::vector<std::size_t>& places) const {
+    std::vector<std::vector<std::size_t>> all;
     std::uint64_t size = 0;
-    for (std::size_t place = 0; place < common_.size(); ++place) {
-      const auto known = bytes.find(common_.name(place));
-      const std::uint64_t more = known == bytes.end() ? 0 : known->second;
-      if (size + more > boundary_bytes && !batch.empty()) {
-        if (auto compared = compare(batch); !compared) return compared;
-        batch.clear();
+    for (const std::size_t place : places) {
+      const auto known = bytes_.find(place);
+      const std::uint64_t more = known == bytes_.end() ? 0 : known->second;
+      if (all.empty() || size + more > boundary_bytes) {
+        all.emplace_back();
         size = 0;
       }
       size += more;
-      batch.push_back(place);
+      all.back().push_back(place);
     }
-    return compare(batch);
+    return all;
   }
 
   /// Goes back from wrong values to one that is made from right ones only and is wrong alone, a few values at a time.
@@ -130,55 +164,58 @@ class Layers {
 
   static bool is_off(const std::pair<const std::size_t, LayerDiff>& layer) { return is_finding(layer.second.verdict); }
 
-  /// As compare_at_once; values that keep the side from running are found by halves and left out.
-  Result<void> compare(const std::vector<std::size_t>& places) {
-    for (const std::size_t place : places) asked_[place] = true;
-    auto compared = compare_at_once(places);
-    if (compared) return compared;
-    const Diagnostic& fault = compared.error().diagnostic;
-    if (fault.code == "cancelled" || fault.code == "worker-timeout" || ++failures_ > most_failures) return compared;
+  /// Values that keep the side from running are found by halves and left out.
+  Result<void> by_halves(const std::vector<std::size_t>& places, std::string_view what,
+                         const std::function<Result<void>(const std::vector<std::size_t>&)>& run) {
+    auto done = run(places);
+    if (done) return done;
+    const Diagnostic& fault = done.error().diagnostic;
+    if (fault.code == "cancelled" || fault.code == "worker-timeout" || ++failures_ > most_failures) return done;
     if (places.size() == 1) {
-      report_.layers_note = fmt::format("{} cannot be an output: {}", quote(common_.name(places[0])), fault.message);
+      report_.layers_note = fmt::format("{} {}: {}", quote(common_.name(places[0])), what, fault.message);
       return {};
     }
     const auto middle = places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2);
-    if (auto half = compare({places.begin(), middle}); !half) return half;
-    return compare({middle, places.end()});
+    if (auto half = by_halves({places.begin(), middle}, what, run); !half) return half;
+    return by_halves({middle, places.end()}, what, run);
   }
 
   /// Runs the side with these values as outputs, and the exact and noisy runs past them.
-  Result<void> compare_at_once(const std::vector<std::size_t>& places) {
-    auto tapped = fresh_copy(*question_.side.model, question_.options);
-    if (!tapped) return tapped.error();
-    std::vector<std::string> names;
-    for (const std::size_t place : places) names.push_back(common_.name(place));
-    set_outputs(tapped->ir(), names);
-    auto outputs = run_once(side_on(question_.side, std::make_shared<const Model>(*std::move(tapped))), question_.set,
-                            question_.options);
-    if (!outputs) return outputs.error();
-    std::map<std::string, Value, std::less<>> values;
-    for (NamedValue& output : *outputs) values.emplace(std::move(output.name), std::move(output.value));
-    if (auto judged = judge_all(values, question_.options.replicas); !judged) return judged;
-    // A few replicas tell the noise of a few numbers roughly: what is just beyond the limits is judged by more.
-    std::erase_if(values, [&](const auto& value) { return !is_close(value.first); });
-    return values.empty() ? Result<void>() : judge_all(values, question_.options.replicas * more_replicas);
+  Result<void> compare(const std::vector<std::size_t>& places) {
+    for (const std::size_t place : places) asked_[place] = true;
+    return by_halves(places, "cannot be an output", [&](const auto& some) -> Result<void> {
+      auto values = tapped(some);
+      if (!values) return values.error();
+      close_.clear();
+      if (auto judged = judge_all(*values, question_.options.replicas); !judged) return judged;
+      std::erase_if(*values, [&](const auto& value) { return !close_.contains(value.first); });
+      return values->empty() ? Result<void>() : judge_all(*values, question_.options.replicas * more_replicas);
+    });
   }
 
-  Result<void> judge_all(const std::map<std::string, Value, std::less<>>& values, int replicas) {
+  /// The side's values.
+  Result<Values> tapped(const std::vector<std::size_t>& places) {
+    auto model = fresh_copy(*question_.side.model, question_.options);
+    if (!model) return model.error();
+    set_outputs(model->ir(), names_of(places));
+    return run_once(side_on(question_.side, std::make_shared<const Model>(*std::move(model))), question_.set,
+                    question_.options);
+  }
+
+  std::vector<std::string> names_of(const std::vector<std::size_t>& places) const {
+    std::vector<std::string> names;
+    for (const std::size_t place : places) names.push_back(common_.name(place));
+    return names;
+  }
+
+  const ir::Graph& side_graph() const { return *question_.side.model->ir().graph; }
+
+  Result<void> judge_all(const Values& values, int replicas) {
     const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
       if (const auto value = values.find(name); value != values.end()) add(node, name, spread, value->second);
       return {};
     };
     return question_.floor.each_value(question_.set, question_.profile, replicas, take);
-  }
-
-  bool is_close(std::string_view name) const {
-    const auto place = common_.find(name);
-    const auto layer = place ? found_.find(*place) : found_.end();
-    if (layer == found_.end() || layer->second.verdict != Verdict::not_rounding || !layer->second.inherited)
-      return false;
-    const FloorMeasure& floor = *layer->second.inherited;
-    return floor.rms <= 2 * exec::healthy_rms && floor.largest <= 2 * exec::healthy_largest;
   }
 
   void add(std::size_t node, std::string_view name, const exec::Spread& spread, const Value& got) {
@@ -189,7 +226,8 @@ class Layers {
     if (spread.exact.is_tensor() && got.is_tensor()) {
       const exec::Judgement judgement = exec::judge(spread, got.tensor, question_.profile);
       layer.verdict = judgement.verdict;
-      layer.inherited = judgement.floor;
+      layer.total = measured(judgement);
+      if (is_close(judgement)) close_.emplace(name);
       const auto exact = as_stored(spread);
       if (exact && exact->is_tensor()) {
         if (auto metrics = onnxkit::compare(exact->tensor, got.tensor)) layer.metrics = *std::move(metrics);
@@ -198,34 +236,146 @@ class Layers {
     if (const auto place = common_.find(name)) found_.insert_or_assign(*place, std::move(layer));
   }
 
-  /// The node of a value alone on exact inputs, run when it is first asked for; null when it cannot be run.
-  const SingleNode* alone(std::size_t place) {
-    const auto known = alone_.find(place);
-    if (known != alone_.end()) return known->second ? &*known->second : nullptr;
-    auto node = run_alone(question_, common_.name(place), common_.names());
-    if (!node) {
-      report_.layers_note =
-          fmt::format("{} could not be run alone: {}", quote(common_.name(place)), node.error().diagnostic.message);
-      alone_.emplace(place, std::nullopt);
-      return nullptr;
-    }
-    return &*alone_.emplace(place, *std::move(node)).first->second;
+  /// Whether what leads to the value is wrong alone, on exact inputs; run when it is first asked for.
+  bool wrong_alone(std::size_t place) {
+    if (!alone_.contains(place)) look_alone({place});
+    const auto& own = alone_.at(place);
+    return own && is_finding(own->judgement.verdict);
   }
 
-  bool wrong_alone(std::size_t place) {
-    const SingleNode* node = alone(place);
-    if (!node || !node->got.is_tensor() || !node->spread.exact.is_tensor()) return false;
-    const exec::Judgement own = exec::judge(node->spread, node->got.tensor, question_.profile);
-    found_.at(place).own = own.floor;
-    return is_finding(own.verdict);
+  /// Runs what leads to the values alone, and tells the deviation within the model apart.
+  void look_alone(const std::vector<std::size_t>& places) {
+    for (const std::vector<std::size_t>& some : apart(places)) {
+      const auto run = by_halves(some, "could not be run alone", [&](const auto& part) { return alone_at_once(part); });
+      if (!run) report_.layers_note = run.error().diagnostic.message;
+    }
+    std::vector<std::size_t> known;
+    for (const std::size_t place : places) {
+      const auto& own = alone_.emplace(place, std::nullopt).first->second;
+      // A search asks many that are right; what those inherit nobody reads.
+      if (own && (question_.options.layers || is_finding(own->judgement.verdict))) known.push_back(place);
+    }
+    if (known.empty()) return;
+    if (const auto told = tell_inherited(known); !told) report_.layers_note = told.error().diagnostic.message;
+    for (const std::size_t place : known) alone_.at(place)->got = {};
+  }
+
+  /// Groups of values none of which is made from another of its group: these can be run alone at once.
+  std::vector<std::vector<std::size_t>> apart(const std::vector<std::size_t>& places) {
+    struct Group {
+      std::vector<std::size_t> places;
+      Names from, writes;
+    };
+    const auto meet = [](const Names& some, const Names& others) {
+      return std::any_of(some.begin(), some.end(), [&](const std::string& name) { return others.contains(name); });
+    };
+    std::vector<Group> groups;
+    for (const std::size_t place : places) {
+      Group one = {{place}, {}, {}};
+      for (const Way& way : {way_in(question_.floor.graph(), place), way_in(side_graph(), place)}) {
+        one.from.insert(way.from.begin(), way.from.end());
+        one.writes.insert(way.writes.begin(), way.writes.end());
+      }
+      const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
+        return !meet(one.from, other.writes) && !meet(one.writes, other.from);
+      });
+      if (group == groups.end()) {
+        groups.push_back(std::move(one));
+        continue;
+      }
+      group->places.push_back(place);
+      group->from.merge(one.from);
+      group->writes.merge(one.writes);
+    }
+    std::vector<std::vector<std::size_t>> all;
+    for (Group& group : groups) all.push_back(std::move(group.places));
+    return all;
+  }
+
+  Way way_in(const ir::Graph& graph, std::size_t place) const { return way_to(graph, names_of({place}), known_); }
+
+  Result<void> alone_at_once(const std::vector<std::size_t>& places) {
+    auto alone = run_alone(question_, names_of(places), known_);
+    if (!alone) return alone.error();
+    auto floor = Floor::make(alone->base->ir(), question_.options);
+    if (!floor) return floor.error();
+    const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
+      const auto got = alone->got.find(name);
+      const auto place = common_.find(name);
+      if (got == alone->got.end() || !place || !spread.exact.is_tensor() || !got->second.is_tensor()) return {};
+      alone_[*place] = Own{exec::judge(spread, got->second.tensor, question_.profile), got->second};
+      return {};
+    };
+    if (auto run = floor->each_value(alone->inputs, question_.profile, question_.options.replicas, take); !run)
+      return run;
+    std::erase_if(alone->got, [&](const auto& value) {
+      const auto place = common_.find(value.first);
+      const auto own = place ? alone_.find(*place) : alone_.end();
+      return own == alone_.end() || !own->second || !is_close(own->second->judgement);
+    });
+    if (!alone->got.empty()) {
+      const int replicas = question_.options.replicas * more_replicas;
+      if (auto run = floor->each_value(alone->inputs, question_.profile, replicas, take); !run) return run;
+    }
+    for (const std::size_t place : places) {
+      if (const auto own = alone_.find(place); own != alone_.end() && own->second) tell_own(place, *own->second);
+    }
+    return {};
+  }
+
+  void tell_own(std::size_t place, const Own& own) {
+    LayerDiff& layer = found_.at(place);
+    layer.own = measured(own.judgement);
+    layer.guilty = is_finding(own.judgement.verdict);
+    Stretch& stretch = layer.stretch.emplace();
+    const ir::Graph &base = question_.floor.graph(), &side = side_graph();
+    Way way = way_in(base, place), there = way_in(side, place);
+    stretch.nodes = places_of(base, way);
+    stretch.side_nodes = places_of(side, there);
+    stretch.from = std::move(way.from);
+    for (std::string& name : there.from) {
+      if (std::find(stretch.from.begin(), stretch.from.end(), name) == stretch.from.end())
+        stretch.from.push_back(std::move(name));
+    }
+  }
+
+  static std::vector<Place> places_of(const ir::Graph& graph, const Way& way) {
+    std::vector<Place> nodes;
+    for (const std::size_t node : way.nodes) {
+      if (graph.nodes[node].op_type != "Constant") nodes.push_back(checker::place_of_node({"main"}, graph, node));
+    }
+    return nodes;
+  }
+
+  /// Holds values within the model against those of what leads to them alone.
+  Result<void> tell_inherited(const std::vector<std::size_t>& places) {
+    auto values = tapped(places);
+    if (!values) return values.error();
+    const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
+      const auto value = values->find(name);
+      if (value == values->end() || !value->second.is_tensor() || !spread.exact.is_tensor()) return {};
+      const std::size_t place = *common_.find(name);
+      const Tensor &within = value->second.tensor, &alone = alone_.at(place)->got.tensor;
+      if (within.type() != alone.type() || within.dims() != alone.dims()) return {};
+      auto& inherited = found_.at(place).inherited = measured(exec::judge(spread, within, question_.profile, &alone));
+      if (!inherited) return {};
+      // The judgement counts the rounding of both; told are standard deviations of one, as of the total.
+      inherited->rms *= std::numbers::sqrt2;
+      inherited->largest *= std::numbers::sqrt2;
+      return {};
+    };
+    return question_.floor.each_value(question_.set, question_.profile, question_.options.replicas, take);
   }
 
   /// What to look at alone: what is before the first that is off and near the limit, then what is off.
   std::vector<std::size_t> suspects() {
+    const std::size_t most = question_.options.layers ? most_looked_at : most_suspects;
     std::vector<std::size_t> near, off;
     for (const auto& [place, layer] : found_) {
-      if (off.size() == most_suspects || !is_finding(layer.verdict)) continue;
-      if (has_effect(place))
+      if (!is_finding(layer.verdict)) continue;
+      if (off.size() == most)
+        ++report_.not_looked_at;
+      else if (has_effect(place))
         off.push_back(place);
       else if (report_.layers_note.empty())
         report_.layers_note = fmt::format("{} is off, but nothing that is made from it", quote(layer.value));
@@ -233,7 +383,7 @@ class Layers {
     if (off.empty()) return off;
     const Places before = common_.ancestors(off.front());
     for (const auto& [place, layer] : found_) {
-      if (before[place] && !is_finding(layer.verdict) && layer.inherited && layer.inherited->rms > suspicious_rms)
+      if (before[place] && !is_finding(layer.verdict) && layer.total && layer.total->rms > suspicious_rms)
         near.push_back(place);
     }
     if (near.size() > most_suspects / 2) near.erase(near.begin(), near.end() - most_suspects / 2);
@@ -253,6 +403,9 @@ class Layers {
 
   std::optional<std::size_t> find_guilty() {
     const std::vector<std::size_t> all = suspects();
+    if (question_.options.layers) {
+      for (const std::vector<std::size_t>& batch : batches(all)) look_alone(batch);
+    }
     for (const std::size_t place : all) {
       if (wrong_alone(place)) return place;
     }
@@ -270,7 +423,9 @@ class Layers {
 
   void repro(std::size_t place) {
     if (question_.options.repro.empty()) return;
-    const auto written = write_repro(*alone(place), question_, report_, common_.name(place), question_.options.repro);
+    const auto alone = run_alone(question_, names_of({place}), known_);
+    const auto written = alone ? write_repro(*alone, question_, report_, common_.name(place), question_.options.repro)
+                               : Result<void>(alone.error());
     if (written)
       report_.repro = question_.options.repro.string();
     else
@@ -280,9 +435,12 @@ class Layers {
   const LayerQuestion& question_;
   SideReport& report_;
   CommonValues common_;
+  const Names known_;
   Places asked_;
-  std::map<std::size_t, LayerDiff> found_;                  // by place
-  std::map<std::size_t, std::optional<SingleNode>> alone_;  // by place
+  Names close_;                                 // of the values that were judged last
+  std::map<std::size_t, std::uint64_t> bytes_;  // of what follows, all by place
+  std::map<std::size_t, LayerDiff> found_;
+  std::map<std::size_t, std::optional<Own>> alone_;  // nothing for what could not be run
   int failures_ = 0;
 };
 

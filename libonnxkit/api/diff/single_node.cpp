@@ -17,10 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::set<std::string, std::less<>>;
 
-Result<Model> part(const Model& model, const std::string& value, const Names& known, const DiffOptions& options) {
+Result<Model> part(const Model& model, const std::vector<std::string>& values, const Names& known,
+                   const DiffOptions& options) {
   auto copy = fresh_copy(model, options);
   if (!copy) return copy.error();
-  set_outputs(copy->ir(), std::vector<std::string>{value});
+  set_outputs(copy->ir(), values);
   cut(copy->ir(), known);
   return copy;
 }
@@ -73,7 +74,8 @@ DiffSide side_on(const DiffSide& side, std::shared_ptr<const Model> model) {
   return other;
 }
 
-Result<std::vector<NamedValue>> run_once(const DiffSide& side, const InputSet& set, const DiffOptions& options) {
+Result<std::map<std::string, Value, std::less<>>> run_once(const DiffSide& side, const InputSet& set,
+                                                           const DiffOptions& options) {
   DiffOptions once = options;
   once.repeat = 1;
   once.warmup = 0;
@@ -82,16 +84,18 @@ Result<std::vector<NamedValue>> run_once(const DiffSide& side, const InputSet& s
   if (!open) return open.error();
   auto run = (*open)->run(set, 0, {});
   if (!run) return run.error();
-  return std::move(run->outputs);
+  std::map<std::string, Value, std::less<>> values;
+  for (NamedValue& output : run->outputs) values.emplace(std::move(output.name), std::move(output.value));
+  return values;
 }
 
-Result<SingleNode> run_alone(const LayerQuestion& question, const std::string& value, const Names& known) {
+Result<Alone> run_alone(const LayerQuestion& question, const std::vector<std::string>& values, const Names& known) {
   Names others = known;
-  others.erase(value);
-  SingleNode node;
-  auto base = part(*question.base.model, value, others, question.options);
+  for (const std::string& value : values) others.erase(value);
+  Alone alone;
+  auto base = part(*question.base.model, values, others, question.options);
   if (!base) return base.error();
-  auto side = part(*question.side.model, value, others, question.options);
+  auto side = part(*question.side.model, values, others, question.options);
   if (!side) return side.error();
   Names wanted;
   add_inputs(*base, wanted);
@@ -99,27 +103,18 @@ Result<SingleNode> run_alone(const LayerQuestion& question, const std::string& v
   auto inputs = exact_inputs(question, wanted);
   if (!inputs) return inputs.error();
   std::erase_if(inputs->values, [&](const NamedValue& input) { return !wanted.contains(input.name); });
-  node.inputs = *std::move(inputs);
-  declare_inputs(*base->ir().graph, node.inputs);
-  declare_inputs(*side->ir().graph, node.inputs);
-  node.base = std::make_shared<const Model>(*std::move(base));
-  node.side = std::make_shared<const Model>(*std::move(side));
-
-  auto floor = Floor::make(node.base->ir(), question.options);
-  if (!floor) return floor.error();
-  const auto spreads = floor->spreads(node.inputs, 0, question.profile);
-  if (!spreads) return spreads.error();
-  const auto found = (*spreads)->find(value);
-  if (found == (*spreads)->end()) return make_error("unknown-value", "no node writes " + quote(value));
-  node.spread = found->second;
-  auto outputs = run_once(side_on(question.side, node.side), node.inputs, question.options);
-  if (!outputs) return outputs.error();
-  if (outputs->empty()) return make_error("output-missing", "the node alone gave no output");
-  node.got = std::move(outputs->front().value);
-  return node;
+  alone.inputs = *std::move(inputs);
+  declare_inputs(*base->ir().graph, alone.inputs);
+  declare_inputs(*side->ir().graph, alone.inputs);
+  alone.base = std::make_shared<const Model>(*std::move(base));
+  alone.side = std::make_shared<const Model>(*std::move(side));
+  auto got = run_once(side_on(question.side, alone.side), alone.inputs, question.options);
+  if (!got) return got.error();
+  alone.got = *std::move(got);
+  return alone;
 }
 
-Result<void> write_repro(const SingleNode& node, const LayerQuestion& question, const SideReport& report,
+Result<void> write_repro(const Alone& alone, const LayerQuestion& question, const SideReport& report,
                          const std::string& value, const fs::path& folder) {
   std::error_code fault;
   fs::create_directories(folder, fault);
@@ -129,18 +124,22 @@ Result<void> write_repro(const SingleNode& node, const LayerQuestion& question, 
   save.format = FileFormat::binary;
   save.weights = Weights::embed;
   save.allow_outside_data = question.options.allow_outside_data;
-  if (auto written = write_model(*node.side, folder / "model.onnx", save); !written) return written.error();
-  if (auto written = write_model(*node.base, folder / "expected.onnx", save); !written) return written.error();
-  const ir::Graph& graph = *node.side->ir().graph;
+  if (auto written = write_model(*alone.side, folder / "model.onnx", save); !written) return written.error();
+  if (auto written = write_model(*alone.base, folder / "expected.onnx", save); !written) return written.error();
+  const ir::Graph& graph = *alone.side->ir().graph;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const std::string_view name = graph.name_of(graph.inputs[i].value);
-    for (const NamedValue& input : node.inputs.values) {
+    for (const NamedValue& input : alone.inputs.values) {
       if (input.name != name || input.value.kind == ValueKind::none) continue;
       const std::string bytes = wire::write_value(input.value, input.name);
       if (auto written = replace_file(folder / fmt::format("input_{}.pb", i), bytes); !written) return written;
     }
   }
-  auto expected = as_stored(node.spread);
+  auto floor = Floor::make(alone.base->ir(), question.options);
+  if (!floor) return floor.error();
+  const auto spreads = floor->spreads(alone.inputs, 0, question.profile);
+  if (!spreads) return spreads.error();
+  auto expected = as_stored((*spreads)->at(value));
   if (!expected) return expected.error();
   if (auto written = replace_file(folder / "output_0.pb", wire::write_value(*expected, value)); !written)
     return written;

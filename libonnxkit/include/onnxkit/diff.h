@@ -143,14 +143,26 @@ struct OutputDiff {
   std::optional<ClassMaps> maps;
 };
 
-/// A value inside the graph, at the node that wrote it.
+/// The nodes that make a value from the nearest values that both models have; those that only hold a constant are left out.
+struct Stretch {
+  std::vector<std::string> from;  ///< these values, inputs of the model among them
+  std::vector<Place> nodes;       ///< of the first model
+  std::vector<Place> side_nodes;  ///< of the side's model
+  bool is_one_node() const { return nodes.size() == 1 && side_nodes.size() == 1; }
+};
+
+/// A value inside the graph, at the node of the first model that wrote it. What leads to it may have been run alone, on exact inputs; then, element
+/// by element, total = own + inherited. Measures are absent where there is none: of other types than floating ones, of other shapes, with NaN on one side.
 struct LayerDiff {
   std::string value;
   Place place;
   std::string type;
   Verdict verdict = Verdict::not_compared;
-  std::optional<FloorMeasure> inherited;  ///< of the value as the backend computed it within the model
-  std::optional<FloorMeasure> own;        ///< of the node alone, run on the exact inputs
+  std::optional<FloorMeasure> total;  ///< the side's value within the model, less the exact one
+  std::optional<FloorMeasure> own;    ///< the side's value of `stretch` run alone on exact inputs, less the exact one
+  std::optional<FloorMeasure> inherited;  ///< the side's value within the model, less that of `stretch` run alone
+  bool guilty = false;                    ///< its own deviation is more than rounding
+  std::optional<Stretch> stretch;         ///< what was run alone
   Metrics metrics;
 };
 
@@ -169,15 +181,15 @@ struct SideReport {
   std::string log;               ///< what it printed last
   std::vector<std::string> warnings;
   double load_seconds = 0;
-  std::vector<RunTime> runs;             ///< measured runs over all sets
-  Verdict verdict = Verdict::identical;  ///< the worst of its outputs; not_compared when it failed before it had any
-  std::vector<OutputDiff> outputs;       ///< empty for the first side
-  std::vector<LayerDiff> layers;         ///< in the order of execution
-  std::optional<std::size_t>
-      first_guilty;         ///< of layers: the first whose own deviation is not rounding, else the first that is off
-  std::string layers_note;  ///< why layers could not be compared, or what the comparison leaves open
-  std::string repro;        ///< folder that shows the first guilty node alone
-  std::optional<Error> repro_failure;  ///< why that folder could not be written
+  std::vector<RunTime> runs;                ///< measured runs over all sets
+  Verdict verdict = Verdict::identical;     ///< the worst of its outputs; not_compared when it failed before it had any
+  std::vector<OutputDiff> outputs;          ///< empty for the first side
+  std::vector<LayerDiff> layers;            ///< in the order of execution
+  std::optional<std::size_t> first_guilty;  ///< of layers: the first that is guilty, else the first that is off
+  std::size_t not_looked_at = 0;            ///< layers that are off and were not run alone, since there were too many
+  std::string layers_note;                  ///< why layers could not be compared, or what the comparison leaves open
+  std::string repro;                        ///< folder that shows the first guilty node alone
+  std::optional<Error> repro_failure;       ///< why that folder could not be written
 };
 
 struct DiffReport {

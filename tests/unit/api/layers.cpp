@@ -1,8 +1,10 @@
 // Where a comparison goes wrong: both sides on the reference, one with a fault (libonnxkit/api/diff/layers.h).
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "onnxkit/diff.h"
 
@@ -48,6 +50,12 @@ void names(const std::string& sound, const std::string& faulty, const std::strin
   }
 }
 
+std::string ops(const std::vector<Place>& nodes) {
+  std::string text;
+  for (const Place& node : nodes) text += (text.empty() ? "" : " ") + node.op;
+  return text;
+}
+
 /// A long chain, so that a search has to narrow down, with one node told from outside.
 std::string chain(int length, int at, const std::string& node) {
   std::string text = "main (float[4] x) => (float[4] y)\n{ v0 = Sin (x)\n";
@@ -84,6 +92,71 @@ TEST_CASE("layers: a node that only the side has is named by the next value that
         "{ a = Sin (x) b = Cos (x) e = Exp (b) h = Cast <to = 10> (e) c = Cast <to = 1> (h) d = Mul (c, b) "
         "y = Add (a, d) }",
         "c");
+}
+
+TEST_CASE("layers: nodes that only the side has are told with the one of the first model") {
+  const SideReport side = compared(branches,
+                                   "main (float[4] x) => (float[4] y) "
+                                   "{ a = Sin (x) b = Cos (x) e = Exp (b) h = Cast <to = 10> (e) c = Cast <to = 1> (h) "
+                                   "d = Mul (c, b) y = Add (a, d) }",
+                                   false);
+  REQUIRE(guilty(side) == "c");
+  const Stretch& stretch = *side.layers[*side.first_guilty].stretch;
+  CHECK(!stretch.is_one_node());
+  CHECK(ops(stretch.nodes) == "Exp");
+  CHECK(ops(stretch.side_nodes) == "Exp Cast Cast");
+  CHECK(stretch.from == std::vector<std::string>{"b"});
+}
+
+TEST_CASE("layers: a stretch that names do not divide is told as a whole") {
+  const SideReport side = compared(
+      "main (float[4] x, float[4] z) => (float[4] y) { a = Sin (x) k = Constant <value = float[1] {2}> () "
+      "b = Mul (a, k) c = Add (b, z) d = Cos (c) y = Exp (d) }",
+      "main (float[4] x, float[4] z) => (float[4] y) { p = Tan (x) k = Constant <value = float[1] {2}> () "
+      "q = Mul (p, k) c = Add (q, z) d = Cos (c) y = Exp (d) }",
+      false, {{"one", {{"x", numbers(1)}, {"z", numbers(2)}}}});
+  REQUIRE(guilty(side) == "c");
+  const Stretch& stretch = *side.layers[*side.first_guilty].stretch;
+  CHECK(ops(stretch.nodes) == "Sin Mul Add");
+  CHECK(ops(stretch.side_nodes) == "Tan Mul Add");
+  CHECK(std::set<std::string>(stretch.from.begin(), stretch.from.end()) == std::set<std::string>{"k", "x", "z"});
+}
+
+TEST_CASE("layers: every guilty node, and what the others inherit") {
+  const auto body = [](const char* second, const char* fourth) {
+    return std::string("main (float[4] x) => (float[4] y) { a = Sin (x) b = ") + second +
+           " (a) c = Neg (b) d = " + fourth + " (c) e = Neg (d) y = Identity (e) }";
+  };
+  const SideReport side = compared(body("Cos", "Sin"), body("Exp", "Tan"), false);
+  std::string blamed;
+  for (const LayerDiff& layer : side.layers) {
+    CAPTURE(layer.value);
+    if (layer.guilty) blamed += layer.value;
+    if (layer.value == "a") continue;
+    REQUIRE(layer.total);
+    REQUIRE(layer.own);
+    REQUIRE(layer.inherited);
+    CHECK(layer.stretch->is_one_node());
+    CHECK(layer.own->healthy != layer.guilty);
+    CHECK((layer.inherited->rms > 1000) == (layer.value != "b"));
+    if (!layer.guilty) CHECK(layer.inherited->rms == doctest::Approx(layer.total->rms));
+  }
+  CHECK(blamed == "bd");
+  CHECK(guilty(side) == "b");
+  CHECK(side.layers_note == "");
+  CHECK(side.not_looked_at == 0);
+}
+
+TEST_CASE("layers: too many that are off are counted") {
+  const auto body = [](const char* first) {
+    std::string text = std::string("main (float[4] x) => (float[4] y) { v0 = ") + first + " (x)";
+    for (int i = 1; i < 300; ++i) text += " v" + std::to_string(i) + " = Neg (v" + std::to_string(i - 1) + ")";
+    return text + " y = Identity (v299) }";
+  };
+  const SideReport side = compared(body("Sin"), body("Cos"), false);
+  CHECK(guilty(side) == "v0");
+  CHECK(std::count_if(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.own; }) == 256);
+  CHECK(side.not_looked_at == 301 - 256);
 }
 
 TEST_CASE("layers: a value of two that a node writes") {

@@ -117,8 +117,8 @@ function drawLayers(layers, guilty, label, onNode) {
   return plot((host, width) => {
     const area = canvasOf(host, width, width < 560 ? 300 : 340, label, {left: 52, right: 12, top: 40, bottom: 46});
     const sigma = floor => floor ? number(floor.rms) : NaN;
-    const inherited = layers.map(layer => sigma(layer.inherited)), own = layers.map(layer => sigma(layer.own));
-    const shown = [...inherited, ...own].filter(v => v > 0 && isFinite(v));
+    const total = layers.map(layer => sigma(layer.total)), own = layers.map(layer => sigma(layer.own));
+    const shown = [...total, ...own].filter(v => v > 0 && isFinite(v));
     const low = 10 ** Math.floor(Math.log10(Math.min(.5, d3.min(shown) || .5))), high = 10 ** Math.ceil(Math.log10(Math.max(10, d3.max(shown) || 10)));
     const x = d3.scaleLinear([0, Math.max(1, layers.length - 1)], [area.left + 6, area.right - 6]);
     const y = d3.scaleLog([low, high], [area.bottom, area.top]).clamp(true);
@@ -128,24 +128,24 @@ function drawLayers(layers, guilty, label, onNode) {
     area.svg.append("line").attr("class", "limit").attr("x1", area.left).attr("x2", area.right).attr("y1", y(2)).attr("y2", y(2));
     area.svg.append("text").attr("x", area.right).attr("y", y(2) - 5).attr("text-anchor", "end").text("up to 2: rounding");
     const known = values => d3.range(layers.length).filter(i => !Number.isNaN(values[i]));
-    area.svg.append("path").attr("class", "mark").attr("stroke-width", 1.8).attr("d", line(known(inherited).map(i => at(inherited, i))));
+    area.svg.append("path").attr("class", "mark").attr("stroke-width", 1.8).attr("d", line(known(total).map(i => at(total, i))));
     const size = layers.length > 400 ? 3 : 5;
-    const sound = known(own).filter(i => layers[i].own.healthy), unsound = known(own).filter(i => !layers[i].own.healthy);
+    const sound = known(own).filter(i => !layers[i].guilty), unsound = known(own).filter(i => layers[i].guilty);
     area.svg.append("path").attr("class", "second").attr("stroke-width", size).attr("d", dots(sound.map(i => at(own, i))));
     area.svg.append("path").attr("class", "alarm").attr("stroke-width", 2).attr("d", unsound.map(i => cross(...at(own, i))).join(""));
-    if (guilty !== null) drawGuilty(area, x(guilty), layers[guilty].place.op || "node " + guilty);
+    if (guilty !== null) drawGuilty(area, x(guilty), layers[guilty].place.op || "node " + guilty, layers[guilty].guilty ? "first guilty" : "first off");
     addCursor(area, x, layers.length, guilty ?? 0, onNode);
   });
 }
 
 const cross = (x, y) => `M${x - 4},${y - 4}l8,8m0,-8l-8,8`;
 
-function drawGuilty(area, x, op) {
+function drawGuilty(area, x, op, title) {
   area.svg.append("line").attr("class", "alarm").attr("x1", x).attr("x2", x).attr("y1", area.top - 4).attr("y2", area.bottom);
   const onRight = x < (area.left + area.right) / 2, room = (onRight ? area.right - x : x - area.left) - 8;
   const label = area.svg.append("text").attr("class", "alarm-label").attr("x", x + (onRight ? 6 : -6)).attr("y", area.top + 6).attr("text-anchor", onRight ? "start" : "end");
   for (let length = Math.min(op.length, 48); length >= 0; --length) {
-    label.text("first guilty" + (length ? ": " + op.slice(0, length) + (length < op.length ? "…" : "") : ""));
+    label.text(title + (length ? ": " + op.slice(0, length) + (length < op.length ? "…" : "") : ""));
     if (label.node().getComputedTextLength() <= room) break;
   }
 }

@@ -268,13 +268,22 @@ function layersPanel(side) {
   const layers = side.layers;
   const guilty = side.first_guilty !== null && side.first_guilty < layers.length ? side.first_guilty : null;
   const readout = named("div.readout", {"aria-live": "polite"});
+  const isOneNode = layer => !layer.stretch || layer.stretch.nodes.length === 1 && layer.stretch.side_nodes.length === 1;
+  const nodeText = layer => placeText(layer.place) + (isOneNode(layer) ? "" : " and what leads to it");
+  const few = (list, name) => list.slice(0, 8).map(name).join(", ") + (list.length > 8 ? ` and ${list.length - 8} more` : "");
+  const stretchText = ({stretch}) => `somewhere in the nodes that make it from ${few(stretch.from, visible)}: ${stretch.nodes.length} of the first model (${few(stretch.nodes, placeText)}), ` +
+    `${stretch.side_nodes.length} of this side (${few(stretch.side_nodes, placeText)})`;
   const show = i => {
     const layer = layers[i];
-    readout.replaceChildren(el("b", given(placeText(layer.place))), i === guilty ? "  first guilty" : "", el("br"), "own deviation ", sigmas(layer.own),
-      ", with what it inherits ", sigmas(layer.inherited), ` sigmas (rms / largest), |d| up to ${short(layer.max_absolute)}; `, chip(layer.verdict), el("br"), code(layer.value), " ", el("span.type", visible(layer.type)));
+    readout.replaceChildren(el("b", given(nodeText(layer))), layer.guilty ? i === guilty ? "  first guilty" : "  guilty" : i === guilty ? "  first off" : "", el("br"), "own deviation ", sigmas(layer.own),
+      ", inherited ", sigmas(layer.inherited), ", in all ", sigmas(layer.total), ` sigmas (rms / largest), |d| up to ${short(layer.max_absolute)}; `, chip(layer.verdict), el("br"),
+      code(layer.value), " ", el("span.type", visible(layer.type)), ...isOneNode(layer) ? [] : [el("br"), given(stretchText(layer))]);
   };
   show(guilty ?? 0);
-  const text = (guilty === null ? "no node deviates by more than rounding on its own" : `the first node that is off on its own is ${placeText(layers[guilty].place)}`) + (side.layers_note ? `; ${visible(side.layers_note)}` : "");
+  const blamed = layers.filter(layer => layer.guilty).length;
+  const first = guilty === null ? "" : isOneNode(layers[guilty]) ? placeText(layers[guilty].place) : `somewhere in the ${layers[guilty].stretch.nodes.length} nodes that make ${visible(layers[guilty].value)}`;
+  const text = (guilty === null ? "no node deviates by more than rounding on its own" : !blamed ? `the first that is off is ${first}` : `the first deviation of its own is ${isOneNode(layers[guilty]) ? "that of " : ""}${first}` +
+    (blamed > 1 ? `, one of ${blamed}` : "")) + (side.not_looked_at ? `; ${counted(side.not_looked_at, "value")} more that are off not run alone` : "") + (side.layers_note ? `; ${visible(side.layers_note)}` : "");
   const key = (kind, path, words) => {
     const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg"), stroke = document.createElementNS("http://www.w3.org/2000/svg", "path");
     sign.setAttribute("viewBox", "0 0 22 12");
@@ -285,12 +294,13 @@ function layersPanel(side) {
     sign.append(stroke);
     return el("span", sign, words);
   };
-  const worstOwn = layers.map((layer, i) => [layer, i]).filter(([layer]) => layer.own).sort((x, y) => number(y[0].own.rms) - number(x[0].own.rms)).slice(0, 10);
-  const rows = worstOwn.map(([layer, i]) => Object.assign([given(placeText(layer.place)), sigmas(layer.own), sigmas(layer.inherited), chip(layer.verdict)], {marked: i === guilty}));
+  const weight = layer => layer.guilty ? Infinity : layer.own ? number(layer.own.rms) : 0;
+  const worst = layers.map((layer, i) => [layer, i]).filter(([layer]) => layer.stretch).sort(([x, i], [y, j]) => weight(y) === weight(x) ? i - j : weight(y) - weight(x)).slice(0, 10).sort((x, y) => x[1] - y[1]);
+  const rows = worst.map(([layer]) => Object.assign([given(nodeText(layer)), sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total), chip(layer.verdict)], {marked: layer.guilty}));
   const made = el("div.panel", el("figure", caption("Deviation along the graph", `${counted(layers.length, "value")} compared; ${text}`),
     drawLayers(layers, guilty, `Deviation along the graph: ${text}. The arrow keys move along the nodes.`, show),
-    el("div.key", key("mark", "M1,6h20", "with what the node inherits"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, and more than rounding"), el("span.hint", "Point at a node, or use the arrow keys, to see it.")), readout));
-  if (rows.length) made.append(el("h3", "Largest deviations of nodes alone"), table(["node", ">own, rms / largest", ">with inherited", "the value is"], rows, "Largest deviations of nodes alone", true));
+    el("div.key", key("mark", "M1,6h20", "in all, within the model"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, and more than rounding"), el("span.hint", "Point at a node, or use the arrow keys, to see it.")), readout));
+  if (rows.length) made.append(el("h3", "Own and inherited deviations"), table(["node", ">own, rms / largest", ">inherited", ">in all", "the value is"], rows, "Own and inherited deviations", true));
   return made;
 }
 
