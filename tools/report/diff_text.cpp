@@ -231,9 +231,7 @@ std::string layers_text(const SideReport& side, bool color) {
   std::string text = fmt::format("layers of {}: {} compared\n", painted(bold, without_controls(side.label), color),
                                  counted(side.layers.size(), "value"));
   text += blame_text(side) + note;
-  if (side.not_looked_at > 0)
-    text += fmt::format("  not run alone {}, too, but there are too many\n",
-                        counted(side.not_looked_at, "value") + (side.not_looked_at == 1 ? " is off" : " are off"));
+  if (side.not_looked_at > 0) text += fmt::format("  not looked at {} more that are off\n", side.not_looked_at);
   if (!side.repro.empty()) text += fmt::format("  alone in      {}\n", without_controls(side.repro));
   const std::vector<std::size_t> worst = worst_layers(side.layers, most_layers);
   if (worst.empty()) return text;

@@ -14,8 +14,8 @@ struct LayerQuestion {
   const DiffOptions& options;
 };
 
-/// Compares values inside the graph that both models have under one name, a boundary's worth at a time, and finds the first node that is wrong by itself:
-/// of all values with options.layers, else by search. Results go into the report's layers, first_guilty, layers_note and repro. Errors: of
+/// Compares values inside the graph that both models have under one name, a boundary's worth at a time, and finds the nodes that are wrong by themselves:
+/// all of them with options.layers, else the first by search. Results go into the report's layers, first_guilty, not_looked_at, layers_note and repro. Errors: of
 /// changing and running the model.
 Result<void> compare_layers(const LayerQuestion& question, SideReport& report);
 

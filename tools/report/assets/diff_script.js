@@ -270,7 +270,7 @@ function layersPanel(side) {
   const readout = named("div.readout", {"aria-live": "polite"});
   const isOneNode = layer => !layer.stretch || layer.stretch.nodes.length === 1 && layer.stretch.side_nodes.length === 1;
   const nodeText = layer => placeText(layer.place) + (isOneNode(layer) ? "" : " and what leads to it");
-  const few = (list, name) => list.slice(0, 8).map(name).join(", ") + (list.length > 8 ? ` and ${list.length - 8} more` : "");
+  const few = (list, name) => list.slice(0, 8).map(item => name(item)).join(", ") + (list.length > 8 ? ` and ${list.length - 8} more` : "");
   const stretchText = ({stretch}) => `somewhere in the nodes that make it from ${few(stretch.from, visible)}: ${stretch.nodes.length} of the first model (${few(stretch.nodes, placeText)}), ` +
     `${stretch.side_nodes.length} of this side (${few(stretch.side_nodes, placeText)})`;
   const show = i => {
@@ -283,7 +283,7 @@ function layersPanel(side) {
   const blamed = layers.filter(layer => layer.guilty).length;
   const first = guilty === null ? "" : isOneNode(layers[guilty]) ? placeText(layers[guilty].place) : `somewhere in the ${layers[guilty].stretch.nodes.length} nodes that make ${visible(layers[guilty].value)}`;
   const text = (guilty === null ? "no node deviates by more than rounding on its own" : !blamed ? `the first that is off is ${first}` : `the first deviation of its own is ${isOneNode(layers[guilty]) ? "that of " : ""}${first}` +
-    (blamed > 1 ? `, one of ${blamed}` : "")) + (side.not_looked_at ? `; ${counted(side.not_looked_at, "value")} more that are off not run alone` : "") + (side.layers_note ? `; ${visible(side.layers_note)}` : "");
+    (blamed > 1 ? `, one of ${blamed}` : "")) + (side.not_looked_at ? `; ${count(side.not_looked_at)} more that are off were not looked at` : "") + (side.layers_note ? `; ${visible(side.layers_note)}` : "");
   const key = (kind, path, words) => {
     const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg"), stroke = document.createElementNS("http://www.w3.org/2000/svg", "path");
     sign.setAttribute("viewBox", "0 0 22 12");
@@ -301,6 +301,7 @@ function layersPanel(side) {
     drawLayers(layers, guilty, `Deviation along the graph: ${text}. The arrow keys move along the nodes.`, show),
     el("div.key", key("mark", "M1,6h20", "in all, within the model"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, and more than rounding"), el("span.hint", "Point at a node, or use the arrow keys, to see it.")), readout));
   if (rows.length) made.append(el("h3", "Own and inherited deviations"), table(["node", ">own, rms / largest", ">inherited", ">in all", "the value is"], rows, "Own and inherited deviations", true));
+  for (const layer of layers.filter(layer => layer.guilty && !isOneNode(layer)).slice(0, 10)) made.append(el("p", code(layer.value), " goes wrong ", given(stretchText(layer))));
   return made;
 }
 
