@@ -16,8 +16,9 @@ class Lockstep {
     const auto memory = std::make_shared<Memory>(run_options_.memory_limit);
     runs_.emplace_back(prepared, run_options_, threads_, memory, std::nullopt);
     for (int replica = 0; replica < options.replicas; ++replica) {
-      const std::uint64_t seed = options.noise_seed * 1'000'003 + static_cast<std::uint64_t>(replica) + 1;
-      runs_.emplace_back(prepared, run_options_, threads_, memory, Noise(options.profile, seed));
+      const std::uint64_t seed =
+          options.noise_seed * 1'000'003 + static_cast<std::uint64_t>(options.first_replica + replica) + 1;
+      runs_.emplace_back(prepared, run_options_, threads_, memory, Noise(options.profile, seed, options.amplitude));
     }
     for (Run& run : runs_) frames_.push_back(run.start(inputs));
   }

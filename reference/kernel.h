@@ -101,6 +101,7 @@ class KernelContext : public spec::NodeAttributes {
 
  private:
   friend class Run;
+  bool is_on_doubles() const;
   void disturb_input(const NoiseRule& rule);
 
   Run& run_;

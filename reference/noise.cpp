@@ -32,7 +32,8 @@ bool fits(double x, int bits) { return (std::bit_cast<std::uint64_t>(x) & bits_b
 
 double normal(std::uint64_t bits) { return normal_steps(bits) / normal_deviation; }
 
-int bits_of(double unit) { return -std::ilogb(unit); }
+/// How many significant bits a number may have that counts as exact. Doubles that were rounded have more than 40, but for one of thousands.
+int bits_of(double unit) { return std::min(40, -std::ilogb(unit)); }
 
 /// Chunks of so many lines of a length are worth a thread's while.
 std::int64_t lines_of_a_chunk(std::int64_t length) {
@@ -40,7 +41,7 @@ std::int64_t lines_of_a_chunk(std::int64_t length) {
 }
 
 /// The elements of a matrix with errors of half a unit, in rows.
-std::unique_ptr<double[]> rounded_operand(ThreadPool& threads, MatrixView<const double> x, double unit,
+std::unique_ptr<double[]> rounded_operand(ThreadPool& threads, MatrixView<const double> x, double unit, int bits,
                                           std::uint64_t key) {
   auto copy = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(x.rows * x.columns));
   threads.for_range(x.rows, lines_of_a_chunk(x.columns), [&](std::int64_t first, std::int64_t last) {
@@ -50,7 +51,7 @@ std::unique_ptr<double[]> rounded_operand(ThreadPool& threads, MatrixView<const 
       for (std::int64_t c = 0; c < x.columns; ++c) *to++ = row[c * x.column_stride];
     }
     kernel().round_operands(copy.get() + first * x.columns, (last - first) * x.columns,
-                            key + static_cast<std::uint64_t>(first * x.columns), unit, bits_beyond(bits_of(unit)));
+                            key + static_cast<std::uint64_t>(first * x.columns), unit, bits_beyond(bits));
   });
   return copy;
 }
@@ -172,15 +173,18 @@ void Noise::multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView
   const std::uint64_t key = mix(mix(seed_) + nodes_) ^ fingerprint(a) ^ (fingerprint(b) << 1);
   std::unique_ptr<double[]> left, right;
   if (arithmetic_.operands > 0) {
-    left = rounded_operand(threads, a, arithmetic_.operands, mix(key + 1));
-    right = rounded_operand(threads, b, arithmetic_.operands, mix(key + 2));
+    const double unit = amplitude_ * arithmetic_.operands;
+    const int bits = bits_of(arithmetic_.operands);
+    left = rounded_operand(threads, a, unit, bits, mix(key + 1));
+    right = rounded_operand(threads, b, unit, bits, mix(key + 2));
     a = row_major<const double>(left.get(), a.rows, a.columns);
     b = row_major<const double>(right.get(), b.rows, b.columns);
   }
   gemm(threads, a, b, c, accumulate, poll);
   if (a.columns == 0) return;
 
-  const double terms = static_cast<double>(a.columns) / 3, unit = factor * arithmetic_.sums * deviation_of_uniform;
+  const double terms = static_cast<double>(a.columns) / 3;
+  const double unit = amplitude_ * factor * arithmetic_.sums * deviation_of_uniform;
   const std::uint64_t beyond = bits_beyond(bits_of(arithmetic_.sums));
   const std::vector<double> rows = squares_of_rows(threads, a), columns = squares_of_rows(threads, b.transposed());
   threads.for_range(c.rows, lines_of_a_chunk(c.columns), [&](std::int64_t first, std::int64_t last) {
@@ -203,33 +207,43 @@ void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule&
   if (rule.results == 0 && !(rule.is_product && is_coarse)) return;
   const double terms = static_cast<double>(terms_of(rule.length, results, first_input));
   // The summation itself works in the precision of sums; only what is stored is as coarse as results are.
-  const double inner = std::max(arithmetic_.sums, 0x1p-24) * (rule.results + (terms > 1 ? std::sqrt(terms) / 3 : 0));
-  const double scale = deviation_of_uniform * std::hypot(inner, unit);
+  const double inner = arithmetic_.sums * (rule.results + (terms > 1 ? std::sqrt(terms) / 3 : 0));
+  const double step = amplitude_ * deviation_of_uniform, scale = step * std::hypot(inner, unit);
   const int bits = bits_of(unit);
   const std::uint64_t key = mix(mix(seed_ + 1) + nodes_);
   const std::span<double> all = results.write<double>();
   add_errors(threads, all, all.data(), key, scale, bits);
+  if (rule.absolute == 0) return;
+  constexpr std::int64_t chunk = errors_of_a_chunk;
+  threads.for_range(results.size(), chunk, [&](std::int64_t first, std::int64_t last) {
+    kernel().add_absolute(all.data() + first, last - first, mix(key) + static_cast<std::uint64_t>(first),
+                          step * rule.absolute * arithmetic_.sums, bits_beyond(bits));
+  });
 }
 
 Tensor Noise::disturbed(ThreadPool& threads, const Tensor& input, double roundings) const {
   Tensor copy = Tensor::unset(input.memory(), input.type(), input.dims());
-  const double scale = roundings * arithmetic_.sums * deviation_of_uniform;
+  const double scale = amplitude_ * roundings * arithmetic_.sums * deviation_of_uniform;
   add_errors(threads, copy.write<double>(), input.as<double>().data(), mix(mix(seed_ + 2) + nodes_), scale, few_bits);
   return copy;
 }
 
-double Noise::error(std::uint64_t key) const {
-  return arithmetic_.sums * deviation_of_uniform * normal(mix(mix(mix(seed_ + 4) + nodes_) + key));
+double Noise::error(std::uint64_t key, double unit) const {
+  return amplitude_ * unit * deviation_of_uniform * normal(mix(mix(mix(seed_ + 4) + nodes_) + key));
 }
 
+double Noise::error(std::uint64_t key) const { return error(key, arithmetic_.sums); }
+
+// Positions and weights are computed in float32 for float64 elements, too.
+
 double Noise::position(double exact, std::uint64_t key) const {
-  return fits(exact, bits_of(arithmetic_.sums)) ? exact : exact + error(2 * key) * (std::abs(exact) + 1);
+  return fits(exact, bits_of(profile_.sums)) ? exact : exact + error(2 * key, profile_.sums) * (std::abs(exact) + 1);
 }
 
 double Noise::weight(double exact, std::uint64_t key) const {
   // The terms of a cubic filter are a few times larger than their sum.
   constexpr double terms = 4;
-  return fits(exact, few_bits) ? exact : exact + terms * error(2 * key + 1);
+  return fits(exact, few_bits) ? exact : exact + terms * error(2 * key + 1, profile_.sums);
 }
 
 void Noise::shift_steps(Tensor& quantized) const {

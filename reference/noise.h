@@ -33,6 +33,8 @@ struct NoiseRule {
   /// Roundings that count relative to the first input, not to the result, since they happen before something cancels.
   double input = 0;
   Length length = Length::one;  ///< how many terms each result sums up
+  /// Roundings of 1, whatever the result: of functions that approximations and 1 + x reach with an absolute error only.
+  double absolute = 0;
   /// A contraction and little else, whose sums carry errors far beyond one rounding: results are rounded only where they are stored coarser.
   bool is_product = false;
 };
@@ -41,11 +43,17 @@ NoiseRule noise_rule(std::string_view op);
 /// The random errors of one replica. Equal seeds and keys give equal errors, on any number of threads.
 class Noise {
  public:
-  Noise(Profile profile, std::uint64_t seed) : arithmetic_(arithmetic_of(profile)), seed_(seed) {}
+  /// All errors are `amplitude` times as large.
+  Noise(Profile profile, std::uint64_t seed, double amplitude = 1)
+      : profile_(arithmetic_of(profile)), arithmetic_(profile_), seed_(seed), amplitude_(amplitude) {}
 
+  /// Of the node that runs.
   const Arithmetic& arithmetic() const { return arithmetic_; }
-  /// Each node that runs has errors of its own.
-  void next_node() { ++nodes_; }
+  /// Each node that runs has errors of its own; one on float64 those of double precision, whatever the profile.
+  void next_node(bool is_double) {
+    ++nodes_;
+    arithmetic_ = is_double ? double_arithmetic : profile_;
+  }
 
   /// c = a b or c += a b with the errors of operands and sums. Any order of summation: sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of the squared
   /// products, here taken as (sum a^2)(sum b^2)/n. `factor` is how many times larger sigma is.
@@ -55,7 +63,7 @@ class Noise {
   void round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
   /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.
   Tensor disturbed(ThreadPool& threads, const Tensor& input, double roundings) const;
-  /// A relative error of one rounding of a partial sum, for kernels that add up what cancels. Equal keys give equal errors.
+  /// One rounding of a partial sum, relative to it, for kernels that round inside. Equal keys give equal errors.
   double error(std::uint64_t key) const;
   /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions
   /// that it holds exactly and weights of few bits are exact. The error of a position grows along the axis.
@@ -65,8 +73,13 @@ class Noise {
   void shift_steps(Tensor& quantized) const;
 
  private:
-  Arithmetic arithmetic_;
+  static constexpr Arithmetic double_arithmetic = {.sums = 0x1p-53, .operands = 0, .results = 0x1p-53, .steps = false};
+
+  double error(std::uint64_t key, double unit) const;
+
+  Arithmetic profile_, arithmetic_;
   std::uint64_t seed_;
+  double amplitude_;
   std::uint64_t nodes_ = 0;
 };
 

@@ -12,6 +12,8 @@ struct NoiseKernel {
 
   /// x[i] += x[i] * scale * e, where e is nearly normal with variance 1.
   void (*add_relative)(double* x, std::int64_t count, std::uint64_t key, double scale, std::uint64_t beyond);
+  /// x[i] += scale * e, where e is nearly normal with variance 1.
+  void (*add_absolute)(double* x, std::int64_t count, std::uint64_t key, double scale, std::uint64_t beyond);
   /// x[i] *= 1 + unit * e, where e is uniform on [-1, 1).
   void (*round_operands)(double* x, std::int64_t count, std::uint64_t key, double unit, std::uint64_t beyond);
   /// y[i] += scale * sqrt(terms * y[i]^2 + squares * of_column[i]) * e, where e is nearly normal with variance 1.

@@ -23,7 +23,7 @@ constexpr NoiseRule along_axis{4, 2, Length::last_axis};
 constexpr NoiseRule over_image{4, 2, Length::image};
 constexpr NoiseRule interpolation{2, 3, Length::one};
 constexpr NoiseRule terms{4, 4, Length::last_axis};
-constexpr NoiseRule product{0, 0, Length::one, true};
+constexpr NoiseRule product{0, 0, Length::one, 0, true};
 
 constexpr auto rows = std::to_array<Row>({
     {"Abs", exact},
@@ -71,22 +71,26 @@ constexpr auto rows = std::to_array<Row>({
     {"Atanh", transcendental},
     {"Cos", transcendental},
     {"Cosh", transcendental},
-    {"Erf", transcendental},
+    {"Erf", {3, 0, Length::one, 3}},
     {"Exp", transcendental},
     {"Log", transcendental},
-    {"Mish", transcendental},
+    {"Mish", {3, 1, Length::one, 8}},
     {"Pow", transcendental},
-    {"Selu", transcendental},
-    {"Sigmoid", transcendental},
+    {"Selu", {3, 0, Length::one, 2}},
+    {"Sigmoid", {3, 0, Length::one, 1}},
     {"Sin", transcendental},
     {"Sinh", transcendental},
-    {"Softplus", transcendental},
+    {"Softplus", {3, 0, Length::one, 32}},
     {"Tan", transcendental},
     {"Tanh", transcendental},
-    {"Celu", {3, 1, Length::one}},
-    {"Elu", {3, 1, Length::one}},
-    {"FastGelu", {4, 1, Length::one}},
-    {"Gelu", {4, 1, Length::one}},
+    {"Celu", {3, 1, Length::one, 2}},
+    {"Elu", {3, 1, Length::one, 2}},
+    {"FastGelu", {4, 1, Length::one, 4}},
+    {"Gelu", {4, 1, Length::one, 4}},
+    {"HardSigmoid", {2, 0, Length::one, 1}},
+    {"HardSwish", {2, 0, Length::one, 1}},
+    {"QuickGelu", {4, 1, Length::one, 1}},
+    {"Swish", {4, 1, Length::one, 1}},
     {"AveragePool", sum},
     {"GlobalAveragePool", sum},
     {"GlobalLpPool", sum},

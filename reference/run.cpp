@@ -166,7 +166,7 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
   KernelContext context(*this, frame, index, *prepared.schema);
   const bool is_noisy = noise_ && !prepared.is_shape_arithmetic;
   if (is_noisy) {
-    noise_->next_node();
+    noise_->next_node(context.is_on_doubles());
     context.disturb_input(prepared.noise);
   }
   prepared.kernel(context);
@@ -357,7 +357,8 @@ void Run::add_noise(Value& value, const NoiseRule& rule, const KernelContext& co
   for (Value& item : value.items) add_noise(item, rule, context);
   if (!value.is_tensor() || value.tensor.is_shared() || value.tensor.is_rounded()) return;
   Tensor& tensor = value.tensor;
-  if (is_wide_type(tensor.type())) {
+  const bool becomes_double = tensor.type() == ElementType::float64 && !context.is_on_doubles();
+  if (is_noisy_type(tensor.type()) && !becomes_double) {
     const bool has_first = context.has_input(0) && context.value(0).is_tensor();
     noise_->round_results(threads_, tensor, rule, has_first ? &context.input(0) : nullptr);
     tensor.mark_rounded();
@@ -477,8 +478,14 @@ const Noise* KernelContext::noise() const {
   return run_.noise_ && !is_quantized ? &*run_.noise_ : nullptr;
 }
 
+bool KernelContext::is_on_doubles() const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [](const Value* input) {
+    return input && input->is_tensor() && input->tensor.type() == ElementType::float64;
+  });
+}
+
 void KernelContext::disturb_input(const NoiseRule& rule) {
-  if (rule.input == 0 || !has_input(0) || !value(0).is_tensor() || !is_wide_type(value(0).tensor.type())) return;
+  if (rule.input == 0 || !has_input(0) || !value(0).is_tensor() || !is_noisy_type(value(0).tensor.type())) return;
   disturbed_ = run_.noise_->disturbed(run_.threads_, value(0).tensor, rule.input);
   inputs_[0] = &disturbed_;
 }

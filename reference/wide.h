@@ -9,6 +9,9 @@ constexpr bool is_wide_type(ElementType type) {
   return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
+/// Numbers of this type get errors in noisy runs.
+constexpr bool is_noisy_type(ElementType type) { return is_wide_type(type) || type == ElementType::float64; }
+
 /// What quantized numbers are stored in.
 constexpr bool is_quantized_type(ElementType type) {
   return type == ElementType::int8 || type == ElementType::uint8 || type == ElementType::int16 ||

@@ -16,11 +16,14 @@ struct Spread {
   Value exact;  ///< float16, bfloat16 and float32 as float64
   std::vector<Value> replicas;
   ElementType type = ElementType::undefined;  ///< of a tensor, as the model has it
+  std::size_t amplified = 0;                  ///< so many replicas, the last, have larger errors than the arithmetic
 };
 
 struct EnsembleOptions {
   Profile profile = Profile::float32;
   int replicas = 4;
+  int first_replica = 0;  ///< number of the first: replicas of other numbers have other errors
+  double amplitude = 1;   ///< how many times larger than those of the profile the errors are
   std::uint64_t noise_seed = 0;
   /// Of `run`: rounding, taps and callbacks are not used.
   RunOptions run;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "reference/noise.h"
 #include "reference/walks/contract.h"
 #include "reference/walks/select.h"
 
@@ -18,6 +19,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct Function {
   std::string_view name;
   double (*f)(double x, double alpha, double beta);
+  double relative, absolute;  ///< roundings of a noisy run, of the result and of 1, as in noise_rules.cpp
   std::optional<double> alpha = {}, beta = {};  ///< defaults of those that it takes
 };
 
@@ -38,25 +40,25 @@ constexpr auto softplus = [](double x, double, double) {
 };
 
 constexpr Function functions[] = {
-    {"sigmoid", sigmoid},
-    {"tanh", hyperbolic},
-    {"relu", relu},
-    {"affine", affine, 1.0, 0.0},
-    {"leakyrelu", leaky_relu, 0.01},
-    {"thresholdedrelu", thresholded_relu, 1.0},
-    {"scaledtanh", scaled_tanh, 1.0, 1.0},
-    {"hardsigmoid", hard_sigmoid, 0.2, 0.5},
-    {"elu", elu, 1.0},
-    {"softsign", softsign},
-    {"softplus", softplus},
+    {"sigmoid", sigmoid, 3, 1},
+    {"tanh", hyperbolic, 3, 0},
+    {"relu", relu, 0, 0},
+    {"affine", affine, 2, 0, 1.0, 0.0},
+    {"leakyrelu", leaky_relu, 1, 0, 0.01},
+    {"thresholdedrelu", thresholded_relu, 0, 0, 1.0},
+    {"scaledtanh", scaled_tanh, 4, 0, 1.0, 1.0},
+    {"hardsigmoid", hard_sigmoid, 2, 1, 0.2, 0.5},
+    {"elu", elu, 3, 2, 1.0},
+    {"softsign", softsign, 2, 0},
+    {"softplus", softplus, 3, 32},
 };
 
 struct Activation {
-  double (*f)(double x, double alpha, double beta) = nullptr;
+  const Function* function = nullptr;
   double alpha = 0, beta = 0, clip = infinity;
 
   double operator()(double x) const { return unclipped(std::clamp(x, -clip, clip)); }
-  double unclipped(double x) const { return f(x, alpha, beta); }
+  double unclipped(double x) const { return function->f(x, alpha, beta); }
 };
 
 const Function& find_function(std::string_view name) {
@@ -78,7 +80,7 @@ std::vector<Activation> read_activations(const KernelContext& context, std::vect
   std::vector<Activation> activations;
   for (const std::string_view name : names) {
     const Function& function = find_function(name);
-    Activation& activation = activations.emplace_back(Activation{function.f, 0, 0, clip});
+    Activation& activation = activations.emplace_back(Activation{&function, 0, 0, clip});
     if (function.alpha) activation.alpha = alpha < alphas.size() ? alphas[alpha++] : *function.alpha;
     if (function.beta) activation.beta = beta < betas.size() ? betas[beta++] : *function.beta;
   }
@@ -102,6 +104,16 @@ struct Layer {
   Tensor inputs;                       ///< of one step: [batch, gates * hidden], X W^T + Wb
   Tensor from_state;                   ///< [batch, gates * hidden]
   Tensor h, c, next_h, next_c, reset;  ///< [batch, hidden]
+  std::uint64_t next_error;            ///< of a noisy run
+
+  /// A result of an activation, with the errors that runtimes' own functions make.
+  double rounded(const Activation& activation, double y) {
+    const Noise* const noise = context.noise();
+    if (!noise) return y;
+    const Function& of = *activation.function;
+    return y + std::hypot(of.relative * y, of.absolute) * noise->error(next_error++);
+  }
+  double activate(std::size_t index, double x) { return rounded(activations[index], activations[index](x)); }
 
   std::int64_t width() const { return gates * sizes.hidden; }
 
@@ -143,13 +155,14 @@ void rnn_step(Layer& layer) {
   for (std::int64_t row = 0; row < layer.sizes.batch; ++row) {
     const Sums sums(layer, row);
     for (std::int64_t unit = 0; unit < sums.hidden; ++unit)
-      next[row * sums.hidden + unit] = layer.activations[0](sums(0, unit));
+      next[row * sums.hidden + unit] = layer.activate(0, sums(0, unit));
   }
 }
 
 void gru_step(Layer& layer) {
   enum Gate : std::int64_t { update, reset, candidate };
-  const Activation &f = layer.activations[0], &g = layer.activations[1];
+  const auto f = [&](double x) { return layer.activate(0, x); };
+  const auto g = [&](double x) { return layer.activate(1, x); };
   const bool linear_before_reset = layer.context.integer("linear_before_reset") != 0;
   const std::int64_t hidden = layer.sizes.hidden;
   const double* const h = layer.h.as<double>().data();
@@ -177,7 +190,9 @@ void gru_step(Layer& layer) {
 
 void lstm_step(Layer& layer) {
   enum Gate : std::int64_t { input, output, forget, cell };
-  const Activation &f = layer.activations[0], &g = layer.activations[1], &h = layer.activations[2];
+  const auto f = [&](double x) { return layer.activate(0, x); };
+  const auto g = [&](double x) { return layer.activate(1, x); };
+  const Activation& h = layer.activations[2];
   const bool coupled = layer.context.integer("input_forget") != 0;
   const std::int64_t hidden = layer.sizes.hidden;
   layer.recur(layer.h, input, 4);
@@ -195,7 +210,7 @@ void lstm_step(Layer& layer) {
       const double forgotten = coupled ? 1 - i : f(sums(forget, unit) + peephole(forget, unit) * c[at]);
       next_c[at] = forgotten * c[at] + i * g(sums(cell, unit));
       const double o = f(sums(output, unit) + peephole(output, unit) * next_c[at]);
-      next_h[at] = o * h.unclipped(next_c[at]);  // as implementations do
+      next_h[at] = o * layer.rounded(h, h.unclipped(next_c[at]));  // as implementations do
     }
   }
 }
@@ -315,7 +330,8 @@ Layer make_layer(const KernelContext& context, const Cell& cell, const Operands&
           .c = of_direction(o.c),
           .next_h = context.make(type, state),
           .next_c = context.make(type, state),
-          .reset = context.make(type, state)};
+          .reset = context.make(type, state),
+          .next_error = static_cast<std::uint64_t>(direction) << 32};
 }
 
 void copy_row(const Tensor& from, std::int64_t from_row, Tensor& to, std::int64_t to_row, std::int64_t size) {

@@ -8,17 +8,17 @@
 // Contractions of tensors, on top of gemm.
 namespace onnxkit::reference {
 
-/// c = a * b or c += a * b in the domain of T: products and sums of float64 elements in double-double, all else as gemm, with the
-/// errors of the arithmetic that a noisy run imitates, `factor` times as large.
+/// c = a * b or c += a * b in the domain of T: products and sums of float64 elements in double-double, all else as gemm; a noisy run as gemm
+/// with the errors of the arithmetic that it imitates, `factor` times as large.
 template <class T>
 void multiply_matrices(const KernelContext& context, ElementType type, MatrixView<const T> a, MatrixView<const T> b,
                        MatrixView<T> c, bool accumulate = false, double factor = 1) {
   const Poll poll = [&context] { context.check_alive(); };
   if constexpr (std::is_same_v<T, double>) {
-    if (type == ElementType::float64) return gemm_exact(context.threads(), a, b, c, accumulate, poll);
     if (const Noise* noise = context.noise()) {
       return noise->multiply(context.threads(), a, b, c, accumulate, factor, poll);
     }
+    if (type == ElementType::float64) return gemm_exact(context.threads(), a, b, c, accumulate, poll);
   }
   gemm(context.threads(), a, b, c, accumulate, poll);
 }

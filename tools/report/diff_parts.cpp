@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tools/report/diagnostics.h"
@@ -54,7 +55,12 @@ void merge_floors(std::vector<FloorMeasure>& all, const std::vector<FloorMeasure
       all.push_back(other);
       continue;
     }
-    same->rms = std::max(same->rms, other.rms);
+    const auto elements = static_cast<double>(same->elements + other.elements);
+    const auto squares = [](const FloorMeasure& floor) {
+      return floor.rms * floor.rms * static_cast<double>(floor.elements);
+    };
+    same->rms = elements > 0 ? std::sqrt((squares(*same) + squares(other)) / elements) : std::max(same->rms, other.rms);
+    same->elements += other.elements;
     same->largest = std::max(same->largest, other.largest);
     same->healthy = same->healthy && other.healthy;
   }
@@ -76,6 +82,13 @@ OutputDiff figures_of(const OutputDiff& output) {
   return figures;
 }
 
+void note_worst(OutputGroup& group, const OutputDiff& output) {
+  const FloorMeasure* floor = shown_floor(output);
+  if (!floor || floor->elements == 0 || (!group.worst_set.empty() && floor->rms <= group.worst.rms)) return;
+  group.worst_set = output.set;
+  group.worst = *floor;
+}
+
 }  // namespace
 
 std::vector<OutputGroup> groups(const SideReport& side) {
@@ -86,9 +99,11 @@ std::vector<OutputGroup> groups(const SideReport& side) {
              group.all.profile == output.profile && group.all.metrics.has_value() == output.metrics.has_value();
     });
     if (same == all.end()) {
-      all.push_back({figures_of(output), {output.set}});
+      all.push_back({figures_of(output), {output.set}, {}, {}});
+      note_worst(all.back(), output);
       continue;
     }
+    note_worst(*same, output);
     if (output.metrics) merge_metrics(*same->all.metrics, *output.metrics);
     merge_floors(same->all.floors, output.floors);
     merge_outcome(same->all.outcome, output.outcome, same->sets.size());

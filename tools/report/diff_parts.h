@@ -20,8 +20,10 @@ std::string outcome_change(const onnxkit::Outcome& outcome);
 
 /// Outputs of one name that were judged alike, over the sets of inputs.
 struct OutputGroup {
-  OutputDiff all;                 ///< the furthest off of every figure; outcomes as `merge_outcome` says; no plots
+  OutputDiff all;  ///< the furthest off of every figure, rms over all sets; outcomes as `merge_outcome` says; no plots
   std::vector<std::string> sets;  ///< of inputs
+  std::string worst_set;          ///< that with the largest rms; empty where none is measured
+  FloorMeasure worst;             ///< of that
 };
 
 /// In the order in which they first occur.

@@ -118,6 +118,9 @@ std::string remarks(const std::vector<OutputGroup>& groups, std::size_t sets) {
     }
     if (sets > 1)
       name += group.sets.size() == 1 ? " of " + sets_text(group, sets) : " in " + sets_text(group, sets) + " sets";
+    if (group.sets.size() > 1 && !group.worst_set.empty())
+      text +=
+          fmt::format("  {}: most in {}, sigma rms / max {}\n", name, quote(group.worst_set, 40), sigmas(group.worst));
     if (output.flips > 0)
       text += fmt::format("  {}: {} that rounding can flip\n", name, counted(output.flips, "element"));
     if (output.outcome.task == Task::none) continue;

@@ -25,7 +25,7 @@ using api::Side;
 class Comparison {
  public:
   Comparison(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets, const DiffOptions& options)
-      : sides_(sides), sets_(sets), options_(options), open_(sides.size()) {
+      : sides_(sides), sets_(sets), options_(options), open_(sides.size()), pools_(sides.size()) {
     report_.sides.resize(sides.size());
     for (const InputSet& set : sets) report_.sets.push_back(set.name);
     while (input_side_ + 1 < sides.size() && !sides[input_side_].model) ++input_side_;
@@ -253,7 +253,9 @@ class Comparison {
                                floor_side_ != report_.base,
                                owner(floor_side_),
                                owner(report_.base),
-                               profiles_for(side, report_.sides[report_.base])};
+                               profiles_for(side, report_.sides[report_.base]),
+                               sets_.size(),
+                               &pools_[i]};
       auto judged = api::judge_outputs(yardstick, *outputs, options_);
       if (!judged) {  // the reference cannot tell the floor of this model: judge without it
         report_.floor_note = judged.error().diagnostic.message;
@@ -273,6 +275,7 @@ class Comparison {
   const std::vector<InputSet>& sets_;
   const DiffOptions& options_;
   std::vector<std::unique_ptr<Side>> open_;
+  std::vector<api::Pools> pools_;  // of each side
   std::optional<Floor> floor_;
   std::size_t floor_side_ = 0;
   std::size_t input_side_ = 0;                 // the first with an ONNX model, whose inputs the sets have

@@ -21,6 +21,9 @@ class Floor {
 
   /// Outputs by name. Valid until the next set is asked for.
   Result<const std::map<std::string, exec::Spread>*> spreads(const InputSet& set, std::size_t index, Profile profile);
+  /// The same with two more replicas, for what is in doubt; the errors of these are `amplitude` times as large.
+  Result<const std::map<std::string, exec::Spread>*> more_spreads(const InputSet& set, std::size_t index,
+                                                                  Profile profile, double amplitude);
   /// Every value that a node of the main graph writes, in the order of execution, to `take`; without replicas, what it is exactly.
   Result<void> each_value(
       const InputSet& set, Profile profile, int replicas,
@@ -31,9 +34,7 @@ class Floor {
   double seconds() const { return seconds_; }
 
  private:
-  Result<std::vector<exec::Spread>> run(
-      const InputSet& set, Profile profile, int replicas,
-      const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take);
+  Result<std::vector<exec::Spread>> run(const InputSet& set, exec::EnsembleOptions ensemble);
 
   Floor(const DiffOptions& options, std::unique_ptr<ReferenceModel> model, std::unique_ptr<exec::Ensemble> ensemble)
       : options_(&options), model_(std::move(model)), ensemble_(std::move(ensemble)) {}
@@ -43,7 +44,7 @@ class Floor {
   std::unique_ptr<exec::Ensemble> ensemble_;
   bool has_convolution_ = false;
   std::size_t set_ = 0;
-  std::map<Profile, std::map<std::string, exec::Spread>> known_;
+  std::map<std::pair<Profile, double>, std::map<std::string, exec::Spread>> known_;  // by amplitude of more; 0: none
   double seconds_ = 0;
 };
 

@@ -86,7 +86,7 @@ std::optional<Value> part_of(Value value, std::string_view path) {
 std::optional<exec::Spread> part_of(const exec::Spread& spread, std::string_view path) {
   auto exact = part_of(spread.exact, path);
   if (!exact) return std::nullopt;
-  exec::Spread part{*std::move(exact), {}};
+  exec::Spread part{*std::move(exact), {}, ElementType::undefined, spread.amplified};
   for (const Value& replica : spread.replicas) {
     auto value = part_of(replica, path);
     if (!value) return std::nullopt;
@@ -173,28 +173,54 @@ exec::Spread in_layout_of(exec::Spread spread, const std::string& output, const 
   return result;
 }
 
+/// Sets of inputs are judged together: what each may be by chance, all may not be.
+void judge_pooled(exec::Judgement& judgement, const std::string& output, const Yardstick& yardstick) {
+  FloorMeasure& floor = judgement.floor;
+  if (yardstick.sets == 1 || !floor.healthy || floor.elements == 0) return;
+  Pool& pool = (*yardstick.pools)[{output, floor.profile}];
+  pool.elements += floor.elements;
+  pool.squares += floor.rms * floor.rms * static_cast<double>(floor.elements);
+  const double rms = std::sqrt(pool.squares / static_cast<double>(pool.elements));
+  const double limit = exec::rms_limit(pool.elements, yardstick.sets);
+  if (rms <= limit) return;
+  floor.healthy = false;
+  judgement.verdict = Verdict::not_rounding;
+  judgement.why =
+      fmt::format("over the {} sets up to this one the rms is {:.3g} sigma, at most {:.3g} of which are rounding",
+                  yardstick.index + 1, rms, limit);
+}
+
 /// Verdict by the noise floor, from the finest profile on.
 Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::string_view path, const Part& part,
                             const Yardstick& yardstick, const DiffOptions& options) {
   if (!yardstick.floor) return {};
   for (const Profile profile : yardstick.profiles) {
-    const auto spreads = yardstick.floor->spreads(*yardstick.set, yardstick.index, profile);
-    if (!spreads) return spreads.error();
-    const exec::Spread* whole = spread_for(output, **spreads, *yardstick.answers, options);
-    if (!whole) {
-      diff.why = "the model that the noise floor is told from has no output like it";
-      return {};
+    std::optional<exec::Spread> spread;
+    exec::Judgement judgement;
+    for (const bool more : {false, true}) {
+      if (more && !judgement.in_doubt) break;
+      // Of numbers, more of the same tells sigma better; what flips by rarer errors is told by larger ones.
+      const double amplitude = judgement.floor.elements > 0 ? 1 : 4;
+      const auto spreads = more ? yardstick.floor->more_spreads(*yardstick.set, yardstick.index, profile, amplitude)
+                                : yardstick.floor->spreads(*yardstick.set, yardstick.index, profile);
+      if (!spreads) return spreads.error();
+      const exec::Spread* whole = spread_for(output, **spreads, *yardstick.answers, options);
+      if (!whole) {
+        diff.why = "the model that the noise floor is told from has no output like it";
+        return {};
+      }
+      spread = part_of(*whole, path);
+      if (spread && yardstick.floor_is_foreign)
+        spread = in_layout_of(*std::move(spread), output, part.base, yardstick, options);
+      if (!spread || !spread->exact.is_tensor()) {
+        diff.verdict = Verdict::undecidable;
+        diff.why = "rounding can change the structure of the output";
+        return {};
+      }
+      judgement = exec::judge(*spread, part.got.tensor, profile, yardstick.is_reference ? nullptr : &part.base.tensor,
+                              yardstick.sets);
     }
-    auto spread = part_of(*whole, path);
-    if (spread && yardstick.floor_is_foreign)
-      spread = in_layout_of(*std::move(spread), output, part.base, yardstick, options);
-    if (!spread || !spread->exact.is_tensor()) {
-      diff.verdict = Verdict::undecidable;
-      diff.why = "rounding can change the structure of the output";
-      return {};
-    }
-    const exec::Judgement judgement =
-        exec::judge(*spread, part.got.tensor, profile, yardstick.is_reference ? nullptr : &part.base.tensor);
+    judge_pooled(judgement, part.name, yardstick);
     diff.verdict = judgement.verdict;
     diff.flips = judgement.flips;
     diff.why = judgement.why;
@@ -234,6 +260,11 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
   measure(diff, output, a, b, yardstick, outputs, options);
   if (exec::identical(part.base, part.got)) {
     diff.verdict = Verdict::identical;
+    const Domain domain = domain_of(a.type());
+    for (const Profile profile : yardstick.profiles) {
+      if (domain == Domain::real || domain == Domain::complex)
+        (*yardstick.pools)[{part.name, profile}].elements += static_cast<std::uint64_t>(a.size());
+    }
     return diff;
   }
   if (auto judged = judge_by_floor(diff, output, path, part, yardstick, options); !judged) return judged.error();

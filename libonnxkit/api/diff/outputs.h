@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libonnxkit/api/diff/axes.h"
@@ -8,6 +11,13 @@
 #include "onnxkit/diff.h"
 
 namespace onnxkit::api {
+
+/// Deviations in standard deviations over the sets of inputs that were judged so far, by output and profile.
+struct Pool {
+  double squares = 0;  ///< sum over all elements
+  std::uint64_t elements = 0;
+};
+using Pools = std::map<std::pair<std::string, Profile>, Pool>;
 
 /// What the outputs of one side are held against, over one set of inputs.
 struct Yardstick {
@@ -19,6 +29,8 @@ struct Yardstick {
   bool floor_is_foreign;                   ///< it is of another side's model, whose layout may be another
   Owner floor_owner, base_owner;           ///< whose models the floor and the base are of
   std::vector<Profile> profiles;           ///< that may explain a deviation of the judged side
+  std::size_t sets;                        ///< how many there are
+  Pools* pools;                            ///< of the judged side
 };
 
 /// Judges each output, the tensors of sequences, optionals and maps one by one. Errors: of the floor's runs.

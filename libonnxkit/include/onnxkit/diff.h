@@ -104,12 +104,14 @@ ONNXKIT_API std::string_view name_of(Verdict verdict);
 /// Verdicts that make `onnxkit diff` end with status 1.
 inline bool is_finding(Verdict verdict) { return verdict >= Verdict::beyond; }
 
-/// A deviation measured in standard deviations of the noise floor; healthy when rms <= 2 and largest <= 12.
+/// A deviation measured in standard deviations of the noise floor; healthy when largest <= 12 and rms is at most 2 for many elements, more for few
+/// (docs/noise-floor.md).
 struct FloorMeasure {
   Profile profile = Profile::float32;
   double rms = 0;      ///< root mean square of |d| / sigma of the element
   double largest = 0;  ///< max |d| / sigma, the larger of the element's and the pooled one of the tensor
   bool healthy = false;
+  std::uint64_t elements = 0;  ///< that rms is taken over
 };
 
 /// A sample of element pairs and the distribution of |d|, for plots.

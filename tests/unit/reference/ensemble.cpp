@@ -357,3 +357,71 @@ TEST_CASE("ensemble: terms of a support vector machine that cancel keep their er
     most = std::max(most, std::abs(to_reals(replica.tensor)[0] - to_reals(spread.exact.tensor)[0]));
   CHECK(most > 1e-5);  // a rounding of the terms, which are near 1000; of the result it would be 1e-8
 }
+
+namespace {
+
+Tensor doubles(const Tensor& x) {
+  const std::vector<double> values = to_reals(x);
+  const auto bytes = std::as_bytes(std::span(values));
+  return *Tensor::from_bytes(ElementType::float64, x.dims(), {bytes.begin(), bytes.end()});
+}
+
+/// Root mean square of what replicas are off by.
+double deviation(const Spread& spread) {
+  const std::vector<double> exact = to_reals(spread.exact.tensor);
+  double sum = 0;
+  for (const Value& replica : spread.replicas) {
+    const std::vector<double> values = to_reals(replica.tensor);
+    for (std::size_t i = 0; i < exact.size(); ++i) sum += (values[i] - exact[i]) * (values[i] - exact[i]);
+  }
+  return std::sqrt(sum / static_cast<double>(exact.size() * spread.replicas.size()));
+}
+
+}  // namespace
+
+TEST_CASE("ensemble: float64 has errors of double precision, whatever the profile") {
+  const std::string body = " { h = MatMul (x, w) e = Exp (h) y = Softmax (e) }";
+  const Runner single("g (float[8, 32] x, float[32, 16] w) => (float[8, 16] y)" + body);
+  const Runner twice("g (double[8, 32] x, double[32, 16] w) => (double[8, 16] y)" + body);
+  const Tensor x = random({8, 32}), w = random({32, 16}, 2);
+  const double coarse = deviation(single.spreads({x, w})[0]);
+  for (const Profile profile : {Profile::float32, Profile::bfloat16}) {
+    EnsembleOptions options;
+    options.profile = profile;
+    const double fine = deviation(twice.spreads({doubles(x), doubles(w)}, options)[0]);
+    CHECK(fine > 0);
+    CHECK(fine * 0x1p29 == doctest::Approx(coarse).epsilon(0.5));
+  }
+  CHECK_FALSE(is_noisy("g (double[4] x) => (double[4] y) { y = Relu (x) }", {doubles(random({4}))}));
+  CHECK_FALSE(is_noisy("g (float[4] x) => (double[4] y) { y = Cast <to = 11> (x) }", {random({4})}));
+}
+
+TEST_CASE("ensemble: gates and Sigmoid are off by a rounding of 1, however small the result") {
+  const Tensor low = floats({1, 1, 1}, {-20.3F}), one = floats({1, 1, 1}, {1.1F});
+  const double sigmoid =
+      deviation(Runner("g (float[1, 1, 1] x) => (float[1, 1, 1] y) { y = Sigmoid (x) }").spreads({low})[0]);
+  CHECK(sigmoid > 0x1p-26);
+  CHECK(sigmoid < 0x1p-23);
+  // The output gate of an LSTM with one unit: all others are open.
+  const Runner lstm(
+      "g (float[1, 1, 1] x, float[1, 4, 1] w, float[1, 4, 1] r) => (float[1, 1, 1, 1] y) "
+      "{ y = LSTM <hidden_size = 1> (x, w, r) }");
+  const Tensor weights = floats({1, 4, 1}, {9.3F, -20.3F, 9.3F, 1.3F}), none = floats({1, 4, 1}, {0, 0, 0, 0});
+  CHECK(deviation(lstm.spreads({one, weights, none})[0]) > 0x1p-26);
+}
+
+TEST_CASE("ensemble: more replicas have other errors, as large as is asked for") {
+  const Runner runner(network);
+  const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
+  EnsembleOptions options;
+  const Spread first = runner.spreads(inputs, options)[0];
+  options.first_replica = 4;
+  options.replicas = 2;
+  const Spread more = runner.spreads(inputs, options)[0];
+  for (const Value& a : first.replicas) CHECK_FALSE(same(a.tensor, more.replicas[0].tensor));
+  options.amplitude = 4;
+  CHECK(deviation(runner.spreads(inputs, options)[0]) == doctest::Approx(4 * deviation(more)).epsilon(0.05));
+  options.first_replica = 3;
+  options.amplitude = 1;
+  CHECK(same(runner.spreads(inputs, options)[0].replicas[0].tensor, first.replicas[3].tensor));
+}

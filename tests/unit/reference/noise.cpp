@@ -90,7 +90,8 @@ TEST_CASE("noise: errors have the size that is asked for, no mean and no tails")
   const std::vector<double> x = random_numbers(count, 3), squares(count, 2.0);
   for (const NoiseKernel* kernel : usable_noise_kernels()) {
     CAPTURE(kernel->name);
-    auto relative = x, of_sums = x, rounded = x;
+    auto relative = x, of_sums = x, rounded = x, absolute = x;
+    kernel->add_absolute(absolute.data(), length, 4, scale, beyond_float);
     kernel->add_relative(relative.data(), length, 1, scale, beyond_float);
     kernel->add_of_sums(of_sums.data(), length, 2, scale, 3, 5, squares.data(), beyond_float);
     kernel->round_operands(rounded.data(), length, 3, scale, beyond_float);
@@ -98,8 +99,9 @@ TEST_CASE("noise: errors have the size that is asked for, no mean and no tails")
       relative[i] = (relative[i] - x[i]) / (scale * x[i]);
       of_sums[i] = (of_sums[i] - x[i]) / (scale * std::sqrt(3 * x[i] * x[i] + 5 * 2.0));
       rounded[i] = (rounded[i] - x[i]) / (scale * x[i]);
+      absolute[i] = (absolute[i] - x[i]) / scale;
     }
-    for (const auto* errors : {&relative, &of_sums}) {
+    for (const auto* errors : {&relative, &of_sums, &absolute}) {
       const Moments of = moments(*errors);
       CHECK(std::abs(of.mean) < 5 / std::sqrt(static_cast<double>(count)));
       CHECK(of.deviation == doctest::Approx(1).epsilon(0.01));
@@ -119,12 +121,13 @@ TEST_CASE("noise: what few bits hold stays, zeros with their signs and infinitie
   const std::vector<double> squares(exact.size(), inf);
   for (const NoiseKernel* kernel : usable_noise_kernels()) {
     CAPTURE(kernel->name);
-    auto a = exact, b = exact, c = exact;
+    auto a = exact, b = exact, c = exact, d = exact;
+    kernel->add_absolute(d.data(), count, 1, 1e-3, beyond_float);
     kernel->add_relative(a.data(), count, 1, 1e-3, beyond_float);
     kernel->add_of_sums(b.data(), count, 1, 1e-3, 1, 1, squares.data(), beyond_float);
     kernel->round_operands(c.data(), count, 1, 1e-3, beyond_float);
     for (std::size_t i = 0; i < exact.size(); ++i) {
-      for (const auto* kept : {&a, &b, &c}) {
+      for (const auto* kept : {&a, &b, &c, &d}) {
         CHECK((*kept)[i] == exact[i]);
         CHECK(std::signbit((*kept)[i]) == std::signbit(exact[i]));
       }
