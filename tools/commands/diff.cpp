@@ -349,10 +349,12 @@ void register_diff(CommandList& list) {
                    "Write the smallest model that shows the first wrong node, with its inputs, to this folder")
       ->type_name("DIR");
   command->add_option("--report", arguments->report, "Write a page with plots to this file")->type_name("FILE.html");
-  command->add_option("--repeat", arguments->diff.repeat, "Measured runs of each side")
+  command->add_option("--repeat", arguments->diff.repeat, "Measured runs of each side on each set; 1 by default")
       ->type_name("N")
       ->check(CLI::Range(1, 100'000));
-  command->add_option("--warmup", arguments->diff.warmup, "Runs before those")
+  command
+      ->add_option("--warmup", arguments->diff.warmup,
+                   "Unmeasured runs of each side before its first measured one; 1 by default")
       ->type_name("N")
       ->check(CLI::Range(0, 100'000));
   command->add_option("--threads", arguments->diff.threads, "Threads of the reference; 0: all cores")

@@ -189,6 +189,7 @@ Json times_json(const SideReport& side) {
   return {{"load", real_json(side.load_seconds)},
           {"median_wall", seconds(median_wall(side))},
           {"median_cpu", seconds(median_cpu(side))},
+          {"warmups", side.warmups},
           {"runs", std::move(runs)}};
 }
 

@@ -146,20 +146,32 @@ std::string side_text(const SideReport& side, const DiffReport& report, bool col
 }
 
 std::string times_text(const DiffReport& report) {
-  Table table({"runtimes", ">runs", ">median wall", ">fastest", ">slowest", ">median cpu", ">load", ">ratio"});
+  constexpr std::size_t few_runs = 3;
+  Table table(
+      {"runtimes", ">runs", ">warm-ups", ">median wall", ">fastest", ">slowest", ">median cpu", ">load", ">ratio"});
   const std::optional<double> first = median_wall(report.sides[report.base]);
-  bool any = false;
+  bool any = false, few = false;
   for (const SideReport& side : report.sides) {
+    std::vector<std::string> row = {without_controls(side.label)};
     const std::optional<double> wall = median_wall(side), cpu = median_cpu(side);
-    if (!wall) continue;
-    any = true;
-    const auto [fastest, slowest] = std::minmax_element(
-        side.runs.begin(), side.runs.end(), [](const RunTime& a, const RunTime& b) { return a.wall < b.wall; });
-    table.add({without_controls(side.label), std::to_string(side.runs.size()), seconds_text(*wall),
-               seconds_text(fastest->wall), seconds_text(slowest->wall), cpu ? seconds_text(*cpu) : "-",
-               seconds_text(side.load_seconds), first && *first > 0 ? fmt::format("{:.3g} x", *wall / *first) : "-"});
+    if (wall) {
+      any = true;
+      few = few || side.runs.size() < few_runs;
+      const auto [fastest, slowest] = std::minmax_element(
+          side.runs.begin(), side.runs.end(), [](const RunTime& a, const RunTime& b) { return a.wall < b.wall; });
+      row.insert(row.end(), {std::to_string(side.runs.size()), std::to_string(side.warmups), seconds_text(*wall),
+                             seconds_text(fastest->wall), seconds_text(slowest->wall), cpu ? seconds_text(*cpu) : "-",
+                             seconds_text(side.load_seconds),
+                             first && *first > 0 ? fmt::format("{:.3g} x", *wall / *first) : "-"});
+    } else if (side.failure) {
+      row.emplace_back("failed at " + without_controls(side.failed_at));
+    } else {
+      continue;
+    }
+    table.add(std::move(row));
   }
-  return any ? table.text(0, false) + "\n" : "";
+  if (!any) return "";
+  return table.text(0, false) + (few ? "  so few runs tell little: --repeat 20 tells the spread\n\n" : "\n");
 }
 
 /// A line for each warning of each side.

@@ -177,6 +177,7 @@ class Comparison {
       return std::nullopt;
     }
     if (!is_base) run->outputs = api::in_axes_of(std::move(run->outputs), options_, here, base);
+    if (!run->times.empty()) side.warmups = options_.warmup;
     side.runs.insert(side.runs.end(), run->times.begin(), run->times.end());
     if (set == 0) {
       for (const std::string& input : run->moved_inputs)

@@ -27,7 +27,7 @@ class ReferenceSide : public Side {
                 std::unique_ptr<exec::Session> session)
       : options_(options), reference_(std::move(reference)), session_(std::move(session)) {}
 
-  Result<SideRun> run(const InputSet& set, std::size_t, const std::vector<NamedValue>& wanted) override {
+  Result<SideRun> run(const InputSet& set, std::size_t index, const std::vector<NamedValue>& wanted) override {
     const ir::Graph& graph = *reference_->model().graph;
     auto inputs = inputs_for(graph, set, options_.names);
     if (!inputs) return inputs.error();
@@ -40,7 +40,7 @@ class ReferenceSide : public Side {
     answer.cast_inputs = std::move(inputs->cast);
     const std::vector<Value> given = values_of(std::move(inputs->values));
     std::vector<Value> values;
-    for (int i = -options_.warmup; i < options_.repeat; ++i) {
+    for (int i = index == 0 ? -options_.warmup : 0; i < options_.repeat; ++i) {
       const auto start = Clock::now();
       const double cpu = cpu_seconds();
       auto outputs = session_->run(given, run);
@@ -85,7 +85,7 @@ Result<std::unique_ptr<Side>> open_reference(const DiffSide& side, const DiffOpt
   const auto start = Clock::now();
   auto reference = ReferenceModel::make(side.model->ir(), options.schemas, options.allow_outside_data);
   if (!reference) return reference.error();
-  const bool runs_often = options.repeat + options.warmup > 1;
+  const bool runs_often = options.repeat > 1;
   auto session = (*reference)->session(runs_often ? exec::usual_kept_bytes : 0);
   if (!session) return session.error();
   report.load_seconds = seconds_since(start);

@@ -8,6 +8,7 @@ namespace {
 
 DiffOptions worker_options(const RunOptions& options) {
   DiffOptions out;
+  out.warmup = 0;
   out.worker_folders = options.workers.folders;
   out.python = options.workers.python;
   out.start_limit_ms = options.workers.start_limit_ms;

@@ -27,14 +27,14 @@ class WorkerSide : public Side {
         model_(std::move(model)),
         folder_(std::move(folder)) {}
 
-  Result<SideRun> run(const InputSet& set, std::size_t, const std::vector<NamedValue>& wanted) override {
+  Result<SideRun> run(const InputSet& set, std::size_t index, const std::vector<NamedValue>& wanted) override {
     auto inputs = inputs_for(model_.inputs, set, options_.names);
     if (!inputs) return inputs.error();
     workers::RunRequest request;
     request.model = model_.id;
     request.inputs = inputs->values;
     request.repeat = options_.repeat;
-    request.warmup = options_.warmup;
+    request.warmup = index == 0 ? options_.warmup : 0;
     auto answer = worker_->run(request);
     report_.log = worker_->log();
     if (!answer) return answer.error();

@@ -74,7 +74,8 @@ struct DiffOptions {
   bool bisect = false;          ///< find the first wrong node with few values inside the graph
   std::filesystem::path repro;  ///< folder for the smallest model that shows the first wrong node
   bool layers = false;          ///< also compare values inside the graph
-  int repeat = 1, warmup = 0;   ///< measured and unmeasured runs of each side
+  int repeat = 1;               ///< measured runs of each side on each set
+  int warmup = 1;               ///< unmeasured runs of each side before its first measured one
   int threads = 0;              ///< of the reference; 0: all cores
   std::uint64_t seed = 0;       ///< of the replicas' noise
   std::vector<std::filesystem::path> worker_folders;
@@ -184,6 +185,7 @@ struct SideReport {
   std::vector<std::string> warnings;
   double load_seconds = 0;
   std::vector<RunTime> runs;                ///< measured runs over all sets
+  int warmups = 0;                          ///< unmeasured runs before those
   Verdict verdict = Verdict::identical;     ///< the worst of its outputs; not_compared when it failed before it had any
   std::vector<OutputDiff> outputs;          ///< empty for the first side
   std::vector<LayerDiff> layers;            ///< in the order of execution

@@ -365,14 +365,14 @@ function runtimes() {
   const samples = (side, key) => side.seconds.runs.map(run => number(run[key])).filter(isFinite);
   const rows = sides.map(side => {
     const wall = samples(side, "wall"), median = number(side.seconds.median_wall);
-    return [given(side.label), count(wall.length), seconds(median), seconds(d3.min(wall)), seconds(d3.max(wall)), seconds(side.seconds.median_cpu), seconds(side.seconds.load), first > 0 ? short(median / first) + " ×" : "–"];
+    return [given(side.label), count(wall.length), count(side.seconds.warmups), seconds(median), seconds(d3.min(wall)), seconds(d3.max(wall)), seconds(side.seconds.median_cpu), seconds(side.seconds.load), first > 0 ? short(median / first) + " ×" : "–"];
   });
   const plots = sides.flatMap(side => ["wall", "cpu"].map(key => [`${visible(side.label)}, ${key}`, samples(side, key), key === "cpu"]))
     .filter(row => row[1].length && row[1].every(v => v > 0));
   const words = "every run is a point; the box holds the middle half, the bar is the median";
   return named("section", {id: "times"}, el("h2", "Runtimes"), el("div.panel", !plots.length ? "" : el("figure", caption("Time of a run", words),
     drawTimes(plots, `Times of runs: ${sides.map(side => `${visible(side.label)} ${seconds(side.seconds.median_wall)}`).join(", ")} (medians of wall time)`)),
-    table(["side", ">runs", ">median", ">fastest", ">slowest", ">median CPU", ">loading", ">ratio"], rows, "Runtimes", true)));
+    table(["side", ">runs", ">warm-ups", ">median", ">fastest", ">slowest", ">median CPU", ">loading", ">ratio"], rows, "Runtimes", true)));
 }
 
 function setting() {
