@@ -116,6 +116,10 @@ Result<Task> task_named(const std::string& word) {
   return make_error("usage", "there is no task " + quote(word) + did_you_mean(word, words));
 }
 
+Error given_twice(const char* option, const std::string& name) {
+  return make_error("usage", std::string(option) + " names " + quote(name) + " twice");
+}
+
 Result<Axes> axes_named(const std::string& word) {
   constexpr std::pair<std::string_view, Axes> known[] = {
       {"nchw", Axes::nchw}, {"nhwc", Axes::nhwc}, {"same", Axes::same}};
@@ -135,7 +139,9 @@ Result<BackendWord> parse_backend(const std::string& word) {
     const std::size_t equals = parts[i].find('=');
     if (equals == std::string::npos || equals == 0)
       return make_error("usage", quote(parts[i]) + " of the backend " + quote(word) + " is not OPTION=VALUE");
-    backend.options[parts[i].substr(0, equals)] = parts[i].substr(equals + 1);
+    if (!backend.options.emplace(parts[i].substr(0, equals), parts[i].substr(equals + 1)).second)
+      return make_error("usage",
+                        "the backend " + quote(word) + " has the option " + parts[i].substr(0, equals) + " twice");
   }
   return backend;
 }
@@ -217,7 +223,9 @@ Result<void> take_names(const std::vector<std::string>& tolerances, const std::v
     const auto pair = name_and_value(word);
     if (!pair) return pair.error();
     const std::vector<std::string> parts = split(pair->second, ',');
-    OutputTolerance& tolerance = options.tolerances[pair->first];
+    const auto [place, is_new] = options.tolerances.try_emplace(pair->first);
+    if (!is_new) return given_twice("--tolerance", pair->first);
+    OutputTolerance& tolerance = place->second;
     const auto absolute = number(parts[0]);
     if (!absolute) return absolute.error();
     tolerance.absolute = *absolute;
@@ -231,20 +239,21 @@ Result<void> take_names(const std::vector<std::string>& tolerances, const std::v
     if (!pair) return pair.error();
     const auto task = task_named(pair->second);
     if (!task) return task.error();
-    options.tasks[pair->first] = *task;
+    if (!options.tasks.emplace(pair->first, *task).second) return given_twice("--task", pair->first);
   }
   for (const std::string& word : axes) {
     const auto pair = name_and_value(word);
     if (!pair) return pair.error();
     const auto place = axes_named(pair->second);
     if (!place) return place.error();
-    options.axes[pair->first] = *place;
+    if (!options.axes.emplace(pair->first, *place).second) return given_twice("--axes", pair->first);
   }
   for (const auto& [words, map] : {std::pair(&scores, &options.scores), std::pair(&names, &options.names)}) {
     for (const std::string& word : *words) {
       const auto pair = name_and_value(word);
       if (!pair) return pair.error();
-      (*map)[pair->first] = pair->second;
+      if (!map->emplace(pair->first, pair->second).second)
+        return given_twice(map == &options.names ? "--name" : "--scores", pair->first);
     }
   }
   return {};

@@ -42,15 +42,17 @@ void add_workers(CLI::App& command, WorkerOptions& options) {
       .add_option("--python", options.python, "Interpreter of backends in Python; else ONNXKIT_PYTHON, else python3")
       ->type_name("PATH")
       ->group("Backends");
-  add_time(command, "--start-limit", options.start_limit_ms, "Time that a backend has to start, such as 90s");
+  add_time(command, "--start-limit", options.start_limit_ms,
+           "Time that a backend has to start, such as 90s; 60s by default");
 }
 
 void add_worker_limits(CLI::App& command, WorkerOptions& options) {
-  add_time(command, "--load-limit", options.load_limit_ms, "Time that a backend has to load a model");
-  add_time(command, "--run-limit", options.run_limit_ms, "Time that a backend has for one request to run");
+  add_time(command, "--load-limit", options.load_limit_ms, "Time that a backend has to load a model; 5min by default");
+  add_time(command, "--run-limit", options.run_limit_ms,
+           "Time that a backend has for one request to run; 5min by default");
   command
       .add_option("--worker-memory", options.memory_limit,
-                  "Memory that the processes of a backend may hold, such as 8GiB; 0: any")
+                  "Memory that the processes of a backend may hold, such as 8GiB; 0, the default: any")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false))
       ->group("Backends");

@@ -11,8 +11,8 @@ namespace onnxkit::tools {
 namespace {
 
 std::string failure_sentence(const SideReport& side) {
-  return fmt::format("failed at {}: {}", without_controls(side.failed_at),
-                     without_controls(side.failure->diagnostic.message));
+  const std::vector<std::string> lines = last_lines(side.failure->diagnostic.message, std::string::npos);
+  return fmt::format("failed at {}: {}", without_controls(side.failed_at), lines.empty() ? "" : lines.front());
 }
 
 std::string output_name(const OutputGroup& group, const DiffReport& report) {
@@ -23,8 +23,9 @@ std::string output_name(const OutputGroup& group, const DiffReport& report) {
 
 /// What is said of an output with a finding: the outcome first, since that is what people see.
 std::string finding_reason(const OutputDiff& output) {
-  if (const std::string change = outcome_change(output.outcome); !change.empty()) return change;
   std::string reason = without_controls(output.why);
+  if (const std::string change = outcome_change(output.outcome); !change.empty())
+    return output.verdict == Verdict::mismatch && !reason.empty() ? reason + "; " + change : change;
   if (reason.empty() && output.metrics)
     reason = fmt::format("it is off by {:.3g} at most, {:.2g} % of its range", output.metrics->max_absolute,
                          100 * output.metrics->range_relative);

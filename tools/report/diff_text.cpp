@@ -188,13 +188,25 @@ std::string warnings_text(const DiffReport& report, bool color) {
 std::string failure_text(const SideReport& side, bool color) {
   if (!side.failure) return {};
   const Diagnostic& diagnostic = side.failure->diagnostic;
-  std::string text =
-      fmt::format("{} {} at {}: {}\n", painted(bold, title(side), color), painted("\x1b[1;31m", "failed", color),
-                  without_controls(side.failed_at), without_controls(diagnostic.message));
+  std::string text = fmt::format("{} {} at {}: ", painted(bold, title(side), color),
+                                 painted("\x1b[1;31m", "failed", color), without_controls(side.failed_at));
+  // Traces and logs say again what the message says.
+  std::string told = diagnostic.message;
+  const auto add = [&](std::string_view head, const std::string& line) {
+    const bool is_new = told.find(line) == std::string::npos;
+    if (is_new) text += fmt::format("  {:<6}  {}\n", head, without_controls(line));
+    if (is_new) told += "\n" + line;
+  };
+  const std::vector<std::string> lines = last_lines(diagnostic.message, std::string::npos);
+  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : "          ") + lines[i] + "\n";
+  if (lines.empty()) text += "\n";
   text += fmt::format("  reason  {}\n", without_controls(diagnostic.code));
-  for (const std::string& note : diagnostic.notes) text += fmt::format("  note    {}\n", without_controls(note));
+  for (const std::string& note : diagnostic.notes) {
+    const bool repeats = !lines.empty() && note.ends_with(lines.back());
+    if (!repeats) add("note", note);
+  }
   if (!diagnostic.help.empty()) text += fmt::format("  help    {}\n", without_controls(diagnostic.help));
-  for (const std::string& line : last_lines(side.log, most_log_lines)) text += "  log     " + line + "\n";
+  for (const std::string& line : last_lines(side.log, most_log_lines)) add("log", line);
   return text;
 }
 

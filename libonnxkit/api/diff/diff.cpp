@@ -9,6 +9,7 @@
 #include "libonnxkit/api/diff/axes.h"
 #include "libonnxkit/api/diff/floor.h"
 #include "libonnxkit/api/diff/layers.h"
+#include "libonnxkit/api/diff/model_facts.h"
 #include "libonnxkit/api/diff/outputs.h"
 #include "libonnxkit/api/diff/side.h"
 #include "libonnxkit/api/unknown_name.h"
@@ -28,6 +29,7 @@ class Comparison {
       : sides_(sides), sets_(sets), options_(options), open_(sides.size()), pools_(sides.size()) {
     report_.sides.resize(sides.size());
     for (const InputSet& set : sets) report_.sets.push_back(set.name);
+    find_random();
     while (input_side_ + 1 < sides.size() && !sides[input_side_].model) ++input_side_;
   }
 
@@ -59,8 +61,12 @@ class Comparison {
         side.layers_note = floor_ ? "only ONNX models have layers to compare" : report_.floor_note;
         continue;
       }
+      if (!random_.empty()) {
+        side.layers_note = "the model draws random numbers, which are others on every side";
+        continue;
+      }
       std::size_t set = 0;
-      const std::vector<Profile> profiles = profiles_for(side, side);
+      const std::vector<Profile> profiles = profiles_for(i, report_.base);
       Profile profile = profiles.front();
       const auto wrong = std::find_if(side.outputs.begin(), side.outputs.end(),
                                       [](const OutputDiff& output) { return is_finding(output.verdict); });
@@ -80,13 +86,19 @@ class Comparison {
   }
 
  private:
-  /// The profiles that may explain a deviation between the two: float32 and what they say they compute in, all where one does not say.
-  std::vector<Profile> profiles_for(const SideReport& side, const SideReport& base) const {
+  /// The profiles that may explain a deviation between the two: float32, what they say they compute in, all where one does not say, and what the
+  /// models ask for where there are two.
+  std::vector<Profile> profiles_for(std::size_t i, std::size_t at) const {
     if (!options_.profiles.empty()) return options_.profiles;
-    const std::optional<Profile> own = profile_named(side.arithmetic), other = profile_named(base.arithmetic);
+    const std::optional<Profile> own = profile_named(report_.sides[i].arithmetic),
+                                 other = profile_named(report_.sides[at].arithmetic);
+    std::set<Profile> asked;
+    for (const std::size_t side : {i, at}) {
+      if (is_other_model(i, at) && sides_[side].model) asked.merge(api::own_profiles(sides_[side].model->ir()));
+    }
     std::vector<Profile> profiles;
     for (const Profile profile : all_profiles) {
-      const bool said = !own || !other || profile == own || profile == other;
+      const bool said = !own || !other || profile == own || profile == other || asked.contains(profile);
       if (profile == Profile::float32 || (said && (!floor_ || floor_->applies(profile)))) profiles.push_back(profile);
     }
     return profiles;
@@ -113,11 +125,41 @@ class Comparison {
     return std::nullopt;
   }
 
+  void find_random() {
+    for (const DiffSide& side : sides_) {
+      if (!side.model || !side.model->has_graph()) continue;
+      for (const auto& [output, draw] : api::random_outputs(side.model->ir())) {
+        const auto [known, is_new] = random_.emplace(output, draw);
+        if (!is_new && !draw.seeded) known->second = draw;
+      }
+    }
+  }
+
   /// Whose model a side runs; recorded answers are those of the model that the inputs are for.
   api::Owner owner(std::size_t i) const {
     const DiffSide &side = sides_[i].backend == "recorded" ? sides_[input_side_] : sides_[i], &first = sides_.front();
     const bool is_first = side.model ? side.model == first.model : !first.model && side.path == first.path;
     return is_first ? api::Owner::first : api::Owner::other;
+  }
+
+  bool is_other_model(std::size_t i, std::size_t at) const {
+    return sides_[i].backend != "recorded" && (!sides_[i].model || sides_[i].model != sides_[at].model);
+  }
+
+  /// Where a model gives another floating type than the base's, as a float16 one does, its numbers are compared.
+  void cast_outputs(std::vector<NamedValue>& outputs, const std::vector<NamedValue>& wanted, std::size_t i) {
+    for (std::size_t at = 0; at < wanted.size(); ++at) {
+      const Value &want = wanted[at].value, &is = outputs[at].value;
+      if (!want.is_tensor() || !is.is_tensor() || want.tensor.type() == is.tensor.type()) continue;
+      if (!is_floating(want.tensor.type()) || !is_floating(is.tensor.type())) continue;
+      const std::string warning = fmt::format("output {} is {} here and was cast to {}", quote(wanted[at].name),
+                                              name_of(is.tensor.type()), name_of(want.tensor.type()));
+      auto made = api::cast(is.tensor, want.tensor.type());
+      if (!made) continue;
+      outputs[at].value = Value(*std::move(made));
+      auto& warnings = report_.sides[i].warnings;
+      if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
+    }
   }
 
   InputSet set_for(std::size_t i, std::size_t set) const {
@@ -177,6 +219,7 @@ class Comparison {
       return std::nullopt;
     }
     if (!is_base) run->outputs = api::in_axes_of(std::move(run->outputs), options_, here, base);
+    if (!is_base && is_other_model(i, report_.base)) cast_outputs(run->outputs, wanted, i);
     if (!run->times.empty()) side.warmups = options_.warmup;
     side.runs.insert(side.runs.end(), run->times.begin(), run->times.end());
     if (set == 0) {
@@ -219,6 +262,37 @@ class Comparison {
     }
   }
 
+  /// What is drawn at random differs on every side; with a seed, on every backend.
+  void leave_random(std::vector<OutputDiff>& outputs, std::size_t i) const {
+    const std::string &side = sides_[i].backend, &base = sides_[report_.base].backend;
+    for (OutputDiff& output : outputs) {
+      const auto draw = random_.find(output.name.substr(0, output.name.find_first_of("[")));
+      if (draw == random_.end() || (draw->second.seeded && side == base)) continue;
+      if (output.verdict != Verdict::not_rounding && output.verdict != Verdict::rounding &&
+          output.verdict != Verdict::undecidable)
+        continue;
+      output.verdict = Verdict::not_compared;
+      output.profile.reset();
+      output.why = draw->second.seeded
+                       ? fmt::format("it is made from {}, which draws other numbers on every backend", draw->second.op)
+                       : fmt::format("it is made from {} without a seed, which draws other numbers on every side",
+                                     draw->second.op);
+    }
+  }
+
+  /// A quantizer's error is more than the steps of its arithmetic, and what it may cost is for people to say.
+  void tell_quantized(std::vector<OutputDiff>& outputs, std::size_t i) const {
+    if (!is_other_model(i, report_.base) || !sides_[i].model ||
+        !api::own_profiles(sides_[i].model->ir()).contains(Profile::int8))
+      return;
+    for (OutputDiff& output : outputs) {
+      if (output.verdict == Verdict::not_rounding && output.why.empty())
+        output.why =
+            "the model is quantized, and the error of that is more than its steps; a tolerance or the task's "
+            "figures tell whether it matters";
+    }
+  }
+
   void tell_absent(std::vector<OutputDiff>& outputs) const {
     for (OutputDiff& output : outputs) {
       const auto found = absent_.find(output.name);
@@ -254,7 +328,7 @@ class Comparison {
                                floor_side_ != report_.base,
                                owner(floor_side_),
                                owner(report_.base),
-                               profiles_for(side, report_.sides[report_.base]),
+                               profiles_for(i, report_.base),
                                sets_.size(),
                                &pools_[i]};
       auto judged = api::judge_outputs(yardstick, *outputs, options_);
@@ -266,6 +340,8 @@ class Comparison {
       }
       if (sides_[i].model && sides_[report_.base].model) refuse_moved(*judged);
       tell_absent(*judged);
+      leave_random(*judged, i);
+      tell_quantized(*judged, i);
       side.outputs.insert(side.outputs.end(), std::make_move_iterator(judged->begin()),
                           std::make_move_iterator(judged->end()));
       report_.compared = true;
@@ -279,6 +355,7 @@ class Comparison {
   std::vector<api::Pools> pools_;  // of each side
   std::optional<Floor> floor_;
   std::size_t floor_side_ = 0;
+  std::map<std::string, api::Draw> random_;    // outputs of the sides' models
   std::size_t input_side_ = 0;                 // the first with an ONNX model, whose inputs the sets have
   std::vector<std::string> moved_;             // of the last answer
   std::map<std::string, std::string> absent_;  // of the last answer

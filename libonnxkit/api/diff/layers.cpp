@@ -377,7 +377,7 @@ class Layers {
         ++report_.not_looked_at;
       else if (has_effect(place))
         off.push_back(place);
-      else if (report_.layers_note.empty())
+      else if (report_.layers_note.empty() && layer.place.op != "Constant")  // stored in the side's own type
         report_.layers_note = fmt::format("{} is off, but nothing that is made from it", quote(layer.value));
     }
     if (off.empty()) return off;

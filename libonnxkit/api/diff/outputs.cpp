@@ -268,16 +268,24 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
     return diff;
   }
   if (auto judged = judge_by_floor(diff, output, path, part, yardstick, options); !judged) return judged.error();
+  const std::uint64_t nan = diff.metrics ? diff.metrics->nan_mismatches : 0;
+  const std::uint64_t inf = diff.metrics ? diff.metrics->inf_mismatches : 0;
+  const std::string other_numbers =
+      fmt::format("{}{}{} on one side only", nan > 0 ? fmt::format("NaN in {} of {} elements", nan, b.size()) : "",
+                  nan > 0 && inf > 0 ? ", infinity in "
+                  : inf > 0          ? "infinity in "
+                                     : "",
+                  inf > 0 ? std::to_string(inf) : "");
+  if (diff.verdict == Verdict::mismatch && nan + inf > 0) diff.why = other_numbers;
   const bool has_numbers = domain_of(a.type()) != Domain::string;
   if (tolerance && has_numbers && a.dims() == b.dims()) {
     diff.verdict = is_within(a, b, *tolerance) ? Verdict::within : Verdict::beyond;
   } else if (!yardstick.floor) {
     const bool same_shape = a.dims() == b.dims();
-    const bool other_numbers = diff.metrics && diff.metrics->nan_mismatches + diff.metrics->inf_mismatches > 0;
-    diff.verdict = same_shape && !other_numbers ? Verdict::not_compared : Verdict::mismatch;
+    diff.verdict = same_shape && nan + inf == 0 ? Verdict::not_compared : Verdict::mismatch;
     diff.why = !same_shape     ? fmt::format("the shape is [{}] and should be [{}]", fmt::join(b.dims(), ", "),
                                              fmt::join(a.dims(), ", "))
-               : other_numbers ? "NaN or infinity on one side only"
+               : nan + inf > 0 ? other_numbers
                                : "there is no noise floor and no tolerance was set";
   }
   return diff;
