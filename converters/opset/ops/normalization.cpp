@@ -1,4 +1,5 @@
 #include <array>
+#include <optional>
 
 #include "converters/opset/compose.h"
 #include "converters/opset/steps.h"
@@ -8,13 +9,19 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
+/// The shape of an image [N, C, H, W] for Reshape; none where the input has it, or may have it.
+std::optional<List> two_image_axes(Step& step) {
+  const auto rank = step.rank(step.input(0));
+  if (!rank || *rank == 4 || *rank < 2) return std::nullopt;
+  return *rank == 2 ? List{0, 0, 1, 1} : *rank == 3 ? List{0, 0, 0, 1} : List{0, 0, 0, -1};
+}
+
 /// Version 1 speaks of images [N, C, H, W] only.
 void with_two_image_axes(Step& step) {
-  const auto rank = step.rank(step.input(0));
-  if (!rank || *rank == 4 || *rank < 2) return;
-  const List four = *rank == 2 ? List{0, 0, 1, 1} : *rank == 3 ? List{0, 0, 0, 1} : List{0, 0, 0, -1};
+  const auto four = two_image_axes(step);
+  if (!four) return;
   const ValueId shape = step.add("Shape", {step.input(0)});
-  step.set_input(0, reshape(step, step.input(0), four, "image"));
+  step.set_input(0, reshape(step, step.input(0), *four, "image"));
   const ValueId y = step.value("normalized");
   step.set_output(0, y);
   step.then();
@@ -24,9 +31,34 @@ void with_two_image_axes(Step& step) {
 
 // ---- BatchNormalization
 
+/// The node on x in place of its first input and on statistics of this shape; its results get their own shapes back.
+void on_reshaped(Step& step, ValueId x, const List& statistics, std::string_view hint) {
+  std::vector<std::pair<ValueId, ValueId>> shaped;  // the shape of each output that the node gives
+  for (std::size_t k = 0; k < 5; ++k) {
+    if (k < step.output_count() && step.output(k) != ValueId::none)
+      shaped.emplace_back(step.add("Shape", {step.input(k == 0 ? 0 : k % 2 == 1 ? 3 : 4)}), step.output(k));
+  }
+  step.set_input(0, x);
+  for (std::size_t k = 1; k < 5; ++k) step.set_input(k, reshape(step, step.input(k), statistics, hint));
+  std::vector<ValueId> results;
+  for (std::size_t k = 0; k < step.output_count(); ++k) {
+    if (step.output(k) == ValueId::none) continue;
+    results.push_back(step.value(hint));
+    step.set_output(k, results.back());
+  }
+  step.then();
+  for (std::size_t i = 0; i < results.size(); ++i)
+    step.emit("Reshape", {results[i], shaped[i].first}, {shaped[i].second});
+}
+
 void batch_to_1(Step& step) {
   step.set({"consumed_inputs", List{0, 0, 0, 1, 1}});
-  with_two_image_axes(step);
+  const auto four = two_image_axes(step);
+  const auto rank = step.rank(step.input(0)), of_scale = step.rank(step.input(1));
+  const bool per_place = step.integer("spatial") == 0 && four && of_scale.value_or(*rank - 1) == *rank - 1;
+  if (!per_place) return with_two_image_axes(step);
+  on_reshaped(step, reshape(step, step.input(0), *four, "image"), List(four->begin() + 1, four->end()), "image");
+  step.note("reshaped to four axes before, with statistics for each place; given their shapes back after");
 }
 
 bool has_statistics(const Step& step) {
@@ -64,22 +96,8 @@ void test_by_attribute(Step& step) {
 void places_to_channels(Step& step) {
   if (step.integer("spatial") != 0) return step.remove("spatial");
   step.remove("spatial");
-  std::vector<std::pair<ValueId, ValueId>> shaped;  // the shape of each output that the node gives
-  for (std::size_t k = 0; k < 5; ++k) {
-    const ValueId x = step.input(k);
-    if (k < step.output_count() && step.output(k) != ValueId::none)
-      shaped.emplace_back(step.add("Shape", {k == 0 ? x : step.input(k % 2 == 1 ? 3 : 4)}), step.output(k));
-    step.set_input(
-        k, k == 0 ? step.add("Flatten", {x}, {{"axis", std::int64_t{1}}}, "flat") : reshape(step, x, {-1}, "flat"));
-  }
-  std::vector<ValueId> flat;
-  for (std::size_t k = 0; k < step.output_count(); ++k) {
-    if (step.output(k) == ValueId::none) continue;
-    flat.push_back(step.value("flat"));
-    step.set_output(k, flat.back());
-  }
-  step.then();
-  for (std::size_t i = 0; i < flat.size(); ++i) step.emit("Reshape", {flat[i], shaped[i].first}, {shaped[i].second});
+  const ValueId places = step.add("Flatten", {step.input(0)}, {{"axis", std::int64_t{1}}}, "flat");
+  on_reshaped(step, places, {-1}, "flat");
   step.note("statistics for each place: flattened before, given their shapes back after");
 }
 
