@@ -58,6 +58,13 @@ class Suite:
         self.skipped += count
         print(f"skipped: {reason}: {count} cases")
 
+    def close(self):
+        """Prints the closing lines; the exit status."""
+        if self.skipped:
+            print(f"{self.skipped} skipped")
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed else 0
+
     def run(self, *arguments):
         """(exit status, report)"""
         environment = os.environ | {"ONNXKIT_PYTHON": sys.executable}
@@ -161,10 +168,7 @@ def main():
     for backend in ("onnxruntime", "openvino"):
         if backend in there:
             against_itself(suite, backend + (":precision=f32" if backend == "openvino" else ""))
-    if suite.skipped:
-        print(f"{suite.skipped} skipped")
-    print(f"{suite.passed} passed, {suite.failed} failed")
-    return 1 if suite.failed else 0
+    return suite.close()
 
 
 if __name__ == "__main__":

@@ -188,10 +188,7 @@ def main():
         digits(story, pathlib.Path(folder))
         two_layers(story)
         segmentation(story, pathlib.Path(folder))
-    if story.skipped:
-        print(f"{story.skipped} skipped")
-    print(f"{story.passed} passed, {story.failed} failed")
-    return 1 if story.failed else 0
+    return story.close()
 
 
 if __name__ == "__main__":
