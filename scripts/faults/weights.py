@@ -102,7 +102,8 @@ def wrong_constant(net, rng):
         where = net.at(node)
         del net.graph.node[where]
         net.graph.node.insert(where, helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array)))
-        return (name,), f"constant {net.constants[name].flat[0]:.6g} becomes {array.flat[0]:.6g}"
+        readers = tuple(output for reader in net.graph.node if name in reader.input for output in reader.output)
+        return readers, f"constant {net.constants[name].flat[0]:.6g} becomes {array.flat[0]:.6g}"
     if scales:
         node, i = rng.choice(scales)
         array = net.constants[node.input[i]].copy()

@@ -28,6 +28,23 @@ bool is_page(const fs::path& path) {
                     [](char want, char is) { return std::tolower(static_cast<unsigned char>(is)) == want; });
 }
 
+bool is_repro(const fs::path& folder) {
+  std::error_code fault;
+  return fs::exists(folder / "expected.onnx", fault) && fs::exists(folder / "README.txt", fault);
+}
+
+/// Nothing when no input is the folder or lies in it.
+Result<void> holds_none(const fs::path& folder, const std::vector<fs::path>& inputs) {
+  std::error_code fault;
+  for (const fs::path& input : inputs) {
+    const fs::path parent = input.has_parent_path() ? input.parent_path() : fs::path(".");
+    if (fs::equivalent(input, folder, fault) || fs::equivalent(parent, folder, fault))
+      return cannot_write(folder, "the input " + quote(input.string()) + " lies in this folder",
+                          "choose a folder of its own");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_report(const fs::path& path) {
@@ -40,15 +57,14 @@ Result<void> check_repro(const fs::path& folder, const std::vector<fs::path>& in
   std::error_code fault;
   if (!fs::exists(folder, fault)) return {};
   if (!fs::is_directory(folder, fault)) return cannot_write(folder, "this is no folder", "choose another name");
-  for (const fs::path& input : inputs) {
-    const fs::path parent = input.has_parent_path() ? input.parent_path() : fs::path(".");
-    if (fs::equivalent(input, folder, fault) || fs::equivalent(parent, folder, fault))
-      return cannot_write(folder, "the input " + quote(input.string()) + " lies in this folder",
-                          "choose a folder of its own");
+  if (auto checked = holds_none(folder, inputs); !checked) return checked;
+  if (is_repro(folder)) return {};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, fault)) {
+    if (!is_repro(entry.path()))
+      return cannot_write(folder, "the folder holds other files", "choose a new or empty folder");
+    if (auto checked = holds_none(entry.path(), inputs); !checked) return checked;
   }
-  const bool is_repro = fs::exists(folder / "expected.onnx", fault) && fs::exists(folder / "README.txt", fault);
-  if (is_repro || fs::is_empty(folder, fault)) return {};
-  return cannot_write(folder, "the folder holds other files", "choose a new or empty folder");
+  return {};
 }
 
 }  // namespace onnxkit::tools

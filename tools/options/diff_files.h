@@ -10,8 +10,8 @@ namespace onnxkit::tools {
 /// Whether `path` may become a report: a new file, an empty one, a page, or no regular file at all. Error cannot-write.
 Result<void> check_report(const std::filesystem::path& path);
 
-/// Whether files may be written into a folder: it is new, empty, or what --repro made before, and none of the inputs lies in it. Error
-/// cannot-write.
+/// Whether files may be written into a folder: it is new, empty, or what --repro made before, one folder or one for each side, and none
+/// of the inputs lies in it. Error cannot-write.
 Result<void> check_repro(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& inputs);
 
 }  // namespace onnxkit::tools

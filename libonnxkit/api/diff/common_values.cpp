@@ -14,6 +14,8 @@ namespace {
 
 bool takes_shape(const ir::Node& node) { return node.op_type == "Shape" || node.op_type == "Size"; }
 
+bool is_constant(const ir::Node& node) { return node.op_type == "Constant"; }
+
 }  // namespace
 
 CommonValues::CommonValues(const ir::Graph& graph, const ir::Graph& other)
@@ -22,7 +24,9 @@ CommonValues::CommonValues(const ir::Graph& graph, const ir::Graph& other)
   for (const std::size_t node : order_) {
     for (const ValueId id : graph.nodes[node].outputs) {
       const ValueId there = id == ValueId::none ? id : other.find(graph.name_of(id));
-      if (there == ValueId::none || producers[index_of(there)] < 0) continue;
+      const std::int32_t producer = there == ValueId::none ? -1 : producers[index_of(there)];
+      if (producer < 0) continue;
+      if (is_constant(graph.nodes[node]) && is_constant(other.nodes[static_cast<std::size_t>(producer)])) continue;
       if (places_.emplace(graph.name_of(id), names_.size()).second) names_.emplace_back(graph.name_of(id));
     }
   }

@@ -12,7 +12,8 @@
 
 namespace onnxkit::api {
 
-/// The values that nodes of two main graphs write under one name, in the first graph's order of execution. Places count them from 0.
+/// The values that nodes of two main graphs write under one name, in the first graph's order of execution. Places count them from 0. Constants are not
+/// among them, as initializers are not: runtimes give them otherwise than they use them, and what is wrong in one shows in the node that reads it.
 class CommonValues {
  public:
   CommonValues(const ir::Graph& graph, const ir::Graph& other);

@@ -79,13 +79,23 @@ class Comparison {
       }
       tell("looking inside", side);
       const InputSet inputs = set_for(floor_side_, set);
-      const api::LayerQuestion question{sides_[floor_side_], sides_[i], inputs, *floor_, profile, options_};
+      const api::LayerQuestion question{sides_[floor_side_], sides_[i], inputs, *floor_, profile, options_,
+                                        repro_folder(i)};
       if (const auto compared = api::compare_layers(question, side); !compared)
         side.layers_note = compared.error().diagnostic.message;
     }
   }
 
  private:
+  /// That of the options where one side is looked into, else one in it for each side.
+  std::filesystem::path repro_folder(std::size_t i) const {
+    const auto may_have_layers = [&](std::size_t side) { return side != report_.base && sides_[side].model; };
+    std::size_t count = 0;
+    for (std::size_t side = 0; side < sides_.size(); ++side) count += may_have_layers(side);
+    if (options_.repro.empty() || count < 2) return options_.repro;
+    return options_.repro / fmt::format("{}-{}", i, sides_[i].backend);
+  }
+
   /// The profiles that may explain a deviation between the two: float32, what they say they compute in, all where one does not say, and what the
   /// models ask for where there are two.
   std::vector<Profile> profiles_for(std::size_t i, std::size_t at) const {

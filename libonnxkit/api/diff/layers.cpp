@@ -20,7 +20,8 @@ constexpr std::uint64_t boundary_bytes = std::uint64_t{512} << 20;  // of tapped
 constexpr std::size_t taps_of_a_search = 24;
 constexpr std::size_t most_suspects = 12;    // of a search
 constexpr std::size_t most_looked_at = 256;  // alone, where all values are compared
-constexpr int most_failures = 24, more_replicas = 4;
+constexpr int most_failures = 24;
+constexpr int more_replicas = 4;  // times as many for what is in doubt
 constexpr double suspicious_rms = 1;
 
 using Places = std::vector<bool>;  // of common values
@@ -37,12 +38,6 @@ struct Own {
 std::optional<FloorMeasure> measured(const exec::Judgement& judgement) {
   const bool is_known = judgement.floor.healthy || judgement.floor.largest > 0;
   return is_known ? std::optional(judgement.floor) : std::nullopt;
-}
-
-/// Just beyond the limits: a few replicas tell the noise of a few numbers roughly, so it is judged by more.
-bool is_close(const exec::Judgement& judgement) {
-  return judgement.verdict == Verdict::not_rounding && measured(judgement) &&
-         judgement.floor.rms <= 2 * exec::healthy_rms && judgement.floor.largest <= 2 * exec::healthy_largest;
 }
 
 class Layers {
@@ -186,9 +181,9 @@ class Layers {
     return by_halves(places, "cannot be an output", [&](const auto& some) -> Result<void> {
       auto values = tapped(some);
       if (!values) return values.error();
-      close_.clear();
+      doubtful_.clear();
       if (auto judged = judge_all(*values, question_.options.replicas); !judged) return judged;
-      std::erase_if(*values, [&](const auto& value) { return !close_.contains(value.first); });
+      std::erase_if(*values, [&](const auto& value) { return !doubtful_.contains(value.first); });
       return values->empty() ? Result<void>() : judge_all(*values, question_.options.replicas * more_replicas);
     });
   }
@@ -227,7 +222,7 @@ class Layers {
       const exec::Judgement judgement = exec::judge(spread, got.tensor, question_.profile);
       layer.verdict = judgement.verdict;
       layer.total = measured(judgement);
-      if (is_close(judgement)) close_.emplace(name);
+      if (judgement.in_doubt) doubtful_.emplace(name);
       const auto exact = as_stored(spread);
       if (exact && exact->is_tensor()) {
         if (auto metrics = onnxkit::compare(exact->tensor, got.tensor)) layer.metrics = *std::move(metrics);
@@ -311,7 +306,7 @@ class Layers {
     std::erase_if(alone->got, [&](const auto& value) {
       const auto place = common_.find(value.first);
       const auto own = place ? alone_.find(*place) : alone_.end();
-      return own == alone_.end() || !own->second || !is_close(own->second->judgement);
+      return own == alone_.end() || !own->second || !own->second->judgement.in_doubt;
     });
     if (!alone->got.empty()) {
       const int replicas = question_.options.replicas * more_replicas;
@@ -377,7 +372,7 @@ class Layers {
         ++report_.not_looked_at;
       else if (has_effect(place))
         off.push_back(place);
-      else if (report_.layers_note.empty() && layer.place.op != "Constant")  // stored in the side's own type
+      else if (report_.layers_note.empty())
         report_.layers_note = fmt::format("{} is off, but nothing that is made from it", quote(layer.value));
     }
     if (off.empty()) return off;
@@ -422,12 +417,12 @@ class Layers {
   }
 
   void repro(std::size_t place) {
-    if (question_.options.repro.empty()) return;
+    if (question_.repro.empty()) return;
     const auto alone = run_alone(question_, names_of({place}), known_);
-    const auto written = alone ? write_repro(*alone, question_, report_, common_.name(place), question_.options.repro)
+    const auto written = alone ? write_repro(*alone, question_, report_, common_.name(place), question_.repro)
                                : Result<void>(alone.error());
     if (written)
-      report_.repro = question_.options.repro.string();
+      report_.repro = question_.repro.string();
     else
       report_.repro_failure = written.error();
   }
@@ -437,7 +432,7 @@ class Layers {
   CommonValues common_;
   const Names known_;
   Places asked_;
-  Names close_;                                 // of the values that were judged last
+  Names doubtful_;                              // of the values that were judged last
   std::map<std::size_t, std::uint64_t> bytes_;  // of what follows, all by place
   std::map<std::size_t, LayerDiff> found_;
   std::map<std::size_t, std::optional<Own>> alone_;  // nothing for what could not be run

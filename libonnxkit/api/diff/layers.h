@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+
 #include "libonnxkit/api/diff/floor.h"
 #include "onnxkit/diff.h"
 
@@ -12,6 +14,7 @@ struct LayerQuestion {
   Floor& floor;
   Profile profile;
   const DiffOptions& options;
+  std::filesystem::path repro;  ///< folder for what shows the first guilty node; empty for none
 };
 
 /// Compares values inside the graph that both models have under one name, a boundary's worth at a time, and finds the nodes that are wrong by themselves:

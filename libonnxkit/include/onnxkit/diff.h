@@ -72,7 +72,8 @@ struct DiffOptions {
   /// Input or output of the first side to where other models than its have the channels; those of the first side are then in the other place.
   std::map<std::string, Axes> axes;
   bool bisect = false;          ///< find the first wrong node with few values inside the graph
-  std::filesystem::path repro;  ///< folder for the smallest model that shows the first wrong node
+  /// Folder for the smallest model that shows the first wrong node; with several sides to look into, one in it for each that is wrong.
+  std::filesystem::path repro;
   bool layers = false;          ///< also compare values inside the graph
   int repeat = 1;               ///< measured runs of each side on each set
   int warmup = 1;               ///< unmeasured runs of each side before its first measured one

@@ -119,7 +119,7 @@ TEST_CASE("layers: a stretch that names do not divide is told as a whole") {
   const Stretch& stretch = *side.layers[*side.first_guilty].stretch;
   CHECK(ops(stretch.nodes) == "Sin Mul Add");
   CHECK(ops(stretch.side_nodes) == "Tan Mul Add");
-  CHECK(std::set<std::string>(stretch.from.begin(), stretch.from.end()) == std::set<std::string>{"k", "x", "z"});
+  CHECK(std::set<std::string>(stretch.from.begin(), stretch.from.end()) == std::set<std::string>{"x", "z"});
 }
 
 TEST_CASE("layers: every guilty node, and what the others inherit") {
@@ -205,4 +205,19 @@ TEST_CASE("layers: the set of inputs that shows the fault is looked at") {
                                    "main (float[4] x) => (float[4] y) { a = LeakyRelu (x) y = Exp (a) }", true,
                                    {{"first", {{"x", numbers(0)}}}, {"second", {{"x", numbers(3)}}}});
   CHECK(guilty(side) == "a");
+}
+
+TEST_CASE("layers: what is wrong in a Constant shows in the node that reads it, and Constants are not compared") {
+  const auto body = [](const char* number) {
+    return std::string("main (float[4] x) => (float[4] y) { a = Sin (x) c = Constant <value = float {") + number +
+           "}> () m = Mul (a, c) y = Exp (m) }";
+  };
+  names(body("2"), body("2.1"), "m");
+  const SideReport side = compared(body("2"), body("2.1"), false);
+  REQUIRE(side.first_guilty);
+  const Stretch& stretch = *side.layers[*side.first_guilty].stretch;
+  CHECK(ops(stretch.nodes) == "Mul");
+  CHECK(ops(stretch.side_nodes) == "Mul");
+  CHECK(
+      std::none_of(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.value == "c"; }));
 }
