@@ -71,14 +71,14 @@ struct DiffOptions {
       names;  ///< input or output of the first side to that of the other, where they differ
   /// Input or output of the first side to where other models than its have the channels; those of the first side are then in the other place.
   std::map<std::string, Axes> axes;
-  bool bisect = false;          ///< find the first wrong node with few values inside the graph
+  bool bisect = false;  ///< find the first wrong node with few values inside the graph
   /// Folder for the smallest model that shows the first wrong node; with several sides to look into, one in it for each that is wrong.
   std::filesystem::path repro;
-  bool layers = false;          ///< also compare values inside the graph
-  int repeat = 1;               ///< measured runs of each side on each set
-  int warmup = 1;               ///< unmeasured runs of each side before its first measured one
-  int threads = 0;              ///< of the reference; 0: all cores
-  std::uint64_t seed = 0;       ///< of the replicas' noise
+  bool layers = false;     ///< also compare values inside the graph
+  int repeat = 1;          ///< measured runs of each side on each set
+  int warmup = 1;          ///< unmeasured runs of each side before its first measured one
+  int threads = 0;         ///< of the reference; 0: all cores
+  std::uint64_t seed = 0;  ///< of the replicas' noise
   std::vector<std::filesystem::path> worker_folders;
   std::string python = "python3";
   std::uint64_t start_limit_ms = 60'000, load_limit_ms = 300'000, run_limit_ms = 300'000;
