@@ -16,6 +16,7 @@ void infer_12(InferContext& context) {
   infer_1(context);
   require_single_element(context, 1, "the ratio is a scalar");
   require_single_element(context, 2, "training_mode is a scalar");
+  context.input_value(2);  // so that the facts have it
   const auto ratio = context.constant_reals(1);
   if (!ratio || ratio->size() != 1 || (ratio->front() >= 0 && ratio->front() < 1)) return;
   context.error({.code = "input-value",

@@ -26,10 +26,9 @@ using api::Side;
 class Comparison {
  public:
   Comparison(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets, const DiffOptions& options)
-      : sides_(sides), sets_(sets), options_(options), open_(sides.size()), pools_(sides.size()) {
+      : sides_(sides), sets_(sets), options_(options), open_(sides.size()), facts_(sides.size()), pools_(sides.size()) {
     report_.sides.resize(sides.size());
     for (const InputSet& set : sets) report_.sets.push_back(set.name);
-    find_random();
     while (input_side_ + 1 < sides.size() && !sides[input_side_].model) ++input_side_;
   }
 
@@ -104,7 +103,7 @@ class Comparison {
                                  other = profile_named(report_.sides[at].arithmetic);
     std::set<Profile> asked;
     for (const std::size_t side : {i, at}) {
-      if (is_other_model(i, at) && sides_[side].model) asked.merge(api::own_profiles(sides_[side].model->ir()));
+      if (is_other_model(i, at)) asked.insert(facts_[side].profiles.begin(), facts_[side].profiles.end());
     }
     std::vector<Profile> profiles;
     for (const Profile profile : all_profiles) {
@@ -133,16 +132,6 @@ class Comparison {
       return error;
     }
     return std::nullopt;
-  }
-
-  void find_random() {
-    for (const DiffSide& side : sides_) {
-      if (!side.model || !side.model->has_graph()) continue;
-      for (const auto& [output, draw] : api::random_outputs(side.model->ir())) {
-        const auto [known, is_new] = random_.emplace(output, draw);
-        if (!is_new && !draw.seeded) known->second = draw;
-      }
-    }
   }
 
   /// Whose model a side runs; recorded answers are those of the model that the inputs are for.
@@ -180,6 +169,7 @@ class Comparison {
   Result<void> open(std::size_t i) {
     report_.sides[i].label = sides_[i].label.empty() ? sides_[i].backend : sides_[i].label;
     tell("loading", report_.sides[i]);
+    if (sides_[i].model) read_facts(i);
     auto side = api::open_side(sides_[i], options_, report_.sides[i]);
     if (side)
       open_[i] = *std::move(side);
@@ -188,6 +178,14 @@ class Comparison {
     else
       report_.sides[i].failure = side.error();
     return {};
+  }
+
+  void read_facts(std::size_t i) {
+    facts_[i] = api::read_facts(sides_[i].model->ir());
+    for (const auto& [output, draw] : facts_[i].random) {
+      const auto [known, is_new] = random_.emplace(output, draw);
+      if (!is_new && !draw.seeded) known->second = draw;
+    }
   }
 
   /// The floor is that of the base's model, or of the first ONNX model where the base has none.
@@ -210,7 +208,7 @@ class Comparison {
   }
 
   /// The side's answer; one that fails is closed.
-  std::optional<std::vector<NamedValue>> answer(std::size_t i, std::size_t set, const std::vector<NamedValue>& wanted) {
+  std::optional<api::SideRun> answer(std::size_t i, std::size_t set, const std::vector<NamedValue>& wanted) {
     if (!open_[i]) return std::nullopt;
     SideReport& side = report_.sides[i];
     tell("running", side);
@@ -242,9 +240,7 @@ class Comparison {
       for (const std::string& input : run->cast_inputs)
         side.warnings.push_back("input " + quote(input) + " was cast to the floating type that this side takes");
     }
-    moved_ = std::move(run->moved);
-    absent_ = std::move(run->absent);
-    return std::move(run->outputs);
+    return *std::move(run);
   }
 
   /// Where a side has the channels elsewhere, shapes that allow both have to be told: an input ends the side, an output is left out.
@@ -264,9 +260,9 @@ class Comparison {
   }
 
   /// Between two ONNX models another order of axes is a difference; only other frameworks have layouts of their own.
-  void refuse_moved(std::vector<OutputDiff>& outputs) const {
+  static void refuse_moved(const std::vector<std::string>& moved, std::vector<OutputDiff>& outputs) {
     for (OutputDiff& output : outputs) {
-      if (std::find(moved_.begin(), moved_.end(), output.name) == moved_.end()) continue;
+      if (std::find(moved.begin(), moved.end(), output.name) == moved.end()) continue;
       output.verdict = Verdict::mismatch;
       output.why = "the axes are in another order";
     }
@@ -292,9 +288,7 @@ class Comparison {
 
   /// A quantizer's error is more than the steps of its arithmetic, and what it may cost is for people to say.
   void tell_quantized(std::vector<OutputDiff>& outputs, std::size_t i) const {
-    if (!is_other_model(i, report_.base) || !sides_[i].model ||
-        !api::own_profiles(sides_[i].model->ir()).contains(Profile::int8))
-      return;
+    if (!is_other_model(i, report_.base) || !facts_[i].profiles.contains(Profile::int8)) return;
     for (OutputDiff& output : outputs) {
       if (output.verdict == Verdict::not_rounding && output.why.empty())
         output.why =
@@ -303,17 +297,17 @@ class Comparison {
     }
   }
 
-  void tell_absent(std::vector<OutputDiff>& outputs) const {
+  static void tell_absent(const std::map<std::string, std::string>& absent, std::vector<OutputDiff>& outputs) {
     for (OutputDiff& output : outputs) {
-      const auto found = absent_.find(output.name);
-      if (found == absent_.end() || output.verdict == Verdict::identical) continue;
+      const auto found = absent.find(output.name);
+      if (found == absent.end() || output.verdict == Verdict::identical) continue;
       output.verdict = Verdict::mismatch;
       output.why = found->second;
     }
   }
 
   void compare_set(std::size_t set) {
-    std::optional<std::vector<NamedValue>> base;
+    std::optional<api::SideRun> base;
     if (set == 0) {
       std::size_t at = 0;
       for (; at < sides_.size() && !base; ++at) base = answer(at, set, {});
@@ -325,14 +319,14 @@ class Comparison {
     if (!base) return;
     const bool is_reference = sides_[report_.base].backend == "reference" && floor_side_ == report_.base;
     for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
-      const auto outputs = answer(i, set, *base);
-      if (!outputs) continue;
+      const auto run = answer(i, set, base->outputs);
+      if (!run) continue;
       SideReport& side = report_.sides[i];
       if (options_.on_step) options_.on_step("judging " + side.label);
       const InputSet floor_set = set_for(floor_side_, set);
       api::Yardstick yardstick{&floor_set,
                                set,
-                               &*base,
+                               &base->outputs,
                                is_reference,
                                floor_ ? &*floor_ : nullptr,
                                floor_side_ != report_.base,
@@ -341,15 +335,15 @@ class Comparison {
                                profiles_for(i, report_.base),
                                sets_.size(),
                                &pools_[i]};
-      auto judged = api::judge_outputs(yardstick, *outputs, options_);
+      auto judged = api::judge_outputs(yardstick, run->outputs, options_);
       if (!judged) {  // the reference cannot tell the floor of this model: judge without it
         report_.floor_note = judged.error().diagnostic.message;
         floor_.reset();
         yardstick.floor = nullptr;
-        judged = api::judge_outputs(yardstick, *outputs, options_);
+        judged = api::judge_outputs(yardstick, run->outputs, options_);
       }
-      if (sides_[i].model && sides_[report_.base].model) refuse_moved(*judged);
-      tell_absent(*judged);
+      if (sides_[i].model && sides_[report_.base].model) refuse_moved(run->moved, *judged);
+      tell_absent(run->absent, *judged);
       leave_random(*judged, i);
       tell_quantized(*judged, i);
       side.outputs.insert(side.outputs.end(), std::make_move_iterator(judged->begin()),
@@ -362,13 +356,12 @@ class Comparison {
   const std::vector<InputSet>& sets_;
   const DiffOptions& options_;
   std::vector<std::unique_ptr<Side>> open_;
-  std::vector<api::Pools> pools_;  // of each side
+  std::vector<api::ModelFacts> facts_;  // of each side, without any where that is no ONNX model
+  std::vector<api::Pools> pools_;       // of each side
   std::optional<Floor> floor_;
   std::size_t floor_side_ = 0;
-  std::map<std::string, api::Draw> random_;    // outputs of the sides' models
-  std::size_t input_side_ = 0;                 // the first with an ONNX model, whose inputs the sets have
-  std::vector<std::string> moved_;             // of the last answer
-  std::map<std::string, std::string> absent_;  // of the last answer
+  std::map<std::string, api::Draw> random_;  // outputs of the sides' models
+  std::size_t input_side_ = 0;               // the first with an ONNX model, whose inputs the sets have
   DiffReport report_;
 };
 

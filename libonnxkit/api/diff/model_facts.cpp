@@ -4,9 +4,13 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "checker/rule_registry.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/spec/function_index.h"
+#include "libonnxkit/spec/node_attributes.h"
 
 namespace onnxkit::api {
 namespace {
@@ -35,52 +39,123 @@ void add_graph(const ir::Graph& graph, std::set<Profile>& profiles) {
   }
 }
 
-/// The random operator that a node is or has in its graphs.
-std::optional<Draw> draw_of(const ir::Node& node) {
-  constexpr std::array<std::string_view, 6> drawing = {"RandomNormal",      "RandomUniform", "RandomNormalLike",
-                                                       "RandomUniformLike", "Bernoulli",     "Multinomial"};
-  const std::string_view op = node.op_type.view();
-  if (node.domain.view().empty() && std::find(drawing.begin(), drawing.end(), op) != drawing.end())
-    return Draw{std::string(op), node.find_attribute("seed") != nullptr};
-  std::optional<Draw> found;
-  const auto look = [&](const ir::Graph& graph) {
-    for (const ir::Node& inner : graph.nodes) {
-      if (auto draw = draw_of(inner); draw && (!found || !draw->seeded)) found = std::move(draw);
-    }
-  };
-  ir::for_each_subgraph(node, [&](const ir::Graph& graph, std::size_t) { look(graph); });
-  return found;
+/// Numbers without a seed outweigh those with one.
+void add_draw(std::optional<Draw>& drawn, const Draw& other) {
+  if (!drawn || !other.seeded) drawn = other;
 }
+
+/// Which values of a model's graphs are made from random numbers.
+class RandomValues {
+ public:
+  using ByValue = std::map<ir::ValueId, Draw>;
+
+  explicit RandomValues(const ir::Model& model) : model_(model), functions_(model) {
+    for (const auto& site : checker::graph_sites(model)) {
+      if (site->is_training) continue;
+      for (const ir::Node& node : site->graph->nodes) {
+        if (!functions_.find(node) && draws(*site, node))
+          drawing_.emplace(&node, Draw{std::string(node.op_type), node.find_attribute("seed") != nullptr});
+      }
+    }
+  }
+
+  const ByValue& of(const ir::Graph& graph, int depth = 0) {
+    const auto [place, is_new] =
+        known_.try_emplace(&graph);  // functions that call each other without end meet again here
+    ByValue& random = place->second;
+    if (!is_new || depth > max_depth) return random;
+    for (const std::size_t i : ir::evaluation_order(graph)) {
+      const ir::Node& node = graph.nodes[i];
+      std::optional<Draw> drawn = draw_of(node, depth);
+      std::vector<ir::ValueId> read = ir::captured_values(graph, node);
+      read.insert(read.end(), node.inputs.begin(), node.inputs.end());
+      for (const ir::ValueId value : read) {
+        if (const auto found = random.find(value); found != random.end()) add_draw(drawn, found->second);
+      }
+      const ir::Function* called = functions_.find(node);
+      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        std::optional<Draw> here = drawn;
+        if (called && k < called->body.outputs.size()) {
+          const ByValue& inside = of(called->body, depth + 1);
+          if (const auto found = inside.find(called->body.outputs[k].value); found != inside.end())
+            add_draw(here, found->second);
+        }
+        if (here && node.outputs[k] != ir::ValueId::none) random.emplace(node.outputs[k], *here);
+      }
+    }
+    return random;
+  }
+
+ private:
+  static constexpr int max_depth = 200;  // of calls, as in the reference
+
+  /// What a node draws itself or in its graphs.
+  std::optional<Draw> draw_of(const ir::Node& node, int depth) {
+    std::optional<Draw> drawn;
+    if (const auto found = drawing_.find(&node); found != drawing_.end()) drawn = found->second;
+    ir::for_each_subgraph(node, [&](const ir::Graph& graph, std::size_t) {
+      for (const auto& [value, draw] : of(graph, depth + 1)) add_draw(drawn, draw);
+    });
+    return drawn;
+  }
+
+  bool draws(const checker::GraphSite& site, const ir::Node& node) {
+    constexpr std::array<std::string_view, 6> drawing = {"RandomNormal",      "RandomUniform", "RandomNormalLike",
+                                                         "RandomUniformLike", "Bernoulli",     "Multinomial"};
+    const std::string_view op = node.op_type.view();
+    if (!spec::canonical_domain(node.domain).empty()) return false;
+    return op == "Dropout" ? drops(site, node) : std::find(drawing.begin(), drawing.end(), op) != drawing.end();
+  }
+
+  /// Until version 6 unless `is_test` is set, from 12 on where training_mode is known to be true.
+  bool drops(const checker::GraphSite& site, const ir::Node& node) {
+    const spec::OpSchema* schema = table_.find("", node.op_type, checker::opset_at(site, "").value_or(0));
+    if (!schema) return false;
+    const spec::NodeAttributes attributes(node, *schema, nullptr);
+    if (schema->since_version < 7) return attributes.integer("is_test") == 0 && attributes.real("ratio") != 0;
+    return schema->since_version >= 12 && number(site, node, 2).value_or(0) != 0 &&
+           number(site, node, 1).value_or(0.5) != 0;
+  }
+
+  /// The one number that an input holds, if no caller decides it.
+  std::optional<double> number(const checker::GraphSite& site, const ir::Node& node, std::size_t input) {
+    if (input >= node.inputs.size()) return std::nullopt;
+    if (!inferred_) {
+      checker::Sink sink;
+      checker::InferenceOptions options;
+      options.function_facts = true;
+      inferred_ = checker::infer_types(model_, table_, options, sink);
+    }
+    const std::string_view name = site.graph->name_of(node.inputs[input]);
+    for (const checker::GraphSite* at = &site; at; at = at->parent) {
+      const ir::ValueId id = at->graph->find(name);
+      const checker::ValueFacts* facts = id == ir::ValueId::none ? nullptr : inferred_->find(*at->graph, id);
+      if (facts && facts->value && facts->value->elements.size() == 1)
+        return facts->value->elements.front().constant_real();
+    }
+    return std::nullopt;
+  }
+
+  const ir::Model& model_;
+  const spec::FunctionIndex functions_;
+  const spec::OpTable table_;
+  std::optional<checker::InferredModel> inferred_;  // when first asked
+  std::unordered_map<const ir::Node*, Draw> drawing_;
+  std::map<const ir::Graph*, ByValue> known_;
+};
 
 }  // namespace
 
-std::set<Profile> own_profiles(const ir::Model& model) {
-  std::set<Profile> profiles;
-  for (const auto& site : checker::graph_sites(model)) add_graph(*site->graph, profiles);
-  return profiles;
-}
-
-std::map<std::string, Draw> random_outputs(const ir::Model& model) {
-  const ir::Graph& graph = *model.graph;
-  std::map<ir::ValueId, Draw> drawn;
-  for (const std::size_t i : ir::evaluation_order(graph)) {
-    const ir::Node& node = graph.nodes[i];
-    std::optional<Draw> draw = draw_of(node);
-    std::vector<ir::ValueId> read = ir::captured_values(graph, node);
-    read.insert(read.end(), node.inputs.begin(), node.inputs.end());
-    for (const ir::ValueId value : read) {
-      const auto found = drawn.find(value);
-      if (found != drawn.end() && (!draw || !found->second.seeded)) draw = found->second;
-    }
-    if (!draw) continue;
-    for (const ir::ValueId value : node.outputs) drawn.emplace(value, *draw);
+ModelFacts read_facts(const ir::Model& model) {
+  ModelFacts facts;
+  for (const auto& site : checker::graph_sites(model)) add_graph(*site->graph, facts.profiles);
+  if (!model.graph) return facts;
+  const RandomValues::ByValue random = RandomValues(model).of(*model.graph);
+  for (const ir::ValueInfo& output : model.graph->outputs) {
+    if (const auto found = random.find(output.value); found != random.end())
+      facts.random.emplace(model.graph->name_of(output.value), found->second);
   }
-  std::map<std::string, Draw> outputs;
-  for (const ir::ValueInfo& output : graph.outputs) {
-    if (const auto found = drawn.find(output.value); found != drawn.end())
-      outputs.emplace(graph.name_of(output.value), found->second);
-  }
-  return outputs;
+  return facts;
 }
 
 }  // namespace onnxkit::api

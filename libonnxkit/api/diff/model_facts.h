@@ -7,19 +7,22 @@
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diff.h"
 
-// What a model says of itself that bears on a comparison.
 namespace onnxkit::api {
 
-/// Arithmetic that the model asks for itself: float16 and bfloat16 by the types of its weights, inputs and outputs, int8 by operators that
-/// quantize. A Cast alone may be the fault that is looked for.
-std::set<Profile> own_profiles(const ir::Model& model);
-
+/// Random numbers that something is made from.
 struct Draw {
-  std::string op;  ///< RandomNormal ...
+  std::string op;  ///< RandomNormal, Dropout ...
   bool seeded = false;
 };
 
-/// Outputs that are made from random numbers, by name.
-std::map<std::string, Draw> random_outputs(const ir::Model& model);
+/// What a model says of itself that bears on a comparison.
+struct ModelFacts {
+  /// Arithmetic that the model asks for: float16 and bfloat16 by the types of its weights, inputs and outputs, int8 by operators that
+  /// quantize. A Cast alone may be the fault that is looked for.
+  std::set<Profile> profiles;
+  std::map<std::string, Draw> random;  ///< outputs that are made from random numbers, by name
+};
+
+ModelFacts read_facts(const ir::Model& model);
 
 }  // namespace onnxkit::api
