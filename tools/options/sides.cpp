@@ -101,10 +101,18 @@ Result<double> number(const std::string& text) {
   return value;
 }
 
-Result<std::pair<std::string, std::string>> name_and_value(const std::string& word) {
-  const std::size_t equals = word.rfind('=');
-  if (equals == std::string::npos || equals == 0) return make_error("usage", quote(word) + " is not NAME=VALUE");
-  return std::pair(word.substr(0, equals), word.substr(equals + 1));
+/// ATOL or ATOL,RTOL.
+Result<OutputTolerance> tolerance_named(const std::string& word) {
+  const std::vector<std::string> parts = split(word, ',');
+  OutputTolerance tolerance;
+  const auto absolute = number(parts[0]);
+  if (!absolute) return absolute.error();
+  tolerance.absolute = *absolute;
+  if (parts.size() < 2) return tolerance;
+  const auto relative = number(parts[1]);
+  if (!relative) return relative.error();
+  tolerance.relative = *relative;
+  return tolerance;
 }
 
 Result<Task> task_named(const std::string& word) {
@@ -116,10 +124,6 @@ Result<Task> task_named(const std::string& word) {
   return make_error("usage", "there is no task " + quote(word) + did_you_mean(word, words));
 }
 
-Error given_twice(const char* option, const std::string& name) {
-  return make_error("usage", std::string(option) + " names " + quote(name) + " twice");
-}
-
 Result<Axes> axes_named(const std::string& word) {
   constexpr std::pair<std::string_view, Axes> known[] = {
       {"nchw", Axes::nchw}, {"nhwc", Axes::nhwc}, {"same", Axes::same}};
@@ -127,6 +131,24 @@ Result<Axes> axes_named(const std::string& word) {
     if (name == word) return axes;
   }
   return make_error("usage", "axes are nchw, nhwc or same, not " + quote(word));
+}
+
+Result<std::string> any_word(const std::string& word) { return word; }
+
+/// The NAME=VALUE words of an option, each name once.
+template <class Value>
+Result<void> take(const char* option, const std::vector<std::string>& words,
+                  Result<Value> (*value_named)(const std::string&), std::map<std::string, Value>& values) {
+  for (const std::string& word : words) {
+    const std::size_t equals = word.rfind('=');
+    if (equals == std::string::npos || equals == 0) return make_error("usage", quote(word) + " is not NAME=VALUE");
+    const std::string name = word.substr(0, equals);
+    auto value = value_named(word.substr(equals + 1));
+    if (!value) return value.error();
+    if (!values.emplace(name, *std::move(value)).second)
+      return make_error("usage", std::string(option) + " names " + quote(name) + " twice");
+  }
+  return {};
 }
 
 }  // namespace
@@ -219,44 +241,11 @@ Result<std::vector<DiffSide>> read_self(const std::string& model, const std::str
 Result<void> take_names(const std::vector<std::string>& tolerances, const std::vector<std::string>& tasks,
                         const std::vector<std::string>& scores, const std::vector<std::string>& names,
                         const std::vector<std::string>& axes, DiffOptions& options) {
-  for (const std::string& word : tolerances) {
-    const auto pair = name_and_value(word);
-    if (!pair) return pair.error();
-    const std::vector<std::string> parts = split(pair->second, ',');
-    const auto [place, is_new] = options.tolerances.try_emplace(pair->first);
-    if (!is_new) return given_twice("--tolerance", pair->first);
-    OutputTolerance& tolerance = place->second;
-    const auto absolute = number(parts[0]);
-    if (!absolute) return absolute.error();
-    tolerance.absolute = *absolute;
-    if (parts.size() < 2) continue;
-    const auto relative = number(parts[1]);
-    if (!relative) return relative.error();
-    tolerance.relative = *relative;
-  }
-  for (const std::string& word : tasks) {
-    const auto pair = name_and_value(word);
-    if (!pair) return pair.error();
-    const auto task = task_named(pair->second);
-    if (!task) return task.error();
-    if (!options.tasks.emplace(pair->first, *task).second) return given_twice("--task", pair->first);
-  }
-  for (const std::string& word : axes) {
-    const auto pair = name_and_value(word);
-    if (!pair) return pair.error();
-    const auto place = axes_named(pair->second);
-    if (!place) return place.error();
-    if (!options.axes.emplace(pair->first, *place).second) return given_twice("--axes", pair->first);
-  }
-  for (const auto& [words, map] : {std::pair(&scores, &options.scores), std::pair(&names, &options.names)}) {
-    for (const std::string& word : *words) {
-      const auto pair = name_and_value(word);
-      if (!pair) return pair.error();
-      if (!map->emplace(pair->first, pair->second).second)
-        return given_twice(map == &options.names ? "--name" : "--scores", pair->first);
-    }
-  }
-  return {};
+  if (auto taken = take("--tolerance", tolerances, tolerance_named, options.tolerances); !taken) return taken;
+  if (auto taken = take("--task", tasks, task_named, options.tasks); !taken) return taken;
+  if (auto taken = take("--axes", axes, axes_named, options.axes); !taken) return taken;
+  if (auto taken = take("--scores", scores, any_word, options.scores); !taken) return taken;
+  return take("--name", names, any_word, options.names);
 }
 
 }  // namespace onnxkit::tools
