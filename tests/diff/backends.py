@@ -20,6 +20,9 @@ import onnx
 from onnx import numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from suite import Suite
+
 DATA = ROOT / "testdata"
 BACKENDS = ["onnxruntime", "onnx-reference", "openvino:precision=f32"]
 # Each with the backends that cannot load or run it.
@@ -40,30 +43,10 @@ MODELS = {
 TWINS = ["models/unet_shapes", "exported/rnn/gru_opset11", "exported/rnn/bilstm_embedding_opset17"]
 
 
-class Suite:
+class DiffSuite(Suite):
     def __init__(self, program, verbose):
-        self.program, self.verbose = program, verbose
-        self.passed = self.failed = self.skipped = 0
-
-    def check(self, name, fault):
-        if fault:
-            self.failed += 1
-            print(f"failed: {name}: {fault}")
-            return
-        self.passed += 1
-        if self.verbose:
-            print(f"ok: {name}")
-
-    def skip(self, count, reason):
-        self.skipped += count
-        print(f"skipped: {reason}: {count} cases")
-
-    def close(self):
-        """Prints the closing lines; the exit status."""
-        if self.skipped:
-            print(f"{self.skipped} skipped")
-        print(f"{self.passed} passed, {self.failed} failed")
-        return 1 if self.failed else 0
+        super().__init__(verbose)
+        self.program = program
 
     def run(self, *arguments):
         """(exit status, report)"""
@@ -152,7 +135,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    suite = Suite(options.program, options.verbose)
+    suite = DiffSuite(options.program, options.verbose)
     _, listed = suite.run("backends")
     there = {backend["name"]: backend for backend in listed["backends"] if backend["available"]}
     backends = [backend for backend in BACKENDS if backend.split(":")[0] in there]

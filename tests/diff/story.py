@@ -18,13 +18,13 @@ import onnx
 from onnx import numpy_helper
 
 sys.dont_write_bytecode = True
-from backends import DATA, Suite, healthy
+from backends import DATA, DiffSuite, healthy
 
 STORY = DATA / "story"
 ONNX_BACKENDS = {"reference": "reference", "onnxruntime": "onnxruntime", "openvino": "openvino:precision=f32"}
 
 
-class Story(Suite):
+class Story(DiffSuite):
     def __init__(self, options):
         super().__init__(options.program, options.verbose)
         self.repeat = options.repeat

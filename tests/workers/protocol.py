@@ -15,6 +15,9 @@ import tempfile
 from host import Answer, Host, Segment
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from suite import Suite
+
 STRING = 8
 BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 10: 16, 11: 64, 12: 32, 13: 64, 14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8,
         21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2, 27: 6, 28: 6}
@@ -236,15 +239,14 @@ def the_example():
 
 
 def main():
-    failed = 0
+    suite = Suite()
     for function in tests:
         try:
             function()
+            suite.check(function.__name__, "")
         except Exception as error:
-            failed += 1
-            print(f"failed: {function.__name__}: {type(error).__name__}: {error}")
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+            suite.check(function.__name__, f"{type(error).__name__}: {error}")
+    return suite.close()
 
 
 if __name__ == "__main__":
