@@ -5,8 +5,8 @@
 
 Needs the Python package playwright and a Chromium (`playwright install chromium`, or Debian's `chromium`); says so and skips without
 them. At desktop and phone width, light and dark, with every panel open: no error on the console, no request, no horizontal overflow, nothing
-of a hostile name run, text of enough contrast (WCAG AA), plots of a width that can be read, the cursor of the layers movable by keys; and
-every page prints.
+of a hostile name run, text of enough contrast (WCAG AA), plots of a width that can be read, sets of inputs to be chosen, the cursor of the
+layers movable by keys; and every page prints.
 """
 import argparse
 import pathlib
@@ -75,6 +75,12 @@ def faults_of(browser, path, width, scheme, screenshots):
     faults += [f"too faint: {element}" for element in page.evaluate(FAINT)]
     if page.evaluate("() => [...document.querySelectorAll('.plot')].some(plot => !plot.querySelector('svg[aria-label]') || plot.clientWidth < 200)"):
         faults.append("a plot is empty, narrow or has no text in its place")
+    chooser = page.query_selector("select")
+    if chooser:
+        before = page.inner_text(".one > div")
+        chooser.select_option(index=1 if chooser.input_value() == page.eval_on_selector("option", "option => option.value") else 0)
+        if page.inner_text(".one > div") == before:
+            faults.append("another set of inputs shows nothing else")
     layers = page.query_selector(".readout")
     if layers:
         before = layers.inner_text()

@@ -3,12 +3,13 @@
 
     check.py --program build/release/bin/report_samples [--rebase]
 
-A page must be well formed, fetch nothing, hold its data as JSON that nothing inside can end, and build no markup from data.
+Groups of sets must be those of the outputs. A page must be well formed, fetch nothing, hold its data as JSON that nothing inside can end, and build no markup from data.
 """
 import argparse
 import difflib
 import html.parser
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -79,6 +80,11 @@ def faults_of_page(text, report):
             yield f"data and JSON differ in {key}"
     if [side["label"] for side in held["sides"]] != [side["label"] for side in report["sides"]]:
         yield "data and JSON differ in the sides"
+    for side in held["sides"]:
+        for group in side["groups"]:
+            shown = group["worst"]["output"] if group["worst"] else group["outputs"][0]
+            if "metrics" in group and "scatter" not in side["outputs"][shown]:
+                yield f"{group['name']!r} has no plots of the set that is furthest off"
     code = "\n".join(script[2] for script in page.scripts if script[0] != "data")
     ours = "\n".join(script[2] for script in page.scripts if script[0] == "page")
     if not ours:
@@ -92,6 +98,32 @@ def faults_of_page(text, report):
     head = text[:text.index("<script")]
     if "Content-Security-Policy" not in head or "default-src 'none'" not in head:
         yield "no policy forbids the page to fetch"
+
+
+def faults_of_groups(side):
+    """The groups of a side hold each of its outputs once, those of one name that were judged alike together."""
+    outputs, groups = side["outputs"], side["groups"]
+    if sorted(position for group in groups for position in group["outputs"]) != list(range(len(outputs))):
+        yield "the groups do not hold every output once"
+        return
+    kinds = [tuple(str(group[key]) for key in ("name", "verdict", "profile")) + ("metrics" in group,) for group in groups]
+    if len(set(kinds)) < len(kinds):
+        yield "two groups are of one name and judged alike"
+    for group, kind in zip(groups, kinds):
+        held = [outputs[position] for position in group["outputs"]]
+        if {tuple(str(output[key]) for key in ("name", "verdict", "profile")) + ("metrics" in output,) for output in held} != {kind}:
+            yield f"the group of {group['name']!r} holds others"
+        if group["sets"] != [output["set"] for output in held]:
+            yield f"the group of {group['name']!r} has other sets than its outputs"
+        for key in ("elements", "equal", "sign_flips") if kind[-1] else ():
+            if group["metrics"][key] != sum(output["metrics"][key] for output in held):
+                yield f"{key} of {group['name']!r} is not that of its sets together"
+        squares = sum(output["metrics"]["rmse"] ** 2 * output["metrics"]["compared"] for output in held) if kind[-1] else 0
+        if squares and not math.isclose(group["metrics"]["rmse"], math.sqrt(squares / group["metrics"]["compared"])):
+            yield f"rmse of {group['name']!r} is not over all elements of its sets"
+        worst = group["worst"]
+        if worst and (worst["output"] not in group["outputs"] or outputs[worst["output"]]["set"] != worst["set"] or worst["floor"] not in outputs[worst["output"]]["floors"]):
+            yield f"the worst set of {group['name']!r} is none of its own"
 
 
 def check_text(name, text, rebase):
@@ -122,6 +154,7 @@ def main():
             report = json.loads(path.read_text())
             text = path.with_suffix(".txt").read_bytes().decode(errors="backslashreplace")
             faults = [f"JSON: {fault.json_path}: {fault.message[:300]}" for fault in holds.iter_errors(report)]
+            faults += [f"JSON: {side['label']}: {fault}" for side in report["sides"] for fault in faults_of_groups(side)]
             faults += [f"text: {fault}" for fault in check_text(path.stem, text, options.rebase)]
             faults += [f"page: {fault}" for fault in faults_of_page(path.with_suffix(".html").read_text(), report)]
             good, bad = (good, bad + 1) if faults else (good + 1, bad)

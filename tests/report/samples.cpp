@@ -108,7 +108,8 @@ void judge(OutputDiff& diff, Verdict verdict, std::optional<Profile> profile, do
   constexpr double scale[] = {1, 10, 600, 700, 5000, 40000};
   for (std::size_t i = 0; i < all_profiles.size(); ++i) {
     const double rms = sigma / scale[i];
-    diff.floors.push_back({all_profiles[i], rms, 3.4 * rms, profile == all_profiles[i]});
+    const std::uint64_t elements = diff.metrics ? diff.metrics->elements : 0;
+    diff.floors.push_back({all_profiles[i], rms, 3.4 * rms, profile == all_profiles[i], elements});
     if (profile == all_profiles[i]) break;
   }
 }
@@ -229,7 +230,7 @@ DiffReport culprit() {
   return report;
 }
 
-/// Twelve sets of inputs, three of which differ by more than rounding.
+/// Thirty sets of inputs, eight of which differ by more than rounding: more than a page has plots of.
 DiffReport sets() {
   Noise noise(6);
   DiffReport report;
@@ -239,7 +240,7 @@ DiffReport sets() {
   SideReport runtime = side("int8", "1.31.1", "CPUExecutionProvider");
   runtime.backend = "onnxruntime";
   add_runs(runtime, 0.0041, 60, noise);
-  for (std::uint64_t i = 0; i < 12; ++i) {
+  for (std::uint64_t i = 0; i < 30; ++i) {
     report.sets.push_back("images/" + std::to_string(i));
     const bool bad = i % 4 == 1;
     OutputDiff logits = output("logits", "float[4, 10]", 40, 1, 0, bad ? 1.5 : 0.02, noise);

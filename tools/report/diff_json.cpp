@@ -26,10 +26,8 @@ Json floor_json(const FloorMeasure& floor) {
           {"healthy", floor.healthy}};
 }
 
-Json metrics_json(const Metrics& metrics) {
-  Json worst = Json::array();
-  for (const WorstElement& element : metrics.worst)
-    worst.push_back({{"index", element.index}, {"a", real_json(element.a)}, {"b", real_json(element.b)}});
+/// What several sets of inputs can have together.
+Json common_metrics_json(const Metrics& metrics) {
   return {{"elements", metrics.elements},
           {"compared", metrics.compared},
           {"equal", metrics.equal},
@@ -40,16 +38,23 @@ Json metrics_json(const Metrics& metrics) {
           {"mean_absolute", real_json(metrics.mean_absolute)},
           {"rmse", real_json(metrics.rmse)},
           {"max_relative", real_json(metrics.max_relative)},
-          {"mean_relative", real_json(metrics.mean_relative)},
           {"range_relative", real_json(metrics.range_relative)},
           {"cosine", real_json(metrics.cosine)},
           {"max_ulps", real_json(metrics.max_ulps)},
-          {"mean_ulps", real_json(metrics.mean_ulps)},
-          {"alpha", real_json(metrics.alpha)},
-          {"beta", real_json(metrics.beta)},
-          {"r2", real_json(metrics.r2)},
-          {"residual", real_json(metrics.residual)},
-          {"worst", std::move(worst)}};
+          {"mean_ulps", real_json(metrics.mean_ulps)}};
+}
+
+Json metrics_json(const Metrics& metrics) {
+  Json json = common_metrics_json(metrics);
+  json["mean_relative"] = real_json(metrics.mean_relative);
+  json["alpha"] = real_json(metrics.alpha);
+  json["beta"] = real_json(metrics.beta);
+  json["r2"] = real_json(metrics.r2);
+  json["residual"] = real_json(metrics.residual);
+  Json& worst = json["worst"] = Json::array();
+  for (const WorstElement& element : metrics.worst)
+    worst.push_back({{"index", element.index}, {"a", real_json(element.a)}, {"b", real_json(element.b)}});
+  return json;
 }
 
 Json outcome_json(const onnxkit::Outcome& outcome) {
@@ -133,17 +138,20 @@ bool is_whole(const ClassMaps& maps) {
          maps.a.size() == maps.b.size();
 }
 
-Json output_json(const OutputDiff& output, bool with_pictures) {
-  Json json = {{"name", output.name},
-               {"type", output.type},
-               {"set", output.set},
-               {"verdict", name_of(output.verdict)},
-               {"profile", output.profile ? Json(name_of(*output.profile)) : Json()}};
+/// Verdict and what leads to it, of a set of inputs or of several.
+void add_judgement(Json& json, const OutputDiff& output) {
+  json["verdict"] = name_of(output.verdict);
+  json["profile"] = output.profile ? Json(name_of(*output.profile)) : Json();
   if (!output.why.empty()) json["why"] = output.why;
   json["floors"] = Json::array();
   for (const FloorMeasure& floor : output.floors) json["floors"].push_back(floor_json(floor));
   json["flips"] = output.flips;
   json["outcome"] = outcome_json(output.outcome);
+}
+
+Json output_json(const OutputDiff& output, bool with_pictures) {
+  Json json = {{"name", output.name}, {"type", output.type}, {"set", output.set}};
+  add_judgement(json, output);
   if (!output.metrics) return json;
   json["metrics"] = metrics_json(*output.metrics);
   json["histogram"] = {{"lowest_exponent", output.scatter.lowest_exponent},
@@ -153,6 +161,17 @@ Json output_json(const OutputDiff& output, bool with_pictures) {
     json["scatter"] = scatter_json(output.scatter);
     if (output.maps && is_whole(*output.maps)) json["maps"] = maps_json(*output.maps);
   }
+  return json;
+}
+
+Json group_json(const OutputGroup& group) {
+  Json json = {{"name", group.all.name}, {"type", group.all.type}, {"sets", group.sets}, {"outputs", group.outputs}};
+  json["worst"] =
+      group.worst_set.empty()
+          ? Json()
+          : Json{{"set", group.worst_set}, {"output", group.worst_output}, {"floor", floor_json(group.worst)}};
+  add_judgement(json, group.all);
+  if (group.all.metrics) json["metrics"] = common_metrics_json(*group.all.metrics);
   return json;
 }
 
@@ -193,12 +212,14 @@ Json times_json(const SideReport& side) {
           {"runs", std::move(runs)}};
 }
 
-/// Those that a page has plots of: it stays small with hundreds of sets.
-std::set<std::size_t> worst_outputs(const std::vector<OutputDiff>& outputs) {
+/// Those that a page has plots of, which stays small with hundreds of sets: the furthest off of each group, then the worst by verdict.
+std::set<std::size_t> drawn_outputs(const std::vector<OutputDiff>& outputs, const std::vector<OutputGroup>& groups) {
   std::vector<std::size_t> order(outputs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return outputs[a].verdict > outputs[b].verdict; });
+  std::set<std::size_t> furthest;
+  for (const OutputGroup& group : groups) furthest.insert(group.worst_output);
+  const auto rank = [&](std::size_t i) { return std::pair(furthest.contains(i), outputs[i].verdict); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) > rank(b); });
   order.resize(std::min(order.size(), most_drawn));
   return {order.begin(), order.end()};
 }
@@ -217,10 +238,13 @@ Json side_json(const SideReport& side, const DiffReport& report, bool with_pictu
   if (!side.log.empty()) json["log"] = side.log;
   json["seconds"] = times_json(side);
   json["outputs"] = Json::array();
+  const std::vector<OutputGroup> grouped = groups(side);
   std::set<std::size_t> drawn;
-  if (with_pictures) drawn = worst_outputs(side.outputs);
+  if (with_pictures) drawn = drawn_outputs(side.outputs, grouped);
   for (std::size_t i = 0; i < side.outputs.size(); ++i)
     json["outputs"].push_back(output_json(side.outputs[i], drawn.contains(i)));
+  json["groups"] = Json::array();
+  for (const OutputGroup& group : grouped) json["groups"].push_back(group_json(group));
   json["layers"] = Json::array();
   for (const LayerDiff& layer : side.layers) json["layers"].push_back(layer_json(layer));
   json["first_guilty"] = side.first_guilty ? Json(*side.first_guilty) : Json();

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "tools/report/diagnostics.h"
 
 namespace onnxkit::tools {
 namespace {
+
+constexpr std::size_t most_kept = 1000;  // of the confusion, see metrics.h
 
 std::optional<double> median(std::vector<double> values) {
   if (values.empty()) return {};
@@ -27,7 +31,6 @@ std::optional<double> figure(const onnxkit::Outcome& outcome, std::string_view n
 
 /// "3 of 8 rows", or a percentage where the confusion was cut short.
 std::string differing_rows(const onnxkit::Outcome& outcome) {
-  constexpr std::size_t most_kept = 1000;  // of the confusion, see metrics.h
   const double share = 1 - figure(outcome, "argmax agreement").value_or(1);
   if (outcome.confusion.empty() || outcome.confusion.size() >= most_kept)
     return fmt::format("{:.3g} % of the rows", 100 * share);
@@ -40,11 +43,36 @@ std::string differing_rows(const onnxkit::Outcome& outcome) {
 }
 
 void merge_metrics(Metrics& all, const Metrics& other) {
+  if (const auto both = static_cast<double>(all.compared + other.compared); both > 0) {
+    const double share = static_cast<double>(other.compared) / both;
+    all.mean_absolute += share * (other.mean_absolute - all.mean_absolute);
+    all.mean_ulps += share * (other.mean_ulps - all.mean_ulps);
+    all.rmse = std::hypot(std::sqrt(1 - share) * all.rmse, std::sqrt(share) * other.rmse);
+  }
   all.elements += other.elements;
+  all.compared += other.compared;
+  all.equal += other.equal;
+  all.nan_mismatches += other.nan_mismatches;
+  all.inf_mismatches += other.inf_mismatches;
+  all.sign_flips += other.sign_flips;
   all.max_absolute = std::max(all.max_absolute, other.max_absolute);
+  all.max_relative = std::max(all.max_relative, other.max_relative);
   all.range_relative = std::max(all.range_relative, other.range_relative);
   all.max_ulps = std::max(all.max_ulps, other.max_ulps);
   all.cosine = std::min(all.cosine, other.cosine);
+}
+
+using Confusion = std::vector<std::array<std::uint64_t, 3>>;
+
+void merge_confusion(Confusion& all, const Confusion& other) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> counts;
+  for (const Confusion* rows : {&std::as_const(all), &other}) {
+    for (const auto& [a, b, count] : *rows) counts[{a, b}] += count;
+  }
+  all.clear();
+  for (const auto& [pair, count] : counts) all.push_back({pair.first, pair.second, count});
+  std::stable_sort(all.begin(), all.end(), [](const auto& one, const auto& next) { return one[2] > next[2]; });
+  if (all.size() > most_kept) all.resize(most_kept);
 }
 
 void merge_floors(std::vector<FloorMeasure>& all, const std::vector<FloorMeasure>& others) {
@@ -82,10 +110,13 @@ OutputDiff figures_of(const OutputDiff& output) {
   return figures;
 }
 
-void note_worst(OutputGroup& group, const OutputDiff& output) {
+void add_set(OutputGroup& group, const OutputDiff& output, std::size_t position) {
+  group.outputs.push_back(position);
+  group.sets.push_back(output.set);
   const FloorMeasure* floor = shown_floor(output);
   if (!floor || floor->elements == 0 || (!group.worst_set.empty() && floor->rms <= group.worst.rms)) return;
   group.worst_set = output.set;
+  group.worst_output = position;
   group.worst = *floor;
 }
 
@@ -93,22 +124,24 @@ void note_worst(OutputGroup& group, const OutputDiff& output) {
 
 std::vector<OutputGroup> groups(const SideReport& side) {
   std::vector<OutputGroup> all;
-  for (const OutputDiff& output : side.outputs) {
+  for (std::size_t i = 0; i < side.outputs.size(); ++i) {
+    const OutputDiff& output = side.outputs[i];
     const auto same = std::find_if(all.begin(), all.end(), [&](const OutputGroup& group) {
       return group.all.name == output.name && group.all.verdict == output.verdict &&
              group.all.profile == output.profile && group.all.metrics.has_value() == output.metrics.has_value();
     });
     if (same == all.end()) {
-      all.push_back({figures_of(output), {output.set}, {}, {}});
-      note_worst(all.back(), output);
+      OutputGroup& group = all.emplace_back();
+      group.all = figures_of(output);
+      group.worst_output = i;
+      add_set(group, output, i);
       continue;
     }
-    note_worst(*same, output);
     if (output.metrics) merge_metrics(*same->all.metrics, *output.metrics);
     merge_floors(same->all.floors, output.floors);
     merge_outcome(same->all.outcome, output.outcome, same->sets.size());
     same->all.flips += output.flips;
-    same->sets.push_back(output.set);
+    add_set(*same, output, i);
   }
   return all;
 }
@@ -116,7 +149,8 @@ std::vector<OutputGroup> groups(const SideReport& side) {
 void merge_outcome(onnxkit::Outcome& all, const onnxkit::Outcome& other, std::size_t sets) {
   const auto count = static_cast<double>(sets);
   all.same = all.same && other.same;
-  all.confusion.insert(all.confusion.end(), other.confusion.begin(), other.confusion.end());
+  all.class_iou.clear();
+  merge_confusion(all.confusion, other.confusion);
   for (const auto& [name, value] : other.figures) {
     const std::string& wanted = name;
     const auto figure =

@@ -20,17 +20,21 @@ std::string outcome_change(const onnxkit::Outcome& outcome);
 
 /// Outputs of one name that were judged alike, over the sets of inputs.
 struct OutputGroup {
-  OutputDiff all;  ///< the furthest off of every figure, rms over all sets; outcomes as `merge_outcome` says; no plots
-  std::vector<std::string> sets;  ///< of inputs
-  std::string worst_set;          ///< that with the largest rms; empty where none is measured
-  FloorMeasure worst;             ///< of that
+  /// The furthest off of every figure, means and rms over all elements; outcomes as `merge_outcome` says; reason and type of the first set. No
+  /// plots, and of the metrics neither the mean relative deviation nor the regression nor the worst elements are of several sets.
+  OutputDiff all;
+  std::vector<std::size_t> outputs;  ///< their positions in the side's
+  std::vector<std::string> sets;     ///< of inputs, in the same order
+  std::string worst_set;             ///< that with the largest rms; empty where none is measured
+  std::size_t worst_output = 0;      ///< its position in the side's; that of the first set where none is measured
+  FloorMeasure worst;                ///< of that
 };
 
 /// In the order in which they first occur.
 std::vector<OutputGroup> groups(const SideReport& side);
 
-/// Adds the outcome of another set: rows of the confusion come together, figures called largest or lowest stay that, others are averaged.
-/// `sets` is the number of those that `all` holds.
+/// Adds the outcome of another set: rows of the confusion come together, figures called largest or lowest stay that, others are averaged, the IoU
+/// by class is left out. `sets` is the number of those that `all` holds.
 void merge_outcome(onnxkit::Outcome& all, const onnxkit::Outcome& other, std::size_t sets);
 
 /// Of the measured runs; nothing when there are none, and for `cpu` when some run lacks it.

@@ -3,6 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const findings = ["beyond tolerance", "not rounding", "mismatch"], unsure = ["undecidable", "not compared"];
 const kindOf = verdict => findings.includes(verdict) ? "bad" : unsure.includes(verdict) ? "unsure" : "fine";
 const worstFirst = ["mismatch", "not rounding", "beyond tolerance", "not compared", "undecidable", "rounding", "within tolerance", "identical"];
+const several = data.sets.length > 1;
 const count = d3.format(",");
 const counted = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
@@ -32,13 +33,16 @@ function chip(verdict, profile) {
     profile && verdict === "rounding" ? `${verdict} (${profile})` : verdict);
 }
 
-/// A table in a box that scrolls by itself. A head that begins with ">" is of numbers. With `stacked` a narrow window shows every row as a list.
+/// A table in a box that scrolls by itself. A head that begins with ">" is of numbers; the last cell of a short row takes the rest of it. With `stacked` a
+/// narrow window shows every row as a list.
 function table(heads, rows, label, stacked = false) {
   const right = heads.map(head => typeof head === "string" && head.startsWith(">"));
   const words = heads.map((head, i) => right[i] ? head.slice(1) : head);
-  const cell = (content, i) => {
-    const made = i === 0 ? named("th", {scope: "row"}, content) : el(right[i] ? "td.number" : "td", content);
-    if (i > 0) made.dataset.head = words[i].textContent ?? words[i];
+  const cell = (content, i, cells) => {
+    if (i === 0) return named("th", {scope: "row"}, content);
+    if (i === cells.length - 1 && cells.length < heads.length) return named("td", {colspan: heads.length - i}, content);
+    const made = el(right[i] ? "td.number" : "td", content);
+    made.dataset.head = words[i].textContent ?? words[i];
     return made;
   };
   const head = el("tr", ...words.map((word, i) => named(right[i] ? "th.number" : "th", {scope: "col"}, word)));
@@ -117,25 +121,28 @@ function navigation(sections) {
 
 // ---- verdicts of all outputs and sides
 
-/// The worst verdict over the sets, and in how many it is.
-function verdictCell(outputs) {
-  if (!outputs.length) return "–";
-  const worst = [...outputs].sort((a, b) => worstFirst.indexOf(a.verdict) - worstFirst.indexOf(b.verdict))[0];
-  const same = outputs.filter(output => output.verdict === worst.verdict && output.profile === worst.profile).length;
-  return el("span", chip(worst.verdict, worst.profile), same < outputs.length ? el("span.soft", ` in ${same} of ${counted(outputs.length, "set")}`) : "");
-}
+/// Its name, or how many of all they are.
+const setsOf = group => group.sets.length === 1 ? given(group.sets[0]) : el("span.whole", `${count(group.sets.length)} of ${count(data.sets.length)}`);
+const byVerdict = (a, b) => worstFirst.indexOf(a.verdict) - worstFirst.indexOf(b.verdict);
 
 function verdicts() {
-  const sides = data.sides.filter(side => side.outputs.length);
+  const sides = data.sides.filter(side => side.groups.length);
   if (!sides.length) return null;
-  const rows = new Map();
-  sides.forEach((side, s) => side.outputs.forEach(output => {
-    if (!rows.has(output.name)) rows.set(output.name, {output, cells: sides.map(() => [])});
-    rows.get(output.name).cells[s].push(output);
-  }));
-  const cells = [...rows.values()].map(({output, cells: found}) => [code(output.name), el("span.type", visible(output.type)), ...found.map(verdictCell)]);
-  return named("section", {id: "verdicts"}, el("h2", "Verdicts"),
-    table(["output", "type", ...sides.map(side => given(side.label))], cells, "Verdict of every output on every side", true));
+  const types = new Map();
+  sides.forEach(side => side.groups.forEach(group => types.has(group.name) || types.set(group.name, group.type)));
+  const names = [...types.keys()];
+  return named("section", {id: "verdicts"}, el("h2", "Verdicts"), several ? verdictsOverSets(names, sides) : table(["output", "type", ...sides.map(side => given(side.label))],
+    names.map(name => [code(name), el("span.type", visible(types.get(name))), ...sides.map(side => side.groups.find(group => group.name === name)).map(group => group ? chip(group.verdict, group.profile) : "–")]),
+    "Verdict of every output on every side", true));
+}
+
+/// A row for every output of every side, or more where not all sets of inputs were judged alike.
+function verdictsOverSets(names, sides) {
+  const rows = names.flatMap(name => sides.flatMap(side => side.groups.filter(group => group.name === name).sort(byVerdict).map(group => [
+    code(name), given(side.label), chip(group.verdict, group.profile), setsOf(group), short(group.metrics?.max_absolute), short(group.metrics?.range_relative),
+    el("span.whole", sigmas(shownFloor(group))), group.worst && group.sets.length > 1 ? given(group.worst.set) : ""])));
+  return el("div", el("p.soft", "Figures are over all sets of a row: the largest |d| of any, the root mean square of the sigmas over all their elements."),
+    table(["output", "side", "verdict", "sets", ">|d| up to", ">of the range", ">sigmas, rms / largest", "most in"], rows, "Verdict of every output on every side, sets of inputs together", true));
 }
 
 // ---- one output
@@ -157,13 +164,13 @@ function figuresOf(output) {
   }
   if (output.flips) add("rounding can flip", count(output.flips));
   Object.entries(output.outcome.figures).forEach(([name, value]) => add(visible(name), short(value, 4)));
-  return made;
+  return made.childElementCount ? made : null;
 }
 
 function floors(output) {
   if (!output.floors.length) return null;
   const rows = output.floors.map(floor => [floor.profile, short(floor.rms), short(floor.largest), el("span.whole", floor.healthy ? "✓ explained by it" : "✕ more than that")]);
-  return el("figure", caption("Held against honest rounding", "in sigmas; explained where rms is at most 2 and the largest at most 12"),
+  return el("figure", caption("Held against honest rounding", "in sigmas; explained where rms is at most 2 (more for few elements) and the largest at most 12"),
     table(["arithmetic", ">rms", ">largest", ""], rows, "Deviation by arithmetic"));
 }
 
@@ -179,7 +186,7 @@ function plotsOf(output) {
   const made = el("div.plots"), m = output.metrics;
   const zeros = output.histogram.zeros;
   if (output.histogram.bins.some(n => n > 0)) {
-    const text = `${counted(m.compared - zeros, "element")} differ, ${count(zeros)} are equal`;
+    const text = `${counted(m.compared - zeros, "element")} ${m.compared - zeros === 1 ? "differs" : "differ"}, ${count(zeros)} ${zeros === 1 ? "is" : "are"} equal`;
     made.append(el("figure", caption("How large the differences are", text), drawHistogram(output.histogram, `Histogram of |d|: ${text}, the largest |d| is ${short(m.max_absolute)}`)));
   }
   const scatter = output.scatter || {a: [], d: []};
@@ -236,29 +243,51 @@ function segmentation(output) {
   return made;
 }
 
-function outputPanel(output, open) {
-  const summary = el("summary", el("span.title", code(output.name)), el("span.type", visible(output.type)), chip(output.verdict, output.profile));
-  if (data.sets.length > 1) summary.append(el("span.fact", given(output.set)));
-  if (output.metrics && output.verdict !== "identical") summary.append(el("span.fact", `|d| up to ${short(output.metrics.max_absolute)}`));
-  const floor = shownFloor(output);
+/// What is said and drawn of one set of inputs.
+function partsOf(output) {
+  const drawn = output.metrics ? [plotsOf(output), confusion(output.outcome.confusion || []), segmentation(output)] : [];
+  return [note(output), figuresOf(output), ...drawn, el("div.pair", floors(output), output.metrics && worst(output))];
+}
+
+function note({verdict, why}, set) {
+  return why ? el("p.note" + (kindOf(verdict) === "bad" ? ".bad" : ""), set ? el("span.soft", given(set), ": ") : "", given(why)) : null;
+}
+
+/// What is said and drawn of all sets of a group, then of one of them.
+function partsOverSets(side, group) {
+  const pair = confusion(group.outcome.confusion || []) || el("div.pair");
+  pair.append(...[floors(group)].filter(Boolean));
+  return [el("h3", `${count(group.sets.length)} sets of inputs together`), note(group, group.sets[0]), figuresOf(group), pair, oneSet(side, group)];
+}
+
+/// A set of inputs chosen from a list, the furthest off at first.
+function oneSet(side, group) {
+  const select = el("select", ...group.outputs.map((position, i) => {
+    const floor = shownFloor(side.outputs[position]);
+    return named("option", {value: position}, visible(group.sets[i]) + (group.worst?.output === position ? " (most)" : "") + (floor ? `: ${sigmas(floor)} sigmas` : ""));
+  }));
+  const place = el("div");
+  const show = () => place.replaceChildren(...partsOf(side.outputs[select.value]).filter(Boolean));
+  select.value = group.worst?.output ?? group.outputs[0];
+  select.addEventListener("change", show);
+  show();
+  return el("div.one", el("h3", el("label", "One set of inputs ", select)), place);
+}
+
+/// One output over the sets of inputs that were judged alike.
+function groupPanel(side, group, open) {
+  const summary = el("summary", el("span.title", code(group.name)), el("span.type", visible(group.type)), chip(group.verdict, group.profile));
+  if (several) summary.append(el("span.fact", setsOf(group), group.sets.length > 1 ? " sets" : ""));
+  if (group.metrics && group.verdict !== "identical") summary.append(el("span.fact", `|d| up to ${short(group.metrics.max_absolute)}`));
+  const floor = shownFloor(group);
   if (floor) summary.append(el("span.fact", `${sigmas(floor)} sigmas of ${floor.profile}`));
+  const parts = () => group.outputs.length === 1 ? partsOf(side.outputs[group.outputs[0]]) : partsOverSets(side, group);
   const panel = el("details", summary);
   panel.open = open;
   // A panel is filled when it is first opened: a report may have hundreds.
-  const fill = () => {
-    if (panel.childElementCount > 1) return;
-    const body = el("div.body");
-    if (output.why) body.append(el("p.note" + (kindOf(output.verdict) === "bad" ? ".bad" : ""), given(output.why)));
-    const figures = figuresOf(output);
-    if (figures.childElementCount) body.append(figures);
-    if (output.metrics) body.append(...[plotsOf(output), confusion(output.outcome.confusion || []), segmentation(output)].filter(Boolean));
-    const pair = [floors(output), output.metrics && worst(output)].filter(Boolean);
-    if (pair.length) body.append(el("div.pair", ...pair));
-    panel.append(body);
-  };
-  panel.fill = fill;
-  panel.addEventListener("toggle", () => panel.open && fill());
-  if (open) fill();
+  panel.fill = () => panel.childElementCount > 1 || panel.append(el("div.body", ...parts().filter(Boolean)));
+  panel.addEventListener("toggle", () => panel.open && panel.fill());
+  if (open) panel.fill();
   return panel;
 }
 
@@ -323,18 +352,6 @@ function logPanel(side) {
   return panel;
 }
 
-/// Confusion of the rows of all sets, for every output that has one.
-function confusionOverSets(side) {
-  const outputs = new Map();
-  for (const output of side.outputs) {
-    const counts = outputs.get(output.name) || new Map();
-    for (const [a, b, rows] of output.outcome.confusion || []) counts.set(`${a} ${b}`, [a, b, rows + (counts.get(`${a} ${b}`)?.[2] || 0)]);
-    if (counts.size) outputs.set(output.name, counts);
-  }
-  return [...outputs].map(([name, counts]) => [name, confusion([...counts.values()])]).filter(([, drawn]) => drawn)
-    .map(([name, drawn]) => el("div.panel", el("h3", code(name), " over all sets"), drawn));
-}
-
 function sidePanel(side, i) {
   const runtime = [side.backend === side.label ? "" : side.backend, side.version, side.device].filter(Boolean).map(visible).join(" ");
   const made = named("section", {id: "side" + i}, el("h2", given(side.label), runtime ? el("span.soft", " " + runtime) : ""));
@@ -343,14 +360,13 @@ function sidePanel(side, i) {
   if (side.failure) made.append(failurePanel(side));
   if (side.log) made.append(...[logPanel(side)].filter(Boolean));
   if (side.layers.length) made.append(layersPanel(side));
-  if (data.sets.length > 1) made.append(...confusionOverSets(side));
-  const several = data.sets.length > 1, most = 16, order = several || side.outputs.length > most ? [...side.outputs].sort((a, b) => worstFirst.indexOf(a.verdict) - worstFirst.indexOf(b.verdict)) : side.outputs;
-  const bad = order.filter(output => kindOf(output.verdict) === "bad");
-  const opened = new Set((bad.length ? bad : order.filter(output => output.verdict !== "identical")).slice(0, bad.length && !several ? 3 : 1));
-  order.slice(0, most).forEach(output => made.append(outputPanel(output, opened.has(output))));
+  const most = 16, order = several || side.groups.length > most ? [...side.groups].sort(byVerdict) : side.groups;
+  const bad = order.filter(group => kindOf(group.verdict) === "bad");
+  const opened = new Set((bad.length ? bad : order.filter(group => group.verdict !== "identical")).slice(0, bad.length ? 3 : 1));
+  order.slice(0, most).forEach(group => made.append(groupPanel(side, group, opened.has(group))));
   if (order.length > most) {
     const rest = el("details", el("summary", el("span.title", `${count(order.length - most)} more outputs`), el("span.fact", "the worst are above")));
-    rest.addEventListener("toggle", () => rest.childElementCount > 1 || rest.append(el("div.body", ...order.slice(most).map(output => outputPanel(output, false)))));
+    rest.addEventListener("toggle", () => rest.childElementCount > 1 || rest.append(el("div.body", ...order.slice(most).map(group => groupPanel(side, group, false)))));
     made.append(rest);
   }
   return made;
@@ -359,11 +375,13 @@ function sidePanel(side, i) {
 // ---- runtimes, and what was run
 
 function runtimes() {
-  const sides = data.sides.filter(side => side.seconds.runs.length);
+  const timed = side => side.seconds.runs.length > 0;
+  const sides = data.sides.filter(timed);
   if (!sides.length) return null;
   const first = number(data.sides[data.base].seconds.median_wall);
   const samples = (side, key) => side.seconds.runs.map(run => number(run[key])).filter(isFinite);
-  const rows = sides.map(side => {
+  const rows = data.sides.filter(side => timed(side) || side.failure).map(side => {
+    if (!timed(side)) return [given(side.label), el("span.failed", `✕ failed at ${visible(side.failure.at)}`)];
     const wall = samples(side, "wall"), median = number(side.seconds.median_wall);
     return [given(side.label), count(wall.length), count(side.seconds.warmups), seconds(median), seconds(d3.min(wall)), seconds(d3.max(wall)), seconds(side.seconds.median_cpu), seconds(side.seconds.load), first > 0 ? short(median / first) + " ×" : "–"];
   });
