@@ -40,6 +40,16 @@ std::vector<std::string> last_lines(std::string_view text) {
   return lines;
 }
 
+/// A trace without the message that it ends with.
+std::string_view before_message(std::string_view trace, std::string_view message) {
+  const auto trimmed = [](std::string_view text, const char* ends) {
+    return text.substr(0, text.find_last_not_of(ends) + 1);
+  };
+  trace = trimmed(trace, " \r\n");
+  if (!trace.ends_with(message)) return trace;
+  return trimmed(trace.substr(0, trace.size() - message.size()), ": \r\n");
+}
+
 /// A default in whatever form it came.
 std::string default_text(const Json& value) {
   if (value.is_null()) return {};
@@ -136,7 +146,8 @@ Error read_error(const Json& answer) {
   if (known == error_codes.end()) return broken(fmt::format("an error of unknown kind {}", quote(kind)));
   Error read = make_error(known->second, message);
   const Json& trace = Fields::member(error, "trace");
-  if (trace.is_string()) read.diagnostic.notes = last_lines(trace.get_ref<const std::string&>());
+  if (trace.is_string())
+    read.diagnostic.notes = last_lines(before_message(trace.get_ref<const std::string&>(), message));
   return read;
 }
 

@@ -14,7 +14,7 @@ inline constexpr int protocol_version = 1;
 Result<Json> read_answer(std::string_view text, std::int64_t id, std::size_t segments);
 
 /// Error that an answer with "ok": false stands for: worker-unsupported, worker-invalid, worker-failed, worker-memory or worker-unavailable, with
-/// the message of the worker alone and the trace as notes.
+/// the message of the worker alone and the trace, up to that message, as notes.
 Error read_error(const Json& answer);
 
 Result<WorkerInfo> read_hello(const Json& answer);

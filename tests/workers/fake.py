@@ -303,6 +303,7 @@ FAULTS = {
     "no-cpu": lambda request, answer, descriptors: (answer | {"samples": [[0.5, None]] * request["repeat"]}, descriptors),
     # errors
     **{kind: error(kind) for kind in ("unsupported", "invalid", "failed", "memory", "unavailable", "strange")},
+    "traced": change(ok=False, error={"kind": "failed", "message": "no kernel\n  for Blur", "trace": "Traceback:\n  File \"runtime.py\"\nruntime.Error: no kernel\n  for Blur\n"}),
     "error-no-message": change(ok=False, error={"kind": "failed"}),
     "error-list": change(ok=False, error=["failed"]),
     # what happens to the process

@@ -221,3 +221,17 @@ TEST_CASE("layers: what is wrong in a Constant shows in the node that reads it, 
   CHECK(
       std::none_of(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.value == "c"; }));
 }
+
+TEST_CASE("layers: a constant that a side keeps in its own type is not told as off") {
+  // 0.1 as bfloat16 has it; the weight says that the side computes so.
+  const SideReport side = compared(
+      "main (float[4] x) => (float[4] y) { a = Sin (x) c = Constant <value = float {0.1}> () m = Mul (a, c) "
+      "y = Exp (m) }",
+      "main (float[4] x) => (float[4] y) <bfloat16[1] one = {16256}> { k = Cast <to = 1> (one) s = Sin (x) "
+      "a = Mul (s, k) c = Constant <value = float {0.10009765625}> () m = Mul (a, c) y = Exp (m) }",
+      false);
+  CHECK(side.verdict == Verdict::rounding);
+  CHECK(side.outputs.front().profile == Profile::bfloat16);
+  CHECK(!side.first_guilty);
+  CHECK(side.layers_note == "");
+}

@@ -181,6 +181,8 @@ TEST_CASE("workers: errors that a worker reports") {
          {"unavailable@hello", "start", "worker-unavailable", "a fake error of kind unavailable"},
          {"unavailable", "run", protocol, "unavailable after hello"}});
   CHECK(checked_course("failed").error.notes == std::vector<std::string>{"first line", "last line"});
+  CHECK(checked_course("traced").error.notes ==
+        std::vector<std::string>{"Traceback:", "  File \"runtime.py\"", "runtime.Error"});
 }
 
 TEST_CASE("workers: the end of the process") {
