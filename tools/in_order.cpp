@@ -20,6 +20,14 @@ struct Slot {
 
 void in_order(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work,
               const std::function<bool(std::size_t)>& take) {
+  jobs = std::min(std::max<std::size_t>(jobs, 1), count);
+  if (jobs == 1) {  // a thread costs as much as a small model
+    for (std::size_t i = 0; i < count; ++i) {
+      work(i);
+      if (!take(i)) return;
+    }
+    return;
+  }
   std::vector<Slot> slots(count);
   std::mutex mutex;
   std::condition_variable finished;
@@ -44,7 +52,7 @@ void in_order(std::size_t count, std::size_t jobs, const std::function<void(std:
   };
   std::vector<std::jthread> threads;
   const Stop stop{next, count};  // runs before the threads are joined: an early end takes no new work
-  for (std::size_t i = 0; i < std::min(std::max<std::size_t>(jobs, 1), count); ++i) threads.emplace_back(run);
+  for (std::size_t i = 0; i < jobs; ++i) threads.emplace_back(run);
   for (std::size_t i = 0; i < count; ++i) {
     {
       std::unique_lock lock(mutex);
