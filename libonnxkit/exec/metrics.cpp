@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 #include "libonnxkit/base/small_float.h"
@@ -107,15 +108,29 @@ struct FirstSums {
 /// Leaves only pairs that are finite on both sides; left_out(i) sees the others.
 template <class Real, class F>
 void keep_finite(PairBlock<Real>& block, F&& left_out) {
+  constexpr std::size_t run = 64;
+  Real *a = block.a.data(), *b = block.b.data();
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < block.size; ++i) {
-    const Real a = block.a[i], b = block.b[i];
-    const bool finite = (a - a) + (b - b) == 0;
-    if (!finite) left_out(i);
-    block.a[kept] = a;
-    block.b[kept] = b;
-    block.place[kept] = static_cast<std::uint32_t>(i);
-    kept += finite ? 1 : 0;
+  const auto keep = [&](std::size_t from, std::size_t count) {
+    if (kept < from) {
+      std::copy_n(a + from, count, a + kept);
+      std::copy_n(b + from, count, b + kept);
+    }
+    std::iota(block.place.begin() + kept, block.place.begin() + kept + count, static_cast<std::uint32_t>(from));
+    kept += count;
+  };
+  for (std::size_t from = 0; from < block.size; from += run) {
+    const std::size_t count = std::min(run, block.size - from);
+    if (all_finite(a + from, b + from, count)) {
+      keep(from, count);
+      continue;
+    }
+    for (std::size_t i = from; i < from + count; ++i) {
+      if (all_finite(a + i, b + i, 1))
+        keep(i, 1);
+      else
+        left_out(i);
+    }
   }
   block.gaps = kept < block.size;
   block.size = kept;

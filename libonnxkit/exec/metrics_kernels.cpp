@@ -15,6 +15,14 @@ Real greatest_of(Real x, Real y) {
 }  // namespace
 
 template <class Real>
+bool all_finite(const Real* a, const Real* b, std::size_t count) {
+  Real sum = 0;  // NaN where x - x is not 0
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < count; ++i) sum += (a[i] - a[i]) + (b[i] - b[i]);
+  return sum == 0;
+}
+
+template <class Real>
 Moments<Real> moments(const Real* a, const Real* b, std::size_t count) {
   Real sum_a = 0, sum_b = 0, aa = 0, bb = 0, ab = 0, nonzero = 0;
   Real least_a = a[0], greatest_a = a[0], least_b = b[0], greatest_b = b[0];
@@ -100,6 +108,7 @@ Real squared_residuals(const Real* a, const Real* b, std::size_t count, const Me
 }
 
 #define ONNXKIT_KERNELS(Real)                                                                \
+  template bool all_finite(const Real*, const Real*, std::size_t);                           \
   template Moments<Real> moments(const Real*, const Real*, std::size_t);                     \
   template Differences<Real> differences(const Real*, const Real*, std::size_t);             \
   template Quotients<Real> quotients(const Real*, const Real*, std::size_t);                 \

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstddef>
 
-// Plain loops over pairs of finite numbers, as double or long double: what compare needs of a block. They are made for vector code; sums are long
-// lived elsewhere, in Sum.
+// Plain loops over pairs of numbers, as double or long double: what compare needs of a block, finite but where said. They are made for vector code; sums
+// are long lived elsewhere, in Sum.
 namespace onnxkit::exec {
 
 /// A sum that keeps what rounding would lose (Neumaier's).
@@ -25,6 +25,10 @@ class Sum {
  private:
   Real sum_ = 0, lost_ = 0;
 };
+
+/// Of numbers that need not be.
+template <class Real>
+bool all_finite(const Real* a, const Real* b, std::size_t count);
 
 template <class Real>
 struct Moments {
