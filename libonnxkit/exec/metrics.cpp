@@ -126,7 +126,7 @@ void keep_finite(PairBlock<Real>& block, F&& left_out) {
       continue;
     }
     for (std::size_t i = from; i < from + count; ++i) {
-      if (all_finite(a + i, b + i, 1))
+      if (std::isfinite(a[i]) && std::isfinite(b[i]))
         keep(i, 1);
       else
         left_out(i);
