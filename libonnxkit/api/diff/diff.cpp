@@ -181,6 +181,11 @@ class Comparison {
   }
 
   void read_facts(std::size_t i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (sides_[k].model != sides_[i].model) continue;
+      facts_[i] = facts_[k];
+      return;
+    }
     facts_[i] = api::read_facts(sides_[i].model->ir());
     for (const auto& [output, draw] : facts_[i].random) {
       const auto [known, is_new] = random_.emplace(output, draw);
