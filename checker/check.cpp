@@ -1,4 +1,5 @@
 #include "checker/check.h"
+#include "libonnxkit/ir/scope.h"
 
 #include "checker/rule_registry.h"
 #include "checker/targets/check.h"
@@ -7,19 +8,19 @@
 namespace onnxkit::checker {
 
 InferredModel check_model(const ir::Model& model, const spec::OpTable& table, const ModelCheckOptions& options,
-                          Sink& sink) {
-  const auto sites = graph_sites(model);
+                          Collector& collector) {
+  const auto scopes = ir::graph_scopes(model);
   RuleContext context{.model = model,
                       .table = table,
-                      .sites = sites,
+                      .scopes = scopes,
                       .inferred = nullptr,
                       .external_bytes = options.inference.external_bytes,
-                      .sink = sink};
+                      .collector = collector};
   rule_registry().run(Stage::structure, context);
   rule_registry().run(Stage::operators, context);
-  InferredModel inferred = infer_types(model, table, options.inference, sink);
+  InferredModel inferred = infer_types(model, table, options.inference, collector);
   context.inferred = &inferred;
-  rule_registry().run(Stage::facts, context);
+  rule_registry().run(Stage::inferred, context);
   if (options.inspect_weights) inspect_weights(context);
   for (const auto& target : options.targets) check_target(context, *target);
   return inferred;

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "checker/inference.h"
-#include "checker/sink.h"
+#include "checker/collector.h"
+#include "checker/infer/inference.h"
 #include "checker/targets/profile.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/spec/op_table.h"
@@ -17,8 +17,8 @@ struct ModelCheckOptions {
   bool inspect_weights = false;  ///< reads all weights
 };
 
-/// Runs every rule and inference over `model` and holds it against the targets; findings go to `sink`. Returns what inference knows.
+/// Runs every rule and inference over `model` and holds it against the targets; findings go to `collector`. Returns what inference knows.
 InferredModel check_model(const ir::Model& model, const spec::OpTable& table, const ModelCheckOptions& options,
-                          Sink& sink);
+                          Collector& collector);
 
 }  // namespace onnxkit::checker

@@ -1,4 +1,5 @@
 #include "checker/fix.h"
+#include "libonnxkit/ir/scope.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "checker/inference.h"
+#include "checker/infer/inference.h"
 #include "checker/rule_registry.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/spec/function_index.h"
@@ -47,7 +48,7 @@ class Mender {
     }
     for (ir::Function& function : model_.functions) {
       collect_names(function.body);
-      sort_nodes(function.body, {function_step(function)});
+      sort_nodes(function.body, {ir::function_step(function)});
     }
     drop_stale_value_infos();
     return std::move(fixes_);
@@ -59,10 +60,10 @@ class Mender {
   void add(std::string code, Scope scope, std::string item, std::string_view name, std::string done) {
     Fix fix;
     fix.code = std::move(code);
-    fix.place.file = model_.path.string();
-    fix.place.scope = std::move(scope);
-    fix.place.item = std::move(item);
-    fix.place.item_name = name;
+    fix.location.file = model_.path.string();
+    fix.location.scope = std::move(scope);
+    fix.location.item = std::move(item);
+    fix.location.item_name = name;
     fix.done = std::move(done);
     fixes_.push_back(std::move(fix));
   }
@@ -70,7 +71,7 @@ class Mender {
   void drop_repeated_imports() {
     std::set<std::pair<std::string_view, std::optional<std::int64_t>>> seen;
     std::erase_if(model_.opset_imports, [&](const ir::OpsetImport& import) {
-      if (seen.emplace(spec::canonical_domain(import.domain), import.version).second) return false;
+      if (seen.emplace(ir::canonical_domain(import.domain), import.version).second) return false;
       add("opset-duplicate", {}, "opset_import", import.domain,
           fmt::format("second import of {} removed", quote(import.domain)));
       return true;
@@ -84,7 +85,7 @@ class Mender {
       bool inner = true;
       ir::for_each_subgraph(node, [&](const ir::Graph& body, std::size_t) { inner = inner && fits(body, opset); });
       if (!inner) return false;
-      if (!spec::canonical_domain(node.domain).empty() || functions_.find(node)) return true;
+      if (!ir::canonical_domain(node.domain).empty() || functions_.find(node)) return true;
       const spec::OpSchema* schema = table_.find("", node.op_type, opset);
       if (!schema || schema->deprecated) return false;
       const auto within = [](std::size_t n, std::size_t least, std::size_t most) {
@@ -104,7 +105,7 @@ class Mender {
 
   static bool uses_default_domain(const ir::Graph& graph) {
     return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const ir::Node& node) {
-      bool uses = spec::canonical_domain(node.domain).empty();
+      bool uses = ir::canonical_domain(node.domain).empty();
       ir::for_each_subgraph(node,
                             [&](const ir::Graph& body, std::size_t) { uses = uses || uses_default_domain(body); });
       return uses;
@@ -112,7 +113,7 @@ class Mender {
   }
 
   void stamp_default_opset() {
-    if (!model_.graph || model_.opset_of("") || model_.ir_version.value_or(0) < 3) return;
+    if (!model_.graph || ir::opset_of(model_.opset_imports, "") || model_.ir_version.value_or(0) < 3) return;
     if (!model_.opset_imports.empty() && !uses_default_domain(*model_.graph)) return;
     for (std::int64_t opset = spec::newest_opset(""); opset > 0; --opset) {
       if (spec::ir_version_of_opset(opset) > *model_.ir_version || !fits(*model_.graph, opset)) continue;
@@ -234,31 +235,31 @@ class Mender {
 
   /// What inference or the rule of values objects to, and nothing else: right entries keep their names of dimensions.
   void drop_stale_value_infos() {
-    Sink sink;
-    const auto sites = graph_sites(model_);
-    infer_types(model_, table_, {}, sink);
+    Collector collector;
+    const auto scopes = ir::graph_scopes(model_);
+    infer_types(model_, table_, {}, collector);
     const InferenceOptions options;
     RuleContext context{.model = model_,
                         .table = table_,
-                        .sites = sites,
+                        .scopes = scopes,
                         .inferred = nullptr,
                         .external_bytes = options.external_bytes,
-                        .sink = sink};
+                        .collector = collector};
     rule_registry().run(Stage::structure, context);
     std::map<std::pair<std::string, std::string>, std::string> stale;  // the code of what is wrong, by graph and value
-    for (const Diagnostic& finding : sink.diagnostics()) {
-      if (finding.place.item != "value") continue;
-      stale.try_emplace({scope_path(finding.place.scope), finding.place.item_name}, finding.code);
+    for (const Diagnostic& finding : collector.diagnostics()) {
+      if (finding.location.item != "value") continue;
+      stale.try_emplace({ir::path_text(finding.location.scope), finding.location.item_name}, finding.code);
     }
     if (stale.empty()) return;
-    for (const auto& site : sites) {
-      ir::Graph& graph = const_cast<ir::Graph&>(*site->graph);
-      const std::string path = scope_path(site->scope);
+    for (const auto& scope : scopes) {
+      ir::Graph& graph = const_cast<ir::Graph&>(*scope->graph);
+      const std::string path = ir::path_text(scope->path);
       std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) {
         const std::string name(graph.name_of(info.value));
         const auto fault = stale.find({path, name});
         if (fault == stale.end()) return false;
-        add(fault->second, site->scope, "value", name, fmt::format("stale value_info of {} removed", quote(name)));
+        add(fault->second, scope->path, "value", name, fmt::format("stale value_info of {} removed", quote(name)));
         return true;
       });
     }

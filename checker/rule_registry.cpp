@@ -1,8 +1,5 @@
 #include "checker/rule_registry.h"
-
-#include <fmt/format.h>
-
-#include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::checker {
 
@@ -10,32 +7,11 @@ void register_all_rules(RuleRegistry& registry);
 
 namespace {
 
-using Sites = std::vector<std::unique_ptr<GraphSite>>;
-
-void add_site(Sites& sites, GraphSite site) {
-  sites.push_back(std::make_unique<GraphSite>(std::move(site)));
-  const GraphSite& own = *sites.back();
-  for (std::size_t node = 0; node < own.graph->nodes.size(); ++node) {
-    ir::for_each_subgraph(own.graph->nodes[node], [&](const ir::Graph& inner, std::size_t attribute) {
-      GraphSite child{.graph = &inner,
-                      .parent = &own,
-                      .parent_node = node,
-                      .function = own.function,
-                      .opsets = own.opsets,
-                      .scope = own.scope,
-                      .is_training = own.is_training};
-      child.scope.push_back(fmt::format("node {}", node));
-      child.scope.emplace_back(own.graph->nodes[node].attributes[attribute].name.view());
-      add_site(sites, std::move(child));
-    });
-  }
-}
-
-Diagnostic make(std::string_view code, Severity severity, Place place, std::string message, std::string expected,
+Diagnostic make(std::string_view code, Severity severity, Location location, std::string message, std::string expected,
                 std::string found, std::string help) {
   return {.code = std::string(code),
           .severity = severity,
-          .place = std::move(place),
+          .location = std::move(location),
           .message = std::move(message),
           .expected = std::move(expected),
           .found = std::move(found),
@@ -45,120 +21,62 @@ Diagnostic make(std::string_view code, Severity severity, Place place, std::stri
 
 }  // namespace
 
-std::string scope_path(std::span<const std::string> scope) { return fmt::format("{}", fmt::join(scope, " / ")); }
-
-std::string function_step(const ir::Function& function) {
-  return fmt::format("function {}{}{}", function.domain.view(),
-                     function.domain.empty() ? "" : "::", function.name.view());
+Location RuleContext::at(const ir::GraphScope& scope) const {
+  Location location = at_model();
+  location.scope = scope.path;
+  return location;
 }
 
-std::string qualified_op(const ir::Node& node) {
-  const std::string_view domain = spec::canonical_domain(node.domain);
-  return domain.empty() ? std::string(node.op_type) : fmt::format("{}::{}", domain, node.op_type.view());
+Location RuleContext::at(const ir::GraphScope& scope, std::size_t node) const {
+  Location location = ir::location_of_node(scope.path, *scope.graph, node);
+  location.file = model.path.string();
+  return location;
 }
 
-Sites graph_sites(const ir::Model& model) {
-  Sites sites;
-  const auto add_outermost = [&](const ir::Graph* graph, std::string name, bool training) {
-    if (!graph) return;
-    add_site(sites, {.graph = graph,
-                     .parent = nullptr,
-                     .parent_node = 0,
-                     .function = nullptr,
-                     .opsets = model.opset_imports,
-                     .scope = {std::move(name)},
-                     .is_training = training});
-  };
-  add_outermost(model.graph.get(), "main", false);
-  for (const ir::Function& function : model.functions) {
-    add_site(sites, {.graph = &function.body,
-                     .parent = nullptr,
-                     .parent_node = 0,
-                     .function = &function,
-                     .opsets = function.opset_imports,
-                     .scope = {function_step(function)},
-                     .is_training = false});
-  }
-  for (std::size_t i = 0; i < model.training_infos.size(); ++i) {
-    add_outermost(model.training_infos[i].initialization.get(), fmt::format("training_info {} initialization", i),
-                  true);
-    add_outermost(model.training_infos[i].algorithm.get(), fmt::format("training_info {} algorithm", i), true);
-  }
-  return sites;
+Location RuleContext::at(const ir::GraphScope& scope, std::string item, std::string_view name) const {
+  Location location = at(scope);
+  location.item = std::move(item);
+  location.item_name = name;
+  return location;
 }
 
-std::optional<std::int64_t> opset_at(const GraphSite& site, std::string_view domain) {
-  for (const ir::OpsetImport& import : site.opsets) {
-    if (spec::canonical_domain(import.domain) == spec::canonical_domain(domain)) return import.version;
-  }
-  return std::nullopt;
+Location RuleContext::at(const ir::GraphScope& scope, std::size_t node, std::string item, std::string_view name) const {
+  Location location = at(scope, node);
+  location.item = std::move(item);
+  location.item_name = name;
+  return location;
 }
 
-Place RuleContext::at(const GraphSite& site) const {
-  Place place = at_model();
-  place.scope = site.scope;
-  return place;
+Location RuleContext::at_model(std::string item, std::string_view name) const {
+  Location location;
+  location.file = model.path.string();
+  location.item = std::move(item);
+  location.item_name = name;
+  return location;
 }
 
-Place place_of_node(std::vector<std::string> scope, const ir::Graph& graph, std::size_t node) {
-  Place place;
-  place.scope = std::move(scope);
-  place.node = node;
-  place.node_name = graph.nodes[node].name;
-  place.op = qualified_op(graph.nodes[node]);
-  return place;
+Location RuleContext::at_function(const ir::Function& function, std::string item, std::string_view name) const {
+  Location location = at_model(std::move(item), name);
+  location.scope = {ir::function_step(function)};
+  return location;
 }
 
-Place RuleContext::at(const GraphSite& site, std::size_t node) const {
-  Place place = place_of_node(site.scope, *site.graph, node);
-  place.file = model.path.string();
-  return place;
-}
-
-Place RuleContext::at(const GraphSite& site, std::string item, std::string_view name) const {
-  Place place = at(site);
-  place.item = std::move(item);
-  place.item_name = name;
-  return place;
-}
-
-Place RuleContext::at(const GraphSite& site, std::size_t node, std::string item, std::string_view name) const {
-  Place place = at(site, node);
-  place.item = std::move(item);
-  place.item_name = name;
-  return place;
-}
-
-Place RuleContext::at_model(std::string item, std::string_view name) const {
-  Place place;
-  place.file = model.path.string();
-  place.item = std::move(item);
-  place.item_name = name;
-  return place;
-}
-
-Place RuleContext::at_function(const ir::Function& function, std::string item, std::string_view name) const {
-  Place place = at_model(std::move(item), name);
-  place.scope = {function_step(function)};
-  return place;
-}
-
-void RuleContext::error(std::string_view code, Place place, std::string message, std::string expected,
+void RuleContext::error(std::string_view code, Location location, std::string message, std::string expected,
                         std::string found, std::string help) {
-  sink.add(make(code, Severity::error, std::move(place), std::move(message), std::move(expected), std::move(found),
-                std::move(help)));
+  collector.add(make(code, Severity::error, std::move(location), std::move(message), std::move(expected),
+                     std::move(found), std::move(help)));
 }
 
-void RuleContext::warning(std::string_view code, Place place, std::string message, std::string expected,
+void RuleContext::warning(std::string_view code, Location location, std::string message, std::string expected,
                           std::string found, std::string help) {
-  sink.add(make(code, Severity::warning, std::move(place), std::move(message), std::move(expected), std::move(found),
-                std::move(help)));
+  collector.add(make(code, Severity::warning, std::move(location), std::move(message), std::move(expected),
+                     std::move(found), std::move(help)));
 }
 
-void RuleContext::info(std::string_view code, Place place, std::string message, std::string expected, std::string found,
-                       std::string help) {
-  sink.add(make(code, Severity::info, std::move(place), std::move(message), std::move(expected), std::move(found),
-                std::move(help)));
+void RuleContext::info(std::string_view code, Location location, std::string message, std::string expected,
+                       std::string found, std::string help) {
+  collector.add(make(code, Severity::info, std::move(location), std::move(message), std::move(expected),
+                     std::move(found), std::move(help)));
 }
 
 const RuleRegistry& rule_registry() {

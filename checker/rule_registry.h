@@ -8,62 +8,46 @@
 #include <string_view>
 #include <vector>
 
-#include "checker/inference.h"
-#include "checker/sink.h"
+#include "checker/collector.h"
+#include "checker/infer/inference.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::checker {
-
-/// One graph of a model with its surroundings: the main graph, a subgraph, a function body, a training graph.
-struct GraphSite {
-  const ir::Graph* graph = nullptr;
-  const GraphSite* parent = nullptr;  ///< graph that holds the node whose attribute this is; null for outermost graphs
-  std::size_t parent_node = 0;
-  const ir::Function* function = nullptr;   ///< the function that this graph is or lies in
-  std::span<const ir::OpsetImport> opsets;  ///< imports in force here
-  std::vector<std::string> scope;           ///< as in Place
-  bool is_training = false;
-};
-
-/// All graphs of a model, each before the graphs inside it. Sites point at one another, so the list does not move them.
-std::vector<std::unique_ptr<GraphSite>> graph_sites(const ir::Model& model);
-
-/// Opset of `domain` at a site, if imported.
-std::optional<std::int64_t> opset_at(const GraphSite& site, std::string_view domain);
 
 /// What a rule works with.
 struct RuleContext {
   const ir::Model& model;
   const spec::OpTable& table;
-  std::span<const std::unique_ptr<GraphSite>> sites;
+  std::span<const std::unique_ptr<ir::GraphScope>> scopes;
   const InferredModel* inferred = nullptr;  ///< null for rules that run before inference
   const ExternalBytes& external_bytes;
-  Sink& sink;
+  Collector& collector;
 
-  Place at(const GraphSite& site) const;
-  Place at(const GraphSite& site, std::size_t node) const;
+  Location at(const ir::GraphScope& scope) const;
+  Location at(const ir::GraphScope& scope, std::size_t node) const;
   /// `item` is e.g. "input 1", "attribute", "initializer", "output"; `name` what it is called.
-  Place at(const GraphSite& site, std::string item, std::string_view name) const;
-  Place at(const GraphSite& site, std::size_t node, std::string item, std::string_view name = {}) const;
-  Place at_model(std::string item = {}, std::string_view name = {}) const;
-  Place at_function(const ir::Function& function, std::string item = {}, std::string_view name = {}) const;
+  Location at(const ir::GraphScope& scope, std::string item, std::string_view name) const;
+  Location at(const ir::GraphScope& scope, std::size_t node, std::string item, std::string_view name = {}) const;
+  Location at_model(std::string item = {}, std::string_view name = {}) const;
+  Location at_function(const ir::Function& function, std::string item = {}, std::string_view name = {}) const;
 
-  void error(std::string_view code, Place place, std::string message, std::string expected = {}, std::string found = {},
-             std::string help = {});
-  void warning(std::string_view code, Place place, std::string message, std::string expected = {},
+  void error(std::string_view code, Location location, std::string message, std::string expected = {},
+             std::string found = {}, std::string help = {});
+  void warning(std::string_view code, Location location, std::string message, std::string expected = {},
                std::string found = {}, std::string help = {});
-  void info(std::string_view code, Place place, std::string message, std::string expected = {}, std::string found = {},
-            std::string help = {});
+  void info(std::string_view code, Location location, std::string message, std::string expected = {},
+            std::string found = {}, std::string help = {});
 };
 
 using RuleFunction = void (*)(RuleContext&);
 
-/// When a rule runs. Inference runs between operators and facts.
+/// When a rule runs. Inference runs between `operators` and `inferred`.
 enum class Stage : std::uint8_t {
   structure,  ///< needs nothing but the model
   operators,  ///< needs the spec table
-  facts,      ///< needs what inference found
+  inferred,   ///< needs what inference found
 };
 
 class RuleRegistry {
@@ -85,14 +69,5 @@ class RuleRegistry {
 
 /// All of checker/rules.
 const RuleRegistry& rule_registry();
-
-/// "main / node 3 / then_branch"
-std::string scope_path(std::span<const std::string> scope);
-/// "function pkg::Block"
-std::string function_step(const ir::Function& function);
-/// A node of a graph whose scope is known; without the file.
-Place place_of_node(std::vector<std::string> scope, const ir::Graph& graph, std::size_t node);
-/// Operator as messages name it: "Conv", "com.microsoft::Gelu".
-std::string qualified_op(const ir::Node& node);
 
 }  // namespace onnxkit::checker

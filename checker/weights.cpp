@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "checker/tensor_walk.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -37,7 +37,7 @@ Census count(ir::ElementReader reader, double smallest) {
   return census;
 }
 
-void inspect(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& place) {
+void inspect(RuleContext& context, const ir::Tensor& tensor, const TensorLocation& location) {
   const ElementType type = ir::element_type_of(tensor);
   if (!is_floating(type)) return;
   std::span<const std::byte> outside;
@@ -51,7 +51,7 @@ void inspect(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& 
   if (!reader) return;
   const Census census = count(*reader, smallest_normal(type));
   const auto warn = [&](std::string_view code, std::uint64_t found, std::string_view what) {
-    if (found > 0) context.warning(code, place, fmt::format("{} of {} elements are {}", found, census.total, what));
+    if (found > 0) context.warning(code, location, fmt::format("{} of {} elements are {}", found, census.total, what));
   };
   warn("weight-nan", census.nan, "NaN");
   warn("weight-infinite", census.infinite, "infinite");
@@ -62,8 +62,8 @@ void inspect(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& 
 
 void inspect_weights(RuleContext& context) {
   for_each_tensor(
-      context, [&](const ir::Tensor& tensor, const TensorPlace& place) { inspect(context, tensor, place); },
-      [](const ir::SparseTensor&, const TensorPlace&) {});
+      context, [&](const ir::Tensor& tensor, const TensorLocation& location) { inspect(context, tensor, location); },
+      [](const ir::SparseTensor&, const TensorLocation&) {});
 }
 
 }  // namespace onnxkit::checker

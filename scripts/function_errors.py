@@ -4,7 +4,7 @@
     scripts/function_errors.py [--all]
 
 Columns by range of the input: root mean square and largest |error|, relative to the result and absolute, both over 2^-24. The rules of
-reference/noise_rules.cpp must cover them; --all shows functions and ranges where both runtimes are within 3 roundings of the result, too.
+reference/noise/noise_rules.cpp must cover them; --all shows functions and ranges where both runtimes are within 3 roundings of the result, too.
 """
 import argparse
 import math

@@ -3,7 +3,7 @@
 
     scripts/winograd_errors.py
 
-The factor that reference/noise.cpp takes must cover it: rms error / sigma at most 2, largest / the larger of sigma and the pooled sigma at most 12.
+The factor that reference/noise/noise.cpp takes must cover it: rms error / sigma at most 2, largest / the larger of sigma and the pooled sigma at most 12.
 """
 import torch
 from torch.nn.functional import conv2d

@@ -21,7 +21,7 @@ enum class Outcome : int {
   failure = 3,  ///< an input could not be read, an output not be written, a backend not run
 };
 
-/// The one place that decides what an error of the library means for the exit status.
+/// The one location that decides what an error of the library means for the exit status.
 Outcome outcome_of(const Error& error);
 
 /// Prints the error to standard error; its outcome.

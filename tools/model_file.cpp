@@ -17,7 +17,7 @@ namespace {
 
 Error system_error(const char* code, const char* name, const char* what) {
   Error error = make_error(code, std::string(what) + ": " + std::strerror(errno));
-  error.diagnostic.place.file = name;
+  error.diagnostic.location.file = name;
   return error;
 }
 
@@ -79,14 +79,14 @@ std::string saved_text(const SaveReport& report) {
   std::string text;
   for (const std::filesystem::path& file : report.removed) text += "removed " + quote(file.string()) + "\n";
   std::size_t count = 0;
-  std::string places;
+  std::string locations;
   for (const auto& [message, fields] : report.dropped_fields) {
     count += fields;
-    places += fmt::format("{}{} in {}", places.empty() ? "" : ", ", fields, message);
+    locations += fmt::format("{}{} in {}", locations.empty() ? "" : ", ", fields, message);
   }
   if (count > 0)
     text += fmt::format("onnxkit: JSON has no place for {} that the ONNX schema does not know, left out: {}\n",
-                        counted(count, "field"), places);
+                        counted(count, "field"), locations);
   return text;
 }
 

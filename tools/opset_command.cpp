@@ -87,8 +87,8 @@ bool is_wrong_target(const OpsetFile& file) { return file.unreadable && file.unr
 
 OpsetFile unreadable(OpsetFile file, const Error& error) {
   file.unreadable = error.diagnostic;
-  if (file.unreadable->place.file.empty() && !is_wrong_target(file))
-    file.unreadable->place.file = file.model == "-" ? standard_input_name : file.model;
+  if (file.unreadable->location.file.empty() && !is_wrong_target(file))
+    file.unreadable->location.file = file.model == "-" ? standard_input_name : file.model;
   return file;
 }
 
@@ -113,7 +113,7 @@ Result<void> make_folder(const fs::path& folder) {
   fs::create_directories(folder, status);
   if (!status || fs::is_directory(folder)) return {};
   Error error = make_error("cannot-write", "cannot make this folder: " + status.message());
-  error.diagnostic.place.file = folder.string();
+  error.diagnostic.location.file = folder.string();
   return error;
 }
 
@@ -152,7 +152,7 @@ OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments,
   if (arguments.must_verify && file.converted() && file.verified && file.verified->verdict != Verdict::equal) {
     OpsetRefusal refusal;
     refusal.code = "not-verified";
-    refusal.place = file.verified->place;
+    refusal.location = file.verified->location;
     refusal.message = "the results could not be compared: " + file.verified->reason;
     file.report.refusals.push_back(std::move(refusal));
   }

@@ -1,9 +1,9 @@
 // AffineGrid: positions [N, H, W, 2] or [N, D, H, W, 3] for an image of the given size, moved by the matrices theta [N, axes, axes + 1].
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/scalar_math.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/scalar_math.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -82,7 +82,7 @@ void infer_broadcast(InferContext& context) {
 }
 
 /// Position in a broadcast operand of the element at `index` of the result.
-std::size_t operand_offset(const KnownValue& operand, std::span<const std::int64_t> shape, std::size_t index) {
+std::size_t operand_offset(const Constant& operand, std::span<const std::int64_t> shape, std::size_t index) {
   std::size_t offset = 0;
   std::size_t stride = 1;
   for (std::size_t back = 0; back < shape.size(); ++back) {
@@ -102,17 +102,17 @@ template <ScalarBinary fold>
 void fold_all(InferContext& context) {
   const Type& type = context.output_type(0);
   if (!type.shape || context.input_count() == 0) return;
-  KnownValue result{.type = type.elem, .shape = {}, .elements = {}};
+  Constant result{.type = type.elem, .shape = {}, .elements = {}};
   std::size_t count = 1;
   for (const Dim d : *type.shape) {
     if (!d.is_constant()) return;
     result.shape.push_back(d.constant());
     const auto size = static_cast<std::size_t>(d.constant());
-    if (size > KnownValue::max_elements) return;
+    if (size > Constant::max_elements) return;
     count *= size;
-    if (count > KnownValue::max_elements) return;
+    if (count > Constant::max_elements) return;
   }
-  std::vector<const KnownValue*> operands;
+  std::vector<const Constant*> operands;
   for (std::size_t i = 0; i < context.input_count(); ++i) {
     operands.push_back(context.input_value(i));
     if (!operands.back()) return;

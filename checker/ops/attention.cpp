@@ -3,8 +3,8 @@
 //   24: nonpad_kv_seqlen, and masks that are shorter than the keys. 25: window sizes.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

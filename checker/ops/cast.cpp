@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/type_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/value_moves.h"
+#include "checker/infer/type_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -104,9 +104,9 @@ Scalar cast(DimPool& dims, const Scalar& element, ElementType to) {
 }
 
 void cast_elements(InferContext& context, ElementType to) {
-  const KnownValue* value = movable_value(context, 0);
+  const Constant* value = movable_value(context, 0);
   if (!value || to == ElementType::undefined) return;
-  KnownValue result{.type = to, .shape = value->shape, .elements = {}};
+  Constant result{.type = to, .shape = value->shape, .elements = {}};
   for (const Scalar& element : value->elements) result.elements.push_back(cast(context.dims(), element, to));
   context.set_value(0, std::move(result));
 }

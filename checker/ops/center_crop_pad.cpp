@@ -1,7 +1,7 @@
 // CenterCropPad: crops or pads `axes`, or all axes, to the sizes that the second input holds.
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {

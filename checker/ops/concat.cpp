@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -52,14 +52,14 @@ Shape joined_sizes(InferContext& context, std::size_t first, std::size_t axis) {
 
 /// Joins what is known of the contents; parts of which only the sizes are known give unknown elements.
 void join_contents(InferContext& context, std::size_t axis) {
-  std::vector<const KnownValue*> parts;
+  std::vector<const Constant*> parts;
   std::vector<std::vector<std::int64_t>> sizes;
   bool any = false;
   ElementType type = ElementType::undefined;
   for (std::size_t i = 0; i < context.input_count(); ++i) {
     auto constant = constant_input_sizes(context, i);
     if (!constant || !small_count(*constant)) return;
-    const KnownValue* value = movable_value(context, i);
+    const Constant* value = movable_value(context, i);
     any = any || value;
     if (value) type = value->type;
     const bool aligned =

@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "checker/infer_registry.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -24,8 +24,8 @@ void set_sizes(InferContext& context, ElementType type, const std::vector<std::i
 template <class T, class MakeScalar>
 void set_vector(InferContext& context, ElementType type, const std::vector<T>& values, MakeScalar make_scalar) {
   set_sizes(context, type, {static_cast<std::int64_t>(values.size())});
-  if (values.size() > KnownValue::max_elements) return;
-  KnownValue value{.type = type, .shape = {static_cast<std::int64_t>(values.size())}, .elements = {}};
+  if (values.size() > Constant::max_elements) return;
+  Constant value{.type = type, .shape = {static_cast<std::int64_t>(values.size())}, .elements = {}};
   for (const T& v : values) value.elements.push_back(make_scalar(v));
   context.set_value(0, std::move(value));
 }
@@ -64,11 +64,11 @@ void infer(InferContext& context) {
   } else if (const ir::SparseTensor* sparse = sparse_value(context)) {
     set_sizes(context, sparse->values ? type_of(*sparse->values) : ElementType::undefined, sparse->dims);
   } else if (const auto number = context.find_integer("value_int")) {
-    context.set_value(0, KnownValue::scalar(ElementType::int64, integer(*number)));
+    context.set_value(0, Constant::scalar(ElementType::int64, integer(*number)));
   } else if (const auto* numbers = context.list_as_written<std::int64_t>("value_ints")) {
     set_vector(context, ElementType::int64, *numbers, integer);
   } else if (const auto value = context.find_real("value_float")) {
-    context.set_value(0, KnownValue::scalar(ElementType::float32, real(*value)));
+    context.set_value(0, Constant::scalar(ElementType::float32, real(*value)));
   } else if (const auto* values = context.list_as_written<float>("value_floats")) {
     set_vector(context, ElementType::float32, *values, real);
   } else if (context.has_attribute("value_string")) {

@@ -1,9 +1,9 @@
 // ConstantOfShape: a tensor of the sizes that the input holds, filled with the one element of `value` (float 0 without it).
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 #include "libonnxkit/base/checked.h"
 
 namespace onnxkit::checker {

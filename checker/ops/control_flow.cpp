@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -195,9 +195,9 @@ void infer_loop(InferContext& context) {
     inputs.push_back(type ? *type : Type());
   }
   CarriedTypes state(context, std::move(inputs));
-  const KnownValue always = KnownValue::scalar(ElementType::boolean, Scalar::integer(1));
+  const Constant always = Constant::scalar(ElementType::boolean, Scalar::integer(1));
   const bool starts_true = !context.has_input(1) || context.constant_integer(1).value_or(0) != 0;
-  std::vector<const KnownValue*> values{nullptr, starts_true ? &always : nullptr};
+  std::vector<const Constant*> values{nullptr, starts_true ? &always : nullptr};
 
   std::optional<std::vector<BodyOutput>> outputs;
   for (int pass = 0; pass < max_loop_passes; ++pass) {

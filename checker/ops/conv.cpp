@@ -1,9 +1,9 @@
 // Conv, ConvInteger, QLinearConv, DeformConv, CausalConvWithState: filters [M, C/group, k1, ..., kn] over an image [N, C, d1, ..., dn].
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/window_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/window_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,13 +1,13 @@
-// ConvTranspose: filters [C, M/group, k1, ..., kn] write their window for each place of the image [N, C, d1, ..., dn].
+// ConvTranspose: filters [C, M/group, k1, ..., kn] write their window for each location of the image [N, C, d1, ..., dn].
 //   size = stride * (image - 1) + output_padding + extent of the window - pads; output_shape states it instead, auto_pad SAME_* makes it
 //   stride * image.
 #include <algorithm>
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/window_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/window_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,8 +1,8 @@
 // DepthToSpace, SpaceToDepth: blocks of blocksize x blocksize move between the channels and the image.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,8 +1,8 @@
 // Dropout: result and mask have the input's shape. The ratio is an attribute until version 10, an input from 12 on.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -16,7 +16,7 @@ void infer_12(InferContext& context) {
   infer_1(context);
   require_single_element(context, 1, "the ratio is a scalar");
   require_single_element(context, 2, "training_mode is a scalar");
-  context.input_value(2);  // so that the facts have it
+  context.input_value(2);  // so that the info have it
   const auto ratio = context.constant_reals(1);
   if (!ratio || ratio->size() != 1 || (ratio->front() >= 0 && ratio->front() < 1)) return;
   context.error({.code = "input-value",

@@ -1,7 +1,7 @@
 // Operators that work element by element on one input: the output has its shape.
-#include "checker/infer_registry.h"
-#include "checker/scalar_math.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/scalar_math.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -12,9 +12,9 @@ void infer_same(InferContext& context) { context.copy_shape(0, 0); }
 template <ScalarUnary fold>
 void infer_folded(InferContext& context) {
   context.copy_shape(0, 0);
-  const KnownValue* value = context.input_value(0);
+  const Constant* value = context.input_value(0);
   if (!value) return;
-  KnownValue result{.type = value->type, .shape = value->shape, .elements = {}};
+  Constant result{.type = value->type, .shape = value->shape, .elements = {}};
   for (const Scalar& element : value->elements) result.elements.push_back(fold(context.dims(), element, value->type));
   context.set_value(0, std::move(result));
 }

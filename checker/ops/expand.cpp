@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -33,7 +33,7 @@ std::optional<Shape> broadcast_sizes(InferContext& context, const Shape& data, c
 }
 
 void move_elements(InferContext& context) {
-  const KnownValue* value = movable_value(context, 0);
+  const Constant* value = movable_value(context, 0);
   if (!value) return;
   set_picked(context, value->type, [&](std::span<const std::int64_t> at) {
     const auto tail = at.last(value->shape.size());

@@ -1,9 +1,9 @@
 // EyeLike: ones on a diagonal, in the shape of the input, which is a matrix; of the input's type unless `dtype` names another.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/type_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/type_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,14 +1,14 @@
 // Gather: the entries of `axis` that the indices name; the axes of the indices take the place of that axis.
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
 
 void move_elements(InferContext& context, std::size_t axis) {
-  const KnownValue* data = movable_value(context, 0);
-  const KnownValue* indices = movable_value(context, 1);
+  const Constant* data = movable_value(context, 0);
+  const Constant* indices = movable_value(context, 1);
   if (!data || !indices) return;
   const std::size_t index_rank = indices->shape.size();
   const std::int64_t limit = data->shape[axis];

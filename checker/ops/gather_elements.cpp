@@ -1,6 +1,6 @@
 // GatherElements: the output has the indices' shape; an index replaces the position along `axis`, the other positions are its own.
-#include "checker/index_rules.h"
-#include "checker/infer_registry.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/index_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -9,8 +9,8 @@ void infer(InferContext& context) {
   context.lose_shape(0, "the rank of the indices is unknown");
   const auto axis = check_element_indices(context);
   context.copy_shape(1, 0);
-  const KnownValue* data = movable_value(context, 0);
-  const KnownValue* indices = movable_value(context, 1);
+  const Constant* data = movable_value(context, 0);
+  const Constant* indices = movable_value(context, 1);
   if (!axis || !data || !indices) return;
   const std::int64_t limit = data->shape[*axis];
   set_picked(context, data->type, [&](std::span<const std::int64_t> at) {

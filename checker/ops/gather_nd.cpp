@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -45,8 +45,8 @@ std::optional<Ranks> ranks(InferContext& context, const Shape& data, const Shape
 }
 
 void move_elements(InferContext& context, const Ranks& ranks) {
-  const KnownValue* data = movable_value(context, 0);
-  const KnownValue* indices = movable_value(context, 1);
+  const Constant* data = movable_value(context, 0);
+  const Constant* indices = movable_value(context, 1);
   if (!indices) return;
   const Shape& sizes = *context.input_shape(0);
   for (std::size_t i = 0; i < indices->elements.size(); ++i) {

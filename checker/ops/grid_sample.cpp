@@ -1,8 +1,8 @@
 // GridSample: the image [N, C, ...] read at the positions of a grid [N, ..., axes]; 2-D only in version 16.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

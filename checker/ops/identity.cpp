@@ -1,12 +1,12 @@
 // Identity: type, shape and content are those of the input, whatever kind of value it is.
-#include "checker/infer_context.h"
-#include "checker/infer_registry.h"
+#include "checker/infer/infer_context.h"
+#include "checker/infer/infer_registry.h"
 
 namespace onnxkit::checker {
 namespace {
 
 void infer(InferContext& context) {
-  if (const KnownValue* value = context.input_value(0)) context.set_value(0, *value);
+  if (const Constant* value = context.input_value(0)) context.set_value(0, *value);
   context.copy_type(0, 0);
 }
 

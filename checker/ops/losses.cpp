@@ -1,7 +1,7 @@
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss: scores [N, C, d1, ..., dk], labels [N, d1, ..., dk], one weight for each class.
 // The loss has the labels' shape with reduction "none", else it is a scalar.
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

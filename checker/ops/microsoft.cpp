@@ -1,8 +1,8 @@
 // com.microsoft: contrib operators of ONNX Runtime that its optimizer and exporters write. What is not here gets the types that its signature tells.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

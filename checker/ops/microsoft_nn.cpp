@@ -2,9 +2,9 @@
 // sequences. Weights are [M, C/group, k1, ..., kn] wherever the channels of the image are.
 #include <algorithm>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/window_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/window_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -88,7 +88,7 @@ void infer_crop_and_resize(InferContext& context) {
   require_shape(context, 3, {2}, "crop_size is a height and a width");
   const Shape* x = context.input_shape(0);
   const Shape* regions = context.input_shape(1);
-  const KnownValue* size = context.input_value(3);
+  const Constant* size = context.input_value(3);
   const bool known = size && size->elements.size() == 2;
   context.set_shape(0, {regions && !regions->empty() ? regions->front() : Dim(), x ? (*x)[1] : Dim(),
                         known ? size->elements[0].dim() : Dim(), known ? size->elements[1].dim() : Dim()});

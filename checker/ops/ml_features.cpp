@@ -1,8 +1,8 @@
 // ai.onnx.ml: what prepares features for models, and what dresses up their results.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/ml_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/ml_rules.h"
 
 namespace onnxkit::checker {
 namespace {

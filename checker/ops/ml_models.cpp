@@ -1,9 +1,9 @@
 // ai.onnx.ml: linear models, support vector machines, tree ensembles. Labels are one per row, scores one row of class scores.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/ml_rules.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/ml_rules.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,15 +1,15 @@
 // NonZero: a row for each axis of the input, a column for each element that is not zero.
 #include <algorithm>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
 
 /// The positions, when it is known of every element whether it is zero.
-std::optional<KnownValue> positions(InferContext& context, const KnownValue& input) {
+std::optional<Constant> positions(InferContext& context, const Constant& input) {
   const std::size_t rank = input.shape.size();
   std::vector<std::vector<std::int64_t>> found;
   bool known = true;
@@ -32,7 +32,7 @@ std::optional<KnownValue> positions(InferContext& context, const KnownValue& inp
 
 void infer(InferContext& context) {
   const auto rank = context.input_rank(0);
-  const KnownValue* input = movable_value(context, 0);
+  const Constant* input = movable_value(context, 0);
   if (input && !input->shape.empty()) {
     if (auto value = positions(context, *input)) return context.set_value(0, std::move(*value));
   }

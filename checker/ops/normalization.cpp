@@ -2,8 +2,8 @@
 // MeanVarianceNormalization, LRN: the output has the input's shape; scale, bias and statistics are rows along the channels.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -25,7 +25,7 @@ void infer_batch(InferContext& context, const std::optional<Shape>& statistics) 
   for (std::size_t output = 1; output < context.output_count(); ++output) context.set_shape(output, *statistics);
 }
 
-/// With spatial = 0 the statistics are kept for every place of the image.
+/// With spatial = 0 the statistics are kept for every location of the image.
 void infer_batch_1(InferContext& context) {
   if (context.integer("spatial", 1) != 0) return infer_batch(context, Shape{channels(context)});
   const Shape* x = context.input_shape(0);

@@ -3,15 +3,15 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
 
 Dim depth(InferContext& context) {
-  const KnownValue* value = context.input_value(1);
+  const Constant* value = context.input_value(1);
   if (!value || value->elements.size() != 1)
     return context.size_from_content(1, "depth", "the depth of OneHot is not known");
   const Scalar& element = value->elements.front();

@@ -1,6 +1,6 @@
 // Optional values. From version 18 on OptionalHasElement and OptionalGetElement take plain tensors and sequences too.
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -23,7 +23,7 @@ void infer_has_element(InferContext& context) {
   context.set_tensor(0, ElementType::boolean, {});
   const bool never = !context.has_input(0);
   const bool always = type && type->kind != Type::Kind::optional;
-  if (never || always) context.set_value(0, KnownValue::scalar(ElementType::boolean, Scalar::integer(always ? 1 : 0)));
+  if (never || always) context.set_value(0, Constant::scalar(ElementType::boolean, Scalar::integer(always ? 1 : 0)));
 }
 
 void infer_get_element(InferContext& context) {

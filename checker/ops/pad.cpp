@@ -2,9 +2,9 @@
 // from 11 on, for the axes of a further input from 18 on.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -23,7 +23,7 @@ Pads read_pads(InferContext& context) {
     return pads;
   }
   Pads pads{.values = {}, .length = vector_length(context, 1), .at = at_input(1)};
-  const KnownValue* value = movable_value(context, 1);
+  const Constant* value = movable_value(context, 1);
   if (value && value->shape.size() == 1) pads.values = value->dims();
   return pads;
 }
@@ -46,11 +46,11 @@ std::optional<std::vector<std::size_t>> padded_axes(InferContext& context, std::
 }
 
 void move_elements(InferContext& context, const std::vector<std::size_t>& axes, const Shape& pads) {
-  const KnownValue* value = movable_value(context, 0);
+  const Constant* value = movable_value(context, 0);
   if (!value || context.string("mode") != "constant") return;
   Scalar filler = Scalar::integer(0);
   if (context.since() >= 11 && context.has_input(2)) {
-    const KnownValue* given = context.input_value(2);
+    const Constant* given = context.input_value(2);
     filler = given && given->elements.size() == 1 ? given->elements.front() : Scalar();
   } else if (context.since() < 11) {
     filler = Scalar::real(context.real("value"));

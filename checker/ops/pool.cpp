@@ -4,9 +4,9 @@
 //   From 22 on windows that would start in the padding behind the image are left out.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/window_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/window_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -68,7 +68,7 @@ void infer_max_unpool(InferContext& context) {
   Shape y = unpooled(context, *x);
   if (context.has_input(2)) {
     require_shape(context, 2, {static_cast<std::int64_t>(x->size())}, "output_shape has one entry for each axis");
-    const KnownValue* stated = context.input_value(2);
+    const Constant* stated = context.input_value(2);
     y = stated && stated->elements.size() == x->size() ? stated->dims() : Shape(x->size());
     context.lose_shape(0, "output_shape is not known");
   }

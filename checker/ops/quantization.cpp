@@ -2,8 +2,8 @@
 // a scalar; from 13 on a vector along `axis`; from 21 on, with block_size, the input's shape with that axis divided into blocks.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,6 +1,6 @@
 // Random tensors: the shape is an attribute or that of an input, the element type an attribute, else the input's.
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

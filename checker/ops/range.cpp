@@ -3,15 +3,15 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
 
 Scalar single(InferContext& context, std::size_t input) {
-  const KnownValue* value = context.input_value(input);
+  const Constant* value = context.input_value(input);
   return value && value->elements.size() == 1 ? value->elements.front() : Scalar();
 }
 
@@ -20,8 +20,8 @@ bool is_integer_type(ElementType type) {
 }
 
 void set_integers(InferContext& context, ElementType type, Dim start, Dim count, std::int64_t step) {
-  if (!count.is_constant() || count.constant() > static_cast<std::int64_t>(KnownValue::max_elements)) return;
-  KnownValue value{.type = type, .shape = {count.constant()}, .elements = {}};
+  if (!count.is_constant() || count.constant() > static_cast<std::int64_t>(Constant::max_elements)) return;
+  Constant value{.type = type, .shape = {count.constant()}, .elements = {}};
   for (std::int64_t i = 0; i < count.constant(); ++i) {
     value.elements.push_back(Scalar::integer(context.dims().add(start, context.dims().mul(i, step))));
   }
@@ -49,8 +49,8 @@ void infer_reals(InferContext& context, ElementType type, double start, double l
   const bool exact_type = type == ElementType::float32 || type == ElementType::float64;
   if (!exact_type && count > 0 && std::nearbyint(distance / step) != distance / step) return;
   context.set_shape(0, {static_cast<std::int64_t>(count)});
-  if (!exact_type || count > static_cast<double>(KnownValue::max_elements)) return;
-  KnownValue value{.type = type, .shape = {static_cast<std::int64_t>(count)}, .elements = {}};
+  if (!exact_type || count > static_cast<double>(Constant::max_elements)) return;
+  Constant value{.type = type, .shape = {static_cast<std::int64_t>(count)}, .elements = {}};
   for (int i = 0; i < static_cast<int>(count); ++i) {
     const double element = start + i * step;
     value.elements.push_back(Scalar::real(type == ElementType::float32 ? static_cast<float>(element) : element));

@@ -2,9 +2,9 @@
 // them, unless noop_with_empty_axes says none.
 #include <algorithm>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -44,7 +44,7 @@ using Fold = Dim (*)(DimPool&, Dim, Dim);
 
 /// The content when a vector of integers is reduced to one: what exporters do with parts of a shape.
 void fold_vector(InferContext& context, Fold fold, std::optional<std::int64_t> of_nothing, bool keep) {
-  const KnownValue* value = context.input_value(0);
+  const Constant* value = context.input_value(0);
   if (!value || value->shape.size() != 1) return;
   if (value->elements.empty() && !of_nothing) return;
   Dim total = value->elements.empty() ? Dim(*of_nothing) : value->elements.front().dim();

@@ -1,6 +1,6 @@
 // MaxRoiPool, RoiAlign, NonMaxSuppression: boxes in an image.
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

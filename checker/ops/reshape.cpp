@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -130,7 +130,7 @@ void infer_1(InferContext& context) {
 
 void infer_5(InferContext& context) {
   const std::optional<std::size_t> length = vector_length(context, 1);
-  const KnownValue* value = movable_value(context, 1);
+  const Constant* value = movable_value(context, 1);
   context.lose_shape_to_content(0, 1, "the target shape is not known");
   if (!value && (!length || *length > max_rank)) return;
   const Shape entries = value ? value->dims() : unknown_sizes(*length);

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -174,9 +174,9 @@ class Resize {
     Shape result = data;
     const bool wrong =
         count_differs(context_, vector_length(context_, scales_), axes_.size(), "a scale", at_input(scales_));
-    const KnownValue* scales = movable_value(context_, scales_);
+    const Constant* scales = movable_value(context_, scales_);
     if (scales) check_scales(context_, scales->elements, 0, "input-value", at_input(scales_));
-    const KnownValue* roi = crops ? movable_value(context_, 1) : nullptr;
+    const Constant* roi = crops ? movable_value(context_, 1) : nullptr;
     const bool known = !wrong && scales && scales->elements.size() == axes_.size();
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       Dim& size = result[axes_[i]];
@@ -185,7 +185,7 @@ class Resize {
     return result;
   }
 
-  Dim resized(Dim size, const Scalar& scale, bool crops, const KnownValue* roi, std::size_t i) {
+  Dim resized(Dim size, const Scalar& scale, bool crops, const Constant* roi, std::size_t i) {
     if (!crops) return scaled(context_.dims(), size, scale);
     if (!roi || roi->elements.size() != 2 * axes_.size()) return {};
     const auto begin = roi->elements[i].constant_real(), end = roi->elements[i + axes_.size()].constant_real();
@@ -235,7 +235,7 @@ void infer_upsample_7(InferContext& context) {
 
 void infer_upsample_9(InferContext& context) {
   const auto count = vector_length(context, 1);
-  const KnownValue* value = movable_value(context, 1);
+  const Constant* value = movable_value(context, 1);
   upsample(context, value ? std::optional(value->elements) : std::nullopt, count, "input-value", at_input(1));
 }
 

@@ -1,8 +1,8 @@
 // ReverseSequence: turns the first sequence_lens[i] entries of each batch entry round. One of the first two axes is time, the other the batch.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -2,8 +2,8 @@
 // and one sine for each pair: [positions, pairs] with position_ids, else [batch, time, pairs].
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,9 +1,9 @@
 // ScatterElements, and Scatter until opset 10: the data, with an update put at each index along `axis`. Indices and updates have one shape.
 #include <fmt/core.h>
 
-#include "checker/index_rules.h"
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/index_rules.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -23,12 +23,12 @@ void check_updates(InferContext& context) {
 }
 
 void put_elements(InferContext& context, std::size_t axis) {
-  const KnownValue* data = movable_value(context, 0);
-  const KnownValue* indices = movable_value(context, 1);
-  const KnownValue* updates = movable_value(context, 2);
+  const Constant* data = movable_value(context, 0);
+  const Constant* indices = movable_value(context, 1);
+  const Constant* updates = movable_value(context, 2);
   const bool plain = context.string("reduction").empty() || context.string("reduction") == "none";
   if (!data || !indices || !updates || !plain || indices->shape != updates->shape) return;
-  KnownValue result = *data;
+  Constant result = *data;
   bool known = true;
   build_value(data->type, indices->shape, [&](std::span<const std::int64_t> at) {
     const std::size_t update = flat_index(indices->shape, at);

@@ -2,9 +2,9 @@
 // that axis, followed by the data's axes that the tuples leave free.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -41,7 +41,7 @@ void check_updates(InferContext& context, const Shape& expected) {
 }
 
 /// Reports index-range; true when all indices are known and inside.
-bool indices_are_known(InferContext& context, const KnownValue& indices, std::size_t length) {
+bool indices_are_known(InferContext& context, const Constant& indices, std::size_t length) {
   const Shape& data = *context.input_shape(0);
   bool known = true;
   for (std::size_t i = 0; i < indices.elements.size(); ++i) {
@@ -61,10 +61,10 @@ bool indices_are_known(InferContext& context, const KnownValue& indices, std::si
 }
 
 void put_elements(InferContext& context, std::size_t length) {
-  const KnownValue* indices = movable_value(context, 1);
+  const Constant* indices = movable_value(context, 1);
   if (!indices || length == 0 || !indices_are_known(context, *indices, length)) return;
-  const KnownValue* data = movable_value(context, 0);
-  const KnownValue* updates = movable_value(context, 2);
+  const Constant* data = movable_value(context, 0);
+  const Constant* updates = movable_value(context, 2);
   const bool plain = context.string("reduction").empty() || context.string("reduction") == "none";
   const std::size_t outer = indices->shape.size() - 1;
   if (!data || !updates || !plain || updates->shape.size() != outer + data->shape.size() - length) return;
@@ -74,7 +74,7 @@ void put_elements(InferContext& context, std::size_t length) {
   for (std::size_t i = length; i < data->shape.size(); ++i) {
     if (updates->shape[outer + i - length] != data->shape[i]) return;
   }
-  KnownValue result = *data;
+  Constant result = *data;
   build_value(data->type, updates->shape, [&](std::span<const std::int64_t> at) {
     std::vector<std::int64_t> tuple_at(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(outer));
     tuple_at.push_back(0);

@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -119,7 +119,7 @@ void infer_at(InferContext& context) {
 void infer_length(InferContext& context) {
   context.set_tensor(0, ElementType::int64, {});
   const Dim length = length_of(sequence_at(context, 0));
-  if (!length.is_unknown()) context.set_value(0, KnownValue::scalar(ElementType::int64, Scalar::integer(length)));
+  if (!length.is_unknown()) context.set_value(0, Constant::scalar(ElementType::int64, Scalar::integer(length)));
 }
 
 // ---- SplitToSequence, ConcatFromSequence
@@ -134,7 +134,7 @@ std::optional<Pieces> pieces_of(InferContext& context, Dim total) {
   DimPool& dims = context.dims();
   if (!context.has_input(1)) return Pieces{1, total};
   const auto rank = context.input_rank(1);
-  const KnownValue* split = context.input_value(1);
+  const Constant* split = context.input_value(1);
   if (!rank) return Pieces{};
   if (*rank == 0) {
     const Dim size = split && !split->elements.empty() ? split->elements.front().dim() : Dim();

@@ -1,8 +1,8 @@
 // Shape, Size: the sizes of a tensor as its content. From version 15 Shape may give the axes from `start` to `end` only; both are clamped.
 #include <algorithm>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -21,14 +21,14 @@ void infer_shape(InferContext& context) {
   const std::int64_t end = std::max(start, clamped(context.integer("end", rank)));
   const Shape part(shape->begin() + start, shape->begin() + end);
   context.set_shape(0, {end - start});
-  context.set_value(0, KnownValue::vector(part));
+  context.set_value(0, Constant::vector(part));
 }
 
 void infer_size(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   const Dim count = shape ? product(context, *shape) : Dim();
   context.set_shape(0, {});
-  if (!count.is_unknown()) context.set_value(0, KnownValue::scalar(ElementType::int64, Scalar::integer(count)));
+  if (!count.is_unknown()) context.set_value(0, Constant::scalar(ElementType::int64, Scalar::integer(count)));
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -30,7 +30,7 @@ Positions from_attribute(InferContext& context, std::string_view name) {
 Positions from_input(InferContext& context, std::size_t input) {
   const IntegerList list = list_from_input(context, input);
   Positions positions{.values = {}, .length = list.length, .at = list.at};
-  const KnownValue* value = movable_value(context, input);
+  const Constant* value = movable_value(context, input);
   if (value && value->shape.size() == 1) positions.values = value->dims();
   return positions;
 }
@@ -175,7 +175,7 @@ class Slice {
   }
 
   void move_elements(const std::vector<std::size_t>& axes) {
-    const KnownValue* value = movable_value(context_, 0);
+    const Constant* value = movable_value(context_, 0);
     if (!value) return;
     std::vector<std::int64_t> begins(value->shape.size(), 0), steps(value->shape.size(), 1);
     for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -1,7 +1,7 @@
 // Softmax, LogSoftmax, Hardmax: the output has the input's type and shape. Until version 11 `axis` splits the input into a matrix, from 13 on
 // it is the one axis that is normalised.
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,8 +1,8 @@
 // Signal processing: windows, DFT, STFT, mel weights. Complex numbers are a last axis of size 2.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -2,9 +2,9 @@
 // on; from 18 on `num_outputs` asks for equal pieces of which the last may be smaller. Without sizes all pieces are equal.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -28,7 +28,7 @@ std::optional<Shape> stated_sizes(InferContext& context, const IntegerList& list
   Shape sizes(count);
   if (list.values) {
     sizes.assign(list.values->begin(), list.values->end());
-  } else if (const KnownValue* value = movable_value(context, 1); value && value->elements.size() == count) {
+  } else if (const Constant* value = movable_value(context, 1); value && value->elements.size() == count) {
     sizes = value->dims();
   }
   Dim sum = 0;
@@ -112,7 +112,7 @@ std::optional<Shape> piece_sizes(InferContext& context, Dim total) {
 }
 
 void set_contents(InferContext& context, std::size_t axis, const Shape& pieces) {
-  const KnownValue* value = movable_value(context, 0);
+  const Constant* value = movable_value(context, 0);
   const auto sizes = constant_sizes(pieces);
   if (!value || !sizes) return;
   std::int64_t begin = 0;

@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/ml_rules.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/ml_rules.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

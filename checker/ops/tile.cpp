@@ -1,9 +1,9 @@
 // Tile: version 1 repeats one axis, version 6 on has a repeat count for each axis.
 #include <cmath>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -40,7 +40,7 @@ void infer_6(InferContext& context) {
   }
   context.set_shape(0, std::move(result));
 
-  const KnownValue* value = movable_value(context, 0);
+  const Constant* value = movable_value(context, 0);
   if (!value) return;
   set_picked(context, value->type, [&](std::span<const std::int64_t> at) {
     std::vector<std::int64_t> source(at.begin(), at.end());

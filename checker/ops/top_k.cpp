@@ -1,9 +1,9 @@
 // TopK: the k greatest or least entries along `axis`, and where they were. k is an attribute in version 1, an input later.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 Dim count(InferContext& context) {
   if (context.since() == 1) return context.integer("k");
   length_differs(context, 1, 1, "one number k");
-  const KnownValue* value = context.input_value(1);
+  const Constant* value = context.input_value(1);
   if (value && value->elements.size() == 1) return value->elements.front().dim();
   return context.size_from_content(1, "k", "the k of TopK is not known");
 }

@@ -2,8 +2,8 @@
 // give the new X and what they keep. Gradient gives one derivative for each of the tensors that `xs` names.
 #include <fmt/core.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -52,7 +52,7 @@ void infer(InferContext& context) {
   for (const std::size_t axis : axes) result.push_back((*shape)[axis]);
   context.set_shape(0, std::move(result));
 
-  const KnownValue* value = movable_value(context, 0);
+  const Constant* value = movable_value(context, 0);
   if (!value) return;
   set_picked(context, value->type, [&](std::span<const std::int64_t> at) {
     std::vector<std::int64_t> source(rank);

@@ -1,7 +1,7 @@
 // Unique: without `axis` the distinct elements of the flattened tensor, with it the distinct slices along that axis; how many depends on
 // data.
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -1,14 +1,14 @@
 // Where: condition and both answers are broadcast against each other.
 #include <array>
 
-#include "checker/infer_registry.h"
-#include "checker/shape_rules.h"
-#include "checker/value_moves.h"
+#include "checker/infer/infer_registry.h"
+#include "checker/infer/shared/shape_rules.h"
+#include "checker/infer/shared/value_moves.h"
 
 namespace onnxkit::checker {
 namespace {
 
-const Scalar& broadcast_element(const KnownValue& value, std::span<const std::int64_t> at) {
+const Scalar& broadcast_element(const Constant& value, std::span<const std::int64_t> at) {
   const auto tail = at.last(value.shape.size());
   std::vector<std::int64_t> source(tail.begin(), tail.end());
   for (std::size_t i = 0; i < source.size(); ++i) {
@@ -23,9 +23,9 @@ bool same(const Scalar& a, const Scalar& b) {
 }
 
 void choose_elements(InferContext& context) {
-  const KnownValue* condition = movable_value(context, 0);
-  const KnownValue* yes = movable_value(context, 1);
-  const KnownValue* no = movable_value(context, 2);
+  const Constant* condition = movable_value(context, 0);
+  const Constant* yes = movable_value(context, 1);
+  const Constant* no = movable_value(context, 2);
   if (!yes && !no) return;
   set_picked(context, yes ? yes->type : no->type, [&](std::span<const std::int64_t> at) {
     const Dim chosen = condition ? broadcast_element(*condition, at).dim() : Dim();

@@ -3,8 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/attribute_values.h"
+#include "checker/infer/attribute_values.h"
 #include "checker/rule_registry.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/function_index.h"
 #include "onnxkit/nearest.h"
 
@@ -13,62 +14,64 @@ namespace {
 
 bool is_list(std::int32_t type) { return (type >= 6 && type <= 10) || type == 12 || type == 14; }
 
-void check_states_type(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute) {
+void check_states_type(RuleContext& context, const ir::GraphScope& scope, std::size_t n,
+                       const ir::Attribute& attribute) {
   if (attribute.type || context.model.ir_version.value_or(0) < 2) return;
-  context.error("attribute-type", context.at(site, n, fmt::format("attribute {}", attribute.name.view())),
+  context.error("attribute-type", context.at(scope, n, fmt::format("attribute {}", attribute.name.view())),
                 "the attribute does not state its type");
 }
 
-void check_form(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute) {
-  const auto place = [&] { return context.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
+void check_form(RuleContext& context, const ir::GraphScope& scope, std::size_t n, const ir::Attribute& attribute) {
+  const auto location = [&] { return context.at(scope, n, fmt::format("attribute {}", attribute.name.view())); };
   if (attribute.name.empty()) {
-    context.error("attribute-empty", context.at(site, n), "an attribute has no name");
+    context.error("attribute-empty", context.at(scope, n), "an attribute has no name");
     return;
   }
   if (!attribute.more_payloads.empty()) {
-    context.error("attribute-type", place(), "the attribute holds values of several types", "one value");
+    context.error("attribute-type", location(), "the attribute holds values of several types", "one value");
     return;
   }
   const std::int32_t held = attribute_type_of(attribute.payload);
   if (held == 0 && !attribute.type && attribute.ref_attr_name.empty()) {
-    context.error("attribute-empty", place(), "the attribute has neither type nor value", "a value");
+    context.error("attribute-empty", location(), "the attribute has neither type nor value", "a value");
     return;
   }
   if (!attribute.ref_attr_name.empty()) {
     if (held != 0)
-      context.error("ref-attribute", place(), "the attribute refers to another and has a value as well",
+      context.error("ref-attribute", location(), "the attribute refers to another and has a value as well",
                     "one of the two");
-    check_states_type(context, site, n, attribute);
+    check_states_type(context, scope, n, attribute);
     return;
   }
-  if (!attribute.type) return check_states_type(context, site, n, attribute);
+  if (!attribute.type) return check_states_type(context, scope, n, attribute);
   const bool fits = held == *attribute.type || (held == 0 && is_list(*attribute.type));
   if (!fits) {
-    context.error("attribute-type", place(), "the attribute states another type than it holds",
+    context.error("attribute-type", location(), "the attribute states another type than it holds",
                   std::string(attribute_type_name(*attribute.type)), std::string(attribute_type_name(held)));
   }
 }
 
-void check_strings(RuleContext& context, const GraphSite& site, std::size_t n, const ir::Attribute& attribute,
+void check_strings(RuleContext& context, const ir::GraphScope& scope, std::size_t n, const ir::Attribute& attribute,
                    const spec::AttributeSchema& schema) {
   for (const AttributeFault& foreign : foreign_strings(attribute, schema)) {
-    context.error("attribute-value", context.at(site, n, fmt::format("attribute {}", schema.name)), foreign.message,
+    context.error("attribute-value", context.at(scope, n, fmt::format("attribute {}", schema.name)), foreign.message,
                   foreign.expected, foreign.found, foreign.help);
   }
 }
 
-void check_against_schema(RuleContext& context, const GraphSite& site, std::size_t n, const spec::OpSchema& schema) {
-  const ir::Node& node = site.graph->nodes[n];
+void check_against_schema(RuleContext& context, const ir::GraphScope& scope, std::size_t n,
+                          const spec::OpSchema& schema) {
+  const ir::Node& node = scope.graph->nodes[n];
   for (const ir::Attribute& attribute : node.attributes) {
     if (attribute.name.empty()) continue;
     const spec::AttributeSchema* declared = schema.find_attribute(attribute.name);
-    const auto place = [&] { return context.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
+    const auto location = [&] { return context.at(scope, n, fmt::format("attribute {}", attribute.name.view())); };
     if (!declared) {
       std::vector<std::string_view> names;
       for (const spec::AttributeSchema& known : schema.attributes) names.push_back(known.name);
       const std::string_view close = nearest(attribute.name, names);
       context.error(
-          "unknown-attribute", place(),
+          "unknown-attribute", location(),
           fmt::format("{} (opset {}) has no attribute {}", schema.name, schema.since_version, quote(attribute.name)),
           {}, {}, close.empty() ? std::string() : fmt::format("did you mean {}?", close));
       continue;
@@ -77,17 +80,17 @@ void check_against_schema(RuleContext& context, const GraphSite& site, std::size
     const std::int32_t found = effective_type(attribute);
     if (found == 0) continue;
     if (found != expected) {
-      context.error("attribute-type", place(),
+      context.error("attribute-type", location(),
                     fmt::format("attribute {} of {} has another type", quote(attribute.name), schema.name),
                     std::string(attribute_type_name(expected)), std::string(attribute_type_name(found)));
       continue;
     }
-    check_strings(context, site, n, attribute, *declared);
+    check_strings(context, scope, n, attribute, *declared);
   }
   for (const spec::AttributeSchema& declared : schema.attributes) {
     if (declared.required && !node.find_attribute(declared.name)) {
       context.error(
-          "missing-attribute", context.at(site, n),
+          "missing-attribute", context.at(scope, n),
           fmt::format("{} (opset {}) needs attribute {}", schema.name, schema.since_version, quote(declared.name)),
           fmt::format("{} {}", attribute_type_name(static_cast<std::int32_t>(declared.type)), declared.name),
           "nothing");
@@ -95,31 +98,32 @@ void check_against_schema(RuleContext& context, const GraphSite& site, std::size
   }
 }
 
-void check_auto_pad(RuleContext& context, const GraphSite& site, std::size_t n) {
-  if (const auto fault = pads_beside_auto_pad(site.graph->nodes[n], nullptr))
-    context.error("exclusive-attributes", context.at(site, n), fault->message, fault->expected, fault->found);
+void check_auto_pad(RuleContext& context, const ir::GraphScope& scope, std::size_t n) {
+  if (const auto fault = pads_beside_auto_pad(scope.graph->nodes[n], nullptr))
+    context.error("exclusive-attributes", context.at(scope, n), fault->message, fault->expected, fault->found);
 }
 
 void check_attributes(RuleContext& context) {
   const spec::FunctionIndex functions(context.model);
-  for (const auto& site : context.sites) {
-    for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
-      const ir::Node& node = site->graph->nodes[n];
+  for (const auto& scope : context.scopes) {
+    for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
+      const ir::Node& node = scope->graph->nodes[n];
       for (std::size_t a = 0; a < node.attributes.size(); ++a) {
         const ir::Attribute& attribute = node.attributes[a];
-        check_form(context, *site, n, attribute);
+        check_form(context, *scope, n, attribute);
         if (!attribute.name.empty() && node.find_attribute(attribute.name) != &attribute) {
-          context.error("attribute-duplicate", context.at(*site, n, fmt::format("attribute {}", attribute.name.view())),
+          context.error("attribute-duplicate",
+                        context.at(*scope, n, fmt::format("attribute {}", attribute.name.view())),
                         fmt::format("attribute {} is given twice", quote(attribute.name)), "once");
         }
       }
-      const std::string_view domain = spec::canonical_domain(node.domain);
-      const auto opset = opset_at(*site, domain);
+      const std::string_view domain = ir::canonical_domain(node.domain);
+      const auto opset = scope->opset(domain);
       if (!opset || functions.find(node)) continue;
       const spec::OpSchema* schema = context.table.find(domain, node.op_type, *opset);
       if (!schema || schema->deprecated) continue;
-      check_against_schema(context, *site, n, *schema);
-      check_auto_pad(context, *site, n);
+      check_against_schema(context, *scope, n, *schema);
+      check_auto_pad(context, *scope, n);
     }
   }
 }

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -39,34 +39,35 @@ std::optional<ElementType> impossible_key(const ir::DeclaredType& type) {
   return type.element ? impossible_key(*type.element) : std::nullopt;
 }
 
-void check_type(RuleContext& context, const GraphSite& site, const ir::ValueInfo& info, const char* item,
+void check_type(RuleContext& context, const ir::GraphScope& scope, const ir::ValueInfo& info, const char* item,
                 bool required) {
-  const std::string_view name = site.graph->name_of(info.value);
-  const Place place = context.at(site, item, name);
+  const std::string_view name = scope.graph->name_of(info.value);
+  const Location location = context.at(scope, item, name);
   if (!info.type || info.type->kind == ir::DeclaredType::Kind::none) {
-    if (required) context.error("missing-type", place, fmt::format("{} has no type", quote(name)), "a type");
+    if (required) context.error("missing-type", location, fmt::format("{} has no type", quote(name)), "a type");
     return;
   }
   if (const auto size = negative_size(*info.type)) {
-    context.error("declared-shape", place, "a declared size is negative", "0 or more, a name, or nothing",
+    context.error("declared-shape", location, "a declared size is negative", "0 or more, a name, or nothing",
                   std::to_string(*size), *size == -1 ? "leave the size open to say that it is not known" : "");
   }
   if (const auto key = impossible_key(*info.type)) {
-    context.error("declared-type", place, "keys of a map are integers or strings", "an integer type or string",
+    context.error("declared-type", location, "keys of a map are integers or strings", "an integer type or string",
                   std::string(name_of(*key)));
   }
   if (const auto number = unknown_element(*info.type)) {
-    context.error(*number == 0 ? "missing-type" : "declared-type", place,
+    context.error(*number == 0 ? "missing-type" : "declared-type", location,
                   *number == 0 ? "the element type is UNDEFINED" : "there is no element type of this number",
                   "a TensorProto.DataType", std::to_string(*number));
   }
 }
 
 /// An initializer of an input's name is its default value, so it has to fit.
-void check_default(RuleContext& context, const GraphSite& site, const ir::ValueInfo& input, const ir::Tensor& tensor) {
-  const Place place = context.at(site, "initializer", tensor.name);
+void check_default(RuleContext& context, const ir::GraphScope& scope, const ir::ValueInfo& input,
+                   const ir::Tensor& tensor) {
+  const Location location = context.at(scope, "initializer", tensor.name);
   if (input.type->elem_type && tensor.data_type && *input.type->elem_type != *tensor.data_type) {
-    context.error("declared-type", place, "the initializer has another type than the input of its name",
+    context.error("declared-type", location, "the initializer has another type than the input of its name",
                   std::string(name_of(static_cast<ElementType>(*input.type->elem_type))),
                   std::string(name_of(ir::element_type_of(tensor))));
   }
@@ -75,24 +76,24 @@ void check_default(RuleContext& context, const GraphSite& site, const ir::ValueI
   bool fits = declared.size() == tensor.dims.size();
   for (std::size_t i = 0; fits && i < declared.size(); ++i)
     fits = !declared[i].value || *declared[i].value == tensor.dims[i];
-  if (!fits) context.error("declared-shape", place, "the initializer has another shape than the input of its name");
+  if (!fits) context.error("declared-shape", location, "the initializer has another shape than the input of its name");
 }
 
-void check_defaults(RuleContext& context, const GraphSite& site) {
+void check_defaults(RuleContext& context, const ir::GraphScope& scope) {
   std::unordered_map<ir::ValueId, const ir::ValueInfo*> inputs;
-  for (const ir::ValueInfo& input : site.graph->inputs) inputs.emplace(input.value, &input);
-  for (const ir::Tensor& tensor : site.graph->initializers) {
-    const auto found = inputs.find(site.graph->find(tensor.name));
-    if (found != inputs.end() && found->second->type) check_default(context, site, *found->second, tensor);
+  for (const ir::ValueInfo& input : scope.graph->inputs) inputs.emplace(input.value, &input);
+  for (const ir::Tensor& tensor : scope.graph->initializers) {
+    const auto found = inputs.find(scope.graph->find(tensor.name));
+    if (found != inputs.end() && found->second->type) check_default(context, scope, *found->second, tensor);
   }
 }
 void check_declarations(RuleContext& context) {
-  for (const auto& site : context.sites) {
-    const bool is_main = !site->parent && !site->function;
-    for (const ir::ValueInfo& input : site->graph->inputs) check_type(context, *site, input, "input", is_main);
-    for (const ir::ValueInfo& output : site->graph->outputs) check_type(context, *site, output, "output", is_main);
-    for (const ir::ValueInfo& info : site->graph->value_infos) check_type(context, *site, info, "value", false);
-    if (!site->graph->inputs.empty() && !site->graph->initializers.empty()) check_defaults(context, *site);
+  for (const auto& scope : context.scopes) {
+    const bool is_main = !scope->parent && !scope->function;
+    for (const ir::ValueInfo& input : scope->graph->inputs) check_type(context, *scope, input, "input", is_main);
+    for (const ir::ValueInfo& output : scope->graph->outputs) check_type(context, *scope, output, "output", is_main);
+    for (const ir::ValueInfo& info : scope->graph->value_infos) check_type(context, *scope, info, "value", false);
+    if (!scope->graph->inputs.empty() && !scope->graph->initializers.empty()) check_defaults(context, *scope);
   }
 }
 

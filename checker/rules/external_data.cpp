@@ -5,8 +5,8 @@
 
 #include "checker/rule_registry.h"
 #include "checker/tensor_walk.h"
-#include "libonnxkit/base/utf8.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/base/text/utf8.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 #include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {
@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::string_view known_keys[] = {"location", "offset", "length", "checksum", "basepath"};
 
-void check_keys(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& place) {
+void check_keys(RuleContext& context, const ir::Tensor& tensor, const TensorLocation& location) {
   for (const ir::StringEntry& entry : tensor.external_data) {
     if (std::find(std::begin(known_keys), std::end(known_keys), entry.key.view()) != std::end(known_keys)) continue;
     const std::string_view close = nearest(entry.key, known_keys);
-    context.warning("external-key", place, fmt::format("readers skip the entry {}", quote(entry.key)),
+    context.warning("external-key", location, fmt::format("readers skip the entry {}", quote(entry.key)),
                     "location, offset, length or checksum", quote(entry.key),
                     close.empty() ? std::string() : fmt::format("did you mean {}?", close));
   }
@@ -30,32 +30,33 @@ bool is_hopeless(const ir::Tensor& tensor) {
   return type == ElementType::undefined || type == ElementType::string || !ir::element_count(tensor);
 }
 
-void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& place) {
+void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorLocation& location) {
   if (!tensor.is_external()) return;
   for (const ir::StringEntry& entry : tensor.external_data) {
     if (find_invalid_utf8(entry.key) != std::string_view::npos ||
         find_invalid_utf8(entry.value) != std::string_view::npos) {
-      context.error("invalid-utf8", place, "an entry of the external data is not valid UTF-8", "UTF-8",
+      context.error("invalid-utf8", location, "an entry of the external data is not valid UTF-8", "UTF-8",
                     quote(entry.value));
       return;
     }
   }
-  check_keys(context, tensor, place);
+  check_keys(context, tensor, location);
   if (!context.external_bytes || is_hopeless(tensor)) return;
   const auto bytes = context.external_bytes(tensor);
   if (bytes) return;
   Diagnostic finding = bytes.error().diagnostic;
   finding.severity = Severity::error;
-  finding.place = place;
-  context.sink.add(std::move(finding));
+  finding.location = location;
+  context.collector.add(std::move(finding));
 }
 
 void check_external_data(RuleContext& context) {
   for_each_tensor(
-      context, [&](const ir::Tensor& tensor, const TensorPlace& place) { check_tensor(context, tensor, place); },
-      [&](const ir::SparseTensor& sparse, const TensorPlace& place) {
-        if (sparse.values) check_tensor(context, *sparse.values, place);
-        if (sparse.indices) check_tensor(context, *sparse.indices, place);
+      context,
+      [&](const ir::Tensor& tensor, const TensorLocation& location) { check_tensor(context, tensor, location); },
+      [&](const ir::SparseTensor& sparse, const TensorLocation& location) {
+        if (sparse.values) check_tensor(context, *sparse.values, location);
+        if (sparse.indices) check_tensor(context, *sparse.indices, location);
       });
 }
 

@@ -5,8 +5,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/attribute_values.h"
+#include "checker/infer/attribute_values.h"
 #include "checker/rule_registry.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -14,10 +15,10 @@ namespace {
 using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
 
 Key key_of(const ir::Function& function) {
-  return {spec::canonical_domain(function.domain), function.name.view(), function.overload.view()};
+  return {ir::canonical_domain(function.domain), function.name.view(), function.overload.view()};
 }
 Key key_of(const ir::Node& node) {
-  return {spec::canonical_domain(node.domain), node.op_type.view(), node.overload.view()};
+  return {ir::canonical_domain(node.domain), node.op_type.view(), node.overload.view()};
 }
 
 class FunctionRule {
@@ -26,15 +27,15 @@ class FunctionRule {
 
   void run() {
     for (const ir::Function& function : context_.model.functions) check_definition(function);
-    for (const auto& site : context_.sites) {
-      for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) check_references(*site, n);
+    for (const auto& scope : context_.scopes) {
+      for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) check_references(*scope, n);
     }
-    for (const auto& site : context_.sites) {
-      for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
-        const auto called = functions_.find(key_of(site->graph->nodes[n]));
+    for (const auto& scope : context_.scopes) {
+      for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
+        const auto called = functions_.find(key_of(scope->graph->nodes[n]));
         if (called == functions_.end()) continue;
-        check_call(*site, n, *called->second);
-        if (site->function) calls_[site->function].push_back({called->second, site.get(), n});
+        check_call(*scope, n, *called->second);
+        if (scope->function) calls_[scope->function].push_back({called->second, scope.get(), n});
       }
     }
     for (const ir::Function& function : context_.model.functions) visit(&function);
@@ -43,12 +44,12 @@ class FunctionRule {
  private:
   struct Call {
     const ir::Function* callee;
-    const GraphSite* site;
+    const ir::GraphScope* scope;
     std::size_t node;
   };
   /// Where the body of a function uses one of its attributes.
   struct Reference {
-    const GraphSite* site;
+    const ir::GraphScope* scope;
     std::size_t node;
     const ir::Attribute* attribute;
   };
@@ -71,50 +72,52 @@ class FunctionRule {
     for (const ir::Attribute& attribute : function.attribute_protos) declare(attribute.name);
   }
 
-  void check_call(const GraphSite& site, std::size_t n, const ir::Function& function) {
-    const ir::Node& node = site.graph->nodes[n];
+  void check_call(const ir::GraphScope& scope, std::size_t n, const ir::Function& function) {
+    const ir::Node& node = scope.graph->nodes[n];
     if (node.inputs.size() > function.body.inputs.size()) {
-      context_.error("input-count", context_.at(site, n), fmt::format("{} takes fewer inputs", function_step(function)),
+      context_.error("input-count", context_.at(scope, n),
+                     fmt::format("{} takes fewer inputs", ir::function_step(function)),
                      fmt::format("at most {}", function.body.inputs.size()), std::to_string(node.inputs.size()));
     }
     if (node.outputs.size() > function.body.outputs.size()) {
-      context_.error("output-count", context_.at(site, n),
-                     fmt::format("{} gives fewer outputs", function_step(function)),
+      context_.error("output-count", context_.at(scope, n),
+                     fmt::format("{} gives fewer outputs", ir::function_step(function)),
                      fmt::format("at most {}", function.body.outputs.size()), std::to_string(node.outputs.size()));
     } else if (node.outputs.size() < function.body.outputs.size()) {
       context_.warning(
-          "output-count", context_.at(site, n),
+          "output-count", context_.at(scope, n),
           fmt::format("{} gives more outputs; onnx.checker and ONNX Runtime refuse a call that names fewer",
-                      function_step(function)),
+                      ir::function_step(function)),
           std::to_string(function.body.outputs.size()), std::to_string(node.outputs.size()),
           "name the outputs that nothing reads, \"\" for none");
     }
     for (const Text& required : function.attributes) {
       if (!node.find_attribute(required)) {
-        context_.error("function-attribute", context_.at(site, n),
-                       fmt::format("{} needs attribute {}", function_step(function), quote(required)),
+        context_.error("function-attribute", context_.at(scope, n),
+                       fmt::format("{} needs attribute {}", ir::function_step(function), quote(required)),
                        std::string(required), "nothing");
       }
     }
     for (const ir::Attribute& given : node.attributes) {
       if (!declares(function, given.name)) {
-        context_.error("function-attribute", context_.at(site, n, fmt::format("attribute {}", given.name.view())),
-                       fmt::format("{} has no attribute {}", function_step(function), quote(given.name)));
+        context_.error("function-attribute", context_.at(scope, n, fmt::format("attribute {}", given.name.view())),
+                       fmt::format("{} has no attribute {}", ir::function_step(function), quote(given.name)));
       } else {
-        check_given_type(site, n, function, given);
+        check_given_type(scope, n, function, given);
       }
     }
   }
 
   /// The type that the function gives its attribute: its default's, or what the body refers to it as.
-  void check_given_type(const GraphSite& site, std::size_t n, const ir::Function& function,
+  void check_given_type(const ir::GraphScope& scope, std::size_t n, const ir::Function& function,
                         const ir::Attribute& given) {
     const std::int32_t found = effective_type(given);
     const auto report = [&](std::int32_t expected, const std::string& reason) {
-      context_.error("attribute-type", context_.at(site, n, fmt::format("attribute {}", given.name.view())),
-                     fmt::format("{} needs another type of attribute {}", function_step(function), quote(given.name)),
-                     fmt::format("{}, because {}", attribute_type_name(expected), reason),
-                     std::string(attribute_type_name(found)));
+      context_.error(
+          "attribute-type", context_.at(scope, n, fmt::format("attribute {}", given.name.view())),
+          fmt::format("{} needs another type of attribute {}", ir::function_step(function), quote(given.name)),
+          fmt::format("{}, because {}", attribute_type_name(expected), reason),
+          std::string(attribute_type_name(found)));
     };
     if (found == 0) return;
     if (const ir::Attribute* fallback = default_of(function, given.name); fallback && effective_type(*fallback) != 0) {
@@ -126,7 +129,7 @@ class FunctionRule {
       const ir::Attribute& attribute = *reference.attribute;
       if (attribute.ref_attr_name.view() != given.name.view() || attribute.type.value_or(found) == found) continue;
       return report(*attribute.type, fmt::format("attribute {} of {} is one", attribute.name.view(),
-                                                 context_.at(*reference.site, reference.node).path()));
+                                                 context_.at(*reference.scope, reference.node).path()));
     }
   }
 
@@ -144,22 +147,22 @@ class FunctionRule {
     return nullptr;
   }
 
-  void check_references(const GraphSite& site, std::size_t n) {
-    for (const ir::Attribute& attribute : site.graph->nodes[n].attributes) {
+  void check_references(const ir::GraphScope& scope, std::size_t n) {
+    for (const ir::Attribute& attribute : scope.graph->nodes[n].attributes) {
       if (attribute.ref_attr_name.empty()) continue;
       const std::string_view target = attribute.ref_attr_name;
-      if (site.function) references_[site.function].push_back({&site, n, &attribute});
-      const auto place = [&] { return context_.at(site, n, fmt::format("attribute {}", attribute.name.view())); };
-      if (!site.function) {
-        context_.error("ref-attribute", place(),
+      if (scope.function) references_[scope.function].push_back({&scope, n, &attribute});
+      const auto location = [&] { return context_.at(scope, n, fmt::format("attribute {}", attribute.name.view())); };
+      if (!scope.function) {
+        context_.error("ref-attribute", location(),
                        fmt::format("the attribute refers to {}, but this is not in a function", quote(target)),
                        "a value");
-      } else if (!declares(*site.function, target)) {
-        context_.error("ref-attribute", place(),
-                       fmt::format("{} has no attribute {}", function_step(*site.function), quote(target)));
-      } else if (const ir::Attribute* fallback = default_of(*site.function, target);
+      } else if (!declares(*scope.function, target)) {
+        context_.error("ref-attribute", location(),
+                       fmt::format("{} has no attribute {}", ir::function_step(*scope.function), quote(target)));
+      } else if (const ir::Attribute* fallback = default_of(*scope.function, target);
                  fallback && fallback->type && attribute.type && *fallback->type != *attribute.type) {
-        context_.error("ref-attribute", place(),
+        context_.error("ref-attribute", location(),
                        fmt::format("attribute {} of the function has another type", quote(target)));
       }
     }
@@ -182,9 +185,9 @@ class FunctionRule {
       const Call& call = calls[next++];
       Mark& callee = marks_[call.callee];
       if (callee == Mark::open) {
-        context_.error("function-recursive", context_.at(*call.site, call.node),
+        context_.error("function-recursive", context_.at(*call.scope, call.node),
                        "the function calls itself, directly or over others", "functions that do not recur",
-                       function_step(*call.callee));
+                       ir::function_step(*call.callee));
       } else if (callee == Mark::fresh) {
         callee = Mark::open;
         stack.emplace_back(call.callee, 0);

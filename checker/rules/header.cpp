@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -25,13 +26,13 @@ void check_ir_version(RuleContext& context) {
   }
 }
 
-void check_imports(RuleContext& context, std::span<const ir::OpsetImport> imports, const Place& place) {
+void check_imports(RuleContext& context, std::span<const ir::OpsetImport> imports, const Location& location) {
   std::map<std::string_view, std::optional<std::int64_t>> seen;
   for (std::size_t i = 0; i < imports.size(); ++i) {
     const ir::OpsetImport& import = imports[i];
-    const std::string_view domain = spec::canonical_domain(import.domain);
+    const std::string_view domain = ir::canonical_domain(import.domain);
     const std::string shown = domain.empty() ? "ai.onnx" : std::string(domain);
-    Place here = place;
+    Location here = location;
     here.item = fmt::format("opset_import {}", i);
     here.item_name = import.domain;
     if (const auto [first, is_new] = seen.try_emplace(domain, import.version); !is_new) {

@@ -3,6 +3,7 @@
 
 #include "checker/rule_registry.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -24,21 +25,22 @@ std::vector<bool> read_values(const ir::Graph& graph) {
   return read;
 }
 
-void check_unused(RuleContext& context, const GraphSite& site) {
-  const ir::Graph& graph = *site.graph;
+void check_unused(RuleContext& context, const ir::GraphScope& scope) {
+  const ir::Graph& graph = *scope.graph;
   const std::vector<bool> read = read_values(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const ir::Node& node = graph.nodes[n];
     bool used = false;
     for (const ValueId id : node.outputs) used = used || (id != ValueId::none && read[index_of(id)]);
     if (!used && !node.outputs.empty()) {
-      context.warning("unused-node", context.at(site, n), "nothing reads any output of this node", {}, {}, "remove it");
+      context.warning("unused-node", context.at(scope, n), "nothing reads any output of this node", {}, {},
+                      "remove it");
     }
   }
   for (const ir::Tensor& tensor : graph.initializers) {
     const ValueId id = graph.find(tensor.name);
     if (id != ValueId::none && !read[index_of(id)]) {
-      context.warning("unused-initializer", context.at(site, "initializer", tensor.name),
+      context.warning("unused-initializer", context.at(scope, "initializer", tensor.name),
                       "nothing reads this initializer", {}, {}, "remove it");
     }
   }
@@ -54,30 +56,30 @@ bool is_one(const ir::Node& node, std::string_view attribute) {
 bool trains(const InferredModel& inferred, const ir::Graph& graph, const ir::Node& node) {
   if (node.op_type == "BatchNormalization") return is_one(node, "training_mode");
   if (!(node.op_type == "Dropout") || node.inputs.size() < 3) return false;
-  const ValueFacts* facts = inferred.find(graph, node.inputs[2]);
-  return facts && facts->value && facts->value->elements.size() == 1 && facts->value->elements.front().dim().is(1);
+  const ValueInfo* info = inferred.find(graph, node.inputs[2]);
+  return info && info->value && info->value->elements.size() == 1 && info->value->elements.front().dim().is(1);
 }
 
-void check_training_mode(RuleContext& context, const GraphSite& site) {
-  for (std::size_t n = 0; n < site.graph->nodes.size(); ++n) {
-    const ir::Node& node = site.graph->nodes[n];
-    if (!spec::canonical_domain(node.domain).empty() || !trains(*context.inferred, *site.graph, node)) continue;
-    context.warning("training-mode", context.at(site, n),
+void check_training_mode(RuleContext& context, const ir::GraphScope& scope) {
+  for (std::size_t n = 0; n < scope.graph->nodes.size(); ++n) {
+    const ir::Node& node = scope.graph->nodes[n];
+    if (!ir::canonical_domain(node.domain).empty() || !trains(*context.inferred, *scope.graph, node)) continue;
+    context.warning("training-mode", context.at(scope, n),
                     "the operator runs in training mode: results vary or depend on the batch", {}, {},
                     "export the model in evaluation mode");
   }
 }
 
 void check_lints(RuleContext& context) {
-  for (const auto& site : context.sites) {
-    if (site->is_training) continue;
-    check_unused(context, *site);
-    check_training_mode(context, *site);
+  for (const auto& scope : context.scopes) {
+    if (scope->is_training) continue;
+    check_unused(context, *scope);
+    check_training_mode(context, *scope);
   }
 }
 
 }  // namespace
 
-void register_lints(RuleRegistry& registry) { registry.add(Stage::facts, check_lints); }
+void register_lints(RuleRegistry& registry) { registry.add(Stage::inferred, check_lints); }
 
 }  // namespace onnxkit::checker

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/function_index.h"
 #include "onnxkit/nearest.h"
 
@@ -25,14 +26,14 @@ class OperatorRule {
  public:
   explicit OperatorRule(RuleContext& context) : context_(context), functions_(context.model) {
     for (const ir::Function& function : context.model.functions)
-      function_domains_.insert(spec::canonical_domain(function.domain));
+      function_domains_.insert(ir::canonical_domain(function.domain));
     note_imports(context.model.opset_imports, nullptr);
     for (const ir::Function& function : context.model.functions) note_imports(function.opset_imports, &function);
   }
 
   void run() {
-    for (const auto& site : context_.sites) {
-      for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) check_node(*site, n);
+    for (const auto& scope : context_.scopes) {
+      for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) check_node(*scope, n);
     }
   }
 
@@ -45,27 +46,28 @@ class OperatorRule {
   void note_imports(std::span<const ir::OpsetImport> imports, const ir::Function* function) {
     for (const ir::OpsetImport& import : imports) {
       if (!import.version) continue;
-      first_imports_.try_emplace(spec::canonical_domain(import.domain), Import{*import.version, function});
+      first_imports_.try_emplace(ir::canonical_domain(import.domain), Import{*import.version, function});
     }
   }
 
-  void check_node(const GraphSite& site, std::size_t n) {
-    const ir::Node& node = site.graph->nodes[n];
+  void check_node(const ir::GraphScope& scope, std::size_t n) {
+    const ir::Node& node = scope.graph->nodes[n];
     if (node.op_type.empty()) return;
-    const std::string_view domain = spec::canonical_domain(node.domain);
-    const auto opset = opset_at(site, domain);
-    if (!opset) return report_missing_import(site, n, domain);
+    const std::string_view domain = ir::canonical_domain(node.domain);
+    const auto opset = scope.opset(domain);
+    if (!opset) return report_missing_import(scope, n, domain);
     if (functions_.find(node)) return;
     const spec::OpSchema* schema = context_.table.find(domain, node.op_type, *opset);
-    if (!schema || schema->deprecated) return report_unknown(site, n, domain, *opset, schema);
-    check_inputs(site, n, *schema);
-    check_outputs(site, n, *schema);
-    if (site.function) check_import_agrees(site, n, *opset, *schema);
+    if (!schema || schema->deprecated) return report_unknown(scope, n, domain, *opset, schema);
+    check_inputs(scope, n, *schema);
+    check_outputs(scope, n, *schema);
+    if (scope.function) check_import_agrees(scope, n, *opset, *schema);
   }
 
   /// A node of a function means one thing only, whichever import a runtime goes by: some put the body in place of the call.
-  void check_import_agrees(const GraphSite& site, std::size_t n, std::int64_t opset, const spec::OpSchema& schema) {
-    const std::string_view domain = spec::canonical_domain(site.graph->nodes[n].domain);
+  void check_import_agrees(const ir::GraphScope& scope, std::size_t n, std::int64_t opset,
+                           const spec::OpSchema& schema) {
+    const std::string_view domain = ir::canonical_domain(scope.graph->nodes[n].domain);
     const Import& first = first_imports_.at(domain);
     if (first.opset == opset) return;
     const spec::OpSchema* other = context_.table.find(domain, schema.name, first.opset);
@@ -73,35 +75,35 @@ class OperatorRule {
     const std::string has = !other              ? "has no such operator"
                             : other->deprecated ? "has it no more"
                                                 : fmt::format("has it as of opset {}", other->since_version);
-    const std::string importer = first.function ? function_step(*first.function) : "the model";
+    const std::string importer = first.function ? ir::function_step(*first.function) : "the model";
     context_.error(
-        "function-opset", context_.at(site, n),
-        fmt::format("{} of {} is another operator in the opset that {} imports", qualified_op(site.graph->nodes[n]),
-                    function_step(*site.function), importer),
+        "function-opset", context_.at(scope, n),
+        fmt::format("{} of {} is another operator in the opset that {} imports",
+                    ir::qualified_op(scope.graph->nodes[n]), ir::function_step(*scope.function), importer),
         fmt::format("opset {} of {}, or one in which {} is the same", first.opset, domain_name(domain), schema.name),
         fmt::format("opset {}, with {} as of opset {}; opset {} {}", opset, schema.name, schema.since_version,
                     first.opset, has),
         "import one opset everywhere");
   }
 
-  void report_missing_import(const GraphSite& site, std::size_t n, std::string_view domain) {
-    if (site.opsets.empty() && domain.empty() && !site.function) return;  // the header rule says it once
-    context_.error(site.function ? "function-import" : "unknown-domain", context_.at(site, n),
-                   fmt::format("{} does not import domain {}", site.function ? "the function" : "the model",
+  void report_missing_import(const ir::GraphScope& scope, std::size_t n, std::string_view domain) {
+    if (scope.opsets.empty() && domain.empty() && !scope.function) return;  // the header rule says it once
+    context_.error(scope.function ? "function-import" : "unknown-domain", context_.at(scope, n),
+                   fmt::format("{} does not import domain {}", scope.function ? "the function" : "the model",
                                quote(domain_name(domain))),
                    fmt::format("an opset_import of {}", quote(domain_name(domain))));
   }
 
-  void report_unknown(const GraphSite& site, std::size_t n, std::string_view domain, std::int64_t opset,
+  void report_unknown(const ir::GraphScope& scope, std::size_t n, std::string_view domain, std::int64_t opset,
                       const spec::OpSchema* deprecated) {
-    const ir::Node& node = site.graph->nodes[n];
-    const Place place = context_.at(site, n);
-    const std::string op = qualified_op(node);
+    const ir::Node& node = scope.graph->nodes[n];
+    const Location location = context_.at(scope, n);
+    const std::string op = ir::qualified_op(node);
     const auto versions = context_.table.versions(domain, node.op_type);
     if (deprecated) {
       const spec::OpSchema* const newest = versions.back();
       const bool is_redefined = !newest->deprecated;
-      context_.error("operator-removed", place,
+      context_.error("operator-removed", location,
                      is_redefined ? fmt::format("{} (opset {}) is deprecated: opset {} redefines it", op,
                                                 deprecated->since_version, newest->since_version)
                                   : fmt::format("{} was removed in opset {}", op, deprecated->since_version),
@@ -111,38 +113,38 @@ class OperatorRule {
       return;
     }
     if (!versions.empty()) {
-      context_.error("operator-too-new", place,
+      context_.error("operator-too-new", location,
                      fmt::format("{} came with opset {}, the {} imports {}", op, versions.front()->since_version,
-                                 site.function ? "function" : "model", opset),
+                                 scope.function ? "function" : "model", opset),
                      fmt::format("an operator of opset {} of {}", opset, domain_name(domain)), op,
                      fmt::format("upgrade to opset {}", versions.front()->since_version));
       return;
     }
     if (function_domains_.contains(domain)) {
-      context_.error("function-missing", place,
+      context_.error("function-missing", location,
                      fmt::format("the model has functions of domain {}, but none of this name", quote(domain)),
                      "a function of the model", op);
       return;
     }
     if (spec::newest_opset(domain) == 0) {
-      context_.warning("unchecked-operator", place,
+      context_.warning("unchecked-operator", location,
                        fmt::format("nothing is known of operator {}; what follows from it is not checked", op), {}, {},
                        "--schemas FILE describes operators of other domains");
       return;
     }
     const auto names = context_.table.operators(domain);
     const std::string_view close = nearest(node.op_type, names);
-    context_.error("unknown-operator", place,
+    context_.error("unknown-operator", location,
                    fmt::format("{} has no operator {}", domain_name(domain), quote(node.op_type)),
                    "an operator of the imported opset", op,
                    close.empty() ? std::string() : fmt::format("did you mean {}?", close));
   }
 
-  void check_inputs(const GraphSite& site, std::size_t n, const spec::OpSchema& schema) {
-    const ir::Node& node = site.graph->nodes[n];
+  void check_inputs(const ir::GraphScope& scope, std::size_t n, const spec::OpSchema& schema) {
+    const ir::Node& node = scope.graph->nodes[n];
     if (node.inputs.size() < schema.min_inputs ||
         (schema.max_inputs != no_limit && node.inputs.size() > schema.max_inputs)) {
-      context_.error("input-count", context_.at(site, n),
+      context_.error("input-count", context_.at(scope, n),
                      fmt::format("{} (opset {}) takes {}", schema.name, schema.since_version,
                                  count_text(schema.min_inputs, schema.max_inputs, "input")),
                      count_text(schema.min_inputs, schema.max_inputs, "input"), std::to_string(node.inputs.size()));
@@ -150,17 +152,17 @@ class OperatorRule {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const spec::FormalParameter* formal = schema.input_at(i);
       if (node.inputs[i] != ir::ValueId::none || !formal || formal->arity == spec::Arity::optional) continue;
-      context_.error("missing-input", context_.at(site, n, fmt::format("input {}", i)),
+      context_.error("missing-input", context_.at(scope, n, fmt::format("input {}", i)),
                      fmt::format("input {} of {} cannot be left out", quote(formal->name), schema.name),
                      "the name of a value", "nothing");
     }
   }
 
-  void check_outputs(const GraphSite& site, std::size_t n, const spec::OpSchema& schema) {
-    const ir::Node& node = site.graph->nodes[n];
+  void check_outputs(const ir::GraphScope& scope, std::size_t n, const spec::OpSchema& schema) {
+    const ir::Node& node = scope.graph->nodes[n];
     if (node.outputs.size() < schema.min_outputs ||
         (schema.max_outputs != no_limit && node.outputs.size() > schema.max_outputs)) {
-      context_.error("output-count", context_.at(site, n),
+      context_.error("output-count", context_.at(scope, n),
                      fmt::format("{} (opset {}) gives {}", schema.name, schema.since_version,
                                  count_text(schema.min_outputs, schema.max_outputs, "output")),
                      count_text(schema.min_outputs, schema.max_outputs, "output"), std::to_string(node.outputs.size()));
@@ -168,7 +170,7 @@ class OperatorRule {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const spec::FormalParameter* formal = schema.output_at(i);
       if (node.outputs[i] != ir::ValueId::none || !formal || formal->arity != spec::Arity::single) continue;
-      context_.error("empty-name", context_.at(site, n, fmt::format("output {}", i)),
+      context_.error("empty-name", context_.at(scope, n, fmt::format("output {}", i)),
                      fmt::format("output {} of {} cannot be left out", quote(formal->name), schema.name), "a name",
                      "nothing");
     }

@@ -4,8 +4,8 @@
 #include "checker/rule_registry.h"
 #include "checker/tensor_walk.h"
 #include "libonnxkit/base/checked.h"
-#include "libonnxkit/ir/sparse.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/tensor/sparse.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -18,7 +18,7 @@ std::string shape_text(std::span<const std::int64_t> dims) {
   return text + "]";
 }
 
-bool check_storage(RuleContext& context, const ir::Tensor& tensor, ElementType type, const TensorPlace& place) {
+bool check_storage(RuleContext& context, const ir::Tensor& tensor, ElementType type, const TensorLocation& location) {
   std::string used;
   int fields = 0;
   const auto count_field = [&](std::string_view name) {
@@ -33,35 +33,35 @@ bool check_storage(RuleContext& context, const ir::Tensor& tensor, ElementType t
     if (field != ir::typed_field_of(type)) misplaced = field;
   }
   if (fields > 1 || (fields == 1 && tensor.is_external())) {
-    context.error("tensor-storage", place, "the values are stored more than once", "one field",
+    context.error("tensor-storage", location, "the values are stored more than once", "one field",
                   tensor.is_external() ? used + " and external data" : used);
     return false;
   }
   if (misplaced != TypedField::none) {
-    context.error("tensor-storage", place,
+    context.error("tensor-storage", location,
                   fmt::format("values of type {} do not belong into {}", name_of(type), ir::to_string(misplaced)),
                   fmt::format("{} or raw_data", ir::to_string(ir::typed_field_of(type))), ir::to_string(misplaced));
     return false;
   }
   if (type == ElementType::string && tensor.raw_data.present() && !tensor.raw_data.empty()) {
-    context.error("tensor-storage", place, "strings have no raw form", "string_data", "raw_data");
+    context.error("tensor-storage", location, "strings have no raw form", "string_data", "raw_data");
     return false;
   }
   if (type == ElementType::string && tensor.is_external()) {
-    context.error("tensor-storage", place, "strings cannot be external data", "string_data");
+    context.error("tensor-storage", location, "strings cannot be external data", "string_data");
     return false;
   }
   return true;
 }
 
 void check_size(RuleContext& context, const ir::Tensor& tensor, ElementType type, std::int64_t count,
-                const TensorPlace& place) {
+                const TensorLocation& location) {
   const std::string shape = fmt::format("{} {}", name_of(type), shape_text(tensor.dims));
   if (tensor.raw_data.present() && type != ElementType::string) {
     const auto bytes = ir::expected_bytes(type, count);
     if (bytes && *bytes == tensor.raw_data.size()) return;
     if (!tensor.raw_data.empty() || count > 0) {
-      context.error("tensor-size", place, "raw_data does not fit the shape",
+      context.error("tensor-size", location, "raw_data does not fit the shape",
                     bytes ? fmt::format("{} bytes for {}", *bytes, shape) : "a shape that can be stored",
                     fmt::format("{} bytes", tensor.raw_data.size()));
       return;
@@ -73,47 +73,47 @@ void check_size(RuleContext& context, const ir::Tensor& tensor, ElementType type
   const auto found = field == TypedField::string_data ? std::optional<std::uint64_t>(tensor.string_data.size())
                                                       : ir::entry_count(tensor, field);
   if (!found) {
-    context.error("tensor-size", place, fmt::format("{} is malformed", ir::to_string(field)),
+    context.error("tensor-size", location, fmt::format("{} is malformed", ir::to_string(field)),
                   fmt::format("whole values of {}", shape));
   } else if (!expected || *expected != *found) {
-    context.error("tensor-size", place, fmt::format("{} does not fit the shape", ir::to_string(field)),
+    context.error("tensor-size", location, fmt::format("{} does not fit the shape", ir::to_string(field)),
                   expected ? fmt::format("{} values for {}", *expected, shape) : "a shape that can be stored",
                   fmt::format("{} values", *found));
   }
 }
 
-void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorPlace& place) {
+void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorLocation& location) {
   const ElementType type = ir::element_type_of(tensor);
   if (type == ElementType::undefined) {
-    context.error("tensor-type", place, "the tensor has no known element type", "a TensorProto.DataType",
+    context.error("tensor-type", location, "the tensor has no known element type", "a TensorProto.DataType",
                   tensor.data_type ? std::to_string(*tensor.data_type) : "nothing");
     return;
   }
   if (tensor.segment) {
-    context.error("tensor-segment", place, "the tensor is stored in segments, which nothing can join",
+    context.error("tensor-segment", location, "the tensor is stored in segments, which nothing can join",
                   "a tensor in one piece");
     return;
   }
   const auto count = ir::element_count(tensor);
   if (!count) {
-    context.error("tensor-dims", place, "a size is negative, or all of them together are too large",
+    context.error("tensor-dims", location, "a size is negative, or all of them together are too large",
                   "sizes of 0 or more whose product fits 63 bits", shape_text(tensor.dims));
     return;
   }
-  if (check_storage(context, tensor, type, place) && !tensor.is_external())
-    check_size(context, tensor, type, *count, place);
+  if (check_storage(context, tensor, type, location) && !tensor.is_external())
+    check_size(context, tensor, type, *count, location);
 }
 
-void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const TensorPlace& place) {
-  const auto before = context.sink.error_count();
+void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const TensorLocation& location) {
+  const auto before = context.collector.error_count();
   if (sparse.values && sparse.indices) {
-    check_tensor(context, *sparse.values, place);
-    check_tensor(context, *sparse.indices, place);
+    check_tensor(context, *sparse.values, location);
+    check_tensor(context, *sparse.indices, location);
   }
-  if (context.sink.error_count() > before) return;
+  if (context.collector.error_count() > before) return;
   const auto report = [&](const Error& error) {
     const Diagnostic& d = error.diagnostic;
-    context.error("sparse-tensor", place, d.message, d.expected, d.found);
+    context.error("sparse-tensor", location, d.message, d.expected, d.found);
   };
   if (const Result<void> shapes = ir::check_sparse_shapes(sparse); !shapes) return report(shapes.error());
   if (sparse.indices->is_external()) return;
@@ -122,8 +122,9 @@ void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const Te
 
 void check_tensors(RuleContext& context) {
   for_each_tensor(
-      context, [&](const ir::Tensor& tensor, const TensorPlace& place) { check_tensor(context, tensor, place); },
-      [&](const ir::SparseTensor& sparse, const TensorPlace& place) { check_sparse(context, sparse, place); });
+      context,
+      [&](const ir::Tensor& tensor, const TensorLocation& location) { check_tensor(context, tensor, location); },
+      [&](const ir::SparseTensor& sparse, const TensorLocation& location) { check_sparse(context, sparse, location); });
 }
 
 }  // namespace

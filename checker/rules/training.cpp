@@ -21,13 +21,13 @@ bool has_output(const ir::Graph* graph, std::string_view name) {
 void check_bindings(RuleContext& context, std::size_t index, std::string_view kind,
                     const std::vector<ir::StringEntry>& bindings, const ir::Graph* step, const ir::Graph* algorithm) {
   for (const ir::StringEntry& binding : bindings) {
-    const Place place = context.at_model(fmt::format("training_info {} {}", index, kind), binding.key);
+    const Location location = context.at_model(fmt::format("training_info {} {}", index, kind), binding.key);
     if (!has_initializer(context.model.graph.get(), binding.key) && !has_initializer(algorithm, binding.key)) {
-      context.error("training-info", place, fmt::format("no initializer is called {}", quote(binding.key)),
+      context.error("training-info", location, fmt::format("no initializer is called {}", quote(binding.key)),
                     "an initializer to be set");
     }
     if (!has_output(step, binding.value)) {
-      context.error("training-info", place, fmt::format("the step has no output {}", quote(binding.value)),
+      context.error("training-info", location, fmt::format("the step has no output {}", quote(binding.value)),
                     "an output of the step");
     }
   }

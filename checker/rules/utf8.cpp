@@ -2,28 +2,28 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
-#include "libonnxkit/base/utf8.h"
+#include "libonnxkit/base/text/utf8.h"
 
 namespace onnxkit::checker {
 namespace {
 
-void check_text(RuleContext& context, std::string_view text, std::string_view what, auto&& place) {
+void check_text(RuleContext& context, std::string_view text, std::string_view what, auto&& location) {
   const std::size_t at = find_invalid_utf8(text);
   if (at == std::string_view::npos) return;
-  context.error("invalid-utf8", place(), fmt::format("the {} is not valid UTF-8 at byte {}", what, at), "UTF-8",
+  context.error("invalid-utf8", location(), fmt::format("the {} is not valid UTF-8 at byte {}", what, at), "UTF-8",
                 quote(text));
 }
 
-void check_entries(RuleContext& context, const std::vector<ir::StringEntry>& entries, auto&& place) {
+void check_entries(RuleContext& context, const std::vector<ir::StringEntry>& entries, auto&& location) {
   for (const ir::StringEntry& entry : entries) {
-    check_text(context, entry.key, "metadata key", place);
-    check_text(context, entry.value, "metadata value", place);
+    check_text(context, entry.key, "metadata key", location);
+    check_text(context, entry.value, "metadata value", location);
   }
 }
 
-void check_graph(RuleContext& context, const GraphSite& site) {
-  const ir::Graph& graph = *site.graph;
-  const auto here = [&] { return context.at(site); };
+void check_graph(RuleContext& context, const ir::GraphScope& scope) {
+  const ir::Graph& graph = *scope.graph;
+  const auto here = [&] { return context.at(scope); };
   check_text(context, graph.name, "graph name", here);
   check_text(context, graph.doc_string, "doc_string", here);
   check_entries(context, graph.metadata_props, here);
@@ -37,11 +37,11 @@ void check_graph(RuleContext& context, const GraphSite& site) {
     }
   }
   for (const ir::Tensor& tensor : graph.initializers) {
-    check_text(context, tensor.doc_string, "doc_string", [&] { return context.at(site, "initializer", tensor.name); });
+    check_text(context, tensor.doc_string, "doc_string", [&] { return context.at(scope, "initializer", tensor.name); });
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const ir::Node& node = graph.nodes[n];
-    const auto at_node = [&] { return context.at(site, n); };
+    const auto at_node = [&] { return context.at(scope, n); };
     check_text(context, node.op_type, "operator", at_node);
     check_text(context, node.name, "node name", at_node);
     check_text(context, node.domain, "domain", at_node);
@@ -74,7 +74,7 @@ void check_utf8(RuleContext& context) {
     check_text(context, function.doc_string, "doc_string", here);
     for (const Text& attribute : function.attributes) check_text(context, attribute, "attribute name", here);
   }
-  for (const auto& site : context.sites) check_graph(context, *site);
+  for (const auto& scope : context.scopes) check_graph(context, *scope);
 }
 
 }  // namespace

@@ -16,14 +16,14 @@ using ir::ValueId;
 /// What defines each value of one graph.
 enum class Definition : std::uint8_t { none, input, initializer, node };
 
-struct Scope {
-  const GraphSite* site;
-  const Scope* outer;
+struct GraphNames {
+  const ir::GraphScope* scope;
+  const GraphNames* outer;
   std::vector<Definition> defined;     ///< by ValueId, after the whole graph
   std::vector<std::int32_t> producer;  ///< by ValueId
 };
 
-/// The names that a graph at `site` can see from outside: everything of the enclosing graphs that is defined before the node it hangs on.
+/// The names that a graph at `scope` can see from outside: everything of the enclosing graphs that is defined before the node it hangs on.
 enum class Outside : std::uint8_t { undefined, visible, later };
 
 class GraphRule {
@@ -31,59 +31,60 @@ class GraphRule {
   explicit GraphRule(RuleContext& context) : context_(context) {}
 
   void run() {
-    for (const auto& site : context_.sites) {
-      const Scope* outer = site->parent ? scopes_.at(site->parent).get() : nullptr;
-      auto scope = std::make_unique<Scope>(Scope{site.get(), outer, {}, ir::producers(*site->graph)});
-      scope->defined.assign(site->graph->values.size(), Definition::none);
-      define_inputs(*scope);
-      define_initializers(*scope);
-      define_outputs_of_nodes(*scope);
-      check_reads(*scope);
-      check_graph_outputs(*scope);
-      scopes_.emplace(site.get(), std::move(scope));
+    for (const auto& scope : context_.scopes) {
+      const GraphNames* outer = scope->parent ? names_.at(scope->parent).get() : nullptr;
+      auto names = std::make_unique<GraphNames>(GraphNames{scope.get(), outer, {}, ir::producers(*scope->graph)});
+      names->defined.assign(scope->graph->values.size(), Definition::none);
+      define_inputs(*names);
+      define_initializers(*names);
+      define_outputs_of_nodes(*names);
+      check_reads(*names);
+      check_graph_outputs(*names);
+      names_.emplace(scope.get(), std::move(names));
     }
   }
 
  private:
-  void define_inputs(Scope& scope) {
-    const ir::Graph& graph = *scope.site->graph;
+  void define_inputs(GraphNames& names) {
+    const ir::Graph& graph = *names.scope->graph;
     for (const ir::ValueInfo& input : graph.inputs) {
       if (input.value == ValueId::none) {
-        context_.error("empty-name", context_.at(*scope.site), "an input has no name");
+        context_.error("empty-name", context_.at(*names.scope), "an input has no name");
         continue;
       }
       const std::string_view name = graph.name_of(input.value);
-      if (scope.defined[index_of(input.value)] == Definition::input) {
-        context_.error("duplicate-input", context_.at(*scope.site),
+      if (names.defined[index_of(input.value)] == Definition::input) {
+        context_.error("duplicate-input", context_.at(*names.scope),
                        fmt::format("two inputs have the name {}", quote(name)));
       }
-      scope.defined[index_of(input.value)] = Definition::input;
-      check_shadowing(scope, name, context_.at(*scope.site, "input", name));
+      names.defined[index_of(input.value)] = Definition::input;
+      check_shadowing(names, name, context_.at(*names.scope, "input", name));
     }
   }
 
-  void define_initializers(Scope& scope) {
-    const ir::Graph& graph = *scope.site->graph;
+  void define_initializers(GraphNames& names) {
+    const ir::Graph& graph = *names.scope->graph;
     const bool old_ir = context_.model.ir_version && *context_.model.ir_version < 4;
     std::vector<bool> seen(graph.values.size(), false);
     const auto define = [&](std::string_view name) {
       const ValueId id = graph.find(name);
       if (id == ValueId::none) {
-        context_.error("empty-name", context_.at(*scope.site), "an initializer has no name");
+        context_.error("empty-name", context_.at(*names.scope), "an initializer has no name");
         return;
       }
-      const Place place = context_.at(*scope.site, "initializer", name);
+      const Location location = context_.at(*names.scope, "initializer", name);
       if (seen[index_of(id)]) {
-        context_.error("duplicate-initializer", place, fmt::format("two initializers have the name {}", quote(name)));
+        context_.error("duplicate-initializer", location,
+                       fmt::format("two initializers have the name {}", quote(name)));
       }
       seen[index_of(id)] = true;
-      const bool is_input = scope.defined[index_of(id)] == Definition::input;
+      const bool is_input = names.defined[index_of(id)] == Definition::input;
       if (!is_input) {
-        check_shadowing(scope, name, place);
-        scope.defined[index_of(id)] = Definition::initializer;
-        if (old_ir && !scope.site->parent) {
+        check_shadowing(names, name, location);
+        names.defined[index_of(id)] = Definition::initializer;
+        if (old_ir && !names.scope->parent) {
           context_.error(
-              "initializer-not-input", place, "until IR version 3 every initializer is also an input of the graph",
+              "initializer-not-input", location, "until IR version 3 every initializer is also an input of the graph",
               fmt::format("an input named {}", quote(name)), {}, "IR version 4 allows initializers that are no inputs");
         }
       }
@@ -93,35 +94,35 @@ class GraphRule {
       define(sparse.values ? sparse.values->name.view() : "");
   }
 
-  void define_outputs_of_nodes(Scope& scope) {
-    const ir::Graph& graph = *scope.site->graph;
+  void define_outputs_of_nodes(GraphNames& names) {
+    const ir::Graph& graph = *names.scope->graph;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const ir::Node& node = graph.nodes[n];
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         const ValueId id = node.outputs[i];
         if (id == ValueId::none) continue;
         const std::string_view name = graph.name_of(id);
-        Definition& definition = scope.defined[index_of(id)];
+        Definition& definition = names.defined[index_of(id)];
         if (definition != Definition::none) {
-          context_.error("duplicate-definition", context_.at(*scope.site, n, fmt::format("output {}", i), name),
-                         fmt::format("{} is already {}", quote(name), already(scope, id, n)),
+          context_.error("duplicate-definition", context_.at(*names.scope, n, fmt::format("output {}", i), name),
+                         fmt::format("{} is already {}", quote(name), already(names, id, n)),
                          "a name that nothing else writes");
         } else {
-          check_shadowing(scope, name, context_.at(*scope.site, n, fmt::format("output {}", i), name));
+          check_shadowing(names, name, context_.at(*names.scope, n, fmt::format("output {}", i), name));
           definition = Definition::node;
         }
       }
     }
   }
 
-  std::string already(const Scope& scope, ValueId id, std::size_t node) const {
-    switch (scope.defined[index_of(id)]) {
+  std::string already(const GraphNames& names, ValueId id, std::size_t node) const {
+    switch (names.defined[index_of(id)]) {
       case Definition::input:
         return "an input of the graph";
       case Definition::initializer:
         return "an initializer";
       case Definition::node: {
-        const auto first = static_cast<std::size_t>(scope.producer[index_of(id)]);
+        const auto first = static_cast<std::size_t>(names.producer[index_of(id)]);
         return first == node ? "an output of this node" : fmt::format("written by node {}", first);
       }
       case Definition::none:
@@ -131,125 +132,125 @@ class GraphRule {
   }
 
   /// Names of a subgraph must differ from those that it can see.
-  void check_shadowing(const Scope& scope, std::string_view name, Place place) {
-    if (!scope.outer) return;
-    if (look_outside(scope, name) == Outside::visible) {
-      context_.error("subgraph-scope", std::move(place),
+  void check_shadowing(const GraphNames& names, std::string_view name, Location location) {
+    if (!names.outer) return;
+    if (look_outside(names, name) == Outside::visible) {
+      context_.error("subgraph-scope", std::move(location),
                      fmt::format("{} hides the value of that name in an outer graph", quote(name)),
                      "a name that no outer graph uses", {}, "check --fix renames it");
     }
   }
 
-  Outside look_outside(const Scope& scope, std::string_view name) const {
-    const GraphSite* inner = scope.site;
-    for (const Scope* outer = scope.outer; outer; inner = outer->site, outer = outer->outer) {
-      const ValueId id = outer->site->graph->find(name);
+  Outside look_outside(const GraphNames& names, std::string_view name) const {
+    const ir::GraphScope* inner = names.scope;
+    for (const GraphNames* outer = names.outer; outer; inner = outer->scope, outer = outer->outer) {
+      const ValueId id = outer->scope->graph->find(name);
       if (id == ValueId::none || outer->defined[index_of(id)] == Definition::none) continue;
       const std::int32_t producer = outer->producer[index_of(id)];
       const bool before =
           outer->defined[index_of(id)] != Definition::node || producer < static_cast<std::int32_t>(inner->parent_node);
       return before ? Outside::visible : Outside::later;
     }
-    return is_trained_weight(scope, name) ? Outside::visible : Outside::undefined;
+    return is_trained_weight(names, name) ? Outside::visible : Outside::undefined;
   }
 
   /// Training graphs read the weights of the main graph.
-  bool is_trained_weight(const Scope& scope, std::string_view name) const {
-    const Scope* outermost = &scope;
+  bool is_trained_weight(const GraphNames& names, std::string_view name) const {
+    const GraphNames* outermost = &names;
     while (outermost->outer) outermost = outermost->outer;
-    if (!outermost->site->is_training || !context_.model.graph) return false;
+    if (!outermost->scope->is_training || !context_.model.graph) return false;
     const auto& weights = context_.model.graph->initializers;
     return std::any_of(weights.begin(), weights.end(),
                        [&](const ir::Tensor& weight) { return weight.name.view() == name; });
   }
 
-  void check_reads(Scope& scope) {
-    const ir::Graph& graph = *scope.site->graph;
-    const std::vector<bool> cyclic = nodes_on_cycles(graph, scope.producer);
+  void check_reads(GraphNames& names) {
+    const ir::Graph& graph = *names.scope->graph;
+    const std::vector<bool> cyclic = nodes_on_cycles(graph, names.producer);
     bool cycle_reported = false;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const ir::Node& node = graph.nodes[n];
       if (cyclic[n] && !cycle_reported) {
         cycle_reported = true;
-        context_.error("cycle", context_.at(*scope.site, n), "the node needs its own result, over other nodes",
+        context_.error("cycle", context_.at(*names.scope, n), "the node needs its own result, over other nodes",
                        "a graph without cycles", cycle_text(graph, cyclic));
       }
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] != ValueId::none) check_read(scope, n, i, cyclic[n]);
+        if (node.inputs[i] != ValueId::none) check_read(names, n, i, cyclic[n]);
       }
     }
   }
 
-  void check_read(const Scope& scope, std::size_t n, std::size_t i, bool on_cycle) {
-    const ir::Graph& graph = *scope.site->graph;
+  void check_read(const GraphNames& names, std::size_t n, std::size_t i, bool on_cycle) {
+    const ir::Graph& graph = *names.scope->graph;
     const ValueId id = graph.nodes[n].inputs[i];
     const std::string_view name = graph.name_of(id);
-    const auto place = [&] { return context_.at(*scope.site, n, fmt::format("input {}", i), name); };
-    if (scope.defined[index_of(id)] == Definition::node) {
-      const auto producer = static_cast<std::size_t>(scope.producer[index_of(id)]);
+    const auto location = [&] { return context_.at(*names.scope, n, fmt::format("input {}", i), name); };
+    if (names.defined[index_of(id)] == Definition::node) {
+      const auto producer = static_cast<std::size_t>(names.producer[index_of(id)]);
       if (producer < n || on_cycle) return;
-      context_.error("not-sorted", place(), fmt::format("{} is read before node {} writes it", quote(name), producer),
-                     "nodes in an order in which values are written before they are read", {},
-                     "check --fix sorts the nodes");
+      context_.error(
+          "not-sorted", location(), fmt::format("{} is read before node {} writes it", quote(name), producer),
+          "nodes in an order in which values are written before they are read", {}, "check --fix sorts the nodes");
       return;
     }
-    if (scope.defined[index_of(id)] != Definition::none) return;
-    switch (look_outside(scope, name)) {
+    if (names.defined[index_of(id)] != Definition::none) return;
+    switch (look_outside(names, name)) {
       case Outside::visible:
         return;
       case Outside::later:
-        if (on_outer_cycle(scope, name)) return;
+        if (on_outer_cycle(names, name)) return;
         context_.error(
-            "not-sorted", place(), fmt::format("{} of an outer graph is read before it is written", quote(name)),
+            "not-sorted", location(), fmt::format("{} of an outer graph is read before it is written", quote(name)),
             "nodes in an order in which values are written before they are read", {}, "check --fix sorts the nodes");
         return;
       case Outside::undefined:
-        context_.error(scope.site->function ? "function-undefined-value" : "undefined-value", place(),
+        context_.error(names.scope->function ? "function-undefined-value" : "undefined-value", location(),
                        fmt::format("nothing that this node can see defines {}", quote(name)),
-                       "an input, an initializer or the output of a node", {}, nearest_help(scope, name));
+                       "an input, an initializer or the output of a node", {}, nearest_help(names, name));
     }
   }
 
   /// The later outer definition is part of a cycle that is reported already.
-  bool on_outer_cycle(const Scope& scope, std::string_view name) const {
-    for (const Scope* outer = scope.outer; outer; outer = outer->outer) {
-      const ValueId id = outer->site->graph->find(name);
+  bool on_outer_cycle(const GraphNames& names, std::string_view name) const {
+    for (const GraphNames* outer = names.outer; outer; outer = outer->outer) {
+      const ValueId id = outer->scope->graph->find(name);
       if (id == ValueId::none || outer->defined[index_of(id)] != Definition::node) continue;
-      const std::vector<bool> cyclic = nodes_on_cycles(*outer->site->graph, outer->producer);
+      const std::vector<bool> cyclic = nodes_on_cycles(*outer->scope->graph, outer->producer);
       return cyclic[static_cast<std::size_t>(outer->producer[index_of(id)])];
     }
     return false;
   }
 
-  std::string nearest_help(const Scope& scope, std::string_view name) const {
-    for (const auto& [site, other] : scopes_) {
-      const ValueId id = site->graph->find(name);
-      if (other.get() != &scope && id != ValueId::none && other->defined[index_of(id)] != Definition::none) {
-        return fmt::format("{} has a value of that name, which this graph cannot see", scope_path(site->scope));
+  std::string nearest_help(const GraphNames& names, std::string_view name) const {
+    for (const auto& [scope, other] : names_) {
+      const ValueId id = scope->graph->find(name);
+      if (other.get() != &names && id != ValueId::none && other->defined[index_of(id)] != Definition::none) {
+        return fmt::format("{} has a value of that name, which this graph cannot see", ir::path_text(scope->path));
       }
     }
     return {};
   }
 
-  void check_graph_outputs(const Scope& scope) {
-    const ir::Graph& graph = *scope.site->graph;
-    const bool in_function = scope.site->function && !scope.site->parent;
+  void check_graph_outputs(const GraphNames& names) {
+    const ir::Graph& graph = *names.scope->graph;
+    const bool in_function = names.scope->function && !names.scope->parent;
     std::vector<bool> seen(graph.values.size(), false);
     for (const ir::ValueInfo& output : graph.outputs) {
       if (output.value == ValueId::none) {
-        context_.error("empty-name", context_.at(*scope.site), "an output has no name");
+        context_.error("empty-name", context_.at(*names.scope), "an output has no name");
         continue;
       }
       const std::string_view name = graph.name_of(output.value);
       if (in_function && seen[index_of(output.value)]) {
-        context_.error("duplicate-definition", context_.at(*scope.site, "output", name),
+        context_.error("duplicate-definition", context_.at(*names.scope, "output", name),
                        fmt::format("two outputs of the function have the name {}", quote(name)), "distinct outputs");
       }
       seen[index_of(output.value)] = true;
-      if (scope.defined[index_of(output.value)] != Definition::none) continue;
-      const bool is_outer = scope.outer && look_outside(scope, name) != Outside::undefined;
+      if (names.defined[index_of(output.value)] != Definition::none) continue;
+      const bool is_outer = names.outer && look_outside(names, name) != Outside::undefined;
       context_.error(in_function ? "function-undefined-value" : "output-undefined",
-                     context_.at(*scope.site, "output", name),
+                     context_.at(*names.scope, "output", name),
                      is_outer ? fmt::format("the output {} is a value of an outer graph", quote(name))
                               : fmt::format("nothing defines the output {}", quote(name)),
                      "an input, an initializer or the output of a node", {},
@@ -258,8 +259,8 @@ class GraphRule {
     for (const ir::ValueInfo& info : graph.value_infos) {
       if (info.value == ValueId::none) continue;
       const std::string_view name = graph.name_of(info.value);
-      if (scope.defined[index_of(info.value)] == Definition::none && look_outside(scope, name) == Outside::undefined) {
-        context_.warning("value-info-unknown", context_.at(*scope.site, "value", name),
+      if (names.defined[index_of(info.value)] == Definition::none && look_outside(names, name) == Outside::undefined) {
+        context_.warning("value-info-unknown", context_.at(*names.scope, "value", name),
                          fmt::format("value_info describes {}, which nothing defines", quote(name)), {}, {},
                          "check --fix removes it");
       }
@@ -330,20 +331,21 @@ class GraphRule {
   }
 
   RuleContext& context_;
-  std::unordered_map<const GraphSite*, std::unique_ptr<Scope>> scopes_;
+  std::unordered_map<const ir::GraphScope*, std::unique_ptr<GraphNames>> names_;
 };
 
 void check_values(RuleContext& context) { GraphRule(context).run(); }
 
 void check_graph_names(RuleContext& context) {
-  for (const auto& site : context.sites) {
-    const bool is_function_body = site->function && !site->parent;
-    if (!is_function_body && !site->is_training && site->graph->name.empty()) {
-      context.error("graph-name", context.at(*site), "the graph has no name", "a name", {}, "check --fix gives it one");
+  for (const auto& scope : context.scopes) {
+    const bool is_function_body = scope->function && !scope->parent;
+    if (!is_function_body && !scope->is_training && scope->graph->name.empty()) {
+      context.error("graph-name", context.at(*scope), "the graph has no name", "a name", {},
+                    "check --fix gives it one");
     }
-    for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
-      if (site->graph->nodes[n].op_type.empty())
-        context.error("node-op-type", context.at(*site, n), "the node does not name its operator");
+    for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
+      if (scope->graph->nodes[n].op_type.empty())
+        context.error("node-op-type", context.at(*scope, n), "the node does not name its operator");
     }
   }
 }

@@ -1,4 +1,5 @@
 #include "checker/targets/check.h"
+#include "libonnxkit/ir/scope.h"
 
 #include <fmt/format.h>
 
@@ -40,31 +41,31 @@ struct Verdict {
 class TargetCheck {
  public:
   TargetCheck(RuleContext& context, const TargetProfile& profile)
-      : context_(context), profile_(profile), facts_(context), functions_(context.model) {}
+      : context_(context), profile_(profile), info_(context), functions_(context.model) {}
 
   void run() {
     check_header();
-    for (const auto& site : context_.sites) {
-      if (site->is_training) continue;
-      check_opsets(*site);
-      for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) check_node(*site, n);
+    for (const auto& scope : context_.scopes) {
+      if (scope->is_training) continue;
+      check_opsets(*scope);
+      for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) check_node(*scope, n);
     }
     report_unknowns();
     report_narrowed();
   }
 
  private:
-  void report(Severity severity, std::string_view code, Place place, std::string message, std::string expected = {},
-              std::string found = {}, std::string help = {}) {
-    context_.sink.add({.code = std::string(code),
-                       .severity = severity,
-                       .place = std::move(place),
-                       .message = fmt::format("{}: {}", profile_.label(), message),
-                       .expected = std::move(expected),
-                       .found = std::move(found),
-                       .notes = {fmt::format("{} {}: {}", profile_.measured ? "measured" : "published list, read",
-                                             profile_.date, profile_.source)},
-                       .help = std::move(help)});
+  void report(Severity severity, std::string_view code, Location location, std::string message,
+              std::string expected = {}, std::string found = {}, std::string help = {}) {
+    context_.collector.add({.code = std::string(code),
+                            .severity = severity,
+                            .location = std::move(location),
+                            .message = fmt::format("{}: {}", profile_.label(), message),
+                            .expected = std::move(expected),
+                            .found = std::move(found),
+                            .notes = {fmt::format("{} {}: {}", profile_.measured ? "measured" : "published list, read",
+                                                  profile_.date, profile_.source)},
+                            .help = std::move(help)});
   }
 
   // ---- the model as a whole
@@ -81,13 +82,13 @@ class TargetCheck {
   }
 
   void check_static_inputs(const ir::Graph& graph) {
-    for (const auto& site : context_.sites) {
-      if (site->graph != &graph) continue;
+    for (const auto& scope : context_.scopes) {
+      if (scope->graph != &graph) continue;
       for (const ir::ValueInfo& input : graph.inputs) {
-        const Type* type = facts_.type_of(*site, input.value);
+        const Type* type = info_.type_of(*scope, input.value);
         if (!type || !type->is_tensor()) continue;
         if (type->shape && std::ranges::all_of(*type->shape, [](Dim d) { return d.is_constant(); })) continue;
-        report(Severity::error, "target-static-shapes", context_.at(*site, "input", graph.name_of(input.value)),
+        report(Severity::error, "target-static-shapes", context_.at(*scope, "input", graph.name_of(input.value)),
                "needs inputs of fixed shape", "a fixed shape", to_string(*type, context_.inferred->dims),
                "--dim NAME=SIZE fixes a named dimension for this check");
       }
@@ -95,18 +96,18 @@ class TargetCheck {
   }
 
   /// Function bodies have imports of their own; a subgraph shares those around it.
-  void check_opsets(const GraphSite& site) {
-    if (site.parent) return;
-    for (std::size_t i = 0; i < site.opsets.size(); ++i) {
-      const ir::OpsetImport& import = site.opsets[i];
-      const auto limit = profile_.limits.opset.find(spec::canonical_domain(import.domain));
+  void check_opsets(const ir::GraphScope& scope) {
+    if (scope.parent) return;
+    for (std::size_t i = 0; i < scope.opsets.size(); ++i) {
+      const ir::OpsetImport& import = scope.opsets[i];
+      const auto limit = profile_.limits.opset.find(ir::canonical_domain(import.domain));
       if (limit == profile_.limits.opset.end() || !import.version) continue;
       const auto [oldest, newest] = limit->second;
       if (*import.version >= oldest && *import.version <= newest) continue;
       const std::string item = fmt::format("opset_import {}", i);
       report(
           Severity::error, "target-opset",
-          site.function ? context_.at_function(*site.function, item) : context_.at_model(item),
+          scope.function ? context_.at_function(*scope.function, item) : context_.at_model(item),
           fmt::format("takes opsets {} to {} of {}", oldest, newest, limit->first.empty() ? "ai.onnx" : limit->first),
           fmt::format("{} to {}", oldest, newest), std::to_string(*import.version),
           fmt::format("{} to opset {}", *import.version > newest ? "downgrade" : "upgrade",
@@ -116,14 +117,14 @@ class TargetCheck {
 
   void report_narrowed() {
     for (const auto& [wide, narrow] : profile_.limits.narrowed) {
-      const GraphSite* first = nullptr;
+      const ir::GraphScope* first = nullptr;
       std::string_view name;
       std::size_t count = 0;
-      for (const auto& site : context_.sites) {
-        for (const ir::Tensor& tensor : site->graph->initializers) {
+      for (const auto& scope : context_.scopes) {
+        for (const ir::Tensor& tensor : scope->graph->initializers) {
           if (!tensor.data_type || !is_known_element_type(*tensor.data_type)) continue;
           if (name_of(static_cast<ElementType>(*tensor.data_type)) != wide) continue;
-          if (count++ == 0) std::tie(first, name) = std::pair(site.get(), tensor.name.view());
+          if (count++ == 0) std::tie(first, name) = std::pair(scope.get(), tensor.name.view());
         }
       }
       if (!first) continue;
@@ -135,25 +136,25 @@ class TargetCheck {
 
   // ---- nodes
 
-  void check_node(const GraphSite& site, std::size_t n) {
-    const ir::Node& node = site.graph->nodes[n];
-    const auto opset = opset_at(site, node.domain);
+  void check_node(const ir::GraphScope& scope, std::size_t n) {
+    const ir::Node& node = scope.graph->nodes[n];
+    const auto opset = scope.opset(node.domain);
     if (node.op_type.empty() || !opset || functions_.find(node)) return;
-    const spec::OpSchema* schema = context_.table.find(spec::canonical_domain(node.domain), node.op_type, *opset);
+    const spec::OpSchema* schema = context_.table.find(ir::canonical_domain(node.domain), node.op_type, *opset);
     if (schema && schema->deprecated) return;
-    const Verdict verdict = judge(site, node, schema);
+    const Verdict verdict = judge(scope, node, schema);
     if (verdict.standing == Standing::refused) {
       const std::string version = schema ? fmt::format(" (since opset {})", schema->since_version) : std::string();
-      report(Severity::error, "target-unsupported", context_.at(site, n, verdict.item),
-             fmt::format("cannot run {}{}: {}", qualified_op(node), version, verdict.reason), verdict.expected,
+      report(Severity::error, "target-unsupported", context_.at(scope, n, verdict.item),
+             fmt::format("cannot run {}{}: {}", ir::qualified_op(node), version, verdict.reason), verdict.expected,
              verdict.found);
     } else if (verdict.standing != Standing::runs) {
-      auto& unknown = unknowns_[{qualified_op(node), schema ? schema->since_version : 0, verdict.reason}];
-      if (unknown.count++ == 0) unknown.place = context_.at(site, n, verdict.item);
+      auto& unknown = unknowns_[{ir::qualified_op(node), schema ? schema->since_version : 0, verdict.reason}];
+      if (unknown.count++ == 0) unknown.location = context_.at(scope, n, verdict.item);
     }
   }
 
-  Verdict judge(const GraphSite& site, const ir::Node& node, const spec::OpSchema* schema) {
+  Verdict judge(const ir::GraphScope& scope, const ir::Node& node, const spec::OpSchema* schema) {
     Verdict verdict;
     const TargetEntry* entry = profile_.find(node.domain, node.op_type, schema ? schema->since_version : 0);
     if (!entry) {
@@ -167,9 +168,9 @@ class TargetCheck {
     if (!schema || verdict.standing == Standing::refused) return verdict;
     if (entry->status == Standing::loads)
       verdict.lower(Standing::unknown, entry->why.empty() ? "loads, but was never seen to run" : entry->why);
-    check_types(verdict, *entry, site, node, *schema);
+    check_types(verdict, *entry, scope, node, *schema);
     for (const TargetCondition& condition : entry->when) {
-      ConditionResult result = evaluate(condition, facts_, site, node, *schema);
+      ConditionResult result = evaluate(condition, info_, scope, node, *schema);
       if (result.answer == Answer::holds) continue;
       verdict.lower(result.answer == Answer::fails ? Standing::refused : Standing::unknown, std::move(result.reason),
                     std::move(result.item), std::move(result.expected), std::move(result.found));
@@ -177,22 +178,22 @@ class TargetCheck {
     return verdict;
   }
 
-  void check_types(Verdict& verdict, const TargetEntry& entry, const GraphSite& site, const ir::Node& node,
+  void check_types(Verdict& verdict, const TargetEntry& entry, const ir::GraphScope& scope, const ir::Node& node,
                    const spec::OpSchema& schema) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      check_type(verdict, entry, site, node.inputs[i], schema, schema.input_at(i), fmt::format("input {}", i));
+      check_type(verdict, entry, scope, node.inputs[i], schema, schema.input_at(i), fmt::format("input {}", i));
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      check_type(verdict, entry, site, node.outputs[i], schema, schema.output_at(i), fmt::format("output {}", i));
+      check_type(verdict, entry, scope, node.outputs[i], schema, schema.output_at(i), fmt::format("output {}", i));
     }
   }
 
-  void check_type(Verdict& verdict, const TargetEntry& entry, const GraphSite& site, ir::ValueId id,
+  void check_type(Verdict& verdict, const TargetEntry& entry, const ir::GraphScope& scope, ir::ValueId id,
                   const spec::OpSchema& schema, const spec::FormalParameter* formal, std::string item) {
     if (id == ir::ValueId::none || !formal) return;
     const std::string_view constraint = schema.constraints[formal->constraint].name;
     const TypeStanding* known = entry.types_of(constraint);
-    const std::string type = facts_.type_text(site, id);
+    const std::string type = info_.type_text(scope, id);
     if (type.empty()) {
       if (known) verdict.lower(Standing::unknown, fmt::format("the type of {} is not known", item), item);
       return;
@@ -222,19 +223,19 @@ class TargetCheck {
       const std::string version = since ? fmt::format(" (since opset {})", since) : std::string();
       const std::string nodes =
           unknown.count == 1 ? std::string() : fmt::format("; {} nodes, this is the first", unknown.count);
-      report(Severity::info, "target-unknown", std::move(unknown.place),
+      report(Severity::info, "target-unknown", std::move(unknown.location),
              fmt::format("not known whether {}{} runs: {}{}", op, version, reason, nodes));
     }
   }
 
   struct Unknown {
     std::size_t count = 0;
-    Place place;
+    Location location;
   };
 
   RuleContext& context_;
   const TargetProfile& profile_;
-  TargetFacts facts_;
+  TargetInfo info_;
   spec::FunctionIndex functions_;
   std::map<std::tuple<std::string, std::int32_t, std::string>, Unknown> unknowns_;
 };

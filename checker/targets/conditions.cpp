@@ -133,7 +133,7 @@ ConditionResult check_values(const TargetCondition& condition, const AttributeVa
   return {};
 }
 
-ConditionResult check_input(const TargetCondition& condition, TargetFacts& facts, const GraphSite& site,
+ConditionResult check_input(const TargetCondition& condition, TargetInfo& info, const ir::GraphScope& scope,
                             ir::ValueId id) {
   const auto fails = [&](std::string reason, std::string expected, std::string found) {
     return ConditionResult{.answer = Answer::fails,
@@ -143,10 +143,10 @@ ConditionResult check_input(const TargetCondition& condition, TargetFacts& facts
                            .found = std::move(found)};
   };
   if (condition.demand == Demand::constant) {
-    if (facts.is_constant(site, id)) return {};
+    if (info.is_constant(scope, id)) return {};
     return fails(fmt::format("input {} is not constant", condition.name), "a constant", "a computed value");
   }
-  const Type* type = facts.type_of(site, id);
+  const Type* type = info.type_of(scope, id);
   if (!type || !type->shape) {
     return {.answer = Answer::unknown,
             .reason = fmt::format("the rank of input {} is not known", condition.name),
@@ -174,8 +174,8 @@ ConditionResult check_input(const TargetCondition& condition, TargetFacts& facts
                fmt::format("rank {}", rank));
 }
 
-ConditionResult judge(const TargetCondition& condition, TargetFacts& facts, const GraphSite& site, const ir::Node& node,
-                      const spec::OpSchema& schema, std::string& item) {
+ConditionResult judge(const TargetCondition& condition, TargetInfo& info, const ir::GraphScope& scope,
+                      const ir::Node& node, const spec::OpSchema& schema, std::string& item) {
   const ir::Attribute* attribute = condition.item == Item::attribute ? node.find_attribute(condition.name) : nullptr;
   std::optional<std::size_t> position;
   if (condition.item == Item::input) position = position_of(schema.inputs, node.inputs, condition.name);
@@ -210,31 +210,31 @@ ConditionResult judge(const TargetCondition& condition, TargetFacts& facts, cons
               .expected = {},
               .found = {}};
     default:
-      return position ? check_input(condition, facts, site, node.inputs[*position]) : ConditionResult{};
+      return position ? check_input(condition, info, scope, node.inputs[*position]) : ConditionResult{};
   }
 }
 
 }  // namespace
 
-const Type* TargetFacts::type_of(const GraphSite& site, ir::ValueId id) const {
+const Type* TargetInfo::type_of(const ir::GraphScope& scope, ir::ValueId id) const {
   if (id == ir::ValueId::none) return nullptr;
-  const std::string_view name = site.graph->name_of(id);
-  for (const GraphSite* scope = &site; scope; scope = scope->parent) {
-    const ir::ValueId here = scope == &site ? id : scope->graph->find(name);
-    const ValueFacts* facts = here == ir::ValueId::none ? nullptr : context_.inferred->find(*scope->graph, here);
-    if (facts && !facts->type.is_unknown()) return &facts->type;
+  const std::string_view name = scope.graph->name_of(id);
+  for (const ir::GraphScope* at = &scope; at; at = at->parent) {
+    const ir::ValueId here = at == &scope ? id : at->graph->find(name);
+    const ValueInfo* info = here == ir::ValueId::none ? nullptr : context_.inferred->find(*at->graph, here);
+    if (info && !info->type.is_unknown()) return &info->type;
   }
   return nullptr;
 }
 
-std::string TargetFacts::type_text(const GraphSite& site, ir::ValueId id) const {
-  const Type* type = type_of(site, id);
+std::string TargetInfo::type_text(const ir::GraphScope& scope, ir::ValueId id) const {
+  const Type* type = type_of(scope, id);
   return type ? text_of(*type) : std::string();
 }
 
-const std::vector<TargetFacts::Origin>& TargetFacts::origins_of(const GraphSite& site) {
-  if (const auto known = origins_.find(site.graph); known != origins_.end()) return known->second;
-  const ir::Graph& graph = *site.graph;
+const std::vector<TargetInfo::Origin>& TargetInfo::origins_of(const ir::GraphScope& scope) {
+  if (const auto known = origins_.find(scope.graph); known != origins_.end()) return known->second;
+  const ir::Graph& graph = *scope.graph;
   std::vector<Origin> origins(graph.values.size(), Origin::captured);
   const auto mark = [&](ir::ValueId id, Origin origin) {
     if (id != ir::ValueId::none) origins[ir::index_of(id)] = origin;
@@ -249,7 +249,7 @@ const std::vector<TargetFacts::Origin>& TargetFacts::origins_of(const GraphSite&
   }
   const auto is_constant_input = [&](ir::ValueId id) {
     if (id == ir::ValueId::none || origins[ir::index_of(id)] == Origin::constant) return true;
-    return origins[ir::index_of(id)] == Origin::captured && is_constant_outside(site, id);
+    return origins[ir::index_of(id)] == Origin::captured && is_constant_outside(scope, id);
   };
   for (const std::size_t n : ir::evaluation_order(graph)) {
     const ir::Node& node = graph.nodes[n];
@@ -260,29 +260,29 @@ const std::vector<TargetFacts::Origin>& TargetFacts::origins_of(const GraphSite&
       continue;
     for (const ir::ValueId id : node.outputs) mark(id, Origin::constant);
   }
-  return origins_.emplace(site.graph, std::move(origins)).first->second;
+  return origins_.emplace(scope.graph, std::move(origins)).first->second;
 }
 
-bool TargetFacts::is_constant_outside(const GraphSite& site, ir::ValueId id) {
-  if (!site.parent) return false;
-  const ir::ValueId outer = site.parent->graph->find(site.graph->name_of(id));
-  return outer != ir::ValueId::none && is_constant(*site.parent, outer);
+bool TargetInfo::is_constant_outside(const ir::GraphScope& scope, ir::ValueId id) {
+  if (!scope.parent) return false;
+  const ir::ValueId outer = scope.parent->graph->find(scope.graph->name_of(id));
+  return outer != ir::ValueId::none && is_constant(*scope.parent, outer);
 }
 
-bool TargetFacts::is_constant(const GraphSite& site, ir::ValueId id) {
+bool TargetInfo::is_constant(const ir::GraphScope& scope, ir::ValueId id) {
   if (id == ir::ValueId::none) return false;
-  const Origin origin = origins_of(site)[ir::index_of(id)];
+  const Origin origin = origins_of(scope)[ir::index_of(id)];
   if (origin == Origin::constant) return true;
-  if (const ValueFacts* facts = context_.inferred->find(*site.graph, id);
-      facts && facts->value && facts->value->constants())
+  if (const ValueInfo* info = context_.inferred->find(*scope.graph, id);
+      info && info->value && info->value->constants())
     return true;
-  return origin == Origin::captured && is_constant_outside(site, id);
+  return origin == Origin::captured && is_constant_outside(scope, id);
 }
 
-ConditionResult evaluate(const TargetCondition& condition, TargetFacts& facts, const GraphSite& site,
+ConditionResult evaluate(const TargetCondition& condition, TargetInfo& info, const ir::GraphScope& scope,
                          const ir::Node& node, const spec::OpSchema& schema) {
   std::string item;
-  ConditionResult result = judge(condition, facts, site, node, schema, item);
+  ConditionResult result = judge(condition, info, scope, node, schema, item);
   result.item = std::move(item);
   return result;
 }

@@ -11,21 +11,21 @@
 namespace onnxkit::checker {
 
 /// What a support profile asks about the values of a model.
-class TargetFacts {
+class TargetInfo {
  public:
-  explicit TargetFacts(const RuleContext& context) : context_(context) {}
+  explicit TargetInfo(const RuleContext& context) : context_(context) {}
 
   /// Null when nothing is known; looks into outer scopes.
-  const Type* type_of(const GraphSite& site, ir::ValueId id) const;
+  const Type* type_of(const ir::GraphScope& scope, ir::ValueId id) const;
   /// "float", "seq(int64)", "map(string,float)"; empty when any part is unknown.
-  std::string type_text(const GraphSite& site, ir::ValueId id) const;
+  std::string type_text(const ir::GraphScope& scope, ir::ValueId id) const;
   /// An initializer, or computed from constants only.
-  bool is_constant(const GraphSite& site, ir::ValueId id);
+  bool is_constant(const ir::GraphScope& scope, ir::ValueId id);
 
  private:
   enum class Origin : std::uint8_t { captured, variable, constant };
-  const std::vector<Origin>& origins_of(const GraphSite& site);
-  bool is_constant_outside(const GraphSite& site, ir::ValueId id);
+  const std::vector<Origin>& origins_of(const ir::GraphScope& scope);
+  bool is_constant_outside(const ir::GraphScope& scope, ir::ValueId id);
 
   const RuleContext& context_;
   std::unordered_map<const ir::Graph*, std::vector<Origin>> origins_;
@@ -36,13 +36,13 @@ struct ConditionResult {
   enum class Answer : std::uint8_t { holds, fails, unknown };
   Answer answer = Answer::holds;
   std::string reason;    ///< fails: what is wrong; unknown: what nobody can tell
-  std::string item;      ///< as in Place
+  std::string item;      ///< as in Location
   std::string expected;  ///< fails only
   std::string found;     ///< fails only
 };
 
 /// Precondition: `schema` is the node's.
-ConditionResult evaluate(const TargetCondition& condition, TargetFacts& facts, const GraphSite& site,
+ConditionResult evaluate(const TargetCondition& condition, TargetInfo& info, const ir::GraphScope& scope,
                          const ir::Node& node, const spec::OpSchema& schema);
 
 }  // namespace onnxkit::checker

@@ -1,4 +1,5 @@
 #include "checker/targets/profile.h"
+#include "libonnxkit/ir/scope.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -28,14 +29,14 @@ const TypeStanding* TargetEntry::types_of(std::string_view constraint) const {
 }
 
 const std::vector<TargetEntry>* TargetProfile::find_all(std::string_view domain, std::string_view op) const {
-  const auto in_domain = operators.find(std::string(spec::canonical_domain(domain)));
+  const auto in_domain = operators.find(std::string(ir::canonical_domain(domain)));
   if (in_domain == operators.end()) return nullptr;
   const auto entries = in_domain->second.find(std::string(op));
   return entries == in_domain->second.end() ? nullptr : &entries->second;
 }
 
 Standing TargetProfile::unlisted(std::string_view domain) const {
-  const bool covered = operators.contains(std::string(spec::canonical_domain(domain)));
+  const bool covered = operators.contains(std::string(ir::canonical_domain(domain)));
   return exhaustive && covered ? Standing::refused : Standing::unknown;
 }
 
@@ -214,7 +215,7 @@ TargetLimits limits(const YAML::Node& node) {
   pairs(node, "limits", [&](const std::string& key, const YAML::Node& value) {
     if (key == "opset") {
       pairs(value, "opset", [&](const std::string& domain, const YAML::Node& ends) {
-        result.opset[std::string(spec::canonical_domain(domain))] = span_of(ends);
+        result.opset[std::string(ir::canonical_domain(domain))] = span_of(ends);
         return true;
       });
     } else if (key == "ir_version") {
@@ -262,7 +263,7 @@ TargetProfile profile(const YAML::Node& root) {
       result.limits = limits(value);
     } else if (key == "operators") {
       pairs(value, "operators", [&](const std::string& domain, const YAML::Node& names) {
-        auto& operators = result.operators[std::string(spec::canonical_domain(domain))];
+        auto& operators = result.operators[std::string(ir::canonical_domain(domain))];
         pairs(names, "a domain", [&](const std::string& name, const YAML::Node& entries) {
           operators[name] = list(entries, entry);
           return true;

@@ -4,15 +4,15 @@
 
 #include "checker/check.h"
 #include "checker/codes.h"
-#include "libonnxkit/api/dim_names.h"
-#include "libonnxkit/api/options.h"
+#include "libonnxkit/ir/dim/dim_names.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/wire/external_data.h"
+#include "libonnxkit/spec/load_table.h"
+#include "libonnxkit/wire/external/external_data.h"
 
 namespace onnxkit {
 
 Result<CheckReport> check(const Model& model, const CheckOptions& options) {
-  auto table = api::op_table(options.schemas);
+  auto table = spec::load_table(options.schemas);
   if (!table) return std::move(table).error();
   checker::ModelCheckOptions model_check;
   for (const std::string& target : options.targets) {
@@ -25,13 +25,13 @@ Result<CheckReport> check(const Model& model, const CheckOptions& options) {
   model_check.inspect_weights = options.inspect_weights;
   model_check.inference.dim_values = options.dims;
   model_check.inference.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); };
-  checker::Sink sink({options.suppress.begin(), options.suppress.end()});
-  checker::check_model(model.ir(), *table, model_check, sink);
+  checker::Collector collector({options.suppress.begin(), options.suppress.end()});
+  checker::check_model(model.ir(), *table, model_check, collector);
 
   CheckReport report;
-  report.suppressed = sink.suppressed_count();
-  report.dropped = sink.dropped_count();
-  report.diagnostics = sink.take();
+  report.suppressed = collector.suppressed_count();
+  report.dropped = collector.dropped_count();
+  report.diagnostics = collector.take();
   std::stable_sort(report.diagnostics.begin(), report.diagnostics.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.severity < b.severity; });
   for (const Diagnostic& diagnostic : report.diagnostics) {
@@ -43,7 +43,7 @@ Result<CheckReport> check(const Model& model, const CheckOptions& options) {
 }
 
 std::map<std::string, Error> unknown_dimensions(const Model& model, const std::map<std::string, std::int64_t>& sizes) {
-  return api::unknown_dimensions(model.ir(), sizes);
+  return ir::unknown_dimensions(model.ir(), sizes);
 }
 
 std::vector<CodeExplanation> explain_codes() {

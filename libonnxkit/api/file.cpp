@@ -1,6 +1,6 @@
 #include "onnxkit/file.h"
 
-#include "libonnxkit/base/atomic_file.h"
+#include "libonnxkit/base/system/atomic_file.h"
 
 namespace onnxkit {
 

@@ -1,13 +1,13 @@
 #include "onnxkit/fix.h"
 
 #include "checker/fix.h"
-#include "libonnxkit/api/options.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/load_table.h"
 
 namespace onnxkit {
 
 Result<std::vector<Fix>> fix(Model& model, const FixOptions& options) {
-  auto table = api::op_table(options.schemas);
+  auto table = spec::load_table(options.schemas);
   if (!table) return std::move(table).error();
   return checker::fix_model(model.ir(), *table);
 }

@@ -7,12 +7,12 @@
 
 #include <fmt/core.h>
 
-#include "checker/cost.h"
-#include "checker/rule_registry.h"
-#include "libonnxkit/api/inference.h"
+#include "checker/infer/cost.h"
+#include "checker/infer/infer_model.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/order.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit {
 namespace {
@@ -66,7 +66,7 @@ class Inspector {
 
   InspectReport run() {
     header();
-    for (const auto& site : checker::graph_sites(model_)) add_graph(*site);
+    for (const auto& scope : ir::graph_scopes(model_)) add_graph(*scope);
     for (const auto& [op, count] : operator_counts_) report_.operators.emplace_back(op, count);
     std::sort(report_.operators.begin(), report_.operators.end(), [](const auto& a, const auto& b) {
       return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -74,7 +74,7 @@ class Inspector {
     std::sort(report_.parameters.begin(), report_.parameters.end(),
               [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
     for (const ir::Function& function : model_.functions) {
-      const std::string name = checker::function_step(function).substr(std::string_view("function ").size());
+      const std::string name = ir::function_step(function).substr(std::string_view("function ").size());
       const auto calls = operator_counts_.find(name);
       report_.functions.push_back(
           {name, function.body.nodes.size(), calls == operator_counts_.end() ? 0 : calls->second});
@@ -92,19 +92,19 @@ class Inspector {
     report_.domain = model_.domain;
     report_.doc = model_.doc_string;
     for (const ir::OpsetImport& import : model_.opset_imports) {
-      const std::string_view domain = spec::canonical_domain(import.domain);
+      const std::string_view domain = ir::canonical_domain(import.domain);
       report_.opsets.emplace_back(domain.empty() ? "ai.onnx" : std::string(domain), import.version.value_or(0));
     }
     for (const ir::StringEntry& entry : model_.metadata_props)
       report_.metadata.emplace_back(entry.key.view(), entry.value.view());
   }
 
-  void add_graph(const checker::GraphSite& site) {
-    const ir::Graph& graph = *site.graph;
+  void add_graph(const ir::GraphScope& scope) {
+    const ir::Graph& graph = *scope.graph;
     const auto found = inferred_.graphs.find(&graph);
-    const checker::GraphFacts* facts = found == inferred_.graphs.end() ? nullptr : &found->second;
+    const checker::GraphInfo* info = found == inferred_.graphs.end() ? nullptr : &found->second;
     GraphSummary summary;
-    summary.path = checker::scope_path(site.scope);
+    summary.path = ir::path_text(scope.path);
     std::unordered_set<std::string_view> parameters;
     for (const ir::Tensor& tensor : graph.initializers) {
       add_parameter(tensor);
@@ -113,44 +113,44 @@ class Inspector {
     }
     const auto describe = [&](const std::vector<ir::ValueInfo>& infos) {
       std::vector<ValueSummary> out;
-      for (const ir::ValueInfo& info : infos)
-        out.push_back({std::string(graph.name_of(info.value)), type_of(facts, info.value)});
+      for (const ir::ValueInfo& declared : infos)
+        out.push_back({std::string(graph.name_of(declared.value)), type_of(info, declared.value)});
       return out;
     };
     for (const ir::ValueInfo& input : graph.inputs) {
       const std::string_view name = graph.name_of(input.value);
-      if (!parameters.contains(name)) summary.inputs.push_back({std::string(name), type_of(facts, input.value)});
+      if (!parameters.contains(name)) summary.inputs.push_back({std::string(name), type_of(info, input.value)});
     }
     summary.outputs = describe(graph.outputs);
     ir::Dim total = 0;
     for (const ir::Node& node : graph.nodes) {
-      ir::Dim cost = facts ? checker::multiply_adds(graph, node, *facts, inferred_.dims) : ir::Dim(0);
-      summary.nodes.push_back(node_summary(graph, node, facts, cost));
+      ir::Dim cost = info ? checker::multiply_adds(graph, node, *info, inferred_.dims) : ir::Dim(0);
+      summary.nodes.push_back(node_summary(graph, node, info, cost));
       ++operator_counts_[summary.nodes.back().op];
       const bool is_main = &graph == model_.graph.get();
       if (is_main && cost.is_unknown()) ++report_.uncounted_nodes;
       if (is_main && !cost.is_unknown()) total = inferred_.dims.add(total, cost);
     }
-    if (&graph == model_.graph.get() && facts) {
+    if (&graph == model_.graph.get() && info) {
       report_.multiply_adds = quantity(total, inferred_.dims);
-      report_.activation_peak = quantity(checker::activation_peak(graph, *facts, inferred_.dims), inferred_.dims);
+      report_.activation_peak = quantity(checker::activation_peak(graph, *info, inferred_.dims), inferred_.dims);
     }
     report_.graphs.push_back(std::move(summary));
   }
 
-  std::string type_of(const checker::GraphFacts* facts, ValueId id) const {
-    return facts && id != ValueId::none ? to_string(facts->values[index_of(id)].type, inferred_.dims) : "?";
+  std::string type_of(const checker::GraphInfo* info, ValueId id) const {
+    return info && id != ValueId::none ? to_string(info->values[index_of(id)].type, inferred_.dims) : "?";
   }
 
-  NodeSummary node_summary(const ir::Graph& graph, const ir::Node& node, const checker::GraphFacts* facts,
+  NodeSummary node_summary(const ir::Graph& graph, const ir::Node& node, const checker::GraphInfo* info,
                            ir::Dim cost) const {
     NodeSummary summary;
     summary.name = node.name;
-    summary.op = checker::qualified_op(node);
+    summary.op = ir::qualified_op(node);
     for (const ValueId id : node.inputs) summary.inputs.emplace_back(graph.name_of(id));
     for (const ValueId id : node.outputs) {
       summary.outputs.emplace_back(graph.name_of(id));
-      summary.output_types.push_back(type_of(facts, id));
+      summary.output_types.push_back(type_of(info, id));
     }
     std::set<std::string_view> captured;
     for (const ValueId id : ir::captured_values(graph, node)) captured.insert(graph.name_of(id));
@@ -186,11 +186,11 @@ class Inspector {
 }  // namespace
 
 Result<InspectReport> inspect(const Model& model, const InspectOptions& options) {
-  checker::Sink sink;
+  checker::Collector collector;
   InferOptions inference;
   inference.dims = options.dims;
   inference.schemas = options.schemas;
-  auto inferred = api::infer_types(model.ir(), inference, sink);
+  auto inferred = checker::infer_model(model.ir(), inference, collector);
   if (!inferred) return std::move(inferred).error();
   return Inspector(model.ir(), *inferred).run();
 }

@@ -1,11 +1,13 @@
 #include "onnxkit/metrics.h"
 
-#include "libonnxkit/exec/metrics.h"
-#include "libonnxkit/exec/outcome.h"
+#include "libonnxkit/compare/metrics/metrics.h"
+#include "libonnxkit/compare/tasks/outcome.h"
 
 namespace onnxkit {
 
-Result<Metrics> compare(const Tensor& a, const Tensor& b, std::size_t worst) { return exec::compare(a, b, worst); }
+Result<Metrics> compare(const Tensor& a, const Tensor& b, std::size_t worst) {
+  return comparison::compare(a, b, worst);
+}
 
 std::string_view name_of(Task task) {
   switch (task) {
@@ -22,10 +24,10 @@ std::string_view name_of(Task task) {
   }
 }
 
-Task guess_task(const Tensor& tensor) { return exec::guess_task(tensor); }
+Task guess_task(const Tensor& tensor) { return comparison::guess_task(tensor); }
 
 Result<Outcome> outcome(Task task, const Tensor& a, const Tensor& b, const Tensor& a_scores, const Tensor& b_scores) {
-  return exec::outcome(task, a, b, a_scores, b_scores);
+  return comparison::outcome(task, a, b, a_scores, b_scores);
 }
 
 }  // namespace onnxkit

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libonnxkit/api/op_support.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/spec/schema_changes.h"
 #include "onnxkit/nearest.h"
@@ -103,7 +104,7 @@ class Selection {
 
   Result<std::vector<Key>> run() {
     if (query_.domain) {
-      const auto canonical = spec::canonical_domain(*query_.domain);
+      const auto canonical = ir::canonical_domain(*query_.domain);
       if (!table_.knows_domain(canonical)) return unknown_domain(*query_.domain);
       domains_ = {canonical};
     } else {
@@ -132,7 +133,7 @@ class Selection {
     std::vector<std::string_view> domains = domains_;
     std::string_view name = text;
     if (separator != std::string_view::npos) {
-      const auto domain = spec::canonical_domain(text.substr(0, separator));
+      const auto domain = ir::canonical_domain(text.substr(0, separator));
       if (!table_.knows_domain(domain)) return unknown_domain(domain);
       domains = {domain};
       name = text.substr(separator + 2);

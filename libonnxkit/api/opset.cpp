@@ -5,20 +5,21 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/driver.h"
+#include "converters/opset/engine/driver.h"
 #include "libonnxkit/api/opset_faults.h"
 #include "libonnxkit/api/opset_ir_version.h"
-#include "libonnxkit/api/options.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/wire/external_data.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/spec/load_table.h"
+#include "libonnxkit/wire/external/external_data.h"
 
 namespace onnxkit {
 namespace {
 
 std::optional<Error> wrong_target(const std::string& domain, std::int64_t version) {
   const std::string name = domain.empty() ? "ai.onnx" : domain;
-  const std::int32_t newest = spec::newest_opset(spec::canonical_domain(domain));
-  if (!spec::is_official_domain(spec::canonical_domain(domain)) || newest == 0)
+  const std::int32_t newest = spec::newest_opset(ir::canonical_domain(domain));
+  if (!spec::is_official_domain(ir::canonical_domain(domain)) || newest == 0)
     return make_error("opset-range", fmt::format("{} is no domain of the ONNX standard", quote(name)));
   if (version < 1 || version > newest)
     return make_error("opset-range", fmt::format("{} has opsets 1 to {} (onnx {}), not {}", name, newest,
@@ -28,7 +29,7 @@ std::optional<Error> wrong_target(const std::string& domain, std::int64_t versio
 
 bool imports(const std::vector<ir::OpsetImport>& list, std::string_view domain) {
   return std::any_of(list.begin(), list.end(), [&](const ir::OpsetImport& import) {
-    return spec::canonical_domain(import.domain) == spec::canonical_domain(domain);
+    return ir::canonical_domain(import.domain) == ir::canonical_domain(domain);
   });
 }
 
@@ -61,7 +62,7 @@ void add(OpsetReport& report, opset::Conversion conversion) {
     report.imports.push_back({std::move(import.domain), std::move(import.function), import.from, import.to});
   for (opset::NodeChange& change : conversion.changes)
     report.changes.push_back(
-        {std::move(change.place), std::move(change.op), change.from, change.to, std::move(change.what)});
+        {std::move(change.location), std::move(change.op), change.from, change.to, std::move(change.what)});
   for (opset::Refused& refused : conversion.refusals) {
     std::string written_with = std::move(refused.written_with);
     report.refusals.push_back({std::move(refused), std::move(written_with)});
@@ -95,7 +96,7 @@ Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options) {
     if (auto error = wrong_target(domain, version)) return *std::move(error);
   }
   if (!ir.graph) return make_error("no-graph", "the model has no graph to convert");
-  const auto table = api::op_table(options.schemas);
+  const auto table = spec::load_table(options.schemas);
   if (!table) return table.error();
   wire::ExternalData data(ir.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false});
   const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
@@ -107,7 +108,7 @@ Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options) {
   std::set<std::string> domains;
   for (const auto& [domain, version] : options.opsets) {
     if (imports(ir, domain))
-      domains.emplace(spec::canonical_domain(domain));
+      domains.emplace(ir::canonical_domain(domain));
     else
       report.not_imported.push_back(domain.empty() ? "ai.onnx" : domain);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "checker/check.h"
-#include "checker/rule_registry.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::api {
 namespace {
@@ -14,9 +14,9 @@ constexpr std::size_t most_of_one_code = 100'000;
 /// Positions of nodes move and say nothing of what is at fault; names stay.
 std::string key_of(const Diagnostic& finding) {
   std::string key = finding.code;
-  for (const std::string& step : finding.place.scope) key += '\n' + (step.starts_with("node ") ? "node" : step);
-  key += '\n' + finding.place.item.substr(0, finding.place.item.find_last_not_of("0123456789") + 1);
-  return key + '\n' + finding.place.item_name;
+  for (const std::string& step : finding.location.scope) key += '\n' + (step.starts_with("node ") ? "node" : step);
+  key += '\n' + finding.location.item.substr(0, finding.location.item.find_last_not_of("0123456789") + 1);
+  return key + '\n' + finding.location.item_name;
 }
 
 bool is_import_fault(const Diagnostic& finding) {
@@ -33,11 +33,11 @@ Diagnostic as_warning(Diagnostic finding) {
 
 std::vector<Diagnostic> errors_of(const ir::Model& model, const spec::OpTable& table,
                                   const ir::ExternalBytes& external) {
-  checker::Sink sink({}, most_of_one_code);
+  checker::Collector collector({}, most_of_one_code);
   checker::ModelCheckOptions options;
   options.inference.external_bytes = external;
-  checker::check_model(model, table, options, sink);
-  std::vector<Diagnostic> errors = sink.take();
+  checker::check_model(model, table, options, collector);
+  std::vector<Diagnostic> errors = collector.take();
   std::erase_if(errors, [](const Diagnostic& finding) { return finding.severity != Severity::error; });
   return errors;
 }
@@ -50,17 +50,18 @@ OldFaults::OldFaults(std::vector<Diagnostic> errors, const ir::Model& model)
   std::map<std::string_view, std::size_t> initializers;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     by_key_.emplace(key_of(faults_[i]), i);
-    const Place& place = faults_[i].place;
-    if (!place.node && place.item.find("initializer") != std::string::npos) initializers.emplace(place.item_name, i);
+    const Location& location = faults_[i].location;
+    if (!location.node && location.item.find("initializer") != std::string::npos)
+      initializers.emplace(location.item_name, i);
   }
   if (initializers.empty()) return;
-  for (const auto& site : checker::graph_sites(model)) {
-    for (std::size_t n = 0; n < site->graph->nodes.size(); ++n) {
-      for (const ir::ValueId input : site->graph->nodes[n].inputs) {
+  for (const auto& scope : ir::graph_scopes(model)) {
+    for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
+      for (const ir::ValueId input : scope->graph->nodes[n].inputs) {
         if (input == ir::ValueId::none) continue;
-        const auto fault = initializers.find(site->graph->name_of(input));
+        const auto fault = initializers.find(scope->graph->name_of(input));
         if (fault == initializers.end()) continue;
-        readers_.emplace(checker::place_of_node(site->scope, *site->graph, n).path(), fault->second);
+        readers_.emplace(ir::location_of_node(scope->path, *scope->graph, n).path(), fault->second);
       }
     }
   }
@@ -75,12 +76,12 @@ std::vector<OpsetRefusal> OldFaults::blocking(const std::set<std::string>& domai
   std::vector<OpsetRefusal> blocking;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     const Diagnostic& fault = faults_[i];
-    const bool imports_nothing = fault.code == "opset-import" && fault.place.item == "opset_import" && imports_none_;
+    const bool imports_nothing = fault.code == "opset-import" && fault.location.item == "opset_import" && imports_none_;
     const bool no_opset =
-        is_import_fault(fault) && domains.contains(std::string(spec::canonical_domain(fault.place.item_name)));
+        is_import_fault(fault) && domains.contains(std::string(ir::canonical_domain(fault.location.item_name)));
     // Each import says what the nodes under it mean, and conversion makes one of them.
     const bool is_mended = fault.code == "function-opset";
-    const bool wrong_node = fault.place.node && !is_mended && !domains.empty();
+    const bool wrong_node = fault.location.node && !is_mended && !domains.empty();
     if (imports_nothing || no_opset || wrong_node) blocking.push_back(refuse(i));
   }
   return blocking;
@@ -90,11 +91,11 @@ std::vector<OpsetRefusal> OldFaults::relied_on(std::span<const OpsetChange> chan
                                                const std::set<std::string>& believed) {
   std::set<std::size_t> found;
   for (const OpsetChange& change : changes) {
-    const auto [begin, end] = readers_.equal_range(change.place.path());
+    const auto [begin, end] = readers_.equal_range(change.location.path());
     for (auto reader = begin; reader != end; ++reader) found.insert(reader->second);
   }
   for (std::size_t i = 0; i < faults_.size(); ++i) {
-    if (!faults_[i].place.item_name.empty() && believed.contains(faults_[i].place.item_name)) found.insert(i);
+    if (!faults_[i].location.item_name.empty() && believed.contains(faults_[i].location.item_name)) found.insert(i);
   }
   std::vector<OpsetRefusal> refusals;
   for (const std::size_t i : found) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/opset.h"
 
@@ -27,9 +27,9 @@ class OldFaults {
 
   /// Those in which no conversion of these domains has a meaning to keep: nodes that are provably wrong, imports that say no opset. Without domains, only the latter.
   std::vector<OpsetRefusal> blocking(const std::set<std::string>& domains);
-  /// Those that the conversion took for facts.
+  /// Those that the conversion took for info.
   std::vector<OpsetRefusal> relied_on(std::span<const OpsetChange> changes, const std::set<std::string>& believed);
-  /// Whether the converted model's `finding` is one of them. Each counts once; places may have moved.
+  /// Whether the converted model's `finding` is one of them. Each counts once; locations may have moved.
   bool take(const Diagnostic& finding);
 
   /// Those that refused nothing.
@@ -45,7 +45,7 @@ class OldFaults {
   std::vector<bool> is_taken_, is_refused_;
   bool imports_none_ = false;
   std::multimap<std::string, std::size_t> by_key_;
-  /// Nodes that read an initializer which is at fault, by their places' paths.
+  /// Nodes that read an initializer which is at fault, by their locations' paths.
   std::multimap<std::string, std::size_t> readers_;
 };
 

@@ -6,9 +6,9 @@
 
 #include <fmt/core.h>
 
-#include "checker/rule_registry.h"
-#include "libonnxkit/ir/tensor_data.h"
-#include "libonnxkit/ir/tensors.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensors.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::api {
@@ -60,11 +60,11 @@ Need greatest_need(const ir::Model& model) {
     if (version > need.version) need = {version, what};
   };
   if (!model.opset_imports.empty()) raise(3, "an opset import");
-  for (const auto& site : checker::graph_sites(model)) {
-    if (!only_initializers_that_are_inputs(*site->graph)) raise(4, "an initializer that is no input");
-    if (!site->graph->sparse_initializers.empty()) raise(5, "a sparse initializer");
-    if (!site->graph->metadata_props.empty()) raise(10, "metadata of a graph");
-    for (const ir::Node& node : site->graph->nodes) {
+  for (const auto& scope : ir::graph_scopes(model)) {
+    if (!only_initializers_that_are_inputs(*scope->graph)) raise(4, "an initializer that is no input");
+    if (!scope->graph->sparse_initializers.empty()) raise(5, "a sparse initializer");
+    if (!scope->graph->metadata_props.empty()) raise(10, "metadata of a graph");
+    for (const ir::Node& node : scope->graph->nodes) {
       if (!node.overload.empty()) raise(10, "an overload of a function");
       if (!node.metadata_props.empty()) raise(10, "metadata of a node");
       if (!node.device_configurations.empty()) raise(11, "a device configuration");

@@ -3,13 +3,13 @@
 
 #include <fmt/core.h>
 
-#include "checker/rule_registry.h"
-#include "libonnxkit/api/options.h"
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/exec/compare.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/compare/metrics/compare.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/ir/tensor_data.h"
-#include "libonnxkit/ir/tensors.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensors.h"
+#include "libonnxkit/spec/load_table.h"
 #include "onnxkit/opset.h"
 #include "onnxkit/run.h"
 
@@ -34,9 +34,9 @@ double largest_finite(const Value& value) {
 
 /// The first operator that draws random numbers.
 std::optional<std::string> random_operator(const ir::Model& model, const spec::OpTable& table) {
-  for (const auto& site : checker::graph_sites(model)) {
-    for (const ir::Node& node : site->graph->nodes) {
-      const auto opset = checker::opset_at(*site, node.domain);
+  for (const auto& scope : ir::graph_scopes(model)) {
+    for (const ir::Node& node : scope->graph->nodes) {
+      const auto opset = scope->opset(node.domain);
       const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
       if (schema && schema->non_deterministic) return std::string(schema->name);
     }
@@ -52,8 +52,8 @@ bool is_fault(const Error& error) {
 std::optional<std::string> difference(const std::vector<NamedValue>& before, const std::vector<NamedValue>& after) {
   if (before.size() != after.size()) return fmt::format("{} outputs became {}", before.size(), after.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
-    const exec::Tolerance tolerance = {relative_bound, bound_to_largest * largest_finite(before[i].value), 0};
-    if (const auto found = exec::difference(before[i].value, after[i].value, tolerance))
+    const comparison::Tolerance tolerance = {relative_bound, bound_to_largest * largest_finite(before[i].value), 0};
+    if (const auto found = comparison::difference(before[i].value, after[i].value, tolerance))
       return fmt::format("output {}: {}", quote(before[i].name), *found);
   }
   return std::nullopt;
@@ -91,7 +91,7 @@ VerifyReport not_judged(const Error& error) {
 }  // namespace
 
 Result<VerifyReport> verify_equal(const Model& before, const Model& after, const VerifyOptions& options) {
-  const auto table = api::op_table(options.schemas);
+  const auto table = spec::load_table(options.schemas);
   if (!table) return table.error();
   const double bytes = weight_bytes(before.ir());
   if (options.memory_limit > 0 && bytes > static_cast<double>(options.memory_limit))
@@ -111,7 +111,7 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   if (!first && first.error().diagnostic.code == "unknown-dimension") return first.error();
   if (!first) {
     VerifyReport report = not_judged(first.error());
-    report.place = first.error().diagnostic.place;
+    report.location = first.error().diagnostic.location;
     return report;
   }
   std::vector<NamedValue> inputs;

@@ -6,16 +6,16 @@
 
 #include <fmt/core.h>
 
-#include "checker/rule_registry.h"
-#include "libonnxkit/api/diff/run_worker.h"
-#include "libonnxkit/api/dim_names.h"
-#include "libonnxkit/api/options.h"
-#include "libonnxkit/api/reference_model.h"
-#include "libonnxkit/api/unknown_name.h"
+#include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/diff/run_worker.h"
 #include "libonnxkit/exec/backend.h"
-#include "libonnxkit/exec/bound_sizes.h"
-#include "libonnxkit/exec/generate.h"
 #include "libonnxkit/exec/ports.h"
+#include "libonnxkit/inputs/bound_sizes.h"
+#include "libonnxkit/inputs/generate.h"
+#include "libonnxkit/ir/dim/dim_names.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/spec/load_table.h"
+#include "reference/executor/reference_model.h"
 
 namespace onnxkit {
 namespace {
@@ -31,7 +31,7 @@ Result<std::vector<Value>> arrange(const ir::Graph& graph, std::vector<NamedValu
   for (const ir::ValueInfo& input : graph.inputs) names.push_back(graph.name_of(input.value));
   for (NamedValue& named : given) {
     const auto found = std::find(names.begin(), names.end(), named.name);
-    if (found == names.end()) return api::unknown_name("unknown-input", "input", named.name, names);
+    if (found == names.end()) return unknown_name("unknown-input", "input", named.name, names);
     values[static_cast<std::size_t>(found - names.begin())] = std::move(named.value);
   }
   return values;
@@ -44,19 +44,19 @@ std::optional<Error> unknown_tap(const ir::Graph& graph, const std::vector<std::
   }
   for (const std::string& tap : taps) {
     if (std::find(written.begin(), written.end(), tap) == written.end())
-      return api::unknown_name("unknown-value", "value that a node of its main graph writes, named", tap, written);
+      return unknown_name("unknown-value", "value that a node of its main graph writes, named", tap, written);
   }
   return std::nullopt;
 }
 
 /// Where nodes are, for events that know graph and index only.
-class Places {
+class Locations {
  public:
-  explicit Places(const ir::Model& model) {
-    for (const auto& site : checker::graph_sites(model)) scopes_.emplace(site->graph, site->scope);
+  explicit Locations(const ir::Model& model) {
+    for (const auto& scope : ir::graph_scopes(model)) scopes_.emplace(scope->graph, scope->path);
   }
-  Place at(const ir::Graph* graph, std::size_t index) const {
-    return checker::place_of_node(scopes_.at(graph), *graph, index);
+  Location at(const ir::Graph* graph, std::size_t index) const {
+    return ir::location_of_node(scopes_.at(graph), *graph, index);
   }
 
  private:
@@ -75,9 +75,10 @@ exec::RunOptions backend_options(const ir::Model& model, const RunOptions& optio
   out.taps = options.taps;
   out.on_value = options.on_value;
   if (options.on_node) {
-    const auto places = std::make_shared<Places>(model);
-    out.on_node = [places, tell = options.on_node](const exec::NodeEvent& event) {
-      tell({places->at(event.graph, event.node), std::chrono::duration<double>(event.wall).count(), event.live_bytes});
+    const auto locations = std::make_shared<Locations>(model);
+    out.on_node = [locations, tell = options.on_node](const exec::NodeEvent& event) {
+      tell({locations->at(event.graph, event.node), std::chrono::duration<double>(event.wall).count(),
+            event.live_bytes});
     };
   }
   return out;
@@ -108,16 +109,16 @@ Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<Na
                                               const RunOptions& options) {
   const ir::Model& ir = model.ir();
   if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
-  if (auto error = api::unknown_dimension(ir, options.dims)) return *std::move(error);
-  const auto table = api::op_table(options.schemas);
+  if (auto error = ir::unknown_dimension(ir, options.dims)) return *std::move(error);
+  const auto table = spec::load_table(options.schemas);
   if (!table) return table.error();
   auto values = arrange(*ir.graph, std::move(given));
   if (!values) return values.error();
-  const auto sizes = exec::bound_sizes(*ir.graph, *values, options.dims);
+  const auto sizes = inputs::bound_sizes(*ir.graph, *values, options.dims);
   if (!sizes) return sizes.error();
-  std::vector<exec::GeneratedInput> made(values->size());
+  std::vector<inputs::GeneratedInput> made(values->size());
   if (options.make_up_inputs) {
-    auto generated = exec::generate_inputs(
+    auto generated = inputs::generate_inputs(
         ir, *table, *values, {.dims = *sizes, .seed = options.seed, .memory_limit = options.memory_limit});
     if (!generated) return generated.error();
     made = *std::move(generated);
@@ -145,11 +146,11 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   if (!completed) return completed.error();
   report.inputs = *std::move(completed);
   if (options.backend != "reference") {
-    auto done = api::run_in_worker(model, options, report);
+    auto done = diffing::run_in_worker(model, options, report);
     return done ? Result<RunReport>(std::move(report)) : done.error();
   }
   const auto start = Clock::now();
-  const auto reference = api::ReferenceModel::make(ir, options.schemas, options.allow_outside_data);
+  const auto reference = reference::ReferenceModel::make(ir, options.schemas, options.allow_outside_data);
   if (!reference) return reference.error();
   auto session = (*reference)->session();
   if (!session) return session.error();

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/base/packed.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/dtype/packed.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/value_file.h"
 
@@ -65,7 +65,7 @@ Result<std::vector<std::vector<NamedValue>>> read_samples(const Model& model, co
   auto count = sample_count(*model.ir().graph, *arrays);
   if (!count) {
     Error error = count.error();
-    error.diagnostic.place.file = archive.string();
+    error.diagnostic.location.file = archive.string();
     return error;
   }
   if (*count == 0) return std::vector<std::vector<NamedValue>>{*std::move(arrays)};

@@ -7,14 +7,14 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/api/picture_input.h"
-#include "libonnxkit/api/unknown_name.h"
-#include "libonnxkit/base/atomic_file.h"
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/system/atomic_file.h"
+#include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/exec/ports.h"
-#include "libonnxkit/wire/npz.h"
-#include "libonnxkit/wire/tensor_proto.h"
+#include "libonnxkit/inputs/picture_input.h"
+#include "libonnxkit/wire/values/npz.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit {
 namespace {
@@ -82,7 +82,7 @@ template <class T>
 Result<T> about(Result<T> result, const fs::path& file) {
   if (result) return result;
   Error error = result.error();
-  if (error.diagnostic.place.file.empty()) error.diagnostic.place.file = file.string();
+  if (error.diagnostic.location.file.empty()) error.diagnostic.location.file = file.string();
   return error;
 }
 
@@ -127,7 +127,7 @@ Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::pa
   }
   if (const auto other = numbered_beyond(folder, "input", graph.inputs.size())) {
     Error error = make_error("cannot-read", "the folder holds more inputs than the model has");
-    error.diagnostic.place.file = other->string();
+    error.diagnostic.location.file = other->string();
     return error;
   }
   return values;
@@ -164,7 +164,7 @@ Result<NamedValue> read_output(const ir::Graph& graph, std::size_t index, const 
 Result<const ir::ValueInfo*> wanted_input(const Model& model, std::string_view name) {
   if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
   const ir::ValueInfo* info = find_input(*model.ir().graph, name);
-  if (!info) return api::unknown_name("unknown-input", "input", name, names_of_inputs(*model.ir().graph));
+  if (!info) return unknown_name("unknown-input", "input", name, names_of_inputs(*model.ir().graph));
   return info;
 }
 
@@ -178,7 +178,7 @@ Result<Value> read_any(const File& file, const ir::ValueInfo& info, const ImageO
   if (is_picture(file)) {
     const auto picture = wire::decode_picture(file->bytes());
     if (!picture) return picture.error();
-    auto tensor = api::picture_tensor(*picture, info, image);
+    auto tensor = inputs::picture_tensor(*picture, info, image);
     return tensor ? Result<Value>(Value(*std::move(tensor))) : Result<Value>(tensor.error());
   }
   auto value = read_stored(file, info);

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "checker/rule_registry.h"
 #include "libonnxkit/exec/ports.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::exec {
@@ -58,17 +58,17 @@ Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value&
 std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Model& model, const spec::OpTable& table) {
   std::vector<Unsupported> missing;
   const spec::FunctionIndex functions(model);
-  for (const auto& site : checker::graph_sites(model)) {
-    if (site->is_training) continue;
-    for (std::size_t i = 0; i < site->graph->nodes.size(); ++i) {
-      const ir::Node& node = site->graph->nodes[i];
+  for (const auto& scope : ir::graph_scopes(model)) {
+    if (scope->is_training) continue;
+    for (std::size_t i = 0; i < scope->graph->nodes.size(); ++i) {
+      const ir::Node& node = scope->graph->nodes[i];
       if (functions.find(node)) continue;
-      const auto opset = checker::opset_at(*site, node.domain);
+      const auto opset = scope->opset(node.domain);
       const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
       Support support{false, "the operator has no definition in the imported opset"};
       if (schema) support = backend.supports(node, *schema);
       if (support.supported) continue;
-      missing.push_back({checker::place_of_node(site->scope, *site->graph, i), std::move(support.reason)});
+      missing.push_back({ir::location_of_node(scope->path, *scope->graph, i), std::move(support.reason)});
     }
   }
   return missing;
@@ -77,9 +77,9 @@ std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Mod
 Error not_supported(std::span<const Unsupported> nodes) {
   constexpr std::size_t most = 20;
   Error error = make_error("not-supported", nodes.front().reason);
-  error.diagnostic.place = nodes.front().place;
+  error.diagnostic.location = nodes.front().location;
   for (const Unsupported& node : nodes.subspan(1, std::min(nodes.size() - 1, most)))
-    error.diagnostic.notes.push_back(fmt::format("{} ({}): {}", node.place.path(), node.place.op, node.reason));
+    error.diagnostic.notes.push_back(fmt::format("{} ({}): {}", node.location.path(), node.location.op, node.reason));
   if (nodes.size() > most + 1)
     error.diagnostic.notes.push_back(fmt::format("and {} more nodes", nodes.size() - most - 1));
   return error;

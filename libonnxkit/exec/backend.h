@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/result.h"
 #include "onnxkit/value.h"
@@ -28,7 +28,7 @@ struct Support {
 
 /// A node that a backend cannot run.
 struct Unsupported {
-  Place place;
+  Location location;
   std::string reason;
 };
 
@@ -96,7 +96,7 @@ class Backend {
 
 /// Every node of the model, in subgraphs and functions too, that the backend cannot run. Operators without a schema are among them.
 std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Model& model, const spec::OpTable& table);
-/// The error not-supported that lists them: the first as its place and message, the rest as notes.
+/// The error not-supported that lists them: the first as its location and message, the rest as notes.
 Error not_supported(std::span<const Unsupported> nodes);
 
 /// Whether these are values for the inputs of a graph: their number, kinds, element types and constant sizes, and that only inputs with an

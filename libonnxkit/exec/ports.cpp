@@ -37,9 +37,9 @@ ValueKind stored_kind_of(const ir::ValueInfo& declared) {
 
 Error input_error(std::string code, const ir::Graph& graph, std::size_t index, std::string message) {
   Error error = make_error(std::move(code), std::move(message));
-  error.diagnostic.place.scope = {"main"};
-  error.diagnostic.place.item = fmt::format("input {}", index);
-  error.diagnostic.place.item_name = graph.name_of(graph.inputs[index].value);
+  error.diagnostic.location.scope = {"main"};
+  error.diagnostic.location.item = fmt::format("input {}", index);
+  error.diagnostic.location.item_name = graph.name_of(graph.inputs[index].value);
   return error;
 }
 

@@ -82,12 +82,4 @@ bool Graph::rename(ValueId id, Text new_name) {
   return true;
 }
 
-std::optional<std::int64_t> Model::opset_of(std::string_view opset_domain) const {
-  const auto canonical = [](std::string_view d) { return d == "ai.onnx" ? std::string_view() : d; };
-  for (const OpsetImport& import : opset_imports) {
-    if (canonical(import.domain) == canonical(opset_domain)) return import.version;
-  }
-  return std::nullopt;
-}
-
 }  // namespace onnxkit::ir

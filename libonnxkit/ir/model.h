@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include "libonnxkit/base/mapped_file.h"
-#include "libonnxkit/base/name_index.h"
-#include "libonnxkit/base/string_pool.h"
-#include "libonnxkit/base/text.h"
+#include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/base/text/name_index.h"
+#include "libonnxkit/base/text/string_pool.h"
+#include "libonnxkit/base/text/text.h"
 #include "libonnxkit/ir/type.h"
 
 // The model as the file states it, valid or not, without losing a field: every member mirrors one of the ONNX schema.
@@ -244,8 +244,6 @@ struct Model {
   std::vector<std::shared_ptr<const MappedFile>> files;
 
   Text keep(std::string_view bytes) { return strings->keep(bytes); }
-  /// Version that the model imports of `domain` ("" and "ai.onnx" are one), the first when a file repeats it.
-  std::optional<std::int64_t> opset_of(std::string_view opset_domain) const;
 };
 
 }  // namespace onnxkit::ir

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "libonnxkit/base/text.h"
+#include "libonnxkit/base/text/text.h"
 
 namespace onnxkit::ir {
 

@@ -1,4 +1,5 @@
 #include "libonnxkit/spec/function_index.h"
+#include "libonnxkit/ir/scope.h"
 
 #include "libonnxkit/spec/op_table.h"
 
@@ -6,14 +7,14 @@ namespace onnxkit::spec {
 
 FunctionIndex::FunctionIndex(const ir::Model& model) {
   for (const ir::Function& function : model.functions) {
-    functions_.try_emplace({canonical_domain(function.domain), function.name.view(), function.overload.view()},
+    functions_.try_emplace({ir::canonical_domain(function.domain), function.name.view(), function.overload.view()},
                            &function);
   }
 }
 
 const ir::Function* FunctionIndex::find(const ir::Node& node) const {
   if (functions_.empty()) return nullptr;
-  const auto found = functions_.find({canonical_domain(node.domain), node.op_type.view(), node.overload.view()});
+  const auto found = functions_.find({ir::canonical_domain(node.domain), node.op_type.view(), node.overload.view()});
   return found == functions_.end() ? nullptr : found->second;
 }
 

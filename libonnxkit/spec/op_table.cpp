@@ -1,4 +1,5 @@
 #include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/ir/scope.h"
 
 #include <algorithm>
 #include <array>
@@ -62,15 +63,13 @@ std::span<const OpSchema> versions_in(std::span<const OpSchema> schemas, std::st
 
 }  // namespace
 
-std::string_view canonical_domain(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
-
 std::int32_t newest_opset(std::string_view domain) {
-  const DomainTable* table = builtin_domain(canonical_domain(domain));
+  const DomainTable* table = builtin_domain(ir::canonical_domain(domain));
   return table && table->official ? table->newest_opset : 0;
 }
 
 bool is_official_domain(std::string_view domain) {
-  const DomainTable* table = builtin_domain(canonical_domain(domain));
+  const DomainTable* table = builtin_domain(ir::canonical_domain(domain));
   return table && table->official;
 }
 
@@ -106,25 +105,25 @@ OpTable& OpTable::operator=(OpTable&&) noexcept = default;
 void OpTable::add(SchemaPack pack) { state_->packs.push_front(std::move(pack)); }
 
 bool OpTable::knows_domain(std::string_view domain) const {
-  const auto canonical = canonical_domain(domain);
+  const auto canonical = ir::canonical_domain(domain);
   return builtin_domain(canonical) ||
          std::ranges::any_of(state_->packs, [&](const SchemaPack& pack) { return pack.domain() == canonical; });
 }
 
 const OpSchema* OpTable::find(std::string_view domain, std::string_view name, std::int64_t opset) const {
-  const auto all = state_->versions(canonical_domain(domain), name);
+  const auto all = state_->versions(ir::canonical_domain(domain), name);
   const auto next = std::ranges::upper_bound(all, opset, {}, &OpSchema::since_version);
   return next == all.begin() ? nullptr : &*std::prev(next);
 }
 
 std::vector<const OpSchema*> OpTable::versions(std::string_view domain, std::string_view name) const {
   std::vector<const OpSchema*> result;
-  for (const OpSchema& schema : state_->versions(canonical_domain(domain), name)) result.push_back(&schema);
+  for (const OpSchema& schema : state_->versions(ir::canonical_domain(domain), name)) result.push_back(&schema);
   return result;
 }
 
 std::vector<std::string_view> OpTable::operators(std::string_view domain) const {
-  const auto canonical = canonical_domain(domain);
+  const auto canonical = ir::canonical_domain(domain);
   std::set<std::string_view> names;
   const auto collect = [&](std::span<const OpSchema> schemas) {
     for (const OpSchema& schema : schemas) names.insert(schema.name);

@@ -10,9 +10,6 @@
 
 namespace onnxkit::spec {
 
-/// "" for both "" and "ai.onnx": the two names of the default domain.
-std::string_view canonical_domain(std::string_view domain);
-
 /// Newest opset of a domain of the ONNX standard; 0 for all other domains, com.microsoft too: no pack claims to be complete.
 std::int32_t newest_opset(std::string_view domain);
 /// True for the domains of the ONNX standard (ai.onnx, ai.onnx.ml, ai.onnx.preview ...).

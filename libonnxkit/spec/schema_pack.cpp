@@ -1,4 +1,5 @@
 #include "libonnxkit/spec/schema_pack.h"
+#include "libonnxkit/ir/scope.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -11,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::spec {
@@ -52,7 +53,7 @@ class Reader {
 
   void read(const YAML::Node& root) {
     expect_map(root, "a schema pack", {"domain", "source", "operators"});
-    storage_.domain = canonical_domain(text(required(root, "domain", "a schema pack"), "a domain"));
+    storage_.domain = ir::canonical_domain(text(required(root, "domain", "a schema pack"), "a domain"));
     for (const YAML::Node& node : list(required(root, "operators", "a schema pack"), "operators")) read_operator(node);
     std::ranges::sort(storage_.schemas, [](const OpSchema& a, const OpSchema& b) {
       return std::tie(a.name, a.since_version) < std::tie(b.name, b.since_version);
@@ -332,7 +333,7 @@ class Reader {
 
 Error pack_error(std::string_view source_name, const YAML::Mark& mark, const std::string& message) {
   Error error = make_error(error_code, mark.is_null() ? message : fmt::format("line {}: {}", mark.line + 1, message));
-  error.diagnostic.place.file = source_name;
+  error.diagnostic.location.file = source_name;
   return error;
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "libonnxkit/base/utf8.h"
-#include "libonnxkit/wire/cursor.h"
-#include "libonnxkit/wire/fields.h"
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/base/text/utf8.h"
+#include "libonnxkit/wire/binary/cursor.h"
+#include "libonnxkit/wire/binary/fields.h"
+#include "libonnxkit/wire/binary/reader.h"
 
 namespace onnxkit::wire {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <limits>
 
-#include "libonnxkit/base/utf8.h"
-#include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/writer.h"
+#include "libonnxkit/base/text/utf8.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
 #include "onnx.pb.h"
 
 namespace onnxkit::wire {
@@ -89,7 +89,7 @@ Result<JsonText> print_json(const ir::Model& model) {
 
 Result<ir::Model> parse_json(std::string_view json, std::string_view source_name) {
   const auto failure = [&](Error error) {
-    error.diagnostic.place.file = source_name;
+    error.diagnostic.location.file = source_name;
     return error;
   };
   if (json.size() > protobuf_limit) return failure(too_large(json.size(), "text"));

@@ -11,7 +11,7 @@ namespace onnxkit::wire {
 
 struct JsonText {
   std::string text;
-  /// JSON has no place for fields that the schema does not name: how many there were, by the message that held them.
+  /// JSON has no location for fields that the schema does not name: how many there were, by the message that held them.
   std::map<std::string, std::size_t> dropped_fields;
 };
 

@@ -1,8 +1,8 @@
 #include "libonnxkit/wire/load.h"
 
+#include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/guess.h"
 #include "libonnxkit/wire/json.h"
-#include "libonnxkit/wire/reader.h"
 #include "libonnxkit/wire/text.h"
 
 namespace onnxkit::wire {

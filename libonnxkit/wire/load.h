@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/model.h"
 

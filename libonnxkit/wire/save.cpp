@@ -4,14 +4,14 @@
 #include <map>
 #include <vector>
 
-#include "libonnxkit/base/atomic_file.h"
-#include "libonnxkit/base/forget_pages.h"
-#include "libonnxkit/ir/tensors.h"
-#include "libonnxkit/wire/data_users.h"
+#include "libonnxkit/base/system/atomic_file.h"
+#include "libonnxkit/base/system/forget_pages.h"
+#include "libonnxkit/ir/tensor/tensors.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/external/data_users.h"
+#include "libonnxkit/wire/external/sidecar.h"
 #include "libonnxkit/wire/json.h"
 #include "libonnxkit/wire/load.h"
-#include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/sidecar.h"
 #include "libonnxkit/wire/text.h"
 
 namespace onnxkit::wire {
@@ -260,7 +260,7 @@ class Saving {
 
   Error fault(const char* code, std::string message, std::string_view location = {}) const {
     Error error = make_error(code, std::move(message));
-    error.diagnostic.place.file = path_.string();
+    error.diagnostic.location.file = path_.string();
     if (!location.empty()) error.diagnostic.found = quote(location);
     return error;
   }

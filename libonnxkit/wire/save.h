@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/wire/writer.h"
+#include "libonnxkit/wire/binary/writer.h"
 #include "onnxkit/model.h"
 
 namespace onnxkit::wire {

@@ -111,7 +111,7 @@ std::optional<ChannelFault> receive_bytes(Process& process, std::size_t size, st
   return std::nullopt;
 }
 
-/// Most often something that was printed to the wrong place, so it shows what there is of it.
+/// Most often something that was printed to the wrong location, so it shows what there is of it.
 std::string no_message(const Process& process, std::string begin) {
   std::array<char, 60> more;
   const ssize_t count = ::recv(process.socket(), more.data(), more.size(), MSG_DONTWAIT);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "libonnxkit/base/checked.h"
-#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::workers {
 namespace {

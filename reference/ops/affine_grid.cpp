@@ -1,8 +1,8 @@
 // AffineGrid: a matrix for each batch, applied to the positions of all elements of an image of the given size, from -1 to 1 along each axis.
 #include <array>
 
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
+#include "reference/kernels/axes.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,13 +1,13 @@
 // Operators that work element by element on two or more inputs: arithmetic, comparison, logic, bits.
 // Until version 6 shapes are equal, or `broadcast` lets B cover a run of A's axes that starts at `axis`; from 7 (variadic ones: 8) on shapes
 // are broadcast as in numpy.
-#include "reference/arithmetic.h"
+#include "reference/numerics/arithmetic.h"
 
 #include <limits>
 
-#include "reference/walks/axes.h"
-#include "reference/walks/broadcast.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // Attention: softmax(scale * Q K^T + bias) V with heads on an axis of their own or packed into the last one, and FlexAttention, whose scores
 // and probabilities pass through bodies.
 //   24: nonpad_kv_seqlen, and masks that are shorter than the keys. 25: window sizes.
-#include "reference/walks/attend.h"
+#include "reference/kernels/attend.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <limits>
 #include <optional>
 
-#include "reference/walks/broadcast.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "onnxkit/diagnostic.h"
-#include "reference/arithmetic.h"
-#include "reference/walks/broadcast.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // CenterCropPad: crops or pads `axes`, or all axes, to the sizes of the second input, evenly at both ends. Of an odd number the smaller half is
 // cropped or padded in front.
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // Col2Im: columns of blocks put back into an image; where blocks overlap their elements add up. The sum of booleans is or.
 #include "libonnxkit/base/checked.h"
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
+#include "reference/kernels/axes.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // Compress: the slices along `axis`, or the elements of the flattened tensor, for which the condition holds. The condition may be shorter.
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

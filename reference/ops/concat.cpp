@@ -1,6 +1,6 @@
 // Concat: joins along `axis`, which is 1 in version 1 when not given.
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,5 +1,5 @@
 // Constant: the value of whichever attribute is there.
-#include "reference/list.h"
+#include "reference/numerics/list.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // ConstantOfShape: a tensor of the sizes that the input holds, filled with the one element of `value` (float 0 without it).
 #include <algorithm>
 
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

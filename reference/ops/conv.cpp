@@ -5,13 +5,13 @@
 
 #include <fmt/core.h>
 
-#include "reference/arithmetic.h"
-#include "reference/quantize.h"
-#include "reference/reals.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/broadcast.h"
-#include "reference/walks/select.h"
-#include "reference/walks/windows.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/kernels/select.h"
+#include "reference/kernels/windows.h"
+#include "reference/numerics/arithmetic.h"
+#include "reference/numerics/quantize.h"
+#include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -8,8 +8,8 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/checked.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/windows.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/windows.h"
 
 namespace onnxkit::reference {
 namespace {

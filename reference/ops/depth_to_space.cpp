@@ -1,7 +1,7 @@
 // DepthToSpace, SpaceToDepth: blocks of height and width against channels. In mode DCR the place in the block is the outer part of the channel,
 // in CRD the inner one; `mode` comes with version 11 of DepthToSpace and 28 of SpaceToDepth, before it is DCR.
 #include "libonnxkit/base/checked.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -2,8 +2,8 @@
 // is an input. The mask has the type of the data until version 9, then bool; it is 1 where data stay, thus everywhere when nothing is dropped.
 #include <algorithm>
 
-#include "reference/kernel.h"
-#include "reference/random.h"
+#include "reference/executor/kernel.h"
+#include "reference/numerics/random.h"
 
 namespace onnxkit::reference {
 namespace {

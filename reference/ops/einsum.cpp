@@ -6,11 +6,11 @@
 
 #include <fmt/core.h>
 
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/broadcast.h"
-#include "reference/walks/contract.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/kernels/contract.h"
+#include "reference/kernels/select.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

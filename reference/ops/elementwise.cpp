@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "reference/arithmetic.h"
-#include "reference/walks/broadcast.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

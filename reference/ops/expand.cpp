@@ -1,6 +1,6 @@
 // Expand: broadcast with a shape, in both directions.
-#include "reference/walks/broadcast.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,5 +1,5 @@
 // EyeLike: ones on diagonal k of a matrix of the input's shape; of the input's type unless `dtype` names another.
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

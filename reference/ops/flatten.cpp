@@ -1,5 +1,5 @@
 // Flatten: a matrix, the axes before `axis` as rows, the others as columns. Negative axes from version 11 on.
-#include "reference/walks/axes.h"
+#include "reference/kernels/axes.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // Gather: slices along `axis`, chosen by a tensor of indices. Negative indices from version 11 on.
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // GatherElements: each index picks an element of its own line along `axis`.
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

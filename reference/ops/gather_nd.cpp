@@ -2,8 +2,8 @@
 // are shared by data and indices.
 #include <algorithm>
 
-#include "reference/walks/index_tuples.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/index_tuples.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -2,9 +2,9 @@
 // product, and from 11 on it may be left out.
 #include <fmt/core.h>
 
-#include "reference/arithmetic.h"
-#include "reference/walks/broadcast.h"
-#include "reference/walks/contract.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/kernels/contract.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

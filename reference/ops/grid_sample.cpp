@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "reference/arithmetic.h"
-#include "reference/noise.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
+#include "reference/noise/noise.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,5 +1,5 @@
 // Identity: any value as it is.
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

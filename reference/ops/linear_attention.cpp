@@ -3,8 +3,8 @@
 #include <cmath>
 #include <optional>
 
-#include "reference/walks/attend.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/attend.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss: scores [N, C, d1, ..., dk], labels [N, d1, ..., dk], one weight for each class. The loss has
 // the labels' shape with reduction "none", else it is a scalar; "mean" divides by the sum of the weights that were applied.
-#include "reference/walks/log_softmax.h"
+#include "reference/kernels/log_softmax.h"
 
 namespace onnxkit::reference {
 namespace {

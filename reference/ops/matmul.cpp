@@ -1,10 +1,10 @@
 // MatMul: numpy's matmul, stacks of matrices broadcast. MatMulInteger, QLinearMatMul: the same of what is left of integers (since 21 float8, too)
 // when their zero points are subtracted; scales and zero points are single, or one for each row of A and column of B.
-#include "reference/arithmetic.h"
-#include "reference/quantize.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/broadcast.h"
-#include "reference/walks/contract.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/kernels/contract.h"
+#include "reference/numerics/arithmetic.h"
+#include "reference/numerics/quantize.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <re2/re2.h>
 
-#include "libonnxkit/base/utf8.h"
-#include "reference/reals.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "libonnxkit/base/text/utf8.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
+#include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "reference/random.h"
-#include "reference/reals.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
+#include "reference/numerics/random.h"
+#include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
 namespace {

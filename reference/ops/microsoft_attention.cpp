@@ -4,11 +4,11 @@
 #include <functional>
 #include <limits>
 
-#include "reference/arithmetic.h"
-#include "reference/reals.h"
-#include "reference/walks/attend.h"
-#include "reference/walks/contract.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/attend.h"
+#include "reference/kernels/contract.h"
+#include "reference/kernels/select.h"
+#include "reference/numerics/arithmetic.h"
+#include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <fmt/core.h>
 
-#include "reference/reals.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/contract.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/contract.h"
+#include "reference/kernels/select.h"
+#include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "reference/reals.h"
-#include "reference/walks/axes.h"
+#include "reference/kernels/axes.h"
+#include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <fmt/core.h>
 
-#include "reference/reals.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
-#include "reference/walks/windows.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
+#include "reference/kernels/windows.h"
+#include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -9,11 +9,11 @@
 
 #include <fmt/core.h>
 
-#include "reference/list.h"
-#include "reference/ml.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/broadcast.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/kernels/ml.h"
+#include "reference/kernels/select.h"
+#include "reference/numerics/list.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // ai.onnx.ml: linear models. One version each.
-#include "reference/ml.h"
-#include "reference/walks/contract.h"
+#include "reference/kernels/contract.h"
+#include "reference/kernels/ml.h"
 
 namespace onnxkit::reference {
 namespace {

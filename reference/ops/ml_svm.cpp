@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "reference/ml.h"
-#include "reference/noise.h"
+#include "reference/kernels/ml.h"
+#include "reference/noise/noise.h"
 
 namespace onnxkit::reference {
 namespace {

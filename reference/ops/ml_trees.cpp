@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "reference/ml.h"
-#include "reference/trees.h"
+#include "reference/kernels/ml.h"
+#include "reference/kernels/trees.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,5 +1,5 @@
 // NonZero: the coordinates of all elements other than zero, one row for each axis; a scalar has no rows.
-#include "reference/walks/axes.h"
+#include "reference/kernels/axes.h"
 
 namespace onnxkit::reference {
 namespace {

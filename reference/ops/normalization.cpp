@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/broadcast.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

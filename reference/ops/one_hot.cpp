@@ -2,8 +2,8 @@
 // negative indices count from the end.
 #include <algorithm>
 
-#include "reference/walks/axes.h"
-#include "reference/whole_numbers.h"
+#include "reference/kernels/axes.h"
+#include "reference/numerics/whole_numbers.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // Optional values. From version 18 on OptionalHasElement and OptionalGetElement take plain tensors and sequences too, and the former no input
 // at all.
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "libonnxkit/base/checked.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

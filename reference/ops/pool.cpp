@@ -11,9 +11,9 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/checked.h"
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/windows.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/windows.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,11 +1,11 @@
 // RandomNormal, RandomUniform and their Like forms, Bernoulli, Multinomial. The specification leaves the generator open; `seed`, else the seed
 // of the run, makes runs repeat.
-#include "reference/random.h"
+#include "reference/numerics/random.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -2,8 +2,8 @@
 // That of com.microsoft may leave delta out, which is 1 then.
 #include <cmath>
 
-#include "reference/arithmetic.h"
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

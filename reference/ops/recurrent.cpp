@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "reference/noise.h"
-#include "reference/walks/contract.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/contract.h"
+#include "reference/kernels/select.h"
+#include "reference/noise/noise.h"
 
 namespace onnxkit::reference {
 namespace {

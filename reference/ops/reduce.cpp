@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
+#include "reference/kernels/axes.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

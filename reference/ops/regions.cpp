@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/order.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/order.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

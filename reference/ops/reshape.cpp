@@ -1,7 +1,7 @@
 // Reshape: the same elements under other sizes. 0 copies the size of the input's axis (unless `allowzero`, from version 14), one -1 stands for
 // what is left over. In version 1 the target is an attribute, from 5 on an input.
 #include "libonnxkit/base/checked.h"
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // ReverseSequence: in each batch the first sequence_lens[batch] steps of time in reverse, the others as they are.
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // RotaryEmbedding: turns the pairs of each head by the angle of the place, whose cosine and sine come from caches.
-#include "reference/walks/attend.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/attend.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // Scatter, ScatterElements: each update is written to the place of its own line along `axis` that its index names. Reductions add and mul from
 // version 16 on, min and max from 18 on.
-#include "reference/walks/axes.h"
-#include "reference/walks/scatter.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/scatter.h"
 
 namespace onnxkit::reference {
 namespace {

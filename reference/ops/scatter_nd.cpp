@@ -2,8 +2,8 @@
 // Reductions add and mul from version 16 on, min and max from 18 on.
 #include <algorithm>
 
-#include "reference/walks/index_tuples.h"
-#include "reference/walks/scatter.h"
+#include "reference/kernels/index_tuples.h"
+#include "reference/kernels/scatter.h"
 
 namespace onnxkit::reference {
 namespace {

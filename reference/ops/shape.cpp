@@ -1,7 +1,7 @@
 // Shape, Size: the sizes of a tensor and their product. From version 15 Shape may give the axes from `start` to `end` only; both are clamped.
 #include <algorithm>
 
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

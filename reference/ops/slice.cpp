@@ -2,8 +2,8 @@
 // version 1, inputs from version 10 on. A backward slice starts at element 0 at the lowest, unlike numpy's.
 #include <algorithm>
 
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/walks/log_softmax.h"
+#include "reference/kernels/log_softmax.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "reference/arithmetic.h"
-#include "reference/walks/axes.h"
+#include "reference/kernels/axes.h"
+#include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,9 +1,9 @@
 // Split: one output for each piece along `axis`. The sizes are an attribute until version 12 (in version 1 also an input), an input from 13
 // on; from 18 on `num_outputs` asks for equal pieces of which the last may be smaller. Without sizes all pieces are equal.
 #include "libonnxkit/base/checked.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
-#include "reference/whole_numbers.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
+#include "reference/numerics/whole_numbers.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // Squeeze, Unsqueeze: axes of size 1 are removed or put in. `axes` is an attribute until version 12, an input from 13 on.
 #include <algorithm>
 
-#include "reference/walks/axes.h"
+#include "reference/kernels/axes.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -10,9 +10,9 @@
 #include <fmt/core.h>
 #include <re2/re2.h>
 
-#include "libonnxkit/base/utf8.h"
+#include "libonnxkit/base/text/utf8.h"
 #include "libonnxkit/wire/picture/picture.h"
-#include "reference/walks/broadcast.h"
+#include "reference/kernels/broadcast.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // SwiGLU: Swish(A) * B, element by element without broadcasting.
 #include <cmath>
 
-#include "reference/walks/broadcast.h"
+#include "reference/kernels/broadcast.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // TensorScatter: the cache, with the update written into its sequence axis from write_indices[batch] on; in mode circular past the end goes on
 // at the beginning.
-#include "reference/walks/axes.h"
-#include "reference/walks/scatter.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/scatter.h"
 
 namespace onnxkit::reference {
 namespace {

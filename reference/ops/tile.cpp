@@ -1,8 +1,8 @@
 // Tile: the tensor repeated. Version 1 repeats one axis, and its numbers have the type of the data; version 6 on has a count for each axis.
 #include "libonnxkit/base/checked.h"
-#include "reference/walks/axes.h"
-#include "reference/walks/select.h"
-#include "reference/whole_numbers.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/select.h"
+#include "reference/numerics/whole_numbers.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -2,9 +2,9 @@
 // from 10 on; `largest` and `sorted` come with 11. Without `sorted` the order is ours to choose.
 #include <algorithm>
 
-#include "reference/walks/axes.h"
-#include "reference/walks/order.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/order.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

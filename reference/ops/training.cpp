@@ -2,7 +2,7 @@
 // and what they keep. Gradient gives the derivatives of y by each of the tensors that `xs` names.
 #include <cmath>
 
-#include "reference/gradient.h"
+#include "reference/kernels/gradient.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,7 +1,7 @@
 // Transpose: axes in another order, by default reversed.
 #include <algorithm>
 
-#include "reference/walks/select.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,5 +1,5 @@
 // Trilu: the upper or lower triangle of the last two axes, from diagonal k on; the rest is zero.
-#include "reference/kernel.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "reference/walks/axes.h"
-#include "reference/walks/order.h"
-#include "reference/walks/select.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/order.h"
+#include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
 namespace {

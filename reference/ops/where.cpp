@@ -1,5 +1,5 @@
 // Where: numpy's where, all three inputs broadcast.
-#include "reference/walks/broadcast.h"
+#include "reference/kernels/broadcast.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -1,6 +1,6 @@
 // GFLOP/s of the reference's matrix product on one thread: for one shape, or for shapes that models have, by instruction set.
 //   bench_gemm [M N K]
-#include "reference/walks/gemm.h"
+#include "reference/kernels/gemm.h"
 
 #include <fmt/format.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "reference/walks/gemm_kernel.h"
+#include "reference/kernels/gemm_kernel.h"
 
 using namespace onnxkit;
 using namespace onnxkit::reference;

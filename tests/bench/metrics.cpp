@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "libonnxkit/exec/metrics.h"
+#include "libonnxkit/compare/metrics/metrics.h"
 
 using namespace onnxkit;
 
@@ -74,9 +74,10 @@ int main(int argc, char** argv) {
   for (int turn = 0; turn < repeats; ++turn) {
     pass = std::min(
         pass, milliseconds(CLOCK_THREAD_CPUTIME_ID, [&] { sum += sum_of_words(a.bytes()) + sum_of_words(b.bytes()); }));
-    all_cores = std::min(all_cores, milliseconds(CLOCK_MONOTONIC, [&] { figures += exec::compare(a, b)->cosine; }));
-    one_thread = std::min(
-        one_thread, milliseconds(CLOCK_THREAD_CPUTIME_ID, [&] { figures += exec::compare(a, b, 10, 1)->cosine; }));
+    all_cores =
+        std::min(all_cores, milliseconds(CLOCK_MONOTONIC, [&] { figures += comparison::compare(a, b)->cosine; }));
+    one_thread = std::min(one_thread, milliseconds(CLOCK_THREAD_CPUTIME_ID,
+                                                   [&] { figures += comparison::compare(a, b, 10, 1)->cosine; }));
   }
   if (sum == 0 || figures == 0) fmt::print(stderr, "the arrays are zero\n");
   fmt::print("{:.1f} {:.1f} {:.1f} {:.2f} {:.2f}\n", pass, all_cores, one_thread, all_cores / pass, one_thread / pass);

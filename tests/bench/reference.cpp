@@ -14,11 +14,11 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/mapped_file.h"
-#include "libonnxkit/exec/generate.h"
-#include "libonnxkit/wire/external_data.h"
-#include "libonnxkit/wire/reader.h"
-#include "reference/backend.h"
+#include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/inputs/generate.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/external/external_data.h"
+#include "reference/executor/backend.h"
 
 using namespace onnxkit;
 
@@ -77,9 +77,9 @@ struct Prepared {
   }
 
   Result<void> make_inputs() {
-    const auto generated = exec::generate_inputs(model, table, {}, {});
+    const auto generated = inputs::generate_inputs(model, table, {}, {});
     if (!generated) return generated.error();
-    for (const exec::GeneratedInput& input : *generated) inputs.push_back(input.value);
+    for (const inputs::GeneratedInput& input : *generated) inputs.push_back(input.value);
     return {};
   }
 
@@ -136,7 +136,8 @@ struct Prepared {
 int main(int argc, char** argv) {
   const Arguments arguments = read(argc, argv);
   const auto fail = [](const Error& error) {
-    fmt::print(stderr, "{} {}: {}\n", error.diagnostic.code, error.diagnostic.place.path(), error.diagnostic.message);
+    fmt::print(stderr, "{} {}: {}\n", error.diagnostic.code, error.diagnostic.location.path(),
+               error.diagnostic.message);
     return 1;
   };
   const auto file = MappedFile::open(arguments.path);

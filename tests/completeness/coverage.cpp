@@ -5,19 +5,19 @@
 
 #include <fmt/core.h>
 
-#include "checker/rule_registry.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::completeness {
 
 void Coverage::add(const ir::Model& model, const spec::OpTable& table, const checker::InferredModel& inferred) {
-  for (const auto& site : checker::graph_sites(model)) {
-    for (const ir::Node& node : site->graph->nodes) {
-      const auto opset = checker::opset_at(*site, node.domain);
+  for (const auto& scope : ir::graph_scopes(model)) {
+    for (const ir::Node& node : scope->graph->nodes) {
+      const auto opset = scope->opset(node.domain);
       const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
       if (!schema) continue;
       const bool has_input = !node.inputs.empty() && node.inputs.front() != ir::ValueId::none;
-      const checker::ValueFacts* facts = has_input ? inferred.find(*site->graph, node.inputs.front()) : nullptr;
-      add(*schema, facts && facts->type.is_tensor() ? facts->type.elem : ElementType::undefined);
+      const checker::ValueInfo* info = has_input ? inferred.find(*scope->graph, node.inputs.front()) : nullptr;
+      add(*schema, info && info->type.is_tensor() ? info->type.elem : ElementType::undefined);
     }
   }
 }

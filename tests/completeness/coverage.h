@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "checker/inference.h"
+#include "checker/infer/inference.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/element_type.h"

@@ -16,12 +16,13 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/exec/compare.h"
-#include "libonnxkit/exec/elements.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/compare/metrics/compare.h"
+#include "libonnxkit/compare/metrics/elements.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
-#include "libonnxkit/wire/reader.h"
-#include "reference/backend.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "reference/executor/backend.h"
 #include "tests/completeness/coverage.h"
 #include "tests/official/recorded.h"
 
@@ -61,8 +62,7 @@ std::optional<Case> read_case(const fs::path& folder) {
 /// The imported opset of the node's domain; null when the model lacks it.
 ir::OpsetImport* import_of(ir::Model& model) {
   for (ir::OpsetImport& import : model.opset_imports) {
-    if (spec::canonical_domain(import.domain) == spec::canonical_domain(model.graph->nodes.front().domain))
-      return &import;
+    if (ir::canonical_domain(import.domain) == ir::canonical_domain(model.graph->nodes.front().domain)) return &import;
   }
   return nullptr;
 }
@@ -132,7 +132,7 @@ std::optional<Tensor> retyped(const Tensor& tensor, ElementType type) {
   std::vector<double> reals = to_reals(tensor);
   if (domain_of(tensor.type()) == Domain::complex) {
     for (std::int64_t i = 0; i < tensor.size(); ++i)
-      reals.push_back(exec::all_elements<std::complex<double>>(tensor)[static_cast<std::size_t>(i)].real());
+      reals.push_back(comparison::all_elements<std::complex<double>>(tensor)[static_cast<std::size_t>(i)].real());
   }
   switch (domain_of(type)) {
     case Domain::real: {
@@ -204,7 +204,7 @@ class Sweep {
     const auto got = outputs(c, c.inputs);
     std::string fault = got ? "" : got.error().diagnostic.message;
     for (std::size_t i = 0; got && !schema.non_deterministic && i < got->size() && fault.empty(); ++i)
-      fault = exec::difference(c.outputs[i], (*got)[i], official::official_tolerance(c.outputs[i])).value_or("");
+      fault = comparison::difference(c.outputs[i], (*got)[i], official::official_tolerance(c.outputs[i])).value_or("");
     judge(fmt::format("{} at {}-{}", name, schema.name, schema.since_version), fault);
     if (fault.empty()) note(schema, c.inputs);
   }
@@ -270,8 +270,8 @@ void add_whole(const fs::path& folder, Coverage& coverage) {
   const auto model = file ? wire::read_binary(*file) : Result<ir::Model>(file.error());
   if (!model) return;
   const spec::OpTable table;
-  checker::Sink sink;
-  coverage.add(*model, table, checker::infer_types(*model, table, {}, sink));
+  checker::Collector collector;
+  coverage.add(*model, table, checker::infer_types(*model, table, {}, collector));
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
 #include "libonnxkit/wire/text.h"
-#include "libonnxkit/wire/writer.h"
 #include "onnx.pb.h"
 #include "tests/fuzz/property.h"
 

@@ -1,10 +1,10 @@
-// Any text: parse_text fails with a place inside the text, or the model survives printing, and writing in binary form.
+// Any text: parse_text fails with a location inside the text, or the model survives printing, and writing in binary form.
 #include <cstdint>
 #include <string>
 
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
 #include "libonnxkit/wire/text.h"
-#include "libonnxkit/wire/writer.h"
 #include "tests/fuzz/property.h"
 
 using namespace onnxkit;
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto model = wire::parse_text(text, "text");
   if (!model) {
-    if (model.error().diagnostic.place.byte_offset.value_or(size + 1) > size)
+    if (model.error().diagnostic.location.byte_offset.value_or(size + 1) > size)
       fuzz::broken("an error lies inside the text", {{"error", model.error().diagnostic.message}});
     return 0;
   }

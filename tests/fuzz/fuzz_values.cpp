@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
-#include "libonnxkit/wire/npz.h"
-#include "libonnxkit/wire/tensor_proto.h"
+#include "libonnxkit/wire/values/npz.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
 #include "tests/fuzz/property.h"
 
 using namespace onnxkit;

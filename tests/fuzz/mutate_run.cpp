@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/writer.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "libonnxkit/exec/metrics.h"
-#include "libonnxkit/exec/outcome.h"
-#include "libonnxkit/exec/plots.h"
-#include "libonnxkit/wire/npy.h"
+#include "libonnxkit/compare/metrics/metrics.h"
+#include "libonnxkit/compare/plots.h"
+#include "libonnxkit/compare/tasks/outcome.h"
+#include "libonnxkit/wire/values/npy.h"
 
 using namespace onnxkit;
 
@@ -107,9 +107,9 @@ int main(int argc, char** argv) {
   }
   if (tensors.size() < 2) return fmt::print(stderr, "two files are needed\n"), 1;
   tensors.resize(4);
-  const auto outcome = exec::outcome(task, tensors[0], tensors[1], tensors[2], tensors[3], threads);
+  const auto outcome = comparison::outcome(task, tensors[0], tensors[1], tensors[2], tensors[3], threads);
   fmt::print(R"({{"metrics": {}, "outcome": {}, "scatter": {}}})",
-             text(exec::compare(tensors[0], tensors[1], 10, threads)), text(outcome),
-             text(exec::scatter_of(tensors[0], tensors[1], threads)));
+             text(comparison::compare(tensors[0], tensors[1], 10, threads)), text(outcome),
+             text(comparison::scatter_of(tensors[0], tensors[1], threads)));
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/exec/ports.h"
-#include "libonnxkit/wire/tensor_proto.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
 #include "tests/official/recorded.h"
 
 namespace onnxkit::official {
@@ -36,7 +36,7 @@ Result<NamedValue> read_content(const fs::path& path, const ir::ValueInfo& info)
   return NamedValue{content->name, Value::optional(std::move(content->value))};
 }
 
-/// The recorded inputs in their places.
+/// The recorded inputs in their locations.
 Result<std::vector<Value>> read_inputs(const ir::Graph& graph, const fs::path& folder) {
   const std::set<std::string_view> defaults = exec::default_names(graph);
   std::vector<std::size_t> open;

@@ -16,10 +16,10 @@
 
 #include <fmt/core.h>
 
-#include "checker/inference.h"
+#include "checker/infer/inference.h"
 #include "libonnxkit/spec/op_table.h"
-#include "libonnxkit/wire/external_data.h"
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/external/external_data.h"
 #include "tests/official/recorded.h"
 
 namespace {
@@ -179,8 +179,8 @@ void compare(const Options& options, const std::string& name, const ir::Model& m
   const ir::Graph& graph = *model.graph;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].kind == ValueKind::none) continue;
-    const checker::ValueFacts* facts = inferred.find(graph, graph.outputs[i].value);
-    const Type type = facts ? facts->type : Type{};
+    const checker::ValueInfo* info = inferred.find(graph, graph.outputs[i].value);
+    const Type type = info ? info->type : Type{};
     const std::string_view value = graph.name_of(graph.outputs[i].value);
     ++totals.outputs;
     if (!admits(type, outputs[i], inferred.dims, sizes)) {
@@ -226,17 +226,17 @@ void run_data_set(const Options& options, const spec::OpTable& table, const fs::
   wire::ExternalData external(model->path);
   checker::InferenceOptions how;
   how.external_bytes = [&](const ir::Tensor& tensor) { return external.bytes(tensor); };
-  checker::Sink sink;
-  const checker::InferredModel inferred = infer_types(*model, table, how, sink);
-  for (const Diagnostic& d : sink.diagnostics()) {
+  checker::Collector collector;
+  const checker::InferredModel inferred = infer_types(*model, table, how, collector);
+  for (const Diagnostic& d : collector.diagnostics()) {
     if (d.severity == Severity::error)
-      problems.push_back(
-          fmt::format("{} at {}: {}; expected {}, found {}", d.code, d.place.path(), d.message, d.expected, d.found));
+      problems.push_back(fmt::format("{} at {}: {}; expected {}, found {}", d.code, d.location.path(), d.message,
+                                     d.expected, d.found));
   }
   Sizes sizes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (const auto* facts = inferred.find(graph, fed_values[i]))
-      bind_symbols(facts->type, inputs[i], inferred.dims, sizes);
+    if (const auto* info = inferred.find(graph, fed_values[i]))
+      bind_symbols(info->type, inputs[i], inferred.dims, sizes);
   }
   compare(options, name, *model, inferred, sizes, outputs, problems, totals);
   ++(problems.empty() ? totals.passed : totals.failed);

@@ -7,9 +7,9 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/exec/compare.h"
-#include "reference/backend.h"
-#include "reference/tensor.h"
+#include "libonnxkit/compare/metrics/compare.h"
+#include "reference/executor/backend.h"
+#include "reference/executor/tensor.h"
 
 namespace onnxkit::official {
 namespace {
@@ -76,7 +76,7 @@ std::string judge_random_case(std::string_view name, ir::Model& model, const spe
   if (row.seeded) {
     const Draw first = draw(**session, inputs, 1), second = draw(**session, inputs, 2);
     if (!first.fault.empty()) return first.fault;
-    if (const auto differs = exec::difference(first.value, second.value))
+    if (const auto differs = comparison::difference(first.value, second.value))
       return "two runs with one seed differ: " + *differs;
     remove_seeds(*model.graph);
   }

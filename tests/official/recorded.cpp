@@ -1,7 +1,7 @@
 #include "tests/official/recorded.h"
 
 #include "libonnxkit/exec/ports.h"
-#include "libonnxkit/wire/tensor_proto.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::official {
 Result<Value> read_recorded(const std::filesystem::path& path, const ir::ValueInfo& declared) {

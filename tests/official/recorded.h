@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "libonnxkit/exec/compare.h"
+#include "libonnxkit/compare/metrics/compare.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/value.h"
 
@@ -12,8 +12,8 @@ namespace onnxkit::official {
 Result<Value> read_recorded(const std::filesystem::path& file, const ir::ValueInfo& declared);
 
 /// How far onnx's own runner lets an output be from the recorded one.
-inline exec::Tolerance official_tolerance(const Value& recorded) {
-  exec::Tolerance tolerance;
+inline comparison::Tolerance official_tolerance(const Value& recorded) {
+  comparison::Tolerance tolerance;
   if (recorded.is_tensor() && recorded.tensor.type() == ElementType::bfloat16) tolerance.relative = 0x1p-6;
   return tolerance;
 }

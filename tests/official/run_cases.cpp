@@ -11,10 +11,10 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/exec/compare.h"
-#include "libonnxkit/wire/external_data.h"
-#include "libonnxkit/wire/reader.h"
-#include "reference/backend.h"
+#include "libonnxkit/compare/metrics/compare.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/external/external_data.h"
+#include "reference/executor/backend.h"
 #include "tests/official/data_set.h"
 #include "tests/official/random_cases.h"
 #include "tests/official/recorded.h"
@@ -36,8 +36,8 @@ std::string run_case(const fs::path& folder, const fs::path& corrections, const 
   const auto session = backend.prepare(
       *model, table, {.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); }});
   const auto tell = [](const Error& error) {
-    return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.place.path(),
-                       error.diagnostic.place.op, error.diagnostic.message);
+    return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.location.path(),
+                       error.diagnostic.location.op, error.diagnostic.message);
   };
   if (!session) return tell(session.error());
   const bool is_densenet = folder.filename().string().find("densenet121") != std::string::npos;
@@ -57,9 +57,9 @@ std::string run_case(const fs::path& folder, const fs::path& corrections, const 
     if (!outputs) return tell(outputs.error());
     for (std::size_t i = 0; i < outputs->size(); ++i) {
       if (set->outputs[i].kind == ValueKind::none) return fmt::format("output {} has no recorded value", i);
-      exec::Tolerance tolerance = official::official_tolerance(set->outputs[i]);
+      comparison::Tolerance tolerance = official::official_tolerance(set->outputs[i]);
       if (is_densenet) tolerance.relative = 2e-3;
-      if (const auto differs = exec::difference(set->outputs[i], (*outputs)[i], tolerance))
+      if (const auto differs = comparison::difference(set->outputs[i], (*outputs)[i], tolerance))
         return fmt::format("output {}: {}", i, *differs);
     }
   }

@@ -11,11 +11,11 @@
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
-#include "libonnxkit/exec/compare.h"
-#include "libonnxkit/exec/generate.h"
-#include "libonnxkit/wire/external_data.h"
-#include "libonnxkit/wire/reader.h"
-#include "reference/backend.h"
+#include "libonnxkit/compare/metrics/compare.h"
+#include "libonnxkit/inputs/generate.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/external/external_data.h"
+#include "reference/executor/backend.h"
 #include "tests/official/data_set.h"
 
 namespace {
@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace onnxkit;
 
-std::string run_model(const fs::path& path, const exec::Tolerance& tolerance, const spec::OpTable& table) {
+std::string run_model(const fs::path& path, const comparison::Tolerance& tolerance, const spec::OpTable& table) {
   const auto file = MappedFile::open(path);
   if (!file) return "the model cannot be opened";
   auto model = wire::read_binary(*file);
@@ -31,8 +31,8 @@ std::string run_model(const fs::path& path, const exec::Tolerance& tolerance, co
   model->path = path;
   wire::ExternalData external(path);
   const auto tell = [](const Error& error) {
-    std::string text = fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.place.path(),
-                                   error.diagnostic.place.op, error.diagnostic.message);
+    std::string text = fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.location.path(),
+                                   error.diagnostic.location.op, error.diagnostic.message);
     for (const std::string& note : error.diagnostic.notes) text += "\n    " + note;
     return text;
   };
@@ -48,15 +48,15 @@ std::string run_model(const fs::path& path, const exec::Tolerance& tolerance, co
     const auto outputs = (*session)->run(set->inputs, {});
     if (!outputs) return tell(outputs.error());
     for (std::size_t i = 0; i < outputs->size(); ++i) {
-      if (const auto differs = exec::difference(set->outputs[i], (*outputs)[i], tolerance))
+      if (const auto differs = comparison::difference(set->outputs[i], (*outputs)[i], tolerance))
         return fmt::format("{}, output {}: {}", entry.path().filename().string(), i, *differs);
     }
   }
   if (sets == 0) return "no recorded data";
-  const auto made = exec::generate_inputs(*model, table, {}, {});
+  const auto made = inputs::generate_inputs(*model, table, {}, {});
   if (!made) return tell(made.error());
   std::vector<Value> inputs;
-  for (const exec::GeneratedInput& input : *made) inputs.push_back(input.value);
+  for (const inputs::GeneratedInput& input : *made) inputs.push_back(input.value);
   const auto outputs = (*session)->run(inputs, {});
   return outputs ? "" : "on made-up inputs: " + tell(outputs.error());
 }
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   for (const YAML::Node& entry : YAML::LoadFile((folder / "manifest.json").string())["models"]) {
     const auto name = entry["model"] ? entry["model"].as<std::string>() : std::string();
     if (!name.ends_with(".onnx")) continue;
-    const exec::Tolerance tolerance = {entry["rtol"].as<double>(), entry["atol"].as<double>(), 0};
+    const comparison::Tolerance tolerance = {entry["rtol"].as<double>(), entry["atol"].as<double>(), 0};
     const fs::path path = folder / entry["folder"].as<std::string>() / name;
     const std::string fault = run_model(path, tolerance, table);
     ++(fault.empty() ? passed : failed);

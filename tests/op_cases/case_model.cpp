@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/wire/text.h"
 #include "tests/op_cases/tensor_values.h"
@@ -148,7 +149,7 @@ ir::Model make_model(const Case& c, const spec::OpSchema& schema, std::int64_t o
   if (!c.model.empty()) return parse_model(c, opset);
   ir::Model model;
   model.ir_version = spec::newest_ir_version();
-  const std::string_view domain = spec::canonical_domain(c.domain);
+  const std::string_view domain = ir::canonical_domain(c.domain);
   if (!domain.empty())
     model.opset_imports.push_back({.domain = "", .version = spec::newest_opset(""), .unknown_fields = {}});
   model.opset_imports.push_back({.domain = model.keep(domain), .version = opset, .unknown_fields = {}});

@@ -4,11 +4,11 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/atomic_file.h"
-#include "libonnxkit/exec/compare.h"
-#include "libonnxkit/wire/tensor_proto.h"
-#include "libonnxkit/wire/writer.h"
-#include "reference/backend.h"
+#include "libonnxkit/base/system/atomic_file.h"
+#include "libonnxkit/compare/metrics/compare.h"
+#include "libonnxkit/wire/binary/writer.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
+#include "reference/executor/backend.h"
 #include "tests/op_cases/case_model.h"
 #include "tests/op_cases/tensor_values.h"
 
@@ -33,7 +33,7 @@ Tensor tensor_of(const ValueSpec& value, StringPool& strings) {
 }
 
 std::string text_of(const Error& error) {
-  return fmt::format("{} ({}): {}", error.diagnostic.code, error.diagnostic.place.path(), error.diagnostic.message);
+  return fmt::format("{} ({}): {}", error.diagnostic.code, error.diagnostic.location.path(), error.diagnostic.message);
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
     const auto expected =
         std::find_if(c.outputs.begin(), c.outputs.end(), [&](const ValueSpec& value) { return value.name == name; });
     if (expected == c.outputs.end() || expected->omitted || !has_values(*expected)) continue;
-    const auto differs = exec::difference(tensor_of(*expected, strings), (*outputs)[i], {c.relative, c.absolute});
+    const auto differs = comparison::difference(tensor_of(*expected, strings), (*outputs)[i], {c.relative, c.absolute});
     if (differs) problems.push_back(fmt::format("run: {}: {}", name, *differs));
   }
   return true;

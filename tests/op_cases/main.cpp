@@ -10,7 +10,8 @@
 
 #include <fmt/core.h>
 
-#include "checker/inference.h"
+#include "checker/infer/inference.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 #include "tests/completeness/coverage.h"
 #include "tests/op_cases/case.h"
@@ -44,15 +45,15 @@ bool leaves_shape_open(const YAML::Node& node) {
          node["type"].as<std::string>().find('[') == std::string::npos;
 }
 
-void compare_type(const ValueSpec& output, const checker::ValueFacts& facts, checker::InferredModel& inferred,
+void compare_type(const ValueSpec& output, const checker::ValueInfo& info, checker::InferredModel& inferred,
                   StringPool& strings, std::vector<std::string>& problems) {
   const ir::DeclaredType declared = declared_type(output, strings);
   if (declared.kind == ir::DeclaredType::Kind::none) return;
   const Type expected = checker::from_declared(declared, inferred.dims, [](std::size_t) { return Dim(); });
-  Type found = facts.type;
+  Type found = info.type;
   if (leaves_shape_open(output.node)) found.shape.reset();
   if (same_type(expected, found)) return;
-  problems.push_back(fmt::format("{} is {}, expected {}", output.name, to_string(facts.type, inferred.dims),
+  problems.push_back(fmt::format("{} is {}, expected {}", output.name, to_string(info.type, inferred.dims),
                                  to_string(expected, inferred.dims)));
 }
 
@@ -70,19 +71,19 @@ bool same_element(const YAML::Node& expected, const checker::Scalar& found, chec
 }
 
 /// `known` must be inferred; `values` need not, since most contents are left to the executors, but may not be contradicted.
-void compare_content(const ValueSpec& output, const checker::ValueFacts& facts, checker::InferredModel& inferred,
+void compare_content(const ValueSpec& output, const checker::ValueInfo& info, checker::InferredModel& inferred,
                      std::vector<std::string>& problems) {
   if (!output.node.IsMap()) return;
   const bool must_know = output.node["known"].IsDefined();
   const YAML::Node stated = must_know ? output.node["known"] : output.node["values"];
-  if (!stated || (!must_know && !facts.value)) return;
-  if (!facts.value) {
+  if (!stated || (!must_know && !info.value)) return;
+  if (!info.value) {
     problems.push_back(fmt::format("the content of {} is not known", output.name));
     return;
   }
   std::vector<std::int64_t> shape;
   const std::vector<YAML::Node> expected = flatten(stated, shape);
-  const auto& found = facts.value->elements;
+  const auto& found = info.value->elements;
   const bool same =
       expected.size() == found.size() &&
       std::equal(expected.begin(), expected.end(), found.begin(), [&](const YAML::Node& a, const checker::Scalar& b) {
@@ -102,7 +103,7 @@ void compare_findings(const Case& c, const std::vector<Diagnostic>& found, std::
   for (const Diagnostic& diagnostic : found) unexpected.push_back(&diagnostic);
   for (const ExpectedFinding& expected : c.finds) {
     const auto match = std::find_if(unexpected.begin(), unexpected.end(), [&](const Diagnostic* d) {
-      return d->code == expected.code && (expected.at.empty() || expected.at == d->place.item);
+      return d->code == expected.code && (expected.at.empty() || expected.at == d->location.item);
     });
     if (match == unexpected.end()) {
       problems.push_back(
@@ -113,7 +114,7 @@ void compare_findings(const Case& c, const std::vector<Diagnostic>& found, std::
   }
   for (const Diagnostic* d : unexpected) {
     problems.push_back(fmt::format("finds {} at {}: {}; expected {}, found {}", d->code,
-                                   d->place.item.empty() ? "the node" : d->place.item, d->message, d->expected,
+                                   d->location.item.empty() ? "the node" : d->location.item, d->message, d->expected,
                                    d->found));
   }
 }
@@ -121,37 +122,36 @@ void compare_findings(const Case& c, const std::vector<Diagnostic>& found, std::
 std::vector<std::string> run_at(const Case& c, const spec::OpTable& table, const spec::OpSchema& schema,
                                 std::int64_t opset, completeness::Coverage& coverage) {
   const ir::Model model = make_model(c, schema, opset);
-  checker::Sink sink;
-  checker::InferredModel inferred = infer_types(model, table, {}, sink);
+  checker::Collector collector;
+  checker::InferredModel inferred = infer_types(model, table, {}, collector);
   std::vector<std::string> problems;
-  compare_findings(c, sink.diagnostics(), problems);
+  compare_findings(c, collector.diagnostics(), problems);
   if (problems.empty() && can_run(c) && run_on_reference(c, model, table, problems) && problems.empty())
     coverage.add(model, table, inferred);
   if (!c.checks_outputs) return problems;
   for (const ValueSpec& output : c.outputs) {
     if (output.omitted) continue;
-    const checker::ValueFacts* facts = inferred.find(*model.graph, model.graph->find(output.name));
-    if (!facts) {
+    const checker::ValueInfo* info = inferred.find(*model.graph, model.graph->find(output.name));
+    if (!info) {
       problems.push_back(fmt::format("nothing is known of {}", output.name));
       continue;
     }
-    compare_type(output, *facts, inferred, *model.strings, problems);
-    compare_content(output, *facts, inferred, problems);
+    compare_type(output, *info, inferred, *model.strings, problems);
+    compare_content(output, *info, inferred, problems);
   }
   return problems;
 }
 
 /// Where the operator changed inside the case's range, the range's start, and its end.
 std::set<std::int64_t> opsets_of(const Case& c, const spec::OpTable& table) {
-  const std::int64_t newest =
-      std::min<std::int64_t>(c.last_opset, spec::newest_opset(spec::canonical_domain(c.domain)));
+  const std::int64_t newest = std::min<std::int64_t>(c.last_opset, spec::newest_opset(ir::canonical_domain(c.domain)));
   std::set<std::int64_t> opsets;
-  for (const spec::OpSchema* version : table.versions(spec::canonical_domain(c.domain), c.op)) {
+  for (const spec::OpSchema* version : table.versions(ir::canonical_domain(c.domain), c.op)) {
     if (version->since_version >= c.first_opset && version->since_version <= newest)
       opsets.insert(version->since_version);
   }
   for (const std::int64_t end : {c.first_opset, newest}) {
-    const spec::OpSchema* schema = table.find(spec::canonical_domain(c.domain), c.op, end);
+    const spec::OpSchema* schema = table.find(ir::canonical_domain(c.domain), c.op, end);
     if (schema && !schema->deprecated && end >= c.first_opset) opsets.insert(end);
   }
   return opsets;
@@ -196,7 +196,7 @@ void run_case(const std::filesystem::path& file, const Case& c, const spec::OpTa
   const std::set<std::int64_t> opsets = opsets_of(c, table);
   if (opsets.empty()) return fail(totals, file, c.name, fmt::format("{} does not exist in these opsets", c.op));
   for (const std::int64_t opset : opsets) {
-    const spec::OpSchema* schema = table.find(spec::canonical_domain(c.domain), c.op, opset);
+    const spec::OpSchema* schema = table.find(ir::canonical_domain(c.domain), c.op, opset);
     if (!schema || schema->deprecated) continue;
     for (const Case& typed : typed_cases(c, *schema)) run_typed(file, typed, table, *schema, opset, totals);
   }

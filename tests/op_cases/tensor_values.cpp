@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::op_cases {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "libonnxkit/base/string_pool.h"
+#include "libonnxkit/base/text/string_pool.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/element_type.h"
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "libonnxkit/base/string_pool.h"
+#include "libonnxkit/base/text/string_pool.h"
 #include "libonnxkit/ir/type.h"
 #include "onnxkit/element_type.h"
 

@@ -11,7 +11,7 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/registry.h"
+#include "converters/opset/engine/registry.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/spec/schema_changes.h"
 

@@ -20,10 +20,10 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include "libonnxkit/base/atomic_file.h"
-#include "libonnxkit/base/mapped_file.h"
-#include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/writer.h"
+#include "libonnxkit/base/system/atomic_file.h"
+#include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
 #include "tests/official/random_cases.h"
 #include "tests/official/recorded.h"
 #include "tests/opset/pair.h"
@@ -65,7 +65,7 @@ std::vector<Subject> official_subjects(const Arguments& arguments) {
     const std::string last = path.parent_path().filename().string();
     subject.is_random = official::is_random_case(last);
     subject.tolerance = [last](const Value& recorded) {
-      exec::Tolerance tolerance = official::official_tolerance(recorded);
+      comparison::Tolerance tolerance = official::official_tolerance(recorded);
       if (last.find("densenet121") != std::string::npos) tolerance.relative = 2e-3;
       return tolerance;
     };
@@ -79,7 +79,7 @@ std::vector<Subject> exported_subjects(const Arguments& arguments) {
   for (const YAML::Node& entry : YAML::LoadFile((arguments.folder / "manifest.json").string())["models"]) {
     const auto name = entry["model"] ? entry["model"].as<std::string>() : std::string();
     if (!name.ends_with(".onnx")) continue;
-    const exec::Tolerance tolerance = {entry["rtol"].as<double>(), entry["atol"].as<double>(), 0};
+    const comparison::Tolerance tolerance = {entry["rtol"].as<double>(), entry["atol"].as<double>(), 0};
     Subject subject;
     subject.name = entry["folder"].as<std::string>() + "/" + name;
     const fs::path path = arguments.folder / subject.name;

@@ -6,15 +6,15 @@
 #include <tuple>
 
 #include "checker/check.h"
-#include "checker/rule_registry.h"
-#include "converters/opset/driver.h"
-#include "converters/opset/facts.h"
-#include "converters/opset/node_rules.h"
-#include "libonnxkit/base/mapped_file.h"
-#include "libonnxkit/wire/external_data.h"
-#include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/writer.h"
-#include "reference/backend.h"
+#include "converters/opset/engine/driver.h"
+#include "converters/opset/engine/inferred_values.h"
+#include "converters/opset/engine/node_rules.h"
+#include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
+#include "libonnxkit/wire/external/external_data.h"
+#include "reference/executor/backend.h"
 #include "tests/official/random_cases.h"
 
 namespace onnxkit::opset_matrix {
@@ -23,11 +23,11 @@ namespace {
 template <class Visit>
 void for_each_error(const ir::Model& model, const spec::OpTable& table, const ir::ExternalBytes& external,
                     const Visit& visit) {
-  checker::Sink sink;
+  checker::Collector collector;
   checker::ModelCheckOptions options;
   options.inference.external_bytes = external;
-  checker::check_model(model, table, options, sink);
-  for (const Diagnostic& finding : sink.diagnostics()) {
+  checker::check_model(model, table, options, collector);
+  for (const Diagnostic& finding : collector.diagnostics()) {
     if (finding.severity == Severity::error) visit(finding);
   }
 }
@@ -45,8 +45,8 @@ std::string new_error(const ir::Model& model, const std::set<std::string>& befor
   std::string first;
   for_each_error(model, table, external, [&](const Diagnostic& finding) {
     if (first.empty() && !before.contains(finding.code))
-      first = fmt::format("{} at {} ({}): {} expected {} found {}", finding.code, finding.place.path(),
-                          finding.place.op, finding.message, finding.expected, finding.found);
+      first = fmt::format("{} at {} ({}): {} expected {} found {}", finding.code, finding.location.path(),
+                          finding.location.op, finding.message, finding.expected, finding.found);
   });
   return first;
 }
@@ -54,23 +54,23 @@ std::string new_error(const ir::Model& model, const std::set<std::string>& befor
 Nature nature_of(const ir::Model& model, std::string_view domain, std::int64_t target, const spec::OpTable& table,
                  const ir::ExternalBytes& external) {
   Nature nature;
-  opset::Facts facts(model, table, external);
-  for (const auto& site : checker::graph_sites(model)) {
-    const opset::Site at{const_cast<ir::Graph*>(site->graph), nullptr, {}};
-    for (const ir::Node& node : site->graph->nodes) {
-      if (spec::canonical_domain(node.domain) != spec::canonical_domain(domain)) continue;
+  opset::InferredValues info(model, table, external);
+  for (const auto& scope : ir::graph_scopes(model)) {
+    const opset::Scope at{const_cast<ir::Graph*>(scope->graph), nullptr, {}};
+    for (const ir::Node& node : scope->graph->nodes) {
+      if (ir::canonical_domain(node.domain) != ir::canonical_domain(domain)) continue;
       const spec::OpSchema* schema = table.find(domain, node.op_type, target);
       if (!schema || schema->deprecated) nature.operators_exist = false;
-      for (const ir::ValueId output : node.outputs) (void)facts.type(at, output);
-      if (opset::unfit(node, at, schema, target, facts)) nature.fits = false;
+      for (const ir::ValueId output : node.outputs) (void)info.type(at, output);
+      if (opset::unfit(node, at, schema, target, info)) nature.fits = false;
     }
   }
   return nature;
 }
 
 std::string tell(const Error& error) {
-  return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.place.path(),
-                     error.diagnostic.place.op, error.diagnostic.message);
+  return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.location.path(),
+                     error.diagnostic.location.op, error.diagnostic.message);
 }
 
 /// What is wrong with the outputs; empty when nothing is.
@@ -90,7 +90,7 @@ std::string run(const Subject& subject, const ir::Model& model, const spec::OpTa
     if (!outputs) return tell(outputs.error());
     for (std::size_t i = 0; i < outputs->size() && i < set.outputs.size(); ++i) {
       if (set.outputs[i].kind == ValueKind::none) continue;
-      if (const auto differs = exec::difference(set.outputs[i], (*outputs)[i], subject.tolerance(set.outputs[i])))
+      if (const auto differs = comparison::difference(set.outputs[i], (*outputs)[i], subject.tolerance(set.outputs[i])))
         return fmt::format("output {}: {}", i, *differs);
     }
   }
@@ -121,7 +121,9 @@ void place_inputs(std::vector<official::DataSet>& sets, const ir::Graph& from, c
 
 }  // namespace
 
-std::int64_t imported(const ir::Model& model, std::string_view domain) { return model.opset_of(domain).value_or(0); }
+std::int64_t imported(const ir::Model& model, std::string_view domain) {
+  return ir::opset_of(model.opset_imports, domain).value_or(0);
+}
 
 PairResult judge(const Subject& subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
                  const JudgeOptions& options) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libonnxkit/exec/compare.h"
+#include "libonnxkit/compare/metrics/compare.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/result.h"
@@ -20,7 +20,7 @@ struct Subject {
   std::string name;
   std::function<Result<ir::Model>()> read;  ///< a fresh copy each time
   std::vector<official::DataSet> sets;
-  std::function<exec::Tolerance(const Value& recorded)> tolerance;
+  std::function<comparison::Tolerance(const Value& recorded)> tolerance;
   bool is_random = false;  ///< judged by official::judge_random_case
 };
 

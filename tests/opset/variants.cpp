@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/packed.h"
+#include "libonnxkit/base/dtype/packed.h"
 
 namespace onnxkit::opset_matrix {
 namespace {

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "tests/report/samples.h"
-#include "tools/report/diff.h"
+#include "tools/report/diff/diff.h"
 
 // report_samples FOLDER: writes every sample's reports as NAME.txt, NAME.json and NAME.html.
 int main(int argc, char** argv) {

@@ -166,10 +166,10 @@ std::vector<LayerDiff> layers(std::size_t count, std::size_t guilty, Noise& nois
   for (std::size_t i = 0; i < count; ++i) {
     LayerDiff layer;
     layer.value = "/features/" + std::to_string(i / 6) + "/" + ops[i % 6] + "_output_0";
-    layer.place.scope = {"main"};
-    layer.place.node = i;
-    layer.place.op = ops[i % 6];
-    layer.place.node_name = "/features/" + std::to_string(i / 6) + "/" + ops[i % 6];
+    layer.location.scope = {"main"};
+    layer.location.node = i;
+    layer.location.op = ops[i % 6];
+    layer.location.node_name = "/features/" + std::to_string(i / 6) + "/" + ops[i % 6];
     layer.type = "float[8, 64, 28, 28]";
     const double own = i == guilty ? 410 : 0.5 + 0.6 * noise.uniform();
     total = i == guilty ? 390 : std::max(0.4, total * (0.9 + 0.17 * noise.uniform()));
@@ -178,7 +178,7 @@ std::vector<LayerDiff> layers(std::size_t count, std::size_t guilty, Noise& nois
     const double inherited = i == guilty ? 0.4 : 0.97 * total;
     layer.inherited = FloorMeasure{Profile::float32, inherited, 3.5 * inherited, inherited <= 2};
     layer.guilty = i == guilty;
-    layer.stretch = Stretch{{i == 0 ? "image" : list.back().value}, {layer.place}, {layer.place}};
+    layer.stretch = Stretch{{i == 0 ? "image" : list.back().value}, {layer.location}, {layer.location}};
     layer.verdict = total > 2 ? Verdict::not_rounding : i % 6 == 2 && i < 6 ? Verdict::identical : Verdict::rounding;
     layer.metrics.elements = 401408;
     layer.metrics.max_absolute = 1e-6 * total;
@@ -219,8 +219,8 @@ DiffReport culprit() {
   LayerDiff& second = torch.layers[60];  // of a stretch that names do not divide
   second.own = FloorMeasure{Profile::float32, 12, 55, false};
   second.guilty = true;
-  second.stretch->nodes.insert(second.stretch->nodes.begin(), torch.layers[59].place);
-  Place fused = second.place;
+  second.stretch->nodes.insert(second.stretch->nodes.begin(), torch.layers[59].location);
+  Location fused = second.location;
   fused.op = "com.microsoft::FusedConv";
   fused.node_name = "fused<b>";
   second.stretch->side_nodes = {fused};
@@ -424,9 +424,9 @@ DiffReport hostile() {
   bad.outputs[1].name = std::string(1, '\0') + "\n\r\t";
   bad.outputs[0].outcome.figures.push_back({"__proto__", 1});
   bad.layers[37].value = evil;
-  bad.layers[37].place.node_name = evil;
-  bad.layers[37].place.op = "com.acme::<svg/onload=window.hit=1>";
-  bad.layers[37].place.scope = {"main", evil};
+  bad.layers[37].location.node_name = evil;
+  bad.layers[37].location.op = "com.acme::<svg/onload=window.hit=1>";
+  bad.layers[37].location.scope = {"main", evil};
   bad.failed_at = "run";
   bad.failure = make_error("worker-died", evil);
   bad.log = evil + "\n\x1b[31mred\x1b[0m\n<!--<script>\n";

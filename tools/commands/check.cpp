@@ -70,7 +70,7 @@ FileReport check_file(const ModelInput& input, const CheckArguments& arguments) 
   else
     report.findings = *std::move(findings);
   for (Diagnostic& finding : report.findings.diagnostics)
-    if (finding.place.file.empty()) finding.place.file = input.path == "-" ? standard_input_name : input.path;
+    if (finding.location.file.empty()) finding.location.file = input.path == "-" ? standard_input_name : input.path;
   return report;
 }
 

@@ -21,7 +21,7 @@
 #include "tools/options/workers.h"
 #include "tools/progress.h"
 #include "tools/report/diagnostics.h"
-#include "tools/report/diff.h"
+#include "tools/report/diff/diff.h"
 
 namespace onnxkit::tools {
 namespace {

@@ -44,12 +44,12 @@ Outcome tell_why(const Model& model, const InferArguments& arguments) {
 
 /// A recorded shape that the nodes contradict. Replacing those is what `infer` is for.
 bool is_stale_entry(const Diagnostic& finding) {
-  return finding.place.item == "value" && (finding.code == "declared-shape" || finding.code == "declared-type");
+  return finding.location.item == "value" && (finding.code == "declared-shape" || finding.code == "declared-type");
 }
 
 void judge(std::vector<Diagnostic>& findings, const std::string& model) {
   for (Diagnostic& finding : findings) {
-    if (finding.place.file.empty()) finding.place.file = model == "-" ? standard_input_name : model;
+    if (finding.location.file.empty()) finding.location.file = model == "-" ? standard_input_name : model;
     if (!is_stale_entry(finding)) continue;
     finding.severity = Severity::warning;
     finding.notes.push_back("the entry is replaced by what was inferred");

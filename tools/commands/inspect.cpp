@@ -11,7 +11,7 @@
 #include "tools/options/choice.h"
 #include "tools/options/inference.h"
 #include "tools/progress.h"
-#include "tools/report/inspect.h"
+#include "tools/report/inspect/inspect.h"
 
 namespace onnxkit::tools {
 namespace {

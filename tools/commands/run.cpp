@@ -94,8 +94,8 @@ Outcome run_run(RunArguments& arguments) {
   }();
   if (!report) {
     Error error = report.error();
-    if (error.diagnostic.place.file.empty())
-      error.diagnostic.place.file = arguments.model == "-" ? standard_input_name : arguments.model;
+    if (error.diagnostic.location.file.empty())
+      error.diagnostic.location.file = arguments.model == "-" ? standard_input_name : arguments.model;
     return report_error(error);
   }
   report->outputs.insert(report->outputs.end(), std::make_move_iterator(tapped.begin()),

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 Error cannot_write(const fs::path& path, std::string message, std::string help) {
   Error error = make_error("cannot-write", std::move(message));
-  error.diagnostic.place.file = path.string();
+  error.diagnostic.location.file = path.string();
   error.diagnostic.help = std::move(help);
   return error;
 }

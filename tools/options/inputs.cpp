@@ -51,7 +51,7 @@ Result<NamedValue> read_one(const Model& model, const std::string& name, const s
     auto value = read_input_bytes(model, name, *std::move(bytes), pictures.image());
     if (value) return NamedValue{name, *std::move(value)};
     Error error = value.error();
-    if (error.diagnostic.place.file.empty()) error.diagnostic.place.file = standard_input_name;
+    if (error.diagnostic.location.file.empty()) error.diagnostic.location.file = standard_input_name;
     return error;
   }
   pictures.note(kind_of_value_file(path));

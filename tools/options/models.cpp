@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 ModelInput nothing(const std::string& word, const char* reason) {
   Diagnostic fault;
   fault.code = "cannot-read";
-  fault.place.file = word;
+  fault.location.file = word;
   fault.message = reason;
   return {word, fault};
 }

@@ -51,7 +51,7 @@ std::string check_json(std::span<const FileReport> reports, const CheckTotals& t
     for (const Diagnostic& finding : report.findings.diagnostics) findings.push_back(diagnostic_json(finding));
     Json fixed = Json::array();
     for (const Fix& fix : report.fixes)
-      fixed.push_back({{"code", fix.code}, {"place", place_json(fix.place)}, {"done", fix.done}});
+      fixed.push_back({{"code", fix.code}, {"place", location_json(fix.location)}, {"done", fix.done}});
     files.push_back({{"path", report.path},
                      {"readable", !report.unreadable},
                      {"errors", report.findings.errors},

@@ -32,9 +32,9 @@ const char* level_of(Severity severity) {
 
 std::string message_of(const Diagnostic& finding) {
   std::string text;
-  if (!finding.place.op.empty()) {
-    text += finding.place.op;
-    if (!finding.place.node_name.empty()) text += " " + quote(finding.place.node_name);
+  if (!finding.location.op.empty()) {
+    text += finding.location.op;
+    if (!finding.location.node_name.empty()) text += " " + quote(finding.location.node_name);
     text += ": ";
   }
   text += finding.message;
@@ -91,16 +91,16 @@ class Rules {
   Json rules_ = Json::array();
 };
 
-Json location_of(const Place& place, const std::string& path, std::size_t artifact) {
+Json location_of(const Location& location, const std::string& path, std::size_t artifact) {
   Json physical = {{"artifactLocation", {{"uri", uri_of(path)}, {"index", artifact}}}};
-  if (place.byte_offset) physical["region"] = {{"byteOffset", *place.byte_offset}};
-  Json location = {{"physicalLocation", std::move(physical)}};
-  if (place.scope.empty() && !place.node && place.item.empty()) return location;
-  Json logical = {{"fullyQualifiedName", place.path()}};
-  const std::string& name = !place.item_name.empty() ? place.item_name : place.node_name;
+  if (location.byte_offset) physical["region"] = {{"byteOffset", *location.byte_offset}};
+  Json sarif = {{"physicalLocation", std::move(physical)}};
+  if (location.scope.empty() && !location.node && location.item.empty()) return sarif;
+  Json logical = {{"fullyQualifiedName", location.path()}};
+  const std::string& name = !location.item_name.empty() ? location.item_name : location.node_name;
   if (!name.empty()) logical["name"] = name;
-  location["logicalLocations"] = Json::array({std::move(logical)});
-  return location;
+  sarif["logicalLocations"] = Json::array({std::move(logical)});
+  return sarif;
 }
 
 Json result_of(const Diagnostic& finding, const std::string& path, std::size_t artifact, Rules& rules) {
@@ -108,8 +108,8 @@ Json result_of(const Diagnostic& finding, const std::string& path, std::size_t a
           {"ruleIndex", rules.index_of(finding.code)},
           {"level", level_of(finding.severity)},
           {"message", {{"text", message_of(finding)}}},
-          {"locations", Json::array({location_of(finding.place, path, artifact)})},
-          {"partialFingerprints", {{"placeAndMessage/v1", finding.place.path() + ": " + finding.message}}}};
+          {"locations", Json::array({location_of(finding.location, path, artifact)})},
+          {"partialFingerprints", {{"placeAndMessage/v1", finding.location.path() + ": " + finding.message}}}};
 }
 
 /// SARIF has room for fixes that a reader may apply, none for those that are done: they are notes of the run.
@@ -117,7 +117,7 @@ Json notification_of(const Fix& fix, const std::string& path, std::size_t artifa
   return {{"associatedRule", {{"id", fix.code}, {"index", rules.index_of(fix.code)}}},
           {"level", "note"},
           {"message", {{"text", "fixed: " + fix.done}}},
-          {"locations", Json::array({location_of(fix.place, path, artifact)})}};
+          {"locations", Json::array({location_of(fix.location, path, artifact)})}};
 }
 
 Json invocation_of(const std::set<std::string>& suppressed, Outcome outcome, Json notifications) {

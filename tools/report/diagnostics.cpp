@@ -24,8 +24,8 @@ std::string_view color_of(Severity severity) {
   return "";
 }
 
-std::string file_text(const Place& place, bool color) {
-  return place.file.empty() ? std::string() : painted(bold, without_controls(place.file) + ":", color) + " ";
+std::string file_text(const Location& location, bool color) {
+  return location.file.empty() ? std::string() : painted(bold, without_controls(location.file) + ":", color) + " ";
 }
 
 void add_line(std::string& text, std::string_view label, std::string_view value, bool color) {
@@ -62,21 +62,21 @@ std::string without_controls(std::string_view text) {
 }
 
 std::string diagnostic_text(const Diagnostic& diagnostic, bool color) {
-  const Place& place = diagnostic.place;
+  const Location& location = diagnostic.location;
   const std::string head = fmt::format("{}[{}]", to_string(diagnostic.severity), diagnostic.code);
-  std::string text = file_text(place, color) + painted(color_of(diagnostic.severity), head, color) + ": ";
+  std::string text = file_text(location, color) + painted(color_of(diagnostic.severity), head, color) + ": ";
   std::string_view message = diagnostic.message;
-  if (!place.op.empty()) {
-    text += without_controls(place.op);
-    if (!place.node_name.empty()) text += " " + quote(place.node_name);
-    const std::string subject = unqualified(place.op) + " ";
+  if (!location.op.empty()) {
+    text += without_controls(location.op);
+    if (!location.node_name.empty()) text += " " + quote(location.node_name);
+    const std::string subject = unqualified(location.op) + " ";
     if (message.starts_with(subject))
       message.remove_prefix(subject.size() - 1);
     else
       text += ": ";
   }
   text += without_controls(message) + "\n";
-  add_line(text, "at", place.path(), color);
+  add_line(text, "at", location.path(), color);
   add_line(text, "expected", diagnostic.expected, color);
   add_line(text, "found", diagnostic.found, color);
   for (const std::string& note : diagnostic.notes) add_line(text, "note", note, color);
@@ -85,20 +85,20 @@ std::string diagnostic_text(const Diagnostic& diagnostic, bool color) {
 }
 
 std::string fix_text(const Fix& fix, bool color) {
-  std::string text = file_text(fix.place, color) + painted("\x1b[1;32m", fmt::format("fixed[{}]", fix.code), color) +
+  std::string text = file_text(fix.location, color) + painted("\x1b[1;32m", fmt::format("fixed[{}]", fix.code), color) +
                      ": " + without_controls(fix.done) + "\n";
-  add_line(text, "at", fix.place.path(), color);
+  add_line(text, "at", fix.location.path(), color);
   return text;
 }
 
-nlohmann::ordered_json place_json(const Place& place) {
-  nlohmann::ordered_json json = {{"path", place.path()}, {"scope", place.scope}};
-  if (place.node) json["node"] = *place.node;
-  if (!place.node_name.empty()) json["node_name"] = place.node_name;
-  if (!place.op.empty()) json["op"] = place.op;
-  if (!place.item.empty()) json["item"] = place.item;
-  if (!place.item_name.empty()) json["item_name"] = place.item_name;
-  if (place.byte_offset) json["byte_offset"] = *place.byte_offset;
+nlohmann::ordered_json location_json(const Location& location) {
+  nlohmann::ordered_json json = {{"path", location.path()}, {"scope", location.scope}};
+  if (location.node) json["node"] = *location.node;
+  if (!location.node_name.empty()) json["node_name"] = location.node_name;
+  if (!location.op.empty()) json["op"] = location.op;
+  if (!location.item.empty()) json["item"] = location.item;
+  if (!location.item_name.empty()) json["item_name"] = location.item_name;
+  if (location.byte_offset) json["byte_offset"] = *location.byte_offset;
   return json;
 }
 
@@ -106,7 +106,7 @@ nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic) {
   nlohmann::ordered_json json = {{"code", diagnostic.code},
                                  {"severity", to_string(diagnostic.severity)},
                                  {"message", diagnostic.message},
-                                 {"place", place_json(diagnostic.place)}};
+                                 {"place", location_json(diagnostic.location)}};
   if (!diagnostic.expected.empty()) json["expected"] = diagnostic.expected;
   if (!diagnostic.found.empty()) json["found"] = diagnostic.found;
   if (!diagnostic.notes.empty()) json["notes"] = diagnostic.notes;

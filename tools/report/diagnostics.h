@@ -15,7 +15,7 @@ std::string diagnostic_text(const Diagnostic& diagnostic, bool color);
 /// "model.onnx: fixed[not-sorted]: node 3 moved behind node 7", and where.
 std::string fix_text(const Fix& fix, bool color);
 
-nlohmann::ordered_json place_json(const Place& place);
+nlohmann::ordered_json location_json(const Location& location);
 
 /// One finding for programs (docs/json/check.schema.json). Names are as in the file; bytes that are not UTF-8 become U+FFFD when printed.
 nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic);

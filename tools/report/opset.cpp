@@ -18,12 +18,12 @@ std::string domain_name(const std::string& domain) { return domain.empty() ? "ai
 
 std::string shown(const std::string& model) { return without_controls(model == "-" ? "<stdin>" : model); }
 
-std::string node_text(const Place& place) {
+std::string node_text(const Location& location) {
   std::string text;
-  for (const std::string& step : place.scope) text += (text.empty() ? "" : " / ") + step;
-  if (place.node) text += fmt::format(" / node {} ({}", *place.node, place.op);
-  if (place.node && !place.node_name.empty()) text += " " + quote(place.node_name);
-  return without_controls(text + (place.node ? ")" : ""));
+  for (const std::string& step : location.scope) text += (text.empty() ? "" : " / ") + step;
+  if (location.node) text += fmt::format(" / node {} ({}", *location.node, location.op);
+  if (location.node && !location.node_name.empty()) text += " " + quote(location.node_name);
+  return without_controls(text + (location.node ? ")" : ""));
 }
 
 std::string imports_text(const OpsetReport& report) {
@@ -46,7 +46,7 @@ std::string imports_text(const OpsetReport& report) {
 std::size_t changed_nodes(const OpsetReport& report) {
   std::set<std::string> nodes;
   for (const OpsetChange& change : report.changes) {
-    if (change.place.node) nodes.insert(node_text(change.place));
+    if (change.location.node) nodes.insert(node_text(change.location));
   }
   return nodes.size();
 }
@@ -63,13 +63,13 @@ constexpr std::string_view name_of(Verdict verdict) {
 }
 
 bool of_one_crossing(const OpsetChange& a, const OpsetChange& b) {
-  return a.from == b.from && a.to == b.to && a.place.node.has_value() == b.place.node.has_value() &&
-         node_text(a.place) == node_text(b.place);
+  return a.from == b.from && a.to == b.to && a.location.node.has_value() == b.location.node.has_value() &&
+         node_text(a.location) == node_text(b.location);
 }
 
 std::string line_of(const OpsetChange& change) {
   const std::string what = without_controls(change.what);
-  if (!change.place.node) return "  " + what;
+  if (!change.location.node) return "  " + what;
   return fmt::format("    {:>2} -> {:<2}  {}: {}", change.from, change.to, without_controls(change.op), what);
 }
 
@@ -93,7 +93,7 @@ std::string first_hundred(const OpsetFile& file, std::span<const Diagnostic> fin
   std::string text;
   for (std::size_t i = 0; i < std::min(findings.size(), most); ++i) {
     Diagnostic finding = findings[i];
-    if (finding.place.file.empty()) finding.place.file = shown(file.model);
+    if (finding.location.file.empty()) finding.location.file = shown(file.model);
     text += diagnostic_text(finding, color);
   }
   if (findings.size() > most) text += fmt::format("... and {} more; --format json lists all\n", findings.size() - most);
@@ -121,7 +121,7 @@ Json file_json(const OpsetFile& file) {
                        {"from", import.from},
                        {"to", import.to}});
   for (const OpsetChange& change : file.report.changes)
-    changes.push_back({{"place", place_json(change.place)},
+    changes.push_back({{"place", location_json(change.location)},
                        {"op", change.op},
                        {"from", change.from},
                        {"to", change.to},
@@ -157,9 +157,9 @@ std::string opset_plan(const OpsetFile& file) {
   for (auto change = changes.begin(); change != changes.end();) {
     const auto next =
         std::find_if(change, changes.end(), [&](const OpsetChange& other) { return !of_one_crossing(*change, other); });
-    const std::string place = change->place.node ? node_text(change->place) : at;
-    if (place != at) text += fmt::format("  {}\n", place);
-    at = place;
+    const std::string location = change->location.node ? node_text(change->location) : at;
+    if (location != at) text += fmt::format("  {}\n", location);
+    at = location;
     text += crossing_text({change, next});
     change = next;
   }

@@ -23,7 +23,7 @@ struct OpsetFile {
 
 /// The plan, node by node: what `--dry-run` prints.
 std::string opset_plan(const OpsetFile& file);
-/// What was wrong with the model before, then what stands in the way: the first hundred of each with their places, and how many more there are.
+/// What was wrong with the model before, then what stands in the way: the first hundred of each with their locations, and how many more there are.
 std::string opset_obstacles(const OpsetFile& file, bool color);
 /// One line: "model.onnx: ai.onnx 9 -> 21, 3 nodes changed, equal on the reference".
 std::string opset_summary(const OpsetFile& file, bool dry_run);

@@ -253,7 +253,7 @@ std::string profile_text(std::vector<NodeTime> nodes) {
   std::map<std::string, std::pair<double, std::size_t>> by_op;
   double total = 0;
   for (const NodeTime& node : nodes) {
-    auto& [seconds, count] = by_op[node.place.op];
+    auto& [seconds, count] = by_op[node.location.op];
     seconds += node.seconds;
     ++count;
     total += node.seconds;
@@ -271,7 +271,7 @@ std::string profile_text(std::vector<NodeTime> nodes) {
   text += fmt::format("{:>10}  {:>12}  node\n", "ms", "bytes alive");
   for (const NodeTime& node : nodes) {
     text += fmt::format("{:>10.3f}  {:>12}  {} ({})\n", node.seconds * 1e3, counted(node.live_bytes),
-                        without_controls(node.place.path()), without_controls(node.place.op));
+                        without_controls(node.location.path()), without_controls(node.location.op));
   }
   return text;
 }

@@ -1,6 +1,6 @@
-#include "converters/opset/compose.h"
-#include "converters/opset/sizes.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/engine/sizes.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "converters/opset/bits.h"
-#include "converters/opset/broadcast.h"
-#include "converters/opset/compose.h"
-#include "converters/opset/element_types.h"
-#include "converters/opset/select.h"
-#include "converters/opset/steps.h"
-#include "libonnxkit/base/dtype.h"
+#include "converters/opset/compose/bits.h"
+#include "converters/opset/compose/broadcast.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/element_types.h"
+#include "converters/opset/compose/select.h"
+#include "converters/opset/engine/steps.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::opset {
 namespace {

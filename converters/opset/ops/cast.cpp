@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/element_types.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/element_types.h"
+#include "converters/opset/engine/steps.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::opset {

@@ -1,9 +1,9 @@
 #include <numeric>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/sizes.h"
-#include "converters/opset/steps.h"
-#include "libonnxkit/base/dtype.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/engine/sizes.h"
+#include "converters/opset/engine/steps.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::opset {
 namespace {

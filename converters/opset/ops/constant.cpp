@@ -3,11 +3,11 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/old_constant.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/old_constant.h"
+#include "converters/opset/engine/steps.h"
 #include "libonnxkit/base/checked.h"
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/places.h"
-#include "converters/opset/steps.h"
-#include "converters/opset/storable.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/places.h"
+#include "converters/opset/engine/steps.h"
+#include "converters/opset/engine/storable.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/steps.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

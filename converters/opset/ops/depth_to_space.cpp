@@ -1,5 +1,5 @@
-#include "converters/opset/sizes.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/engine/sizes.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/element_types.h"
-#include "converters/opset/select.h"
-#include "converters/opset/steps.h"
-#include "libonnxkit/base/dtype.h"
+#include "converters/opset/compose/element_types.h"
+#include "converters/opset/compose/select.h"
+#include "converters/opset/engine/steps.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::opset {
 namespace {

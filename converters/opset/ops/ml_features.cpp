@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/steps.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "converters/opset/engine/steps.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -6,8 +6,9 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/steps.h"
-#include "converters/opset/trees.h"
+#include "converters/opset/compose/trees.h"
+#include "converters/opset/engine/steps.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -55,7 +56,7 @@ constexpr std::int64_t average = 0, sum = 1;
 
 /// Nodes of ai.onnx stand beside the ensemble, in whatever opset the model imports. Cast is all of them that opset 6 changed.
 void import_main_opset(ir::Model& model, std::vector<ir::Node>& added) {
-  const auto version = model.opset_of("");
+  const auto version = ir::opset_of(model.opset_imports, "");
   if (!version) {
     ir::OpsetImport& import = model.opset_imports.emplace_back();
     import.version = 13;

@@ -1,4 +1,4 @@
-#include "converters/opset/registry.h"
+#include "converters/opset/engine/registry.h"
 
 namespace onnxkit::opset {
 

@@ -1,8 +1,8 @@
 #include <array>
 #include <optional>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

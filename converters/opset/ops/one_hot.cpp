@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "converters/opset/element_types.h"
-#include "converters/opset/positions.h"
-#include "converters/opset/sizes.h"
-#include "converters/opset/steps.h"
-#include "converters/opset/storable.h"
+#include "converters/opset/compose/element_types.h"
+#include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/sizes.h"
+#include "converters/opset/engine/steps.h"
+#include "converters/opset/engine/storable.h"
 
 namespace onnxkit::opset {
 namespace {

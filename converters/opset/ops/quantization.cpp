@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/steps.h"
-#include "converters/opset/storable.h"
-#include "libonnxkit/base/dtype.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/engine/steps.h"
+#include "converters/opset/engine/storable.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "converters/opset/positions.h"
-#include "converters/opset/sizes.h"
-#include "converters/opset/steps.h"
-#include "converters/opset/storable.h"
+#include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/sizes.h"
+#include "converters/opset/engine/steps.h"
+#include "converters/opset/engine/storable.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/element_types.h"
-#include "converters/opset/steps.h"
-#include "converters/opset/storable.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/element_types.h"
+#include "converters/opset/engine/steps.h"
+#include "converters/opset/engine/storable.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/places.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/places.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

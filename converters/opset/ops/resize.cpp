@@ -4,8 +4,8 @@
 #include <functional>
 #include <tuple>
 
-#include "converters/opset/resampling.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/resampling.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -1,7 +1,7 @@
-#include "converters/opset/element_types.h"
-#include "converters/opset/positions.h"
-#include "converters/opset/sizes.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/element_types.h"
+#include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/sizes.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

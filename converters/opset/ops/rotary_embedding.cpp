@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/sizes.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/engine/sizes.h"
+#include "converters/opset/engine/steps.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::opset {

@@ -2,9 +2,10 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/engine/steps.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/diagnostic.h"
 
@@ -148,7 +149,7 @@ class Sequences {
     const std::int32_t at = sequence == ValueId::none ? -1 : producers_[ir::index_of(sequence)];
     if (at < 0 || depth > deepest) return std::nullopt;
     const ir::Node& node = step_.graph().nodes[static_cast<std::size_t>(at)];
-    if (!spec::canonical_domain(node.domain).empty()) return std::nullopt;
+    if (!ir::canonical_domain(node.domain).empty()) return std::nullopt;
     if (node.op_type == "SequenceEmpty") return Elements();
     if (node.op_type == "SequenceConstruct") {
       Elements all;
@@ -208,7 +209,7 @@ class Sequences {
       const std::vector<ValueId> captured = ir::captured_values(graph, node);
       if (std::find(captured.begin(), captured.end(), sequence) != captured.end()) return false;
       if (std::find(node.inputs.begin(), node.inputs.end(), sequence) == node.inputs.end()) return true;
-      if (!spec::canonical_domain(node.domain).empty()) return false;
+      if (!ir::canonical_domain(node.domain).empty()) return false;
       if (node.op_type == "SequenceLength") return elements(sequence).has_value();
       if (node.op_type == "SequenceAt") return taken(node).has_value();
       if (node.op_type == "ConcatFromSequence") return joined(node).has_value();

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "converters/opset/positions.h"
-#include "converters/opset/steps.h"
-#include "converters/opset/storable.h"
+#include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/steps.h"
+#include "converters/opset/engine/storable.h"
 
 namespace onnxkit::opset {
 namespace {

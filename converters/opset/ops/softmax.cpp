@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "converters/opset/positions.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -5,10 +5,10 @@
 #include <limits>
 #include <numbers>
 
-#include "converters/opset/compose.h"
-#include "converters/opset/sizes.h"
-#include "converters/opset/steps.h"
-#include "converters/opset/storable.h"
+#include "converters/opset/compose/compose.h"
+#include "converters/opset/engine/sizes.h"
+#include "converters/opset/engine/steps.h"
+#include "converters/opset/engine/storable.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "converters/opset/positions.h"
-#include "converters/opset/steps.h"
+#include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 namespace {

@@ -1,4 +1,4 @@
-#include "converters/opset/steps.h"
+#include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
 

@@ -1,5 +1,5 @@
-#include "converters/opset/element_types.h"
-#include "converters/opset/registry.h"
+#include "converters/opset/compose/element_types.h"
+#include "converters/opset/engine/registry.h"
 
 namespace onnxkit::opset {
 

@@ -15,7 +15,7 @@ enum class Severity { error, warning, info };
 ONNXKIT_API const char* to_string(Severity severity);
 
 /// Where in a model something is. Names are raw bytes from the file: quote them before printing (see `quote`).
-struct Place {
+struct Location {
   /// Path of the model file, empty when the model came from memory.
   std::string file;
   /// From the outside in: "main", "node 3", "then_branch", ... or "function pkg::Block". Empty for the model as a whole.
@@ -41,7 +41,7 @@ struct Diagnostic {
   /// Stable kebab-case code, e.g. "shape-mismatch"; `check --explain CODE` tells more.
   std::string code;
   Severity severity = Severity::error;
-  Place place;
+  Location location;
   std::string message;
   std::string expected;
   std::string found;

@@ -69,7 +69,7 @@ struct DiffOptions {
       scores;  ///< of detections: name of the output with the boxes to that with their scores
   std::map<std::string, std::string>
       names;  ///< input or output of the first side to that of the other, where they differ
-  /// Input or output of the first side to where other models than its have the channels; those of the first side are then in the other place.
+  /// Input or output of the first side to where other models than its have the channels; those of the first side are then in the other location.
   std::map<std::string, Axes> axes;
   bool bisect = false;  ///< find the first wrong node with few values inside the graph
   /// Folder for the smallest model that shows the first wrong node; with several sides to look into, one in it for each that is wrong.
@@ -149,9 +149,9 @@ struct OutputDiff {
 
 /// The nodes that make a value from the nearest values that both models have; those that only hold a constant are left out.
 struct Stretch {
-  std::vector<std::string> from;  ///< these values, inputs of the model among them
-  std::vector<Place> nodes;       ///< of the first model
-  std::vector<Place> side_nodes;  ///< of the side's model
+  std::vector<std::string> from;     ///< these values, inputs of the model among them
+  std::vector<Location> nodes;       ///< of the first model
+  std::vector<Location> side_nodes;  ///< of the side's model
   bool is_one_node() const { return nodes.size() == 1 && side_nodes.size() == 1; }
 };
 
@@ -159,7 +159,7 @@ struct Stretch {
 /// by element, total = own + inherited. Measures are absent where there is none: of other types than floating ones, of other shapes, with NaN on one side.
 struct LayerDiff {
   std::string value;
-  Place place;
+  Location location;
   std::string type;
   Verdict verdict = Verdict::not_compared;
   std::optional<FloorMeasure> total;  ///< the side's value within the model, less the exact one

@@ -19,7 +19,7 @@ struct FixOptions {
 struct Fix {
   /// Code of the finding that it answers.
   std::string code;
-  Place place;
+  Location location;
   /// "node 3 moved behind node 7", "value_info of "y" removed" ...
   std::string done;
 };

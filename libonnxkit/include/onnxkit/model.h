@@ -85,7 +85,7 @@ struct SaveOptions {
 struct SaveReport {
   /// Data files that nobody needs any more and that are gone.
   std::vector<std::filesystem::path> removed;
-  /// Fields that the ONNX schema does not name and that the output's form has no place for: how many, by the message that held them.
+  /// Fields that the ONNX schema does not name and that the output's form has no location for: how many, by the message that held them.
   std::map<std::string, std::size_t> dropped_fields;
 };
 

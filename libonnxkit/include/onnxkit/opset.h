@@ -26,7 +26,7 @@ struct OpsetOptions {
 /// One node that crossed one version change of its operator and did not stay as it was.
 struct OpsetChange {
   /// The node of the model before; without a node for what is done to the model as a whole.
-  Place place;
+  Location location;
   /// Operator as it was before this change.
   std::string op;
   std::int64_t from = 0, to = 0;
@@ -42,7 +42,7 @@ struct OpsetImportChange {
   std::int64_t from = 0, to = 0;
 };
 
-/// What stands in the way. Its place is that of the node of the model as it came.
+/// What stands in the way. Its location is that of the node of the model as it came.
 struct OpsetRefusal : Diagnostic {
   /// The operator that could not go on, when that node was written with others by then; else empty.
   std::string written_with;
@@ -95,7 +95,7 @@ struct VerifyReport {
   /// What differs, or why nothing was judged.
   std::string reason;
   /// The node of the model before that could not be run, if one.
-  Place place = {};
+  Location location = {};
 };
 
 /// Runs two models on the reference with the same made-up inputs and compares what comes out, number by number: with unrounded intermediate values, so that

@@ -14,7 +14,7 @@ struct Error {
   Diagnostic diagnostic;
 };
 
-/// Shorthand for an error that has no place inside a model.
+/// Shorthand for an error that has no location inside a model.
 inline Error make_error(std::string code, std::string message) {
   Error error;
   error.diagnostic.code = std::move(code);

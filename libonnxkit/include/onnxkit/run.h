@@ -20,7 +20,7 @@ namespace onnxkit {
 
 /// One node has run.
 struct NodeTime {
-  Place place;
+  Location location;
   double seconds = 0;
   std::uint64_t live_bytes = 0;  ///< of all values alive when it ended
 };

@@ -37,7 +37,7 @@ std::optional<std::uint64_t> to_uint64(std::string_view spelling);
 std::optional<float> to_float(std::string_view spelling);
 std::optional<double> to_double(std::string_view spelling);
 
-/// Tokens of the text syntax, one asked for at a time, since what a character means depends on the place. White space and comments
+/// Tokens of the text syntax, one asked for at a time, since what a character means depends on the location. White space and comments
 /// before a token are skipped. The first error is kept and moves the cursor to the end of the text, where nothing matches any
 /// more: parsing code needs no checks of its own except in loops.
 class TextCursor {

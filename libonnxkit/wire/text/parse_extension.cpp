@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
-#include "libonnxkit/wire/cursor.h"
-#include "libonnxkit/wire/fields.h"
+#include "libonnxkit/wire/binary/cursor.h"
+#include "libonnxkit/wire/binary/fields.h"
 #include "libonnxkit/wire/text/attribute_type.h"
 #include "libonnxkit/wire/text/parser.h"
 #include "libonnxkit/wire/text/plain_message.h"

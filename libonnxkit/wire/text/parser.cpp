@@ -29,8 +29,8 @@ Error Parser::error() const {
 
   Error error =
       make_error("text-syntax", fmt::format("{}:{}: expected {}, found {}", line, column, fault.expected, fault.found));
-  error.diagnostic.place.file = source_;
-  error.diagnostic.place.byte_offset = fault.position;
+  error.diagnostic.location.file = source_;
+  error.diagnostic.location.byte_offset = fault.position;
   // A line of a tensor may be very long: show what surrounds the fault.
   constexpr std::size_t shown_before = 80;
   const std::size_t from = column > shown_before ? fault.position - shown_before : line_start;

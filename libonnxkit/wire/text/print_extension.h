@@ -1,6 +1,6 @@
 #pragma once
 
-#include "libonnxkit/wire/fields.h"
+#include "libonnxkit/wire/binary/fields.h"
 #include "libonnxkit/wire/text/plain_message.h"
 #include "libonnxkit/wire/text/printer.h"
 #include "libonnxkit/wire/text/spelling.h"

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "libonnxkit/wire/fields.h"
+#include "libonnxkit/wire/binary/fields.h"
 #include "libonnxkit/wire/text.h"
 #include "libonnxkit/wire/text/cursor.h"
 #include "libonnxkit/wire/text/print_extension.h"

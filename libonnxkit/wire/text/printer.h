@@ -100,7 +100,7 @@ class Printer {
   std::string out_;
   int indent_ = 0;
   bool comment_open_ = false;  ///< the line ends with a comment
-  bool in_block_ = false;      ///< inside an extension block, where comments are out of place
+  bool in_block_ = false;      ///< inside an extension block, where comments are out of location
   bool one_line_ = false;      ///< inside a block that must stay on its line
   bool raw_tensors_ = false;
 };

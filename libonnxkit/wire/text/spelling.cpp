@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "libonnxkit/base/utf8.h"
+#include "libonnxkit/base/text/utf8.h"
 #include "libonnxkit/wire/text/cursor.h"
 #include "libonnxkit/wire/text/type_names.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 // What the numbers between the braces of a tensor mean. The official syntax fills the typed field of the element type with them, one
 // entry a number; of types without C++ counterpart they are bit patterns, of those below a byte packed bytes. The same numbers

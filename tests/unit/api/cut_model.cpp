@@ -1,11 +1,11 @@
 // Changed copies of models, and which values two models have in common.
-#include "libonnxkit/api/diff/cut_model.h"
+#include "libonnxkit/diff/cut_model.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "libonnxkit/api/diff/common_values.h"
+#include "libonnxkit/diff/common_values.h"
 
 using namespace onnxkit;
 using Names = std::vector<std::string>;
@@ -33,10 +33,10 @@ Names initializers_of(const ir::Graph& graph) {
 
 /// The part of a model that leads to `output` from known values.
 Model part(const std::string& body, const std::string& output, const std::set<std::string, std::less<>>& known) {
-  auto model = api::fresh_copy(parse(body), {});
+  auto model = diffing::fresh_copy(parse(body), {});
   REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
-  api::set_outputs(model->ir(), Names{output});
-  const Names inputs = api::cut(model->ir(), known);
+  diffing::set_outputs(model->ir(), Names{output});
+  const Names inputs = diffing::cut(model->ir(), known);
   CHECK(inputs == names_of(*model->ir().graph, model->ir().graph->inputs));
   CHECK(model->ir().graph->value_infos.empty());
   return *std::move(model);
@@ -121,9 +121,9 @@ main (float[2] x) => (y)
 }
 
 TEST_CASE("set_outputs: values inside become the only outputs, unknown names and inputs are left out") {
-  auto model = api::fresh_copy(parse(chain), {});
+  auto model = diffing::fresh_copy(parse(chain), {});
   REQUIRE(model);
-  api::set_outputs(model->ir(), Names{"q", "nothing", "x", "p", "y"});
+  diffing::set_outputs(model->ir(), Names{"q", "nothing", "x", "p", "y"});
   const ir::Graph& graph = *model->ir().graph;
   CHECK(names_of(graph, graph.outputs) == Names{"q", "p", "y"});
   for (const ir::ValueInfo& output : graph.outputs) CHECK(output.type);
@@ -138,7 +138,7 @@ main (float[2, 3] x, float[2, 4] q) => (float[2, 4] y)
   p = Relu (p0)
   r = Neg (q)
   y = Mul (r, q) })");
-  const api::CommonValues values(*one.ir().graph, *other.ir().graph);
+  const diffing::CommonValues values(*one.ir().graph, *other.ir().graph);
   REQUIRE(values.size() == 3);  // q is an input of the other
   CHECK(values.name(0) == "p");
   CHECK(values.name(1) == "r");
@@ -156,8 +156,8 @@ main (float[2] x) => (float[2] y)
 { p = Neg (x)
   s = Shape (p)
   y = Expand (x, s) })");
-  const api::CommonValues values(*model.ir().graph, *model.ir().graph);
+  const diffing::CommonValues values(*model.ir().graph, *model.ir().graph);
   REQUIRE(values.size() == 3);
   CHECK(values.ancestors(2) == std::vector<bool>{true, true, false});
-  CHECK(values.ancestors(2, api::CommonValues::Through::data) == std::vector<bool>{false, true, false});
+  CHECK(values.ancestors(2, diffing::CommonValues::Through::data) == std::vector<bool>{false, true, false});
 }

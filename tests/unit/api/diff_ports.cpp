@@ -1,15 +1,15 @@
-#include "libonnxkit/api/diff/ports.h"
+#include "libonnxkit/diff/ports.h"
 
 #include <doctest/doctest.h>
 
 #include <numeric>
 
-#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/dtype/dtype.h"
 #include "onnxkit/model.h"
 
 using namespace onnxkit;
-using api::inputs_for;
-using api::matched_outputs;
+using diffing::inputs_for;
+using diffing::matched_outputs;
 using workers::Port;
 
 namespace {
@@ -101,23 +101,23 @@ TEST_CASE("an input that need not be given may be left out") {
 
 TEST_CASE("channels move to where an input has them") {
   const Tensor image = floats({1, 3, 2, 2});
-  const Value moved = api::fitted(image, port("x", {-1, 2, 2, 3}));
+  const Value moved = diffing::fitted(image, port("x", {-1, 2, 2, 3}));
   CHECK(moved.tensor.dims() == Dims{1, 2, 2, 3});
   CHECK(to_reals(moved.tensor) == std::vector<double>{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11});
-  const Value back = api::fitted(moved, port("x", {1, 3, 2, 2}));
+  const Value back = diffing::fitted(moved, port("x", {1, 3, 2, 2}));
   CHECK(back.tensor.dims() == image.dims());
   CHECK(to_reals(back.tensor) == to_reals(image));
 }
 
 TEST_CASE("channels stay where the shape fits as it is, or no order fits") {
-  CHECK(api::fitted(floats({1, 3, 3, 3}), port("x", {1, 3, 3, 3})).tensor.dims() == Dims{1, 3, 3, 3});
-  CHECK(api::fitted(floats({1, 3, 2, 4}), port("x", {1, 5, 5, 5})).tensor.dims() == Dims{1, 3, 2, 4});
-  CHECK(api::fitted(floats({1, 3, 4}), port("x", {1, 5, 6})).tensor.dims() == Dims{1, 3, 4});
-  CHECK(api::fitted(floats({1, 3, 4}), port("x", {1, 4, 3})).tensor.dims() == Dims{1, 4, 3});
-  CHECK(api::fitted(floats({3, 4}), port("x", {4, 3})).tensor.dims() == Dims{3, 4});
+  CHECK(diffing::fitted(floats({1, 3, 3, 3}), port("x", {1, 3, 3, 3})).tensor.dims() == Dims{1, 3, 3, 3});
+  CHECK(diffing::fitted(floats({1, 3, 2, 4}), port("x", {1, 5, 5, 5})).tensor.dims() == Dims{1, 3, 2, 4});
+  CHECK(diffing::fitted(floats({1, 3, 4}), port("x", {1, 5, 6})).tensor.dims() == Dims{1, 3, 4});
+  CHECK(diffing::fitted(floats({1, 3, 4}), port("x", {1, 4, 3})).tensor.dims() == Dims{1, 4, 3});
+  CHECK(diffing::fitted(floats({3, 4}), port("x", {4, 3})).tensor.dims() == Dims{3, 4});
   // Both orders would fit: [1, 4, 5, -1] from [1, 3, 4, 5] is channels last, [1, 5, 3, 4] is the way back.
-  CHECK(api::fitted(floats({1, 3, 4, 5}), port("x", {1, 4, -1, 3})).tensor.dims() == Dims{1, 4, 5, 3});
-  CHECK(api::fitted(floats({1, 2, 3, 4, 5}), port("x", {1, 3, 4, 5, 2})).tensor.dims() == Dims{1, 3, 4, 5, 2});
+  CHECK(diffing::fitted(floats({1, 3, 4, 5}), port("x", {1, 4, -1, 3})).tensor.dims() == Dims{1, 4, 5, 3});
+  CHECK(diffing::fitted(floats({1, 2, 3, 4, 5}), port("x", {1, 3, 4, 5, 2})).tensor.dims() == Dims{1, 3, 4, 5, 2});
 }
 
 TEST_CASE("a graph's inputs go by name, or as the only one left") {

@@ -1,4 +1,4 @@
-// Where a comparison goes wrong: both sides on the reference, one with a fault (libonnxkit/api/diff/layers.h).
+// Where a comparison goes wrong: both sides on the reference, one with a fault (libonnxkit/diff/layers.h).
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,9 +50,9 @@ void names(const std::string& sound, const std::string& faulty, const std::strin
   }
 }
 
-std::string ops(const std::vector<Place>& nodes) {
+std::string ops(const std::vector<Location>& nodes) {
   std::string text;
-  for (const Place& node : nodes) text += (text.empty() ? "" : " ") + node.op;
+  for (const Location& node : nodes) text += (text.empty() ? "" : " ") + node.op;
   return text;
 }
 

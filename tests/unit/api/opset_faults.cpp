@@ -9,9 +9,9 @@ namespace {
 Diagnostic fault(const char* code, std::vector<std::string> scope, const char* item, const char* name) {
   Diagnostic fault;
   fault.code = code;
-  fault.place.scope = std::move(scope);
-  fault.place.item = item;
-  fault.place.item_name = name;
+  fault.location.scope = std::move(scope);
+  fault.location.item = item;
+  fault.location.item_name = name;
   return fault;
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("run: values inside come as soon as they exist, and may end the run") 
     return {};
   };
   std::size_t nodes = 0;
-  options.on_node = [&](const NodeTime& node) { nodes += node.place.node.has_value(); };
+  options.on_node = [&](const NodeTime& node) { nodes += node.location.node.has_value(); };
   REQUIRE(run(model, {}, options));
   CHECK(seen == std::vector<std::string>{"c"});
   CHECK(nodes == 2);

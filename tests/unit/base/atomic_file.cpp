@@ -1,9 +1,9 @@
-#include "libonnxkit/base/atomic_file.h"
+#include "libonnxkit/base/system/atomic_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/base/system/mapped_file.h"
 #include "tests/unit/temp_folder.h"
 
 using namespace onnxkit;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/base/small_float.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/dtype/small_float.h"
 
 using namespace onnxkit;
 

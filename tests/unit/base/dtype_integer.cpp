@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 using namespace onnxkit;
 

@@ -1,4 +1,4 @@
-#include "libonnxkit/base/name_index.h"
+#include "libonnxkit/base/text/name_index.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "libonnxkit/base/thread_pool.h"
+#include "libonnxkit/base/system/thread_pool.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "libonnxkit/base/cgroup.h"
+#include "libonnxkit/base/system/cgroup.h"
 #include "tests/unit/temp_folder.h"
 
 using namespace onnxkit;

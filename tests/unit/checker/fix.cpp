@@ -1,4 +1,5 @@
 #include "checker/fix.h"
+#include "libonnxkit/ir/scope.h"
 
 #include <doctest/doctest.h>
 
@@ -15,9 +16,9 @@ ir::Model parsed(std::string_view text) {
 }
 
 std::size_t errors_of(const ir::Model& model) {
-  Sink sink;
-  check_model(model, spec::OpTable(), {}, sink);
-  return sink.error_count();
+  Collector collector;
+  check_model(model, spec::OpTable(), {}, collector);
+  return collector.error_count();
 }
 
 std::vector<std::string> codes_of(const std::vector<Fix>& fixes) {
@@ -112,7 +113,7 @@ TEST_CASE("a missing import gets the newest opset in which every node fits and t
     })");
   model.opset_imports.clear();
   CHECK(codes_of(fix_model(model, spec::OpTable())) == std::vector<std::string>{"opset-import"});
-  CHECK(model.opset_of("") == 11);
+  CHECK(ir::opset_of(model.opset_imports, "") == 11);
   CHECK(errors_of(model) == 0);
 }
 

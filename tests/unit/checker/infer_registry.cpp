@@ -1,4 +1,4 @@
-#include "checker/infer_registry.h"
+#include "checker/infer/infer_registry.h"
 
 #include <doctest/doctest.h>
 

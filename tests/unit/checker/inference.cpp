@@ -1,4 +1,4 @@
-#include "checker/inference.h"
+#include "checker/infer/inference.h"
 
 #include <doctest/doctest.h>
 
@@ -9,21 +9,21 @@ namespace {
 
 struct Inferred {
   ir::Model model;
-  InferredModel facts;
+  InferredModel info;
   std::vector<Diagnostic> findings;
 
   std::string type(std::string_view name) const {
-    const ValueFacts* found = facts.find(*model.graph, model.graph->find(name));
-    return found ? to_string(found->type, facts.dims) : "no such value";
+    const ValueInfo* found = info.find(*model.graph, model.graph->find(name));
+    return found ? to_string(found->type, info.dims) : "no such value";
   }
 };
 
 Inferred inferred(std::string_view text, InferenceOptions options = {}) {
   auto model = wire::parse_text(text, "test");
   REQUIRE(model.ok());
-  Sink sink;
-  InferredModel facts = infer_types(*model, spec::OpTable(), options, sink);
-  return {*std::move(model), std::move(facts), sink.take()};
+  Collector collector;
+  InferredModel info = infer_types(*model, spec::OpTable(), options, collector);
+  return {*std::move(model), std::move(info), collector.take()};
 }
 
 TEST_CASE("each call of a function is inferred with its own argument types and attributes") {
@@ -51,9 +51,9 @@ TEST_CASE("the branches of If are merged, and a constant condition takes one") {
     })";
   const Inferred result = inferred(text);
   CHECK(result.findings.empty());
-  const ValueFacts* y = result.facts.find(*result.model.graph, result.model.graph->find("y"));
+  const ValueInfo* y = result.info.find(*result.model.graph, result.model.graph->find("y"));
   REQUIRE(y->type.shape);
-  CHECK(result.facts.dims.has_origin((*y->type.shape)[0], ir::SymbolOrigin::data_dependent));
+  CHECK(result.info.dims.has_origin((*y->type.shape)[0], ir::SymbolOrigin::data_dependent));
   CHECK((*y->type.shape)[1].is(4));
   CHECK(result.type("z") == "float[N, 4]");
 }
@@ -72,9 +72,9 @@ TEST_CASE("what changes in a loop becomes a symbol, what does not stays; scan ou
   CHECK(result.findings.empty());
   CHECK(result.type("same") == "float[2, 3]");
   CHECK(result.type("all") == "float[5]");
-  const ValueFacts* grown = result.facts.find(*result.model.graph, result.model.graph->find("grown"));
+  const ValueInfo* grown = result.info.find(*result.model.graph, result.model.graph->find("grown"));
   REQUIRE(grown->type.shape);
-  CHECK(result.facts.dims.has_origin((*grown->type.shape)[0], ir::SymbolOrigin::data_dependent));
+  CHECK(result.info.dims.has_origin((*grown->type.shape)[0], ir::SymbolOrigin::data_dependent));
   CHECK((*grown->type.shape)[1].is(3));
 }
 
@@ -115,12 +115,12 @@ TEST_CASE("the default of an input decides a shape only when it is assumed") {
   const std::string version_8 = R"(<ir_version: 8, opset_import: ["": 17]>)" + std::string(graph);
   const Inferred open = inferred(version_8);
   CHECK(open.type("y") != "float[3, 2]");
-  CHECK(open.facts.assumed.empty());
+  CHECK(open.info.assumed.empty());
   InferenceOptions options;
   options.assume_defaults = true;
   const Inferred assumed = inferred(version_8, options);
   CHECK(assumed.type("y") == "float[3, 2]");
-  CHECK(assumed.facts.assumed == std::vector<std::string>{"shape"});
+  CHECK(assumed.info.assumed == std::vector<std::string>{"shape"});
   // Before IR version 4 every initializer was an input too, and a constant.
   const Inferred constant = inferred(R"(<ir_version: 3, opset_import: ["": 17]>)" + std::string(graph));
   CHECK(constant.type("y") == "float[3, 2]");
@@ -137,7 +137,7 @@ TEST_CASE("bodies nested without end are bounded by the budget") {
   text += "<domain: \"local\", opset_import: [\"\": 21]>\nf0 (a) => (b) { b = Relu(a) }\n";
   InferenceOptions options;
   options.extra_node_budget = 10'000;
-  CHECK(inferred(text, options).facts.budget_exhausted);
+  CHECK(inferred(text, options).info.budget_exhausted);
 }
 
 }  // namespace

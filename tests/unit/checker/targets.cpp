@@ -27,14 +27,14 @@ std::vector<std::string> findings(std::string_view text, const TargetProfile& pr
   const auto model = wire::parse_text(text, "test");
   REQUIRE_MESSAGE(model.ok(), (model.ok() ? "" : model.error().diagnostic.message));
   spec::OpTable table;
-  Sink sink;
+  Collector collector;
   ModelCheckOptions options;
   options.targets = {std::make_shared<const TargetProfile>(profile)};
-  check_model(*model, table, options, sink);
+  check_model(*model, table, options, collector);
   std::vector<std::string> found;
-  for (const Diagnostic& diagnostic : sink.diagnostics()) {
+  for (const Diagnostic& diagnostic : collector.diagnostics()) {
     if (diagnostic.code.starts_with("target-"))
-      found.push_back(fmt::format("{} {}: {}", diagnostic.code, diagnostic.place.path(), diagnostic.message));
+      found.push_back(fmt::format("{} {}: {}", diagnostic.code, diagnostic.location.path(), diagnostic.message));
   }
   return found;
 }

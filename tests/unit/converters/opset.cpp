@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "converters/opset/driver.h"
-#include "converters/opset/registry.h"
-#include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/writer.h"
+#include "converters/opset/engine/driver.h"
+#include "converters/opset/engine/registry.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
 #include "onnx.pb.h"
 #include "tests/unit/wire/fill.h"
 

@@ -1,4 +1,4 @@
-#include "libonnxkit/exec/judge.h"
+#include "libonnxkit/compare/judge.h"
 
 #include <doctest/doctest.h>
 
@@ -9,10 +9,10 @@
 #include <random>
 #include <vector>
 
-#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 using namespace onnxkit;
-using exec::Judgement;
+using comparison::Judgement;
 using exec::Spread;
 
 namespace {
@@ -65,7 +65,7 @@ Tensor as_single(const Tensor& x) {
 
 Judgement judge(const Spread& all, const Tensor& got, const Tensor* origin = nullptr) {
   const Tensor other = origin ? as_single(*origin) : Tensor();
-  return exec::judge(all, as_single(got), Profile::float32, origin ? &other : nullptr);
+  return comparison::judge(all, as_single(got), Profile::float32, origin ? &other : nullptr);
 }
 
 }  // namespace
@@ -91,11 +91,11 @@ TEST_CASE("a deviation is measured in standard deviations of the replicas") {
 }
 
 TEST_CASE("the rms of few elements may be larger, since sigma is estimated from few replicas") {
-  CHECK(exec::rms_limit(1) == doctest::Approx(10));
-  CHECK(exec::rms_limit(16) == doctest::Approx(4));
-  CHECK(exec::rms_limit(1'000'000) == doctest::Approx(2).epsilon(0.01));
-  CHECK(exec::rms_limit(1, 200) == exec::healthy_largest);
-  CHECK(exec::rms_limit(16, 64) == doctest::Approx(6));
+  CHECK(comparison::rms_limit(1) == doctest::Approx(10));
+  CHECK(comparison::rms_limit(16) == doctest::Approx(4));
+  CHECK(comparison::rms_limit(1'000'000) == doctest::Approx(2).epsilon(0.01));
+  CHECK(comparison::rms_limit(1, 200) == comparison::healthy_largest);
+  CHECK(comparison::rms_limit(16, 64) == doctest::Approx(6));
   // Student's t with as many degrees of freedom as replicas: honest noise of full size is called rounding but for one of thousands.
   std::mt19937_64 bits(1);
   std::normal_distribution<double> normal;
@@ -129,8 +129,8 @@ TEST_CASE("one element that is far off is seen among many that are exact") {
   got[1234] = 1.121;
   const Judgement found = judge(all, reals(got));
   CHECK(found.verdict == Verdict::not_rounding);
-  CHECK(found.floor.rms < exec::healthy_rms);
-  CHECK(found.floor.largest > exec::healthy_largest);
+  CHECK(found.floor.rms < comparison::healthy_rms);
+  CHECK(found.floor.largest > comparison::healthy_largest);
 }
 
 TEST_CASE("without noise only what storing rounds is allowed") {
@@ -259,10 +259,10 @@ TEST_CASE("another shape is a mismatch unless noise can bring it about") {
 }
 
 TEST_CASE("the exact answer of a float64 model is a side of its own, as it is rounded to double, too") {
-  const Judgement found = exec::judge(around({1, 2, 3}, 1e-15), reals({1 + 1e-15, 2, 3}), Profile::float32);
+  const Judgement found = comparison::judge(around({1, 2, 3}, 1e-15), reals({1 + 1e-15, 2, 3}), Profile::float32);
   CHECK(found.verdict == Verdict::rounding);
   CHECK(found.floor.largest < 0.8);
-  CHECK(exec::judge(around({1, 2, 3}, 1e-15), reals({1 + 1e-13, 2, 3}), Profile::float32).verdict ==
+  CHECK(comparison::judge(around({1, 2, 3}, 1e-15), reals({1 + 1e-13, 2, 3}), Profile::float32).verdict ==
         Verdict::not_rounding);
 }
 
@@ -288,7 +288,7 @@ TEST_CASE("tensors without elements are the same") {
 }
 
 TEST_CASE("identical means bit for bit, all NaN being one") {
-  const auto same = [](const Value& a, const Value& b) { return exec::identical(a, b); };
+  const auto same = [](const Value& a, const Value& b) { return comparison::identical(a, b); };
   const Tensor x = reals({1, not_a_number, 0}), y = reals({1, -not_a_number, 0}), z = reals({1, not_a_number, -0.0});
   CHECK(same(x, y));
   CHECK_FALSE(same(x, z));

@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/exec/metrics.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/compare/metrics/metrics.h"
 
 using namespace onnxkit;
 
@@ -212,10 +212,10 @@ TEST_CASE("figures do not depend on the number of threads") {
   std::vector<double> a = normal(500'001, 2), b = normal(500'001, 3);
   for (std::size_t i = 0; i < a.size(); i += 5'003) a[i] = not_a_number;
   for (const ElementType type : {ElementType::float16, ElementType::float32, ElementType::float64}) {
-    const auto one = exec::compare(reals(a, type), reals(b, type), 50, 1);
+    const auto one = comparison::compare(reals(a, type), reals(b, type), 50, 1);
     REQUIRE(one);
     for (const int threads : {2, 3, 8}) {
-      const auto many = exec::compare(reals(a, type), reals(b, type), 50, threads);
+      const auto many = comparison::compare(reals(a, type), reals(b, type), 50, threads);
       REQUIRE(many);
       CHECK(same(*one, *many));
     }

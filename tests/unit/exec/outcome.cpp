@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "libonnxkit/exec/outcome.h"
+#include "libonnxkit/compare/tasks/outcome.h"
 #include "onnxkit/metrics.h"
 
 using namespace onnxkit;

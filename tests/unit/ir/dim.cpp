@@ -1,4 +1,4 @@
-#include "libonnxkit/ir/dim.h"
+#include "libonnxkit/ir/dim/dim.h"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
-#include "libonnxkit/ir/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <string>
 
-#include "libonnxkit/base/small_float.h"
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/base/dtype/small_float.h"
+#include "libonnxkit/wire/binary/reader.h"
 
 using namespace onnxkit;
 using namespace std::string_literals;

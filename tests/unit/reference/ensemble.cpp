@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "libonnxkit/api/reference_model.h"
 #include "onnxkit/model.h"
+#include "reference/executor/reference_model.h"
 
 using namespace onnxkit;
 using exec::EnsembleOptions;
@@ -42,7 +42,7 @@ Tensor random(const std::vector<std::int64_t>& dims, unsigned seed = 1) {
 
 struct Runner {
   explicit Runner(const std::string& body) : model(parse(body)) {
-    auto made = api::ReferenceModel::make(model.ir(), {}, false);
+    auto made = reference::ReferenceModel::make(model.ir(), {}, false);
     REQUIRE(made);
     reference = *std::move(made);
   }
@@ -66,7 +66,7 @@ struct Runner {
   }
 
   Model model;
-  std::unique_ptr<api::ReferenceModel> reference;
+  std::unique_ptr<reference::ReferenceModel> reference;
 };
 
 bool same(const Tensor& a, const Tensor& b) {

@@ -1,4 +1,4 @@
-#include "reference/walks/gemm.h"
+#include "reference/kernels/gemm.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "reference/walks/gemm_kernel.h"
+#include "reference/kernels/gemm_kernel.h"
 
 using namespace onnxkit;
 using namespace onnxkit::reference;

@@ -1,12 +1,12 @@
 // Constants that a session keeps from run to run (reference/kept_constants.h).
-#include "reference/kept_constants.h"
+#include "reference/executor/kept_constants.h"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 
 #include "onnxkit/model.h"
-#include "reference/backend.h"
+#include "reference/executor/backend.h"
 
 using namespace onnxkit;
 

@@ -1,9 +1,9 @@
 // Operators whose inputs or outputs are maps, which cases of operators cannot state. Expected values: ONNX Runtime 1.31.1.
 #include <doctest/doctest.h>
 
-#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/wire/text.h"
-#include "reference/backend.h"
+#include "reference/executor/backend.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The loops of the noise floor for every instruction set (reference/noise_kernel.h).
-#include "reference/noise_kernel.h"
+#include "reference/noise/noise_kernel.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "reference/draws.h"
+#include "reference/noise/draws.h"
 
 using namespace onnxkit::reference;
 

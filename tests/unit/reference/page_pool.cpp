@@ -1,5 +1,5 @@
 // Memory that dead tensors leave and later ones use (reference/page_pool.h, Memory of reference/tensor.h).
-#include "reference/page_pool.h"
+#include "reference/executor/page_pool.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "reference/tensor.h"
+#include "reference/executor/tensor.h"
 
 using namespace onnxkit::reference;
 

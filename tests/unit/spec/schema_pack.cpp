@@ -51,7 +51,7 @@ std::string fault_of(const std::string& text) {
   const auto pack = SchemaPack::from_yaml(text, "pack.yaml");
   REQUIRE_FALSE(pack.ok());
   CHECK(pack.error().diagnostic.code == "schema-pack");
-  CHECK(pack.error().diagnostic.place.file == "pack.yaml");
+  CHECK(pack.error().diagnostic.location.file == "pack.yaml");
   return pack.error().diagnostic.message;
 }
 

@@ -1,11 +1,11 @@
-// A process that saves over and over is killed at any moment: the model at the place is whole, and its data are its own.
+// A process that saves over and over is killed at any moment: the model at the location is whole, and its data are its own.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libonnxkit/wire/external_data.h"
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/external/external_data.h"
 #include "libonnxkit/wire/save.h"
 #include "onnxkit/element_type.h"
 #include "tests/unit/temp_folder.h"

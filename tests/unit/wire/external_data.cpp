@@ -1,4 +1,4 @@
-#include "libonnxkit/wire/external_data.h"
+#include "libonnxkit/wire/external/external_data.h"
 
 #include <doctest/doctest.h>
 

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "fill.h"
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
 #include "libonnxkit/wire/text.h"
-#include "libonnxkit/wire/writer.h"
 #include "onnx.pb.h"
 
 using namespace onnxkit;

@@ -3,9 +3,9 @@
 
 #include <sstream>
 
-#include "libonnxkit/wire/external_data.h"
-#include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/writer.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
+#include "libonnxkit/wire/external/external_data.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wire/encode.h"
 

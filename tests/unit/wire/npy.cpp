@@ -1,12 +1,12 @@
-#include "libonnxkit/wire/npy.h"
+#include "libonnxkit/wire/values/npy.h"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <iterator>
 
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/wire/npz.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/wire/values/npz.h"
 #include "tests/unit/wire/show.h"
 
 using namespace onnxkit;

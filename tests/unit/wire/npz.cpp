@@ -1,4 +1,4 @@
-#include "libonnxkit/wire/npz.h"
+#include "libonnxkit/wire/values/npz.h"
 
 #include <doctest/doctest.h>
 
@@ -54,7 +54,7 @@ TEST_CASE("voids of an archive are what the caller says, array by array") {
   const auto unknown = wire::read_npz(file);
   REQUIRE(!unknown);
   CHECK(unknown.error().diagnostic.code == "unsupported-npy");
-  CHECK(unknown.error().diagnostic.place.item_name == "half");
+  CHECK(unknown.error().diagnostic.location.item_name == "half");
 }
 
 TEST_CASE("archives are written and read back") {
@@ -84,7 +84,7 @@ TEST_CASE("archives are written and read back") {
   const auto failed = wire::write_npz(bad);
   REQUIRE(!failed);
   CHECK(failed.error().diagnostic.code == "unsupported-npy");
-  CHECK(failed.error().diagnostic.place.item_name == "bad");
+  CHECK(failed.error().diagnostic.location.item_name == "bad");
 }
 
 TEST_CASE("broken archives") {

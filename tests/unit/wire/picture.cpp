@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/base/system/mapped_file.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/wire/binary/reader.h"
 
 #include <doctest/doctest.h>
 
-#include "libonnxkit/base/mapped_file.h"
+#include "libonnxkit/base/system/mapped_file.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wire/encode.h"
 
@@ -19,11 +19,11 @@ std::string fault(const std::string& bytes) {
   const auto model = read(bytes);
   if (model) return "";
   const Diagnostic& d = model.error().diagnostic;
-  CHECK(d.place.file == "m.onnx");
+  CHECK(d.location.file == "m.onnx");
   CHECK_FALSE(d.message.empty());
-  std::string place;
-  for (const std::string& step : d.place.scope) place += (place.empty() ? "" : " / ") + step;
-  return d.code + ": " + place + (d.place.byte_offset ? " @" + std::to_string(*d.place.byte_offset) : "");
+  std::string location;
+  for (const std::string& step : d.location.scope) location += (location.empty() ? "" : " / ") + step;
+  return d.code + ": " + location + (d.location.byte_offset ? " @" + std::to_string(*d.location.byte_offset) : "");
 }
 
 const std::string version = "\x08\x0a";  // ir_version: 10

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "fill.h"
-#include "libonnxkit/wire/reader.h"
-#include "libonnxkit/wire/writer.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/binary/writer.h"
 #include "onnx.pb.h"
 
 using namespace onnxkit;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "libonnxkit/ir/tensor_data.h"
-#include "libonnxkit/ir/tensors.h"
-#include "libonnxkit/wire/external_data.h"
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensors.h"
+#include "libonnxkit/wire/binary/reader.h"
+#include "libonnxkit/wire/external/external_data.h"
 #include "tests/unit/temp_folder.h"
 
 using namespace onnxkit;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/dtype/dtype.h"
 #include "onnxkit/value.h"
 
 namespace onnxkit::tests {

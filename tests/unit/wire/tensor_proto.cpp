@@ -1,12 +1,12 @@
-#include "libonnxkit/wire/tensor_proto.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstring>
 
-#include "libonnxkit/base/dtype.h"
-#include "libonnxkit/wire/reader.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/wire/binary/reader.h"
 #include "tests/unit/wire/encode.h"
 #include "tests/unit/wire/show.h"
 

@@ -135,8 +135,8 @@ TEST_CASE("errors say line, column, what was expected and what was found") {
   REQUIRE(!model.ok());
   const Diagnostic& d = model.error().diagnostic;
   CHECK(d.code == "text-syntax");
-  CHECK(d.place.file == "a/model.onnxtxt");
-  CHECK(d.place.byte_offset == 20);
+  CHECK(d.location.file == "a/model.onnxtxt");
+  CHECK(d.location.byte_offset == 20);
   REQUIRE(d.notes.size() == 1);
   CHECK(d.notes[0] == "line 2: \"  y = \\t?()\"");
 }

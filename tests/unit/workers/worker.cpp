@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "libonnxkit/base/dtype.h"
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/workers/last_lines.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/workers/fake.h"

@@ -1,0 +1,57 @@
+#include "checker/infer/attribute_values.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "onnxkit/nearest.h"
+
+namespace onnxkit::checker {
+
+std::string_view attribute_type_name(std::int32_t type) {
+  constexpr std::string_view names[] = {"nothing",        "float", "int",     "string",  "tensor", "graph",
+                                        "floats",         "ints",  "strings", "tensors", "graphs", "sparse tensor",
+                                        "sparse tensors", "type",  "types"};
+  return type >= 0 && static_cast<std::size_t>(type) < std::size(names) ? names[type] : "an unknown type";
+}
+
+std::int32_t effective_type(const ir::Attribute& attribute) {
+  return attribute.type.value_or(attribute_type_of(attribute.payload));
+}
+
+std::vector<AttributeFault> foreign_strings(const ir::Attribute& attribute, const spec::AttributeSchema& schema) {
+  std::vector<AttributeFault> foreign;
+  const auto& allowed = schema.allowed_strings;
+  if (allowed.empty()) return foreign;
+  const auto check = [&](std::string_view value) {
+    if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+    std::string list;
+    for (const std::string_view one : allowed) list += fmt::format("{}{}", list.empty() ? "" : ", ", one);
+    const std::string_view close = nearest(value, allowed);
+    foreign.push_back({.message = fmt::format("{} is no value of {}", quote(value), schema.name),
+                       .expected = std::move(list),
+                       .found = quote(value),
+                       .help = close.empty() ? std::string() : fmt::format("did you mean {}?", close)});
+  };
+  if (const auto* one = attribute.as<Text>()) check(one->view());
+  if (const auto* many = attribute.as<std::vector<Text>>()) {
+    for (const Text& value : *many) check(value.view());
+  }
+  return foreign;
+}
+
+std::optional<AttributeFault> pads_beside_auto_pad(const ir::Node& node, const spec::AttributeBindings* bindings) {
+  const ir::Attribute* mode = spec::resolve_attribute(node, "auto_pad", bindings);
+  const ir::Attribute* pads = spec::resolve_attribute(node, "pads", bindings);
+  if (!mode || !pads || !mode->as<Text>() || *mode->as<Text>() == "NOTSET") return {};
+  const auto* sizes = pads->as<std::vector<std::int64_t>>();
+  const bool pads_nothing =
+      !sizes || std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size == 0; });
+  if (pads_nothing) return {};
+  return AttributeFault{.message = "pads are given, and auto_pad chooses them",
+                        .expected = "auto_pad NOTSET, or no pads",
+                        .found = quote(mode->as<Text>()->view()),
+                        .help = ""};
+}
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,59 @@
+#include "converters/opset/engine/leftovers.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::opset {
+
+void Leftovers::may_be_unused(const Scope& scope, ValueId value) {
+  if (value == ValueId::none) return;
+  const std::string_view name = scope.graph->name_of(value);
+  for (const Scope* at = &scope; at; at = at->parent) {
+    const ValueId here = at == &scope ? value : at->graph->find(name);
+    if (here == ValueId::none) continue;
+    const auto [entry, is_new] = candidates_.try_emplace(at->graph);
+    if (is_new) order_.push_back(at->graph);
+    entry->second.insert(here);
+  }
+}
+
+std::vector<std::string> Leftovers::remove() {
+  std::vector<std::string> told;
+  for (ir::Graph* graph : order_) remove_from(*graph, candidates_[graph], told);
+  return told;
+}
+
+void Leftovers::remove_from(ir::Graph& graph, const std::set<ValueId>& candidates, std::vector<std::string>& told) {
+  std::vector<bool> kept = used_values(graph);
+  for (const ir::ValueInfo& input : graph.inputs) {
+    if (input.value != ValueId::none) kept[ir::index_of(input.value)] = true;
+  }
+  const auto goes = [&](ValueId id) {
+    return id != ValueId::none && candidates.contains(id) && !kept[ir::index_of(id)];
+  };
+  std::set<ValueId> gone;
+  std::erase_if(graph.initializers, [&](const ir::Tensor& tensor) {
+    const ValueId id = graph.find(tensor.name);
+    if (!goes(id)) return false;
+    told.push_back(fmt::format("initializer {} removed: nothing reads it any more", quote(tensor.name)));
+    gone.insert(id);
+    return true;
+  });
+  std::erase_if(graph.nodes, [&](const ir::Node& node) {
+    if (node.op_type != "Constant" || !node.domain.empty() || node.outputs.size() != 1 || !goes(node.outputs[0]))
+      return false;
+    told.push_back(
+        fmt::format("Constant {} removed: nothing reads it any more", quote(graph.name_of(node.outputs[0]))));
+    gone.insert(node.outputs[0]);
+    return true;
+  });
+  std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) { return gone.contains(info.value); });
+  std::erase_if(graph.quantization_annotations, [&](const ir::TensorAnnotation& annotation) {
+    return gone.contains(graph.find(annotation.tensor_name));
+  });
+}
+
+}  // namespace onnxkit::opset

@@ -1,0 +1,147 @@
+#include "libonnxkit/base/system/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "libonnxkit/base/system/cgroup.h"
+
+namespace onnxkit {
+namespace {
+
+thread_local bool inside_loop = false;
+
+/// Logical processors in the affinity mask; 0 when it cannot be read.
+int affinity_cores() {
+  for (int processors = CPU_SETSIZE; processors <= 1 << 20; processors *= 2) {
+    const std::size_t bytes = CPU_ALLOC_SIZE(processors);
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(processors),
+                                                               [](cpu_set_t* s) { CPU_FREE(s); });
+    if (set && sched_getaffinity(0, bytes, set.get()) == 0) return CPU_COUNT_S(bytes, set.get());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int usable_cores() {
+  int cores = affinity_cores();
+  if (cores == 0) cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (const int quota = cgroup_cores(); quota > 0) cores = std::min(cores, quota);
+  return std::max(cores, 1);
+}
+
+struct ThreadPool::State {
+  using Body = std::function<void(std::int64_t, std::int64_t)>;
+
+  struct Loop {
+    const Body& body;
+    const std::int64_t count, chunk, chunks;
+    std::atomic<std::int64_t> next_chunk = 0;
+    std::mutex mutex = {};
+    std::exception_ptr error = nullptr;
+
+    void work() {
+      inside_loop = true;
+      for (;;) {
+        const std::int64_t index = next_chunk.fetch_add(1, std::memory_order_relaxed);
+        if (index >= chunks) break;
+        try {
+          body(index * chunk, std::min(count, (index + 1) * chunk));
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          if (!error) error = std::current_exception();
+          next_chunk.store(chunks, std::memory_order_relaxed);
+        }
+      }
+      inside_loop = false;
+    }
+  };
+
+  explicit State(int count) : threads(count) {}
+
+  ~State() {
+    {
+      const std::lock_guard lock(mutex);
+      ending = true;
+    }
+    wake.notify_all();
+    for (std::thread& worker : workers) worker.join();
+  }
+
+  /// Threads are made when they are first needed; a system that refuses some leaves us with fewer.
+  void start_workers() {
+    try {
+      while (static_cast<int>(workers.size()) < threads - 1) workers.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+    }
+  }
+
+  void serve() {
+    std::uint64_t served = 0;
+    std::unique_lock lock(mutex);
+    for (;;) {
+      wake.wait(lock, [&] { return ending || (loop != nullptr && served != loops); });
+      if (ending) return;
+      served = loops;
+      Loop& current = *loop;
+      ++working;
+      lock.unlock();
+      current.work();
+      lock.lock();
+      if (--working == 0) idle.notify_one();
+    }
+  }
+
+  void run(Loop& current) {
+    start_workers();
+    {
+      const std::lock_guard lock(mutex);
+      loop = &current;
+      ++loops;
+    }
+    const auto wanted = std::min<std::int64_t>(current.chunks - 1, static_cast<std::int64_t>(workers.size()));
+    for (std::int64_t i = 0; i < wanted; ++i) wake.notify_one();
+    current.work();
+    std::unique_lock lock(mutex);
+    loop = nullptr;  // a thread that wakes up only now has nothing to join
+    idle.wait(lock, [&] { return working == 0; });
+  }
+
+  const int threads;
+  std::mutex looping;  ///< held for the length of a loop
+  std::vector<std::thread> workers;
+  std::mutex mutex;  ///< of what follows
+  std::condition_variable wake, idle;
+  Loop* loop = nullptr;
+  std::uint64_t loops = 0;
+  int working = 0;
+  bool ending = false;
+};
+
+ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(threads > 0 ? threads : usable_cores())) {}
+ThreadPool::~ThreadPool() = default;
+
+int ThreadPool::threads() const { return state_->threads; }
+
+void ThreadPool::for_range(std::int64_t count, std::int64_t grain, const State::Body& body) {
+  if (count <= 0) return;
+  // A few chunks a thread even out what differs between them.
+  const std::int64_t even = (count - 1) / (std::int64_t{4} * threads()) + 1;
+  const std::int64_t chunk = std::min(std::max(even, grain), count);
+  const std::int64_t chunks = (count - 1) / chunk + 1;
+  std::unique_lock alone(state_->looping, std::defer_lock);
+  if (chunks == 1 || threads() == 1 || inside_loop || !alone.try_lock()) return body(0, count);
+  State::Loop loop{body, count, chunk, chunks};
+  state_->run(loop);
+  if (loop.error) std::rethrow_exception(loop.error);
+}
+
+}  // namespace onnxkit

@@ -1,0 +1,302 @@
+#include "libonnxkit/compare/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/dtype/rounding.h"
+#include "libonnxkit/compare/metrics/elements.h"
+
+namespace onnxkit::comparison {
+namespace {
+
+/// What rounding loses of numbers near zero: runtimes may flush those below the normal range, or keep their last step.
+double storage_step(ElementType type) {
+  switch (type) {
+    case ElementType::float64:
+      return 0x1p-1022;
+    case ElementType::float16:
+      return 0x1p-25;
+    default:
+      return 0x1p-126;
+  }
+}
+
+/// Elements whose exact answer, some replica or the judged one has no number there, and what to make of it.
+enum class Finite : std::uint8_t { all, same, wild, other };
+
+Finite finiteness(double exact, double got, std::span<const std::vector<double>> replicas, std::size_t i) {
+  if (std::isfinite(exact) && std::isfinite(got)) return Finite::all;
+  if ((std::isnan(exact) && std::isnan(got)) || exact == got) return Finite::same;
+  for (const auto& replica : replicas) {
+    if ((std::isnan(replica[i]) && std::isnan(got)) || replica[i] == got) return Finite::wild;
+  }
+  return Finite::other;
+}
+
+/// Infinity in place of a number that is beyond the largest of the stored type, or that noise can carry there.
+bool overflows(double exact, double got, std::span<const std::vector<double>> replicas, std::size_t i,
+               ElementType type) {
+  const double largest = largest_finite(type);
+  const auto is_beyond = [&](double x) { return std::abs(x) >= largest && (x > 0) == (got > 0); };
+  return std::isinf(got) && std::isfinite(exact) &&
+         (is_beyond(exact) ||
+          std::any_of(replicas.begin(), replicas.end(), [&](const auto& replica) { return is_beyond(replica[i]); }));
+}
+
+Judgement judge_reals(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
+                      std::size_t sets) {
+  const std::vector<double> exact = to_reals(spread.exact.tensor), found = to_reals(got);
+  const std::vector<double> held = origin ? to_reals(*origin) : exact;
+  // The exact answer is computed in double: of float64 it has rounded as the judged one has.
+  const double sides = origin || got.type() == ElementType::float64 ? 2 : 1;
+  std::vector<std::vector<double>> replicas;
+  for (const Value& replica : spread.replicas) replicas.push_back(to_reals(replica.tensor));
+  Judgement out;
+  out.floor.profile = profile;
+
+  std::vector<double> variance(exact.size(), 0);
+  std::vector<bool> counts(exact.size(), false);
+  double pooled = 0;
+  std::uint64_t other = 0, counted = 0;
+  const double unit = unit_roundoff(got.type()) * deviation_of_uniform, step = storage_step(got.type());
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    switch (finiteness(held[i], found[i], replicas, i)) {
+      case Finite::same:
+        continue;
+      case Finite::wild:
+        ++out.flips;
+        continue;
+      case Finite::other:
+        if (!overflows(held[i], found[i], replicas, i, got.type())) ++other;
+        continue;
+      case Finite::all:
+        break;
+    }
+    double sum = 0;
+    for (const auto& replica : replicas) {
+      const double d = replica[i] - exact[i];
+      if (std::isfinite(d)) sum += d * d;
+    }
+    const double stored = std::max(unit * std::abs(exact[i]), step);
+    variance[i] = (sum / static_cast<double>(std::max<std::size_t>(1, replicas.size())) + stored * stored) * sides;
+    pooled += variance[i];
+    counts[i] = true;
+    ++counted;
+  }
+  if (other > 0) {
+    out.verdict = Verdict::mismatch;
+    out.why = fmt::format("NaN or infinity in {} elements where the exact answer has none", other);
+    return out;
+  }
+  if (counted == 0) {
+    out.floor.healthy = true;
+    out.verdict = Verdict::rounding;
+    return out;
+  }
+  pooled /= static_cast<double>(counted);
+  double sum = 0, largest = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (!counts[i]) continue;
+    const double d = found[i] - held[i];
+    if (d == 0) continue;
+    sum += d * d / std::max(variance[i], pooled / 4);
+    // A row that is far more sensitive than others, such as one whose position falls on the edge of a bucket, is held against its own noise.
+    largest = std::max(largest, d * d / std::max(variance[i], pooled));
+  }
+  out.floor.rms = std::sqrt(sum / static_cast<double>(counted));
+  out.floor.largest = std::sqrt(largest);
+  out.floor.elements = counted;
+  const double limit = rms_limit(counted, sets);
+  const auto is_within = [&](double factor) {
+    return out.floor.rms <= factor * limit && out.floor.largest <= factor * healthy_largest;
+  };
+  constexpr double doubtful = 4;
+  out.floor.healthy = is_within(1);
+  out.in_doubt = !out.floor.healthy && is_within(doubtful);
+  out.verdict = out.floor.healthy ? Verdict::rounding : Verdict::not_rounding;
+  return out;
+}
+
+template <class T>
+bool same(T a, T b) {
+  if constexpr (std::is_same_v<T, double>)
+    return a == b || (std::isnan(a) && std::isnan(b));
+  else
+    return a == b;
+}
+
+/// Numbers with so few bits that a rounding is a jump.
+bool is_small_float(ElementType type) {
+  return type != ElementType::float64 && type != ElementType::float32 && type != ElementType::float16 &&
+         type != ElementType::bfloat16;
+}
+
+/// How elements that rounding changes by a jump differ, and how often replicas do.
+struct Flips {
+  std::uint64_t differing = 0;  ///< from what they are held against
+  std::uint64_t flipped = 0;    ///< of these, those that some replica flips, too
+  std::uint64_t alone = 0;      ///< elements that exactly one replica flips, amplified ones apart
+  bool any = false;             ///< some replica flips some element
+};
+
+/// `held_differs(i)` and `replica_differs(r, i)` tell whether element i differs.
+template <class HeldDiffers, class ReplicaDiffers>
+Flips count_flips(const exec::Spread& spread, std::size_t size, const HeldDiffers& held_differs,
+                  const ReplicaDiffers& replica_differs) {
+  const std::size_t replicas = spread.replicas.size(), plain = replicas - spread.amplified;
+  Flips flips;
+  for (std::size_t i = 0; i < size; ++i) {
+    std::size_t by_plain = 0, by_amplified = 0;
+    for (std::size_t r = 0; r < replicas; ++r) (r < plain ? by_plain : by_amplified) += replica_differs(r, i);
+    const bool can_flip = by_plain + by_amplified > 0;
+    flips.any = flips.any || can_flip;
+    flips.alone += by_plain == 1;
+    if (!held_differs(i)) continue;
+    ++flips.differing;
+    flips.flipped += can_flip;
+  }
+  return flips;
+}
+
+/// How many elements may differ that no replica flips: as many as one replica flips that no other does, four standard deviations of such a
+/// count, and one at least where there are elements that rounding can flip.
+std::uint64_t allowed_alone(const Flips& flips, const exec::Spread& spread) {
+  const std::size_t plain = spread.replicas.size() - spread.amplified;
+  const double mean = static_cast<double>(flips.alone) / static_cast<double>(std::max<std::size_t>(1, plain));
+  return std::max<std::uint64_t>(flips.any, static_cast<std::uint64_t>(mean + 4 * std::sqrt(mean)));
+}
+
+Judgement discrete_judgement(const Flips& flips, const exec::Spread& spread, std::size_t size,
+                             std::string_view elements) {
+  Judgement out;
+  if (flips.differing == 0) {
+    out.verdict = Verdict::identical;
+    return out;
+  }
+  const std::uint64_t alone = flips.differing - flips.flipped, allowed = allowed_alone(flips, spread);
+  const bool can_flip = alone <= allowed;
+  constexpr std::uint64_t few = 16;
+  out.flips = can_flip ? flips.differing : flips.flipped;
+  out.verdict = can_flip ? Verdict::undecidable : Verdict::not_rounding;
+  out.in_doubt = !can_flip && alone <= std::max({few, 2 * allowed, flips.flipped});
+  out.why = fmt::format("{} of {} {} differ, {} of them can be flipped by rounding", flips.differing, size, elements,
+                        out.flips);
+  return out;
+}
+
+template <class T>
+Judgement judge_discrete(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
+  const auto exact = all_elements<T>(spread.exact.tensor), found = all_elements<T>(got);
+  const auto held = all_elements<T>(origin ? *origin : spread.exact.tensor);
+  std::vector<std::unique_ptr<T[]>> replicas;
+  for (const Value& replica : spread.replicas) replicas.push_back(all_elements<T>(replica.tensor));
+  const auto size = static_cast<std::size_t>(got.size());
+  const Flips flips = count_flips(
+      spread, size, [&](std::size_t i) { return !same(held[i], found[i]); },
+      [&](std::size_t r, std::size_t i) { return !same(replicas[r][i], exact[i]); });
+  return discrete_judgement(flips, spread, size, "elements");
+}
+
+Judgement judge_strings(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
+  const auto exact = spread.exact.tensor.strings(), found = got.strings();
+  const auto held = origin ? origin->strings() : exact;
+  const Flips flips = count_flips(
+      spread, found.size(), [&](std::size_t i) { return held[i] != found[i]; },
+      [&](std::size_t r, std::size_t i) { return spread.replicas[r].tensor.strings()[i] != exact[i]; });
+  return discrete_judgement(flips, spread, found.size(), "strings");
+}
+
+/// Complex numbers as pairs of reals.
+Tensor as_pairs(const Tensor& tensor) {
+  const bool is_double = tensor.type() == ElementType::complex128;
+  auto dims = tensor.dims();
+  dims.push_back(2);
+  auto pairs = Tensor::view(is_double ? ElementType::float64 : ElementType::float32, std::move(dims), tensor.bytes(),
+                            std::make_shared<Tensor>(tensor));
+  return pairs ? *std::move(pairs) : Tensor();
+}
+
+exec::Spread as_pairs(const exec::Spread& spread) {
+  exec::Spread pairs{as_pairs(spread.exact.tensor), {}};
+  for (const Value& replica : spread.replicas) pairs.replicas.emplace_back(as_pairs(replica.tensor));
+  return pairs;
+}
+
+}  // namespace
+
+double rms_limit(std::uint64_t elements, std::size_t sets) {
+  // An honest rms of few elements is that of Student's t, since sigma is estimated: its 0.9999 quantile. The tail for six replicas falls with
+  // the sixth power, so that the largest of several sets is larger by the sixth root.
+  constexpr double spread_of_one = 4;
+  const double spread = spread_of_one * std::pow(static_cast<double>(std::max<std::size_t>(1, sets)), 1.0 / 6);
+  return std::min(healthy_largest,
+                  healthy_rms * (1 + spread / std::sqrt(static_cast<double>(std::max<std::uint64_t>(1, elements)))));
+}
+
+Judgement judge(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
+                std::size_t sets) {
+  const auto has_dims = [](const Value& value, const std::vector<std::int64_t>& dims) {
+    return value.is_tensor() && value.tensor.dims() == dims;
+  };
+  const bool replicas_agree = std::all_of(spread.replicas.begin(), spread.replicas.end(), [&](const Value& replica) {
+    return has_dims(replica, spread.exact.tensor.dims());
+  });
+  if (!has_dims(spread.exact, got.dims()) || !replicas_agree) {
+    const bool can_flip = !replicas_agree || std::any_of(spread.replicas.begin(), spread.replicas.end(),
+                                                         [&](const Value& r) { return has_dims(r, got.dims()); });
+    Judgement out;
+    out.verdict = can_flip ? Verdict::undecidable : Verdict::mismatch;
+    out.in_doubt = !can_flip;
+    out.why = fmt::format("the shape is [{}] and should be [{}]{}", fmt::join(got.dims(), ", "),
+                          fmt::join(spread.exact.tensor.dims(), ", "), can_flip ? ", which rounding can change" : "");
+    return out;
+  }
+  switch (domain_of(got.type())) {
+    case Domain::real:
+      if (is_small_float(got.type())) return judge_discrete<double>(spread, got, origin);
+      return judge_reals(spread, got, profile, origin, sets);
+    case Domain::integer:
+      return judge_discrete<std::int64_t>(spread, got, origin);
+    case Domain::natural:
+      return judge_discrete<std::uint64_t>(spread, got, origin);
+    case Domain::boolean:
+      return judge_discrete<bool>(spread, got, origin);
+    case Domain::complex: {
+      const Tensor pairs = origin ? as_pairs(*origin) : Tensor();
+      return judge_reals(as_pairs(spread), as_pairs(got), profile, origin ? &pairs : nullptr, sets);
+    }
+    case Domain::string:
+      return judge_strings(spread, got, origin);
+  }
+  return {};
+}
+
+bool identical(const Value& a, const Value& b) {
+  if (a.kind != b.kind || a.items.size() != b.items.size()) return false;
+  if (a.kind == ValueKind::tensor || a.kind == ValueKind::map) {
+    const Tensor &x = a.tensor, &y = b.tensor;
+    if (x.type() != y.type() || x.dims() != y.dims()) return false;
+    const bool same_bytes = std::equal(x.bytes().begin(), x.bytes().end(), y.bytes().begin(), y.bytes().end());
+    if (!std::equal(x.strings().begin(), x.strings().end(), y.strings().begin(), y.strings().end())) return false;
+    if (!same_bytes) {
+      if (domain_of(x.type()) != Domain::real) return false;
+      const std::vector<double> left = to_reals(x), right = to_reals(y);
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        const bool both_nan = std::isnan(left[i]) && std::isnan(right[i]);
+        if (!both_nan && (left[i] != right[i] || std::signbit(left[i]) != std::signbit(right[i]))) return false;
+      }
+    }
+  }
+  return std::equal(a.items.begin(), a.items.end(), b.items.begin(),
+                    [](const Value& x, const Value& y) { return identical(x, y); });
+}
+
+}  // namespace onnxkit::comparison

@@ -1,0 +1,76 @@
+#include "libonnxkit/diff/common_values.h"
+
+#include <algorithm>
+
+#include "libonnxkit/diff/cut_model.h"
+#include "libonnxkit/ir/order.h"
+
+namespace onnxkit::diffing {
+
+using ir::index_of;
+using ir::ValueId;
+
+namespace {
+
+bool takes_shape(const ir::Node& node) { return node.op_type == "Shape" || node.op_type == "Size"; }
+
+bool is_constant(const ir::Node& node) { return node.op_type == "Constant"; }
+
+}  // namespace
+
+CommonValues::CommonValues(const ir::Graph& graph, const ir::Graph& other)
+    : graph_(graph), producers_(ir::producers(graph)), order_(ir::evaluation_order(graph)) {
+  const std::vector<std::int32_t> producers = ir::producers(other);
+  for (const std::size_t node : order_) {
+    for (const ValueId id : graph.nodes[node].outputs) {
+      const ValueId there = id == ValueId::none ? id : other.find(graph.name_of(id));
+      const std::int32_t producer = there == ValueId::none ? -1 : producers[index_of(there)];
+      if (producer < 0) continue;
+      if (is_constant(graph.nodes[node]) && is_constant(other.nodes[static_cast<std::size_t>(producer)])) continue;
+      if (places_.emplace(graph.name_of(id), names_.size()).second) names_.emplace_back(graph.name_of(id));
+    }
+  }
+}
+
+std::optional<std::size_t> CommonValues::find(std::string_view name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<bool> CommonValues::ancestors(std::size_t place, Through through) const {
+  std::vector<bool> found(size(), false), seen(graph_.values.size(), false);
+  std::vector<std::size_t> open;  // nodes
+  const auto visit = [&](ValueId id) {
+    if (const std::int32_t node = producers_[index_of(id)]; node >= 0) open.push_back(static_cast<std::size_t>(node));
+  };
+  visit(graph_.find(name(place)));
+  while (!open.empty()) {
+    const std::size_t node = open.back();
+    open.pop_back();
+    if (through == Through::data && takes_shape(graph_.nodes[node])) continue;
+    for (const ValueId id : reads_of(graph_, graph_.nodes[node])) {
+      if (seen[index_of(id)]) continue;
+      seen[index_of(id)] = true;
+      if (const auto at = find(graph_.name_of(id))) found[*at] = true;
+      visit(id);
+    }
+  }
+  return found;
+}
+
+std::vector<bool> CommonValues::descendants(std::size_t place) const {
+  std::vector<bool> found(size(), false), made(graph_.values.size(), false);
+  made[index_of(graph_.find(name(place)))] = true;
+  for (const std::size_t node : order_) {
+    const std::vector<ValueId> reads = reads_of(graph_, graph_.nodes[node]);
+    if (std::none_of(reads.begin(), reads.end(), [&](ValueId id) { return made[index_of(id)]; })) continue;
+    for (const ValueId id : graph_.nodes[node].outputs) {
+      if (id == ValueId::none) continue;
+      made[index_of(id)] = true;
+      if (const auto at = find(graph_.name_of(id))) found[*at] = true;
+    }
+  }
+  return found;
+}
+
+}  // namespace onnxkit::diffing

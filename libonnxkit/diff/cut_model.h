@@ -1,0 +1,35 @@
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/ir/model.h"
+#include "onnxkit/diff.h"
+
+// Changed copies of a model: with values inside the graph as outputs, or cut down to what leads to them.
+namespace onnxkit::diffing {
+
+/// Everything that a node reads, in its subgraphs too.
+std::vector<ir::ValueId> reads_of(const ir::Graph& graph, const ir::Node& node);
+
+/// The model read anew, with the types of all values that inference can tell. Errors: of reading.
+Result<Model> fresh_copy(const Model& model, const DiffOptions& options);
+
+/// Makes values of the main graph its only outputs. Names that no node writes are left out.
+void set_outputs(ir::Model& model, std::span<const std::string> names);
+
+/// The nodes on the way to some values from values named in `known`, from inputs and initializers.
+struct Way {
+  std::vector<std::size_t> nodes;             ///< in the graph's order
+  std::vector<std::string> from;              ///< known values and inputs without a default that they read
+  std::set<std::string, std::less<>> writes;  ///< every value that they write
+};
+Way way_to(const ir::Graph& graph, std::span<const std::string> names, const std::set<std::string, std::less<>>& known);
+
+/// Leaves only the nodes on the way to the outputs from values named in `known`, from inputs and initializers. The known values that are needed become
+/// inputs; the result has the names of all inputs.
+std::vector<std::string> cut(ir::Model& model, const std::set<std::string, std::less<>>& known);
+
+}  // namespace onnxkit::diffing

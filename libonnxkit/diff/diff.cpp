@@ -1,0 +1,428 @@
+#include "onnxkit/diff.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/diff/axes.h"
+#include "libonnxkit/diff/floor.h"
+#include "libonnxkit/diff/layers.h"
+#include "libonnxkit/diff/model_traits.h"
+#include "libonnxkit/diff/outputs.h"
+#include "libonnxkit/diff/side.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/workers/worker.h"
+#include "onnxkit/nearest.h"
+
+namespace onnxkit {
+namespace {
+
+using diffing::Floor;
+using diffing::Side;
+
+class Comparison {
+ public:
+  Comparison(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets, const DiffOptions& options)
+      : sides_(sides),
+        sets_(sets),
+        options_(options),
+        open_(sides.size()),
+        traits_(sides.size()),
+        pools_(sides.size()) {
+    report_.sides.resize(sides.size());
+    for (const InputSet& set : sets) report_.sets.push_back(set.name);
+    while (input_side_ + 1 < sides.size() && !sides[input_side_].model) ++input_side_;
+  }
+
+  Result<DiffReport> run() {
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      if (auto opened = open(i); !opened) return opened.error();
+    }
+    if (auto error = unknown_other_name()) return *std::move(error);
+    for (std::size_t set = 0; set < sets_.size(); ++set) compare_set(set);
+    if (options_.stop.stop_requested()) return make_error("cancelled", "the comparison was cancelled");
+    if (!report_.compared) report_.verdict = Verdict::not_compared;
+    for (SideReport& side : report_.sides) {
+      if (side.failure && side.outputs.empty()) side.verdict = Verdict::not_compared;
+      for (const OutputDiff& output : side.outputs) side.verdict = std::max(side.verdict, output.verdict);
+      if (!side.failure) side.failed_at.clear();
+      report_.verdict = std::max(report_.verdict, side.verdict);
+    }
+    if (options_.layers || options_.bisect || !options_.repro.empty()) look_inside();
+    if (floor_) report_.floor_seconds = floor_->seconds();
+    return std::move(report_);
+  }
+
+  /// Where the sides part from the floor's model, on the first set of inputs that shows a finding, else the first.
+  void look_inside() {
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      SideReport& side = report_.sides[i];
+      if (i == report_.base || side.failure || side.backend == "recorded") continue;
+      if (!floor_ || !sides_[i].model) {
+        side.layers_note = floor_ ? "only ONNX models have layers to compare" : report_.floor_note;
+        continue;
+      }
+      if (!random_.empty()) {
+        side.layers_note = "the model draws random numbers, which are others on every side";
+        continue;
+      }
+      std::size_t set = 0;
+      const std::vector<Profile> profiles = profiles_for(i, report_.base);
+      Profile profile = profiles.front();
+      const auto wrong = std::find_if(side.outputs.begin(), side.outputs.end(),
+                                      [](const OutputDiff& output) { return is_finding(output.verdict); });
+      if (wrong != side.outputs.end()) {
+        while (set + 1 < sets_.size() && sets_[set].name != wrong->set) ++set;
+        // In a finer arithmetic than its own all nodes of a side would be wrong.
+        if (!side.arithmetic.empty()) profile = profiles.back();
+      } else {
+        for (const OutputDiff& output : side.outputs) profile = std::max(profile, output.profile.value_or(profile));
+      }
+      tell("looking inside", side);
+      const InputSet inputs = set_for(floor_side_, set);
+      const diffing::LayerQuestion question{sides_[floor_side_], sides_[i], inputs, *floor_, profile, options_,
+                                            repro_folder(i)};
+      if (const auto compared = diffing::compare_layers(question, side); !compared)
+        side.layers_note = compared.error().diagnostic.message;
+    }
+  }
+
+ private:
+  /// That of the options where one side is looked into, else one in it for each side.
+  std::filesystem::path repro_folder(std::size_t i) const {
+    const auto may_have_layers = [&](std::size_t side) { return side != report_.base && sides_[side].model; };
+    std::size_t count = 0;
+    for (std::size_t side = 0; side < sides_.size(); ++side) count += may_have_layers(side);
+    if (options_.repro.empty() || count < 2) return options_.repro;
+    return options_.repro / fmt::format("{}-{}", i, sides_[i].backend);
+  }
+
+  /// The profiles that may explain a deviation between the two: float32, what they say they compute in, all where one does not say, and what the
+  /// models ask for where there are two.
+  std::vector<Profile> profiles_for(std::size_t i, std::size_t at) const {
+    if (!options_.profiles.empty()) return options_.profiles;
+    const std::optional<Profile> own = profile_named(report_.sides[i].arithmetic),
+                                 other = profile_named(report_.sides[at].arithmetic);
+    std::set<Profile> asked;
+    for (const std::size_t side : {i, at}) {
+      if (is_other_model(i, at)) asked.insert(traits_[side].profiles.begin(), traits_[side].profiles.end());
+    }
+    std::vector<Profile> profiles;
+    for (const Profile profile : all_profiles) {
+      const bool said = !own || !other || profile == own || profile == other || asked.contains(profile);
+      if (profile == Profile::float32 || (said && (!floor_ || floor_->applies(profile)))) profiles.push_back(profile);
+    }
+    return profiles;
+  }
+
+  void tell(std::string_view step, const SideReport& side) const {
+    if (options_.on_step) options_.on_step(std::string(step) + " " + side.label);
+  }
+
+  /// A name that options_.names gives and no side has; nothing can be told where a side could not be opened.
+  std::optional<Error> unknown_other_name() const {
+    std::set<std::string> all;
+    for (const auto& side : open_) {
+      if (!side) return std::nullopt;
+      for (std::string& name : side->names()) all.insert(std::move(name));
+    }
+    for (const auto& [name, other] : options_.names) {
+      if (all.contains(other)) continue;
+      Error error = unknown_name("unknown-value", "input or output", other, {all.begin(), all.end()});
+      error.diagnostic.message =
+          fmt::format("no side has an input or output {}, as {} is to be called", quote(other), quote(name));
+      return error;
+    }
+    return std::nullopt;
+  }
+
+  /// Whose model a side runs; recorded answers are those of the model that the inputs are for.
+  diffing::Owner owner(std::size_t i) const {
+    const DiffSide &side = sides_[i].backend == "recorded" ? sides_[input_side_] : sides_[i], &first = sides_.front();
+    const bool is_first = side.model ? side.model == first.model : !first.model && side.path == first.path;
+    return is_first ? diffing::Owner::first : diffing::Owner::other;
+  }
+
+  bool is_other_model(std::size_t i, std::size_t at) const {
+    return sides_[i].backend != "recorded" && (!sides_[i].model || sides_[i].model != sides_[at].model);
+  }
+
+  /// Where a model gives another floating type than the base's, as a float16 one does, its numbers are compared.
+  void cast_outputs(std::vector<NamedValue>& outputs, const std::vector<NamedValue>& wanted, std::size_t i) {
+    for (std::size_t at = 0; at < wanted.size(); ++at) {
+      const Value &want = wanted[at].value, &is = outputs[at].value;
+      if (!want.is_tensor() || !is.is_tensor() || want.tensor.type() == is.tensor.type()) continue;
+      if (!is_floating(want.tensor.type()) || !is_floating(is.tensor.type())) continue;
+      const std::string warning = fmt::format("output {} is {} here and was cast to {}", quote(wanted[at].name),
+                                              name_of(is.tensor.type()), name_of(want.tensor.type()));
+      auto made = diffing::cast(is.tensor, want.tensor.type());
+      if (!made) continue;
+      outputs[at].value = Value(*std::move(made));
+      auto& warnings = report_.sides[i].warnings;
+      if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) warnings.push_back(warning);
+    }
+  }
+
+  InputSet set_for(std::size_t i, std::size_t set) const {
+    return {sets_[set].name, diffing::in_axes_of(sets_[set].values, options_, owner(input_side_), owner(i))};
+  }
+
+  /// A side that cannot be opened is told in the report; a wrong word is an error.
+  Result<void> open(std::size_t i) {
+    report_.sides[i].label = sides_[i].label.empty() ? sides_[i].backend : sides_[i].label;
+    tell("loading", report_.sides[i]);
+    if (sides_[i].model) read_traits(i);
+    auto side = diffing::open_side(sides_[i], options_, report_.sides[i]);
+    if (side)
+      open_[i] = *std::move(side);
+    else if (side.error().diagnostic.code == "unknown-option")
+      return side.error();
+    else
+      report_.sides[i].failure = side.error();
+    return {};
+  }
+
+  void read_traits(std::size_t i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (sides_[k].model != sides_[i].model) continue;
+      traits_[i] = traits_[k];
+      return;
+    }
+    traits_[i] = diffing::read_traits(sides_[i].model->ir());
+    for (const auto& [output, draw] : traits_[i].random) {
+      const auto [known, is_new] = random_.emplace(output, draw);
+      if (!is_new && !draw.seeded) known->second = draw;
+    }
+  }
+
+  /// The floor is that of the base's model, or of the first ONNX model where the base has none.
+  void make_floor() {
+    const auto has_model = [&](std::size_t i) { return open_[i] && sides_[i].model; };
+    std::size_t at = report_.base;
+    if (!has_model(at)) at = 0;
+    while (at < sides_.size() && !has_model(at)) ++at;
+    if (at == sides_.size()) {
+      report_.floor_note = "no side is an ONNX model that was loaded";
+      return;
+    }
+    auto floor = Floor::make(sides_[at].model->ir(), options_);
+    if (!floor) {
+      report_.floor_note = floor.error().diagnostic.message;
+      return;
+    }
+    floor_ = *std::move(floor);
+    floor_side_ = at;
+  }
+
+  /// The side's answer; one that fails is closed.
+  std::optional<diffing::SideRun> answer(std::size_t i, std::size_t set, const std::vector<NamedValue>& wanted) {
+    if (!open_[i]) return std::nullopt;
+    SideReport& side = report_.sides[i];
+    tell("running", side);
+    side.failed_at = "run";
+    const bool is_base = wanted.empty();
+    const diffing::Owner here = owner(i), base = owner(is_base ? i : report_.base);
+    auto run = open_[i]->run(set_for(i, set), set, diffing::in_axes_of(wanted, options_, base, here));
+    std::optional<Error> failure;
+    if (!run)
+      failure = run.error();
+    else
+      failure = settle_axes(*run, i, set);
+    if (failure) {
+      side.failure = *std::move(failure);
+      open_[i].reset();
+      return std::nullopt;
+    }
+    if (!is_base) run->outputs = diffing::in_axes_of(std::move(run->outputs), options_, here, base);
+    if (!is_base && is_other_model(i, report_.base)) cast_outputs(run->outputs, wanted, i);
+    if (!run->times.empty()) side.warmups = options_.warmup;
+    side.runs.insert(side.runs.end(), run->times.begin(), run->times.end());
+    if (set == 0) {
+      for (const std::string& input : run->moved_inputs)
+        side.warnings.push_back("the channels of input " + quote(input) +
+                                " were moved to where this side has them, told by the shapes; --axes says it");
+      for (const std::string& output : run->moved)
+        side.warnings.push_back("the channels of output " + quote(output) +
+                                " were moved to where the first side has them, told by the shapes; --axes says it");
+      for (const std::string& input : run->cast_inputs)
+        side.warnings.push_back("input " + quote(input) + " was cast to the floating type that this side takes");
+    }
+    return *std::move(run);
+  }
+
+  /// Where a side has the channels elsewhere, shapes that allow both have to be told: an input ends the side, an output is left out.
+  std::optional<Error> settle_axes(diffing::SideRun& run, std::size_t i, std::size_t set) const {
+    constexpr std::string_view why =
+        "its shape does not tell whether its channels are to be moved, as those of other inputs were";
+    if (owner(i) == owner(input_side_)) return std::nullopt;
+    const std::vector<std::size_t> ranks = diffing::moved_ranks(sets_[set], run.moved_inputs, options_);
+    if (const auto inputs = diffing::undecided_axes(sets_[set].values, ranks, options_); !inputs.empty()) {
+      Error error = make_error("ambiguous-axes", fmt::format("input {}: {}", quote(inputs.front()), why));
+      error.diagnostic.help = fmt::format("--axes {}=nhwc, nchw or same says it", inputs.front());
+      return error;
+    }
+    for (const std::string& output : diffing::undecided_axes(run.outputs, ranks, options_))
+      run.absent[output] = fmt::format("{}; --axes {}=nhwc, nchw or same says it", why, output);
+    return std::nullopt;
+  }
+
+  /// Between two ONNX models another order of axes is a difference; only other frameworks have layouts of their own.
+  static void refuse_moved(const std::vector<std::string>& moved, std::vector<OutputDiff>& outputs) {
+    for (OutputDiff& output : outputs) {
+      if (std::find(moved.begin(), moved.end(), output.name) == moved.end()) continue;
+      output.verdict = Verdict::mismatch;
+      output.why = "the axes are in another order";
+    }
+  }
+
+  /// What is drawn at random differs on every side; with a seed, on every backend.
+  void leave_random(std::vector<OutputDiff>& outputs, std::size_t i) const {
+    const std::string &side = sides_[i].backend, &base = sides_[report_.base].backend;
+    for (OutputDiff& output : outputs) {
+      const auto draw = random_.find(output.name.substr(0, output.name.find_first_of("[")));
+      if (draw == random_.end() || (draw->second.seeded && side == base)) continue;
+      if (output.verdict != Verdict::not_rounding && output.verdict != Verdict::rounding &&
+          output.verdict != Verdict::undecidable)
+        continue;
+      output.verdict = Verdict::not_compared;
+      output.profile.reset();
+      output.why = draw->second.seeded
+                       ? fmt::format("it is made from {}, which draws other numbers on every backend", draw->second.op)
+                       : fmt::format("it is made from {} without a seed, which draws other numbers on every side",
+                                     draw->second.op);
+    }
+  }
+
+  /// A quantizer's error is more than the steps of its arithmetic, and what it may cost is for people to say.
+  void tell_quantized(std::vector<OutputDiff>& outputs, std::size_t i) const {
+    if (!is_other_model(i, report_.base) || !traits_[i].profiles.contains(Profile::int8)) return;
+    for (OutputDiff& output : outputs) {
+      if (output.verdict == Verdict::not_rounding && output.why.empty())
+        output.why =
+            "the model is quantized, and the error of that is more than its steps; a tolerance or the task's "
+            "figures tell whether it matters";
+    }
+  }
+
+  static void tell_absent(const std::map<std::string, std::string>& absent, std::vector<OutputDiff>& outputs) {
+    for (OutputDiff& output : outputs) {
+      const auto found = absent.find(output.name);
+      if (found == absent.end() || output.verdict == Verdict::identical) continue;
+      output.verdict = Verdict::mismatch;
+      output.why = found->second;
+    }
+  }
+
+  void compare_set(std::size_t set) {
+    std::optional<diffing::SideRun> base;
+    if (set == 0) {
+      std::size_t at = 0;
+      for (; at < sides_.size() && !base; ++at) base = answer(at, set, {});
+      report_.base = at - 1;
+      if (base) make_floor();
+    } else {
+      base = answer(report_.base, set, {});
+    }
+    if (!base) return;
+    const bool is_reference = sides_[report_.base].backend == "reference" && floor_side_ == report_.base;
+    for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
+      const auto run = answer(i, set, base->outputs);
+      if (!run) continue;
+      SideReport& side = report_.sides[i];
+      if (options_.on_step) options_.on_step("judging " + side.label);
+      const InputSet floor_set = set_for(floor_side_, set);
+      diffing::Yardstick yardstick{&floor_set,
+                                   set,
+                                   &base->outputs,
+                                   is_reference,
+                                   floor_ ? &*floor_ : nullptr,
+                                   floor_side_ != report_.base,
+                                   owner(floor_side_),
+                                   owner(report_.base),
+                                   profiles_for(i, report_.base),
+                                   sets_.size(),
+                                   &pools_[i]};
+      auto judged = diffing::judge_outputs(yardstick, run->outputs, options_);
+      if (!judged) {  // the reference cannot tell the floor of this model: judge without it
+        report_.floor_note = judged.error().diagnostic.message;
+        floor_.reset();
+        yardstick.floor = nullptr;
+        judged = diffing::judge_outputs(yardstick, run->outputs, options_);
+      }
+      if (sides_[i].model && sides_[report_.base].model) refuse_moved(run->moved, *judged);
+      tell_absent(run->absent, *judged);
+      leave_random(*judged, i);
+      tell_quantized(*judged, i);
+      side.outputs.insert(side.outputs.end(), std::make_move_iterator(judged->begin()),
+                          std::make_move_iterator(judged->end()));
+      report_.compared = true;
+    }
+  }
+
+  const std::vector<DiffSide>& sides_;
+  const std::vector<InputSet>& sets_;
+  const DiffOptions& options_;
+  std::vector<std::unique_ptr<Side>> open_;
+  std::vector<diffing::ModelTraits> traits_;  // of each side, without any where that is no ONNX model
+  std::vector<diffing::Pools> pools_;         // of each side
+  std::optional<Floor> floor_;
+  std::size_t floor_side_ = 0;
+  std::map<std::string, diffing::Draw> random_;  // outputs of the sides' models
+  std::size_t input_side_ = 0;                   // the first with an ONNX model, whose inputs the sets have
+  DiffReport report_;
+};
+
+/// Names in the options that no output of the first side has; checked where that is an ONNX model.
+std::optional<Error> unknown_names(const std::vector<DiffSide>& sides, const DiffOptions& options) {
+  if (!sides.front().model || !sides.front().model->has_graph()) return std::nullopt;
+  const ir::Graph& graph = *sides.front().model->ir().graph;
+  std::vector<std::string_view> outputs, all;
+  for (const ir::ValueInfo& output : graph.outputs) outputs.push_back(graph.name_of(output.value));
+  all = outputs;
+  for (const ir::ValueInfo& input : graph.inputs) all.push_back(graph.name_of(input.value));
+  const auto check = [](const auto& map, const std::vector<std::string_view>& names,
+                        std::string_view what) -> std::optional<Error> {
+    for (const auto& [name, value] : map) {
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        return unknown_name("unknown-value", what, name, names);
+    }
+    return std::nullopt;
+  };
+  if (auto error = check(options.tolerances, outputs, "output")) return error;
+  if (auto error = check(options.tasks, outputs, "output")) return error;
+  if (auto error = check(options.scores, outputs, "output")) return error;
+  if (auto error = check(options.axes, all, "input or output")) return error;
+  return check(options.names, all, "input or output");
+}
+
+std::optional<Error> unknown_backend(const std::vector<DiffSide>& sides, const DiffOptions& options) {
+  std::set<std::string> names = {"reference", "recorded"};
+  for (const workers::WorkerProgram& program : workers::find_workers(options.worker_folders, options.python))
+    names.insert(program.name);
+  for (const DiffSide& side : sides) {
+    if (names.contains(side.backend)) continue;
+    names.erase("recorded");
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    const std::string_view close = nearest(side.backend, candidates);
+    return make_error("unknown-backend",
+                      fmt::format("there is no backend {}; there are {}{}", quote(side.backend), fmt::join(names, ", "),
+                                  close.empty() ? "" : fmt::format("; did you mean {}?", close)));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets,
+                        const DiffOptions& options) {
+  if (sides.size() < 2) return make_error("usage", "two sides at least are needed for a comparison");
+  if (sets.empty()) return make_error("usage", "no inputs are given");
+  if (auto error = unknown_backend(sides, options)) return *std::move(error);
+  if (auto error = unknown_names(sides, options)) return *std::move(error);
+  return Comparison(sides, sets, options).run();
+}
+
+}  // namespace onnxkit

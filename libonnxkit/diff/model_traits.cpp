@@ -1,0 +1,163 @@
+#include "libonnxkit/diff/model_traits.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "checker/infer/inference.h"
+#include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/spec/function_index.h"
+#include "libonnxkit/spec/node_attributes.h"
+#include "libonnxkit/spec/op_table.h"
+
+namespace onnxkit::diffing {
+namespace {
+
+bool is_quantizing(std::string_view op) {
+  return op == "QuantizeLinear" || op == "DequantizeLinear" || op == "DynamicQuantizeLinear" ||
+         op.starts_with("QLinear") || op.ends_with("Integer");
+}
+
+void add_type(std::optional<std::int64_t> type, std::set<Profile>& profiles) {
+  if (type == static_cast<std::int64_t>(ElementType::float16)) profiles.insert(Profile::float16);
+  if (type == static_cast<std::int64_t>(ElementType::bfloat16)) profiles.insert(Profile::bfloat16);
+}
+
+void add_graph(const ir::Graph& graph, std::set<Profile>& profiles) {
+  for (const ir::Tensor& tensor : graph.initializers) add_type(tensor.data_type, profiles);
+  for (const auto* infos : {&graph.inputs, &graph.outputs}) {
+    for (const ir::ValueInfo& info : *infos) {
+      if (info.type) add_type(info.type->elem_type, profiles);
+    }
+  }
+  for (const ir::Node& node : graph.nodes) {
+    if (is_quantizing(node.op_type.view())) profiles.insert(Profile::int8);
+    const ir::Attribute* constant = node.op_type == "Constant" ? node.find_attribute("value") : nullptr;
+    if (const ir::Tensor* tensor = constant ? constant->tensor() : nullptr) add_type(tensor->data_type, profiles);
+  }
+}
+
+/// Numbers without a seed outweigh those with one.
+void add_draw(std::optional<Draw>& drawn, const Draw& other) {
+  if (!drawn || !other.seeded) drawn = other;
+}
+
+/// Which values of a model's graphs are made from random numbers.
+class RandomValues {
+ public:
+  using ByValue = std::map<ir::ValueId, Draw>;
+
+  explicit RandomValues(const ir::Model& model) : model_(model), functions_(model) {
+    for (const auto& scope : ir::graph_scopes(model)) {
+      if (scope->is_training) continue;
+      for (const ir::Node& node : scope->graph->nodes) {
+        if (!functions_.find(node) && draws(*scope, node))
+          drawing_.emplace(&node, Draw{std::string(node.op_type), node.find_attribute("seed") != nullptr});
+      }
+    }
+  }
+
+  const ByValue& of(const ir::Graph& graph, int depth = 0) {
+    const auto [place, is_new] =
+        known_.try_emplace(&graph);  // functions that call each other without end meet again here
+    ByValue& random = place->second;
+    if (!is_new || depth > max_depth) return random;
+    for (const std::size_t i : ir::evaluation_order(graph)) {
+      const ir::Node& node = graph.nodes[i];
+      std::optional<Draw> drawn = draw_of(node, depth);
+      std::vector<ir::ValueId> read = ir::captured_values(graph, node);
+      read.insert(read.end(), node.inputs.begin(), node.inputs.end());
+      for (const ir::ValueId value : read) {
+        if (const auto found = random.find(value); found != random.end()) add_draw(drawn, found->second);
+      }
+      const ir::Function* called = functions_.find(node);
+      for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        std::optional<Draw> here = drawn;
+        if (called && k < called->body.outputs.size()) {
+          const ByValue& inside = of(called->body, depth + 1);
+          if (const auto found = inside.find(called->body.outputs[k].value); found != inside.end())
+            add_draw(here, found->second);
+        }
+        if (here && node.outputs[k] != ir::ValueId::none) random.emplace(node.outputs[k], *here);
+      }
+    }
+    return random;
+  }
+
+ private:
+  static constexpr int max_depth = 200;  // of calls, as in the reference
+
+  /// What a node draws itself or in its graphs.
+  std::optional<Draw> draw_of(const ir::Node& node, int depth) {
+    std::optional<Draw> drawn;
+    if (const auto found = drawing_.find(&node); found != drawing_.end()) drawn = found->second;
+    ir::for_each_subgraph(node, [&](const ir::Graph& graph, std::size_t) {
+      for (const auto& [value, draw] : of(graph, depth + 1)) add_draw(drawn, draw);
+    });
+    return drawn;
+  }
+
+  bool draws(const ir::GraphScope& scope, const ir::Node& node) {
+    constexpr std::array<std::string_view, 6> drawing = {"RandomNormal",      "RandomUniform", "RandomNormalLike",
+                                                         "RandomUniformLike", "Bernoulli",     "Multinomial"};
+    const std::string_view op = node.op_type.view();
+    if (!ir::canonical_domain(node.domain).empty()) return false;
+    return op == "Dropout" ? drops(scope, node) : std::find(drawing.begin(), drawing.end(), op) != drawing.end();
+  }
+
+  /// Until version 6 unless `is_test` is set, from 12 on where training_mode is known to be true.
+  bool drops(const ir::GraphScope& scope, const ir::Node& node) {
+    const spec::OpSchema* schema = table_.find("", node.op_type, scope.opset("").value_or(0));
+    if (!schema) return false;
+    const spec::NodeAttributes attributes(node, *schema, nullptr);
+    if (schema->since_version < 7) return attributes.integer("is_test") == 0 && attributes.real("ratio") != 0;
+    return schema->since_version >= 12 && number(scope, node, 2).value_or(0) != 0 &&
+           number(scope, node, 1).value_or(0.5) != 0;
+  }
+
+  /// The one number that an input holds, if no caller decides it.
+  std::optional<double> number(const ir::GraphScope& scope, const ir::Node& node, std::size_t input) {
+    if (input >= node.inputs.size()) return std::nullopt;
+    if (!inferred_) {
+      checker::Collector collector;
+      checker::InferenceOptions options;
+      options.function_info = true;
+      inferred_ = checker::infer_types(model_, table_, options, collector);
+    }
+    const std::string_view name = scope.graph->name_of(node.inputs[input]);
+    for (const ir::GraphScope* at = &scope; at; at = at->parent) {
+      const ir::ValueId id = at->graph->find(name);
+      const checker::ValueInfo* traits = id == ir::ValueId::none ? nullptr : inferred_->find(*at->graph, id);
+      if (traits && traits->value && traits->value->elements.size() == 1)
+        return traits->value->elements.front().constant_real();
+    }
+    return std::nullopt;
+  }
+
+  const ir::Model& model_;
+  const spec::FunctionIndex functions_;
+  const spec::OpTable table_;
+  std::optional<checker::InferredModel> inferred_;  // when first asked
+  std::unordered_map<const ir::Node*, Draw> drawing_;
+  std::map<const ir::Graph*, ByValue> known_;
+};
+
+}  // namespace
+
+ModelTraits read_traits(const ir::Model& model) {
+  ModelTraits traits;
+  for (const auto& scope : ir::graph_scopes(model)) add_graph(*scope->graph, traits.profiles);
+  if (!model.graph) return traits;
+  const RandomValues::ByValue random = RandomValues(model).of(*model.graph);
+  for (const ir::ValueInfo& output : model.graph->outputs) {
+    if (const auto found = random.find(output.value); found != random.end())
+      traits.random.emplace(model.graph->name_of(output.value), found->second);
+  }
+  return traits;
+}
+
+}  // namespace onnxkit::diffing

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "libonnxkit/ir/model.h"
+#include "onnxkit/diff.h"
+
+namespace onnxkit::diffing {
+
+/// Random numbers that something is made from.
+struct Draw {
+  std::string op;  ///< RandomNormal, Dropout ...
+  bool seeded = false;
+};
+
+/// What a model says of itself that bears on a comparison.
+struct ModelTraits {
+  /// Arithmetic that the model asks for: float16 and bfloat16 by the types of its weights, inputs and outputs, int8 by operators that
+  /// quantize. A Cast alone may be the fault that is looked for.
+  std::set<Profile> profiles;
+  std::map<std::string, Draw> random;  ///< outputs that are made from random numbers, by name
+};
+
+ModelTraits read_traits(const ir::Model& model);
+
+}  // namespace onnxkit::diffing

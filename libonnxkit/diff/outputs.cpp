@@ -1,0 +1,313 @@
+#include "libonnxkit/diff/outputs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/compare/plots.h"
+#include "libonnxkit/diff/ports.h"
+
+namespace onnxkit::diffing {
+namespace {
+
+/// A tensor of an output: "y", "y[2]", "y.values".
+struct Part {
+  std::string name;
+  Value base, got;
+};
+
+/// The keys of a map, or of the maps of a sequence, as ZipMap makes them, which all have the same; null for all else.
+const Tensor* keys_of(const Value& value) {
+  if (value.kind == ValueKind::map) return &value.tensor;
+  if (value.kind != ValueKind::sequence || value.items.empty()) return nullptr;
+  const Value& first = value.items.front();
+  const bool alike = std::all_of(value.items.begin(), value.items.end(), [&](const Value& item) {
+    return item.kind == ValueKind::map && comparison::identical(Value(item.tensor), Value(first.tensor)) &&
+           item.items[0].tensor.type() == first.items[0].tensor.type() &&
+           item.items[0].tensor.dims() == first.items[0].tensor.dims();
+  });
+  return alike ? &first.tensor : nullptr;
+}
+
+/// The values of such a map; those of a sequence stacked, one row for each map. Nullopt for strings in a sequence.
+std::optional<Tensor> values_of(const Value& value) {
+  if (value.kind == ValueKind::map) return value.items[0].tensor;
+  const Tensor& first = value.items.front().items[0].tensor;
+  std::vector<std::int64_t> dims = first.dims();
+  dims.insert(dims.begin(), static_cast<std::int64_t>(value.items.size()));
+  std::vector<std::byte> bytes;
+  for (const Value& item : value.items) {
+    const auto row = item.items[0].tensor.bytes();
+    bytes.insert(bytes.end(), row.begin(), row.end());
+  }
+  auto stacked = Tensor::from_bytes(first.type(), std::move(dims), std::move(bytes));
+  return stacked ? std::optional(*std::move(stacked)) : std::nullopt;
+}
+
+/// The tensors of a value in the order that part_of reads; where the structures of both part, the whole.
+void flatten(const std::string& name, const Value& base, const Value& got, std::vector<Part>& parts) {
+  const Tensor *keys = keys_of(base), *others = keys_of(got);
+  if (keys && others && base.kind == got.kind && base.items.size() == got.items.size() &&
+      comparison::identical(Value(*keys), Value(*others))) {
+    const auto a = values_of(base), b = values_of(got);
+    if (a && b) {
+      parts.push_back({name + ".values", *a, *b});
+      return;
+    }
+  }
+  const bool has_parts = base.kind == ValueKind::sequence || base.kind == ValueKind::optional;
+  if (!has_parts || base.kind != got.kind || base.items.size() != got.items.size() || base.items.empty()) {
+    parts.push_back({name, base, got});
+    return;
+  }
+  for (std::size_t i = 0; i < base.items.size(); ++i)
+    flatten(fmt::format("{}[{}]", name, i), base.items[i], got.items[i], parts);
+}
+
+/// The part of a value at "[2]", ".values" or a path of these; nullopt where the value has another structure.
+std::optional<Value> part_of(Value value, std::string_view path) {
+  while (!path.empty()) {
+    if (path == ".values") {
+      auto values = keys_of(value) ? values_of(value) : std::nullopt;
+      return values ? std::optional<Value>(*std::move(values)) : std::nullopt;
+    }
+    const std::size_t end = path.find(']');
+    const std::size_t index = std::stoul(std::string(path.substr(1, end - 1)));
+    path.remove_prefix(end + 1);
+    if (index >= value.items.size()) return std::nullopt;
+    value = Value(value.items[index]);
+  }
+  return value;
+}
+
+std::optional<exec::Spread> part_of(const exec::Spread& spread, std::string_view path) {
+  auto exact = part_of(spread.exact, path);
+  if (!exact) return std::nullopt;
+  exec::Spread part{*std::move(exact), {}, ElementType::undefined, spread.amplified};
+  for (const Value& replica : spread.replicas) {
+    auto value = part_of(replica, path);
+    if (!value) return std::nullopt;
+    part.replicas.push_back(*std::move(value));
+  }
+  return part;
+}
+
+/// Real numbers as they are, complex ones as pairs; empty for strings.
+std::vector<double> numbers_of(const Tensor& tensor) {
+  if (domain_of(tensor.type()) != Domain::complex) return to_reals(tensor);
+  const auto type = tensor.type() == ElementType::complex128 ? ElementType::float64 : ElementType::float32;
+  const auto pairs = Tensor::view(type, {tensor.size(), 2}, tensor.bytes(), std::make_shared<Tensor>(tensor));
+  return pairs ? to_reals(*pairs) : std::vector<double>();
+}
+
+bool is_within(const Tensor& a, const Tensor& b, const OutputTolerance& tolerance) {
+  const std::vector<double> left = numbers_of(a), right = numbers_of(b);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left[i] == right[i] || (std::isnan(left[i]) && std::isnan(right[i]))) continue;
+    if (!std::isfinite(left[i]) || !std::isfinite(right[i])) return false;
+    const double limit = tolerance.absolute.value_or(0) + tolerance.relative.value_or(0) * std::abs(left[i]);
+    if (!(std::abs(right[i] - left[i]) <= limit)) return false;
+  }
+  return true;
+}
+
+std::optional<OutputTolerance> tolerance_of(const DiffOptions& options, const std::string& output) {
+  const auto found = options.tolerances.find(output);
+  if (found != options.tolerances.end()) return found->second;
+  if (options.tolerance.relative || options.tolerance.absolute) return options.tolerance;
+  return std::nullopt;
+}
+
+/// Figures, outcome and plots of tensors that can be compared at all.
+void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const Tensor& b, const Yardstick& yardstick,
+             const std::vector<NamedValue>& outputs, const DiffOptions& options) {
+  if (auto metrics = compare(a, b)) diff.metrics = *std::move(metrics);
+  const auto task = options.tasks.find(output);
+  const Task kind = task != options.tasks.end() ? task->second : guess_task(a);
+  Tensor a_scores, b_scores;
+  if (const auto scores = options.scores.find(output); scores != options.scores.end()) {
+    for (const NamedValue& value : *yardstick.answers) {
+      if (value.name == scores->second) a_scores = value.value.tensor;
+    }
+    for (const NamedValue& value : outputs) {
+      if (value.name == scores->second) b_scores = value.value.tensor;
+    }
+  }
+  if (auto result = outcome(kind, a, b, a_scores, b_scores)) diff.outcome = *std::move(result);
+  if (!diff.metrics) return;
+  diff.scatter = comparison::scatter_of(a, b);
+  if (kind == Task::segmentation) diff.maps = comparison::class_maps_of(a, b);
+}
+
+/// The spread of an output that the first side may call otherwise; null where none can be told.
+const exec::Spread* spread_for(const std::string& output, const std::map<std::string, exec::Spread>& spreads,
+                               const std::vector<NamedValue>& answers, const DiffOptions& options) {
+  if (const auto found = spreads.find(output); found != spreads.end()) return &found->second;
+  std::vector<NamedValue> exact;
+  for (const auto& [name, spread] : spreads) exact.push_back({name, spread.exact});
+  const auto partners = pair_outputs(exact, answers, options.names, Types::same_domain);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].name == output && partners[i]) return &spreads.at(exact[*partners[i]].name);
+  }
+  return nullptr;
+}
+
+/// The spread with its channels where those of `like` are: as the user says, else when only that fits.
+exec::Spread in_layout_of(exec::Spread spread, const std::string& output, const Value& like, const Yardstick& yardstick,
+                          const DiffOptions& options) {
+  if (!spread.exact.is_tensor() || !like.is_tensor()) return spread;
+  const auto moved = [&](Value value) {
+    value = in_axes_of({{output, std::move(value)}}, options, yardstick.floor_owner, yardstick.base_owner)[0].value;
+    const auto order = layout_order(value.tensor.dims(), like.tensor.dims());
+    auto tensor = order ? permuted(value.tensor, *order) : std::nullopt;
+    return tensor ? Value(*std::move(tensor)) : value;
+  };
+  exec::Spread result = spread;
+  result.exact = moved(std::move(spread.exact));
+  for (Value& replica : result.replicas) {
+    if (replica.is_tensor()) replica = moved(std::move(replica));
+  }
+  return result;
+}
+
+/// Sets of inputs are judged together: what each may be by chance, all may not be.
+void judge_pooled(comparison::Judgement& judgement, const std::string& output, const Yardstick& yardstick) {
+  FloorMeasure& floor = judgement.floor;
+  if (yardstick.sets == 1 || !floor.healthy || floor.elements == 0) return;
+  Pool& pool = (*yardstick.pools)[{output, floor.profile}];
+  pool.elements += floor.elements;
+  pool.squares += floor.rms * floor.rms * static_cast<double>(floor.elements);
+  const double rms = std::sqrt(pool.squares / static_cast<double>(pool.elements));
+  const double limit = comparison::rms_limit(pool.elements, yardstick.sets);
+  if (rms <= limit) return;
+  floor.healthy = false;
+  judgement.verdict = Verdict::not_rounding;
+  judgement.why =
+      fmt::format("over the {} sets up to this one the rms is {:.3g} sigma, at most {:.3g} of which are rounding",
+                  yardstick.index + 1, rms, limit);
+}
+
+/// Verdict by the noise floor, from the finest profile on.
+Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::string_view path, const Part& part,
+                            const Yardstick& yardstick, const DiffOptions& options) {
+  if (!yardstick.floor) return {};
+  for (const Profile profile : yardstick.profiles) {
+    std::optional<exec::Spread> spread;
+    comparison::Judgement judgement;
+    for (const bool more : {false, true}) {
+      if (more && !judgement.in_doubt) break;
+      // Of numbers, more of the same tells sigma better; what flips by rarer errors is told by larger ones.
+      const double amplitude = judgement.floor.elements > 0 ? 1 : 4;
+      const auto spreads = more ? yardstick.floor->more_spreads(*yardstick.set, yardstick.index, profile, amplitude)
+                                : yardstick.floor->spreads(*yardstick.set, yardstick.index, profile);
+      if (!spreads) return spreads.error();
+      const exec::Spread* whole = spread_for(output, **spreads, *yardstick.answers, options);
+      if (!whole) {
+        diff.why = "the model that the noise floor is told from has no output like it";
+        return {};
+      }
+      spread = part_of(*whole, path);
+      if (spread && yardstick.floor_is_foreign)
+        spread = in_layout_of(*std::move(spread), output, part.base, yardstick, options);
+      if (!spread || !spread->exact.is_tensor()) {
+        diff.verdict = Verdict::undecidable;
+        diff.why = "rounding can change the structure of the output";
+        return {};
+      }
+      judgement = comparison::judge(*spread, part.got.tensor, profile,
+                                    yardstick.is_reference ? nullptr : &part.base.tensor, yardstick.sets);
+    }
+    judge_pooled(judgement, part.name, yardstick);
+    diff.verdict = judgement.verdict;
+    diff.flips = judgement.flips;
+    diff.why = judgement.why;
+    diff.floors.push_back(judgement.floor);
+    // In a coarser arithmetic the answer may have no numbers there either, as the root of what should be zero.
+    const bool same_shape = spread->exact.tensor.dims() == part.got.tensor.dims();
+    if (judgement.verdict == Verdict::mismatch && !same_shape) return {};
+    if (!is_finding(judgement.verdict)) {
+      if (judgement.verdict == Verdict::identical) diff.verdict = Verdict::rounding;
+      diff.profile = profile;
+      return {};
+    }
+  }
+  return {};
+}
+
+Result<OutputDiff> judge_part(const std::string& output, std::string_view path, const Part& part,
+                              const Yardstick& yardstick, const std::vector<NamedValue>& outputs,
+                              const DiffOptions& options) {
+  OutputDiff diff;
+  diff.name = part.name;
+  diff.type = type_text(part.base);
+  diff.set = yardstick.set->name;
+  if (part.base.kind != ValueKind::tensor || part.got.kind != ValueKind::tensor) {
+    diff.verdict = comparison::identical(part.base, part.got) ? Verdict::identical : Verdict::mismatch;
+    if (diff.verdict == Verdict::mismatch)
+      diff.why = fmt::format("the value is {} and should be {}", type_text(part.got), type_text(part.base));
+    return diff;
+  }
+  const Tensor &a = part.base.tensor, &b = part.got.tensor;
+  const auto tolerance = tolerance_of(options, output);
+  if (a.type() != b.type()) {
+    diff.verdict = Verdict::mismatch;
+    diff.why = fmt::format("the type is {} and should be {}", name_of(b.type()), name_of(a.type()));
+    return diff;
+  }
+  measure(diff, output, a, b, yardstick, outputs, options);
+  if (comparison::identical(part.base, part.got)) {
+    diff.verdict = Verdict::identical;
+    const Domain domain = domain_of(a.type());
+    for (const Profile profile : yardstick.profiles) {
+      if (domain == Domain::real || domain == Domain::complex)
+        (*yardstick.pools)[{part.name, profile}].elements += static_cast<std::uint64_t>(a.size());
+    }
+    return diff;
+  }
+  if (auto judged = judge_by_floor(diff, output, path, part, yardstick, options); !judged) return judged.error();
+  const std::uint64_t nan = diff.metrics ? diff.metrics->nan_mismatches : 0;
+  const std::uint64_t inf = diff.metrics ? diff.metrics->inf_mismatches : 0;
+  const std::string other_numbers =
+      fmt::format("{}{}{} on one side only", nan > 0 ? fmt::format("NaN in {} of {} elements", nan, b.size()) : "",
+                  nan > 0 && inf > 0 ? ", infinity in "
+                  : inf > 0          ? "infinity in "
+                                     : "",
+                  inf > 0 ? std::to_string(inf) : "");
+  if (diff.verdict == Verdict::mismatch && nan + inf > 0) diff.why = other_numbers;
+  const bool has_numbers = domain_of(a.type()) != Domain::string;
+  if (tolerance && has_numbers && a.dims() == b.dims()) {
+    diff.verdict = is_within(a, b, *tolerance) ? Verdict::within : Verdict::beyond;
+  } else if (!yardstick.floor) {
+    const bool same_shape = a.dims() == b.dims();
+    diff.verdict = same_shape && nan + inf == 0 ? Verdict::not_compared : Verdict::mismatch;
+    diff.why = !same_shape     ? fmt::format("the shape is [{}] and should be [{}]", fmt::join(b.dims(), ", "),
+                                             fmt::join(a.dims(), ", "))
+               : nan + inf > 0 ? other_numbers
+                               : "there is no noise floor and no tolerance was set";
+  }
+  return diff;
+}
+
+}  // namespace
+
+Result<std::vector<OutputDiff>> judge_outputs(const Yardstick& yardstick, const std::vector<NamedValue>& outputs,
+                                              const DiffOptions& options) {
+  std::vector<OutputDiff> all;
+  for (std::size_t i = 0; i < yardstick.answers->size(); ++i) {
+    const NamedValue& base = (*yardstick.answers)[i];
+    std::vector<Part> parts;
+    flatten(base.name, base.value, outputs[i].value, parts);
+    for (const Part& part : parts) {
+      auto diff = judge_part(base.name, std::string_view(part.name).substr(base.name.size()), part, yardstick, outputs,
+                             options);
+      if (!diff) return diff.error();
+      all.push_back(*std::move(diff));
+    }
+  }
+  return all;
+}
+
+}  // namespace onnxkit::diffing

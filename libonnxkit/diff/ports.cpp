@@ -1,0 +1,283 @@
+#include "libonnxkit/diff/ports.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/exec/ports.h"
+
+namespace onnxkit::diffing {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+using Order = std::vector<std::size_t>;
+
+bool fits_dims(std::span<const std::int64_t> dims, std::span<const std::int64_t> declared) {
+  return std::equal(dims.begin(), dims.end(), declared.begin(), declared.end(),
+                    [](std::int64_t is, std::int64_t want) { return want < 0 || is == want; });
+}
+
+Dims permuted(std::span<const std::int64_t> dims, const Order& order) {
+  Dims out;
+  for (const std::size_t axis : order) out.push_back(dims[axis]);
+  return out;
+}
+
+/// Channels from the second axis to the last, and back.
+std::array<Order, 2> channel_moves(std::size_t rank) {
+  Order to_last(rank), to_second(rank);
+  std::iota(to_last.begin(), to_last.end(), std::size_t{0});
+  to_second = to_last;
+  if (rank > 2) {
+    std::rotate(to_last.begin() + 1, to_last.begin() + 2, to_last.end());
+    std::rotate(to_second.begin() + 1, to_second.end() - 1, to_second.end());
+  }
+  return {to_last, to_second};
+}
+
+/// Pairs what is left on both sides by a predicate, where each has one partner only, or by order when all are alike.
+template <class Fits>
+void pair_rest(std::vector<std::optional<std::size_t>>& partner_of, std::size_t others, const Fits& fits) {
+  std::vector<bool> taken(others, false);
+  for (const auto& partner : partner_of) {
+    if (partner) taken[*partner] = true;
+  }
+  std::vector<std::size_t> open, free;
+  for (std::size_t i = 0; i < partner_of.size(); ++i) {
+    if (!partner_of[i]) open.push_back(i);
+  }
+  for (std::size_t j = 0; j < others; ++j) {
+    if (!taken[j]) free.push_back(j);
+  }
+  if (open.size() == 1 && free.size() == 1) {
+    partner_of[open[0]] = free[0];
+    return;
+  }
+  for (const std::size_t i : open) {
+    std::vector<std::size_t> candidates;
+    for (const std::size_t j : free) {
+      if (fits(i, j)) candidates.push_back(j);
+    }
+    const auto claims = [&](std::size_t j) {
+      return std::count_if(open.begin(), open.end(), [&](std::size_t other) { return fits(other, j); });
+    };
+    if (candidates.size() == 1 && claims(candidates[0]) == 1) partner_of[i] = candidates[0];
+  }
+}
+
+const std::string& mapped(const NameMap& names, const std::string& name) {
+  const auto found = names.find(name);
+  return found == names.end() ? name : found->second;
+}
+
+template <class Range, class Name>
+std::string listed(const Range& range, Name name) {
+  std::vector<std::string> quoted;
+  for (const auto& item : range) quoted.push_back(quote(name(item)));
+  return quoted.empty() ? "nothing" : fmt::format("{}", fmt::join(quoted, ", "));
+}
+
+/// The inputs of a graph as a worker would tell them.
+std::vector<workers::Port> ports_of(const ir::Graph& graph) {
+  const auto defaults = exec::default_names(graph);
+  std::vector<workers::Port> ports;
+  for (const ir::ValueInfo& input : graph.inputs) {
+    workers::Port port;
+    port.name = graph.name_of(input.value);
+    port.kind = exec::kind_of(input);
+    port.optional = defaults.contains(port.name);
+    if (input.type) port.type = static_cast<ElementType>(input.type->elem_type.value_or(0));
+    if (input.type && input.type->shape) {
+      port.has_shape = true;
+      for (const ir::DeclaredDim& dim : input.type->shape->dims) port.dims.push_back(dim.value.value_or(-1));
+    }
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+bool is_alike(ElementType a, ElementType b, Types types) {
+  return a == b || (types == Types::same_domain && domain_of(a) == domain_of(b));
+}
+
+}  // namespace
+
+std::optional<Order> layout_order(std::span<const std::int64_t> dims, std::span<const std::int64_t> declared) {
+  if (dims.size() != declared.size() || dims.size() < 3 || fits_dims(dims, declared)) return std::nullopt;
+  const auto moves = channel_moves(dims.size());
+  const bool last = fits_dims(permuted(dims, moves[0]), declared),
+             second = fits_dims(permuted(dims, moves[1]), declared);
+  if (last == second && (!last || moves[0] != moves[1])) return std::nullopt;
+  return last ? moves[0] : moves[1];
+}
+
+std::optional<Tensor> permuted(const Tensor& tensor, std::span<const std::size_t> order) {
+  const auto one = packed_size(tensor.type(), 2);
+  if (!one || *one < 2 || *one % 2 != 0) return std::nullopt;
+  const std::size_t width = *one / 2;
+  if (packed_size(tensor.type(), 1) != width) return std::nullopt;
+  const Dims dims = permuted(tensor.dims(), Order(order.begin(), order.end()));
+  Dims strides(dims.size(), 1), source(dims.size(), 1);
+  for (std::size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * tensor.dims()[axis];
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) source[axis] = strides[order[axis]];
+  std::vector<std::byte> bytes(tensor.bytes().size());
+  Dims at(dims.size(), 0);
+  std::int64_t from = 0;
+  for (std::int64_t to = 0; to < tensor.size(); ++to) {
+    std::memcpy(bytes.data() + static_cast<std::size_t>(to) * width,
+                tensor.bytes().data() + static_cast<std::size_t>(from) * width, width);
+    for (std::size_t axis = dims.size(); axis-- > 0;) {
+      from += source[axis];
+      if (++at[axis] < dims[axis]) break;
+      from -= at[axis] * source[axis];
+      at[axis] = 0;
+    }
+  }
+  auto moved = Tensor::from_bytes(tensor.type(), dims, std::move(bytes));
+  return moved ? std::optional(*std::move(moved)) : std::nullopt;
+}
+
+std::optional<Tensor> with_channels(const Tensor& tensor, bool last) {
+  if (tensor.dims().size() < 3) return std::nullopt;
+  return permuted(tensor, channel_moves(tensor.dims().size())[last ? 0 : 1]);
+}
+
+std::optional<Tensor> cast(const Tensor& tensor, ElementType type) {
+  const std::vector<double> reals = to_reals(tensor);
+  std::vector<std::byte> bytes(packed_size(type, tensor.size()).value_or(0));
+  encode(type, std::span<const double>(reals), bytes);
+  auto made = Tensor::from_bytes(type, tensor.dims(), std::move(bytes));
+  return made ? std::optional(*std::move(made)) : std::nullopt;
+}
+
+std::vector<Value> values_of(std::vector<NamedValue> named) {
+  std::vector<Value> values;
+  for (NamedValue& value : named) values.push_back(std::move(value.value));
+  return values;
+}
+
+bool is_same_name(const NameMap& names, const std::string& a, const std::string& b) {
+  return a == b || mapped(names, a) == b || mapped(names, b) == a;
+}
+
+Value fitted(const Value& value, const workers::Port& port) {
+  if (!value.is_tensor() || !port.has_shape) return value;
+  const auto order = layout_order(value.tensor.dims(), port.dims);
+  auto moved = order ? permuted(value.tensor, *order) : std::nullopt;
+  return moved ? Value(*std::move(moved)) : value;
+}
+
+Result<MatchedInputs> inputs_for(const ir::Graph& graph, const InputSet& set, const NameMap& names) {
+  const std::vector<workers::Port> ports = ports_of(graph);
+  auto given = inputs_for(ports, set, names);
+  if (!given) return given;
+  std::vector<NamedValue> values;
+  for (std::size_t i = 0, at = 0; i < ports.size(); ++i) {
+    const bool is_given = at < given->values.size() && ports[i].name == given->values[at].name;
+    values.push_back(is_given ? std::move(given->values[at++]) : NamedValue{ports[i].name, {}});
+  }
+  given->values = std::move(values);
+  return given;
+}
+
+Result<MatchedInputs> inputs_for(std::span<const workers::Port> ports, const InputSet& set, const NameMap& names) {
+  std::vector<NamedValue> given;
+  for (const NamedValue& value : set.values) {
+    if (value.value.kind != ValueKind::none) given.push_back(value);
+  }
+  std::vector<std::optional<std::size_t>> partner(ports.size());
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    for (std::size_t j = 0; j < given.size(); ++j) {
+      if (is_same_name(names, given[j].name, ports[i].name)) partner[i] = j;
+    }
+  }
+  pair_rest(partner, given.size(), [&](std::size_t i, std::size_t j) {
+    const Value& value = given[j].value;
+    if (!value.is_tensor() || ports[i].kind != ValueKind::tensor || value.tensor.type() != ports[i].type) return false;
+    return !ports[i].has_shape || fits_dims(value.tensor.dims(), ports[i].dims) ||
+           layout_order(value.tensor.dims(), ports[i].dims).has_value();
+  });
+  MatchedInputs inputs;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (partner[i]) {
+      const NamedValue& from = given[*partner[i]];
+      Value value = fitted(from.value, ports[i]);
+      if (value.is_tensor() && value.tensor.dims() != from.value.tensor.dims()) inputs.moved.push_back(from.name);
+      if (value.is_tensor() && value.tensor.type() != ports[i].type && is_floating(value.tensor.type()) &&
+          is_floating(ports[i].type)) {
+        if (auto made = cast(value.tensor, ports[i].type)) {
+          value.tensor = *std::move(made);
+          inputs.cast.push_back(from.name);
+        }
+      }
+      inputs.values.push_back({ports[i].name, std::move(value)});
+    } else if (!ports[i].optional) {
+      return make_error("input-missing",
+                        fmt::format("the inputs do not match: the model takes {}, given are {}",
+                                    listed(ports, [](const workers::Port& port) { return port.name; }),
+                                    listed(given, [](const NamedValue& value) { return value.name; })));
+    }
+  }
+  return inputs;
+}
+
+std::vector<std::optional<std::size_t>> pair_outputs(std::span<const NamedValue> outputs,
+                                                     std::span<const NamedValue> wanted, const NameMap& names,
+                                                     Types types) {
+  std::vector<std::optional<std::size_t>> partner(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    for (const std::string& name : {mapped(names, wanted[i].name), wanted[i].name}) {
+      for (std::size_t j = 0; j < outputs.size() && !partner[i]; ++j) {
+        if (outputs[j].name == name || mapped(names, outputs[j].name) == name) partner[i] = j;
+      }
+    }
+  }
+  pair_rest(partner, outputs.size(), [&](std::size_t i, std::size_t j) {
+    const Value &want = wanted[i].value, &is = outputs[j].value;
+    if (!want.is_tensor() || !is.is_tensor()) return want.kind == is.kind;
+    return is_alike(want.tensor.type(), is.tensor.type(), types) &&
+           (want.tensor.dims() == is.tensor.dims() || layout_order(is.tensor.dims(), want.tensor.dims()).has_value());
+  });
+  return partner;
+}
+
+Result<MatchedOutputs> matched_outputs(std::vector<NamedValue> outputs, const std::vector<NamedValue>& wanted,
+                                       const NameMap& names) {
+  MatchedOutputs matched;
+  if (wanted.empty()) {
+    matched.values = std::move(outputs);
+    return matched;
+  }
+  const auto partner = pair_outputs(outputs, wanted, names);
+  const std::string there = listed(outputs, [](const NamedValue& value) { return value.name; });
+  if (std::none_of(partner.begin(), partner.end(), [](const auto& found) { return found.has_value(); }))
+    return make_error("output-missing",
+                      fmt::format("no output matches {}; there are {}",
+                                  listed(wanted, [](const NamedValue& value) { return value.name; }), there));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!partner[i]) {
+      matched.absent[wanted[i].name] = "no output of this side matches it; there are " + there;
+      matched.values.push_back({wanted[i].name, {}});
+      continue;
+    }
+    Value value = outputs[*partner[i]].value;
+    if (value.is_tensor() && wanted[i].value.is_tensor()) {
+      const auto order = layout_order(value.tensor.dims(), wanted[i].value.tensor.dims());
+      auto moved = order ? permuted(value.tensor, *order) : std::nullopt;
+      if (moved) {
+        value = *std::move(moved);
+        matched.moved.push_back(wanted[i].name);
+      }
+    }
+    matched.values.push_back({wanted[i].name, std::move(value)});
+  }
+  return matched;
+}
+
+}  // namespace onnxkit::diffing

@@ -1,0 +1,21 @@
+#include "libonnxkit/diff/temp_folder.h"
+
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+namespace onnxkit::diffing {
+
+Result<TempFolder> TempFolder::make() {
+  std::error_code fault;
+  std::string pattern = (std::filesystem::temp_directory_path(fault) / "onnxkit-XXXXXX").string();
+  if (fault || !mkdtemp(pattern.data())) return make_error("cannot-write", "no temporary folder could be made");
+  return TempFolder(std::filesystem::path(pattern));
+}
+
+TempFolder::~TempFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace onnxkit::diffing

@@ -1,0 +1,326 @@
+#include "libonnxkit/inputs/generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <memory>
+#include <numbers>
+#include <optional>
+#include <random>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "checker/collector.h"
+#include "checker/infer/inference.h"
+#include "libonnxkit/base/checked.h"
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/exec/ports.h"
+#include "libonnxkit/inputs/bound_sizes.h"
+#include "libonnxkit/inputs/element_shape.h"
+#include "libonnxkit/inputs/input_range.h"
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::inputs {
+namespace {
+
+constexpr std::uint64_t default_limit = std::uint64_t{4} << 30;
+
+/// Numbers that do not depend on the standard library's distributions.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : bits_(seed) {}
+  double uniform() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    const std::uint64_t count = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + (count == 0 ? bits_() : bits_() % count));
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
+
+bool mentions(std::string_view name, std::initializer_list<std::string_view> words) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view w) { return lower.find(w) != std::string::npos; });
+}
+
+bool is_cache(std::string_view name) { return mentions(name, {"past", "cache"}); }
+
+/// A size for a dimension that the model leaves open.
+std::int64_t chosen_size(std::string_view name, std::string_view input, std::size_t axis, std::size_t rank) {
+  if (mentions(name, {"batch"})) return 1;
+  if (is_cache(name)) return 4;
+  if (mentions(name, {"seq", "len", "time", "token"})) return 8;
+  if (mentions(name, {"height", "width"})) return 64;
+  if (axis == 0) return 1;
+  if (is_cache(input)) return 4;
+  return rank >= 4 && axis >= 2 ? 64 : rank == 3 || rank == 2 ? 8 : 3;
+}
+
+/// Sizes for every dimension name of the inputs.
+class Sizes {
+ public:
+  Sizes(const ir::Graph& graph, const std::map<std::string, std::int64_t>& given) : by_name_(given) {
+    // A mask over what is cached and what is new is as long as both, whatever its size is called.
+    for (const bool masks : {false, true}) {
+      for (const ir::ValueInfo& input : graph.inputs) {
+        if (!input.type || !input.type->shape) continue;
+        const std::string_view name = graph.name_of(input.value);
+        if (is_mask(name, input.type->shape->dims.size()) == masks) choose(name, input.type->shape->dims);
+      }
+    }
+  }
+
+  const std::map<std::string, std::int64_t>& by_name() const { return by_name_; }
+
+  std::int64_t size(std::string_view input, const std::vector<ir::DeclaredDim>& dims, std::size_t axis) {
+    if (dims[axis].value) return *dims[axis].value;
+    const auto known = size_of(pool_, pool_.from_dim_param(dims[axis].param), by_name_);
+    return known ? *known : open_size("", input, axis, dims.size());
+  }
+
+ private:
+  static bool is_mask(std::string_view input, std::size_t rank) { return rank == 2 && mentions(input, {"mask"}); }
+
+  std::int64_t open_size(std::string_view name, std::string_view input, std::size_t axis, std::size_t rank) const {
+    if (cached_ && fresh_ && axis == 1 && is_mask(input, rank)) return *cached_ + *fresh_;
+    return chosen_size(name, input, axis, rank);
+  }
+
+  void choose(std::string_view input, const std::vector<ir::DeclaredDim>& dims) {
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      const checker::Dim open = dims[axis].value ? checker::Dim() : pool_.from_dim_param(dims[axis].param);
+      for (const std::size_t symbol : pool_.symbols_in(open)) {
+        const std::string& name = pool_.symbol(symbol).name;
+        by_name_.try_emplace(name, open_size(name, input, axis, dims.size()));
+      }
+      const bool is_length = axis > 0 && (is_cache(input) ? axis == 2 : dims.size() == 2);
+      std::optional<std::int64_t>& length = is_cache(input) ? cached_ : fresh_;
+      if (is_length && !length) length = size(input, dims, axis);
+    }
+  }
+
+  checker::DimPool pool_;
+  std::map<std::string, std::int64_t> by_name_;
+  std::optional<std::int64_t> cached_, fresh_;  ///< tokens whose keys are given, and new ones
+};
+
+class Generator {
+ public:
+  Generator(const ir::Model& model, const spec::OpTable& table, const GenerateOptions& options)
+      : model_(model),
+        sizes_(*model.graph, options.dims),
+        random_(options.seed),
+        has_limit_(options.memory_limit != 0),
+        bytes_left_(options.memory_limit != 0 ? options.memory_limit : default_limit) {
+    checker::Collector collector;
+    inferred_ = checker::infer_types(model, table, {.dim_values = sizes_.by_name(), .external_bytes = {}}, collector);
+  }
+
+  Result<GeneratedInput> make(const ir::ValueInfo& input) {
+    name_ = model_.graph->name_of(input.value);
+    range_.reset();
+    element_shape_.reset();
+    if (!input.type) return impossible("has no type");
+    if (input.type->kind == ir::DeclaredType::Kind::tensor) range_ = range_of_input(model_, inferred_, input.value);
+    if (input.type->kind == ir::DeclaredType::Kind::sequence)
+      element_shape_ = element_shape_of_input(model_, inferred_, input.value);
+    return make(*input.type);
+  }
+
+ private:
+  using Kind = ir::DeclaredType::Kind;
+
+  Error impossible(std::string_view why) const {
+    Error error =
+        make_error("input-missing", fmt::format("no value can be made up for input {}: it {}", quote(name_), why));
+    error.diagnostic.location.item_name = name_;
+    return error;
+  }
+
+  Result<GeneratedInput> make(const ir::DeclaredType& type) {
+    switch (type.kind) {
+      case Kind::tensor:
+        return make_tensor(type);
+      case Kind::sequence: {
+        std::vector<Value> items;
+        for (int i = 0; i < 2; ++i) {
+          auto item = type.element ? make(*type.element) : impossible("has no element type");
+          if (!item) return item;
+          items.push_back(std::move(item->value));
+        }
+        return GeneratedInput{Value::sequence(std::move(items)), "two elements"};
+      }
+      case Kind::optional: {
+        auto content = type.element ? make(*type.element) : impossible("has no element type");
+        if (!content) return content;
+        return GeneratedInput{Value::optional(std::move(content->value)), content->description};
+      }
+      default:
+        return impossible("is no tensor, sequence or optional");
+    }
+  }
+
+  Result<std::vector<std::int64_t>> dims_of(const ir::DeclaredType& type) {
+    std::vector<std::int64_t> dims;
+    if (type.shape) {
+      for (std::size_t axis = 0; axis < type.shape->dims.size(); ++axis)
+        dims.push_back(sizes_.size(name_, type.shape->dims, axis));
+    } else if (element_shape_) {
+      for (std::size_t axis = 0; axis < element_shape_->size(); ++axis)
+        dims.push_back((*element_shape_)[axis].value_or(chosen_size("", name_, axis, element_shape_->size())));
+    }
+    const auto count = checked_element_count(dims);
+    const auto bytes = count ? checked_mul<std::uint64_t>(static_cast<std::uint64_t>(*count), 8) : std::nullopt;
+    if (!bytes || *bytes > bytes_left_) {
+      return impossible(has_limit_ ? "declares more elements than the memory limit leaves room for"
+                                   : "declares more elements than fit into 4 GiB, the most that is made up");
+    }
+    bytes_left_ -= *bytes;
+    return dims;
+  }
+
+  Result<GeneratedInput> make_tensor(const ir::DeclaredType& type) {
+    const auto element = static_cast<ElementType>(type.elem_type.value_or(0));
+    if (!is_known_element_type(static_cast<int>(element))) return impossible("has no element type");
+    const auto dims = dims_of(type);
+    if (!dims) return dims.error();
+    const auto count = static_cast<std::size_t>(*checked_element_count(*dims));
+    if (element == ElementType::string) return strings(*dims, count);
+    std::vector<std::byte> bytes((count * static_cast<std::size_t>(storage_bits(element)) + 7) / 8);
+    std::string description;
+    switch (domain_of(element)) {
+      case Domain::real: {
+        if (range_ && range_->form == InputRange::Form::scales) {
+          fill<double>(element, count, bytes, [&](std::size_t i) { return i + 2 < count ? 1.0 : 2.0; });
+          description = "1, on the last two axes 2: " + range_->reason;
+          break;
+        }
+        fill<double>(element, count, bytes, [&](std::size_t) { return random_.normal(); });
+        description = "normal";
+        break;
+      }
+      case Domain::complex: {
+        fill<std::complex<double>>(element, count, bytes,
+                                   [&](std::size_t) { return std::complex(random_.normal(), random_.normal()); });
+        description = "normal";
+        break;
+      }
+      case Domain::boolean: {
+        fill<bool>(element, count, bytes, mask(*dims));
+        description = "a mask";
+        break;
+      }
+      default:
+        description = integers(element, *dims, count, bytes);
+    }
+    auto tensor = Tensor::from_bytes(element, *dims, std::move(bytes));
+    if (!tensor) return tensor.error();
+    return GeneratedInput{Value(*std::move(tensor)), std::move(description)};
+  }
+
+  template <class T, class F>
+  void fill(ElementType type, std::size_t count, std::vector<std::byte>& bytes, F next) {
+    const auto values = std::make_unique<T[]>(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = next(i);
+    encode(type, std::span<const T>(values.get(), count), bytes);
+  }
+
+  template <class F>
+  void fill_integers(ElementType type, std::size_t count, std::vector<std::byte>& bytes, F next) {
+    if (domain_of(type) == Domain::natural)
+      fill<std::uint64_t>(type, count, bytes, [&](std::size_t i) { return static_cast<std::uint64_t>(next(i)); });
+    else
+      fill<std::int64_t>(type, count, bytes, next);
+  }
+
+  /// Mostly ones, and one at the start of every row, so that nothing is masked away whole.
+  std::function<bool(std::size_t)> mask(const std::vector<std::int64_t>& dims) {
+    const std::size_t row = dims.empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(dims.back(), 1));
+    return [this, row](std::size_t i) { return random_.uniform() < 0.8 || i % row == 0; };
+  }
+
+  std::string integers(ElementType type, const std::vector<std::int64_t>& dims, std::size_t count,
+                       std::vector<std::byte>& bytes) {
+    InputRange range = range_.value_or(InputRange{InputRange::Form::between, 0, 9, ""});
+    if (range.form == InputRange::Form::parts) {
+      fill_parts(type, range.high, dims.empty(), count, bytes);
+      return range.reason;
+    }
+    if (!range_ && mentions(name_, {"mask"})) {
+      const auto next = mask(dims);
+      fill_integers(type, count, bytes, [&](std::size_t i) { return std::int64_t{next(i)}; });
+      return "a mask, by its name";
+    }
+    if (!range_ && mentions(name_, {"segment", "token_type"}))
+      range = {.low = 0, .high = 1, .reason = "0 or 1, by its name"};
+    if (!range_ && mentions(name_, {"len", "size", "count"}))
+      range = {.low = 1, .high = 4, .reason = "positive, by its name"};
+    if (!range_ && type == ElementType::uint8) range = {.low = 0, .high = 255, .reason = "bytes"};
+    range.high = std::max(range.low, std::min(range.high, greatest_of(type)));
+    fill_integers(type, count, bytes, [&](std::size_t) { return random_.between(range.low, range.high); });
+    return range.reason.empty() ? fmt::format("integers from {} to {}", range.low, range.high)
+                                : fmt::format("{} to {}: {}", range.low, range.high, range.reason);
+  }
+
+  /// About equal sizes that add up to `total`; a scalar is the size of all parts but the last.
+  void fill_parts(ElementType type, std::int64_t total, bool is_scalar, std::size_t count,
+                  std::vector<std::byte>& bytes) {
+    const auto parts = static_cast<std::int64_t>(is_scalar ? 2 : count);
+    if (parts == 0) return;
+    const std::int64_t size = total / parts, rest = total % parts;
+    fill_integers(type, count, bytes, [&](std::size_t i) {
+      return is_scalar ? size + rest : size + (static_cast<std::int64_t>(i) < rest ? 1 : 0);
+    });
+  }
+
+  Result<GeneratedInput> strings(const std::vector<std::int64_t>& dims, std::size_t count) {
+    std::vector<std::string> words(count);
+    for (std::string& word : words) {
+      for (std::int64_t i = random_.between(3, 8); i > 0; --i) word += static_cast<char>('a' + random_.between(0, 25));
+    }
+    auto tensor = Tensor::from_strings(dims, std::move(words));
+    if (!tensor) return tensor.error();
+    return GeneratedInput{Value(*std::move(tensor)), "words"};
+  }
+
+  const ir::Model& model_;
+  Sizes sizes_;
+  checker::InferredModel inferred_;
+  Random random_;
+  const bool has_limit_;
+  std::uint64_t bytes_left_;
+  std::string name_;
+  std::optional<InputRange> range_;
+  std::optional<std::vector<std::optional<std::int64_t>>> element_shape_;  ///< of a sequence that states none
+};
+
+}  // namespace
+
+Result<std::vector<GeneratedInput>> generate_inputs(const ir::Model& model, const spec::OpTable& table,
+                                                    std::span<const Value> given, const GenerateOptions& options) {
+  const std::set<std::string_view> defaults = exec::default_names(*model.graph);
+  std::vector<GeneratedInput> made(model.graph->inputs.size());
+  std::optional<Generator> generator;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const ir::ValueInfo& input = model.graph->inputs[i];
+    if (i < given.size() && given[i].kind != ValueKind::none) continue;
+    if (defaults.contains(model.graph->name_of(input.value))) continue;
+    if (!generator) generator.emplace(model, table, options);
+    auto value = generator->make(input);
+    if (!value) return value.error();
+    made[i] = *std::move(value);
+  }
+  return made;
+}
+
+}  // namespace onnxkit::inputs

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
+#include "onnxkit/result.h"
+#include "onnxkit/value.h"
+
+namespace onnxkit::inputs {
+
+struct GenerateOptions {
+  std::map<std::string, std::int64_t> dims;  ///< sizes of named dimensions; the others are chosen
+  std::uint64_t seed = 0;
+  std::uint64_t memory_limit = 0;  ///< bytes that the values may take together, eight for an element; 0: 4 GiB
+};
+
+struct GeneratedInput {
+  Value value;
+  std::string description;  ///< "normal", "indices on axis 0 of size 30522 at ..."
+};
+
+/// Random values for the main graph's inputs, the same for the same model and seed on every machine. An input whose entry of `given` has a
+/// kind, or that has an initializer, gets none. Reals are normal; integers stay in what range_of_input says, else within [0, 9], a mask
+/// is 0 or 1 with a 1 first in each row. Error input-missing for kinds that cannot be made up (maps, opaque types, no type).
+Result<std::vector<GeneratedInput>> generate_inputs(const ir::Model& model, const spec::OpTable& table,
+                                                    std::span<const Value> given, const GenerateOptions& options);
+
+}  // namespace onnxkit::inputs

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "reference/kernels/axes.h"
+
+// Indices whose last axis holds the coordinates of one place each, as GatherND and ScatterND take them.
+namespace onnxkit::reference {
+
+/// Number of coordinates in each tuple: the size of the last axis.
+inline std::int64_t tuple_length(const Tensor& indices) {
+  require(indices.rank() > 0 && indices.dims().back() > 0, "indices need coordinates in their last axis");
+  return indices.dims().back();
+}
+
+/// Row-major place of each tuple in a shape of the tuple's length; negative coordinates count from the end.
+inline std::vector<std::int64_t> tuple_places(const Tensor& indices, std::span<const std::int64_t> sizes) {
+  const std::vector<std::int64_t> all = indices.integers();
+  const std::int64_t count = element_count(std::span(indices.dims()).first(indices.dims().size() - 1));
+  std::vector<std::int64_t> places;
+  auto next = all.begin();
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t place = 0;
+    for (const std::int64_t size : sizes) place = place * size + normalize_index(*next++, size);
+    places.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace onnxkit::reference

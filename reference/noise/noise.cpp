@@ -1,0 +1,265 @@
+#include "reference/noise/noise.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/dtype/rounding.h"
+#include "reference/noise/draws.h"
+#include "reference/noise/noise_kernel.h"
+#include "reference/numerics/instruction_sets.h"
+#include "reference/numerics/wide.h"
+
+namespace onnxkit::reference {
+namespace {
+
+constexpr int few_bits = 12;
+// NNPACK's tiles of 6x6 outputs are up to 9.5 times off in the mean, 102 / 12 times at most (scripts/winograd_errors.py).
+constexpr double winograd_growth = 10;
+constexpr std::int64_t errors_of_a_chunk = 1 << 14;
+
+const NoiseKernel& kernel() {
+  static const NoiseKernel& best = *usable_noise_kernels().front();
+  return best;
+}
+
+/// Has at most `bits` significant bits.
+bool fits(double x, int bits) { return (std::bit_cast<std::uint64_t>(x) & bits_beyond(bits)) == 0; }
+
+double normal(std::uint64_t bits) { return normal_steps(bits) / normal_deviation; }
+
+/// How many significant bits a number may have that counts as exact. Doubles that were rounded have more than 40, but for one of thousands.
+int bits_of(double unit) { return std::min(40, -std::ilogb(unit)); }
+
+/// Chunks of so many lines of a length are worth a thread's while.
+std::int64_t lines_of_a_chunk(std::int64_t length) {
+  return std::max<std::int64_t>(1, errors_of_a_chunk / std::max<std::int64_t>(1, length));
+}
+
+/// The elements of a matrix with errors of half a unit, in rows.
+std::unique_ptr<double[]> rounded_operand(ThreadPool& threads, MatrixView<const double> x, double unit, int bits,
+                                          std::uint64_t key) {
+  auto copy = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(x.rows * x.columns));
+  threads.for_range(x.rows, lines_of_a_chunk(x.columns), [&](std::int64_t first, std::int64_t last) {
+    double* to = copy.get() + first * x.columns;
+    for (std::int64_t r = first; r < last; ++r) {
+      const double* const row = x.data + r * x.row_stride;
+      for (std::int64_t c = 0; c < x.columns; ++c) *to++ = row[c * x.column_stride];
+    }
+    kernel().round_operands(copy.get() + first * x.columns, (last - first) * x.columns,
+                            key + static_cast<std::uint64_t>(first * x.columns), unit, bits_beyond(bits));
+  });
+  return copy;
+}
+
+/// Rows or columns must be contiguous for speed only.
+std::vector<double> squares_of_rows(ThreadPool& threads, MatrixView<const double> x) {
+  std::vector<double> sums(static_cast<std::size_t>(x.rows));
+  constexpr std::int64_t near = 1024;  // sums that stay in the nearest cache
+  const std::int64_t grain =
+      x.column_stride == 1 ? lines_of_a_chunk(x.columns) : std::max(near / 2, lines_of_a_chunk(x.columns));
+  threads.for_range(x.rows, grain, [&](std::int64_t first, std::int64_t last) {
+    if (x.column_stride == 1) {
+      for (std::int64_t r = first; r < last; ++r)
+        sums[static_cast<std::size_t>(r)] = kernel().sum_of_squares(x.data + r * x.row_stride, x.columns);
+      return;
+    }
+    for (std::int64_t r = first; r < last; r += near) {
+      const std::int64_t count = std::min(near, last - r);
+      for (std::int64_t c = 0; c < x.columns; ++c) {
+        const double* const from = x.data + r * x.row_stride + c * x.column_stride;
+        if (x.row_stride == 1) {
+          kernel().add_squares(sums.data() + r, from, count);
+        } else {
+          for (std::int64_t i = 0; i < count; ++i)
+            sums[static_cast<std::size_t>(r + i)] += from[i * x.row_stride] * from[i * x.row_stride];
+        }
+      }
+    }
+  });
+  return sums;
+}
+
+/// Calls body(numbers, first, count) for parts of a line of a matrix, copied and written back unless the line is contiguous.
+template <class Body>
+void for_contiguous(double* line, std::int64_t length, std::int64_t stride, const Body& body) {
+  if (stride == 1) return body(line, std::int64_t{0}, length);
+  std::array<double, 256> numbers;
+  for (std::int64_t first = 0; first < length; first += numbers.size()) {
+    const std::int64_t count = std::min<std::int64_t>(numbers.size(), length - first);
+    double* const from = line + first * stride;
+    for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = from[i * stride];
+    body(numbers.data(), first, count);
+    for (std::int64_t i = 0; i < count; ++i) from[i * stride] = numbers[static_cast<std::size_t>(i)];
+  }
+}
+
+/// Tells products apart that run in parallel within one node.
+std::uint64_t fingerprint(MatrixView<const double> x) {
+  if (x.rows == 0 || x.columns == 0) return 0;
+  const std::int64_t last = (x.rows - 1) * x.row_stride + (x.columns - 1) * x.column_stride;
+  return mix(std::bit_cast<std::uint64_t>(x.data[0])) ^ mix(std::bit_cast<std::uint64_t>(x.data[last]) + 1) ^
+         mix(std::bit_cast<std::uint64_t>(x.data[(x.rows / 2) * x.row_stride + (x.columns / 2) * x.column_stride]) + 2);
+}
+
+/// to[i] = x[i] with a relative error of standard deviation `scale` if it has more than `bits` significant bits; x may be `to`.
+void add_errors(ThreadPool& threads, std::span<double> to, const double* x, std::uint64_t key, double scale, int bits) {
+  constexpr std::int64_t near = 2048;  // numbers that stay in the nearest cache
+  threads.for_range(
+      static_cast<std::int64_t>(to.size()), errors_of_a_chunk, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; i += near) {
+          const std::int64_t count = std::min(near, last - i);
+          double* const part = to.data() + i;
+          if (part != x + i) std::copy_n(x + i, count, part);
+          kernel().add_relative(part, count, key + static_cast<std::uint64_t>(i) + 1, scale, bits_beyond(bits));
+        }
+      });
+}
+
+std::int64_t terms_of(NoiseRule::Length length, const Tensor& results, const Tensor* input) {
+  switch (length) {
+    case NoiseRule::Length::reduced:
+      return input && results.size() > 0 ? std::max<std::int64_t>(1, input->size() / results.size()) : 1;
+    case NoiseRule::Length::last_axis:
+      return results.rank() > 0 ? results.dims().back() : 1;
+    case NoiseRule::Length::image: {
+      std::int64_t count = 1;
+      for (std::int64_t axis = 2; axis < results.rank(); ++axis) count *= results.dim(axis);
+      return count;
+    }
+    case NoiseRule::Length::one:
+      return 1;
+  }
+  return 1;
+}
+
+}  // namespace
+
+std::vector<const NoiseKernel*> usable_noise_kernels() {
+  std::vector<const NoiseKernel*> kernels;
+#if defined(__x86_64__)
+  if (has_v4()) kernels.push_back(&noise_kernel_v4);
+  if (has_v3()) kernels.push_back(&noise_kernel_v3);
+#endif
+  kernels.push_back(&noise_kernel_baseline);
+  return kernels;
+}
+
+Arithmetic arithmetic_of(Profile profile) {
+  constexpr double float32 = 0x1p-24, float16 = 0x1p-11, bfloat16 = 0x1p-8;
+  switch (profile) {
+    case Profile::float32:
+      return {.sums = float32, .operands = 0, .results = float32, .steps = false};
+    case Profile::winograd:
+      return {.sums = float32, .operands = 0, .results = float32, .steps = false, .winograd = winograd_growth};
+    case Profile::tf32:
+      return {.sums = float32, .operands = float16, .results = float32, .steps = false};
+    case Profile::float16:
+      return {.sums = float32, .operands = float16, .results = float16, .steps = false};
+    case Profile::bfloat16:
+      return {.sums = float32, .operands = bfloat16, .results = bfloat16, .steps = false};
+    case Profile::int8:
+      return {.sums = float32, .operands = 0x1p-8, .results = float32, .steps = true};
+  }
+  return {.sums = float32, .operands = 0, .results = float32, .steps = false};
+}
+
+void Noise::multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                     bool accumulate, double factor, const Poll& poll) const {
+  const std::uint64_t key = mix(mix(seed_) + nodes_) ^ fingerprint(a) ^ (fingerprint(b) << 1);
+  std::unique_ptr<double[]> left, right;
+  if (arithmetic_.operands > 0) {
+    const double unit = amplitude_ * arithmetic_.operands;
+    const int bits = bits_of(arithmetic_.operands);
+    left = rounded_operand(threads, a, unit, bits, mix(key + 1));
+    right = rounded_operand(threads, b, unit, bits, mix(key + 2));
+    a = row_major<const double>(left.get(), a.rows, a.columns);
+    b = row_major<const double>(right.get(), b.rows, b.columns);
+  }
+  gemm(threads, a, b, c, accumulate, poll);
+  if (a.columns == 0) return;
+
+  const double terms = static_cast<double>(a.columns) / 3;
+  const double unit = amplitude_ * factor * arithmetic_.sums * deviation_of_uniform;
+  const std::uint64_t beyond = bits_beyond(bits_of(arithmetic_.sums));
+  const std::vector<double> rows = squares_of_rows(threads, a), columns = squares_of_rows(threads, b.transposed());
+  threads.for_range(c.rows, lines_of_a_chunk(c.columns), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::uint64_t row_key = mix(key + 3 + static_cast<std::uint64_t>(i));
+      const double squares = rows[static_cast<std::size_t>(i)] / 6;  // n/6 (sum a^2)(sum b^2)/n
+      for_contiguous(c.data + i * c.row_stride, c.columns, c.column_stride,
+                     [&](double* y, std::int64_t at, std::int64_t count) {
+                       kernel().add_of_sums(y, count, row_key + static_cast<std::uint64_t>(at), unit, terms, squares,
+                                            columns.data() + at, beyond);
+                     });
+    }
+  });
+}
+
+void Noise::round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule,
+                          const Tensor* first_input) const {
+  const double unit = std::max(arithmetic_.results, unit_roundoff(results.type()));
+  const bool is_coarse = unit > arithmetic_.sums;
+  if (rule.results == 0 && !(rule.is_product && is_coarse)) return;
+  const double terms = static_cast<double>(terms_of(rule.length, results, first_input));
+  // The summation itself works in the precision of sums; only what is stored is as coarse as results are.
+  const double inner = arithmetic_.sums * (rule.results + (terms > 1 ? std::sqrt(terms) / 3 : 0));
+  const double step = amplitude_ * deviation_of_uniform, scale = step * std::hypot(inner, unit);
+  const int bits = bits_of(unit);
+  const std::uint64_t key = mix(mix(seed_ + 1) + nodes_);
+  const std::span<double> all = results.write<double>();
+  add_errors(threads, all, all.data(), key, scale, bits);
+  if (rule.absolute == 0) return;
+  constexpr std::int64_t chunk = errors_of_a_chunk;
+  threads.for_range(results.size(), chunk, [&](std::int64_t first, std::int64_t last) {
+    kernel().add_absolute(all.data() + first, last - first, mix(key) + static_cast<std::uint64_t>(first),
+                          step * rule.absolute * arithmetic_.sums, bits_beyond(bits));
+  });
+}
+
+Tensor Noise::disturbed(ThreadPool& threads, const Tensor& input, double roundings) const {
+  Tensor copy = Tensor::unset(input.memory(), input.type(), input.dims());
+  const double scale = amplitude_ * roundings * arithmetic_.sums * deviation_of_uniform;
+  add_errors(threads, copy.write<double>(), input.as<double>().data(), mix(mix(seed_ + 2) + nodes_), scale, few_bits);
+  return copy;
+}
+
+double Noise::error(std::uint64_t key, double unit) const {
+  return amplitude_ * unit * deviation_of_uniform * normal(mix(mix(mix(seed_ + 4) + nodes_) + key));
+}
+
+double Noise::error(std::uint64_t key) const { return error(key, arithmetic_.sums); }
+
+// Positions and weights are computed in float32 for float64 elements, too.
+
+double Noise::position(double exact, std::uint64_t key) const {
+  return fits(exact, bits_of(profile_.sums)) ? exact : exact + error(2 * key, profile_.sums) * (std::abs(exact) + 1);
+}
+
+double Noise::weight(double exact, std::uint64_t key) const {
+  // The terms of a cubic filter are a few times larger than their sum.
+  constexpr double terms = 4;
+  return fits(exact, few_bits) ? exact : exact + terms * error(2 * key + 1, profile_.sums);
+}
+
+void Noise::shift_steps(Tensor& quantized) const {
+  std::uint64_t at = mix(mix(seed_ + 3) + nodes_);
+  const auto shift = [&](auto& element, std::int64_t least, std::int64_t greatest) {
+    const std::uint64_t draw = mix(++at) >> 61;  // of eight, two are a step
+    const auto value = static_cast<std::int64_t>(element);
+    if (draw == 0 && value < greatest) ++element;
+    if (draw == 1 && value > least) --element;
+  };
+  const std::int64_t least = least_of(quantized.type()), greatest = greatest_of(quantized.type());
+  if (quantized.domain() == Domain::integer) {
+    for (std::int64_t& element : quantized.write<std::int64_t>()) shift(element, least, greatest);
+  } else {
+    for (std::uint64_t& element : quantized.write<std::uint64_t>()) shift(element, least, greatest);
+  }
+}
+
+}  // namespace onnxkit::reference

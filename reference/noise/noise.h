@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "libonnxkit/base/system/thread_pool.h"
+#include "onnxkit/diff.h"
+#include "onnxkit/element_type.h"
+#include "reference/executor/tensor.h"
+#include "reference/kernels/gemm.h"
+
+// How far the rounding of an arithmetic may move results (docs/noise-floor.md). A noisy run adds to each result a random error of the size
+// that honest rounding in that node may have; several such runs show how far the outputs of a model may move.
+namespace onnxkit::reference {
+
+/// Where a profile rounds, as unit roundoffs: half the distance between neighbours, relative to the number.
+struct Arithmetic {
+  double sums;      ///< of partial sums in contractions
+  double operands;  ///< of the operands of contractions; 0: they are taken as they are
+  double results;   ///< of the results of nodes
+  bool steps;       ///< quantized results may be one step off
+  /// How many times larger the errors of sums are in a convolution that Winograd's method may compute.
+  double winograd = 1;
+};
+Arithmetic arithmetic_of(Profile profile);
+
+/// What an operator rounds inside, beyond contractions, which carry their own noise.
+struct NoiseRule {
+  enum class Length : std::uint8_t { one, reduced, last_axis, image };
+  /// Roundings of each result, as multiples of its unit roundoff: 0 for operators that only move, pick or exactly compute numbers.
+  double results = 2;
+  /// Roundings that count relative to the first input, not to the result, since they happen before something cancels.
+  double input = 0;
+  Length length = Length::one;  ///< how many terms each result sums up
+  /// Roundings of 1, whatever the result: of functions that approximations and 1 + x reach with an absolute error only.
+  double absolute = 0;
+  /// A contraction and little else, whose sums carry errors far beyond one rounding: results are rounded only where they are stored coarser.
+  bool is_product = false;
+};
+NoiseRule noise_rule(std::string_view op);
+
+/// The random errors of one replica. Equal seeds and keys give equal errors, on any number of threads.
+class Noise {
+ public:
+  /// All errors are `amplitude` times as large.
+  Noise(Profile profile, std::uint64_t seed, double amplitude = 1)
+      : profile_(arithmetic_of(profile)), arithmetic_(profile_), seed_(seed), amplitude_(amplitude) {}
+
+  /// Of the node that runs.
+  const Arithmetic& arithmetic() const { return arithmetic_; }
+  /// Each node that runs has errors of its own; one on float64 those of double precision, whatever the profile.
+  void next_node(bool is_double) {
+    ++nodes_;
+    arithmetic_ = is_double ? double_arithmetic : profile_;
+  }
+
+  /// c = a b or c += a b with the errors of operands and sums. Any order of summation: sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of the squared
+  /// products, here taken as (sum a^2)(sum b^2)/n. `factor` is how many times larger sigma is.
+  void multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                bool accumulate, double factor = 1, const Poll& poll = {}) const;
+  /// Rounding errors of a node's results; numbers that the type holds exactly were not rounded.
+  void round_results(ThreadPool& threads, Tensor& results, const NoiseRule& rule, const Tensor* first_input) const;
+  /// The first input with the relative errors that the rule names; numbers of few bits stay, as sums of them are exact.
+  Tensor disturbed(ThreadPool& threads, const Tensor& input, double roundings) const;
+  /// One rounding of a partial sum, relative to it, for kernels that round inside. Equal keys give equal errors.
+  double error(std::uint64_t key) const;
+  /// A position that was computed in the precision of sums, and a weight of an interpolation there; positions
+  /// that it holds exactly and weights of few bits are exact. The error of a position grows along the axis.
+  double position(double exact, std::uint64_t key) const;
+  double weight(double exact, std::uint64_t key) const;
+  /// One step up or down for a part of quantized numbers.
+  void shift_steps(Tensor& quantized) const;
+
+ private:
+  static constexpr Arithmetic double_arithmetic = {.sums = 0x1p-53, .operands = 0, .results = 0x1p-53, .steps = false};
+
+  double error(std::uint64_t key, double unit) const;
+
+  Arithmetic profile_, arithmetic_;
+  std::uint64_t seed_;
+  double amplitude_;
+  std::uint64_t nodes_ = 0;
+};
+
+}  // namespace onnxkit::reference

@@ -1,0 +1,47 @@
+#include "reference/numerics/quantize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "reference/kernels/axes.h"
+#include "reference/kernels/broadcast.h"
+#include "reference/numerics/arithmetic.h"
+#include "reference/numerics/reals.h"
+
+namespace onnxkit::reference {
+
+Tensor without_zero_point(const KernelContext& context, const Tensor& x, const Tensor* zero_point, std::int64_t axis) {
+  const Tensor real = as_reals(context, x);
+  if (!zero_point) return real;
+  require(zero_point->domain() == x.domain(), "the zero point has another type than what it belongs to");
+  Dims dims = zero_point->dims();
+  if (zero_point->size() == 1) {
+    dims.clear();
+  } else if (zero_point->rank() == 1) {
+    require(0 <= axis && axis < x.rank() && zero_point->size() == x.dim(axis),
+            "there are not as many zero points as lines");
+    dims.resize(static_cast<std::size_t>(x.rank() - axis), 1);
+  }
+  const Tensor zero = as_reals(context, *zero_point).reshaped(dims);
+  require(broadcast_dims(x.dims(), dims) == x.dims(), "the zero point does not fit what it belongs to");
+  return map<double, double, double>(context, real, zero, real.type(), [](double v, double z) { return v - z; });
+}
+
+Tensor quantized(const KernelContext& context, const Tensor& x, const Tensor& zero_point) {
+  const ElementType type = zero_point.type();
+  require(zero_point.size() == 1, "the zero point of the result is one element");
+  return dispatch_numbers(zero_point.domain(), [&]<class T>(std::type_identity<T>) {
+    const auto zero = static_cast<double>(zero_point.as<T>()[0]);
+    if constexpr (std::is_same_v<T, double>) {
+      return map<double, double>(context, x, type, [=](double v) { return round_to(type, v + zero); });
+    } else {
+      const auto least = static_cast<double>(least_of(type)), greatest = static_cast<double>(greatest_of(type));
+      return map<double, T>(context, x, type, [=](double v) {
+        return std::isnan(v) ? T() : static_cast<T>(std::clamp(std::nearbyint(v) + zero, least, greatest));
+      });
+    }
+  });
+}
+
+}  // namespace onnxkit::reference

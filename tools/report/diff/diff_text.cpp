@@ -1,0 +1,306 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "tools/report/diagnostics.h"
+#include "tools/report/diff/diff.h"
+#include "tools/report/diff/diff_parts.h"
+#include "tools/report/units.h"
+
+namespace onnxkit::tools {
+namespace {
+
+constexpr std::size_t most_layers = 10, most_from = 4;
+constexpr std::size_t most_log_lines = 5;
+constexpr std::string_view bold = "\x1b[1m";
+
+std::string_view paint_of(Verdict verdict) {
+  if (is_finding(verdict)) return "\x1b[1;31m";
+  return verdict == Verdict::undecidable || verdict == Verdict::not_compared ? "\x1b[1;33m" : "\x1b[1;32m";
+}
+
+/// Columns as wide as their widest cell. The cells of a row that are painted are those of its `painted` column.
+class Table {
+ public:
+  /// A title that begins with '>' is of a column that is flush right.
+  explicit Table(std::vector<std::string> titles) {
+    for (std::string& title : titles) {
+      right_.push_back(title.starts_with('>'));
+      if (right_.back()) title.erase(0, 1);
+      widths_.push_back(title.size());
+    }
+    rows_.push_back({std::move(titles), {}});
+  }
+
+  void add(std::vector<std::string> cells, std::string_view paint = {}) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
+    rows_.push_back({std::move(cells), paint});
+  }
+
+  /// Lines that begin with two blanks; where there is paint it goes on column `painted_column`.
+  std::string text(std::size_t painted_column, bool color) const {
+    std::string out;
+    for (const Row& row : rows_) {
+      std::string line;
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        const std::string cell = right_[i] ? fmt::format("{:>{}}", row.cells[i], widths_[i])
+                                           : fmt::format("{:<{}}", row.cells[i], widths_[i]);
+        line += "  " + painted(row.paint, cell, color && i == painted_column && !row.paint.empty());
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    std::string_view paint;
+  };
+  std::vector<Row> rows_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> right_;
+};
+
+std::string number(double value) { return fmt::format("{:.3g}", value); }
+
+std::string sigmas(const std::optional<FloorMeasure>& floor) {
+  return floor ? fmt::format("{:.3g} / {:.3g}", floor->rms, floor->largest) : "-";
+}
+
+std::string title(const SideReport& side) {
+  std::string text = without_controls(side.label);
+  std::string runtime = side.backend == side.label ? "" : without_controls(side.backend);
+  for (const std::string& part : {side.version, side.device}) {
+    if (!part.empty()) runtime += (runtime.empty() ? "" : " ") + without_controls(part);
+  }
+  for (const auto& [name, value] : side.options) {
+    runtime += (runtime.empty() ? "" : ", ") + without_controls(name) + " " + without_controls(value);
+  }
+  return text + (runtime.empty() ? "" : " (" + runtime + ")");
+}
+
+/// Its name, or how many of all they are.
+std::string sets_text(const OutputGroup& group, std::size_t all) {
+  if (group.sets.size() == 1) return quote(group.sets.front(), 40);
+  return fmt::format("{} of {}", group.sets.size(), all);
+}
+
+std::vector<std::string> output_row(const OutputGroup& group, std::size_t sets) {
+  const OutputDiff& output = group.all;
+  const FloorMeasure* floor = shown_floor(output);
+  std::vector<std::string> row = {quote(output.name, 40)};
+  if (sets > 1) row.push_back(sets_text(group, sets));
+  row.push_back(verdict_text(output.verdict, output.profile));
+  if (output.metrics) {
+    const Metrics& metrics = *output.metrics;
+    row.insert(row.end(), {number(metrics.max_absolute), number(metrics.range_relative), number(metrics.max_ulps),
+                           fmt::format("{:.8f}", metrics.cosine)});
+  } else {
+    row.insert(row.end(), 4, "-");
+  }
+  row.push_back(floor == nullptr ? "-" : sigmas(*floor));
+  row.emplace_back(floor == nullptr ? "-" : name_of(floor->profile));
+  return row;
+}
+
+/// Lines under the table: why, and what it means for the outcome.
+std::string remarks(const std::vector<OutputGroup>& groups, std::size_t sets) {
+  std::string text;
+  for (const OutputGroup& group : groups) {
+    const OutputDiff& output = group.all;
+    std::string name = quote(output.name, 40);
+    if (!output.why.empty()) {
+      // A reason is that of the first set.
+      const std::string set = sets > 1 ? " of " + quote(group.sets.front(), 40) : "";
+      text += fmt::format("  {}{}: {}\n", name, set, without_controls(output.why));
+    }
+    if (sets > 1)
+      name += group.sets.size() == 1 ? " of " + sets_text(group, sets) : " in " + sets_text(group, sets) + " sets";
+    if (group.sets.size() > 1 && !group.worst_set.empty())
+      text +=
+          fmt::format("  {}: most in {}, sigma rms / max {}\n", name, quote(group.worst_set, 40), sigmas(group.worst));
+    if (output.flips > 0)
+      text += fmt::format("  {}: {} that rounding can flip\n", name, counted(output.flips, "element"));
+    if (output.outcome.task == Task::none) continue;
+    std::string figures;
+    for (const auto& [figure, value] : output.outcome.figures)
+      figures += fmt::format("{}{} {:.4g}", figures.empty() ? "" : ", ", figure, value);
+    text += fmt::format("  {} as {}: {}\n", name, name_of(output.outcome.task), figures);
+  }
+  return text;
+}
+
+std::string side_text(const SideReport& side, const DiffReport& report, bool color) {
+  std::string text = fmt::format("{} against {}\n", painted(bold, title(side), color),
+                                 without_controls(report.sides[report.base].label));
+  const std::size_t sets = report.sets.size();
+  std::vector<std::string> titles = {"output"};
+  if (sets > 1) titles.emplace_back("sets");
+  titles.insert(titles.end(), {"verdict", ">max |d|", ">of range", ">ulps", ">cosine", ">sigma rms / max", "profile"});
+  Table table(std::move(titles));
+  const std::vector<OutputGroup> outputs = groups(side);
+  for (const OutputGroup& group : outputs) table.add(output_row(group, sets), paint_of(group.all.verdict));
+  return text + table.text(sets > 1 ? 2 : 1, color) + remarks(outputs, sets);
+}
+
+std::string times_text(const DiffReport& report) {
+  constexpr std::size_t few_runs = 3;
+  Table table(
+      {"runtimes", ">runs", ">warm-ups", ">median wall", ">fastest", ">slowest", ">median cpu", ">load", ">ratio"});
+  const std::optional<double> first = median_wall(report.sides[report.base]);
+  bool any = false, few = false;
+  for (const SideReport& side : report.sides) {
+    std::vector<std::string> row = {without_controls(side.label)};
+    const std::optional<double> wall = median_wall(side), cpu = median_cpu(side);
+    if (wall) {
+      any = true;
+      few = few || side.runs.size() < few_runs;
+      const auto [fastest, slowest] = std::minmax_element(
+          side.runs.begin(), side.runs.end(), [](const RunTime& a, const RunTime& b) { return a.wall < b.wall; });
+      row.insert(row.end(), {std::to_string(side.runs.size()), std::to_string(side.warmups), seconds_text(*wall),
+                             seconds_text(fastest->wall), seconds_text(slowest->wall), cpu ? seconds_text(*cpu) : "-",
+                             seconds_text(side.load_seconds),
+                             first && *first > 0 ? fmt::format("{:.3g} x", *wall / *first) : "-"});
+    } else if (side.failure) {
+      row.emplace_back("failed at " + without_controls(side.failed_at));
+    } else {
+      continue;
+    }
+    table.add(std::move(row));
+  }
+  if (!any) return "";
+  return table.text(0, false) + (few ? "  so few runs tell little: --repeat 20 tells the spread\n\n" : "\n");
+}
+
+/// A line for each warning of each side.
+std::string warnings_text(const DiffReport& report, bool color) {
+  std::string text;
+  for (const SideReport& side : report.sides) {
+    for (const std::string& warning : side.warnings)
+      text += fmt::format("{}: {}: {}\n", painted("\x1b[1;33m", "warning", color), without_controls(side.label),
+                          without_controls(warning));
+  }
+  return text;
+}
+
+std::string failure_text(const SideReport& side, bool color) {
+  if (!side.failure) return {};
+  const Diagnostic& diagnostic = side.failure->diagnostic;
+  std::string text = fmt::format("{} {} at {}: ", painted(bold, title(side), color),
+                                 painted("\x1b[1;31m", "failed", color), without_controls(side.failed_at));
+  // Traces and logs say again what the message says.
+  std::string told = diagnostic.message;
+  const auto add = [&](std::string_view head, const std::string& line) {
+    const bool is_new = told.find(line) == std::string::npos;
+    if (is_new) text += fmt::format("  {:<6}  {}\n", head, without_controls(line));
+    if (is_new) told += "\n" + line;
+  };
+  const std::vector<std::string> lines = last_lines(diagnostic.message, std::string::npos);
+  for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : "          ") + lines[i] + "\n";
+  if (lines.empty()) text += "\n";
+  text += fmt::format("  reason  {}\n", without_controls(diagnostic.code));
+  for (const std::string& note : diagnostic.notes) {
+    const bool repeats = !lines.empty() && note.ends_with(lines.back());
+    if (!repeats) add("note", note);
+  }
+  if (!diagnostic.help.empty()) text += fmt::format("  help    {}\n", without_controls(diagnostic.help));
+  for (const std::string& line : last_lines(side.log, most_log_lines)) add("log", line);
+  return text;
+}
+
+/// What a layer stands for: a node, or the last of several.
+std::string layer_text(const LayerDiff& layer) {
+  const bool several = layer.stretch && !layer.stretch->is_one_node();
+  return node_text(layer.location) + (several ? " and what leads to it" : "");
+}
+
+/// Who is guilty, in lines.
+std::string guilty_text(const LayerDiff& layer, std::string_view title) {
+  const std::string value = fmt::format("{} {}", quote(layer.value, 60), without_controls(layer.type));
+  const std::string indent = "\n" + std::string(16, ' ');
+  std::string text = fmt::format("  {:<14}", title);
+  if (!layer.stretch || layer.stretch->is_one_node()) {
+    text += fmt::format("{}, which writes {}", node_text(layer.location), value);
+  } else {
+    const Stretch& stretch = *layer.stretch;
+    std::string from;
+    for (std::size_t i = 0; i < std::min(most_from, stretch.from.size()); ++i)
+      from += (i > 0 ? ", " : " from ") + quote(stretch.from[i], 60);
+    if (stretch.from.size() > most_from) from += fmt::format(" and {} more", stretch.from.size() - most_from);
+    text += fmt::format("somewhere in the nodes that make {}{}", value, from);
+    text += fmt::format("{}{} of the first model: {}", indent, stretch.nodes.size(), nodes_text(stretch.nodes));
+    text += fmt::format("{}{} of this side: {}", indent, stretch.side_nodes.size(), nodes_text(stretch.side_nodes));
+  }
+  return text + fmt::format("{}own deviation {}, inherited {}, in all {} sigma (rms / max)\n", indent,
+                            sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total));
+}
+
+std::string blame_text(const SideReport& side) {
+  std::string text;
+  std::size_t guilty = 0;
+  for (const LayerDiff& layer : side.layers) {
+    if (layer.guilty && ++guilty <= most_layers) text += guilty_text(layer, guilty == 1 ? "first guilty" : "guilty");
+  }
+  if (guilty > most_layers) text += fmt::format("  guilty        {} more\n", guilty - most_layers);
+  if (guilty > 0) return text;
+  if (side.first_guilty && *side.first_guilty < side.layers.size())
+    return guilty_text(side.layers[*side.first_guilty], "first off");
+  return "  no node deviates by more than rounding\n";
+}
+
+std::string layers_text(const SideReport& side, bool color) {
+  const std::string note =
+      side.layers_note.empty() ? "" : fmt::format("  note          {}\n", without_controls(side.layers_note));
+  if (side.layers.empty())
+    return note.empty() ? "" : fmt::format("layers of {}\n", painted(bold, without_controls(side.label), color)) + note;
+  std::string text = fmt::format("layers of {}: {} compared\n", painted(bold, without_controls(side.label), color),
+                                 counted(side.layers.size(), "value"));
+  text += blame_text(side) + note;
+  if (side.not_looked_at > 0) text += fmt::format("  not looked at {} more that are off\n", side.not_looked_at);
+  if (!side.repro.empty()) text += fmt::format("  alone in      {}\n", without_controls(side.repro));
+  const std::vector<std::size_t> worst = worst_layers(side.layers, most_layers);
+  if (worst.empty()) return text;
+  Table table({">own rms / max", ">inherited", ">in all", "value", "deviation", "node"});
+  for (const std::size_t i : worst) {
+    const LayerDiff& layer = side.layers[i];
+    const bool is_off = is_finding(layer.verdict);
+    table.add({sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total), verdict_text(layer.verdict),
+               layer.guilty ? "own"
+               : is_off     ? "inherited"
+                            : "",
+               layer_text(layer)},
+              paint_of(layer.verdict));
+  }
+  return text + table.text(3, color);
+}
+
+}  // namespace
+
+std::string diff_text(const DiffReport& report, bool color) {
+  if (report.sides.empty()) return "nothing was compared\n";
+  std::string text;
+  for (std::size_t i = 0; i < report.sides.size(); ++i) {
+    if (!report.sides[i].outputs.empty()) text += side_text(report.sides[i], report, color) + "\n";
+  }
+  text += times_text(report);
+  for (const SideReport& side : report.sides) {
+    for (const std::string& part : {layers_text(side, color), failure_text(side, color)}) {
+      if (!part.empty()) text += part + "\n";
+    }
+  }
+  if (const std::string warnings = warnings_text(report, color); !warnings.empty()) text += warnings + "\n";
+  if (!report.floor_note.empty()) text += "no noise floor: " + without_controls(report.floor_note) + "\n";
+  for (std::size_t i = 0; i < report.sides.size(); ++i) {
+    const SideReport& side = report.sides[i];
+    if (i == report.base && !side.failure) continue;
+    const bool bad = side.failure || is_finding(side.verdict);
+    text += fmt::format("{}: {}\n", painted(bad ? "\x1b[1;31m" : "\x1b[1;32m", without_controls(side.label), color),
+                        diff_summary(side, report));
+  }
+  if (!report.compared) text += "nothing could be compared\n";
+  return text;
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,78 @@
+#include <nlohmann/json.hpp>
+
+#include "tools/report/diagnostics.h"
+#include "tools/report/inspect/inspect.h"
+
+namespace onnxkit::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Quantity& quantity) {
+  if (quantity.value) return *quantity.value;
+  return quantity.text.empty() ? Json(nullptr) : Json(quantity.text);
+}
+
+Json to_json(const std::vector<ValueSummary>& values) {
+  Json out = Json::array();
+  for (const ValueSummary& value : values) out.push_back({{"name", value.name}, {"type", value.type}});
+  return out;
+}
+
+Json to_json(const GraphSummary& graph) {
+  Json nodes = Json::array();
+  for (const NodeSummary& node : graph.nodes) {
+    nodes.push_back({{"name", node.name},
+                     {"op", node.op},
+                     {"inputs", node.inputs},
+                     {"outputs", node.outputs},
+                     {"captures", node.captures},
+                     {"attributes", node.attributes},
+                     {"output_types", node.output_types},
+                     {"multiply_adds", to_json(node.multiply_adds)}});
+  }
+  return {{"path", graph.path},
+          {"inputs", to_json(graph.inputs)},
+          {"outputs", to_json(graph.outputs)},
+          {"initializers", graph.initializers},
+          {"nodes", std::move(nodes)}};
+}
+
+}  // namespace
+
+std::string inspect_json(const InspectReport& report) {
+  Json out;
+  out["format"] = "onnxkit-inspect";
+  out["format_version"] = 1;
+  out["path"] = report.path.string();
+  out["ir_version"] = report.ir_version ? Json(*report.ir_version) : Json(nullptr);
+  out["model_version"] = report.model_version ? Json(*report.model_version) : Json(nullptr);
+  out["producer"] = report.producer;
+  out["domain"] = report.domain;
+  out["doc"] = report.doc;
+  out["opsets"] = Json::array();
+  for (const auto& [domain, version] : report.opsets)
+    out["opsets"].push_back({{"domain", domain}, {"version", version}});
+  out["metadata"] = Json::array();
+  for (const auto& [key, value] : report.metadata) out["metadata"].push_back({{"key", key}, {"value", value}});
+  out["parameters"] = Json::array();
+  for (const ParameterSummary& row : report.parameters) {
+    out["parameters"].push_back(
+        {{"type", row.type}, {"tensors", row.tensors}, {"elements", row.elements}, {"bytes", row.bytes}});
+  }
+  out["external_bytes"] = report.external_bytes;
+  out["multiply_adds"] = to_json(report.multiply_adds);
+  out["uncounted_nodes"] = report.uncounted_nodes;
+  out["activation_peak_bytes"] = to_json(report.activation_peak);
+  out["operators"] = Json::array();
+  for (const auto& [op, count] : report.operators) out["operators"].push_back({{"op", op}, {"count", count}});
+  out["functions"] = Json::array();
+  for (const FunctionSummary& function : report.functions) {
+    out["functions"].push_back({{"name", function.name}, {"nodes", function.nodes}, {"calls", function.calls}});
+  }
+  out["graphs"] = Json::array();
+  for (const GraphSummary& graph : report.graphs) out["graphs"].push_back(to_json(graph));
+  return json_text(out);
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "tools/model_file.h"
+#include "tools/report/inspect/inspect.h"
+#include "tools/report/units.h"
+
+namespace onnxkit::tools {
+namespace {
+
+std::string quantity_text(const Quantity& quantity, std::string (*show)(std::uint64_t)) {
+  if (quantity.value && *quantity.value >= 0) return show(static_cast<std::uint64_t>(*quantity.value));
+  return quantity.text.empty() ? "unknown" : quantity.text;
+}
+
+void add_values(std::string& text, std::string_view title, const std::vector<ValueSummary>& values) {
+  for (const ValueSummary& value : values)
+    text += fmt::format("  {:<12} {}  {}\n", title, quote(value.name), value.type);
+}
+
+}  // namespace
+
+std::string inspect_text(const InspectReport& report) {
+  std::string text = (report.path == "-" ? standard_input_name : report.path.string()) + "\n";
+  const auto line = [&text](std::string_view label, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<12} {}\n", label, value);
+  };
+  line("IR version", report.ir_version ? std::to_string(*report.ir_version) : "none");
+  std::string opsets;
+  for (const auto& [domain, version] : report.opsets)
+    opsets += fmt::format("{}{} {}", opsets.empty() ? "" : ", ", domain, version);
+  line("opsets", opsets);
+  line("producer", report.producer);
+  line("domain", report.domain);
+  line("doc", report.doc.empty() ? "" : quote(report.doc, 200));
+  if (!report.graphs.empty()) {
+    add_values(text, "input", report.graphs.front().inputs);
+    add_values(text, "output", report.graphs.front().outputs);
+  }
+  for (const ParameterSummary& row : report.parameters) {
+    line("parameters",
+         fmt::format("{} {} in {} tensors, {}", counted(row.elements), row.type, row.tensors, in_bytes(row.bytes)));
+  }
+  if (report.external_bytes > 0) line("external", in_bytes(report.external_bytes) + " of them outside the model file");
+  line("mult-adds",
+       quantity_text(report.multiply_adds, counted) +
+           (report.uncounted_nodes > 0 ? fmt::format(", {} nodes of unknown shape not counted", report.uncounted_nodes)
+                                       : ""));
+  line("activations", quantity_text(report.activation_peak, in_bytes) + " at the peak");
+  std::uint64_t nodes = 0;
+  for (const GraphSummary& graph : report.graphs) nodes += graph.nodes.size();
+  line("nodes", fmt::format("{} in {} graph{}", nodes, report.graphs.size(), report.graphs.size() == 1 ? "" : "s"));
+  for (const auto& [op, count] : report.operators) text += fmt::format("    {:>6} {}\n", count, op);
+  for (const FunctionSummary& function : report.functions) {
+    line("function", fmt::format("{}: {} nodes, called {} times", function.name, function.nodes, function.calls));
+  }
+  for (const auto& [key, value] : report.metadata) line("metadata", fmt::format("{} = {}", quote(key), quote(value)));
+  return text;
+}
+
+}  // namespace onnxkit::tools
