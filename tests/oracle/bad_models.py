@@ -5,7 +5,7 @@
 
 DIR holds further invalid models as NAME/model.onnx. The corrected twins are shown as well: a checker that refuses everything is
 no checker. Every look is a process of its own, so a crash counts as a refusal and harms nothing. --write renews the section
-"Bad models" of docs/results.md.
+docs/results/bad-models.md.
 """
 import argparse
 import collections
@@ -118,7 +118,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--models", type=pathlib.Path, help="folder of further invalid models, NAME/model.onnx")
     options.add_argument("--program", type=pathlib.Path, help="the onnxkit program, to be counted as well")
-    options.add_argument("--write", action="store_true", help="renew the section of docs/results.md")
+    options.add_argument("--write", action="store_true", help="renew docs/results/bad-models.md")
     args = options.parse_args()
 
     looks = dict(PEERS)
@@ -136,7 +136,7 @@ def main():
         text = report(judge(models, looks), judge(twins, looks))
     print(text)
     if args.write:
-        results.write_section("Bad models", "Invalid models of `testdata/bad` that each checker lets pass, by topic (`tests/oracle/bad_models.py`).\n\n" + text)
+        results.write_page("bad-models", "Bad models", "Invalid models of `testdata/bad` that each checker lets pass, by topic (`tests/oracle/bad_models.py`).\n\n" + text)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ their inputs, whose open dimensions get names; then each peer infers, and
   size through a run);
 * an output is *exact* when it has the type, rank and every fixed size that the model declared before it was stripped.
 
---show PEER lists what that peer leaves open or gets wrong; --write renews the section "Inference" of docs/results.md.
+--show PEER lists what that peer leaves open or gets wrong; --write renews docs/results/inference.md.
 """
 import argparse
 import collections
@@ -231,7 +231,7 @@ def main():
     options.add_argument("folders", nargs="+", type=pathlib.Path)
     options.add_argument("--program", type=pathlib.Path, help="the onnxkit program")
     options.add_argument("--show", metavar="PEER", help="list what this peer leaves open or gets wrong")
-    options.add_argument("--write", action="store_true", help="renew the section of docs/results.md")
+    options.add_argument("--write", action="store_true", help="renew docs/results/inference.md")
     args = options.parse_args()
 
     peers = {
@@ -249,7 +249,7 @@ def main():
             for kind in ("faults", "inexact", "open_names"):
                 print(f"{peer}: {kind}", *[line for score in groups.values() for line in getattr(score, kind)], sep="\n  ")
     if args.write:
-        results.write_section("Inference", f"Known types and shapes of {len(paths)} models (`tests/oracle/inference.py`).\n\n{text}\n{NOTES}")
+        results.write_page("inference", "Inference", f"Known types and shapes of {len(paths)} models (`tests/oracle/inference.py`).\n\n{text}\n{NOTES}")
 
 
 if __name__ == "__main__":

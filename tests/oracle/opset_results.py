@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Section "Opset conversion" of docs/results.md and docs/opset-refusals.md, out of tables of opset_matrix and opset_peers.py.
+"""docs/results/opset.md and docs/opset-refusals.md, out of tables of opset_matrix and opset_peers.py.
 
     opset_results.py OURS.tsv [...] [--peer TITLE=FILE ...] [--notes FILE] [--write]
 
@@ -26,7 +26,9 @@ ROWS = (
     ("down, some operator is newer", lambda pair: not pair.up and not pair.exists),
 )
 OUTCOMES = ("equal", "refused", "WRONG", "INVALID", "died")
-BLOCKER = re.compile(r"(?P<op>\S+) cannot go from opset (?P<origin>\d+) to (?P<target>\d+): (?P<why>.*) \[(?P<code>[\w-]+)\]$")
+BLOCKER = re.compile(r"(?:rewritten using )?(?P<op>[^\s,]+)(?:, which)? "
+                     r"(?:cannot be converted from opset (?P<origin>\d+) to (?P<target>\d+)|opset (?P<lacking>\d+) lacks): "
+                     r"(?P<why>.*) \[(?P<code>[\w-]+)\]$")
 
 
 class Pair:
@@ -39,6 +41,13 @@ class Pair:
 
 def read(path):
     return [Pair(line) for line in pathlib.Path(path).read_text().splitlines()]
+
+
+def versions(blocker):
+    """The two opsets of a refused version change; an operator that an opset lacks came from the next one."""
+    if blocker["lacking"]:
+        return int(blocker["lacking"]) + 1, int(blocker["lacking"])
+    return int(blocker["origin"]), int(blocker["target"])
 
 
 def cell(pairs):
@@ -70,7 +79,7 @@ def blockers(pairs):
     """{(operator, step, reason, code): pairs}"""
     found = collections.Counter()
     for pair in pairs:
-        own = {(m["op"], (int(m["origin"]), int(m["target"])), general(m["why"]), m["code"])
+        own = {(m["op"], versions(m), general(m["why"]), m["code"])
                for text in pair.reason.split(" | ") if pair.outcome == "refused" and (m := BLOCKER.match(text))}
         found.update(own)
     return found
@@ -109,7 +118,7 @@ def main():
     options.add_argument("ours", nargs="+", type=pathlib.Path)
     options.add_argument("--peer", action="append", default=[], metavar="TITLE=FILE,FILE,...")
     options.add_argument("--notes", type=pathlib.Path)
-    options.add_argument("--write", action="store_true", help="renew docs/results.md and docs/opset-refusals.md")
+    options.add_argument("--write", action="store_true", help="renew docs/results/opset.md and docs/opset-refusals.md")
     args = options.parse_args()
 
     ours = [(path.stem, read(path)) for path in args.ours]
@@ -124,15 +133,15 @@ def main():
     text += results.table(["pairs", "code", "reason", "operators"], reasons[:40])
     if len(reasons) > 40:
         text += f"\nand {len(reasons) - 40} rarer ones. "
-    text += "[Every refused step](opset-refusals.md).\n"
+    text += "[Every refused step](../opset-refusals.md).\n"
     if args.notes:
         text += "\n" + args.notes.read_text()
     print(text)
     if args.write:
-        results.write_section("Opset conversion", text)
+        results.write_page("opset", "Opset conversion", text)
         steps = results.table(["operator", "opset", "reason", "code", "pairs"], refused_steps(every))
-        REFUSALS.write_text("# Refused steps of opset conversion\n\nWhat `onnxkit upgrade` and `onnxkit downgrade` refused in the runs of [results.md](results.md#opset-conversion), "
-                            "and in how many pairs of a model and a target. Written by `tests/oracle/opset_results.py`.\n\n" + steps)
+        REFUSALS.write_text("# Refused version changes\n\nWhat `onnxkit upgrade` and `onnxkit downgrade` refused in the runs of [results/opset.md](results/opset.md), and in how\n"
+                            "many pairs of a model and a target. Written by `tests/oracle/opset_results.py`.\n\n" + steps)
 
 
 if __name__ == "__main__":

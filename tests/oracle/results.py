@@ -1,9 +1,7 @@
-"""One section per measurement in docs/results.md, each rewritten by the script that measures it."""
+"""One page per measurement in docs/results, each rewritten by the script that measures it; docs/results.md lists them."""
 import pathlib
-import re
 
-RESULTS = pathlib.Path(__file__).resolve().parents[2] / "docs/results.md"
-INTRODUCTION = "# Measured results\n\nEach section is written by the script that it names; rerun it to renew the section.\n"
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs/results"
 
 
 def table(header, rows):
@@ -11,10 +9,6 @@ def table(header, rows):
     return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
 
 
-def write_section(title, body):
-    text = RESULTS.read_text() if RESULTS.is_file() else INTRODUCTION
-    section = f"## {title}\n\n{body.strip()}\n"
-    pattern = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.M | re.S)
-    text = pattern.sub(lambda _: section + "\n", text) if pattern.search(text) else f"{text.rstrip()}\n\n{section}"
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(text.rstrip() + "\n")
+def write_page(name, title, body):
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{name}.md").write_text(f"# {title}\n\n{body.strip()}\n")

@@ -5,7 +5,7 @@
 
 Each DIR is searched for model.onnx; where test_data_set_0 lies beside it the model is run, else only loaded. What the runtime does
 is compared with what `onnxkit check --target` says of the model as a whole: it can run, it cannot, or that is not known.
---write renews the section "Support profiles" of docs/results.md.
+--write renews docs/results/targets.md.
 """
 import argparse
 import collections
@@ -89,7 +89,7 @@ def main():
     print(table)
     if options.write:
         note = f"{len(paths)} models, what the runtime does with each and what its profile says (`tests/oracle/targets.py`)."
-        results.write_section("Support profiles", f"{note} `loads`: no inputs to run it with, or the Python interface cannot feed them.\n\n{table}")
+        results.write_page("targets", "Support profiles", f"{note} `loads`: no inputs to run it with, or the Python interface cannot feed them.\n\n{table}")
 
 
 if __name__ == "__main__":

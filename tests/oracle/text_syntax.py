@@ -7,7 +7,7 @@
 2. The official parser takes the text, and what it makes of it is the model, but for what it knows no syntax for and may skip.
    A text that it refuses must hold an extension block or literal that has to be understood.
 3. What the official printer prints and the official parser reads, ours reads as the same message.
-Writes the section "Text syntax" of docs/results.md; exits with 1 when one of them fails.
+Writes docs/results/text-syntax.md; exits with 1 when one of them fails.
 """
 import argparse
 import collections
@@ -22,7 +22,7 @@ import tempfile
 import onnx
 from onnx import numpy_helper, parser, printer
 
-from results import table, write_section
+from results import table, write_page
 
 # Of any message but ModelProto: what a `#@{...}` comment holds.
 SKIPPABLE = {"doc_string", "metadata_props", "denotation", "quantization_annotation", "device_configurations", "configuration"}
@@ -135,7 +135,7 @@ class Oracle:
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program", required=True)
-    arguments.add_argument("--no-results", action="store_true", help="do not touch docs/results.md")
+    arguments.add_argument("--no-results", action="store_true", help="do not write docs/results/text-syntax.md")
     arguments.add_argument("folders", nargs="+", type=pathlib.Path)
     options = arguments.parse_args()
     paths = sorted(path for folder in options.folders for path in folder.rglob("*.onnx"))
@@ -154,7 +154,7 @@ def main():
     figures = table(["the text form", f"models of {', '.join(folder.name for folder in options.folders)}"], rows)
     print(figures)
     if not options.no_results:
-        write_section("Text syntax", f"Our text form beside onnx.parser and onnx.printer {onnx.__version__} (`tests/oracle/text_syntax.py`).\n\n{figures}")
+        write_page("text-syntax", "Text syntax", f"Our text form beside onnx.parser and onnx.printer {onnx.__version__} (`tests/oracle/text_syntax.py`).\n\n{figures}")
     return 1 if faults else 0
 
 
