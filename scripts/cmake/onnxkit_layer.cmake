@@ -1,14 +1,20 @@
-# What every target of ours is compiled with; programs and tests with ONNXKIT_PROGRAM_FLAGS on top.
-function(onnxkit_compile_options target)
+# Code outside of loops over elements is optimised only as far as it takes little time to build.
+set(ONNXKIT_QUICK_FLAGS $<$<CONFIG:Release>:-O1>)
+
+# What every program and test of ours is compiled with, and ONNXKIT_PROGRAM_FLAGS on top.
+function(onnxkit_program_options target)
   onnxkit_common_options(${target})
   separate_arguments(flags UNIX_COMMAND "${ONNXKIT_PROGRAM_FLAGS}")
-  target_compile_options(${target} PRIVATE ${flags})
+  target_compile_options(${target} PRIVATE ${ONNXKIT_QUICK_FLAGS} ${flags})
 endfunction()
 
 function(onnxkit_common_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)  # wrongly warns of "text" + std::string (GCC bug 105651)
+  endif()
+  if(ONNXKIT_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)  # the same header gives the same bytes, for ccache
   endif()
   if(ONNXKIT_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
@@ -20,25 +26,37 @@ function(onnxkit_common_options target)
   endif()
 endfunction()
 
-# Parses the standard library once for all layers. Clang only: GCC 12 warns of code in precompiled headers as of our own.
-function(onnxkit_precompile target)
+# onnxkit_precompiled(group options_function LIBRARIES third-party... HEADERS headers...)
+# Headers that onnxkit_precompile(target group) has parsed once for all its targets, which must be compiled with the same options. GCC 12 forgets on
+# the way that the standard library switches off warnings of its strings (GCC bug 64117), which are given above -O1, so such code does without.
+function(onnxkit_precompiled group options_function)
   if(NOT ONNXKIT_PRECOMPILE)
     return()
   endif()
-  if(NOT TARGET onnxkit_precompiled)
-    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "" @ONLY)
-    add_library(onnxkit_precompiled STATIC ${PROJECT_BINARY_DIR}/precompiled.cpp)
-    onnxkit_layer_options(onnxkit_precompiled)
-    target_precompile_headers(onnxkit_precompiled PRIVATE <algorithm> <array> <bit> <cmath> <cstddef> <cstdint> <cstring> <filesystem> <functional>
-      <limits> <map> <memory> <numeric> <optional> <set> <span> <stop_token> <string> <string_view> <tuple> <type_traits> <unordered_map>
-      <unordered_set> <utility> <variant> <vector>)
+  cmake_parse_arguments(PARSE_ARGV 2 group "" "" "LIBRARIES;HEADERS")
+  set(target onnxkit_precompiled_${group})
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled_${group}.cpp CONTENT "" @ONLY)
+  add_library(${target} OBJECT ${PROJECT_BINARY_DIR}/precompiled_${group}.cpp)
+  cmake_language(CALL ${options_function} ${target})
+  if(options_function STREQUAL onnxkit_program_options)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIE)
   endif()
-  target_precompile_headers(${target} REUSE_FROM onnxkit_precompiled)
+  target_link_libraries(${target} PRIVATE fmt::fmt ${group_LIBRARIES})
+  target_precompile_headers(${target} PRIVATE <algorithm> <array> <bit> <cmath> <cstddef> <cstdint> <cstring> <filesystem> <functional> <limits> <map>
+    <memory> <numeric> <optional> <set> <span> <stop_token> <string> <string_view> <tuple> <type_traits> <unordered_map> <unordered_set> <utility>
+    <variant> <vector> <fmt/format.h> ${group_HEADERS})
 endfunction()
 
-# onnxkit_source_options(source options...): of one file, which shares no precompiled headers for that.
+function(onnxkit_precompile target group)
+  if(ONNXKIT_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM onnxkit_precompiled_${group})
+  endif()
+endfunction()
+
+# onnxkit_source_options(source options...): of one file with loops over elements, which shares no precompiled headers for that.
 function(onnxkit_source_options source)
-  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${ARGN}" SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;${ARGN}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 function(onnxkit_layer_options target)
@@ -46,16 +64,18 @@ function(onnxkit_layer_options target)
   if(ONNXKIT_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
-  if(ONNXKIT_PRECOMPILE)
-    target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)  # the same header gives the same bytes, for ccache
-  endif()
 endfunction()
 
-# onnxkit_layer(name LAYERS below... LIBRARIES third-party...)
+function(onnxkit_quick_layer_options target)
+  onnxkit_layer_options(${target})
+  target_compile_options(${target} PRIVATE ${ONNXKIT_QUICK_FLAGS})
+endfunction()
+
+# onnxkit_layer(name [FAST] LAYERS below... LIBRARIES third-party...)
 # One static library per layer, made of every *.cpp below the current folder (except other layers' folders). It can include
-# only what the layers below it and its own private third-party libraries offer.
+# only what the layers below it and its own private third-party libraries offer. FAST: has loops over elements, optimised as the build type says.
 function(onnxkit_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "LAYERS;LIBRARIES;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 layer "FAST" "" "LAYERS;LIBRARIES;SOURCES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(onnxkit_${name} STATIC ${sources} ${layer_SOURCES})
   target_include_directories(onnxkit_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/libonnxkit/include)
@@ -64,8 +84,14 @@ function(onnxkit_layer name)
     target_link_libraries(onnxkit_${name} PUBLIC onnxkit_${below})
   endforeach()
   target_link_libraries(onnxkit_${name} PRIVATE ${layer_LIBRARIES})
-  onnxkit_layer_options(onnxkit_${name})
-  onnxkit_precompile(onnxkit_${name})
+  if(layer_FAST)
+    onnxkit_layer_options(onnxkit_${name})
+  else()
+    onnxkit_quick_layer_options(onnxkit_${name})
+  endif()
+  if(NOT layer_FAST OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    onnxkit_precompile(onnxkit_${name} layers)
+  endif()
 endfunction()
 
 # onnxkit_registrations(out_file function_prefix argument_type namespace folder)
