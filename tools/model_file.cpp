@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <system_error>
 
 #include "tools/report/diagnostics.h"
 
@@ -50,6 +52,13 @@ Result<Model> read_pipe(const std::string& path, const ReadOptions& options) {
 }
 
 }  // namespace
+
+bool is_binary_file(const std::string& path) {
+  std::error_code fault;
+  if (path == "-" || !std::filesystem::is_regular_file(path, fault)) return false;
+  constexpr int ir_version_field = 0x08;
+  return std::ifstream(path, std::ios::binary).get() == ir_version_field;
+}
 
 Result<std::string> read_standard_input() { return read_all(STDIN_FILENO, standard_input_name); }
 

@@ -1,45 +1,34 @@
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <thread>
 
-#include "libonnxkit/workers/worker.h"
+#include "libonnxkit/backends/backends.h"
 #include "onnxkit/diff.h"
 
 namespace onnxkit {
 namespace {
 
-BackendInfo reference() {
-  BackendInfo info;
-  info.name = "reference";
-  info.runtime = "onnxkit";
-  info.version = ONNXKIT_VERSION;
-  info.available = true;
-  info.devices = {"cpu"};
-  info.formats = {"onnx"};
-  return info;
-}
-
-/// The message, and the last line printed where the worker could not speak for itself.
+/// The message, and the last line printed where the backend could not speak for itself.
 std::string reason_of(const Diagnostic& failure) {
   if (failure.code == "worker-unavailable" || failure.notes.empty()) return failure.message;
   return failure.message + ": " + failure.notes.back();
 }
 
-BackendInfo ask(const workers::WorkerProgram& program, const workers::WorkerLimits& limits) {
+BackendInfo ask(const exec::BackendEntry& entry, const exec::BackendSettings& settings) {
   BackendInfo info;
-  info.name = program.name;
-  const auto worker = workers::Worker::start(program, limits);
-  if (!worker) {
-    info.reason = reason_of(worker.error().diagnostic);
+  info.name = entry.name;
+  const auto desc = entry.make(settings)->describe();
+  if (!desc) {
+    info.reason = reason_of(desc.error().diagnostic);
     return info;
   }
-  const workers::WorkerInfo& told = (*worker)->info();
   info.available = true;
-  info.runtime = told.runtime;
-  info.version = told.version;
-  info.devices = told.devices;
-  info.formats = told.formats;
-  for (const auto& [name, option] : told.options) {
+  info.runtime = desc->runtime;
+  info.version = desc->version;
+  info.devices = desc->devices;
+  info.formats = desc->formats;
+  for (const auto& [name, option] : desc->options) {
     info.options[name] = option.help;
     if (option.values.empty()) continue;
     std::vector<std::string>& words = info.choices[name] = option.values;
@@ -52,22 +41,21 @@ BackendInfo ask(const workers::WorkerProgram& program, const workers::WorkerLimi
 }  // namespace
 
 std::vector<BackendInfo> backends(const BackendQuery& query) {
-  std::vector<workers::WorkerProgram> programs = workers::find_workers(query.worker_folders, query.python);
-  const auto is_asked = [&](const std::string& name) {
-    return query.names.empty() || std::find(query.names.begin(), query.names.end(), name) != query.names.end();
-  };
-  std::erase_if(programs, [&](const workers::WorkerProgram& program) {
-    return program.name == "reference" || !is_asked(program.name);
+  exec::BackendSettings settings;
+  settings.worker_folders = query.worker_folders;
+  settings.python = query.python;
+  settings.start_limit = std::chrono::milliseconds(query.start_limit_ms);
+  std::vector<exec::BackendEntry> entries = all_backends().entries(settings);
+  std::erase_if(entries, [&](const exec::BackendEntry& entry) {
+    const bool is_asked =
+        query.names.empty() || std::find(query.names.begin(), query.names.end(), entry.name) != query.names.end();
+    return !entry.listed || !is_asked;
   });
-  workers::WorkerLimits limits;
-  limits.start = std::chrono::milliseconds(query.start_limit_ms);
-  std::vector<BackendInfo> found(programs.size());
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < programs.size(); ++i)
-      threads.emplace_back([&, i] { found[i] = ask(programs[i], limits); });
-  }
-  if (is_asked("reference")) found.insert(found.begin(), reference());
+  std::vector<BackendInfo> found(entries.size());
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    threads.emplace_back([&, i] { found[i] = ask(entries[i], settings); });
+  threads.clear();
   return found;
 }
 

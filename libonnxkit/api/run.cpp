@@ -6,26 +6,21 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/backends/backends.h"
 #include "libonnxkit/base/text/unknown_name.h"
-#include "libonnxkit/diff/run_worker.h"
-#include "libonnxkit/exec/backend.h"
-#include "libonnxkit/exec/ports.h"
+#include "libonnxkit/diff/cut_model.h"
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/inputs/bound_sizes.h"
 #include "libonnxkit/inputs/generate.h"
 #include "libonnxkit/ir/dim/dim_names.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/load_table.h"
-#include "reference/executor/reference_model.h"
 
 namespace onnxkit {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 /// The values in the order of the graph's inputs; kind none where none was given.
-Result<std::vector<Value>> arrange(const ir::Graph& graph, std::vector<NamedValue> given) {
+Result<std::vector<Value>> arranged(const ir::Graph& graph, std::vector<NamedValue> given) {
   std::vector<Value> values(graph.inputs.size());
   std::vector<std::string_view> names;
   for (const ir::ValueInfo& input : graph.inputs) names.push_back(graph.name_of(input.value));
@@ -63,25 +58,109 @@ class Locations {
   std::unordered_map<const ir::Graph*, std::vector<std::string>> scopes_;
 };
 
-exec::RunOptions backend_options(const ir::Model& model, const RunOptions& options) {
-  exec::RunOptions out;
-  out.rounding = options.wide ? exec::Rounding::wide : exec::Rounding::spec;
-  out.threads = options.threads;
-  out.seed = options.seed;
-  out.memory_limit = options.memory_limit;
-  out.time_limit = std::chrono::milliseconds(options.time_limit_ms);
-  out.iteration_limit = options.iteration_limit;
-  out.stop = options.stop;
-  out.taps = options.taps;
-  out.on_value = options.on_value;
+exec::BackendSettings backend_settings(const RunOptions& options) {
+  exec::BackendSettings settings;
+  settings.worker_folders = options.workers.folders;
+  settings.python = options.workers.python;
+  settings.start_limit = std::chrono::milliseconds(options.workers.start_limit_ms);
+  settings.process_memory = options.workers.memory_limit;
+  settings.stop = options.stop;
+  return settings;
+}
+
+Result<exec::LoadOptions> load_options(const RunOptions& options, const std::vector<RunInput>& inputs) {
+  auto table = spec::load_table(options.schemas);
+  if (!table) return table.error();
+  exec::LoadOptions load;
+  load.table = std::make_shared<const spec::OpTable>(*std::move(table));
+  load.options = options.backend_options;
+  load.math = options.wide ? exec::MathMode::unrounded : exec::MathMode::declared;
+  load.threads = options.threads;
+  for (const RunInput& input : inputs) {
+    if (input.value.is_tensor()) load.shapes[input.name] = input.value.tensor.dims();
+  }
+  load.allow_outside_data = options.allow_outside_data;
+  load.time_limit = std::chrono::milliseconds(options.workers.load_limit_ms);
+  load.stop = options.stop;
+  return load;
+}
+
+/// A process of its own has limits of its own.
+exec::RunLimits run_limits(const exec::Capabilities& capabilities, const RunOptions& options) {
+  if (capabilities.own_process) return {.time = std::chrono::milliseconds(options.workers.run_limit_ms)};
+  return {.memory = options.memory_limit,
+          .time = std::chrono::milliseconds(options.time_limit_ms),
+          .iterations = options.iteration_limit};
+}
+
+exec::RunRequest run_request(const ir::Model& model, const RunOptions& options) {
+  exec::RunRequest request;
+  request.seed = options.seed;
+  request.stop = options.stop;
   if (options.on_node) {
     const auto locations = std::make_shared<Locations>(model);
-    out.on_node = [locations, tell = options.on_node](const exec::NodeEvent& event) {
+    request.on_node = [locations, tell = options.on_node](const exec::NodeEvent& event) {
       tell({locations->at(event.graph, event.node), std::chrono::duration<double>(event.wall).count(),
             event.live_bytes});
     };
   }
-  return out;
+  return request;
+}
+
+/// The model with the taps as outputs behind its own, for a backend without taps.
+Result<exec::ModelSource> tapped_source(const Model& model, const RunOptions& options) {
+  DiffOptions copying;
+  copying.schemas = options.schemas;
+  auto copy = diffing::fresh_copy(model, copying);
+  if (!copy) return copy.error();
+  std::vector<std::string> names = output_names(model);
+  names.insert(names.end(), options.taps.begin(), options.taps.end());
+  diffing::set_outputs(copy->ir(), names);
+  const auto owned = std::make_shared<const Model>(*std::move(copy));
+  return exec::ModelSource{.model = {owned, &owned->ir()}};
+}
+
+/// Runs it and fills in the report, which has the inputs.
+Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions& options, RunReport& report) {
+  const auto desc = backend.describe();
+  if (!desc) return desc.error();
+  const exec::Capabilities& can = desc->capabilities;
+  const bool is_rounded =
+      std::find(can.math_modes.begin(), can.math_modes.end(), exec::MathMode::unrounded) == can.math_modes.end();
+  if ((options.wide && is_rounded) || (options.on_node && can.profile != exec::ProfileDetail::node))
+    return make_error("not-supported", "only the reference can leave numbers unrounded or tell the time of each node");
+  const bool taps_as_outputs = !options.taps.empty() && !can.taps;
+  // The session does not outlive this call, and the model does.
+  const std::shared_ptr<const ir::Model> ir(std::shared_ptr<const void>(), &model.ir());
+  auto source = taps_as_outputs ? tapped_source(model, options)
+                                : Result<exec::ModelSource>({.model = ir, .path = options.unchanged_file});
+  if (!source) return source.error();
+  const auto load = load_options(options, report.inputs);
+  if (!load) return load.error();
+  const auto session = backend.load(*source, *load);
+  if (!session) return session.error();
+  report.prepare_seconds = (*session)->loaded().seconds;
+
+  exec::RunRequest request = run_request(model.ir(), options);
+  request.limits = run_limits(can, options);
+  for (const RunInput& input : report.inputs) request.inputs.push_back({input.name, input.value});
+  if (can.taps) {
+    request.taps = options.taps;
+    request.on_value = options.on_value;
+  }
+  auto answer = (*session)->run(request);
+  if (!answer) return answer.error();
+  for (const exec::RunSample& sample : answer->samples) report.run_seconds += sample.wall;
+  const std::size_t own = model.ir().graph->outputs.size();
+  for (std::size_t i = 0; i < answer->outputs.size(); ++i) {
+    NamedValue& output = answer->outputs[i];
+    if (i < own) {
+      report.outputs.push_back(std::move(output));
+    } else if (options.on_value) {
+      if (auto taken = options.on_value(output.name, output.value); !taken) return taken;
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -112,7 +191,7 @@ Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<Na
   if (auto error = ir::unknown_dimension(ir, options.dims)) return *std::move(error);
   const auto table = spec::load_table(options.schemas);
   if (!table) return table.error();
-  auto values = arrange(*ir.graph, std::move(given));
+  auto values = arranged(*ir.graph, std::move(given));
   if (!values) return values.error();
   const auto sizes = inputs::bound_sizes(*ir.graph, *values, options.dims);
   if (!sizes) return sizes.error();
@@ -145,26 +224,11 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   auto completed = complete_inputs(model, std::move(inputs), options);
   if (!completed) return completed.error();
   report.inputs = *std::move(completed);
-  if (options.backend != "reference") {
-    auto done = diffing::run_in_worker(model, options, report);
-    return done ? Result<RunReport>(std::move(report)) : done.error();
-  }
-  const auto start = Clock::now();
-  const auto reference = reference::ReferenceModel::make(ir, options.schemas, options.allow_outside_data);
-  if (!reference) return reference.error();
-  auto session = (*reference)->session();
-  if (!session) return session.error();
-  report.prepare_seconds = seconds_since(start);
-
-  std::vector<Value> values;
-  for (const RunInput& input : report.inputs) values.push_back(input.value);
-  const auto begin = Clock::now();
-  auto outputs = (*session)->run(values, backend_options(ir, options));
-  if (!outputs) return outputs.error();
-  report.run_seconds = seconds_since(begin);
-  for (std::size_t i = 0; i < outputs->size(); ++i)
-    report.outputs.push_back({std::string(ir.graph->name_of(ir.graph->outputs[i].value)), std::move((*outputs)[i])});
-  return report;
+  const exec::BackendSettings settings = backend_settings(options);
+  const auto entry = all_backends().find(options.backend, settings);
+  if (!entry) return entry.error();
+  const auto done = run_on(*entry->make(settings), model, options, report);
+  return done ? Result<RunReport>(std::move(report)) : done.error();
 }
 
 }  // namespace onnxkit

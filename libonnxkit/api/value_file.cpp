@@ -11,7 +11,8 @@
 #include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/base/text/unknown_name.h"
-#include "libonnxkit/exec/ports.h"
+#include "libonnxkit/exec/stored_values.h"
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/inputs/picture_input.h"
 #include "libonnxkit/wire/values/npz.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
@@ -86,21 +87,6 @@ Result<T> about(Result<T> result, const fs::path& file) {
   return error;
 }
 
-/// The value of a file that holds what is declared. An optional that has a value may be stored as that value alone; read as an OptionalProto such a file
-/// is empty.
-Result<NamedValue> read_stored(const File& file, const ir::ValueInfo& info) {
-  const ValueKind kind = exec::stored_kind_of(info);
-  auto value = wire::read_value(file, kind);
-  if (!value || kind != ValueKind::optional || !value->value.items.empty()) return value;
-  for (const ValueKind content : {ValueKind::tensor, ValueKind::sequence}) {
-    auto inner = wire::read_value(file, content);
-    const bool has_value = inner && (content == ValueKind::tensor ? inner->value.tensor.type() != ElementType::undefined
-                                                                  : !inner->value.items.empty());
-    if (has_value) return NamedValue{inner->name, Value::optional(std::move(inner->value))};
-  }
-  return value;
-}
-
 /// A file in a folder that has a number beyond those of `count` values.
 std::optional<fs::path> numbered_beyond(const fs::path& folder, std::string_view stem, std::size_t count) {
   for (std::size_t i = count; i < count + most_numbers_beyond; ++i) {
@@ -121,7 +107,7 @@ Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::pa
     if (!fs::exists(path) && defaults.contains(name)) continue;
     const auto file = MappedFile::open(path);
     if (!file) return file.error();
-    auto value = about(read_stored(*file, input), path);
+    auto value = about(exec::read_stored(*file, input), path);
     if (!value) return value.error();
     values.push_back({std::string(name), std::move(value->value)});
   }
@@ -152,15 +138,6 @@ Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::p
   return arrays;
 }
 
-/// A value of an output, from a TensorProto, SequenceProto, OptionalProto or MapProto.
-Result<NamedValue> read_output(const ir::Graph& graph, std::size_t index, const fs::path& path) {
-  const auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  auto value = about(read_stored(*file, graph.outputs[index]), path);
-  if (!value) return value.error();
-  return NamedValue{std::string(graph.name_of(graph.outputs[index].value)), std::move(value->value)};
-}
-
 Result<const ir::ValueInfo*> wanted_input(const Model& model, std::string_view name) {
   if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
   const ir::ValueInfo* info = find_input(*model.ir().graph, name);
@@ -181,7 +158,7 @@ Result<Value> read_any(const File& file, const ir::ValueInfo& info, const ImageO
     auto tensor = inputs::picture_tensor(*picture, info, image);
     return tensor ? Result<Value>(Value(*std::move(tensor))) : Result<Value>(tensor.error());
   }
-  auto value = read_stored(file, info);
+  auto value = exec::read_stored(file, info);
   return value ? Result<Value>(std::move(value->value)) : Result<Value>(value.error());
 }
 
@@ -218,13 +195,7 @@ Result<std::vector<NamedValue>> read_inputs(const Model& model, const fs::path& 
 
 Result<std::vector<NamedValue>> read_outputs(const Model& model, const fs::path& folder) {
   if (!model.has_graph()) return make_error("no-graph", "the model has no graph");
-  std::vector<NamedValue> values;
-  for (std::size_t i = 0; i < model.ir().graph->outputs.size(); ++i) {
-    auto value = read_output(*model.ir().graph, i, folder / fmt::format("output_{}.pb", i));
-    if (!value) return value.error();
-    values.push_back(*std::move(value));
-  }
-  return values;
+  return exec::read_outputs(*model.ir().graph, folder);
 }
 
 Result<std::string> npz_bytes(std::span<const NamedValue> values) { return wire::write_npz(values); }

@@ -29,26 +29,26 @@ double storage_step(ElementType type) {
   }
 }
 
-/// Elements whose exact answer, some replica or the judged one has no number there, and what to make of it.
+/// Elements whose exact answer, some sample or the judged one has no number there, and what to make of it.
 enum class Finite : std::uint8_t { all, same, wild, other };
 
-Finite finiteness(double exact, double got, std::span<const std::vector<double>> replicas, std::size_t i) {
+Finite finiteness(double exact, double got, std::span<const std::vector<double>> samples, std::size_t i) {
   if (std::isfinite(exact) && std::isfinite(got)) return Finite::all;
   if ((std::isnan(exact) && std::isnan(got)) || exact == got) return Finite::same;
-  for (const auto& replica : replicas) {
-    if ((std::isnan(replica[i]) && std::isnan(got)) || replica[i] == got) return Finite::wild;
+  for (const auto& sample : samples) {
+    if ((std::isnan(sample[i]) && std::isnan(got)) || sample[i] == got) return Finite::wild;
   }
   return Finite::other;
 }
 
 /// Infinity in place of a number that is beyond the largest of the stored type, or that noise can carry there.
-bool overflows(double exact, double got, std::span<const std::vector<double>> replicas, std::size_t i,
+bool overflows(double exact, double got, std::span<const std::vector<double>> samples, std::size_t i,
                ElementType type) {
   const double largest = largest_finite(type);
   const auto is_beyond = [&](double x) { return std::abs(x) >= largest && (x > 0) == (got > 0); };
   return std::isinf(got) && std::isfinite(exact) &&
          (is_beyond(exact) ||
-          std::any_of(replicas.begin(), replicas.end(), [&](const auto& replica) { return is_beyond(replica[i]); }));
+          std::any_of(samples.begin(), samples.end(), [&](const auto& sample) { return is_beyond(sample[i]); }));
 }
 
 Judgement judge_reals(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
@@ -57,8 +57,8 @@ Judgement judge_reals(const exec::Spread& spread, const Tensor& got, Profile pro
   const std::vector<double> held = origin ? to_reals(*origin) : exact;
   // The exact answer is computed in double: of float64 it has rounded as the judged one has.
   const double sides = origin || got.type() == ElementType::float64 ? 2 : 1;
-  std::vector<std::vector<double>> replicas;
-  for (const Value& replica : spread.replicas) replicas.push_back(to_reals(replica.tensor));
+  std::vector<std::vector<double>> samples;
+  for (const Value& sample : spread.samples) samples.push_back(to_reals(sample.tensor));
   Judgement out;
   out.floor.profile = profile;
 
@@ -68,25 +68,25 @@ Judgement judge_reals(const exec::Spread& spread, const Tensor& got, Profile pro
   std::uint64_t other = 0, counted = 0;
   const double unit = unit_roundoff(got.type()) * deviation_of_uniform, step = storage_step(got.type());
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    switch (finiteness(held[i], found[i], replicas, i)) {
+    switch (finiteness(held[i], found[i], samples, i)) {
       case Finite::same:
         continue;
       case Finite::wild:
         ++out.flips;
         continue;
       case Finite::other:
-        if (!overflows(held[i], found[i], replicas, i, got.type())) ++other;
+        if (!overflows(held[i], found[i], samples, i, got.type())) ++other;
         continue;
       case Finite::all:
         break;
     }
     double sum = 0;
-    for (const auto& replica : replicas) {
-      const double d = replica[i] - exact[i];
+    for (const auto& sample : samples) {
+      const double d = sample[i] - exact[i];
       if (std::isfinite(d)) sum += d * d;
     }
     const double stored = std::max(unit * std::abs(exact[i]), step);
-    variance[i] = (sum / static_cast<double>(std::max<std::size_t>(1, replicas.size())) + stored * stored) * sides;
+    variance[i] = (sum / static_cast<double>(std::max<std::size_t>(1, samples.size())) + stored * stored) * sides;
     pooled += variance[i];
     counts[i] = true;
     ++counted;
@@ -139,23 +139,23 @@ bool is_small_float(ElementType type) {
          type != ElementType::bfloat16;
 }
 
-/// How elements that rounding changes by a jump differ, and how often replicas do.
+/// How elements that rounding changes by a jump differ, and how often samples do.
 struct Flips {
   std::uint64_t differing = 0;  ///< from what they are held against
-  std::uint64_t flipped = 0;    ///< of these, those that some replica flips, too
-  std::uint64_t alone = 0;      ///< elements that exactly one replica flips, amplified ones apart
-  bool any = false;             ///< some replica flips some element
+  std::uint64_t flipped = 0;    ///< of these, those that some sample flips, too
+  std::uint64_t alone = 0;      ///< elements that exactly one sample flips, amplified ones apart
+  bool any = false;             ///< some sample flips some element
 };
 
-/// `held_differs(i)` and `replica_differs(r, i)` tell whether element i differs.
-template <class HeldDiffers, class ReplicaDiffers>
+/// `held_differs(i)` and `sample_differs(r, i)` tell whether element i differs.
+template <class HeldDiffers, class SampleDiffers>
 Flips count_flips(const exec::Spread& spread, std::size_t size, const HeldDiffers& held_differs,
-                  const ReplicaDiffers& replica_differs) {
-  const std::size_t replicas = spread.replicas.size(), plain = replicas - spread.amplified;
+                  const SampleDiffers& sample_differs) {
+  const std::size_t samples = spread.samples.size(), plain = samples - spread.amplified;
   Flips flips;
   for (std::size_t i = 0; i < size; ++i) {
     std::size_t by_plain = 0, by_amplified = 0;
-    for (std::size_t r = 0; r < replicas; ++r) (r < plain ? by_plain : by_amplified) += replica_differs(r, i);
+    for (std::size_t r = 0; r < samples; ++r) (r < plain ? by_plain : by_amplified) += sample_differs(r, i);
     const bool can_flip = by_plain + by_amplified > 0;
     flips.any = flips.any || can_flip;
     flips.alone += by_plain == 1;
@@ -166,10 +166,10 @@ Flips count_flips(const exec::Spread& spread, std::size_t size, const HeldDiffer
   return flips;
 }
 
-/// How many elements may differ that no replica flips: as many as one replica flips that no other does, four standard deviations of such a
+/// How many elements may differ that no sample flips: as many as one sample flips that no other does, four standard deviations of such a
 /// count, and one at least where there are elements that rounding can flip.
 std::uint64_t allowed_alone(const Flips& flips, const exec::Spread& spread) {
-  const std::size_t plain = spread.replicas.size() - spread.amplified;
+  const std::size_t plain = spread.samples.size() - spread.amplified;
   const double mean = static_cast<double>(flips.alone) / static_cast<double>(std::max<std::size_t>(1, plain));
   return std::max<std::uint64_t>(flips.any, static_cast<std::uint64_t>(mean + 4 * std::sqrt(mean)));
 }
@@ -196,12 +196,12 @@ template <class T>
 Judgement judge_discrete(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
   const auto exact = all_elements<T>(spread.exact.tensor), found = all_elements<T>(got);
   const auto held = all_elements<T>(origin ? *origin : spread.exact.tensor);
-  std::vector<std::unique_ptr<T[]>> replicas;
-  for (const Value& replica : spread.replicas) replicas.push_back(all_elements<T>(replica.tensor));
+  std::vector<std::unique_ptr<T[]>> samples;
+  for (const Value& sample : spread.samples) samples.push_back(all_elements<T>(sample.tensor));
   const auto size = static_cast<std::size_t>(got.size());
   const Flips flips = count_flips(
       spread, size, [&](std::size_t i) { return !same(held[i], found[i]); },
-      [&](std::size_t r, std::size_t i) { return !same(replicas[r][i], exact[i]); });
+      [&](std::size_t r, std::size_t i) { return !same(samples[r][i], exact[i]); });
   return discrete_judgement(flips, spread, size, "elements");
 }
 
@@ -210,7 +210,7 @@ Judgement judge_strings(const exec::Spread& spread, const Tensor& got, const Ten
   const auto held = origin ? origin->strings() : exact;
   const Flips flips = count_flips(
       spread, found.size(), [&](std::size_t i) { return held[i] != found[i]; },
-      [&](std::size_t r, std::size_t i) { return spread.replicas[r].tensor.strings()[i] != exact[i]; });
+      [&](std::size_t r, std::size_t i) { return spread.samples[r].tensor.strings()[i] != exact[i]; });
   return discrete_judgement(flips, spread, found.size(), "strings");
 }
 
@@ -226,14 +226,14 @@ Tensor as_pairs(const Tensor& tensor) {
 
 exec::Spread as_pairs(const exec::Spread& spread) {
   exec::Spread pairs{as_pairs(spread.exact.tensor), {}};
-  for (const Value& replica : spread.replicas) pairs.replicas.emplace_back(as_pairs(replica.tensor));
+  for (const Value& sample : spread.samples) pairs.samples.emplace_back(as_pairs(sample.tensor));
   return pairs;
 }
 
 }  // namespace
 
 double rms_limit(std::uint64_t elements, std::size_t sets) {
-  // An honest rms of few elements is that of Student's t, since sigma is estimated: its 0.9999 quantile. The tail for six replicas falls with
+  // An honest rms of few elements is that of Student's t, since sigma is estimated: its 0.9999 quantile. The tail for six samples falls with
   // the sixth power, so that the largest of several sets is larger by the sixth root.
   constexpr double spread_of_one = 4;
   const double spread = spread_of_one * std::pow(static_cast<double>(std::max<std::size_t>(1, sets)), 1.0 / 6);
@@ -246,12 +246,12 @@ Judgement judge(const exec::Spread& spread, const Tensor& got, Profile profile, 
   const auto has_dims = [](const Value& value, const std::vector<std::int64_t>& dims) {
     return value.is_tensor() && value.tensor.dims() == dims;
   };
-  const bool replicas_agree = std::all_of(spread.replicas.begin(), spread.replicas.end(), [&](const Value& replica) {
-    return has_dims(replica, spread.exact.tensor.dims());
+  const bool samples_agree = std::all_of(spread.samples.begin(), spread.samples.end(), [&](const Value& sample) {
+    return has_dims(sample, spread.exact.tensor.dims());
   });
-  if (!has_dims(spread.exact, got.dims()) || !replicas_agree) {
-    const bool can_flip = !replicas_agree || std::any_of(spread.replicas.begin(), spread.replicas.end(),
-                                                         [&](const Value& r) { return has_dims(r, got.dims()); });
+  if (!has_dims(spread.exact, got.dims()) || !samples_agree) {
+    const bool can_flip = !samples_agree || std::any_of(spread.samples.begin(), spread.samples.end(),
+                                                        [&](const Value& r) { return has_dims(r, got.dims()); });
     Judgement out;
     out.verdict = can_flip ? Verdict::undecidable : Verdict::mismatch;
     out.in_doubt = !can_flip;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "libonnxkit/exec/ensemble.h"
+#include "libonnxkit/exec/perturbed.h"
 #include "onnxkit/diff.h"
 
 // Whether a deviation is rounding (docs/noise-floor.md).
@@ -14,11 +14,11 @@ struct Judgement {
   FloorMeasure floor;       ///< of floating tensors
   std::uint64_t flips = 0;  ///< elements that differ from the exact answer and that rounding can flip
   std::string why;
-  /// Not rounding by so little that more replicas may tell otherwise.
+  /// Not rounding by so little that more samples may tell otherwise.
   bool in_doubt = false;
 };
 
-/// Judges a tensor, as some backend gave it, by the exact answer and its replicas. Floating types: `rounding` when the deviation from the
+/// Judges a tensor, as some backend gave it, by the exact answer and its samples. Floating types: `rounding` when the deviation from the
 /// exact answer is within the floor, else `not_rounding`. Integers, booleans: `identical` or, when no more elements differ than rounding
 /// can flip, `undecidable`. `mismatch` for another shape, and for NaN or infinity where the exact answer has none. `origin` is what `got` is held
 /// against where that is not the exact answer: another backend's, whose own rounding widens the floor by the square root of two. `sets` sets of inputs are

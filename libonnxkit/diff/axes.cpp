@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "libonnxkit/diff/ports.h"
+#include "libonnxkit/diff/matching.h"
 
 namespace onnxkit::diffing {
 namespace {

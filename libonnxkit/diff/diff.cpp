@@ -1,6 +1,7 @@
 #include "onnxkit/diff.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include <fmt/core.h>
@@ -14,8 +15,6 @@
 #include "libonnxkit/diff/outputs.h"
 #include "libonnxkit/diff/side.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/workers/worker.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit {
 namespace {
@@ -26,14 +25,10 @@ using diffing::Side;
 class Comparison {
  public:
   Comparison(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets, const DiffOptions& options)
-      : sides_(sides),
-        sets_(sets),
-        options_(options),
-        open_(sides.size()),
-        traits_(sides.size()),
-        pools_(sides.size()) {
+      : sides_(sides), sets_(sets), options_(options), sessions_(options), traits_(sides.size()), pools_(sides.size()) {
     report_.sides.resize(sides.size());
     for (const InputSet& set : sets) report_.sets.push_back(set.name);
+    for (std::size_t i = 0; i < sides.size(); ++i) open_.emplace_back(sides[i], sessions_, report_.sides[i]);
     while (input_side_ + 1 < sides.size() && !sides[input_side_].model) ++input_side_;
   }
 
@@ -60,7 +55,7 @@ class Comparison {
   void look_inside() {
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       SideReport& side = report_.sides[i];
-      if (i == report_.base || side.failure || side.backend == "recorded") continue;
+      if (i == report_.base || side.failure || replays(i)) continue;
       if (!floor_ || !sides_[i].model) {
         side.layers_note = floor_ ? "only ONNX models have layers to compare" : report_.floor_note;
         continue;
@@ -83,8 +78,8 @@ class Comparison {
       }
       tell("looking inside", side);
       const InputSet inputs = set_for(floor_side_, set);
-      const diffing::LayerQuestion question{sides_[floor_side_], sides_[i], inputs, *floor_, profile, options_,
-                                            repro_folder(i)};
+      const diffing::LayerQuestion question{sides_[floor_side_], sides_[i],      inputs, *floor_, profile, options_,
+                                            sessions_,           repro_folder(i)};
       if (const auto compared = diffing::compare_layers(question, side); !compared)
         side.layers_note = compared.error().diagnostic.message;
     }
@@ -125,9 +120,9 @@ class Comparison {
   /// A name that options_.names gives and no side has; nothing can be told where a side could not be opened.
   std::optional<Error> unknown_other_name() const {
     std::set<std::string> all;
-    for (const auto& side : open_) {
-      if (!side) return std::nullopt;
-      for (std::string& name : side->names()) all.insert(std::move(name));
+    for (const Side& side : open_) {
+      if (!side.is_open()) return std::nullopt;
+      for (std::string& name : side.names()) all.insert(std::move(name));
     }
     for (const auto& [name, other] : options_.names) {
       if (all.contains(other)) continue;
@@ -141,13 +136,15 @@ class Comparison {
 
   /// Whose model a side runs; recorded answers are those of the model that the inputs are for.
   diffing::Owner owner(std::size_t i) const {
-    const DiffSide &side = sides_[i].backend == "recorded" ? sides_[input_side_] : sides_[i], &first = sides_.front();
+    const DiffSide &side = replays(i) ? sides_[input_side_] : sides_[i], &first = sides_.front();
     const bool is_first = side.model ? side.model == first.model : !first.model && side.path == first.path;
     return is_first ? diffing::Owner::first : diffing::Owner::other;
   }
 
+  bool replays(std::size_t i) const { return open_[i].capabilities().replays; }
+
   bool is_other_model(std::size_t i, std::size_t at) const {
-    return sides_[i].backend != "recorded" && (!sides_[i].model || sides_[i].model != sides_[at].model);
+    return !replays(i) && (!sides_[i].model || sides_[i].model != sides_[at].model);
   }
 
   /// Where a model gives another floating type than the base's, as a float16 one does, its numbers are compared.
@@ -172,16 +169,13 @@ class Comparison {
 
   /// A side that cannot be opened is told in the report; a wrong word is an error.
   Result<void> open(std::size_t i) {
-    report_.sides[i].label = sides_[i].label.empty() ? sides_[i].backend : sides_[i].label;
     tell("loading", report_.sides[i]);
     if (sides_[i].model) read_traits(i);
-    auto side = diffing::open_side(sides_[i], options_, report_.sides[i]);
-    if (side)
-      open_[i] = *std::move(side);
-    else if (side.error().diagnostic.code == "unknown-option")
-      return side.error();
-    else
-      report_.sides[i].failure = side.error();
+    const auto opened = open_[i].open(options_.repeat);
+    if (opened) return {};
+    if (opened.error().diagnostic.code == "unknown-option") return opened;
+    report_.sides[i].failure = opened.error();
+    open_[i].close();
     return {};
   }
 
@@ -200,7 +194,7 @@ class Comparison {
 
   /// The floor is that of the base's model, or of the first ONNX model where the base has none.
   void make_floor() {
-    const auto has_model = [&](std::size_t i) { return open_[i] && sides_[i].model; };
+    const auto has_model = [&](std::size_t i) { return open_[i].is_open() && sides_[i].model; };
     std::size_t at = report_.base;
     if (!has_model(at)) at = 0;
     while (at < sides_.size() && !has_model(at)) ++at;
@@ -208,7 +202,7 @@ class Comparison {
       report_.floor_note = "no side is an ONNX model that was loaded";
       return;
     }
-    auto floor = Floor::make(sides_[at].model->ir(), options_);
+    auto floor = Floor::make(sides_[at].model, sessions_);
     if (!floor) {
       report_.floor_note = floor.error().diagnostic.message;
       return;
@@ -219,13 +213,13 @@ class Comparison {
 
   /// The side's answer; one that fails is closed.
   std::optional<diffing::SideRun> answer(std::size_t i, std::size_t set, const std::vector<NamedValue>& wanted) {
-    if (!open_[i]) return std::nullopt;
+    if (!open_[i].is_open()) return std::nullopt;
     SideReport& side = report_.sides[i];
     tell("running", side);
     side.failed_at = "run";
     const bool is_base = wanted.empty();
     const diffing::Owner here = owner(i), base = owner(is_base ? i : report_.base);
-    auto run = open_[i]->run(set_for(i, set), set, diffing::in_axes_of(wanted, options_, base, here));
+    auto run = open_[i].run(set_for(i, set), set, diffing::in_axes_of(wanted, options_, base, here));
     std::optional<Error> failure;
     if (!run)
       failure = run.error();
@@ -233,7 +227,7 @@ class Comparison {
       failure = settle_axes(*run, i, set);
     if (failure) {
       side.failure = *std::move(failure);
-      open_[i].reset();
+      open_[i].close();
       return std::nullopt;
     }
     if (!is_base) run->outputs = diffing::in_axes_of(std::move(run->outputs), options_, here, base);
@@ -327,7 +321,7 @@ class Comparison {
       base = answer(report_.base, set, {});
     }
     if (!base) return;
-    const bool is_reference = sides_[report_.base].backend == "reference" && floor_side_ == report_.base;
+    const bool is_exact = open_[report_.base].capabilities().perturbed_samples && floor_side_ == report_.base;
     for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
       const auto run = answer(i, set, base->outputs);
       if (!run) continue;
@@ -337,7 +331,7 @@ class Comparison {
       diffing::Yardstick yardstick{&floor_set,
                                    set,
                                    &base->outputs,
-                                   is_reference,
+                                   is_exact,
                                    floor_ ? &*floor_ : nullptr,
                                    floor_side_ != report_.base,
                                    owner(floor_side_),
@@ -365,7 +359,8 @@ class Comparison {
   const std::vector<DiffSide>& sides_;
   const std::vector<InputSet>& sets_;
   const DiffOptions& options_;
-  std::vector<std::unique_ptr<Side>> open_;
+  diffing::Sessions sessions_;
+  std::deque<Side> open_;                     // one for each side
   std::vector<diffing::ModelTraits> traits_;  // of each side, without any where that is no ONNX model
   std::vector<diffing::Pools> pools_;         // of each side
   std::optional<Floor> floor_;
@@ -398,29 +393,16 @@ std::optional<Error> unknown_names(const std::vector<DiffSide>& sides, const Dif
   return check(options.names, all, "input or output");
 }
 
-std::optional<Error> unknown_backend(const std::vector<DiffSide>& sides, const DiffOptions& options) {
-  std::set<std::string> names = {"reference", "recorded"};
-  for (const workers::WorkerProgram& program : workers::find_workers(options.worker_folders, options.python))
-    names.insert(program.name);
-  for (const DiffSide& side : sides) {
-    if (names.contains(side.backend)) continue;
-    names.erase("recorded");
-    const std::vector<std::string_view> candidates(names.begin(), names.end());
-    const std::string_view close = nearest(side.backend, candidates);
-    return make_error("unknown-backend",
-                      fmt::format("there is no backend {}; there are {}{}", quote(side.backend), fmt::join(names, ", "),
-                                  close.empty() ? "" : fmt::format("; did you mean {}?", close)));
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets,
                         const DiffOptions& options) {
   if (sides.size() < 2) return make_error("usage", "two sides at least are needed for a comparison");
   if (sets.empty()) return make_error("usage", "no inputs are given");
-  if (auto error = unknown_backend(sides, options)) return *std::move(error);
+  const diffing::Sessions sessions(options);
+  for (const DiffSide& side : sides) {
+    if (auto known = sessions.registry().find(side.backend, sessions.settings()); !known) return known.error();
+  }
   if (auto error = unknown_names(sides, options)) return *std::move(error);
   return Comparison(sides, sets, options).run();
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "libonnxkit/diff/ports.h"
+#include "libonnxkit/diff/matching.h"
 #include "libonnxkit/ir/order.h"
 
 namespace onnxkit::diffing {
@@ -19,15 +19,18 @@ bool has_convolution(const ir::Graph& graph) {
 
 }  // namespace
 
-Result<Floor> Floor::make(const ir::Model& model, const DiffOptions& options) {
-  auto reference = reference::ReferenceModel::make(model, options.schemas, options.allow_outside_data);
-  if (!reference) return reference.error();
-  auto ensemble = (*reference)->ensemble();
-  if (!ensemble) return ensemble.error();
-  Floor floor(options, *std::move(reference), *std::move(ensemble));
+Result<Floor> Floor::make(const std::shared_ptr<const Model>& model, Sessions& sessions) {
+  const auto backend = sessions.registry().make_perturbed();
+  if (!backend) return make_error("not-supported", "no backend tells how far rounding may move results");
+  const auto options = sessions.load_options();
+  if (!options) return options.error();
+  const auto ir = ir_of(model);
+  auto session = backend->load({.model = ir}, *options);
+  if (!session) return session.error();
+  Floor floor(sessions.options(), ir, *std::move(session));
   floor.has_convolution_ =
-      has_convolution(*model.graph) || std::any_of(model.functions.begin(), model.functions.end(),
-                                                   [](const auto& function) { return has_convolution(function.body); });
+      has_convolution(*ir->graph) || std::any_of(ir->functions.begin(), ir->functions.end(),
+                                                 [](const auto& function) { return has_convolution(function.body); });
   return floor;
 }
 
@@ -36,10 +39,10 @@ Result<const std::map<std::string, exec::Spread>*> Floor::spreads(const InputSet
   if (index != set_) known_.clear();
   set_ = index;
   if (const auto found = known_.find({profile, 0}); found != known_.end()) return &found->second;
-  exec::EnsembleOptions ensemble;
-  ensemble.profile = profile;
-  ensemble.replicas = options_->replicas;
-  auto outputs = run(set, std::move(ensemble));
+  exec::PerturbedOptions perturbed;
+  perturbed.profile = profile;
+  perturbed.samples = options_->replicas;
+  auto outputs = run(set, std::move(perturbed));
   if (!outputs) return outputs.error();
   auto& named = known_[{profile, 0}];
   for (std::size_t i = 0; i < outputs->size(); ++i)
@@ -49,47 +52,48 @@ Result<const std::map<std::string, exec::Spread>*> Floor::spreads(const InputSet
 
 Result<const std::map<std::string, exec::Spread>*> Floor::more_spreads(const InputSet& set, std::size_t index,
                                                                        Profile profile, double amplitude) {
-  constexpr int more = 2;  // with the exact run and the first four replicas: seven
+  constexpr int more = 2;  // with the exact run and the first four samples: seven
   const auto first = spreads(set, index, profile);
   if (!first) return first.error();
   if (const auto found = known_.find({profile, amplitude}); found != known_.end()) return &found->second;
-  exec::EnsembleOptions ensemble;
-  ensemble.profile = profile;
-  ensemble.replicas = more;
-  ensemble.first_replica = options_->replicas;
-  ensemble.amplitude = amplitude;
-  auto outputs = run(set, std::move(ensemble));
+  exec::PerturbedOptions perturbed;
+  perturbed.profile = profile;
+  perturbed.samples = more;
+  perturbed.first_sample = options_->replicas;
+  perturbed.amplitude = amplitude;
+  auto outputs = run(set, std::move(perturbed));
   if (!outputs) return outputs.error();
   auto& named = known_[{profile, amplitude}];
   named = **first;
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     exec::Spread& spread = named.at(std::string(graph().name_of(graph().outputs[i].value)));
-    auto& added = (*outputs)[i].replicas;
-    spread.replicas.insert(spread.replicas.end(), added.begin(), added.end());
+    auto& added = (*outputs)[i].samples;
+    spread.samples.insert(spread.samples.end(), added.begin(), added.end());
     if (amplitude != 1) spread.amplified = added.size();
   }
   return &named;
 }
 
 Result<void> Floor::each_value(
-    const InputSet& set, Profile profile, int replicas,
+    const InputSet& set, Profile profile, int samples,
     const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take) {
-  exec::EnsembleOptions ensemble;
-  ensemble.profile = profile;
-  ensemble.replicas = replicas;
-  ensemble.on_spread = take;
-  auto outputs = run(set, std::move(ensemble));
+  exec::PerturbedOptions perturbed;
+  perturbed.profile = profile;
+  perturbed.samples = samples;
+  perturbed.on_spread = take;
+  auto outputs = run(set, std::move(perturbed));
   return outputs ? Result<void>() : outputs.error();
 }
 
-Result<std::vector<exec::Spread>> Floor::run(const InputSet& set, exec::EnsembleOptions ensemble) {
+Result<std::vector<exec::Spread>> Floor::run(const InputSet& set, exec::PerturbedOptions perturbed) {
   const auto start = std::chrono::steady_clock::now();
-  auto inputs = inputs_for(graph(), set, options_->names);
+  auto inputs = inputs_for(session_->inputs(), set, options_->names);
   if (!inputs) return inputs.error();
-  ensemble.noise_seed = options_->seed;
-  ensemble.run.threads = options_->threads;
-  ensemble.run.stop = options_->stop;
-  auto outputs = ensemble_->run(values_of(std::move(inputs->values)), ensemble);
+  perturbed.noise_seed = options_->seed;
+  exec::RunRequest request;
+  request.inputs = std::move(inputs->values);
+  request.stop = options_->stop;
+  auto outputs = session_->perturbed()->run(request, perturbed);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return outputs;
 }

@@ -21,7 +21,7 @@ constexpr std::size_t taps_of_a_search = 24;
 constexpr std::size_t most_suspects = 12;    // of a search
 constexpr std::size_t most_looked_at = 256;  // alone, where all values are compared
 constexpr int most_failures = 24;
-constexpr int more_replicas = 4;  // times as many for what is in doubt
+constexpr int more_samples = 4;  // times as many for what is in doubt
 constexpr double suspicious_rms = 1;
 
 using Places = std::vector<bool>;  // of common values
@@ -184,7 +184,7 @@ class Layers {
       doubtful_.clear();
       if (auto judged = judge_all(*values, question_.options.replicas); !judged) return judged;
       std::erase_if(*values, [&](const auto& value) { return !doubtful_.contains(value.first); });
-      return values->empty() ? Result<void>() : judge_all(*values, question_.options.replicas * more_replicas);
+      return values->empty() ? Result<void>() : judge_all(*values, question_.options.replicas * more_samples);
     });
   }
 
@@ -194,7 +194,7 @@ class Layers {
     if (!model) return model.error();
     set_outputs(model->ir(), names_of(places));
     return run_once(side_on(question_.side, std::make_shared<const Model>(*std::move(model))), question_.set,
-                    question_.options);
+                    question_.sessions);
   }
 
   std::vector<std::string> names_of(const std::vector<std::size_t>& places) const {
@@ -205,12 +205,12 @@ class Layers {
 
   const ir::Graph& side_graph() const { return *question_.side.model->ir().graph; }
 
-  Result<void> judge_all(const Values& values, int replicas) {
+  Result<void> judge_all(const Values& values, int samples) {
     const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
       if (const auto value = values.find(name); value != values.end()) add(node, name, spread, value->second);
       return {};
     };
-    return question_.floor.each_value(question_.set, question_.profile, replicas, take);
+    return question_.floor.each_value(question_.set, question_.profile, samples, take);
   }
 
   void add(std::size_t node, std::string_view name, const exec::Spread& spread, const Value& got) {
@@ -292,7 +292,7 @@ class Layers {
   Result<void> alone_at_once(const std::vector<std::size_t>& places) {
     auto alone = run_alone(question_, names_of(places), known_);
     if (!alone) return alone.error();
-    auto floor = Floor::make(alone->base->ir(), question_.options);
+    auto floor = Floor::make(alone->base, question_.sessions);
     if (!floor) return floor.error();
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
       const auto got = alone->got.find(name);
@@ -309,8 +309,8 @@ class Layers {
       return own == alone_.end() || !own->second || !own->second->judgement.in_doubt;
     });
     if (!alone->got.empty()) {
-      const int replicas = question_.options.replicas * more_replicas;
-      if (auto run = floor->each_value(alone->inputs, question_.profile, replicas, take); !run) return run;
+      const int samples = question_.options.replicas * more_samples;
+      if (auto run = floor->each_value(alone->inputs, question_.profile, samples, take); !run) return run;
     }
     for (const std::size_t place : places) {
       if (const auto own = alone_.find(place); own != alone_.end() && own->second) tell_own(place, *own->second);

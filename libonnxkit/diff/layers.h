@@ -14,6 +14,7 @@ struct LayerQuestion {
   Floor& floor;
   Profile profile;
   const DiffOptions& options;
+  Sessions& sessions;
   std::filesystem::path repro;  ///< folder for what shows the first guilty node; empty for none
 };
 

@@ -8,7 +8,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/compare/plots.h"
-#include "libonnxkit/diff/ports.h"
+#include "libonnxkit/diff/matching.h"
 
 namespace onnxkit::diffing {
 namespace {
@@ -87,10 +87,10 @@ std::optional<exec::Spread> part_of(const exec::Spread& spread, std::string_view
   auto exact = part_of(spread.exact, path);
   if (!exact) return std::nullopt;
   exec::Spread part{*std::move(exact), {}, ElementType::undefined, spread.amplified};
-  for (const Value& replica : spread.replicas) {
-    auto value = part_of(replica, path);
+  for (const Value& sample : spread.samples) {
+    auto value = part_of(sample, path);
     if (!value) return std::nullopt;
-    part.replicas.push_back(*std::move(value));
+    part.samples.push_back(*std::move(value));
   }
   return part;
 }
@@ -167,8 +167,8 @@ exec::Spread in_layout_of(exec::Spread spread, const std::string& output, const 
   };
   exec::Spread result = spread;
   result.exact = moved(std::move(spread.exact));
-  for (Value& replica : result.replicas) {
-    if (replica.is_tensor()) replica = moved(std::move(replica));
+  for (Value& sample : result.samples) {
+    if (sample.is_tensor()) sample = moved(std::move(sample));
   }
   return result;
 }
@@ -217,8 +217,8 @@ Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::st
         diff.why = "rounding can change the structure of the output";
         return {};
       }
-      judgement = comparison::judge(*spread, part.got.tensor, profile,
-                                    yardstick.is_reference ? nullptr : &part.base.tensor, yardstick.sets);
+      judgement = comparison::judge(*spread, part.got.tensor, profile, yardstick.is_exact ? nullptr : &part.base.tensor,
+                                    yardstick.sets);
     }
     judge_pooled(judgement, part.name, yardstick);
     diff.verdict = judgement.verdict;

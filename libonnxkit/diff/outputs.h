@@ -24,7 +24,7 @@ struct Yardstick {
   const InputSet* set;
   std::size_t index;
   const std::vector<NamedValue>* answers;  ///< of the base side
-  bool is_reference;                       ///< the base is the reference on the floor's model
+  bool is_exact;                           ///< the base has the exact answers, rounded, of the floor's model
   Floor* floor;                            ///< null when there is none
   bool floor_is_foreign;                   ///< it is of another side's model, whose layout may be another
   Owner floor_owner, base_owner;           ///< whose models the floor and the base are of

@@ -1,26 +1,91 @@
 #include "libonnxkit/diff/side.h"
 
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 namespace onnxkit::diffing {
 
-workers::WorkerLimits worker_limits(const DiffOptions& options) {
-  workers::WorkerLimits limits;
-  limits.start = std::chrono::milliseconds(options.start_limit_ms);
-  limits.load = std::chrono::milliseconds(options.load_limit_ms);
-  limits.run = std::chrono::milliseconds(options.run_limit_ms);
-  limits.memory = options.worker_memory_limit;
-  limits.stop = options.stop;
-  return limits;
-}
-
-Result<std::unique_ptr<Side>> open_side(const DiffSide& side, const DiffOptions& options, SideReport& report) {
+Side::Side(const DiffSide& side, Sessions& sessions, SideReport& report)
+    : side_(side), sessions_(sessions), report_(report) {
   report.backend = side.backend;
   report.label = side.label.empty() ? side.backend : side.label;
   report.model = side.path.empty() && side.model ? side.model->path().string() : side.path.string();
   report.options = side.options;
-  report.failed_at = "start";
-  if (side.backend == "recorded") return open_recorded(side);
-  if (side.backend == "reference") return open_reference(side, options, report);
-  return open_worker(side, options, report);
+}
+
+Result<void> Side::open(int runs) {
+  report_.failed_at = "start";
+  const auto entry = sessions_.registry().find(side_.backend, sessions_.settings());
+  if (!entry) return entry.error();
+  backend_ = entry->make(sessions_.settings());
+  const auto desc = backend_->describe();
+  if (!desc) return desc.error();
+  capabilities_ = desc->capabilities;
+  report_.version = desc->title;
+  report_.device = fmt::format("{}", fmt::join(desc->devices, ", "));
+  report_.arithmetic = desc->arithmetic;
+  report_.failed_at = "load";
+  auto options = sessions_.load_options();
+  if (!options) return options.error();
+  options->options = side_.options;
+  options->kept_bytes = runs > 1 ? exec::usual_kept_bytes : 0;
+  auto session = backend_->load(
+      {.model = ir_of(side_.model), .path = side_.path, .format = side_.format, .recorded = side_.answers}, *options);
+  report_.log = backend_->log();
+  if (!session) return session.error();
+  session_ = *std::move(session);
+  const exec::LoadReport& loaded = session_->loaded();
+  report_.load_seconds = loaded.seconds;
+  report_.warnings = loaded.warnings;
+  if (!loaded.arithmetic.empty()) report_.arithmetic = loaded.arithmetic;
+  return {};
+}
+
+void Side::close() {
+  session_.reset();
+  backend_.reset();
+}
+
+Result<SideRun> Side::run(const InputSet& set, std::size_t index, const std::vector<NamedValue>& wanted) {
+  const DiffOptions& options = sessions_.options();
+  return run({.set = index, .repeat = options.repeat, .warmup = index == 0 ? options.warmup : 0}, set, wanted);
+}
+
+Result<SideRun> Side::run_once(const InputSet& set) { return run(exec::RunRequest(), set, {}); }
+
+Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const std::vector<NamedValue>& wanted) {
+  const DiffOptions& options = sessions_.options();
+  auto inputs = inputs_for(session_->inputs(), set, options.names);
+  if (!inputs) return inputs.error();
+  request.inputs = std::move(inputs->values);
+  request.set_name = set.name;
+  request.limits.time = std::chrono::milliseconds(options.run_limit_ms);
+  request.stop = options.stop;
+  auto answer = session_->run(request);
+  report_.log = backend_->log();
+  if (!answer) return answer.error();
+  // What was recorded bears the names of the model that the inputs are for.
+  auto matched = matched_outputs(std::move(answer->outputs), wanted, capabilities_.replays ? NameMap() : options.names);
+  if (!matched) return matched.error();
+  SideRun run;
+  for (const exec::RunSample& sample : answer->samples) run.times.push_back({sample.wall, sample.cpu});
+  run.moved_inputs = std::move(inputs->moved);
+  run.cast_inputs = std::move(inputs->cast);
+  run.outputs = std::move(matched->values);
+  run.moved = std::move(matched->moved);
+  run.absent = std::move(matched->absent);
+  return run;
+}
+
+std::vector<std::string> Side::names() const {
+  std::vector<std::string> names;
+  if (!session_) return names;
+  for (const auto* descs : {&session_->inputs(), &session_->outputs()}) {
+    for (const exec::ValueDesc& desc : *descs) names.push_back(desc.name);
+  }
+  return names;
 }
 
 }  // namespace onnxkit::diffing

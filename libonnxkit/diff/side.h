@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "libonnxkit/diff/ports.h"
-#include "libonnxkit/workers/worker.h"
+#include "libonnxkit/diff/matching.h"
+#include "libonnxkit/diff/sessions.h"
+#include "libonnxkit/exec/backend.h"
 #include "onnxkit/diff.h"
 
-// One side of a comparison, opened: the reference, a worker, or recorded answers, all run in one way.
 namespace onnxkit::diffing {
 
 struct SideRun {
@@ -19,31 +19,37 @@ struct SideRun {
   std::map<std::string, std::string> absent;  ///< outputs that `wanted` has and the side has not, of kind none, and why
   std::vector<std::string> moved_inputs;      ///< inputs whose channels were moved to where the side has them
   std::vector<std::string> cast_inputs;       ///< inputs that the side takes in another floating type
-
-  void take(MatchedOutputs matched) {
-    outputs = std::move(matched.values);
-    moved = std::move(matched.moved);
-    absent = std::move(matched.absent);
-  }
 };
 
+/// One side of a comparison: a backend, a session, and a matching of names and layouts. What it was made from must outlive it.
 class Side {
  public:
-  virtual ~Side() = default;
+  Side(const DiffSide& side, Sessions& sessions, SideReport& report);
+
+  /// Opens it for so many runs. What the side is goes into the report, also when it cannot be opened.
+  Result<void> open(int runs);
+  void close();
+  bool is_open() const { return session_ != nullptr; }
+  /// Of the backend; none until open() has found out.
+  const exec::Capabilities& capabilities() const { return capabilities_; }
+
   /// Runs set number `index`. `wanted` are the outputs that the caller knows: values by the first side's names, empty when this is the first
   /// side; the answer bears their names and layouts where they can be told.
-  virtual Result<SideRun> run(const InputSet& set, std::size_t index, const std::vector<NamedValue>& wanted) = 0;
-  /// Of its inputs and outputs.
-  virtual std::vector<std::string> names() const = 0;
+  Result<SideRun> run(const InputSet& set, std::size_t index, const std::vector<NamedValue>& wanted);
+  /// Runs a set once, unmatched.
+  Result<SideRun> run_once(const InputSet& set);
+  /// Of its inputs and outputs, while it is open.
+  std::vector<std::string> names() const;
+
+ private:
+  Result<SideRun> run(exec::RunRequest request, const InputSet& set, const std::vector<NamedValue>& wanted);
+
+  const DiffSide& side_;
+  Sessions& sessions_;
+  SideReport& report_;
+  exec::Capabilities capabilities_;
+  std::unique_ptr<exec::Backend> backend_;
+  std::unique_ptr<exec::Session> session_;
 };
-
-/// Opens a side; what it is goes into the report, also when it cannot be opened.
-Result<std::unique_ptr<Side>> open_side(const DiffSide& side, const DiffOptions& options, SideReport& report);
-
-Result<std::unique_ptr<Side>> open_reference(const DiffSide& side, const DiffOptions& options, SideReport& report);
-Result<std::unique_ptr<Side>> open_worker(const DiffSide& side, const DiffOptions& options, SideReport& report);
-Result<std::unique_ptr<Side>> open_recorded(const DiffSide& side);
-
-workers::WorkerLimits worker_limits(const DiffOptions& options);
 
 }  // namespace onnxkit::diffing

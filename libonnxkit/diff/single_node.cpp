@@ -7,7 +7,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/diff/cut_model.h"
-#include "libonnxkit/diff/ports.h"
+#include "libonnxkit/diff/matching.h"
 #include "libonnxkit/diff/side.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 
@@ -75,14 +75,11 @@ DiffSide side_on(const DiffSide& side, std::shared_ptr<const Model> model) {
 }
 
 Result<std::map<std::string, Value, std::less<>>> run_once(const DiffSide& side, const InputSet& set,
-                                                           const DiffOptions& options) {
-  DiffOptions once = options;
-  once.repeat = 1;
-  once.warmup = 0;
+                                                           Sessions& sessions) {
   SideReport unused;
-  auto open = open_side(side, once, unused);
-  if (!open) return open.error();
-  auto run = (*open)->run(set, 0, {});
+  Side once(side, sessions, unused);
+  if (auto open = once.open(1); !open) return open.error();
+  auto run = once.run_once(set);
   if (!run) return run.error();
   std::map<std::string, Value, std::less<>> values;
   for (NamedValue& output : run->outputs) values.emplace(std::move(output.name), std::move(output.value));
@@ -108,7 +105,7 @@ Result<Alone> run_alone(const LayerQuestion& question, const std::vector<std::st
   declare_inputs(*side->ir().graph, alone.inputs);
   alone.base = std::make_shared<const Model>(*std::move(base));
   alone.side = std::make_shared<const Model>(*std::move(side));
-  auto got = run_once(side_on(question.side, alone.side), alone.inputs, question.options);
+  auto got = run_once(side_on(question.side, alone.side), alone.inputs, question.sessions);
   if (!got) return got.error();
   alone.got = *std::move(got);
   return alone;
@@ -135,7 +132,7 @@ Result<void> write_repro(const Alone& alone, const LayerQuestion& question, cons
       if (auto written = replace_file(folder / fmt::format("input_{}.pb", i), bytes); !written) return written;
     }
   }
-  auto floor = Floor::make(alone.base->ir(), question.options);
+  auto floor = Floor::make(alone.base, question.sessions);
   if (!floor) return floor.error();
   const auto spreads = floor->spreads(alone.inputs, 0, question.profile);
   if (!spreads) return spreads.error();

@@ -33,6 +33,6 @@ DiffSide side_on(const DiffSide& side, std::shared_ptr<const Model> model);
 
 /// All outputs of a side's model on one set of inputs, by name.
 Result<std::map<std::string, Value, std::less<>>> run_once(const DiffSide& side, const InputSet& set,
-                                                           const DiffOptions& options);
+                                                           Sessions& sessions);
 
 }  // namespace onnxkit::diffing

@@ -1,104 +1,99 @@
 #include "libonnxkit/exec/backend.h"
 
 #include <algorithm>
-#include <set>
+#include <charconv>
+#include <system_error>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
-#include "libonnxkit/exec/ports.h"
-#include "libonnxkit/ir/scope.h"
-#include "libonnxkit/spec/function_index.h"
+#include "libonnxkit/base/text/unknown_name.h"
+#include "onnxkit/nearest.h"
 
 namespace onnxkit::exec {
 namespace {
 
-std::string dims_text(std::span<const std::int64_t> dims) {
-  std::string text = "[";
-  for (const std::int64_t size : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
+bool is_number(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end;
 }
 
-/// The shape as declared: numbers, names, "?".
-std::string dims_text(const ir::DeclaredShape& shape) {
-  std::string text = "[";
-  for (const ir::DeclaredDim& dim : shape.dims) {
-    if (text.size() > 1) text += ", ";
-    text += dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : std::string(dim.param.view());
-  }
-  return text + "]";
+std::string listed(const std::string& wrong, const std::vector<std::string_view>& words) {
+  const std::string_view close = nearest(wrong, words);
+  return fmt::format("{}{}", fmt::join(words, ", "), close.empty() ? "" : fmt::format("; did you mean {}?", close));
 }
 
-bool fits(const ir::DeclaredShape& shape, std::span<const std::int64_t> dims) {
-  return std::equal(shape.dims.begin(), shape.dims.end(), dims.begin(), dims.end(),
-                    [](const ir::DeclaredDim& dim, std::int64_t size) { return !dim.value || *dim.value == size; });
-}
-
-Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value& value) {
-  const auto& type = graph.inputs[index].type;
-  if (!type || type->kind == ir::DeclaredType::Kind::none) return {};
-  if (kind_of(graph.inputs[index]) != value.kind)
-    return input_error("input-type", graph, index, fmt::format("the input cannot be a {}", type_text(value)));
-  if (!value.is_tensor()) return {};
-  const auto declared = static_cast<ElementType>(type->elem_type.value_or(0));
-  if (declared != ElementType::undefined && declared != value.tensor.type()) {
-    return input_error(
-        "input-type", graph, index,
-        fmt::format("the input has elements of type {}, not {}", name_of(declared), name_of(value.tensor.type())));
-  }
-  if (type->shape && !fits(*type->shape, value.tensor.dims())) {
-    return input_error(
-        "input-shape", graph, index,
-        fmt::format("the input has shape {}, not {}", dims_text(*type->shape), dims_text(value.tensor.dims())));
+Result<void> check_options(const BackendDesc& backend, const std::map<std::string, std::string>& options) {
+  for (const auto& [name, value] : options) {
+    const auto known = backend.options.find(name);
+    if (known == backend.options.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& option : backend.options) names.push_back(option.first);
+      return make_error("unknown-option", fmt::format("the backend {} has no option {}; there are {}", backend.name,
+                                                      quote(name), names.empty() ? "none" : listed(name, names)));
+    }
+    const OptionDesc& option = known->second;
+    const std::vector<std::string_view> values(option.values.begin(), option.values.end());
+    if (!values.empty() && std::find(values.begin(), values.end(), value) == values.end())
+      return make_error("unknown-option", fmt::format("the option {} of the backend {} is not {}; there are {}", name,
+                                                      backend.name, quote(value), listed(value, values)));
+    if (values.empty() && is_number(option.fallback) && !is_number(value))
+      return make_error("unknown-option", fmt::format("the option {} of the backend {} takes a number, not {}", name,
+                                                      backend.name, quote(value)));
   }
   return {};
 }
 
 }  // namespace
 
-std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Model& model, const spec::OpTable& table) {
-  std::vector<Unsupported> missing;
-  const spec::FunctionIndex functions(model);
-  for (const auto& scope : ir::graph_scopes(model)) {
-    if (scope->is_training) continue;
-    for (std::size_t i = 0; i < scope->graph->nodes.size(); ++i) {
-      const ir::Node& node = scope->graph->nodes[i];
-      if (functions.find(node)) continue;
-      const auto opset = scope->opset(node.domain);
-      const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
-      Support support{false, "the operator has no definition in the imported opset"};
-      if (schema) support = backend.supports(node, *schema);
-      if (support.supported) continue;
-      missing.push_back({ir::location_of_node(scope->path, *scope->graph, i), std::move(support.reason)});
-    }
-  }
-  return missing;
-}
-
-Error not_supported(std::span<const Unsupported> nodes) {
-  constexpr std::size_t most = 20;
-  Error error = make_error("not-supported", nodes.front().reason);
-  error.diagnostic.location = nodes.front().location;
-  for (const Unsupported& node : nodes.subspan(1, std::min(nodes.size() - 1, most)))
-    error.diagnostic.notes.push_back(fmt::format("{} ({}): {}", node.location.path(), node.location.op, node.reason));
-  if (nodes.size() > most + 1)
-    error.diagnostic.notes.push_back(fmt::format("and {} more nodes", nodes.size() - most - 1));
-  return error;
-}
-
-Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs) {
-  if (inputs.size() != graph.inputs.size()) {
-    return make_error("input-missing", fmt::format("the model has {} inputs and was given {} values",
-                                                   graph.inputs.size(), inputs.size()));
-  }
-  const std::set<std::string_view> defaults = default_names(graph);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].kind == ValueKind::none) {
-      if (defaults.contains(graph.name_of(graph.inputs[i].value))) continue;
-      return input_error("input-missing", graph, i, "no value was given for the input");
-    }
-    if (auto checked = check_input(graph, i, inputs[i]); !checked) return checked;
-  }
+Result<void> check_load(const BackendDesc& backend, const ModelSource& source, const LoadOptions& options) {
+  if (auto known = check_options(backend, options.options); !known) return known;
+  const auto has = [](const auto& list, const auto& item) {
+    return std::find(list.begin(), list.end(), item) != list.end();
+  };
+  if (!has(backend.formats, source.format))
+    return make_error("not-supported", fmt::format("{} runs models of the format {}, not {}", backend.name,
+                                                   fmt::join(backend.formats, ", "), source.format));
+  if (!options.device.empty() && !has(backend.devices, options.device))
+    return make_error("not-supported", fmt::format("{} runs on {}, not on {}", backend.name,
+                                                   fmt::join(backend.devices, ", "), quote(options.device)));
+  if (!has(backend.capabilities.math_modes, options.math))
+    return make_error("not-supported", fmt::format("{} cannot leave numbers unrounded between nodes", backend.name));
   return {};
+}
+
+Result<std::vector<Value>> arrange(const std::vector<ValueDesc>& inputs, const std::vector<NamedValue>& given) {
+  std::vector<Value> values(inputs.size());
+  for (const NamedValue& named : given) {
+    const auto found =
+        std::find_if(inputs.begin(), inputs.end(), [&](const ValueDesc& input) { return input.name == named.name; });
+    if (found == inputs.end()) {
+      std::vector<std::string_view> names;
+      for (const ValueDesc& input : inputs) names.push_back(input.name);
+      return unknown_name("unknown-input", "input", named.name, names);
+    }
+    values[static_cast<std::size_t>(found - inputs.begin())] = named.value;
+  }
+  return values;
+}
+
+Result<std::vector<NamedValue>> select_outputs(std::vector<NamedValue> outputs,
+                                               const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return outputs;
+  std::vector<NamedValue> selected;
+  for (const std::string& name : wanted) {
+    const auto found =
+        std::find_if(outputs.begin(), outputs.end(), [&](const NamedValue& output) { return output.name == name; });
+    if (found == outputs.end()) {
+      std::vector<std::string_view> names;
+      for (const NamedValue& output : outputs) names.push_back(output.name);
+      return unknown_name("unknown-value", "output", name, names);
+    }
+    selected.push_back(*found);
+  }
+  return selected;
 }
 
 }  // namespace onnxkit::exec

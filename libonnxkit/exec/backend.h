@@ -2,46 +2,112 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
-#include <span>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "libonnxkit/exec/session_context.h"
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/result.h"
 #include "onnxkit/value.h"
 
-// What runs a model. `diff`, `bench`, `run` and the tests see these classes only; the reference, fast executors in this process and other
-// people's runtimes in worker processes stand behind them alike.
+// What runs a model (docs/running.md): the reference, fast executors in this process, other people's runtimes in processes of their own, and
+// outputs that were recorded. `run`, `diff` and what comes see these classes only; registry.h finds a backend by its name.
 namespace onnxkit::exec {
 
-/// Yes, or no because.
-struct Support {
-  bool supported = true;
-  std::string reason = {};
+class PerturbedSamples;
+
+// ---- what a backend is
+
+/// How far results are rounded between nodes.
+enum class MathMode : std::uint8_t {
+  declared,   ///< every node's output to its declared type, in the arithmetic that the backend has for it
+  unrounded,  ///< float16, bfloat16 and float32 stay double, and outputs of these types come out as float64
 };
 
-/// A node that a backend cannot run.
-struct Unsupported {
-  Location location;
-  std::string reason;
+/// The smallest part of a model whose time and memory a backend tells.
+enum class ProfileDetail : std::uint8_t {
+  none,
+  node,  ///< each node of the model
+  step,  ///< each step of the backend's own program, which may cover several nodes
 };
 
-using ir::ExternalBytes;
+/// What a backend offers beyond a run from inputs to outputs. Callers ask for these, never for a backend's name.
+struct Capabilities {
+  bool in_memory = false;          ///< takes models in memory; others load files
+  bool own_process = false;        ///< its crashes, memory and time are apart from ours
+  bool replays = false;            ///< gives stored outputs by RunRequest::set and computes nothing
+  bool taps = false;               ///< RunRequest::taps
+  bool perturbed_samples = false;  ///< Session::perturbed; its own results are exact but for the rounding of each node
+  bool preallocated_outputs = false;  ///< writes outputs into memory of the caller
+  bool asynchronous = false;          ///< may start a run and wait for it later
+  ProfileDetail profile = ProfileDetail::none;
+  std::vector<MathMode> math_modes = {MathMode::declared};
+};
 
-struct PrepareOptions {
-  ExternalBytes external_bytes;
-  /// Bytes of weights and other constants that a session may keep from run to run, ready to compute with. Runs with a memory limit neither keep
-  /// nor use them.
+struct OptionDesc {
+  std::string help, fallback;
+  std::vector<std::string> values;  ///< empty: any text, or any number where `fallback` is one
+};
+
+struct BackendDesc {
+  std::string name, runtime, version;
+  std::string title;  ///< runtime and version as reports show them
+  std::vector<std::string> devices, formats;
+  std::map<std::string, OptionDesc> options;
+  std::map<std::string, std::int64_t> opsets;  ///< the newest by domain, where they are known
+  std::string arithmetic;                      ///< of float32, where it is known before a model is loaded
+  Capabilities capabilities;
+};
+
+// ---- what it loads
+
+/// A model in memory, a file, or outputs that were recorded.
+struct ModelSource {
+  std::shared_ptr<const ir::Model> model = nullptr;
+  /// With a model: the binary file that it was read from and still equals; empty for one that was changed or came from elsewhere. Without: a
+  /// file or folder of another framework. Of recorded outputs: the folder with output_0.pb ..., or with folders test_data_set_* of these.
+  std::filesystem::path path = {};
+  std::string format = "onnx";                         ///< of `path`, as in docs/worker-protocol.md
+  std::vector<std::vector<NamedValue>> recorded = {};  ///< outputs for each set of inputs
+};
+
+struct LoadOptions {
+  std::shared_ptr<SessionContext> context = nullptr;     ///< null: the session has one of its own
+  std::shared_ptr<const spec::OpTable> table = nullptr;  ///< null: the operators that onnxkit knows
+  std::map<std::string, std::string> options = {};       ///< of the backend
+  std::string device = {};                               ///< one of its devices; empty: its choice
+  MathMode math = MathMode::declared;
+  int threads = 0;  ///< of a backend in this process; 0: all cores that it may use
+  /// Shapes of inputs that are known before the first run: backends that plan for shapes may use them.
+  std::map<std::string, std::vector<std::int64_t>> shapes = {};
+  /// Bytes of weights and other constants that a session may keep from run to run, ready to compute with. Runs with a memory limit neither
+  /// keep nor use them.
   std::uint64_t kept_bytes = 0;
+  bool allow_outside_data = false;          ///< external data may lie outside the model's folder
+  std::chrono::milliseconds time_limit{0};  ///< of loading; 0: none. Kept by backends in processes of their own
+  std::stop_token stop = {};
 };
 /// What is enough for most networks and little for a machine that runs them often.
 inline constexpr std::uint64_t usual_kept_bytes = std::uint64_t{1} << 30;
+
+/// What loading a model told.
+struct LoadReport {
+  std::vector<std::string> warnings = {};
+  std::string arithmetic =
+      {};  ///< that products and sums of float32 are computed in: "float32", "tf32" ...; empty where unknown
+  double seconds = 0;
+};
+
+// ---- what a session runs
 
 /// One node has run.
 struct NodeEvent {
@@ -51,56 +117,73 @@ struct NodeEvent {
   std::uint64_t live_bytes;  ///< of all values alive when it ended, but for constants kept from earlier runs
 };
 
-/// How far results are rounded between nodes.
-enum class Rounding : std::uint8_t {
-  spec,  ///< every node's output to its declared type
-  wide,  ///< float16, bfloat16 and float32 stay double, and outputs of these types come out as float64
+using ValueCallback = std::function<Result<void>(std::string_view name, const Value& value)>;
+
+/// 0: none.
+struct RunLimits {
+  std::uint64_t memory = 0;           ///< bytes of values alive at once
+  std::chrono::milliseconds time{0};  ///< of each run; in a process of its own of all runs of the request
+  std::uint64_t iterations = 0;       ///< of one Loop, Scan or SequenceMap
 };
 
-struct RunOptions {
-  Rounding rounding = Rounding::spec;
-  int threads = 0;                          ///< 0: all cores that this process may use
-  std::uint64_t seed = 0;                   ///< of random operators that name none themselves
-  std::uint64_t memory_limit = 0;           ///< bytes of values alive at once, 0: none
-  std::chrono::milliseconds time_limit{0};  ///< 0: none
-  std::uint64_t iteration_limit = 0;        ///< of one Loop, Scan or SequenceMap, 0: none
-  std::stop_token stop;
-  /// Values of the main graph to hand to on_value as soon as they exist; they are not kept.
-  std::vector<std::string> taps = {};
-  bool tap_all = false;
-  /// An error ends the run.
-  std::function<Result<void>(std::string_view name, const Value& value)> on_value;
-  std::function<void(const NodeEvent&)> on_node;
+struct RunRequest {
+  std::vector<NamedValue> inputs =
+      {};  ///< by name, in any order; one of kind none or without a value takes its default
+  std::vector<std::string> outputs = {};  ///< wanted, in this order; empty: all
+  std::vector<std::string> taps = {};     ///< values inside the main graph for on_value, where the backend has taps
+  std::size_t set = 0;         ///< number of the inputs among all that the caller has, which recorded outputs go by
+  std::string set_name = {};   ///< what messages call these inputs
+  int repeat = 1, warmup = 0;  ///< measured runs, at least one, and unmeasured ones before them
+  std::uint64_t seed = 0;      ///< of random operators that name none themselves
+  RunLimits limits = {};
+  std::stop_token stop = {};
+  ValueCallback on_value = {};                               ///< taps, as soon as they exist; an error ends the run
+  std::function<void(const NodeEvent& event)> on_node = {};  ///< where the backend tells profiles by node
 };
 
-/// A model made ready to run. The model and table that it was prepared from must outlive it.
+struct RunSample {
+  double wall = 0;                 ///< seconds
+  std::optional<double> cpu = {};  ///< seconds of the whole process
+};
+
+struct RunAnswer {
+  std::vector<NamedValue> outputs;  ///< of the last run
+  std::vector<RunSample> samples;   ///< one for each measured run
+};
+
+/// A model that is ready to run. It owns, alone or with others, all that it needs. One run at a time.
 class Session {
  public:
   virtual ~Session() = default;
-  /// One value for each input of the main graph, in order; kind none takes the initializer of the same name. Errors: input-missing,
-  /// input-type, input-shape, undefined-for-type, memory-limit, time-limit, iteration-limit, cancelled, not-supported, kernel.
-  virtual Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options) = 0;
+  virtual const std::vector<ValueDesc>& inputs() const = 0;
+  virtual const std::vector<ValueDesc>& outputs() const = 0;
+  virtual const LoadReport& loaded() const = 0;
+  /// Errors: unknown-input, unknown-value, input-missing, input-type, input-shape, undefined-for-type, memory-limit, time-limit,
+  /// iteration-limit, cancelled, not-supported, kernel; no-answer; those of workers/worker.h.
+  virtual Result<RunAnswer> run(const RunRequest& request) = 0;
+  /// Null where the backend has no such capability. Lives as long as the session.
+  virtual PerturbedSamples* perturbed() { return nullptr; }
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string_view name() const = 0;
-  virtual std::string version() const = 0;
-  /// Whether this version of an operator can be run at all. `node` may tell more: attributes, overloads.
-  virtual Support supports(const ir::Node& node, const spec::OpSchema& schema) const = 0;
-  /// Fails with not-supported and every node that cannot be run.
-  virtual Result<std::unique_ptr<Session>> prepare(const ir::Model& model, const spec::OpTable& table,
-                                                   const PrepareOptions& options) const = 0;
+  /// Starts what has to be asked. Errors: why the backend is not available here.
+  virtual Result<BackendDesc> describe() = 0;
+  /// Errors: unknown-option, not-supported, no-graph, no-model, those of external data and of the runtime.
+  virtual Result<std::unique_ptr<Session>> load(const ModelSource& source, const LoadOptions& options) = 0;
+  /// The last lines that it printed, where it has a process of its own.
+  virtual std::string log() const { return {}; }
 };
 
-/// Every node of the model, in subgraphs and functions too, that the backend cannot run. Operators without a schema are among them.
-std::vector<Unsupported> unsupported_nodes(const Backend& backend, const ir::Model& model, const spec::OpTable& table);
-/// The error not-supported that lists them: the first as its location and message, the rest as notes.
-Error not_supported(std::span<const Unsupported> nodes);
+/// Whether a backend as described can load this at all: format, options and their values, device, math mode. Errors: unknown-option,
+/// not-supported.
+Result<void> check_load(const BackendDesc& backend, const ModelSource& source, const LoadOptions& options);
 
-/// Whether these are values for the inputs of a graph: their number, kinds, element types and constant sizes, and that only inputs with an
-/// initializer are left out. Errors: input-missing, input-type, input-shape.
-Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs);
+/// The values in the order of `inputs`, kind none where the request has none. Error: unknown-input.
+Result<std::vector<Value>> arrange(const std::vector<ValueDesc>& inputs, const std::vector<NamedValue>& given);
+
+/// Those of the names `wanted`, in this order; all for none. Error: unknown-value.
+Result<std::vector<NamedValue>> select_outputs(std::vector<NamedValue> outputs, const std::vector<std::string>& wanted);
 
 }  // namespace onnxkit::exec

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/exec/ports.h"
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/ir/dim/dim.h"
 
 namespace onnxkit::inputs {

@@ -16,7 +16,7 @@
 #include "checker/infer/inference.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/exec/ports.h"
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/inputs/bound_sizes.h"
 #include "libonnxkit/inputs/element_shape.h"
 #include "libonnxkit/inputs/input_range.h"

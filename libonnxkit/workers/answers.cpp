@@ -56,12 +56,12 @@ std::string default_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::map<std::string, WorkerOption> read_options(const Json& options, Fields& fields) {
-  std::map<std::string, WorkerOption> read;
+std::map<std::string, exec::OptionDesc> read_options(const Json& options, Fields& fields) {
+  std::map<std::string, exec::OptionDesc> read;
   if (!options.is_null() && !options.is_object()) fields.fail("options", "no object");
   if (!options.is_object()) return read;
   for (const auto& [name, option] : options.items()) {
-    WorkerOption& to = read[name];
+    exec::OptionDesc& to = read[name];
     const std::string where = "options." + name;
     to.help = default_text(Fields::member(option, "help"));
     to.fallback = default_text(Fields::member(option, "default"));
@@ -79,30 +79,30 @@ std::map<std::string, std::int64_t> read_opsets(const Json& opsets, Fields& fiel
   return read;
 }
 
-Port read_port(const Json& described, Fields& fields, const std::string& where) {
-  Port port;
-  port.name = fields.text(described, "name", where);
-  port.kind = read_kind(Fields::member(described, "kind"), fields, where);
-  port.type = read_type(Fields::member(described, "type"), fields, where);
-  port.optional = fields.flag(described, "optional", false, where);
-  port.has_shape = !Fields::member(described, "shape").is_null();
-  if (!port.has_shape) return port;
+exec::ValueDesc read_desc(const Json& described, Fields& fields, const std::string& where) {
+  exec::ValueDesc desc;
+  desc.name = fields.text(described, "name", where);
+  desc.kind = read_kind(Fields::member(described, "kind"), fields, where);
+  desc.type = read_type(Fields::member(described, "type"), fields, where);
+  desc.optional = fields.flag(described, "optional", false, where);
+  desc.has_shape = !Fields::member(described, "shape").is_null();
+  if (!desc.has_shape) return desc;
   for (const Json& size : fields.array(described, "shape", where)) {
     const bool known = !size.is_null() && !size.is_string();
-    port.dims.push_back(known ? static_cast<std::int64_t>(fields.natural(size, where + ".shape")) : -1);
+    desc.dims.push_back(known ? static_cast<std::int64_t>(fields.natural(size, where + ".shape")) : -1);
   }
-  return port;
+  return desc;
 }
 
-std::vector<Port> read_ports(const Json& answer, const char* key, Fields& fields) {
-  std::vector<Port> ports;
+std::vector<exec::ValueDesc> read_descs(const Json& answer, const char* key, Fields& fields) {
+  std::vector<exec::ValueDesc> descs;
   for (const Json& described : fields.array(answer, key, ""))
-    ports.push_back(read_port(described, fields, fmt::format("{}[{}]", key, ports.size())));
-  return ports;
+    descs.push_back(read_desc(described, fields, fmt::format("{}[{}]", key, descs.size())));
+  return descs;
 }
 
-std::vector<Sample> read_samples(const Json& answer, int repeat, Fields& fields) {
-  std::vector<Sample> samples;
+std::vector<exec::RunSample> read_samples(const Json& answer, int repeat, Fields& fields) {
+  std::vector<exec::RunSample> samples;
   const Json& list = fields.array(answer, "samples", "");
   if (list.size() != static_cast<std::size_t>(repeat))
     fields.fail("samples", fmt::format("{} of {} runs", list.size(), repeat));
@@ -111,7 +111,7 @@ std::vector<Sample> read_samples(const Json& answer, int repeat, Fields& fields)
       fields.fail("samples", "not all are [wall, cpu]");
       break;
     }
-    Sample sample{fields.seconds(pair[0], "samples"), {}};
+    exec::RunSample sample{fields.seconds(pair[0], "samples"), {}};
     if (!pair[1].is_null()) sample.cpu = fields.seconds(pair[1], "samples");
     samples.push_back(sample);
   }
@@ -170,18 +170,18 @@ Result<LoadedModel> read_load(const Json& answer) {
   Fields fields;
   LoadedModel model;
   model.id = static_cast<std::int64_t>(fields.natural(Fields::member(answer, "model"), "model"));
-  model.inputs = read_ports(answer, "inputs", fields);
-  model.outputs = read_ports(answer, "outputs", fields);
-  if (!Fields::member(answer, "warnings").is_null()) model.warnings = fields.texts(answer, "warnings", "");
-  if (!Fields::member(answer, "arithmetic").is_null()) model.arithmetic = fields.text(answer, "arithmetic", "");
-  model.seconds = fields.seconds(Fields::member(answer, "seconds"), "seconds");
+  model.inputs = read_descs(answer, "inputs", fields);
+  model.outputs = read_descs(answer, "outputs", fields);
+  if (!Fields::member(answer, "warnings").is_null()) model.report.warnings = fields.texts(answer, "warnings", "");
+  if (!Fields::member(answer, "arithmetic").is_null()) model.report.arithmetic = fields.text(answer, "arithmetic", "");
+  model.report.seconds = fields.seconds(Fields::member(answer, "seconds"), "seconds");
   return checked(std::move(model), fields);
 }
 
-Result<WorkerRun> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,
-                           int repeat) {
+Result<exec::RunAnswer> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,
+                                 int repeat) {
   Fields fields;
-  WorkerRun run;
+  exec::RunAnswer run;
   const Json& outputs = fields.array(answer, "outputs", "");
   if (fields.ok() && outputs.size() != names.size())
     fields.fail("", fmt::format("{} outputs in place of {}", outputs.size(), names.size()));

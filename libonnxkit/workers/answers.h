@@ -20,7 +20,7 @@ Error read_error(const Json& answer);
 Result<WorkerInfo> read_hello(const Json& answer);
 Result<LoadedModel> read_load(const Json& answer);
 /// `names`: of the outputs that must be there, in this order; `repeat`: number of samples.
-Result<WorkerRun> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,
-                           int repeat);
+Result<exec::RunAnswer> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,
+                                 int repeat);
 
 }  // namespace onnxkit::workers

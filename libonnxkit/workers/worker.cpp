@@ -41,10 +41,11 @@ class Worker::State {
   Result<void> greet();
   Result<LoadedModel> load(const std::filesystem::path& path, const std::string& format,
                            const std::map<std::string, std::string>& options);
-  Result<WorkerRun> run(const RunRequest& request);
+  Result<exec::RunAnswer> run(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
 
   const WorkerInfo& info() const { return info_; }
+  void set_limits(const WorkerLimits& limits) { limits_ = limits; }
   std::vector<std::string> printed() const { return process_.printed().lines(); }
 
  private:
@@ -101,11 +102,11 @@ Result<LoadedModel> Worker::State::load(const std::filesystem::path& path, const
   if (!model) return broke_protocol(step, model.error().diagnostic.message);
   std::vector<std::string>& names = outputs_[model->id];
   names.clear();
-  for (const Port& output : model->outputs) names.push_back(output.name);
+  for (const exec::ValueDesc& output : model->outputs) names.push_back(output.name);
   return model;
 }
 
-Result<WorkerRun> Worker::State::run(const RunRequest& request) {
+Result<exec::RunAnswer> Worker::State::run(const WorkerRequest& request) {
   const Step step{"while running", limits_.run};
   const auto model = outputs_.find(request.model);
   if (model == outputs_.end())
@@ -271,12 +272,14 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerProgram& program, cons
 
 const WorkerInfo& Worker::info() const { return state_->info(); }
 
+void Worker::set_limits(const WorkerLimits& limits) { state_->set_limits(limits); }
+
 Result<LoadedModel> Worker::load(const std::filesystem::path& path, const std::string& format,
                                  const std::map<std::string, std::string>& options) {
   return state_->load(path, format, options);
 }
 
-Result<WorkerRun> Worker::run(const RunRequest& request) { return state_->run(request); }
+Result<exec::RunAnswer> Worker::run(const WorkerRequest& request) { return state_->run(request); }
 
 Result<void> Worker::unload(std::int64_t model) { return state_->unload(model); }
 

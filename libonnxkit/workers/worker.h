@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "libonnxkit/exec/backend.h"
 #include "onnxkit/result.h"
 #include "onnxkit/value.h"
 
@@ -35,47 +35,20 @@ struct WorkerLimits {
   std::stop_token stop = {};
 };
 
-struct WorkerOption {
-  std::string help, fallback;
-  std::vector<std::string> values;  ///< empty: any text
-};
-
 struct WorkerInfo {
   std::string runtime, version;
   std::vector<std::string> devices, formats;
-  std::map<std::string, WorkerOption> options;
+  std::map<std::string, exec::OptionDesc> options;
   std::map<std::string, std::int64_t> opsets;
-};
-
-struct Port {
-  std::string name;
-  ValueKind kind = ValueKind::tensor;
-  ElementType type = ElementType::undefined;
-  bool has_shape = false;
-  std::vector<std::int64_t> dims;  ///< -1 where unknown or symbolic
-  bool optional = false;
 };
 
 struct LoadedModel {
   std::int64_t id = 0;
-  std::vector<Port> inputs, outputs;
-  std::vector<std::string> warnings;
-  std::string
-      arithmetic;  ///< that products and sums of float32 are computed in: "float32", "tf32" ...; empty where unknown
-  double seconds = 0;
+  std::vector<exec::ValueDesc> inputs, outputs;
+  exec::LoadReport report;
 };
 
-struct Sample {
-  double wall = 0;            ///< seconds
-  std::optional<double> cpu;  ///< seconds of the whole process
-};
-
-struct WorkerRun {
-  std::vector<NamedValue> outputs;
-  std::vector<Sample> samples;
-};
-
-struct RunRequest {
+struct WorkerRequest {
   std::int64_t model = 0;
   std::span<const NamedValue> inputs = {};
   std::vector<std::string> outputs = {};  ///< empty: all
@@ -94,9 +67,11 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   const WorkerInfo& info() const;
+  /// Of the requests from now on.
+  void set_limits(const WorkerLimits& limits);
   Result<LoadedModel> load(const std::filesystem::path& path, const std::string& format,
                            const std::map<std::string, std::string>& options);
-  Result<WorkerRun> run(const RunRequest& request);
+  Result<exec::RunAnswer> run(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
   /// The last lines of its standard output and standard error.
   std::string log() const;

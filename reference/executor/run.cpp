@@ -55,7 +55,7 @@ std::string of_tensor(const ir::SparseTensor& sparse) { return sparse.values ? o
 
 /// The model outlives the run, so its bytes are viewed. `memory_limit` also bounds what a sparse tensor becomes; 0: none.
 template <class Stored>
-Tensor load_from(const Stored& stored, const exec::ExternalBytes& external, const MemoryPtr& memory,
+Tensor load_from(const Stored& stored, const ir::ExternalBytes& external, const MemoryPtr& memory,
                  std::uint64_t memory_limit) {
   wire::TensorSource source;
   source.external = external;
@@ -72,7 +72,7 @@ Tensor load_from(const Stored& stored, const exec::ExternalBytes& external, cons
 
 }  // namespace
 
-PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table, exec::ExternalBytes external)
+PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table, ir::ExternalBytes external)
     : model(&model_), external_bytes(std::move(external)) {
   const spec::FunctionIndex functions(model_);
   for (const auto& scope : ir::graph_scopes(model_)) {
@@ -89,12 +89,12 @@ PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table
   }
 }
 
-Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, KeptConstants& kept)
+Run::Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, KeptConstants& kept)
     : Run(prepared, options, threads, std::make_shared<Memory>(options.memory_limit), std::nullopt) {
   if (options.memory_limit == 0) kept_ = &kept;
 }
 
-Run::Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, MemoryPtr memory,
+Run::Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, MemoryPtr memory,
          std::optional<Noise> noise)
     : prepared_(prepared),
       options_(options),
@@ -119,7 +119,8 @@ Frame Run::start(std::span<const onnxkit::Value> inputs) {
 std::vector<onnxkit::Value> Run::run(std::span<const onnxkit::Value> inputs) {
   Frame frame = start(inputs);
   std::vector<onnxkit::Value> outputs;
-  for (const Value& value : run_graph(frame)) outputs.push_back(pack(value, options_.rounding == exec::Rounding::wide));
+  for (const Value& value : run_graph(frame))
+    outputs.push_back(pack(value, options_.math == exec::MathMode::unrounded));
   return outputs;
 }
 
@@ -331,7 +332,7 @@ void Run::conform(Value& value, bool always) {
   if (type == ElementType::float64 || type == ElementType::int64 || type == ElementType::uint64 ||
       type == ElementType::complex128)
     return;
-  if (options_.rounding == exec::Rounding::wide && is_wide_type(type) && !always) return;
+  if (options_.math == exec::MathMode::unrounded && is_wide_type(type) && !always) return;
   dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {
     const std::span<T> all = tensor.write<T>();
     constexpr std::int64_t grain = 1 << 16;
@@ -377,7 +378,7 @@ void Run::deliver_taps(Frame& frame, const ir::Node& node) {
         options_.tap_all || std::find(options_.taps.begin(), options_.taps.end(), name) != options_.taps.end();
     if (!wanted) continue;
     const auto taken =
-        options_.on_value(name, pack(frame.values[index_of(id)], options_.rounding == exec::Rounding::wide));
+        options_.on_value(name, pack(frame.values[index_of(id)], options_.math == exec::MathMode::unrounded));
     if (!taken)
       throw LocatedFault{taken.error().diagnostic.code, taken.error().diagnostic.message,
                          taken.error().diagnostic.location};
@@ -472,7 +473,7 @@ Tensor KernelContext::scalar(ElementType type, double value) const {
 Tensor KernelContext::constant(const ir::Tensor& tensor) const { return run_.load(tensor); }
 Tensor KernelContext::constant(const ir::SparseTensor& tensor) const { return run_.load(tensor); }
 const MemoryPtr& KernelContext::memory() const { return run_.memory_; }
-bool KernelContext::is_wide() const { return run_.options_.rounding == exec::Rounding::wide; }
+bool KernelContext::is_wide() const { return run_.options_.math == exec::MathMode::unrounded; }
 const Noise* KernelContext::noise() const {
   const bool is_quantized = has_input(0) && value(0).is_tensor() && domain_of(value(0).tensor.type()) != Domain::real;
   return run_.noise_ && !is_quantized ? &*run_.noise_ : nullptr;

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "libonnxkit/exec/backend.h"
 #include "libonnxkit/exec/plan.h"
+#include "reference/executor/executor.h"
 #include "reference/executor/kept_constants.h"
 #include "reference/executor/kernel.h"
 #include "reference/noise/noise.h"
@@ -35,10 +35,10 @@ struct PreparedGraph {
 
 struct PreparedModel {
   const ir::Model* model;
-  exec::ExternalBytes external_bytes;
+  ir::ExternalBytes external_bytes;
   std::unordered_map<const ir::Graph*, PreparedGraph> graphs;
 
-  PreparedModel(const ir::Model& model, const spec::OpTable& table, exec::ExternalBytes external_bytes);
+  PreparedModel(const ir::Model& model, const spec::OpTable& table, ir::ExternalBytes external_bytes);
 };
 
 /// One activation of a graph: the main graph, one pass of a body, one call of a function.
@@ -55,9 +55,9 @@ struct Frame {
 /// One run of a prepared model.
 class Run {
  public:
-  Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, KeptConstants& kept);
+  Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, KeptConstants& kept);
   /// With the errors of an arithmetic; many such runs may share one memory.
-  Run(const PreparedModel& prepared, const exec::RunOptions& options, ThreadPool& threads, MemoryPtr memory,
+  Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, MemoryPtr memory,
       std::optional<Noise> noise);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -97,7 +97,7 @@ class Run {
   void check_alive() const;
 
   const PreparedModel& prepared_;
-  const exec::RunOptions& options_;
+  const RunOptions& options_;
   ThreadPool& threads_;
   MemoryPtr memory_;
   KeptConstants* kept_ = nullptr;  ///< null where nothing is to be kept

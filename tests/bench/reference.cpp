@@ -18,7 +18,7 @@
 #include "libonnxkit/inputs/generate.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/external/external_data.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 
 using namespace onnxkit;
 
@@ -67,11 +67,10 @@ struct Prepared {
   const ir::Model& model;
   const Arguments& arguments;
   spec::OpTable table = {};
-  reference::ReferenceBackend backend = {};
   wire::ExternalData external{model.path};
   std::vector<Value> inputs = {};
 
-  exec::PrepareOptions options(std::uint64_t kept_bytes) {
+  reference::ExecutorOptions options(std::uint64_t kept_bytes) {
     return {.external_bytes = [this](const ir::Tensor& tensor) { return external.bytes(tensor); },
             .kept_bytes = kept_bytes};
   }
@@ -84,10 +83,10 @@ struct Prepared {
   }
 
   Result<void> time_runs() {
-    const auto session = backend.prepare(model, table, options(arguments.kept));
+    const auto session = reference::Executor::make(model, table, options(arguments.kept));
     if (!session) return session.error();
     std::map<std::string, double> took;
-    exec::RunOptions run;
+    reference::RunOptions run;
     run.threads = arguments.threads;
     double cpu = 1e9, wall = 1e9;
     for (int turn = 0; turn < arguments.repeats; ++turn) {
@@ -109,19 +108,18 @@ struct Prepared {
   }
 
   Result<void> time_floor() {
-    const auto session = backend.prepare(model, table, options(arguments.kept));
+    const auto session = reference::Executor::make(model, table, options(arguments.kept));
     if (!session) return session.error();
-    const auto ensemble = backend.prepare_ensemble(model, table, options(arguments.kept));
-    if (!ensemble) return ensemble.error();
-    exec::EnsembleOptions floor;
-    floor.run.threads = arguments.threads;
+    const exec::PerturbedOptions floor;
+    reference::RunOptions run;
+    run.threads = arguments.threads;
     for (const clockid_t clock : {CLOCK_PROCESS_CPUTIME_ID, CLOCK_MONOTONIC}) {
       std::vector<double> runs, floors;
       for (int turn = 0; turn < arguments.repeats; ++turn) {
         const double start = seconds_of(clock);
-        if (const auto outputs = (*session)->run(inputs, floor.run); !outputs) return outputs.error();
+        if (const auto outputs = (*session)->run(inputs, run); !outputs) return outputs.error();
         const double between = seconds_of(clock);
-        if (const auto spreads = (*ensemble)->run(inputs, floor); !spreads) return spreads.error();
+        if (const auto spreads = (*session)->run_perturbed(inputs, floor, run); !spreads) return spreads.error();
         runs.push_back(between - start);
         floors.push_back(seconds_of(clock) - between);
       }

@@ -26,13 +26,13 @@ T must(Result<T> result) {
 
 std::vector<NamedValue> zeros(const workers::LoadedModel& model) {
   std::vector<NamedValue> inputs;
-  for (const workers::Port& port : model.inputs) {
-    if (port.optional) continue;
-    std::vector<std::int64_t> dims = port.dims;
+  for (const exec::ValueDesc& input : model.inputs) {
+    if (input.optional) continue;
+    std::vector<std::int64_t> dims = input.dims;
     std::int64_t count = 1;
     for (std::int64_t& dim : dims) count *= dim = std::max<std::int64_t>(1, dim);
     inputs.push_back(
-        {port.name, *Tensor::from_bytes(port.type, dims, std::vector<std::byte>(*packed_size(port.type, count)))});
+        {input.name, *Tensor::from_bytes(input.type, dims, std::vector<std::byte>(*packed_size(input.type, count)))});
   }
   return inputs;
 }
@@ -53,15 +53,15 @@ int main(int argc, char** argv) {
     const workers::LoadedModel model = must(worker->load(argv[4], "onnx", settings));
     const std::vector<NamedValue> inputs = zeros(model);
     double cpu = 1e9, wall = 1e9, added = 1e9;
-    workers::RunRequest request;
+    workers::WorkerRequest request;
     request.model = model.id;
     request.inputs = inputs;
     for (int i = -3; i < std::atoi(argv[5]); ++i) {
       const auto start = std::chrono::steady_clock::now();
-      const workers::WorkerRun run = must(worker->run(request));
+      const exec::RunAnswer run = must(worker->run(request));
       const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (i < 0) continue;
-      const workers::Sample& sample = run.samples.back();
+      const exec::RunSample& sample = run.samples.back();
       cpu = std::min(cpu, sample.cpu.value_or(sample.wall));
       wall = std::min(wall, sample.wall);
       added = std::min(added, took - sample.wall);

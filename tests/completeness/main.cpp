@@ -22,7 +22,7 @@
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/wire/binary/reader.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 #include "tests/completeness/coverage.h"
 #include "tests/official/recorded.h"
 
@@ -189,8 +189,8 @@ class Sweep {
 
  private:
   Result<std::vector<Value>> outputs(const Case& c, const std::vector<Value>& inputs) {
-    const auto session = reference::ReferenceBackend().prepare(c.model, table_, {});
-    exec::RunOptions options;
+    const auto session = reference::Executor::make(c.model, table_, {});
+    reference::RunOptions options;
     options.threads = 1;
     return session ? (*session)->run(inputs, options) : Result<std::vector<Value>>(session.error());
   }

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/exec/ports.h"
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 #include "tests/official/recorded.h"
 

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/compare/metrics/compare.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 #include "reference/executor/tensor.h"
 
 namespace onnxkit::official {
@@ -52,8 +52,8 @@ struct Draw {
   Value value = {};
 };
 
-Draw draw(exec::Session& session, std::span<const Value> inputs, std::uint64_t seed) {
-  exec::RunOptions options;
+Draw draw(reference::Executor& session, std::span<const Value> inputs, std::uint64_t seed) {
+  reference::RunOptions options;
   options.seed = seed;
   options.threads = 1;
   const auto outputs = session.run(inputs, options);
@@ -71,7 +71,7 @@ std::string judge_random_case(std::string_view name, ir::Model& model, const spe
   constexpr int draws = 2000;
   constexpr double deviations = 5;
 
-  const auto session = reference::ReferenceBackend().prepare(model, table, {});
+  const auto session = reference::Executor::make(model, table, {});
   if (!session) return session.error().diagnostic.message;
   if (row.seeded) {
     const Draw first = draw(**session, inputs, 1), second = draw(**session, inputs, 2);

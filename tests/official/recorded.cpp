@@ -1,6 +1,6 @@
 #include "tests/official/recorded.h"
 
-#include "libonnxkit/exec/ports.h"
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::official {

@@ -14,7 +14,7 @@
 #include "libonnxkit/compare/metrics/compare.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/external/external_data.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 #include "tests/official/data_set.h"
 #include "tests/official/random_cases.h"
 #include "tests/official/recorded.h"
@@ -32,8 +32,7 @@ std::string run_case(const fs::path& folder, const fs::path& corrections, const 
   if (!model || !model->graph) return "the model cannot be read";
   model->path = folder / "model.onnx";
   wire::ExternalData external(model->path);
-  const reference::ReferenceBackend backend;
-  const auto session = backend.prepare(
+  const auto session = reference::Executor::make(
       *model, table, {.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); }});
   const auto tell = [](const Error& error) {
     return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.location.path(),

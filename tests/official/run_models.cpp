@@ -15,7 +15,7 @@
 #include "libonnxkit/inputs/generate.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/external/external_data.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 #include "tests/official/data_set.h"
 
 namespace {
@@ -36,7 +36,7 @@ std::string run_model(const fs::path& path, const comparison::Tolerance& toleran
     for (const std::string& note : error.diagnostic.notes) text += "\n    " + note;
     return text;
   };
-  const auto session = reference::ReferenceBackend().prepare(
+  const auto session = reference::Executor::make(
       *model, table, {.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); }});
   if (!session) return tell(session.error());
   std::size_t sets = 0;

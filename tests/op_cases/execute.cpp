@@ -8,7 +8,7 @@
 #include "libonnxkit/compare/metrics/compare.h"
 #include "libonnxkit/wire/binary/writer.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 #include "tests/op_cases/case_model.h"
 #include "tests/op_cases/tensor_values.h"
 
@@ -55,8 +55,7 @@ bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
     });
     inputs.push_back(given == c.inputs.end() ? Value() : Value(tensor_of(*given, strings)));
   }
-  const reference::ReferenceBackend backend;
-  const auto session = backend.prepare(model, table, {});
+  const auto session = reference::Executor::make(model, table, {});
   if (!session) {
     problems.push_back("cannot be run: " + text_of(session.error()));
     return false;

@@ -14,7 +14,7 @@
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/binary/writer.h"
 #include "libonnxkit/wire/external/external_data.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 #include "tests/official/random_cases.h"
 
 namespace onnxkit::opset_matrix {
@@ -76,7 +76,7 @@ std::string tell(const Error& error) {
 /// What is wrong with the outputs; empty when nothing is.
 std::string run(const Subject& subject, const ir::Model& model, const spec::OpTable& table,
                 const ir::ExternalBytes& external) {
-  const auto session = reference::ReferenceBackend().prepare(model, table, {.external_bytes = external});
+  const auto session = reference::Executor::make(model, table, {.external_bytes = external});
   if (!session) return tell(session.error());
   for (const official::DataSet& set : subject.sets) {
     if (subject.is_random) {

@@ -48,8 +48,6 @@ Result<void> choose_backend(RunArguments& arguments, RunOptions& options) {
   if (!backend) return backend.error();
   options.backend = backend->name;
   options.backend_options = backend->options;
-  if (options.backend == "reference" && !options.backend_options.empty())
-    return make_error("unknown-option", "the reference has no option " + quote(options.backend_options.begin()->first));
   resolve_workers(arguments.workers);
   const WorkerOptions& workers = arguments.workers;
   options.workers = {workers.folders,       workers.python,       workers.start_limit_ms,
@@ -79,6 +77,7 @@ Outcome run_run(RunArguments& arguments) {
   options.schemas = arguments.inference.schemas;
   options.make_up_inputs = !arguments.inputs.given_only;
   if (auto chosen = choose_backend(arguments, options); !chosen) return report_error(chosen.error());
+  if (is_binary_file(arguments.model)) options.unchanged_file = arguments.model;
   std::vector<NamedValue> tapped;
   options.on_value = [&](std::string_view name, const Value& value) -> Result<void> {
     tapped.push_back({std::string(name), value});

@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "tools/command.h"
@@ -69,14 +68,6 @@ std::pair<std::string, std::string> split_model(const std::string& word) {
     colon = next;
   }
   return {word.substr(0, colon), word.substr(colon + 1)};
-}
-
-/// A worker reads binary files from where they are: they begin with the field ir_version. Others, and what comes from a pipe, are written for it.
-bool is_binary_file(const std::string& path) {
-  std::error_code fault;
-  if (path == "-" || !fs::is_regular_file(path, fault)) return false;
-  constexpr int ir_version_field = 0x08;
-  return std::ifstream(path, std::ios::binary).get() == ir_version_field;
 }
 
 /// The backend and its options, after the model where there are several: its file name, or the path where two have the same name.

@@ -34,11 +34,14 @@ struct WorkerSettings {
 };
 
 struct RunOptions {
-  /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which knows none of wide, on_node and the limits below but
-  /// those of `workers`.
+  /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which offers none of wide and on_node and keeps the limits of
+  /// `workers` in place of those below.
   std::string backend = "reference";
   std::map<std::string, std::string> backend_options;
   WorkerSettings workers;
+  /// The binary file that the model was read from, when both are still what they were: a backend in a process of its own loads it there.
+  /// Empty: the model is written for it.
+  std::filesystem::path unchanged_file;
   /// Reals narrower than float64 are not rounded between nodes, and come out as float64: the exact answer that rounded ones are held
   /// against.
   bool wide = false;

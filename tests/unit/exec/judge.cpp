@@ -44,9 +44,9 @@ Tensor strings(const std::vector<std::string>& values) {
   return *Tensor::from_strings({static_cast<std::int64_t>(values.size())}, values);
 }
 
-Spread spread(const Tensor& exact, const std::vector<Tensor>& replicas = {}) {
+Spread spread(const Tensor& exact, const std::vector<Tensor>& samples = {}) {
   Spread all{Value(exact), {}};
-  for (const Tensor& replica : replicas) all.replicas.emplace_back(replica);
+  for (const Tensor& sample : samples) all.samples.emplace_back(sample);
   return all;
 }
 
@@ -70,7 +70,7 @@ Judgement judge(const Spread& all, const Tensor& got, const Tensor* origin = nul
 
 }  // namespace
 
-TEST_CASE("a deviation is measured in standard deviations of the replicas") {
+TEST_CASE("a deviation is measured in standard deviations of the samples") {
   const Spread all = around({1, 2, 3, 4}, 0.01);
   SUBCASE("one sigma everywhere is rounding") {
     const Judgement found = judge(all, reals({1.01, 1.99, 3.01, 3.99}));
@@ -90,13 +90,13 @@ TEST_CASE("a deviation is measured in standard deviations of the replicas") {
   }
 }
 
-TEST_CASE("the rms of few elements may be larger, since sigma is estimated from few replicas") {
+TEST_CASE("the rms of few elements may be larger, since sigma is estimated from few samples") {
   CHECK(comparison::rms_limit(1) == doctest::Approx(10));
   CHECK(comparison::rms_limit(16) == doctest::Approx(4));
   CHECK(comparison::rms_limit(1'000'000) == doctest::Approx(2).epsilon(0.01));
   CHECK(comparison::rms_limit(1, 200) == comparison::healthy_largest);
   CHECK(comparison::rms_limit(16, 64) == doctest::Approx(6));
-  // Student's t with as many degrees of freedom as replicas: honest noise of full size is called rounding but for one of thousands.
+  // Student's t with as many degrees of freedom as samples: honest noise of full size is called rounding but for one of thousands.
   std::mt19937_64 bits(1);
   std::normal_distribution<double> normal;
   for (const std::size_t elements : {1, 3, 10, 100}) {
@@ -194,8 +194,8 @@ TEST_CASE("integers differ by flips or wrongly") {
   CHECK(wrong.why == "3 of 4 elements differ, 1 of them can be flipped by rounding");
 }
 
-TEST_CASE("as many elements may differ that no replica flips as one replica flips alone") {
-  // Each of four replicas flips four elements of its own; so may the judged one, with four standard deviations more.
+TEST_CASE("as many elements may differ that no sample flips as one sample flips alone") {
+  // Each of four samples flips four elements of its own; so may the judged one, with four standard deviations more.
   const std::vector<std::int64_t> exact(1000, 1);
   Spread all{Value(integers(exact)), {}};
   const auto flipped = [&](std::size_t first, std::size_t count) {
@@ -203,13 +203,13 @@ TEST_CASE("as many elements may differ that no replica flips as one replica flip
     for (std::size_t i = first; i < first + count; ++i) values[i] = 2;
     return integers(values);
   };
-  for (std::size_t replica = 0; replica < 4; ++replica) all.replicas.emplace_back(flipped(10 * replica, 4));
+  for (std::size_t sample = 0; sample < 4; ++sample) all.samples.emplace_back(flipped(10 * sample, 4));
   const Judgement honest = judge(all, flipped(500, 12));
   CHECK(honest.verdict == Verdict::undecidable);
   CHECK(honest.flips == 12);
   CHECK(judge(all, flipped(500, 13)).verdict == Verdict::not_rounding);
   CHECK_FALSE(judge(all, flipped(500, 100)).in_doubt);
-  // Where no replica flips anything nothing may differ; where some does, one element.
+  // Where no sample flips anything nothing may differ; where some does, one element.
   const Tensor same = integers(exact);
   CHECK(judge(spread(same, {same, same}), flipped(7, 1)).verdict == Verdict::not_rounding);
   Spread doubled = spread(same, {same, same, flipped(3, 2)});

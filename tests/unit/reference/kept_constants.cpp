@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "onnxkit/model.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 
 using namespace onnxkit;
 
@@ -36,13 +36,12 @@ Tensor one() {
 struct Runner {
   explicit Runner(std::uint64_t kept_bytes)
       : model(*read_model_bytes(network, "test", {.format = FileFormat::text})),
-        session(*reference::ReferenceBackend().prepare(model.ir(), table,
-                                                       {.external_bytes = {}, .kept_bytes = kept_bytes})) {}
+        session(*reference::Executor::make(model.ir(), table, {.external_bytes = {}, .kept_bytes = kept_bytes})) {}
 
   /// The first output, and the most bytes that were alive.
   std::pair<std::vector<double>, std::uint64_t> run(const std::vector<Value>& inputs, std::uint64_t limit = 0) {
     std::uint64_t most = 0;
-    exec::RunOptions options;
+    reference::RunOptions options;
     options.memory_limit = limit;
     options.on_node = [&](const exec::NodeEvent& event) { most = std::max(most, event.live_bytes); };
     const auto outputs = session->run(inputs, options);
@@ -52,7 +51,7 @@ struct Runner {
 
   Model model;
   spec::OpTable table;
-  std::unique_ptr<exec::Session> session;
+  std::unique_ptr<reference::Executor> session;
 };
 
 }  // namespace

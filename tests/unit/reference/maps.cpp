@@ -3,7 +3,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/wire/text.h"
-#include "reference/executor/backend.h"
+#include "reference/executor/executor.h"
 
 namespace {
 
@@ -42,7 +42,7 @@ Result<Value> run(const std::string& signature, const std::string& node, const V
   const auto model = wire::parse_text(text, "maps");
   REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
   const spec::OpTable table;
-  const auto session = reference::ReferenceBackend().prepare(*model, table, {});
+  const auto session = reference::Executor::make(*model, table, {});
   REQUIRE_MESSAGE(session, (session ? "" : session.error().diagnostic.message));
   const std::vector<Value> inputs{input};
   auto outputs = (*session)->run(inputs, {});

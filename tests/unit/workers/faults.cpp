@@ -22,7 +22,7 @@ struct Course {
   std::string step = "end";
   Diagnostic error = {};
   std::string log = {};
-  std::vector<workers::Sample> samples = {};
+  std::vector<exec::RunSample> samples = {};
 };
 
 /// Starts, loads and runs once, and again after an error that should leave the worker alive.

@@ -107,8 +107,8 @@ TEST_CASE("workers: what hello, load and run tell") {
 
   const auto model = (*worker)->load("model.onnx", "onnx", {{"outputs", "b a"}});
   REQUIRE(model);
-  CHECK(model->seconds == 0.25);
-  CHECK(model->warnings == std::vector<std::string>{"it is a fake"});
+  CHECK(model->report.seconds == 0.25);
+  CHECK(model->report.warnings == std::vector<std::string>{"it is a fake"});
   REQUIRE(model->outputs.size() == 2);
   CHECK(model->outputs[0].name == "b");
   CHECK(model->outputs[0].type == ElementType::undefined);

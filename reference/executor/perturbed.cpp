@@ -1,4 +1,4 @@
-#include "reference/executor/ensemble.h"
+#include "reference/executor/perturbed.h"
 
 #include <algorithm>
 #include <deque>
@@ -8,19 +8,20 @@ namespace {
 
 class Lockstep {
  public:
-  Lockstep(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs, const exec::EnsembleOptions& options)
-      : prepared_(prepared), options_(options), run_options_(options.run), threads_(options.run.threads) {
-    run_options_.rounding = exec::Rounding::wide;
+  Lockstep(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs, const exec::PerturbedOptions& options,
+           const RunOptions& run, ThreadPool& threads)
+      : prepared_(prepared), options_(options), run_options_(run), threads_(threads) {
+    run_options_.math = exec::MathMode::unrounded;
     run_options_.on_value = nullptr;
     run_options_.on_node = nullptr;
     const auto memory = std::make_shared<Memory>(run_options_.memory_limit);
     runs_.emplace_back(prepared, run_options_, threads_, memory, std::nullopt);
-    for (int replica = 0; replica < options.replicas; ++replica) {
+    for (int sample = 0; sample < options.samples; ++sample) {
       const std::uint64_t seed =
-          options.noise_seed * 1'000'003 + static_cast<std::uint64_t>(options.first_replica + replica) + 1;
+          options.noise_seed * 1'000'003 + static_cast<std::uint64_t>(options.first_sample + sample) + 1;
       runs_.emplace_back(prepared, run_options_, threads_, memory, Noise(options.profile, seed, options.amplitude));
     }
-    for (Run& run : runs_) frames_.push_back(run.start(inputs));
+    for (Run& each : runs_) frames_.push_back(each.start(inputs));
   }
 
   std::vector<exec::Spread> run() {
@@ -71,7 +72,7 @@ class Lockstep {
       if (i == 0)
         all.exact = std::move(packed);
       else
-        all.replicas.push_back(std::move(packed));
+        all.samples.push_back(std::move(packed));
     }
     return all;
   }
@@ -87,18 +88,19 @@ class Lockstep {
   }
 
   const PreparedModel& prepared_;
-  const exec::EnsembleOptions& options_;
-  exec::RunOptions run_options_;
-  ThreadPool threads_;
+  const exec::PerturbedOptions& options_;
+  RunOptions run_options_;
+  ThreadPool& threads_;
   std::deque<Run> runs_;  // the exact one first
   std::vector<Frame> frames_;
 };
 
 }  // namespace
 
-std::vector<exec::Spread> run_ensemble(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs,
-                                       const exec::EnsembleOptions& options) {
-  return Lockstep(prepared, inputs, options).run();
+std::vector<exec::Spread> run_perturbed(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs,
+                                        const exec::PerturbedOptions& options, const RunOptions& run,
+                                        ThreadPool& threads) {
+  return Lockstep(prepared, inputs, options, run, threads).run();
 }
 
 }  // namespace onnxkit::reference

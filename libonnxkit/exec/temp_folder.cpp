@@ -1,10 +1,10 @@
-#include "libonnxkit/diff/temp_folder.h"
+#include "libonnxkit/exec/temp_folder.h"
 
 #include <cstdlib>
 #include <string>
 #include <system_error>
 
-namespace onnxkit::diffing {
+namespace onnxkit::exec {
 
 Result<TempFolder> TempFolder::make() {
   std::error_code fault;
@@ -18,4 +18,4 @@ TempFolder::~TempFolder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-}  // namespace onnxkit::diffing
+}  // namespace onnxkit::exec

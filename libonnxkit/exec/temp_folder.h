@@ -5,7 +5,7 @@
 
 #include "onnxkit/result.h"
 
-namespace onnxkit::diffing {
+namespace onnxkit::exec {
 
 /// A folder of our own below the system's folder for temporary files, removed with all it holds.
 class TempFolder {
@@ -25,4 +25,4 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace onnxkit::diffing
+}  // namespace onnxkit::exec

@@ -1,15 +1,31 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/result.h"
 #include "onnxkit/value.h"
 
-// The inputs and outputs of a graph as whoever runs it sees them.
+// The inputs and outputs of a model as whoever runs it sees them.
 namespace onnxkit::exec {
+
+/// An input or output.
+struct ValueDesc {
+  std::string name;
+  ValueKind kind = ValueKind::tensor;
+  ElementType type = ElementType::undefined;
+  bool has_shape = false;
+  std::vector<std::int64_t> dims = {};  ///< -1 where unknown or symbolic
+  bool optional = false;                ///< an input that need not be given
+};
+
+/// The inputs of a graph in order; optional where an initializer gives a default.
+std::vector<ValueDesc> describe_inputs(const ir::Graph& graph);
+std::vector<ValueDesc> describe_outputs(const ir::Graph& graph);
 
 /// Names of the graph's initializers, sparse ones too: an input of such a name has a default.
 std::set<std::string_view> default_names(const ir::Graph& graph);

@@ -1,4 +1,4 @@
-#include "libonnxkit/diff/ports.h"
+#include "libonnxkit/diff/matching.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
-#include "libonnxkit/exec/ports.h"
 
 namespace onnxkit::diffing {
 namespace {
@@ -83,25 +82,6 @@ std::string listed(const Range& range, Name name) {
   return quoted.empty() ? "nothing" : fmt::format("{}", fmt::join(quoted, ", "));
 }
 
-/// The inputs of a graph as a worker would tell them.
-std::vector<workers::Port> ports_of(const ir::Graph& graph) {
-  const auto defaults = exec::default_names(graph);
-  std::vector<workers::Port> ports;
-  for (const ir::ValueInfo& input : graph.inputs) {
-    workers::Port port;
-    port.name = graph.name_of(input.value);
-    port.kind = exec::kind_of(input);
-    port.optional = defaults.contains(port.name);
-    if (input.type) port.type = static_cast<ElementType>(input.type->elem_type.value_or(0));
-    if (input.type && input.type->shape) {
-      port.has_shape = true;
-      for (const ir::DeclaredDim& dim : input.type->shape->dims) port.dims.push_back(dim.value.value_or(-1));
-    }
-    ports.push_back(std::move(port));
-  }
-  return ports;
-}
-
 bool is_alike(ElementType a, ElementType b, Types types) {
   return a == b || (types == Types::same_domain && domain_of(a) == domain_of(b));
 }
@@ -156,75 +136,57 @@ std::optional<Tensor> cast(const Tensor& tensor, ElementType type) {
   return made ? std::optional(*std::move(made)) : std::nullopt;
 }
 
-std::vector<Value> values_of(std::vector<NamedValue> named) {
-  std::vector<Value> values;
-  for (NamedValue& value : named) values.push_back(std::move(value.value));
-  return values;
-}
-
 bool is_same_name(const NameMap& names, const std::string& a, const std::string& b) {
   return a == b || mapped(names, a) == b || mapped(names, b) == a;
 }
 
-Value fitted(const Value& value, const workers::Port& port) {
-  if (!value.is_tensor() || !port.has_shape) return value;
-  const auto order = layout_order(value.tensor.dims(), port.dims);
+Value fitted(const Value& value, const exec::ValueDesc& declared) {
+  if (!value.is_tensor() || !declared.has_shape) return value;
+  const auto order = layout_order(value.tensor.dims(), declared.dims);
   auto moved = order ? permuted(value.tensor, *order) : std::nullopt;
   return moved ? Value(*std::move(moved)) : value;
 }
 
-Result<MatchedInputs> inputs_for(const ir::Graph& graph, const InputSet& set, const NameMap& names) {
-  const std::vector<workers::Port> ports = ports_of(graph);
-  auto given = inputs_for(ports, set, names);
-  if (!given) return given;
-  std::vector<NamedValue> values;
-  for (std::size_t i = 0, at = 0; i < ports.size(); ++i) {
-    const bool is_given = at < given->values.size() && ports[i].name == given->values[at].name;
-    values.push_back(is_given ? std::move(given->values[at++]) : NamedValue{ports[i].name, {}});
-  }
-  given->values = std::move(values);
-  return given;
-}
-
-Result<MatchedInputs> inputs_for(std::span<const workers::Port> ports, const InputSet& set, const NameMap& names) {
+Result<MatchedInputs> inputs_for(std::span<const exec::ValueDesc> inputs, const InputSet& set, const NameMap& names) {
   std::vector<NamedValue> given;
   for (const NamedValue& value : set.values) {
     if (value.value.kind != ValueKind::none) given.push_back(value);
   }
-  std::vector<std::optional<std::size_t>> partner(ports.size());
-  for (std::size_t i = 0; i < ports.size(); ++i) {
+  std::vector<std::optional<std::size_t>> partner(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     for (std::size_t j = 0; j < given.size(); ++j) {
-      if (is_same_name(names, given[j].name, ports[i].name)) partner[i] = j;
+      if (is_same_name(names, given[j].name, inputs[i].name)) partner[i] = j;
     }
   }
   pair_rest(partner, given.size(), [&](std::size_t i, std::size_t j) {
     const Value& value = given[j].value;
-    if (!value.is_tensor() || ports[i].kind != ValueKind::tensor || value.tensor.type() != ports[i].type) return false;
-    return !ports[i].has_shape || fits_dims(value.tensor.dims(), ports[i].dims) ||
-           layout_order(value.tensor.dims(), ports[i].dims).has_value();
+    if (!value.is_tensor() || inputs[i].kind != ValueKind::tensor || value.tensor.type() != inputs[i].type)
+      return false;
+    return !inputs[i].has_shape || fits_dims(value.tensor.dims(), inputs[i].dims) ||
+           layout_order(value.tensor.dims(), inputs[i].dims).has_value();
   });
-  MatchedInputs inputs;
-  for (std::size_t i = 0; i < ports.size(); ++i) {
+  MatchedInputs matched;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (partner[i]) {
       const NamedValue& from = given[*partner[i]];
-      Value value = fitted(from.value, ports[i]);
-      if (value.is_tensor() && value.tensor.dims() != from.value.tensor.dims()) inputs.moved.push_back(from.name);
-      if (value.is_tensor() && value.tensor.type() != ports[i].type && is_floating(value.tensor.type()) &&
-          is_floating(ports[i].type)) {
-        if (auto made = cast(value.tensor, ports[i].type)) {
+      Value value = fitted(from.value, inputs[i]);
+      if (value.is_tensor() && value.tensor.dims() != from.value.tensor.dims()) matched.moved.push_back(from.name);
+      if (value.is_tensor() && value.tensor.type() != inputs[i].type && is_floating(value.tensor.type()) &&
+          is_floating(inputs[i].type)) {
+        if (auto made = cast(value.tensor, inputs[i].type)) {
           value.tensor = *std::move(made);
-          inputs.cast.push_back(from.name);
+          matched.cast.push_back(from.name);
         }
       }
-      inputs.values.push_back({ports[i].name, std::move(value)});
-    } else if (!ports[i].optional) {
+      matched.values.push_back({inputs[i].name, std::move(value)});
+    } else if (!inputs[i].optional) {
       return make_error("input-missing",
                         fmt::format("the inputs do not match: the model takes {}, given are {}",
-                                    listed(ports, [](const workers::Port& port) { return port.name; }),
+                                    listed(inputs, [](const exec::ValueDesc& input) { return input.name; }),
                                     listed(given, [](const NamedValue& value) { return value.name; })));
     }
   }
-  return inputs;
+  return matched;
 }
 
 std::vector<std::optional<std::size_t>> pair_outputs(std::span<const NamedValue> outputs,

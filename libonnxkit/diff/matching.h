@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/workers/worker.h"
 #include "onnxkit/diff.h"
 
 // Inputs and outputs of two sides brought together: by the names that the user gave, by equal names, else by type, shape and layout where that leaves
@@ -25,23 +25,18 @@ std::optional<Tensor> with_channels(const Tensor& tensor, bool last);
 /// The tensor in another floating type.
 std::optional<Tensor> cast(const Tensor& tensor, ElementType type);
 
-/// The value as a port declares it: as it is, or with channels moved (NCHW to NHWC or back) when only that fits the port's shape.
-Value fitted(const Value& value, const workers::Port& port);
+/// The value as it is declared: as it is, or with channels moved (NCHW to NHWC or back) when only that fits the declared shape.
+Value fitted(const Value& value, const exec::ValueDesc& declared);
 
 struct MatchedInputs {
-  std::vector<NamedValue> values;  ///< by the ports' names
+  std::vector<NamedValue> values;  ///< by the session's names
   std::vector<std::string> moved;  ///< names in the set of those whose channels were moved
   std::vector<std::string> cast;   ///< names in the set of those that another floating type was wanted of
 };
 
-/// Values for all inputs of a graph, kind none for those with a default that the set does not have. Error input-missing.
-Result<MatchedInputs> inputs_for(const ir::Graph& graph, const InputSet& set, const NameMap& names);
-
-/// Values for the ports of a worker's model, by the port's names. Error input-missing names all inputs of both sides.
-Result<MatchedInputs> inputs_for(std::span<const workers::Port> ports, const InputSet& set, const NameMap& names);
-
-/// Without the names.
-std::vector<Value> values_of(std::vector<NamedValue> named);
+/// Values for the inputs of a session, by their names, without those that may be left out and that the set does not have. Error input-missing
+/// names all inputs of both sides.
+Result<MatchedInputs> inputs_for(std::span<const exec::ValueDesc> inputs, const InputSet& set, const NameMap& names);
 
 /// Whether `a` and `b` are one name or names that the user gave as of the same.
 bool is_same_name(const NameMap& names, const std::string& a, const std::string& b);

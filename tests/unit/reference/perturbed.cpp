@@ -1,5 +1,5 @@
-// Noisy runs in lockstep with the exact one (libonnxkit/exec/ensemble.h).
-#include "libonnxkit/exec/ensemble.h"
+// Perturbed runs in lockstep with the exact one (libonnxkit/exec/perturbed.h).
+#include "libonnxkit/exec/perturbed.h"
 
 #include <doctest/doctest.h>
 
@@ -7,11 +7,11 @@
 #include <cstring>
 #include <random>
 
+#include "libonnxkit/backends/backends.h"
 #include "onnxkit/model.h"
-#include "reference/executor/reference_model.h"
 
 using namespace onnxkit;
-using exec::EnsembleOptions;
+using exec::PerturbedOptions;
 using exec::Spread;
 
 namespace {
@@ -41,32 +41,40 @@ Tensor random(const std::vector<std::int64_t>& dims, unsigned seed = 1) {
 }
 
 struct Runner {
-  explicit Runner(const std::string& body) : model(parse(body)) {
-    auto made = reference::ReferenceModel::make(model.ir(), {}, false);
-    REQUIRE(made);
-    reference = *std::move(made);
+  explicit Runner(const std::string& body)
+      : model(std::make_shared<const Model>(parse(body))), backend(all_backends().make_perturbed()) {
+    REQUIRE(backend);
   }
 
-  std::vector<Spread> spreads(const std::vector<Value>& inputs, const EnsembleOptions& options = {}) const {
-    const auto ensemble = reference->ensemble();
-    REQUIRE(ensemble);
-    auto outputs = (*ensemble)->run(inputs, options);
+  std::unique_ptr<exec::Session> session(const exec::LoadOptions& options = {}) const {
+    auto made = backend->load({.model = {model, &model->ir()}}, options);
+    REQUIRE(made);
+    return *std::move(made);
+  }
+
+  static exec::RunRequest request(const exec::Session& session, const std::vector<Value>& inputs) {
+    exec::RunRequest made;
+    for (std::size_t i = 0; i < inputs.size(); ++i) made.inputs.push_back({session.inputs()[i].name, inputs[i]});
+    return made;
+  }
+
+  std::vector<Spread> spreads(const std::vector<Value>& inputs, const PerturbedOptions& options = {},
+                              int threads = 0) const {
+    const auto run = session({.threads = threads});
+    auto outputs = run->perturbed()->run(request(*run, inputs), options);
     REQUIRE(outputs);
     return *std::move(outputs);
   }
 
   Tensor wide(const std::vector<Value>& inputs) const {
-    auto session = reference->session();
-    REQUIRE(session);
-    exec::RunOptions options;
-    options.rounding = exec::Rounding::wide;
-    auto outputs = (*session)->run(inputs, options);
-    REQUIRE(outputs);
-    return (*outputs)[0].tensor;
+    const auto run = session({.math = exec::MathMode::unrounded});
+    auto answer = run->run(request(*run, inputs));
+    REQUIRE(answer);
+    return answer->outputs[0].value.tensor;
   }
 
-  Model model;
-  std::unique_ptr<reference::ReferenceModel> reference;
+  std::shared_ptr<const Model> model;
+  std::unique_ptr<exec::Backend> backend;
 };
 
 bool same(const Tensor& a, const Tensor& b) {
@@ -74,14 +82,14 @@ bool same(const Tensor& a, const Tensor& b) {
          std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
 }
 
-/// Whether any replica differs from the exact answer.
+/// Whether any sample differs from the exact answer.
 bool is_noisy(const Spread& spread) {
-  return std::any_of(spread.replicas.begin(), spread.replicas.end(),
-                     [&](const Value& replica) { return !same(replica.tensor, spread.exact.tensor); });
+  return std::any_of(spread.samples.begin(), spread.samples.end(),
+                     [&](const Value& sample) { return !same(sample.tensor, spread.exact.tensor); });
 }
 
 bool is_noisy(const std::string& body, const std::vector<Value>& inputs, Profile profile = Profile::float32) {
-  EnsembleOptions options;
+  PerturbedOptions options;
   options.profile = profile;
   return is_noisy(Runner(body).spreads(inputs, options)[0]);
 }
@@ -92,37 +100,34 @@ const std::string network =
 
 }  // namespace
 
-TEST_CASE("ensemble: the exact lane is the wide run bit for bit") {
+TEST_CASE("perturbed samples: the exact run is the wide run bit for bit") {
   const Runner runner(network);
   const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
   const Spread spread = runner.spreads(inputs)[0];
   CHECK(spread.exact.tensor.type() == ElementType::float64);
   CHECK(same(spread.exact.tensor, runner.wide(inputs)));
-  CHECK(spread.replicas.size() == 4);
+  CHECK(spread.samples.size() == 4);
   CHECK(is_noisy(spread));
 }
 
-TEST_CASE("ensemble: equal seeds give equal replicas on any number of threads, others other ones") {
+TEST_CASE("perturbed samples: equal seeds give equal samples on any number of threads, others other ones") {
   const Runner runner("g (float[64, 256] x, float[256, 96] w) => (float[64, 96] y) { h = MatMul (x, w) y = Tanh (h) }");
   const std::vector<Value> inputs = {random({64, 256}), random({256, 96}, 2)};
   for (const Profile profile : {Profile::float32, Profile::tf32, Profile::bfloat16}) {
-    EnsembleOptions one, two, other;
+    PerturbedOptions one, two, other;
     one.profile = two.profile = other.profile = profile;
-    one.run.threads = 1;
-    two.run.threads = 2;
-    other.run.threads = 1;
     other.noise_seed = 1;
-    const Spread a = runner.spreads(inputs, one)[0], b = runner.spreads(inputs, two)[0],
-                 c = runner.spreads(inputs, other)[0];
-    for (std::size_t i = 0; i < a.replicas.size(); ++i) {
-      CHECK(same(a.replicas[i].tensor, b.replicas[i].tensor));
-      CHECK_FALSE(same(a.replicas[i].tensor, c.replicas[i].tensor));
-      for (std::size_t j = 0; j < i; ++j) CHECK_FALSE(same(a.replicas[i].tensor, a.replicas[j].tensor));
+    const Spread a = runner.spreads(inputs, one, 1)[0], b = runner.spreads(inputs, two, 2)[0],
+                 c = runner.spreads(inputs, other, 1)[0];
+    for (std::size_t i = 0; i < a.samples.size(); ++i) {
+      CHECK(same(a.samples[i].tensor, b.samples[i].tensor));
+      CHECK_FALSE(same(a.samples[i].tensor, c.samples[i].tensor));
+      for (std::size_t j = 0; j < i; ++j) CHECK_FALSE(same(a.samples[i].tensor, a.samples[j].tensor));
     }
   }
 }
 
-TEST_CASE("ensemble: what is exact gets no noise") {
+TEST_CASE("perturbed samples: what is exact gets no noise") {
   const Tensor whole = floats({4}, {1, 2, -3, 4}), halves = floats({4}, {0.5F, 1.25F, 8, -2});
   CHECK_FALSE(is_noisy("g (float[4] a, float[4] b) => (float[4] y) { y = Add (a, b) }", {whole, halves}));
   CHECK_FALSE(is_noisy("g (float[4] a, float[4] b) => (float[4] y) { y = Mul (a, b) }", {whole, halves}));
@@ -136,12 +141,12 @@ TEST_CASE("ensemble: what is exact gets no noise") {
   CHECK_FALSE(is_noisy("g (int64[3] x) => (int64[3] y) { y = Mul (x, x) }", {integers}, Profile::bfloat16));
 }
 
-TEST_CASE("ensemble: constants of the model are what they are, however they are written") {
+TEST_CASE("perturbed samples: constants of the model are what they are, however they are written") {
   for (const std::string constant : {"value_floats = [0.7, 0.1]", "value = float[2] {0.7, 0.1}"})
     CHECK_FALSE(is_noisy("g () => (float[2] y) { y = Constant <" + constant + "> () }", {}, Profile::bfloat16));
 }
 
-TEST_CASE("ensemble: moving and picking numbers adds no noise") {
+TEST_CASE("perturbed samples: moving and picking numbers adds no noise") {
   const Tensor x = random({2, 3, 4, 4});
   const auto moved = [&](const std::string& nodes) {
     return is_noisy("g (float[2, 3, 4, 4] x) => (float[N, C, H, W] y) { " + nodes + " }", {x});
@@ -165,21 +170,21 @@ TEST_CASE("ensemble: moving and picking numbers adds no noise") {
   CHECK(is_noisy(spread));
 }
 
-TEST_CASE("ensemble: a transposed value keeps the noise that it has") {
+TEST_CASE("perturbed samples: a transposed value keeps the noise that it has") {
   const Runner runner("g (float[3, 4] x) => (float[3, 4] a, float[4, 3] b) { a = Exp (x) b = Transpose (a) }");
   const auto outputs = runner.spreads({random({3, 4})});
   for (std::size_t r = 0; r < 4; ++r) {
-    const auto a = to_reals(outputs[0].replicas[r].tensor), b = to_reals(outputs[1].replicas[r].tensor);
+    const auto a = to_reals(outputs[0].samples[r].tensor), b = to_reals(outputs[1].samples[r].tensor);
     for (std::size_t i = 0; i < 3; ++i)
       for (std::size_t j = 0; j < 4; ++j) CHECK(a[i * 4 + j] == b[j * 3 + i]);
   }
 }
 
-TEST_CASE("ensemble: the spread of a long dot product is that of rounding in any order") {
+TEST_CASE("perturbed samples: the spread of a long dot product is that of rounding in any order") {
   constexpr std::int64_t n = 1024;
   const Tensor a = random({1, n}, 3), b = random({n, 1}, 4);
-  EnsembleOptions options;
-  options.replicas = 1000;
+  PerturbedOptions options;
+  options.samples = 1000;
   const Spread spread = Runner("g (float[1, 1024] a, float[1024, 1] b) => (float[1, 1] y) { y = MatMul (a, b) }")
                             .spreads({a, b}, options)[0];
   const auto x = to_reals(a), w = to_reals(b);
@@ -190,24 +195,24 @@ TEST_CASE("ensemble: the spread of a long dot product is that of rounding in any
     exact += x[i] * w[i];
   }
   double sum = 0, mean = 0;
-  for (const Value& replica : spread.replicas) {
-    const double d = to_reals(replica.tensor)[0] - exact;
+  for (const Value& sample : spread.samples) {
+    const double d = to_reals(sample.tensor)[0] - exact;
     sum += d * d;
     mean += d;
   }
-  const double sigma = std::sqrt(sum / options.replicas);
+  const double sigma = std::sqrt(sum / options.samples);
   // sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of squared products as (sum a^2)(sum b^2)/n; storing adds u^2/3 y^2.
   const double unit = 0x1p-24 / std::sqrt(3.0);
   const double expected =
       unit * std::sqrt(n / 3.0 * exact * exact + n / 6.0 * squares_x * squares_w / n + exact * exact);
   CHECK(sigma == doctest::Approx(expected).epsilon(0.2));
-  CHECK(std::abs(mean / options.replicas) < 4 * sigma / std::sqrt(options.replicas));
+  CHECK(std::abs(mean / options.samples) < 4 * sigma / std::sqrt(options.samples));
 }
 
-TEST_CASE("ensemble: Winograd's noise is ten times that of float32 in convolutions that it may compute") {
+TEST_CASE("perturbed samples: Winograd's noise is ten times that of float32 in convolutions that it may compute") {
   const std::vector<Value> inputs = {random({1, 8, 12, 12}), random({8, 8, 3, 3}, 2)};
   const auto deviation = [&](const std::string& attributes, Profile profile) {
-    EnsembleOptions options;
+    PerturbedOptions options;
     options.profile = profile;
     const Spread spread =
         Runner("g (float[1, 8, 12, 12] x, float[8, 8, 3, 3] w) => (float[N, M, H, W] y) { y = Conv <" + attributes +
@@ -215,8 +220,8 @@ TEST_CASE("ensemble: Winograd's noise is ten times that of float32 in convolutio
             .spreads(inputs, options)[0];
     const auto exact = to_reals(spread.exact.tensor);
     double squares = 0;
-    for (const Value& replica : spread.replicas) {
-      const auto noisy = to_reals(replica.tensor);
+    for (const Value& sample : spread.samples) {
+      const auto noisy = to_reals(sample.tensor);
       for (std::size_t i = 0; i < exact.size(); ++i) squares += (noisy[i] - exact[i]) * (noisy[i] - exact[i]);
     }
     return std::sqrt(squares);
@@ -229,18 +234,18 @@ TEST_CASE("ensemble: Winograd's noise is ten times that of float32 in convolutio
   CHECK(growth("dilations = [2, 2]") == doctest::Approx(1).epsilon(0.1));
 }
 
-TEST_CASE("ensemble: coarser profiles are noisier") {
+TEST_CASE("perturbed samples: coarser profiles are noisier") {
   const Runner runner(network);
   const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
   double last = 0;
   for (const Profile profile : {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16}) {
-    EnsembleOptions options;
+    PerturbedOptions options;
     options.profile = profile;
     const Spread spread = runner.spreads(inputs, options)[0];
     const auto exact = to_reals(spread.exact.tensor);
     double sum = 0;
-    for (const Value& replica : spread.replicas) {
-      const auto noisy = to_reals(replica.tensor);
+    for (const Value& sample : spread.samples) {
+      const auto noisy = to_reals(sample.tensor);
       for (std::size_t i = 0; i < exact.size(); ++i) sum += (noisy[i] - exact[i]) * (noisy[i] - exact[i]);
     }
     CHECK(sum > last);
@@ -248,22 +253,22 @@ TEST_CASE("ensemble: coarser profiles are noisier") {
   }
 }
 
-TEST_CASE("ensemble: arithmetic of shapes in floats is not disturbed") {
+TEST_CASE("perturbed samples: arithmetic of shapes in floats is not disturbed") {
   const std::string resized =
       "g (float[1, 3, 17, 30] x) => (float[A, B, C, D] y) { s = Shape (x) f = Cast <to = 1> (s) "
       "k = Constant <value_floats = [1.0, 1.0, 0.5, 0.3333333333333333]> () m = Mul (f, k) r = Floor (m) "
       "n = Cast <to = 7> (r) i = ConstantOfShape (n) y = Cast <to = 1> (i) }";
   for (const Profile profile : all_profiles) {
-    EnsembleOptions options;
+    PerturbedOptions options;
     options.profile = profile;
-    options.replicas = 16;
+    options.samples = 16;
     const Spread spread = Runner(resized).spreads({random({1, 3, 17, 30})}, options)[0];
     CHECK(spread.exact.tensor.dims() == std::vector<std::int64_t>{1, 3, 8, 10});
-    for (const Value& replica : spread.replicas) CHECK(replica.tensor.dims() == spread.exact.tensor.dims());
+    for (const Value& sample : spread.samples) CHECK(sample.tensor.dims() == spread.exact.tensor.dims());
   }
 }
 
-TEST_CASE("ensemble: sizes are rounded as their type says, in the wide mode, too") {
+TEST_CASE("perturbed samples: sizes are rounded as their type says, in the wide mode, too") {
   // In float 0.7 is a little less, and 10 times that is 7 again after rounding.
   const Runner runner(
       "g (float[10] x) => (int64[1] y) { s = Shape (x) f = Cast <to = 1> (s) k = Constant <value_floats = [0.7]> () "
@@ -273,7 +278,7 @@ TEST_CASE("ensemble: sizes are rounded as their type says, in the wide mode, too
   CHECK(to_reals(runner.spreads(inputs)[0].exact.tensor) == std::vector<double>{7});
 }
 
-TEST_CASE("ensemble: positions and their sines are data, which has noise") {
+TEST_CASE("perturbed samples: positions and their sines are data, which has noise") {
   CHECK(is_noisy(
       "g (float[1, 50] x) => (float[50] y) { s = Shape (x) i = Constant <value_int = 1> () n = Gather (s, i) "
       "z = Constant <value_int = 0> () d = Constant <value_int = 1> () r = Range (z, n, d) f = Cast <to = 1> (r) "
@@ -281,13 +286,15 @@ TEST_CASE("ensemble: positions and their sines are data, which has noise") {
       {random({1, 50})}));
 }
 
-TEST_CASE("ensemble: positions of a resized axis are rounded, so that its far end moves more, unless they are exact") {
+TEST_CASE(
+    "perturbed samples: positions of a resized axis are rounded, so that its far end moves more, unless they are "
+    "exact") {
   const auto moves = [](const std::string& scale) {
     const std::string body =
         "g (float[1, 1, 1, 4000] x) => (float[A, B, C, D] y) { s = Constant <value_floats = [1.0, 1.0, 1.0, " + scale +
         "]> () y = Resize <mode = \"linear\"> (x, , s) }";
     const Spread spread = Runner(body).spreads({random({1, 1, 1, 4000})})[0];
-    const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.replicas[0].tensor);
+    const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.samples[0].tensor);
     double near = 0, far = 0;
     for (std::size_t i = 0; i < 1000; ++i) {
       near += std::abs(noisy[i] - exact[i]);
@@ -299,23 +306,23 @@ TEST_CASE("ensemble: positions of a resized axis are rounded, so that its far en
   CHECK(moves("2.0") < 2);
 }
 
-TEST_CASE("ensemble: positions of a grid are rounded") {
+TEST_CASE("perturbed samples: positions of a grid are rounded") {
   const Spread spread =
       Runner("g (float[1, 1, 1, 4000] x, float[1, 1, 100, 2] i) => (float[A, B, C, D] y) { y = GridSample (x, i) }")
           .spreads({random({1, 1, 1, 4000}), random({1, 1, 100, 2}, 2)})[0];
-  const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.replicas[0].tensor);
+  const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.samples[0].tensor);
   double largest = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) largest = std::max(largest, std::abs(noisy[i] - exact[i]));
   CHECK(largest > 1e-5);
 }
 
-TEST_CASE("ensemble: every value can be seen at the node that wrote it") {
+TEST_CASE("perturbed samples: every value can be seen at the node that wrote it") {
   const Runner runner(network);
   std::vector<std::string> seen;
-  EnsembleOptions options;
+  PerturbedOptions options;
   options.on_spread = [&](std::size_t node, std::string_view name, const Spread& spread) -> Result<void> {
     CHECK(node == seen.size());
-    CHECK(spread.replicas.size() == 4);
+    CHECK(spread.samples.size() == 4);
     seen.emplace_back(name);
     return {};
   };
@@ -324,15 +331,14 @@ TEST_CASE("ensemble: every value can be seen at the node that wrote it") {
   options.on_spread = [&](std::size_t, std::string_view, const Spread&) -> Result<void> {
     return make_error("enough", "no more");
   };
-  const auto ensemble = runner.reference->ensemble();
-  REQUIRE(ensemble);
-  const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
-  const auto stopped = (*ensemble)->run(inputs, options);
+  const auto session = runner.session();
+  const auto request = Runner::request(*session, {random({8, 32}), random({32, 16}, 2)});
+  const auto stopped = session->perturbed()->run(request, options);
   REQUIRE_FALSE(stopped);
   CHECK(stopped.error().diagnostic.code == "enough");
 }
 
-TEST_CASE("ensemble: weights of an interpolation are rounded even where numbers have few bits") {
+TEST_CASE("perturbed samples: weights of an interpolation are rounded even where numbers have few bits") {
   const auto resized = [](const std::string& mode, const std::string& scale) {
     return "g (float[1, 1, 1, 4] x) => (float[1, 1, 1, n] y) <float[4] s = {1, 1, 1, " + scale +
            "}> { y = Resize <mode = \"" + mode + "\"> (x, , s) }";
@@ -344,7 +350,7 @@ TEST_CASE("ensemble: weights of an interpolation are rounded even where numbers 
   CHECK_FALSE(is_noisy(resized("nearest", "1.7"), inputs));
 }
 
-TEST_CASE("ensemble: terms of a support vector machine that cancel keep their errors") {
+TEST_CASE("perturbed samples: terms of a support vector machine that cancel keep their errors") {
   const Runner runner(
       "g (float[1, 2] x) => (float[1, 1] y) { y = ai.onnx.ml.SVMRegressor <kernel_type = \"POLY\", kernel_params = "
       "[0.3, 1.0, 3.0], "
@@ -353,8 +359,8 @@ TEST_CASE("ensemble: terms of a support vector machine that cancel keep their er
   const std::vector<Value> inputs = {random({1, 2})};
   const Spread spread = runner.spreads(inputs)[0];
   double most = 0;
-  for (const Value& replica : spread.replicas)
-    most = std::max(most, std::abs(to_reals(replica.tensor)[0] - to_reals(spread.exact.tensor)[0]));
+  for (const Value& sample : spread.samples)
+    most = std::max(most, std::abs(to_reals(sample.tensor)[0] - to_reals(spread.exact.tensor)[0]));
   CHECK(most > 1e-5);  // a rounding of the terms, which are near 1000; of the result it would be 1e-8
 }
 
@@ -366,27 +372,27 @@ Tensor doubles(const Tensor& x) {
   return *Tensor::from_bytes(ElementType::float64, x.dims(), {bytes.begin(), bytes.end()});
 }
 
-/// Root mean square of what replicas are off by.
+/// Root mean square of what samples are off by.
 double deviation(const Spread& spread) {
   const std::vector<double> exact = to_reals(spread.exact.tensor);
   double sum = 0;
-  for (const Value& replica : spread.replicas) {
-    const std::vector<double> values = to_reals(replica.tensor);
+  for (const Value& sample : spread.samples) {
+    const std::vector<double> values = to_reals(sample.tensor);
     for (std::size_t i = 0; i < exact.size(); ++i) sum += (values[i] - exact[i]) * (values[i] - exact[i]);
   }
-  return std::sqrt(sum / static_cast<double>(exact.size() * spread.replicas.size()));
+  return std::sqrt(sum / static_cast<double>(exact.size() * spread.samples.size()));
 }
 
 }  // namespace
 
-TEST_CASE("ensemble: float64 has errors of double precision, whatever the profile") {
+TEST_CASE("perturbed samples: float64 has errors of double precision, whatever the profile") {
   const std::string body = " { h = MatMul (x, w) e = Exp (h) y = Softmax (e) }";
   const Runner single("g (float[8, 32] x, float[32, 16] w) => (float[8, 16] y)" + body);
   const Runner twice("g (double[8, 32] x, double[32, 16] w) => (double[8, 16] y)" + body);
   const Tensor x = random({8, 32}), w = random({32, 16}, 2);
   const double coarse = deviation(single.spreads({x, w})[0]);
   for (const Profile profile : {Profile::float32, Profile::bfloat16}) {
-    EnsembleOptions options;
+    PerturbedOptions options;
     options.profile = profile;
     const double fine = deviation(twice.spreads({doubles(x), doubles(w)}, options)[0]);
     CHECK(fine > 0);
@@ -396,7 +402,7 @@ TEST_CASE("ensemble: float64 has errors of double precision, whatever the profil
   CHECK_FALSE(is_noisy("g (float[4] x) => (double[4] y) { y = Cast <to = 11> (x) }", {random({4})}));
 }
 
-TEST_CASE("ensemble: gates and Sigmoid are off by a rounding of 1, however small the result") {
+TEST_CASE("perturbed samples: gates and Sigmoid are off by a rounding of 1, however small the result") {
   const Tensor low = floats({1, 1, 1}, {-20.3F}), one = floats({1, 1, 1}, {1.1F});
   const double sigmoid =
       deviation(Runner("g (float[1, 1, 1] x) => (float[1, 1, 1] y) { y = Sigmoid (x) }").spreads({low})[0]);
@@ -410,18 +416,18 @@ TEST_CASE("ensemble: gates and Sigmoid are off by a rounding of 1, however small
   CHECK(deviation(lstm.spreads({one, weights, none})[0]) > 0x1p-26);
 }
 
-TEST_CASE("ensemble: more replicas have other errors, as large as is asked for") {
+TEST_CASE("perturbed samples: more samples have other errors, as large as is asked for") {
   const Runner runner(network);
   const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
-  EnsembleOptions options;
+  PerturbedOptions options;
   const Spread first = runner.spreads(inputs, options)[0];
-  options.first_replica = 4;
-  options.replicas = 2;
+  options.first_sample = 4;
+  options.samples = 2;
   const Spread more = runner.spreads(inputs, options)[0];
-  for (const Value& a : first.replicas) CHECK_FALSE(same(a.tensor, more.replicas[0].tensor));
+  for (const Value& a : first.samples) CHECK_FALSE(same(a.tensor, more.samples[0].tensor));
   options.amplitude = 4;
   CHECK(deviation(runner.spreads(inputs, options)[0]) == doctest::Approx(4 * deviation(more)).epsilon(0.05));
-  options.first_replica = 3;
+  options.first_sample = 3;
   options.amplitude = 1;
-  CHECK(same(runner.spreads(inputs, options)[0].replicas[0].tensor, first.replicas[3].tensor));
+  CHECK(same(runner.spreads(inputs, options)[0].samples[0].tensor, first.samples[3].tensor));
 }

@@ -1,8 +1,39 @@
-#include "libonnxkit/exec/ports.h"
+#include "libonnxkit/exec/value_desc.h"
 
 #include <fmt/core.h>
 
 namespace onnxkit::exec {
+namespace {
+
+ValueDesc describe(const ir::Graph& graph, const ir::ValueInfo& info) {
+  ValueDesc desc;
+  desc.name = graph.name_of(info.value);
+  desc.kind = kind_of(info);
+  if (info.type) desc.type = static_cast<ElementType>(info.type->elem_type.value_or(0));
+  if (info.type && info.type->shape) {
+    desc.has_shape = true;
+    for (const ir::DeclaredDim& dim : info.type->shape->dims) desc.dims.push_back(dim.value.value_or(-1));
+  }
+  return desc;
+}
+
+}  // namespace
+
+std::vector<ValueDesc> describe_inputs(const ir::Graph& graph) {
+  const auto defaults = default_names(graph);
+  std::vector<ValueDesc> inputs;
+  for (const ir::ValueInfo& info : graph.inputs) {
+    inputs.push_back(describe(graph, info));
+    inputs.back().optional = defaults.contains(inputs.back().name);
+  }
+  return inputs;
+}
+
+std::vector<ValueDesc> describe_outputs(const ir::Graph& graph) {
+  std::vector<ValueDesc> outputs;
+  for (const ir::ValueInfo& info : graph.outputs) outputs.push_back(describe(graph, info));
+  return outputs;
+}
 
 std::set<std::string_view> default_names(const ir::Graph& graph) {
   std::set<std::string_view> names;

@@ -1,4 +1,4 @@
-#include "libonnxkit/diff/ports.h"
+#include "libonnxkit/diff/matching.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 using namespace onnxkit;
 using diffing::inputs_for;
 using diffing::matched_outputs;
-using workers::Port;
+using exec::ValueDesc;
 
 namespace {
 
@@ -29,8 +29,9 @@ Tensor integers(const Dims& dims) {
   return *Tensor::from_bytes(ElementType::int64, dims, std::vector<std::byte>(count * 8));
 }
 
-Port port(const std::string& name, const Dims& dims, ElementType type = ElementType::float32, bool optional = false) {
-  Port made;
+ValueDesc desc(const std::string& name, const Dims& dims, ElementType type = ElementType::float32,
+               bool optional = false) {
+  ValueDesc made;
   made.name = name;
   made.type = type;
   made.has_shape = true;
@@ -53,7 +54,7 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("inputs go by their names, whatever the order") {
   const InputSet set{"s", {{"a", floats({2})}, {"b", floats({2}, 5)}}};
-  const auto inputs = inputs_for(std::vector{port("b", {2}), port("a", {2})}, set, {});
+  const auto inputs = inputs_for(std::vector{desc("b", {2}), desc("a", {2})}, set, {});
   REQUIRE(inputs);
   CHECK(names(inputs->values) == Names{"b", "a"});
   CHECK(to_reals(inputs->values[0].value.tensor)[0] == 5);
@@ -61,7 +62,7 @@ TEST_CASE("inputs go by their names, whatever the order") {
 
 TEST_CASE("names that the user gives win") {
   const InputSet set{"s", {{"a", floats({2})}, {"b", floats({2}, 5)}}};
-  const auto inputs = inputs_for(std::vector{port("p", {2}), port("q", {2})}, set, {{"a", "q"}, {"b", "p"}});
+  const auto inputs = inputs_for(std::vector{desc("p", {2}), desc("q", {2})}, set, {{"a", "q"}, {"b", "p"}});
   REQUIRE(inputs);
   CHECK(to_reals(inputs->values[0].value.tensor)[0] == 5);
   CHECK(to_reals(inputs->values[1].value.tensor)[0] == 0);
@@ -69,15 +70,16 @@ TEST_CASE("names that the user gives win") {
 
 TEST_CASE("one input that is left over on both sides is the same") {
   const InputSet set{"s", {{"a", floats({2})}, {"b", floats({3}, 5)}}};
-  const auto inputs = inputs_for(std::vector{port("serving_default_b:0", {-1}), port("a", {2})}, set, {});
+  const auto inputs = inputs_for(std::vector{desc("serving_default_b:0", {-1}), desc("a", {2})}, set, {});
   REQUIRE(inputs);
   CHECK(to_reals(inputs->values[0].value.tensor)[0] == 5);
 }
 
 TEST_CASE("several are told apart by type and shape") {
   const InputSet set{"s", {{"ids", integers({1, 7})}, {"mask", floats({1, 7})}, {"image", floats({1, 3, 4, 5})}}};
-  const std::vector<Port> ports = {port("x", {-1, 3, 4, 5}), port("y", {1, 7}, ElementType::int64), port("z", {1, -1})};
-  const auto inputs = inputs_for(ports, set, {});
+  const std::vector<ValueDesc> descs = {desc("x", {-1, 3, 4, 5}), desc("y", {1, 7}, ElementType::int64),
+                                        desc("z", {1, -1})};
+  const auto inputs = inputs_for(descs, set, {});
   REQUIRE(inputs);
   CHECK(inputs->values[0].value.tensor.dims() == Dims{1, 3, 4, 5});
   CHECK(inputs->values[1].value.tensor.type() == ElementType::int64);
@@ -86,7 +88,7 @@ TEST_CASE("several are told apart by type and shape") {
 
 TEST_CASE("inputs that could be either way are not guessed") {
   const InputSet set{"s", {{"a", floats({2})}, {"b", floats({2})}}};
-  const auto inputs = inputs_for(std::vector{port("p", {2}), port("q", {2})}, set, {});
+  const auto inputs = inputs_for(std::vector{desc("p", {2}), desc("q", {2})}, set, {});
   REQUIRE_FALSE(inputs);
   CHECK(inputs.error().diagnostic.code == "input-missing");
   CHECK(message(inputs.error()) == R"(the inputs do not match: the model takes "p", "q", given are "a", "b")");
@@ -94,37 +96,37 @@ TEST_CASE("inputs that could be either way are not guessed") {
 
 TEST_CASE("an input that need not be given may be left out") {
   const InputSet set{"s", {{"a", floats({2})}}};
-  const auto inputs = inputs_for(std::vector{port("a", {2}), port("w", {2}, ElementType::float32, true)}, set, {});
+  const auto inputs = inputs_for(std::vector{desc("a", {2}), desc("w", {2}, ElementType::float32, true)}, set, {});
   REQUIRE(inputs);
   CHECK(names(inputs->values) == Names{"a"});
 }
 
 TEST_CASE("channels move to where an input has them") {
   const Tensor image = floats({1, 3, 2, 2});
-  const Value moved = diffing::fitted(image, port("x", {-1, 2, 2, 3}));
+  const Value moved = diffing::fitted(image, desc("x", {-1, 2, 2, 3}));
   CHECK(moved.tensor.dims() == Dims{1, 2, 2, 3});
   CHECK(to_reals(moved.tensor) == std::vector<double>{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11});
-  const Value back = diffing::fitted(moved, port("x", {1, 3, 2, 2}));
+  const Value back = diffing::fitted(moved, desc("x", {1, 3, 2, 2}));
   CHECK(back.tensor.dims() == image.dims());
   CHECK(to_reals(back.tensor) == to_reals(image));
 }
 
 TEST_CASE("channels stay where the shape fits as it is, or no order fits") {
-  CHECK(diffing::fitted(floats({1, 3, 3, 3}), port("x", {1, 3, 3, 3})).tensor.dims() == Dims{1, 3, 3, 3});
-  CHECK(diffing::fitted(floats({1, 3, 2, 4}), port("x", {1, 5, 5, 5})).tensor.dims() == Dims{1, 3, 2, 4});
-  CHECK(diffing::fitted(floats({1, 3, 4}), port("x", {1, 5, 6})).tensor.dims() == Dims{1, 3, 4});
-  CHECK(diffing::fitted(floats({1, 3, 4}), port("x", {1, 4, 3})).tensor.dims() == Dims{1, 4, 3});
-  CHECK(diffing::fitted(floats({3, 4}), port("x", {4, 3})).tensor.dims() == Dims{3, 4});
+  CHECK(diffing::fitted(floats({1, 3, 3, 3}), desc("x", {1, 3, 3, 3})).tensor.dims() == Dims{1, 3, 3, 3});
+  CHECK(diffing::fitted(floats({1, 3, 2, 4}), desc("x", {1, 5, 5, 5})).tensor.dims() == Dims{1, 3, 2, 4});
+  CHECK(diffing::fitted(floats({1, 3, 4}), desc("x", {1, 5, 6})).tensor.dims() == Dims{1, 3, 4});
+  CHECK(diffing::fitted(floats({1, 3, 4}), desc("x", {1, 4, 3})).tensor.dims() == Dims{1, 4, 3});
+  CHECK(diffing::fitted(floats({3, 4}), desc("x", {4, 3})).tensor.dims() == Dims{3, 4});
   // Both orders would fit: [1, 4, 5, -1] from [1, 3, 4, 5] is channels last, [1, 5, 3, 4] is the way back.
-  CHECK(diffing::fitted(floats({1, 3, 4, 5}), port("x", {1, 4, -1, 3})).tensor.dims() == Dims{1, 4, 5, 3});
-  CHECK(diffing::fitted(floats({1, 2, 3, 4, 5}), port("x", {1, 3, 4, 5, 2})).tensor.dims() == Dims{1, 3, 4, 5, 2});
+  CHECK(diffing::fitted(floats({1, 3, 4, 5}), desc("x", {1, 4, -1, 3})).tensor.dims() == Dims{1, 4, 5, 3});
+  CHECK(diffing::fitted(floats({1, 2, 3, 4, 5}), desc("x", {1, 3, 4, 5, 2})).tensor.dims() == Dims{1, 3, 4, 5, 2});
 }
 
 TEST_CASE("a graph's inputs go by name, or as the only one left") {
   const auto model = read_model_bytes(
       R"(<ir_version: 8, opset_import: ["" : 17]> g (float[2] a, float[2] b) => (float[2] y) { y = Add (a, b) })", "m");
   REQUIRE(model);
-  const ir::Graph& graph = *model->ir().graph;
+  const auto graph = exec::describe_inputs(*model->ir().graph);
   const auto both = inputs_for(graph, {"s", {{"x", floats({2}, 7)}, {"a", floats({2})}}}, {});
   REQUIRE(both);
   CHECK(to_reals(both->values[0].value.tensor)[0] == 0);
@@ -177,7 +179,7 @@ TEST_CASE("an output that is missing leaves the others") {
 
 TEST_CASE("an input is cast to the floating type that a side takes") {
   const InputSet set{"s", {{"a", floats({2}, 1)}}};
-  const auto inputs = inputs_for(std::vector{port("a", {2}, ElementType::float16)}, set, {});
+  const auto inputs = inputs_for(std::vector{desc("a", {2}, ElementType::float16)}, set, {});
   REQUIRE(inputs);
   CHECK(inputs->values[0].value.tensor.type() == ElementType::float16);
   CHECK(to_reals(inputs->values[0].value.tensor) == std::vector<double>{1, 2});

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "libonnxkit/exec/backend.h"
+#include "onnxkit/diff.h"
+
+namespace onnxkit::exec {
+
+/// A value as the model means it, and as it may come out where every node rounds.
+struct Spread {
+  Value exact;  ///< float16, bfloat16 and float32 as float64
+  std::vector<Value> samples;
+  ElementType type = ElementType::undefined;  ///< of a tensor, as the model has it
+  std::size_t amplified = 0;                  ///< so many samples, the last, have larger errors than the arithmetic
+};
+
+struct PerturbedOptions {
+  Profile profile = Profile::float32;
+  int samples = 4;
+  int first_sample = 0;  ///< number of the first: samples of other numbers have other errors
+  double amplitude = 1;  ///< how many times larger than those of the profile the errors are
+  std::uint64_t noise_seed = 0;
+  /// Called for every output of every node of the main graph, in the order of execution. An error ends the run.
+  std::function<Result<void>(std::size_t node, std::string_view name, const Spread& spread)> on_spread = {};
+};
+
+/// A model that runs several times in lockstep: once exactly, and with seeded errors of an arithmetic in every node (docs/noise-floor.md).
+class PerturbedSamples {
+ public:
+  virtual ~PerturbedSamples() = default;
+  /// The outputs of the main graph. Of the request inputs, seed, limits and stop count. Errors as Session::run.
+  virtual Result<std::vector<Spread>> run(const RunRequest& request, const PerturbedOptions& options) = 0;
+};
+
+}  // namespace onnxkit::exec

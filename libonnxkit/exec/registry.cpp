@@ -1,0 +1,53 @@
+#include "libonnxkit/exec/registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "onnxkit/nearest.h"
+
+namespace onnxkit::exec {
+
+void BackendRegistry::add(BackendEntry entry) { added_.push_back(std::move(entry)); }
+
+void BackendRegistry::add_discovery(Discovery discovery) { discoveries_.push_back(std::move(discovery)); }
+
+std::vector<BackendEntry> BackendRegistry::entries(const BackendSettings& settings) const {
+  std::vector<BackendEntry> all = added_;
+  for (const Discovery& discover : discoveries_) {
+    for (BackendEntry& entry : discover(settings)) {
+      const bool is_known =
+          std::any_of(all.begin(), all.end(), [&](const BackendEntry& other) { return other.name == entry.name; });
+      if (!is_known) all.push_back(std::move(entry));
+    }
+  }
+  const auto by_name = [](const BackendEntry& a, const BackendEntry& b) { return a.name < b.name; };
+  std::sort(all.begin() + static_cast<std::ptrdiff_t>(added_.size()), all.end(), by_name);
+  return all;
+}
+
+Result<BackendEntry> BackendRegistry::find(std::string_view name, const BackendSettings& settings) const {
+  std::vector<BackendEntry> all = entries(settings);
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const BackendEntry& entry) { return entry.name == name; });
+  if (found != all.end()) return std::move(*found);
+  std::vector<std::string_view> names;
+  for (const BackendEntry& entry : all) {
+    if (entry.listed) names.push_back(entry.name);
+  }
+  std::sort(names.begin(), names.end());
+  const std::string_view close = nearest(name, names);
+  return make_error("unknown-backend",
+                    fmt::format("there is no backend {}; there are {}{}", quote(std::string(name)),
+                                fmt::join(names, ", "), close.empty() ? "" : fmt::format("; did you mean {}?", close)));
+}
+
+std::unique_ptr<Backend> BackendRegistry::make_perturbed() const {
+  const auto found =
+      std::find_if(added_.begin(), added_.end(), [](const BackendEntry& entry) { return entry.perturbed_samples; });
+  return found == added_.end() ? nullptr : found->make({});
+}
+
+}  // namespace onnxkit::exec

@@ -1,0 +1,130 @@
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/exec/registry.h"
+#include "libonnxkit/workers/worker.h"
+
+namespace onnxkit::workers {
+namespace {
+
+/// A model in a worker, which the session shares with its backend.
+class WorkerSession : public exec::Session {
+ public:
+  WorkerSession(std::shared_ptr<Worker> worker, const WorkerLimits& limits, LoadedModel model,
+                std::shared_ptr<const exec::ModelFile> file)
+      : worker_(std::move(worker)), limits_(limits), model_(std::move(model)), file_(std::move(file)) {}
+
+  const std::vector<exec::ValueDesc>& inputs() const override { return model_.inputs; }
+  const std::vector<exec::ValueDesc>& outputs() const override { return model_.outputs; }
+  const exec::LoadReport& loaded() const override { return model_.report; }
+
+  Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
+    if (!request.taps.empty() || request.on_node)
+      return make_error("not-supported", "a worker gives the outputs of its model only");
+    WorkerLimits limits = limits_;
+    if (request.limits.time.count() != 0) limits.run = request.limits.time;
+    limits.stop = request.stop;
+    worker_->set_limits(limits);
+    std::vector<NamedValue> given;
+    for (const NamedValue& input : request.inputs) {
+      if (input.value.kind != ValueKind::none) given.push_back(input);
+    }
+    return worker_->run({.model = model_.id,
+                         .inputs = given,
+                         .outputs = request.outputs,
+                         .repeat = request.repeat,
+                         .warmup = request.warmup});
+  }
+
+ private:
+  std::shared_ptr<Worker> worker_;
+  WorkerLimits limits_;
+  LoadedModel model_;
+  std::shared_ptr<const exec::ModelFile> file_;  // that was written for it
+};
+
+/// A program that speaks docs/worker-protocol.md, started when it is first needed.
+class WorkerBackend : public exec::Backend {
+ public:
+  WorkerBackend(WorkerProgram program, const exec::BackendSettings& settings) : program_(std::move(program)) {
+    limits_.start = settings.start_limit;
+    limits_.memory = settings.process_memory;
+    limits_.stop = settings.stop;
+  }
+
+  Result<exec::BackendDesc> describe() override {
+    if (!worker_) {
+      auto worker = Worker::start(program_, limits_);
+      if (!worker) return worker.error();
+      worker_ = *std::move(worker);
+    }
+    const WorkerInfo& info = worker_->info();
+    exec::BackendDesc desc;
+    desc.name = program_.name;
+    desc.runtime = info.runtime;
+    desc.version = info.version;
+    desc.title = info.runtime + " " + info.version;
+    desc.devices = info.devices;
+    desc.formats = info.formats;
+    desc.options = info.options;
+    desc.opsets = info.opsets;
+    desc.capabilities.own_process = true;
+    return desc;
+  }
+
+  Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source,
+                                              const exec::LoadOptions& options) override {
+    const auto desc = describe();
+    if (!desc) return desc.error();
+    if (auto checked = exec::check_load(*desc, source, options); !checked) return checked.error();
+    WorkerLimits limits = limits_;
+    if (options.time_limit.count() != 0) limits.load = options.time_limit;
+    limits.stop = options.stop;
+    std::shared_ptr<const exec::ModelFile> file;
+    if (source.path.empty()) {
+      auto written = write(source, options);
+      if (!written) return written.error();
+      file = *std::move(written);
+    }
+    worker_->set_limits(limits);
+    auto model = worker_->load(file ? file->path() : source.path, source.format, options.options);
+    if (!model) return model.error();
+    return std::unique_ptr<exec::Session>(
+        std::make_unique<WorkerSession>(worker_, limits, *std::move(model), std::move(file)));
+  }
+
+  std::string log() const override { return worker_ ? worker_->log() : std::string(); }
+
+ private:
+  static Result<std::shared_ptr<const exec::ModelFile>> write(const exec::ModelSource& source,
+                                                              const exec::LoadOptions& options) {
+    if (!source.model) return make_error("no-model", "the side has no model");
+    if (!options.context) return exec::ModelFile::write(*source.model, options.allow_outside_data);
+    return options.context->file_of(source.model, options.allow_outside_data);
+  }
+
+  WorkerProgram program_;
+  WorkerLimits limits_;
+  std::shared_ptr<Worker> worker_;
+};
+
+}  // namespace
+
+void register_worker_backend(exec::BackendRegistry& registry);
+void register_worker_backend(exec::BackendRegistry& registry) {
+  registry.add_discovery([](const exec::BackendSettings& settings) {
+    std::vector<exec::BackendEntry> entries;
+    for (const WorkerProgram& program : find_workers(settings.worker_folders, settings.python)) {
+      entries.push_back({.name = program.name, .make = [program](const exec::BackendSettings& own) {
+                           return std::make_unique<WorkerBackend>(program, own);
+                         }});
+    }
+    return entries;
+  });
+}
+
+}  // namespace onnxkit::workers

@@ -1,0 +1,91 @@
+#include "reference/executor/executor.h"
+
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "reference/executor/perturbed.h"
+#include "reference/executor/run.h"
+
+namespace onnxkit::reference {
+
+void register_all_kernels(KernelRegistry& registry);
+
+const KernelRegistry& kernel_registry() {
+  static const KernelRegistry registry = [] {
+    KernelRegistry all;
+    register_all_kernels(all);
+    return all;
+  }();
+  return registry;
+}
+
+namespace {
+
+Error error_of(std::string code, std::string message, Location location = {}) {
+  Error error = make_error(std::move(code), std::move(message));
+  error.diagnostic.location = std::move(location);
+  return error;
+}
+
+/// The results of `run` on inputs that fit, or the error that a Fault tells.
+template <class F>
+auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs, F run)
+    -> Result<decltype(run())> {
+  if (const auto fits = exec::check_inputs(*prepared.model->graph, inputs); !fits) return fits.error();
+  try {
+    return run();
+  } catch (const LocatedFault& fault) {
+    return error_of(fault.code, fault.message, fault.location);
+  } catch (const Fault& fault) {
+    return error_of(fault.code(), fault.what());
+  } catch (const std::bad_alloc&) {
+    return error_of("memory-limit", "the system has not enough memory");
+  } catch (const std::exception& fault) {
+    return error_of("kernel", fault.what());
+  }
+}
+
+}  // namespace
+
+exec::Support supports(const ir::Node&, const spec::OpSchema& schema) {
+  if (kernel_registry().find(schema.domain, schema.name, schema.since_version)) return {};
+  return {false, fmt::format("the reference has no kernel for version {}", schema.since_version)};
+}
+
+struct Executor::State {
+  PreparedModel prepared;
+  KeptConstants kept;
+  std::shared_ptr<exec::SessionContext> context;
+};
+
+Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Executor::~Executor() = default;
+
+Result<std::unique_ptr<Executor>> Executor::make(const ir::Model& model, const spec::OpTable& table,
+                                                 const ExecutorOptions& options) {
+  if (!model.graph) return make_error("no-graph", "the model has no graph");
+  const auto missing = exec::unsupported_nodes(supports, model, table);
+  if (!missing.empty()) return exec::not_supported(missing);
+  auto context = options.context ? options.context : std::make_shared<exec::SessionContext>();
+  return std::unique_ptr<Executor>(new Executor(std::unique_ptr<State>(
+      new State{{model, table, options.external_bytes}, KeptConstants(options.kept_bytes), std::move(context)})));
+}
+
+Result<std::vector<onnxkit::Value>> Executor::run(std::span<const onnxkit::Value> inputs, const RunOptions& options) {
+  return without_faults(state_->prepared, inputs, [&] {
+    const auto threads = state_->context->threads(options.threads);
+    return Run(state_->prepared, options, *threads, state_->kept).run(inputs);
+  });
+}
+
+Result<std::vector<exec::Spread>> Executor::run_perturbed(std::span<const onnxkit::Value> inputs,
+                                                          const exec::PerturbedOptions& options,
+                                                          const RunOptions& run) {
+  return without_faults(state_->prepared, inputs, [&] {
+    const auto threads = state_->context->threads(run.threads);
+    return reference::run_perturbed(state_->prepared, inputs, options, run, *threads);
+  });
+}
+
+}  // namespace onnxkit::reference
