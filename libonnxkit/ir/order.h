@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
@@ -19,15 +21,17 @@ std::vector<std::size_t> evaluation_order(const Graph& graph, const std::vector<
 /// Values of `graph` that the subgraphs of `node` (at any depth) read or might read.
 std::vector<ValueId> captured_values(const Graph& graph, const Node& node);
 
-/// Calls visit(const Graph&, attribute index) for each graph that the node's attributes hold directly.
-template <class Visit>
-void for_each_subgraph(const Node& node, Visit&& visit) {
+/// Calls visit(graph, attribute index) for each graph that the node's attributes hold directly. Graphs are as constant as the node.
+template <class SomeNode, class Visit>
+void for_each_subgraph(SomeNode& node, Visit&& visit) {
+  using SomeGraph = std::conditional_t<std::is_const_v<SomeNode>, const Graph, Graph>;
   for (std::size_t i = 0; i < node.attributes.size(); ++i) {
-    const Attribute& attribute = node.attributes[i];
-    if (const Graph* graph = attribute.graph()) visit(*graph, i);
-    if (const auto* graphs = attribute.as<std::vector<std::unique_ptr<Graph>>>()) {
-      for (const auto& graph : *graphs) {
-        if (graph) visit(*graph, i);
+    auto& payload = node.attributes[i].payload;
+    if (auto* graph = std::get_if<std::unique_ptr<Graph>>(&payload); graph && *graph)
+      visit(static_cast<SomeGraph&>(**graph), i);
+    if (auto* graphs = std::get_if<std::vector<std::unique_ptr<Graph>>>(&payload)) {
+      for (auto& graph : *graphs) {
+        if (graph) visit(static_cast<SomeGraph&>(*graph), i);
       }
     }
   }

@@ -28,6 +28,13 @@ void add_scope(Scopes& scopes, GraphScope scope) {
   }
 }
 
+void add_graphs(std::vector<Graph*>& graphs, Graph& graph) {
+  graphs.push_back(&graph);
+  for (Node& node : graph.nodes) {
+    for_each_subgraph(node, [&](Graph& inner, std::size_t) { add_graphs(graphs, inner); });
+  }
+}
+
 }  // namespace
 
 std::string_view canonical_domain(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
@@ -79,6 +86,17 @@ Scopes graph_scopes(const Model& model) {
     add_outermost(model.training_infos[i].algorithm.get(), fmt::format("training_info {} algorithm", i), true);
   }
   return scopes;
+}
+
+std::vector<Graph*> mutable_graphs(Model& model) {
+  std::vector<Graph*> graphs;
+  if (model.graph) add_graphs(graphs, *model.graph);
+  for (Function& function : model.functions) add_graphs(graphs, function.body);
+  for (TrainingInfo& training : model.training_infos) {
+    if (training.initialization) add_graphs(graphs, *training.initialization);
+    if (training.algorithm) add_graphs(graphs, *training.algorithm);
+  }
+  return graphs;
 }
 
 Location location_of_node(std::vector<std::string> path, const Graph& graph, std::size_t node) {

@@ -36,6 +36,8 @@ struct GraphScope {
 
 /// All graphs of a model, each before the graphs inside it. Scopes point at one another, so the list does not move them.
 std::vector<std::unique_ptr<GraphScope>> graph_scopes(const Model& model);
+/// The graphs of `graph_scopes(model)`, in its order, for who changes them.
+std::vector<Graph*> mutable_graphs(Model& model);
 
 /// "main / node 3 / then_branch"
 std::string path_text(std::span<const std::string> path);

@@ -1,0 +1,285 @@
+#include "libonnxkit/ir/patch.h"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "libonnxkit/ir/clone.h"
+#include "libonnxkit/ir/order.h"
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::ir {
+namespace {
+
+bool defines(const Graph& graph, ValueId id) {
+  const auto is_it = [id](const ValueInfo& info) { return info.value == id; };
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(), is_it) || InitializerTable(graph).contains(id) ||
+         producers(graph)[index_of(id)] >= 0;
+}
+
+/// Reads `by` where it read `old`, unless it has a value of its own of that name. Returns whether anything changed.
+bool replace_captured(Graph& graph, std::string_view old, Text by) {
+  const ValueId id = graph.find(old);
+  bool changed = false;
+  if (id != ValueId::none && defines(graph, id)) return false;
+  for (Node& node : graph.nodes) {
+    for (ValueId& input : node.inputs) {
+      if (id == ValueId::none || input != id) continue;
+      input = graph.intern(by);
+      changed = true;
+    }
+    for_each_subgraph(node, [&](Graph& inner, std::size_t) { changed |= replace_captured(inner, old, by); });
+  }
+  for (ValueInfo& output : graph.outputs) {
+    if (id == ValueId::none || output.value != id) continue;
+    output.value = graph.intern(by);
+    changed = true;
+  }
+  return changed;
+}
+
+/// What the file says of a node that goes passes to the node that now writes its first output.
+void hand_over(Node& node, std::vector<Node>& inserted) {
+  const auto first =
+      std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != ValueId::none; });
+  if (first == node.outputs.end() || inserted.empty()) return;
+  auto heir = std::find_if(inserted.rbegin(), inserted.rend(), [&](const Node& candidate) {
+    return std::find(candidate.outputs.begin(), candidate.outputs.end(), *first) != candidate.outputs.end();
+  });
+  if (heir == inserted.rend()) heir = inserted.rbegin();
+  heir->name = node.name;
+  heir->doc_string = node.doc_string;
+  heir->metadata_props = std::move(node.metadata_props);
+  heir->device_configurations = std::move(node.device_configurations);
+  heir->unknown_fields = node.unknown_fields;
+}
+
+}  // namespace
+
+ValueId Patch::value(Text name, std::optional<DeclaredType> type) {
+  made_.push_back({name, std::move(type)});
+  return static_cast<ValueId>(graph_->values.size() + made_.size() - 1);
+}
+
+void Patch::insert_before(std::size_t at, Node node) {
+  Change& change = changes_[at];
+  change.inserted.insert(change.inserted.begin() + static_cast<std::ptrdiff_t>(change.before++), std::move(node));
+}
+
+void Patch::insert_behind(std::size_t at, Node node) { changes_[at].inserted.push_back(std::move(node)); }
+
+void Patch::remove(std::size_t node) { changes_[node].removes = true; }
+
+void Patch::edit(std::size_t node, Edit change) { changes_[node].edits.push_back(std::move(change)); }
+
+/// Outputs of nodes and initializers that the patch takes away and adds, those that stay where they are left out.
+Patch::Definitions Patch::changed_definitions() const {
+  Definitions found;
+  const auto lose = [&](const std::vector<ValueId>& ids) { found.lost.insert(ids.begin(), ids.end()); };
+  const auto gain = [&](const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids) {
+      if (id != ValueId::none) ++found.gained[id];
+    }
+  };
+  lose(dropped_);
+  for (const auto& [id, tensor] : initializers_) ++found.gained[id];
+  for (const auto& [node, change] : changes_) {
+    if (node < graph_->nodes.size() && (change.removes || change.outputs)) lose(graph_->nodes[node].outputs);
+    if (change.outputs && !change.removes) gain(*change.outputs);
+    for (const Node& inserted : change.inserted) gain(inserted.outputs);
+  }
+  found.lost.erase(ValueId::none);
+  return found;
+}
+
+std::string Patch::name_of(ValueId id) const {
+  return quote(is_new(id) ? made_at(id).name.view() : graph_->name_of(id));
+}
+
+std::optional<std::string> Patch::check(const Uses& uses, const Agree& agree) const {
+  std::unordered_set<std::string_view> names;
+  for (const Made& made : made_) {
+    if (made.name.empty() || graph_->find(made.name) != ValueId::none || !names.insert(made.name).second)
+      return fmt::format("the name {} is taken", quote(made.name));
+  }
+  const Definitions definitions = changed_definitions();
+  const auto& [lost, gained] = definitions;
+  for (const auto& [id, count] : gained) {
+    const bool was_defined = !is_new(id) && uses.producer(id) >= 0 && !lost.contains(id);
+    if (count + (was_defined ? 1 : 0) > 1) return fmt::format("{} is written twice", name_of(id));
+  }
+  const auto is_missing = [&](ValueId id) {
+    return id != ValueId::none && !definitions.gained.contains(id) && (is_new(id) || definitions.lost.contains(id));
+  };
+  std::unordered_set<ValueId> replaced;
+  for (const auto& [old, by] : replaced_) {
+    if (is_new(old) || uses.is_output(old)) return fmt::format("{} is an output of the graph", name_of(old));
+    if (is_missing(by)) return fmt::format("nothing writes {}", name_of(by));
+    replaced.insert(old);
+    if (!agree) continue;
+    const DeclaredType* type = is_new(by) && made_at(by).type ? &*made_at(by).type : nullptr;
+    if (auto fault = agree(old, by, type))
+      return fmt::format("{} cannot stand for {}: {}", name_of(by), name_of(old), *fault);
+  }
+  const auto first_missing = [&](const std::vector<ValueId>& inputs) -> std::optional<std::string> {
+    for (const ValueId id : inputs) {
+      if (is_missing(id) && !replaced.contains(id)) return fmt::format("nothing writes {}", name_of(id));
+    }
+    return std::nullopt;
+  };
+  for (const auto& [node, change] : changes_) {
+    for (const Node& inserted : change.inserted) {
+      if (auto fault = first_missing(inserted.inputs)) return fault;
+    }
+    if (change.removes || !change.inputs) continue;
+    if (auto fault = first_missing(*change.inputs)) return fault;
+  }
+  for (const ValueId id : lost) {
+    if (!is_missing(id) || replaced.contains(id)) continue;
+    if (uses.is_output(id)) return fmt::format("nothing writes the output {}", name_of(id));
+    for (const std::uint32_t reader : uses.consumers(id)) {
+      const auto change = changes_.find(reader);
+      if (change == changes_.end() || (!change->second.removes && !change->second.inputs))
+        return fmt::format("nothing writes {}", name_of(id));
+    }
+  }
+  return std::nullopt;
+}
+
+/// Does the work of splice, one part of the graph after the other.
+class Splicer {
+ public:
+  Splicer(Graph& graph, Patch& patch) : graph_(graph), patch_(patch) {}
+
+  Splice run(Undoable undoable) {
+    if (undoable == Undoable::yes) remember();
+    for (const Patch::Made& made : patch_.made_) graph_.intern(made.name);
+    place_nodes();
+    for (const auto& [old, by] : patch_.replaced_) replace(old, by);
+    change_initializers();
+    declare();
+    return std::move(result_);
+  }
+
+ private:
+  void remember() {
+    GraphBefore& before = result_.before.emplace();
+    before.values = graph_.values.size();
+    for (const Node& node : graph_.nodes) before.nodes.push_back(clone(node));
+    for (const Tensor& tensor : graph_.initializers) before.initializers.push_back(clone(tensor));
+    for (const SparseTensor& sparse : graph_.sparse_initializers) before.sparse_initializers.push_back(clone(sparse));
+    for (const ValueInfo& info : graph_.value_infos) before.value_infos.push_back(clone(info));
+  }
+
+  void place(Node&& node, std::size_t origin, bool is_changed) {
+    if (is_changed) result_.changed.push_back(nodes_.size());
+    nodes_.push_back(std::move(node));
+    result_.origin.push_back(origin);
+  }
+
+  void place_nodes() {
+    nodes_.reserve(graph_.nodes.size() + patch_.changes_.size());
+    auto next = patch_.changes_.begin();
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      Node& node = graph_.nodes[i];
+      if (next == patch_.changes_.end() || next->first != i) {
+        place(std::move(node), i, false);
+        continue;
+      }
+      Patch::Change& change = next->second;
+      ++next;
+      if (change.removes) hand_over(node, change.inserted);
+      if (change.inputs) node.inputs = *std::move(change.inputs);
+      if (change.outputs) node.outputs = *std::move(change.outputs);
+      for (const Patch::Edit& edit : change.edits) edit(node, change.inserted);
+      for (std::size_t k = 0; k < change.before; ++k) place(std::move(change.inserted[k]), i, true);
+      if (change.removes) {
+        result_.removed.push_back(std::move(node));
+      } else {
+        place(std::move(node), i, change.changes_node());
+      }
+      for (std::size_t k = change.before; k < change.inserted.size(); ++k)
+        place(std::move(change.inserted[k]), i, true);
+    }
+    if (next != patch_.changes_.end()) {
+      for (Node& inserted : next->second.inserted) place(std::move(inserted), graph_.nodes.size(), true);
+    }
+    graph_.nodes = std::move(nodes_);
+  }
+
+  void replace(ValueId old, ValueId by) {
+    const Text name = graph_.values[index_of(by)].name;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      Node& node = graph_.nodes[n];
+      bool changed = std::find(node.inputs.begin(), node.inputs.end(), old) != node.inputs.end();
+      std::replace(node.inputs.begin(), node.inputs.end(), old, by);
+      for_each_subgraph(
+          node, [&](Graph& inner, std::size_t) { changed |= replace_captured(inner, graph_.name_of(old), name); });
+      const auto at = std::lower_bound(result_.changed.begin(), result_.changed.end(), n);
+      if (changed && (at == result_.changed.end() || *at != n)) result_.changed.insert(at, n);
+    }
+  }
+
+  void change_initializers() {
+    const auto is_dropped = [&](std::string_view name) {
+      const ValueId id = graph_.find(name);
+      return std::find(patch_.dropped_.begin(), patch_.dropped_.end(), id) != patch_.dropped_.end();
+    };
+    if (!patch_.dropped_.empty()) {
+      std::erase_if(graph_.initializers, [&](const Tensor& tensor) { return is_dropped(tensor.name); });
+      std::erase_if(graph_.sparse_initializers,
+                    [&](const SparseTensor& sparse) { return sparse.values && is_dropped(sparse.values->name); });
+    }
+    for (auto& [id, tensor] : patch_.initializers_) {
+      tensor.name = graph_.values[index_of(id)].name;
+      graph_.initializers.push_back(std::move(tensor));
+    }
+  }
+
+  /// Types of new values come, those of replaced ones go.
+  void declare() {
+    if (!patch_.replaced_.empty()) {
+      std::erase_if(graph_.value_infos, [&](const ValueInfo& info) {
+        return std::any_of(patch_.replaced_.begin(), patch_.replaced_.end(),
+                           [&](const auto& pair) { return pair.first == info.value; });
+      });
+    }
+    for (Patch::Made& made : patch_.made_) {
+      if (!made.type) continue;
+      ValueInfo& info = graph_.value_infos.emplace_back();
+      info.value = graph_.find(made.name);
+      info.type = std::move(made.type);
+    }
+  }
+
+  Graph& graph_;
+  Patch& patch_;
+  std::vector<Node> nodes_;
+  Splice result_;
+};
+
+Splice splice(Graph& graph, Patch patch, Undoable undoable) { return Splicer(graph, patch).run(undoable); }
+
+void undo(Graph& graph, Splice splice) {
+  GraphBefore& before = *splice.before;
+  // The table of names forgets the new values by being made anew.
+  Graph rest = std::move(graph);
+  graph = Graph();
+  for (std::size_t i = 0; i < before.values; ++i) graph.intern(rest.values[i].name);
+  graph.nodes = std::move(before.nodes);
+  graph.initializers = std::move(before.initializers);
+  graph.sparse_initializers = std::move(before.sparse_initializers);
+  graph.value_infos = std::move(before.value_infos);
+  graph.name = rest.name;
+  graph.doc_string = rest.doc_string;
+  graph.inputs = std::move(rest.inputs);
+  graph.outputs = std::move(rest.outputs);
+  graph.quantization_annotations = std::move(rest.quantization_annotations);
+  graph.metadata_props = std::move(rest.metadata_props);
+  graph.unknown_fields = rest.unknown_fields;
+}
+
+}  // namespace onnxkit::ir
