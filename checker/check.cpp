@@ -10,15 +10,17 @@ namespace onnxkit::checker {
 InferredModel check_model(const ir::Model& model, const spec::OpTable& table, const ModelCheckOptions& options,
                           Collector& collector) {
   const auto scopes = ir::graph_scopes(model);
+  const spec::Resolution resolution(model, scopes, table);
   RuleContext context{.model = model,
                       .table = table,
+                      .resolution = resolution,
                       .scopes = scopes,
                       .inferred = nullptr,
                       .external_bytes = options.inference.external_bytes,
                       .collector = collector};
   rule_registry().run(Stage::structure, context);
   rule_registry().run(Stage::operators, context);
-  InferredModel inferred = infer_types(model, table, options.inference, collector);
+  InferredModel inferred = infer_types(model, resolution, options.inference, collector);
   context.inferred = &inferred;
   rule_registry().run(Stage::inferred, context);
   if (options.inspect_weights) inspect_weights(context);

@@ -19,13 +19,6 @@ namespace {
 using ir::index_of;
 using ir::ValueId;
 
-/// The graphs that a node's attributes hold, to be changed.
-template <class Visit>
-void each_body(ir::Node& node, Visit&& visit) {
-  ir::for_each_subgraph(
-      node, [&](const ir::Graph& body, std::size_t attribute) { visit(const_cast<ir::Graph&>(body), attribute); });
-}
-
 std::vector<std::string_view> initializer_names(const ir::Graph& graph) {
   std::vector<std::string_view> names;
   for (const ir::Tensor& tensor : graph.initializers) names.push_back(tensor.name);
@@ -146,7 +139,7 @@ class Mender {
     for (const ir::ValueInfo& input : graph.inputs) inside.insert(graph.name_of(input.value));
     for (const std::string_view name : initializer_names(graph)) inside.insert(name);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      each_body(graph.nodes[n], [&](ir::Graph& body, std::size_t attribute) {
+      ir::for_each_subgraph(graph.nodes[n], [&](ir::Graph& body, std::size_t attribute) {
         Scope inner = scope;
         inner.push_back(fmt::format("node {}", n));
         inner.emplace_back(graph.nodes[n].attributes[attribute].name.view());
@@ -194,7 +187,7 @@ class Mender {
       if (sparse.values && sparse.values->name == std::string_view(old)) sparse.values->name = fresh;
     }
     for (ir::Node& node : graph.nodes) {
-      each_body(node, [&](ir::Graph& body, std::size_t) { rename_everywhere(body, old, fresh); });
+      ir::for_each_subgraph(node, [&](ir::Graph& body, std::size_t) { rename_everywhere(body, old, fresh); });
     }
   }
 
@@ -237,10 +230,12 @@ class Mender {
   void drop_stale_value_infos() {
     Collector collector;
     const auto scopes = ir::graph_scopes(model_);
-    infer_types(model_, table_, {}, collector);
+    const spec::Resolution resolution(model_, scopes, table_);
+    infer_types(model_, resolution, {}, collector);
     const InferenceOptions options;
     RuleContext context{.model = model_,
                         .table = table_,
+                        .resolution = resolution,
                         .scopes = scopes,
                         .inferred = nullptr,
                         .external_bytes = options.external_bytes,
@@ -252,8 +247,10 @@ class Mender {
       stale.try_emplace({ir::path_text(finding.location.scope), finding.location.item_name}, finding.code);
     }
     if (stale.empty()) return;
-    for (const auto& scope : scopes) {
-      ir::Graph& graph = const_cast<ir::Graph&>(*scope->graph);
+    const std::vector<ir::Graph*> graphs = ir::mutable_graphs(model_);
+    for (std::size_t i = 0; i < scopes.size(); ++i) {
+      ir::Graph& graph = *graphs[i];
+      const auto& scope = scopes[i];
       const std::string path = ir::path_text(scope->path);
       std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) {
         const std::string name(graph.name_of(info.value));

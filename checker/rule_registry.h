@@ -13,6 +13,7 @@
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/spec/resolution.h"
 
 namespace onnxkit::checker {
 
@@ -20,6 +21,7 @@ namespace onnxkit::checker {
 struct RuleContext {
   const ir::Model& model;
   const spec::OpTable& table;
+  const spec::Resolution& resolution;
   std::span<const std::unique_ptr<ir::GraphScope>> scopes;
   const InferredModel* inferred = nullptr;  ///< null for rules that run before inference
   const ExternalBytes& external_bytes;

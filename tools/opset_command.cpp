@@ -53,18 +53,6 @@ std::string read_target(const std::string& word, std::map<std::string, std::int6
   return {};
 }
 
-/// Standard input can be read once; its copy goes through memory.
-Result<Model> second_copy(const std::string& path, const Model& model, const ReadOptions& options) {
-  if (path != "-") return open_model(path, options);
-  std::string bytes;
-  const auto written = write_model(model, [&](std::string_view part) -> Result<void> {
-    bytes += part;
-    return {};
-  });
-  if (!written) return written.error();
-  return read_model_bytes(std::move(bytes), standard_input_name);
-}
-
 /// The domain that the direction would not reach: the model is already beyond it. Its functions may lie on either side.
 std::optional<Diagnostic> wrong_direction(const OpsetReport& report, OpsetDirection direction) {
   for (const OpsetImportChange& import : report.imports) {
@@ -305,12 +293,12 @@ std::string read_targets(const std::vector<std::string>& words, std::map<std::st
 OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoices& choices) {
   OpsetFile file;
   file.model = path;
-  const auto before = choices.verifies ? second_copy(path, model, choices.read) : Result<Model>(Error());
+  const std::optional<Model> before = choices.verifies ? std::optional(model) : std::nullopt;
   auto report = change_opset(model, choices.conversion);
   if (!report) return unreadable(std::move(file), report.error());
   file.report = *std::move(report);
   if (!choices.verifies || !file.report.succeeded() || file.report.imports.empty()) return file;
-  auto verified = before ? verify_equal(*before, model, choices.verification) : Result<VerifyReport>(before.error());
+  auto verified = verify_equal(*before, model, choices.verification);
   if (!verified && verified.error().diagnostic.code == "unknown-dimension")
     return unreadable(std::move(file), verified.error());
   file.verified =

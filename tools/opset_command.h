@@ -15,7 +15,6 @@ std::string read_targets(const std::vector<std::string>& words, std::map<std::st
 struct OpsetChoices {
   OpsetOptions conversion;
   VerifyOptions verification;
-  ReadOptions read;  ///< how the file is read a second time
   bool verifies = true;
 };
 

@@ -138,10 +138,9 @@ Result<InferReport> annotate(ir::Model& model, const InferOptions& options) {
   if (!inferred) return inferred.error();
   InferReport report;
   ValueInfoWriter writer(model, *inferred, options, report);
-  for (const auto& scope : ir::graph_scopes(model)) {
-    // Scopes are read-only views; the model behind them is ours to change.
-    writer.write(*scope, const_cast<ir::Graph&>(*scope->graph));
-  }
+  const std::vector<ir::Graph*> graphs = ir::mutable_graphs(model);
+  const auto scopes = ir::graph_scopes(model);
+  for (std::size_t i = 0; i < scopes.size(); ++i) writer.write(*scopes[i], *graphs[i]);
   report.diagnostics = collector.take();
   if (!inferred->assumed.empty()) report.diagnostics.push_back(assumed_defaults(inferred->assumed));
   return report;

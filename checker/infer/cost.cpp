@@ -2,6 +2,7 @@
 #include "libonnxkit/ir/scope.h"
 
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/uses.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::checker {
@@ -101,13 +102,9 @@ Dim activation_peak(const ir::Graph& graph, const GraphInfo& info, DimPool& dims
     alive = dims.add(alive, bytes_of(info.values[ir::index_of(id)].type, dims));
     dying[last_use[ir::index_of(id)]].push_back(id);
   };
-  std::vector<bool> is_weight(graph.values.size(), false);
-  for (const ir::Tensor& tensor : graph.initializers) {
-    const ir::ValueId id = graph.find(tensor.name);
-    if (id != ir::ValueId::none) is_weight[ir::index_of(id)] = true;
-  }
+  const ir::InitializerTable weights(graph);
   for (const ir::ValueInfo& input : graph.inputs) {
-    if (input.value != ir::ValueId::none && !is_weight[ir::index_of(input.value)]) born(input.value);
+    if (input.value != ir::ValueId::none && !weights.find(input.value)) born(input.value);
   }
   for (std::size_t n = 0; n < count; ++n) {
     for (const ir::ValueId id : graph.nodes[n].outputs) {

@@ -13,13 +13,6 @@
 namespace onnxkit::checker {
 namespace {
 
-std::optional<std::int64_t> imported_opset(std::span<const ir::OpsetImport> imports, std::string_view domain) {
-  for (const ir::OpsetImport& import : imports) {
-    if (ir::canonical_domain(import.domain) == domain) return import.version;
-  }
-  return std::nullopt;
-}
-
 void bound_rank(Type& type) {
   if (type.shape && type.shape->size() > max_rank) type.shape.reset();
 }
@@ -51,9 +44,9 @@ const ValueInfo* InferredModel::find(const ir::Graph& graph, ir::ValueId id) con
   return &info->second.values[ir::index_of(id)];
 }
 
-Inference::Inference(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options,
+Inference::Inference(const ir::Model& model, const spec::Resolution& resolution, const InferenceOptions& options,
                      Collector& collector)
-    : model_(model), table_(table), options_(options), collector_(collector), functions_(model) {
+    : model_(model), options_(options), collector_(collector), resolution_(resolution) {
   for (const auto& [name, value] : options.dim_values) result_.dims.bind(name, value);
 }
 
@@ -63,7 +56,6 @@ void Inference::run() {
   Frame frame;
   frame.graph = model_.graph.get();
   frame.info = &result_.graphs[frame.graph];
-  frame.opsets = model_.opset_imports;
   frame.scope = {"main"};
   prepare(frame);
   seed_inputs(frame, {}, {});
@@ -166,26 +158,17 @@ void Inference::infer_nodes(Frame& frame) {
   }
 }
 
-Inference::Resolved Inference::resolve(const Frame& frame, const ir::Node& node) {
-  const std::string_view domain = ir::canonical_domain(node.domain);
-  const std::int64_t opset = imported_opset(frame.opsets, domain).value_or(0);
-  const std::string key = fmt::format("{}:{}:{}", domain, node.op_type.view(), opset);
-  const auto [entry, is_new] = resolved_.try_emplace(key);
-  if (is_new && opset > 0) {
-    const spec::OpSchema* schema = table_.find(domain, node.op_type, opset);
-    if (schema) {
-      entry->second.schema = schema;
-      entry->second.function = infer_registry().find(domain, node.op_type, schema->since_version);
-    }
-  }
+InferFunction Inference::function_of(const spec::OpSchema& schema) {
+  const auto [entry, is_new] = infer_functions_.try_emplace(&schema);
+  if (is_new) entry->second = infer_registry().find(schema.domain, schema.name, schema.since_version);
   return entry->second;
 }
 
 void Inference::infer_node(Frame& frame, std::size_t index) {
   const ir::Node& node = frame.graph->nodes[index];
-  if (const ir::Function* function = functions_.find(node)) return infer_call(frame, index, *function);
+  const spec::ResolvedNode& op = resolution_.of(*frame.graph, index);
+  if (op.function) return infer_call(frame, index, *op.function);
 
-  const Resolved op = resolve(frame, node);
   static constexpr spec::OpSchema no_schema{};
   InferContext context(*this, frame, index, op.schema ? *op.schema : no_schema);
   const auto count_fits = [](std::size_t count, std::size_t least, std::size_t most) {
@@ -205,8 +188,8 @@ void Inference::infer_node(Frame& frame, std::size_t index) {
     bind_output_types(context);
     if (!fits) {
       for (auto& output : context.outputs_) output.loss = "the node's inputs have wrong types";
-    } else if (op.function) {
-      op.function(context);
+    } else if (const InferFunction function = function_of(*op.schema)) {
+      function(context);
     } else {
       for (auto& output : context.outputs_)
         output.loss = fmt::format("no shape rule for operator {}", quote(node.op_type));
@@ -306,7 +289,6 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
   Frame body;
   body.graph = &function.body;
   body.info = &body_facts;
-  body.opsets = function.opset_imports;
   body.bindings = &bindings;
   body.depth = frame.depth + 1;
   body.function = &function;
@@ -401,7 +383,6 @@ std::optional<std::vector<BodyOutput>> InferContext::infer_body(std::string_view
   GraphInfo call_facts;
   frame.info = keeps_calls ? &call_facts : &inference_.result_.graphs[body];
   frame.function = frame_.function;
-  frame.opsets = frame_.opsets;
   frame.bindings = frame_.bindings;
   frame.depth = frame_.depth + 1;
   frame.scope = frame_.scope;
@@ -441,7 +422,12 @@ void Inference::report(Diagnostic diagnostic) {
 
 InferredModel infer_types(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options,
                           Collector& collector) {
-  Inference inference(model, table, options, collector);
+  return infer_types(model, spec::Resolution(model, table), options, collector);
+}
+
+InferredModel infer_types(const ir::Model& model, const spec::Resolution& resolution, const InferenceOptions& options,
+                          Collector& collector) {
+  Inference inference(model, resolution, options, collector);
   inference.run();
   return inference.take();
 }

@@ -14,11 +14,12 @@
 #include "checker/collector.h"
 #include "checker/infer/constant.h"
 #include "checker/infer/infer_context.h"
+#include "checker/infer/infer_registry.h"
 #include "checker/infer/type.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
-#include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/spec/resolution.h"
 #include "onnxkit/result.h"
 
 namespace onnxkit::checker {
@@ -73,6 +74,9 @@ struct InferredModel {
 /// Works on invalid models too: what cannot be resolved stays unknown.
 InferredModel infer_types(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options,
                           Collector& collector);
+/// The same for who has resolved the model's nodes already.
+InferredModel infer_types(const ir::Model& model, const spec::Resolution& resolution, const InferenceOptions& options,
+                          Collector& collector);
 
 // ---- the engine behind it, seen by InferContext
 
@@ -88,7 +92,6 @@ struct Frame {
   const ir::Graph* graph = nullptr;
   Frame* parent = nullptr;  ///< outer scope; null for the main graph and function bodies
   GraphInfo* info = nullptr;
-  std::span<const ir::OpsetImport> opsets;
   const spec::AttributeBindings* bindings = nullptr;  ///< attributes of the function call
   std::vector<std::string> scope;
   std::vector<std::int32_t> initializer_of;    ///< by ValueId: index into graph->initializers or -1
@@ -101,17 +104,13 @@ struct Frame {
 
 class Inference {
  public:
-  Inference(const ir::Model& model, const spec::OpTable& table, const InferenceOptions& options, Collector& collector);
+  Inference(const ir::Model& model, const spec::Resolution& resolution, const InferenceOptions& options,
+            Collector& collector);
   void run();
   InferredModel take() { return std::move(result_); }
 
  private:
   friend class InferContext;
-
-  struct Resolved {
-    const spec::OpSchema* schema = nullptr;
-    void (*function)(InferContext&) = nullptr;
-  };
 
   void prepare(Frame& frame);
   void seed_inputs(Frame& frame, std::span<const Type> given, std::span<const Constant* const> values);
@@ -135,21 +134,20 @@ class Inference {
   std::vector<BodyOutput> run_body(Frame& frame);
   void keep_call(const ir::Graph& body, GraphInfo info);
 
-  Resolved resolve(const Frame& frame, const ir::Node& node);
+  InferFunction function_of(const spec::OpSchema& schema);
   ValueInfo* lookup(Frame& frame, ir::ValueId id);
   const Constant* content(Frame& frame, ir::ValueId id);
   Location location_of(const Frame& frame, std::optional<std::size_t> node) const;
   void report(Diagnostic diagnostic);
 
   const ir::Model& model_;
-  const spec::OpTable& table_;
   const InferenceOptions& options_;
   Collector& collector_;
-  spec::FunctionIndex functions_;
+  const spec::Resolution& resolution_;
   InferredModel result_;
   std::uint64_t budget_ = 0;
   int quiet_ = 0;  ///< bodies deep in which nothing is reported
-  std::unordered_map<std::string, Resolved> resolved_;
+  std::unordered_map<const spec::OpSchema*, InferFunction> infer_functions_;
   std::unordered_set<const ir::Graph*> active_;       ///< bodies being inferred: recursion ends here
   std::unordered_set<std::string> reported_;          ///< findings repeat over loop passes and function calls
   std::unordered_map<std::string, Dim> named_sizes_;  ///< sizes that declared names stood for so far

@@ -6,7 +6,6 @@
 #include "checker/infer/attribute_values.h"
 #include "checker/rule_registry.h"
 #include "libonnxkit/ir/scope.h"
-#include "libonnxkit/spec/function_index.h"
 #include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {
@@ -104,7 +103,6 @@ void check_auto_pad(RuleContext& context, const ir::GraphScope& scope, std::size
 }
 
 void check_attributes(RuleContext& context) {
-  const spec::FunctionIndex functions(context.model);
   for (const auto& scope : context.scopes) {
     for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
       const ir::Node& node = scope->graph->nodes[n];
@@ -117,10 +115,7 @@ void check_attributes(RuleContext& context) {
                         fmt::format("attribute {} is given twice", quote(attribute.name)), "once");
         }
       }
-      const std::string_view domain = ir::canonical_domain(node.domain);
-      const auto opset = scope->opset(domain);
-      if (!opset || functions.find(node)) continue;
-      const spec::OpSchema* schema = context.table.find(domain, node.op_type, *opset);
+      const spec::OpSchema* schema = context.resolution.of(*scope->graph, n).schema;
       if (!schema || schema->deprecated) continue;
       check_against_schema(context, *scope, n, *schema);
       check_auto_pad(context, *scope, n);

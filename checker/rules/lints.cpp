@@ -2,36 +2,21 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
-#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/uses.h"
 
 namespace onnxkit::checker {
 namespace {
 
-using ir::index_of;
 using ir::ValueId;
-
-/// By ValueId: something in this graph or in a graph inside it reads the value, or it is an output.
-std::vector<bool> read_values(const ir::Graph& graph) {
-  std::vector<bool> read(graph.values.size(), false);
-  const auto mark = [&](ValueId id) {
-    if (id != ValueId::none) read[index_of(id)] = true;
-  };
-  for (const ir::ValueInfo& output : graph.outputs) mark(output.value);
-  for (const ir::Node& node : graph.nodes) {
-    for (const ValueId id : node.inputs) mark(id);
-    for (const ValueId id : ir::captured_values(graph, node)) mark(id);
-  }
-  return read;
-}
 
 void check_unused(RuleContext& context, const ir::GraphScope& scope) {
   const ir::Graph& graph = *scope.graph;
-  const std::vector<bool> read = read_values(graph);
+  const ir::Uses uses(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const ir::Node& node = graph.nodes[n];
     bool used = false;
-    for (const ValueId id : node.outputs) used = used || (id != ValueId::none && read[index_of(id)]);
+    for (const ValueId id : node.outputs) used = used || uses.is_used(id);
     if (!used && !node.outputs.empty()) {
       context.warning("unused-node", context.at(scope, n), "nothing reads any output of this node", {}, {},
                       "remove it");
@@ -39,7 +24,7 @@ void check_unused(RuleContext& context, const ir::GraphScope& scope) {
   }
   for (const ir::Tensor& tensor : graph.initializers) {
     const ValueId id = graph.find(tensor.name);
-    if (id != ValueId::none && !read[index_of(id)]) {
+    if (id != ValueId::none && !uses.is_used(id)) {
       context.warning("unused-initializer", context.at(scope, "initializer", tensor.name),
                       "nothing reads this initializer", {}, {}, "remove it");
     }

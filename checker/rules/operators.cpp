@@ -6,7 +6,6 @@
 
 #include "checker/rule_registry.h"
 #include "libonnxkit/ir/scope.h"
-#include "libonnxkit/spec/function_index.h"
 #include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {
@@ -24,7 +23,7 @@ std::string count_text(std::size_t least, std::size_t most, std::string_view nou
 
 class OperatorRule {
  public:
-  explicit OperatorRule(RuleContext& context) : context_(context), functions_(context.model) {
+  explicit OperatorRule(RuleContext& context) : context_(context) {
     for (const ir::Function& function : context.model.functions)
       function_domains_.insert(ir::canonical_domain(function.domain));
     note_imports(context.model.opset_imports, nullptr);
@@ -54,10 +53,9 @@ class OperatorRule {
     const ir::Node& node = scope.graph->nodes[n];
     if (node.op_type.empty()) return;
     const std::string_view domain = ir::canonical_domain(node.domain);
-    const auto opset = scope.opset(domain);
+    const auto& [opset, function, schema] = context_.resolution.of(*scope.graph, n);
     if (!opset) return report_missing_import(scope, n, domain);
-    if (functions_.find(node)) return;
-    const spec::OpSchema* schema = context_.table.find(domain, node.op_type, *opset);
+    if (function) return;
     if (!schema || schema->deprecated) return report_unknown(scope, n, domain, *opset, schema);
     check_inputs(scope, n, *schema);
     check_outputs(scope, n, *schema);
@@ -177,7 +175,6 @@ class OperatorRule {
   }
 
   RuleContext& context_;
-  spec::FunctionIndex functions_;
   std::set<std::string_view> function_domains_;
   std::map<std::string_view, Import> first_imports_;  ///< of each domain: the model's, else that of the first function
 };

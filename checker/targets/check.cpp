@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "checker/targets/conditions.h"
-#include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -41,7 +40,7 @@ struct Verdict {
 class TargetCheck {
  public:
   TargetCheck(RuleContext& context, const TargetProfile& profile)
-      : context_(context), profile_(profile), info_(context), functions_(context.model) {}
+      : context_(context), profile_(profile), info_(context) {}
 
   void run() {
     check_header();
@@ -138,9 +137,8 @@ class TargetCheck {
 
   void check_node(const ir::GraphScope& scope, std::size_t n) {
     const ir::Node& node = scope.graph->nodes[n];
-    const auto opset = scope.opset(node.domain);
-    if (node.op_type.empty() || !opset || functions_.find(node)) return;
-    const spec::OpSchema* schema = context_.table.find(ir::canonical_domain(node.domain), node.op_type, *opset);
+    const auto& [opset, function, schema] = context_.resolution.of(*scope.graph, n);
+    if (node.op_type.empty() || !opset || function) return;
     if (schema && schema->deprecated) return;
     const Verdict verdict = judge(scope, node, schema);
     if (verdict.standing == Standing::refused) {
@@ -236,7 +234,6 @@ class TargetCheck {
   RuleContext& context_;
   const TargetProfile& profile_;
   TargetInfo info_;
-  spec::FunctionIndex functions_;
   std::map<std::tuple<std::string, std::int32_t, std::string>, Unknown> unknowns_;
 };
 

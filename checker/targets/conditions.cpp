@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/uses.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -240,9 +241,9 @@ const std::vector<TargetInfo::Origin>& TargetInfo::origins_of(const ir::GraphSco
     if (id != ir::ValueId::none) origins[ir::index_of(id)] = origin;
   };
   for (const ir::ValueInfo& input : graph.inputs) mark(input.value, Origin::variable);
-  for (const ir::Tensor& tensor : graph.initializers) mark(graph.find(tensor.name), Origin::constant);
-  for (const ir::SparseTensor& tensor : graph.sparse_initializers) {
-    if (tensor.values) mark(graph.find(tensor.values->name), Origin::constant);
+  const ir::InitializerTable stored(graph);
+  for (std::size_t id = 0; id < origins.size(); ++id) {
+    if (stored.contains(static_cast<ir::ValueId>(id))) origins[id] = Origin::constant;
   }
   for (const ir::Node& node : graph.nodes) {
     for (const ir::ValueId id : node.outputs) mark(id, Origin::variable);

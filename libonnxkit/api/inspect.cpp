@@ -13,6 +13,7 @@
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
+#include "libonnxkit/ir/uses.h"
 
 namespace onnxkit {
 namespace {
@@ -105,11 +106,10 @@ class Inspector {
     const checker::GraphInfo* info = found == inferred_.graphs.end() ? nullptr : &found->second;
     GraphSummary summary;
     summary.path = ir::path_text(scope.path);
-    std::unordered_set<std::string_view> parameters;
+    const ir::InitializerTable parameters(graph);
     for (const ir::Tensor& tensor : graph.initializers) {
       add_parameter(tensor);
       summary.initializers.emplace_back(tensor.name.view());
-      parameters.insert(tensor.name.view());
     }
     const auto describe = [&](const std::vector<ir::ValueInfo>& infos) {
       std::vector<ValueSummary> out;
@@ -119,7 +119,7 @@ class Inspector {
     };
     for (const ir::ValueInfo& input : graph.inputs) {
       const std::string_view name = graph.name_of(input.value);
-      if (!parameters.contains(name)) summary.inputs.push_back({std::string(name), type_of(info, input.value)});
+      if (!parameters.find(input.value)) summary.inputs.push_back({std::string(name), type_of(info, input.value)});
     }
     summary.outputs = describe(graph.outputs);
     ir::Dim total = 0;

@@ -1,5 +1,6 @@
 #include "onnxkit/model.h"
 
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/wire/load.h"
 #include "libonnxkit/wire/save.h"
@@ -15,6 +16,11 @@ Result<Model> wrap(Result<ir::Model> model) {
 }  // namespace
 
 Model::Model(std::unique_ptr<ir::Model> model) : model_(std::move(model)) {}
+Model::Model(const Model& other) : model_(std::make_unique<ir::Model>(ir::clone(*other.model_))) {}
+Model& Model::operator=(const Model& other) {
+  if (this != &other) model_ = std::make_unique<ir::Model>(ir::clone(*other.model_));
+  return *this;
+}
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;

@@ -8,6 +8,7 @@
 #include "converters/opset/engine/driver.h"
 #include "libonnxkit/api/opset_faults.h"
 #include "libonnxkit/api/opset_ir_version.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/load_table.h"
@@ -91,13 +92,13 @@ void convert(ir::Model& model, const spec::OpTable& table, const OpsetOptions& o
 }  // namespace
 
 Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options) {
-  ir::Model& ir = model.ir();
   for (const auto& [domain, version] : options.opsets) {
     if (auto error = wrong_target(domain, version)) return *std::move(error);
   }
-  if (!ir.graph) return make_error("no-graph", "the model has no graph to convert");
+  if (!model.ir().graph) return make_error("no-graph", "the model has no graph to convert");
   const auto table = spec::load_table(options.schemas);
   if (!table) return table.error();
+  ir::Model ir = ir::clone(model.ir());
   wire::ExternalData data(ir.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false});
   const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
 
@@ -115,6 +116,7 @@ Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options) {
   report.refusals = faults.blocking(domains);
   if (report.succeeded()) convert(ir, *table, options, external, faults, report);
   report.warnings = report.succeeded() ? faults.warnings_of_result() : faults.warnings();
+  if (report.succeeded()) model.ir() = std::move(ir);
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/ir/tensor/tensors.h"
 #include "libonnxkit/spec/load_table.h"
+#include "libonnxkit/spec/resolution.h"
 #include "onnxkit/opset.h"
 #include "onnxkit/run.h"
 
@@ -34,11 +35,11 @@ double largest_finite(const Value& value) {
 
 /// The first operator that draws random numbers.
 std::optional<std::string> random_operator(const ir::Model& model, const spec::OpTable& table) {
-  for (const auto& scope : ir::graph_scopes(model)) {
-    for (const ir::Node& node : scope->graph->nodes) {
-      const auto opset = scope->opset(node.domain);
-      const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
-      if (schema && schema->non_deterministic) return std::string(schema->name);
+  const auto scopes = ir::graph_scopes(model);
+  const spec::Resolution resolution(model, scopes, table);
+  for (const auto& scope : scopes) {
+    for (const spec::ResolvedNode& node : resolution.nodes(*scope->graph)) {
+      if (node.schema && node.schema->non_deterministic) return std::string(node.schema->name);
     }
   }
   return std::nullopt;

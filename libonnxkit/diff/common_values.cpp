@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "libonnxkit/diff/cut_model.h"
 #include "libonnxkit/ir/order.h"
 
 namespace onnxkit::diffing {
@@ -19,7 +18,7 @@ bool is_constant(const ir::Node& node) { return node.op_type == "Constant"; }
 }  // namespace
 
 CommonValues::CommonValues(const ir::Graph& graph, const ir::Graph& other)
-    : graph_(graph), producers_(ir::producers(graph)), order_(ir::evaluation_order(graph)) {
+    : graph_(graph), uses_(graph), order_(ir::evaluation_order(graph, uses_.producers())) {
   const std::vector<std::int32_t> producers = ir::producers(other);
   for (const std::size_t node : order_) {
     for (const ValueId id : graph.nodes[node].outputs) {
@@ -41,14 +40,14 @@ std::vector<bool> CommonValues::ancestors(std::size_t place, Through through) co
   std::vector<bool> found(size(), false), seen(graph_.values.size(), false);
   std::vector<std::size_t> open;  // nodes
   const auto visit = [&](ValueId id) {
-    if (const std::int32_t node = producers_[index_of(id)]; node >= 0) open.push_back(static_cast<std::size_t>(node));
+    if (const std::int32_t node = uses_.producer(id); node >= 0) open.push_back(static_cast<std::size_t>(node));
   };
   visit(graph_.find(name(place)));
   while (!open.empty()) {
     const std::size_t node = open.back();
     open.pop_back();
     if (through == Through::data && takes_shape(graph_.nodes[node])) continue;
-    for (const ValueId id : reads_of(graph_, graph_.nodes[node])) {
+    for (const ValueId id : uses_.reads(node)) {
       if (seen[index_of(id)]) continue;
       seen[index_of(id)] = true;
       if (const auto at = find(graph_.name_of(id))) found[*at] = true;
@@ -62,7 +61,7 @@ std::vector<bool> CommonValues::descendants(std::size_t place) const {
   std::vector<bool> found(size(), false), made(graph_.values.size(), false);
   made[index_of(graph_.find(name(place)))] = true;
   for (const std::size_t node : order_) {
-    const std::vector<ValueId> reads = reads_of(graph_, graph_.nodes[node]);
+    const std::span<const ValueId> reads = uses_.reads(node);
     if (std::none_of(reads.begin(), reads.end(), [&](ValueId id) { return made[index_of(id)]; })) continue;
     for (const ValueId id : graph_.nodes[node].outputs) {
       if (id == ValueId::none) continue;

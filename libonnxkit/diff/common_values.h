@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/uses.h"
 
 namespace onnxkit::diffing {
 
@@ -30,7 +31,7 @@ class CommonValues {
 
  private:
   const ir::Graph& graph_;
-  std::vector<std::int32_t> producers_;
+  ir::Uses uses_;
   std::vector<std::size_t> order_;  // of nodes
   std::vector<std::string> names_;
   std::map<std::string, std::size_t, std::less<>> places_;

@@ -11,10 +11,7 @@
 // Changed copies of a model: with values inside the graph as outputs, or cut down to what leads to them.
 namespace onnxkit::diffing {
 
-/// Everything that a node reads, in its subgraphs too.
-std::vector<ir::ValueId> reads_of(const ir::Graph& graph, const ir::Node& node);
-
-/// The model read anew, with the types of all values that inference can tell. Errors: of reading.
+/// A copy of the model with the types of all values that inference can tell. Errors: of schema packs.
 Result<Model> fresh_copy(const Model& model, const DiffOptions& options);
 
 /// Makes values of the main graph its only outputs. Names that no node writes are left out.

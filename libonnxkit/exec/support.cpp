@@ -7,7 +7,7 @@
 
 #include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/ir/scope.h"
-#include "libonnxkit/spec/function_index.h"
+#include "libonnxkit/spec/resolution.h"
 
 namespace onnxkit::exec {
 namespace {
@@ -58,14 +58,14 @@ Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value&
 std::vector<Unsupported> unsupported_nodes(const SupportQuery& supports, const ir::Model& model,
                                            const spec::OpTable& table) {
   std::vector<Unsupported> missing;
-  const spec::FunctionIndex functions(model);
-  for (const auto& scope : ir::graph_scopes(model)) {
+  const auto scopes = ir::graph_scopes(model);
+  const spec::Resolution resolution(model, scopes, table);
+  for (const auto& scope : scopes) {
     if (scope->is_training) continue;
     for (std::size_t i = 0; i < scope->graph->nodes.size(); ++i) {
       const ir::Node& node = scope->graph->nodes[i];
-      if (functions.find(node)) continue;
-      const auto opset = scope->opset(node.domain);
-      const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
+      const auto& [opset, function, schema] = resolution.of(*scope->graph, i);
+      if (function) continue;
       Support support{false, "the operator has no definition in the imported opset"};
       if (schema) support = supports(node, *schema);
       if (support.supported) continue;

@@ -1,5 +1,7 @@
 #include "reference/executor/kept_constants.h"
 
+#include "libonnxkit/ir/uses.h"
+
 namespace onnxkit::reference {
 
 const Tensor* KeptConstants::find(const void* key) const {
@@ -17,15 +19,14 @@ void KeptConstants::keep(const void* key, const Tensor& tensor) {
 std::vector<bool> constant_nodes(const ir::Graph& graph, const exec::GraphPlan& plan) {
   using ir::index_of;
   std::vector<bool> known(graph.values.size(), false), nodes(graph.nodes.size(), false);
-  for (const ir::Tensor& tensor : graph.initializers) {
-    if (const ir::ValueId id = graph.find(tensor.name); id != ir::ValueId::none) known[index_of(id)] = true;
-  }
+  const ir::InitializerTable stored(graph);
   for (const exec::GraphPlan::Step& step : plan.steps) {
     const ir::Node& node = graph.nodes[step.node];
     const bool is_onnx = node.domain.view().empty() || node.domain.view() == "ai.onnx";
     if (!is_onnx || node.outputs.size() != 1 || node.outputs[0] == ir::ValueId::none) continue;
     const bool is_filled = node.op_type.view() == "ConstantOfShape" && node.inputs.size() == 1 &&
-                           node.inputs[0] != ir::ValueId::none && known[index_of(node.inputs[0])];
+                           node.inputs[0] != ir::ValueId::none &&
+                           (known[index_of(node.inputs[0])] || stored.find(node.inputs[0]));
     if (node.op_type.view() != "Constant" && !is_filled) continue;
     nodes[step.node] = known[index_of(node.outputs[0])] = true;
   }

@@ -46,7 +46,7 @@ class Lockstep {
   void share_weights(const ir::Node& node) {
     const Frame& first = frames_.front();
     for (const ir::ValueId id : node.inputs) {
-      if (id == ir::ValueId::none || !first.prepared->initializers[ir::index_of(id)]) continue;
+      if (id == ir::ValueId::none || !first.prepared->initializers.find(id)) continue;
       for (Frame& frame : frames_) {
         Value& value = frame.values[ir::index_of(id)];
         if (value.kind == ValueKind::none) value = first.values[ir::index_of(id)];

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/ir/scope.h"
-#include "libonnxkit/spec/function_index.h"
+#include "libonnxkit/spec/resolution.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 #include "reference/executor/shape_arithmetic.h"
 #include "reference/numerics/arithmetic.h"
@@ -24,24 +24,14 @@ constexpr std::size_t max_depth = 200;
 PreparedGraph prepare_graph(const ir::Graph& graph) {
   PreparedGraph prepared;
   prepared.plan = exec::plan_graph(graph);
-  prepared.initializers.resize(graph.values.size());
-  prepared.sparse_initializers.resize(graph.values.size());
-  for (const ir::Tensor& tensor : graph.initializers) {
-    if (const ValueId id = graph.find(tensor.name); id != ValueId::none) prepared.initializers[index_of(id)] = &tensor;
-  }
-  for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
-    const ValueId id = sparse.values ? graph.find(sparse.values->name) : ValueId::none;
-    if (id != ValueId::none) prepared.sparse_initializers[index_of(id)] = &sparse;
-  }
+  prepared.initializers = ir::InitializerTable(graph);
   return prepared;
 }
 
 /// The function or the operator version that a node of a scope names; all null when there is none, which supports() has told already.
-PreparedNode prepare_node(const ir::Node& node, const ir::GraphScope& scope, const spec::OpTable& table,
-                          const spec::FunctionIndex& functions) {
-  if (const ir::Function* function = functions.find(node)) return {.function = function};
-  const auto opset = scope.opset(node.domain);
-  const spec::OpSchema* schema = opset ? table.find(node.domain, node.op_type, *opset) : nullptr;
+PreparedNode prepare_node(const spec::ResolvedNode& node) {
+  if (node.function) return {.function = node.function};
+  const spec::OpSchema* schema = node.schema;
   if (!schema) return {};
   return {.schema = schema,
           .kernel = kernel_registry().find(schema->domain, schema->name, schema->since_version),
@@ -74,14 +64,15 @@ Tensor load_from(const Stored& stored, const ir::ExternalBytes& external, const 
 
 PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table, ir::ExternalBytes external)
     : model(&model_), external_bytes(std::move(external)) {
-  const spec::FunctionIndex functions(model_);
-  for (const auto& scope : ir::graph_scopes(model_)) {
+  const auto scopes = ir::graph_scopes(model_);
+  const spec::Resolution resolution(model_, scopes, table);
+  for (const auto& scope : scopes) {
     if (scope->is_training) continue;
     PreparedGraph& prepared = graphs.emplace(scope->graph, prepare_graph(*scope->graph)).first->second;
     const std::vector<bool> of_shapes = shape_arithmetic(*scope->graph);
     const std::vector<bool> constant = constant_nodes(*scope->graph, prepared.plan);
     for (std::size_t i = 0; i < scope->graph->nodes.size(); ++i) {
-      prepared.nodes.push_back(prepare_node(scope->graph->nodes[i], *scope, table, functions));
+      prepared.nodes.push_back(prepare_node(resolution.of(*scope->graph, i)));
       prepared.nodes.back().is_shape_arithmetic = of_shapes[i];
       // Attributes of a function's nodes may differ from call to call, and bodies are rarely worth it.
       prepared.nodes.back().is_constant = scope->graph == &*model->graph && constant[i];
@@ -111,7 +102,7 @@ Frame Run::start(std::span<const onnxkit::Value> inputs) {
     const ValueId id = graph.inputs[i].value;
     if (id == ValueId::none || inputs[i].kind == ValueKind::none) continue;
     frame.values[index_of(id)] = unpack(memory_, inputs[i]);
-    is_given_weights_ = is_given_weights_ || frame.prepared->initializers[index_of(id)] != nullptr;
+    is_given_weights_ = is_given_weights_ || frame.prepared->initializers.find(id) != nullptr;
   }
   return frame;
 }
@@ -290,11 +281,11 @@ const Value* Run::find(Frame& frame, ValueId id) {
   if (id == ValueId::none) return nullptr;
   Value& value = frame.values[index_of(id)];
   if (value.kind != ValueKind::none) return &value;
-  if (const ir::Tensor* tensor = frame.prepared->initializers[index_of(id)]) {
+  if (const ir::Tensor* tensor = frame.prepared->initializers.find(id)) {
     value = weight(*tensor);
     return &value;
   }
-  if (const ir::SparseTensor* sparse = frame.prepared->sparse_initializers[index_of(id)]) {
+  if (const ir::SparseTensor* sparse = frame.prepared->initializers.find_sparse(id)) {
     value = load(*sparse);
     return &value;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libonnxkit/exec/plan.h"
+#include "libonnxkit/ir/uses.h"
 #include "reference/executor/executor.h"
 #include "reference/executor/kept_constants.h"
 #include "reference/executor/kernel.h"
@@ -29,8 +30,7 @@ struct PreparedNode {
 struct PreparedGraph {
   std::vector<PreparedNode> nodes;
   exec::GraphPlan plan;
-  std::vector<const ir::Tensor*> initializers;  ///< by ValueId; null for other values
-  std::vector<const ir::SparseTensor*> sparse_initializers;
+  ir::InitializerTable initializers;
 };
 
 struct PreparedModel {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "libonnxkit/ir/uses.h"
+
 namespace onnxkit::reference {
 namespace {
 
@@ -38,9 +40,9 @@ Origin origin_of(const ir::Node& node, const std::vector<Origin>& known) {
 
 std::vector<bool> shape_arithmetic(const ir::Graph& graph) {
   std::vector<Origin> known(graph.values.size(), Origin::data);
-  for (const ir::Tensor& tensor : graph.initializers) {
-    if (const ir::ValueId id = graph.find(tensor.name); id != ir::ValueId::none)
-      known[ir::index_of(id)] = Origin::constant;
+  const ir::InitializerTable stored(graph);
+  for (std::size_t id = 0; id < known.size(); ++id) {
+    if (stored.find(static_cast<ir::ValueId>(id))) known[id] = Origin::constant;
   }
   for (const ir::ValueInfo& input : graph.inputs) {
     if (input.value != ir::ValueId::none) known[ir::index_of(input.value)] = Origin::data;

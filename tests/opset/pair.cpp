@@ -51,13 +51,13 @@ std::string new_error(const ir::Model& model, const std::set<std::string>& befor
   return first;
 }
 
-Nature nature_of(const ir::Model& model, std::string_view domain, std::int64_t target, const spec::OpTable& table,
+Nature nature_of(ir::Model& model, std::string_view domain, std::int64_t target, const spec::OpTable& table,
                  const ir::ExternalBytes& external) {
   Nature nature;
   opset::InferredValues info(model, table, external);
-  for (const auto& scope : ir::graph_scopes(model)) {
-    const opset::Scope at{const_cast<ir::Graph*>(scope->graph), nullptr, {}};
-    for (const ir::Node& node : scope->graph->nodes) {
+  for (ir::Graph* graph : ir::mutable_graphs(model)) {
+    const opset::Scope at{graph, nullptr, {}};
+    for (const ir::Node& node : graph->nodes) {
       if (ir::canonical_domain(node.domain) != ir::canonical_domain(domain)) continue;
       const spec::OpSchema* schema = table.find(domain, node.op_type, target);
       if (!schema || schema->deprecated) nature.operators_exist = false;
@@ -161,7 +161,7 @@ PairResult judge(const Subject& subject, std::string_view domain, std::int64_t t
 
 PairResult judge_given(Subject subject, std::string_view domain, std::int64_t target, const spec::OpTable& table,
                        Result<ir::Model> converted) {
-  const auto original = subject.read();
+  auto original = subject.read();
   if (!original) return {Outcome::wrong, tell(original.error()), {}, {}, {}, {}};
   wire::ExternalData data(original->path);
   const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };

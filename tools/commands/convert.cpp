@@ -60,7 +60,6 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
     return usage_error(command, "--external-threshold needs --external or --external-per-tensor");
   OpsetChoices choices;
-  choices.read = arguments.read;
   if (const std::string fault = read_targets(arguments.opsets, choices.conversion.opsets); !fault.empty())
     return usage_error(command, fault);
   auto model = open_model(arguments.input, arguments.read);

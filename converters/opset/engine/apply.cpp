@@ -1,20 +1,18 @@
 #include "converters/opset/engine/apply.h"
 
 #include <algorithm>
+#include <cassert>
+#include <iterator>
 
 #include <fmt/core.h>
+
+#include "libonnxkit/ir/patch.h"
 
 namespace onnxkit::opset {
 namespace {
 
 void edit(ir::Model& model, ir::Node& node, Patch& patch) {
   if (patch.op_type) node.op_type = model.keep(*patch.op_type);
-  if (patch.inputs) node.inputs = std::move(*patch.inputs);
-  if (patch.outputs) node.outputs = std::move(*patch.outputs);
-  if (patch.inputs || patch.outputs) {
-    while (!node.inputs.empty() && node.inputs.back() == ValueId::none) node.inputs.pop_back();
-    while (!node.outputs.empty() && node.outputs.back() == ValueId::none) node.outputs.pop_back();
-  }
   std::erase_if(node.attributes, [&](const ir::Attribute& attribute) {
     return std::find(patch.removed.begin(), patch.removed.end(), attribute.name.view()) != patch.removed.end();
   });
@@ -36,45 +34,31 @@ void edit(ir::Model& model, ir::Node& node, Patch& patch) {
   }
 }
 
-/// What the file says of a node that goes passes to the node that now writes its first output.
-void hand_over(ir::Node& node, std::vector<ir::Node>& added) {
-  const auto first =
-      std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != ValueId::none; });
-  if (first == node.outputs.end() || added.empty()) return;
-  auto heir = std::find_if(added.rbegin(), added.rend(), [&](const ir::Node& candidate) {
-    return std::find(candidate.outputs.begin(), candidate.outputs.end(), *first) != candidate.outputs.end();
-  });
-  if (heir == added.rend()) heir = added.rbegin();
-  heir->name = node.name;
-  heir->doc_string = node.doc_string;
-  heir->metadata_props = std::move(node.metadata_props);
-  heir->device_configurations = std::move(node.device_configurations);
-  heir->unknown_fields = node.unknown_fields;
+std::vector<ValueId> without_omitted_at_end(std::vector<ValueId> values) {
+  while (!values.empty() && values.back() == ValueId::none) values.pop_back();
+  return values;
 }
 
-/// Names the values of a patch and puts their real ids in place of the ones that the patch knows them by.
+/// Names the values of one node's patch, and puts the ids that they have in the graph's patch in place of its own.
 class NewValues {
  public:
-  NewValues(const Patch& patch, const ir::Node& node, std::size_t first, ir::Graph& graph, FreshNames& names)
-      : first_(first) {
+  NewValues(const Patch& patch, const ir::Node& node, ir::Patch& change, ir::FreshNames& names)
+      : first_(change.graph().values.size()) {
     const auto named =
         std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != ValueId::none; });
-    const std::string stem(named == node.outputs.end() ? std::string_view("value") : graph.name_of(*named));
+    const std::string stem(named == node.outputs.end() ? std::string_view("value") : change.graph().name_of(*named));
     for (const std::string& hint : patch.new_values)
-      ids_.push_back(graph.intern(names.make(fmt::format("{}_{}", stem, hint))));
+      ids_.push_back(change.value(names.make(fmt::format("{}_{}", stem, hint))));
     for (const Patch::Body& body : patch.bodies) {
       for (const auto& [id, hint] : body.made) body.graph->rename(id, names.make(fmt::format("{}_{}", stem, hint)));
     }
   }
 
-  void resolve(std::vector<ValueId>& values) const {
+  std::vector<ValueId> resolve(std::vector<ValueId> values) const {
     for (ValueId& id : values) {
       if (id != ValueId::none && ir::index_of(id) >= first_) id = ids_[ir::index_of(id) - first_];
     }
-  }
-  void resolve(ir::Node& node) const {
-    resolve(node.inputs);
-    resolve(node.outputs);
+    return values;
   }
 
  private:
@@ -82,51 +66,55 @@ class NewValues {
   std::vector<ValueId> ids_;
 };
 
+void add(PatchedNode& patched, ir::Model& model, ir::Patch& change, ir::FreshNames& names) {
+  Patch& patch = patched.patch;
+  const ir::Node& node = change.graph().nodes[patched.node];
+  const NewValues values(patch, node, change, names);
+  const std::size_t before = std::min(patch.before, patch.added.size());
+  for (std::size_t k = 0; k < patch.added.size(); ++k) {
+    ir::Node& added = patch.added[k];
+    added.inputs = values.resolve(std::move(added.inputs));
+    added.outputs = values.resolve(std::move(added.outputs));
+    if (k < before) {
+      change.insert_before(patched.node, std::move(added));
+    } else {
+      change.insert_behind(patched.node, std::move(added));
+    }
+  }
+  if (patch.replaces) {
+    change.remove(patched.node);
+  } else {
+    if (patch.inputs || patch.outputs) {
+      change.set_inputs(patched.node,
+                        without_omitted_at_end(values.resolve(patch.inputs ? *patch.inputs : node.inputs)));
+      change.set_outputs(patched.node,
+                         without_omitted_at_end(values.resolve(patch.outputs ? *patch.outputs : node.outputs)));
+    }
+    change.edit(patched.node, [&](ir::Node& changed, std::vector<ir::Node>&) { edit(model, changed, patch); });
+  }
+  if (patch.finish) {
+    change.edit(patched.node,
+                [&](ir::Node& changed, std::vector<ir::Node>& inserted) { patch.finish(model, changed, inserted); });
+  }
+}
+
 }  // namespace
 
 std::vector<std::size_t> apply(std::vector<PatchedNode>& patches, ir::Model& model, ir::Graph& graph, Lineage& lineage,
-                               FreshNames& names, std::vector<ir::Node>& gone) {
-  std::vector<ir::Node> nodes;
+                               ir::FreshNames& names, std::vector<ir::Node>& gone) {
+  ir::Patch change(graph);
+  for (PatchedNode& patched : patches) add(patched, model, change, names);
+  assert(!change.check(ir::Uses(graph)));
+  ir::Splice spliced = ir::splice(graph, std::move(change));
   Lineage after;
-  std::vector<std::size_t> changed;
-  nodes.reserve(graph.nodes.size() + patches.size());
-  const std::size_t first_new = graph.values.size();
-  const auto location = [&](ir::Node&& node, std::size_t from, bool is_new) {
-    if (is_new) changed.push_back(nodes.size());
-    nodes.push_back(std::move(node));
+  for (const std::size_t from : spliced.origin) {
     after.origin.push_back(lineage.origin[from]);
-    after.blocked.push_back(!is_new && lineage.blocked[from]);
-  };
-  auto next = patches.begin();
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    ir::Node& node = graph.nodes[i];
-    if (next == patches.end() || next->node != i) {
-      location(std::move(node), i, false);
-      continue;
-    }
-    Patch& patch = next->patch;
-    ++next;
-    const NewValues values(patch, node, first_new, graph, names);
-    for (ir::Node& added : patch.added) values.resolve(added);
-    if (patch.replaces) {
-      hand_over(node, patch.added);
-    } else {
-      edit(model, node, patch);
-      values.resolve(node);
-    }
-    if (patch.finish) patch.finish(model, node, patch.added);
-    const std::size_t before = std::min(patch.before, patch.added.size());
-    for (std::size_t k = 0; k < before; ++k) location(std::move(patch.added[k]), i, true);
-    if (patch.replaces) {
-      gone.push_back(std::move(node));
-    } else {
-      location(std::move(node), i, true);
-    }
-    for (std::size_t k = before; k < patch.added.size(); ++k) location(std::move(patch.added[k]), i, true);
+    after.blocked.push_back(lineage.blocked[from]);
   }
-  graph.nodes = std::move(nodes);
+  for (const std::size_t node : spliced.changed) after.blocked[node] = false;
   lineage = std::move(after);
-  return changed;
+  std::move(spliced.removed.begin(), spliced.removed.end(), std::back_inserter(gone));
+  return std::move(spliced.changed);
 }
 
 }  // namespace onnxkit::opset

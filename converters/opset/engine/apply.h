@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "converters/opset/engine/names.h"
 #include "converters/opset/engine/step.h"
+#include "libonnxkit/ir/builder.h"
 
 namespace onnxkit::opset {
 
@@ -21,6 +21,6 @@ struct PatchedNode {
 /// Applies patches, sorted by node, to a graph. Nodes that go are kept in `gone`, so that no graph inside them is freed. Returns the indices of
 /// all nodes that are new or changed.
 std::vector<std::size_t> apply(std::vector<PatchedNode>& patches, ir::Model& model, ir::Graph& graph, Lineage& lineage,
-                               FreshNames& names, std::vector<ir::Node>& gone);
+                               ir::FreshNames& names, std::vector<ir::Node>& gone);
 
 }  // namespace onnxkit::opset

@@ -10,7 +10,6 @@
 #include "converters/opset/engine/declare.h"
 #include "converters/opset/engine/inferred_values.h"
 #include "converters/opset/engine/leftovers.h"
-#include "converters/opset/engine/names.h"
 #include "converters/opset/engine/node_rules.h"
 #include "converters/opset/engine/registry.h"
 #include "libonnxkit/ir/order.h"
@@ -128,12 +127,12 @@ class Driver {
     const Scope* scope = scopes.back().get();
     const Lineage& lineage = lineage_of(graph);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      ir::for_each_subgraph(graph.nodes[n], [&](const ir::Graph& body, std::size_t attribute) {
+      ir::for_each_subgraph(graph.nodes[n], [&](ir::Graph& body, std::size_t attribute) {
         std::vector<std::string> inner = scope->path;
         inner.push_back(fmt::format("node {}", lineage.origin[n]));
         inner.emplace_back(graph.nodes[n].attributes[attribute].name.view());
         if (is_converting_ && !originals_.contains(&body)) made_for_.try_emplace(&body, location_of(*scope, n));
-        add_scope(scopes, const_cast<ir::Graph&>(body), scope, std::move(inner));
+        add_scope(scopes, body, scope, std::move(inner));
       });
     }
   }
@@ -322,7 +321,7 @@ class Driver {
   const spec::OpTable& table_;
   std::string_view domain_;  ///< the one that moves
   InferredValues inferred_;
-  FreshNames names_;
+  ir::FreshNames names_;
   const spec::FunctionIndex functions_;
   Leftovers leftovers_;
   std::unordered_map<const ir::Graph*, Lineage> lineages_;

@@ -35,7 +35,7 @@ struct Refused : Diagnostic {
 struct Conversion {
   std::vector<ImportChange> imports;
   std::vector<NodeChange> changes;
-  /// Nodes that cannot be converted; the model is of no use then.
+  /// Nodes that cannot be converted; the model is then half converted.
   std::vector<Refused> refusals;
   std::size_t nodes = 0;       ///< of the file, in all graphs
   std::size_t compatible = 0;  ///< version changes of nodes that needed no change

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "checker/infer/constant_tensor.h"
-#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::opset {
@@ -60,41 +59,22 @@ checker::ValueInfo* InferredValues::known(const ir::Graph& graph, ValueId id, bo
   return look_up(graph, id);
 }
 
-std::vector<bool> used_values(const ir::Graph& graph) {
-  std::vector<bool> used(graph.values.size(), false);
-  const auto use = [&](ValueId id) {
-    if (id != ValueId::none) used[ir::index_of(id)] = true;
-  };
-  for (const ir::Node& node : graph.nodes) {
-    for (const ValueId id : node.inputs) use(id);
-    for (const ValueId id : ir::captured_values(graph, node)) use(id);
-  }
-  for (const ir::ValueInfo& output : graph.outputs) use(output.value);
-  return used;
+const ir::Uses& InferredValues::uses_of(const ir::Graph& graph) {
+  return uses_.try_emplace(&graph, graph).first->second;
 }
 
-const InferredValues::Index& InferredValues::index_of_graph(const ir::Graph& graph) {
-  const auto [entry, is_new] = indices_.try_emplace(&graph);
-  Index& index = entry->second;
-  if (!is_new) return index;
-  index.producer = ir::producers(graph);
-  index.used = used_values(graph);
-  for (std::size_t i = 0; i < graph.initializers.size(); ++i) {
-    const ValueId id = graph.find(graph.initializers[i].name);
-    if (id != ValueId::none) index.initializer.emplace(static_cast<std::uint32_t>(id), i);
-  }
-  // From IR version 4 on a caller may give an initializer that is also an input another content.
-  if (&graph != model_.graph.get() || model_.ir_version.value_or(0) < 4) return index;
-  for (const ir::ValueInfo& input : graph.inputs) index.initializer.erase(static_cast<std::uint32_t>(input.value));
-  return index;
+/// From IR version 4 on a caller may give an initializer that is also an input another content.
+bool InferredValues::is_replaceable(const ir::Graph& graph, ValueId id) const {
+  if (&graph != model_.graph.get() || model_.ir_version.value_or(0) < 4) return false;
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                     [id](const ir::ValueInfo& input) { return input.value == id; });
 }
 
 const ir::Tensor* InferredValues::stored_in(const Scope& scope, ValueId id) {
   const ir::Graph& graph = *scope.graph;
-  const Index& index = index_of_graph(graph);
-  if (const auto found = index.initializer.find(static_cast<std::uint32_t>(id)); found != index.initializer.end())
-    return &graph.initializers[found->second];
-  const std::int32_t producer = ir::index_of(id) < index.producer.size() ? index.producer[ir::index_of(id)] : -1;
+  const ir::Uses& uses = uses_of(graph);
+  if (const ir::Tensor* tensor = uses.initializers().find(id); tensor && !is_replaceable(graph, id)) return tensor;
+  const std::int32_t producer = ir::index_of(id) < uses.producers().size() ? uses.producer(id) : -1;
   if (producer < 0) return nullptr;
   const ir::Node& node = graph.nodes[static_cast<std::size_t>(producer)];
   if (node.op_type != "Constant" || !ir::canonical_domain(node.domain).empty()) return nullptr;
@@ -177,13 +157,11 @@ std::optional<checker::Constant> InferredValues::constant(const Scope& scope, Va
   return std::nullopt;
 }
 
-bool InferredValues::is_used(const ir::Graph& graph, ValueId id) {
-  return id != ValueId::none && index_of_graph(graph).used[ir::index_of(id)];
-}
+bool InferredValues::is_used(const ir::Graph& graph, ValueId id) { return uses_of(graph).is_used(id); }
 
 void InferredValues::model_changed() {
   is_current_ = false;
-  indices_.clear();
+  uses_.clear();
   stored_types_.clear();
 }
 

@@ -10,6 +10,7 @@
 #include "checker/infer/constant.h"
 #include "checker/infer/inference.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/uses.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::opset {
@@ -54,18 +55,13 @@ class InferredValues {
   void model_changed();
 
  private:
-  struct Index {
-    std::vector<std::int32_t> producer;
-    std::unordered_map<std::uint32_t, std::size_t> initializer;
-    std::vector<bool> used;
-  };
-
   const checker::Type* type(const Scope& scope, ValueId id, bool may_infer);
   checker::ValueInfo* known(const ir::Graph& graph, ValueId id, bool may_infer);
   bool is_made(const ir::Graph& graph, ValueId id) const;
   checker::ValueInfo* look_up(const ir::Graph& graph, ValueId id) const;
   const ir::Tensor* stored_in(const Scope& scope, ValueId id);
-  const Index& index_of_graph(const ir::Graph& graph);
+  const ir::Uses& uses_of(const ir::Graph& graph);
+  bool is_replaceable(const ir::Graph& graph, ValueId id) const;
   void infer();
 
   const ir::Model& model_;
@@ -74,11 +70,8 @@ class InferredValues {
   std::vector<std::unique_ptr<checker::InferredModel>> generations_;
   bool is_current_ = false;
   bool missed_ = false;
-  std::unordered_map<const ir::Graph*, Index> indices_;
+  std::unordered_map<const ir::Graph*, ir::Uses> uses_;
   std::unordered_map<const ir::Tensor*, checker::Type> stored_types_;
 };
-
-/// By ValueId: a node, a body or the graph's outputs read it.
-std::vector<bool> used_values(const ir::Graph& graph);
 
 }  // namespace onnxkit::opset

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/ir/uses.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::opset {
@@ -27,12 +28,11 @@ std::vector<std::string> Leftovers::remove() {
 }
 
 void Leftovers::remove_from(ir::Graph& graph, const std::set<ValueId>& candidates, std::vector<std::string>& told) {
-  std::vector<bool> kept = used_values(graph);
-  for (const ir::ValueInfo& input : graph.inputs) {
-    if (input.value != ValueId::none) kept[ir::index_of(input.value)] = true;
-  }
+  const ir::Uses uses(graph);
+  std::set<ValueId> inputs;
+  for (const ir::ValueInfo& input : graph.inputs) inputs.insert(input.value);
   const auto goes = [&](ValueId id) {
-    return id != ValueId::none && candidates.contains(id) && !kept[ir::index_of(id)];
+    return id != ValueId::none && candidates.contains(id) && !uses.is_used(id) && !inputs.contains(id);
   };
   std::set<ValueId> gone;
   std::erase_if(graph.initializers, [&](const ir::Tensor& tensor) {

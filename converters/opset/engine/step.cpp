@@ -24,76 +24,7 @@ void require_axis(std::string_view attribute, std::int64_t value) {
   if (is_axis && (value < -most || value > most)) refuse(fmt::format("no tensor has an axis {}", value));
 }
 
-ir::SparseTensor copy_of(const ir::SparseTensor& sparse) {
-  ir::SparseTensor copy;
-  if (sparse.values) copy.values = std::make_unique<ir::Tensor>(opset::copy_of(*sparse.values));
-  if (sparse.indices) copy.indices = std::make_unique<ir::Tensor>(opset::copy_of(*sparse.indices));
-  copy.dims = sparse.dims;
-  copy.unknown_fields = sparse.unknown_fields;
-  return copy;
-}
-
-ir::Attribute::Payload copy_of(const ir::Attribute::Payload& payload) {
-  return std::visit(
-      [](const auto& held) -> ir::Attribute::Payload {
-        using Held = std::decay_t<decltype(held)>;
-        if constexpr (std::is_copy_constructible_v<Held> && !std::is_same_v<Held, std::vector<ir::Tensor>> &&
-                      !std::is_same_v<Held, std::vector<std::unique_ptr<ir::Graph>>> &&
-                      !std::is_same_v<Held, std::vector<ir::SparseTensor>> &&
-                      !std::is_same_v<Held, std::vector<ir::DeclaredType>>) {
-          return held;
-        } else if constexpr (std::is_same_v<Held, std::unique_ptr<ir::Tensor>>) {
-          return held ? std::make_unique<ir::Tensor>(opset::copy_of(*held)) : nullptr;
-        } else if constexpr (std::is_same_v<Held, std::unique_ptr<ir::SparseTensor>>) {
-          return held ? std::make_unique<ir::SparseTensor>(copy_of(*held)) : nullptr;
-        } else if constexpr (std::is_same_v<Held, std::unique_ptr<ir::DeclaredType>>) {
-          return held ? std::make_unique<ir::DeclaredType>(held->clone()) : nullptr;
-        } else if constexpr (std::is_same_v<Held, std::vector<ir::Tensor>>) {
-          std::vector<ir::Tensor> tensors;
-          for (const ir::Tensor& tensor : held) tensors.push_back(opset::copy_of(tensor));
-          return tensors;
-        } else {
-          return {};
-        }
-      },
-      payload);
-}
-
 }  // namespace
-
-ir::Tensor copy_of(const ir::Tensor& tensor) {
-  ir::Tensor copy;
-  copy.dims = tensor.dims;
-  copy.data_type = tensor.data_type;
-  if (tensor.segment)
-    copy.segment = std::make_unique<ir::Tensor::Segment>(
-        ir::Tensor::Segment{tensor.segment->begin, tensor.segment->end, tensor.segment->unknown_fields});
-  copy.float_data = tensor.float_data;
-  copy.int32_data = tensor.int32_data;
-  copy.int64_data = tensor.int64_data;
-  copy.double_data = tensor.double_data;
-  copy.uint64_data = tensor.uint64_data;
-  copy.string_data = tensor.string_data;
-  copy.name = tensor.name;
-  copy.doc_string = tensor.doc_string;
-  copy.raw_data = tensor.raw_data;
-  copy.external_data = tensor.external_data;
-  copy.data_location = tensor.data_location;
-  copy.metadata_props = tensor.metadata_props;
-  copy.unknown_fields = tensor.unknown_fields;
-  return copy;
-}
-
-ir::Attribute copy_of(const ir::Attribute& attribute) {
-  ir::Attribute copy;
-  copy.name = attribute.name;
-  copy.ref_attr_name = attribute.ref_attr_name;
-  copy.doc_string = attribute.doc_string;
-  copy.type = attribute.type;
-  copy.payload = copy_of(attribute.payload);
-  copy.unknown_fields = attribute.unknown_fields;
-  return copy;
-}
 
 Step::Step(const Setting& setting, std::size_t node) : setting_(setting), node_(setting.scope.graph->nodes[node]) {}
 
@@ -305,34 +236,10 @@ std::int64_t Step::need_rank(ValueId value) const {
 
 // ---- changes
 
-ir::Attribute Step::attribute(Attr attribute) {
-  ir::Attribute made;
-  made.name = keep(attribute.name);
-  if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
-    made.payload = *integer;
-  } else if (const auto* real = std::get_if<float>(&attribute.value)) {
-    made.payload = *real;
-  } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
-    made.payload = keep(*text);
-  } else if (auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
-    made.payload = std::move(*integers);
-  } else if (auto* reals = std::get_if<std::vector<float>>(&attribute.value)) {
-    made.payload = std::move(*reals);
-  } else if (const auto* strings = std::get_if<std::vector<std::string>>(&attribute.value)) {
-    std::vector<Text> texts;
-    for (const std::string& string : *strings) texts.push_back(keep(string));
-    made.payload = std::move(texts);
-  }
-  made.type = ir::attribute_type_of(made.payload);
-  return made;
-}
+ir::Attribute Step::attribute(Attr attribute) { return ir::make_attribute(setting_.model, attribute); }
 
 ir::Attribute Step::attribute(std::string_view name, ir::Tensor tensor) {
-  ir::Attribute made;
-  made.name = keep(name);
-  made.payload = std::make_unique<ir::Tensor>(std::move(tensor));
-  made.type = ir::attribute_type_of(made.payload);
-  return made;
+  return ir::make_attribute(setting_.model, name, std::move(tensor));
 }
 
 void Step::set(Attr given) { set_attribute(attribute(std::move(given))); }
@@ -346,7 +253,7 @@ void Step::set_copy(std::string_view from, std::string_view to) {
   const ir::Attribute* found = node_.find_attribute(from);
   if (!found) return;
   patch_.edits = true;
-  patch_.set.push_back(copy_of(*found));
+  patch_.set.push_back(clone(*found));
   patch_.set.back().name = keep(to);
 }
 
@@ -415,14 +322,9 @@ ValueId Step::value(std::string_view hint) {
 
 ir::Node& Step::emit(std::string_view op, std::vector<ValueId> inputs, std::vector<ValueId> outputs,
                      std::vector<Attr> attributes) {
-  ir::Node made;
-  made.op_type = keep(op);
   while (!inputs.empty() && inputs.back() == ValueId::none) inputs.pop_back();
-  made.inputs = std::move(inputs);
-  made.outputs = std::move(outputs);
-  for (Attr& attr : attributes) made.attributes.push_back(attribute(std::move(attr)));
   std::vector<ir::Node>& nodes = body_ ? body_->nodes : patch_.added;
-  nodes.push_back(std::move(made));
+  nodes.push_back(ir::make_node(setting_.model, op, std::move(inputs), std::move(outputs), attributes));
   return nodes.back();
 }
 
@@ -460,11 +362,7 @@ void Step::body_output(ValueId value, ElementType type, std::optional<std::int64
 }
 
 ir::Attribute Step::end_body(std::string_view name) {
-  ir::Attribute made;
-  made.name = keep(name);
-  made.payload = std::move(body_);
-  made.type = ir::attribute_type_of(made.payload);
-  return made;
+  return ir::make_attribute(setting_.model, name, std::move(body_));
 }
 
 ValueId Step::add(std::string_view op, std::vector<ValueId> inputs, std::vector<Attr> attributes,
@@ -505,11 +403,7 @@ ir::Tensor Step::tensor(ElementType type, std::vector<std::int64_t> dims, const 
   } else {
     refuse(fmt::format("there is no constant of type {} to write it with", name_of(type)));
   }
-  ir::Tensor tensor;
-  tensor.dims = std::move(dims);
-  tensor.data_type = static_cast<std::int32_t>(type);
-  tensor.raw_data = keep(bytes);
-  return tensor;
+  return ir::make_tensor(setting_.model, type, std::move(dims), std::as_bytes(std::span(bytes)));
 }
 
 ValueId Step::numbers(ElementType type, std::vector<std::int64_t> dims, const std::vector<double>& values,
@@ -525,18 +419,12 @@ ValueId Step::vector(const std::vector<float>& values, std::string_view hint) {
 }
 
 ValueId Step::vector(const std::vector<std::int64_t>& values, std::string_view hint) {
-  ir::Tensor tensor;
-  tensor.dims = {static_cast<std::int64_t>(values.size())};
-  tensor.data_type = static_cast<std::int32_t>(ElementType::int64);
-  tensor.raw_data = keep({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t)});
-  return constant_node(std::move(tensor), hint);
+  return constant_node(ir::make_tensor(setting_.model, values), hint);
 }
 
 ValueId Step::scalar(std::int64_t value, std::string_view hint) {
-  ir::Tensor tensor;
-  tensor.data_type = static_cast<std::int32_t>(ElementType::int64);
-  tensor.raw_data = keep({reinterpret_cast<const char*>(&value), sizeof(value)});
-  return constant_node(std::move(tensor), hint);
+  return constant_node(ir::make_tensor(setting_.model, ElementType::int64, {}, std::as_bytes(std::span(&value, 1))),
+                       hint);
 }
 
 }  // namespace onnxkit::opset

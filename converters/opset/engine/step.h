@@ -7,10 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "converters/opset/engine/inferred_values.h"
+#include "libonnxkit/ir/builder.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/spec/node_attributes.h"
 #include "libonnxkit/spec/op_schema.h"
@@ -27,13 +28,7 @@ struct Refusal {
 /// An equivalent exists, but choosing it takes knowledge that the model does not give.
 [[noreturn]] void refuse_unknown(std::string reason);
 
-/// An attribute of a node that a step makes.
-struct Attr {
-  std::string_view name;
-  std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
-               std::vector<std::string>>
-      value;
-};
+using ir::Attr;
 
 /// What a step answers: nodes around the node or in its location. Values that it makes have ids from the size of the graph's own values on.
 struct Patch {
@@ -218,9 +213,5 @@ class Step {
   Patch patch_;
   std::unique_ptr<ir::Graph> body_;  ///< that is being made
 };
-
-/// A copy that shares the bytes. Precondition: the payload is no graph.
-ir::Tensor copy_of(const ir::Tensor& tensor);
-ir::Attribute copy_of(const ir::Attribute& attribute);
 
 }  // namespace onnxkit::opset

@@ -23,7 +23,7 @@ ValueId integers_as_input(Step& step, std::string_view attribute) {
         "attribute {} is what the caller of the function gives, and Constant takes such a one from opset 12 on",
         attribute));
   const ValueId result = step.value(attribute);
-  ir::Attribute copy = copy_of(*step.node().find_attribute(attribute));
+  ir::Attribute copy = clone(*step.node().find_attribute(attribute));
   copy.name = "value_ints";
   step.emit("Constant", {}, {result}).attributes.push_back(std::move(copy));
   return result;

@@ -50,7 +50,7 @@ void wrapping_arithmetic(Step& step) {
   const auto placed = [&](std::string_view with, ValueId left, ValueId right, std::string_view hint) {
     const ValueId result = step.value(hint);
     ir::Node& made = step.emit(with, {left, right}, {result});
-    for (const ir::Attribute& attribute : step.node().attributes) made.attributes.push_back(copy_of(attribute));
+    for (const ir::Attribute& attribute : step.node().attributes) made.attributes.push_back(clone(attribute));
     return result;
   };
   const auto apply = [&](ValueId left, std::string_view hint) { return placed(op, left, b, hint); };
@@ -224,7 +224,7 @@ void pow_of_one_type(Step& step) {
 void clip_without_consumed_inputs(Step& step) {
   ir::Node& made = step.emit("Clip", {step.input(0)}, {step.output(0)});
   for (const std::string_view bound : {"min", "max"}) {
-    if (const ir::Attribute* given = step.node().find_attribute(bound)) made.attributes.push_back(copy_of(*given));
+    if (const ir::Attribute* given = step.node().find_attribute(bound)) made.attributes.push_back(clone(*given));
   }
   step.replace();
 }

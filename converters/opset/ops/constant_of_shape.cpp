@@ -8,7 +8,7 @@ void to_expand(Step& step) {
   const ir::Attribute* given = step.node().find_attribute("value");
   ValueId one = ValueId::none;
   if (given && given->tensor()) {
-    ir::Tensor element = copy_of(*given->tensor());
+    ir::Tensor element = clone(*given->tensor());
     element.dims.clear();
     element.name = {};
     one = step.constant_node(std::move(element), "element");

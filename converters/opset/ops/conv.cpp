@@ -15,7 +15,7 @@ using List = std::vector<std::int64_t>;
 /// The attributes of a window, as the node has them.
 void copy_window(Step& step, ir::Node& conv) {
   for (const std::string_view name : {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}) {
-    if (const ir::Attribute* given = step.node().find_attribute(name)) conv.attributes.push_back(copy_of(*given));
+    if (const ir::Attribute* given = step.node().find_attribute(name)) conv.attributes.push_back(clone(*given));
   }
 }
 

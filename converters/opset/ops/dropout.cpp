@@ -60,7 +60,7 @@ void ratio_to_input(Step& step) {
   ValueId ratio = ValueId::none;
   if (step.is_reference("ratio")) {
     ratio = step.value("ratio");
-    ir::Attribute copy = copy_of(*step.node().find_attribute("ratio"));
+    ir::Attribute copy = clone(*step.node().find_attribute("ratio"));
     copy.name = "value_float";
     step.emit("Constant", {}, {ratio}).attributes.push_back(std::move(copy));
   } else {

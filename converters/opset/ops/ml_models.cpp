@@ -248,7 +248,7 @@ void emit_label(Step& step, ValueId scores, std::size_t classes, ValueId result)
        {std::pair("classlabels_int64s", "values_int64s"), std::pair("classlabels_strings", "values_strings")}) {
     const ir::Attribute* found = step.node().find_attribute(from);
     if (!found) continue;
-    label.attributes.push_back(copy_of(*found));
+    label.attributes.push_back(clone(*found));
     label.attributes.back().name = step.keep(to);
   }
 }

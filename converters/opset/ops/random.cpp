@@ -8,7 +8,7 @@ void to_uniform(Step& step) {
   const auto real = static_cast<std::int64_t>(ElementType::float64);
   ir::Attribute type = step.attribute({"to", std::int64_t{0}});
   if (const ir::Attribute* stated = step.node().find_attribute("dtype")) {
-    type = copy_of(*stated);
+    type = clone(*stated);
     type.name = step.keep("to");
   } else {
     type = step.attribute({"to", static_cast<std::int64_t>(step.need_elem(step.input(0)))});
@@ -16,7 +16,7 @@ void to_uniform(Step& step) {
   const ValueId share = step.add("Cast", {step.input(0)}, {{"to", real}}, "probability");
   const ValueId drawn = step.value("drawn");
   ir::Node& draw = step.emit("RandomUniformLike", {share}, {drawn}, {{"dtype", real}});
-  if (const ir::Attribute* seed = step.node().find_attribute("seed")) draw.attributes.push_back(copy_of(*seed));
+  if (const ir::Attribute* seed = step.node().find_attribute("seed")) draw.attributes.push_back(clone(*seed));
   const ValueId is_below = step.add("Less", {drawn, share}, {}, "is_below");
   step.emit("Cast", {is_below}, {step.output(0)}).attributes.push_back(std::move(type));
   step.replace();

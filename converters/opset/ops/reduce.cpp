@@ -146,7 +146,7 @@ void bytes_by_way_of_reals(Step& step) {
 }
 
 void copy_attributes(const Step& step, ir::Node& to) {
-  for (const ir::Attribute& attribute : step.node().attributes) to.attributes.push_back(copy_of(attribute));
+  for (const ir::Attribute& attribute : step.node().attributes) to.attributes.push_back(clone(attribute));
 }
 
 /// The sum is one of integers, its logarithm one of reals.

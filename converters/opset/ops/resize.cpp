@@ -170,7 +170,7 @@ void choose_rounding(Step& step, const Resampling& r) {
   const ValueId shrunk = step.value("shrunk");
   ir::Node& first = step.emit("Resize", {r.x, empty_reals(step, "roi"), shrinking}, {shrunk},
                               {{"coordinate_transformation_mode", "asymmetric"}, {"nearest_mode", "ceil"}});
-  if (const ir::Attribute* mode = step.node().find_attribute("mode")) first.attributes.push_back(copy_of(*mode));
+  if (const ir::Attribute* mode = step.node().find_attribute("mode")) first.attributes.push_back(clone(*mode));
   step.set_input(0, shrunk);
   step.set_input(2, growing);
   step.set({"nearest_mode", "floor"});

@@ -9,7 +9,7 @@ ValueId integer_as_vector(Step& step, std::string_view attribute, std::int64_t f
   if (!step.is_reference(attribute))
     return step.vector(std::vector<std::int64_t>{step.integer(attribute, fallback)}, attribute);
   const ValueId scalar = step.value(attribute);
-  ir::Attribute copy = copy_of(*step.node().find_attribute(attribute));
+  ir::Attribute copy = clone(*step.node().find_attribute(attribute));
   copy.name = "value_int";
   step.emit("Constant", {}, {scalar}).attributes.push_back(std::move(copy));
   return unsqueeze(step, scalar, {0});

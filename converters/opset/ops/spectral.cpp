@@ -24,7 +24,7 @@ void axis_to_input(Step& step) {
     step.set_input(2, step.scalar(step.integer("axis"), "axis"));
   } else {
     const ValueId axis = step.value("axis");
-    ir::Attribute copy = copy_of(*step.node().find_attribute("axis"));
+    ir::Attribute copy = clone(*step.node().find_attribute("axis"));
     copy.name = "value_int";
     step.emit("Constant", {}, {axis}).attributes.push_back(std::move(copy));
     step.set_input(2, axis);
@@ -95,7 +95,7 @@ void axis_to_attribute(Step& step) {
 void emit_as(Step& step, ValueId x, std::string_view type_attribute) {
   ir::Attribute to = step.attribute({"to", static_cast<std::int64_t>(ElementType::float32)});
   if (const ir::Attribute* stated = step.node().find_attribute(type_attribute)) {
-    to = copy_of(*stated);
+    to = clone(*stated);
     to.name = step.keep("to");
   }
   step.emit("Cast", {x}, {step.output(0)}).attributes.push_back(std::move(to));

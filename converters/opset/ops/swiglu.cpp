@@ -6,7 +6,7 @@ namespace {
 void to_swish(Step& step) {
   const ValueId gate = step.value("gate");
   ir::Node& swish = step.emit("Swish", {step.input(0)}, {gate});
-  if (const ir::Attribute* alpha = step.node().find_attribute("alpha")) swish.attributes.push_back(copy_of(*alpha));
+  if (const ir::Attribute* alpha = step.node().find_attribute("alpha")) swish.attributes.push_back(clone(*alpha));
   step.emit("Mul", {gate, step.input(1)}, {step.output(0)});
   step.replace();
 }

@@ -26,11 +26,13 @@ enum class FileFormat {
   json,       ///< protobuf's JSON form, without fields that the ONNX schema does not know
 };
 
-/// A model in memory; move-only. Weights stay in the mapped file that it was read from, so that file must not be truncated or
+/// A model in memory. A copy is independent of the original, but shares its text and weights: it costs the graph only. Weights stay in the mapped file that it was read from, so that file must not be truncated or
 /// overwritten in place while the Model lives (replacing it by rename, as write_model does, is fine).
 class ONNXKIT_API Model {
  public:
   explicit Model(std::unique_ptr<ir::Model> model);
+  Model(const Model& other);
+  Model& operator=(const Model& other);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();

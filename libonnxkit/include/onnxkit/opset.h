@@ -69,7 +69,7 @@ struct OpsetReport {
 };
 
 /// Moves the model, its subgraphs and its functions to other versions of operator sets, up or down. The result computes the same (docs/opset.md); where that cannot be, the
-/// report says so, and the model must not be used any more.
+/// report says so, and the model stays as it was.
 /// Errors: no-graph, opset-range (no such version is known), and those of schema packs.
 ONNXKIT_API Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options);
 

@@ -96,7 +96,7 @@ TEST_CASE("a sparse initializer that hides an outer name is renamed") {
     g (bool c, float[2] x) => (float[2] y) {
       y = If (c) <then_branch = t () => (float[2] p) { p = Abs(x) }, else_branch = e () => (float[2] s) { s = Relu(x) }>
     })");
-  ir::Graph& branch = const_cast<ir::Graph&>(*model.graph->nodes[0].find_attribute("then_branch")->graph());
+  ir::Graph& branch = *ir::mutable_graphs(model).at(1);
   ir::SparseTensor& sparse = branch.sparse_initializers.emplace_back();
   sparse.values = std::make_unique<ir::Tensor>();
   sparse.values->name = Text("x");
