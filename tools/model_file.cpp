@@ -12,6 +12,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "tools/options/output.h"
 #include "tools/report/diagnostics.h"
 
 namespace onnxkit::tools {
@@ -77,7 +78,12 @@ Result<Model> open_model(const std::string& path, const ReadOptions& options) {
   if (path.empty()) return make_error("cannot-read", "the name of the model file is empty");
   if (path == "-") return read_stream(STDIN_FILENO, standard_input_name, options);
   std::error_code status;
-  return std::filesystem::is_fifo(path, status) ? read_pipe(path, options) : read_model(path, options);
+  if (std::filesystem::is_fifo(path, status)) return read_pipe(path, options);
+  ReadReport report;
+  auto model = read_model(path, options, &report);
+  for (const Diagnostic& diagnostic : report.diagnostics)
+    std::fputs(diagnostic_text(diagnostic, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
+  return model;
 }
 
 Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options) {

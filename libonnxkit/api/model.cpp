@@ -1,9 +1,10 @@
 #include "onnxkit/model.h"
 
+#include "libonnxkit/formats/frame/load.h"
+#include "libonnxkit/formats/frame/registry.h"
+#include "libonnxkit/formats/frame/save.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/wire/load.h"
-#include "libonnxkit/wire/save.h"
 
 namespace onnxkit {
 namespace {
@@ -28,24 +29,45 @@ Model::~Model() = default;
 const std::filesystem::path& Model::path() const { return model_->path; }
 bool Model::has_graph() const { return model_->graph != nullptr; }
 
-Result<Model> read_model(const std::filesystem::path& path, const ReadOptions& options) {
-  auto file = MappedFile::open(path);
-  if (!file) return std::move(file).error();
-  return wrap(wire::load_model(*std::move(file), path, options.format));
+std::vector<FormatInfo> known_formats() {
+  std::vector<FormatInfo> all;
+  for (const formats::Format& format : formats::registry().formats())
+    if (!format.name.empty()) all.push_back(format.info());
+  return all;
 }
 
-Result<Model> read_model_bytes(std::string bytes, std::string_view name, const ReadOptions& options) {
-  auto model = wrap(wire::load_model(MappedFile::from_bytes(std::move(bytes)), name, options.format));
+std::optional<FormatInfo> format_of_path(const std::filesystem::path& path) {
+  const formats::Format* format = formats::registry().of_path(path);
+  return format ? std::optional(format->info()) : std::nullopt;
+}
+
+Result<FormatInfo> output_format(const std::filesystem::path& path) {
+  const auto format = formats::output_format(path, {});
+  return format ? Result<FormatInfo>((*format)->info()) : format.error();
+}
+
+Result<Model> read_model(const std::filesystem::path& path, const ReadOptions& options, ReadReport* report) {
+  const auto source = formats::open_source(path);
+  if (!source) return source.error();
+  ReadReport unused;
+  return wrap(formats::load_model(*source, options, report ? *report : unused));
+}
+
+Result<Model> read_model_bytes(std::string bytes, std::string_view name, const ReadOptions& options,
+                               ReadReport* report) {
+  const formats::Source source{.path = name, .file = MappedFile::from_bytes(std::move(bytes))};
+  ReadReport unused;
+  auto model = wrap(formats::load_model(source, options, report ? *report : unused));
   if (model) model->ir().path.clear();
   return model;
 }
 
 Result<SaveReport> write_model(const Model& model, const std::filesystem::path& path, const SaveOptions& options) {
-  return wire::save_model(model.ir(), path, options);
+  return formats::save_model(model.ir(), path, options);
 }
 
 Result<SaveReport> write_model(const Model& model, const ByteSink& sink, const SaveOptions& options) {
-  return wire::save_model(model.ir(), sink, options);
+  return formats::save_model(model.ir(), sink, options);
 }
 
 }  // namespace onnxkit

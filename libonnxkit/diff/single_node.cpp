@@ -118,7 +118,7 @@ Result<void> write_repro(const Alone& alone, const LayerQuestion& question, cons
   if (fault)
     return make_error("cannot-write", "the folder " + quote(folder.string()) + " cannot be made: " + fault.message());
   SaveOptions save;
-  save.format = FileFormat::binary;
+  save.format = "binary";
   save.weights = Weights::embed;
   save.allow_outside_data = question.options.allow_outside_data;
   if (auto written = write_model(*alone.side, folder / "model.onnx", save); !written) return written.error();

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "libonnxkit/wire/save.h"
+#include "libonnxkit/formats/frame/save.h"
 
 namespace onnxkit::exec {
 
@@ -13,9 +13,9 @@ Result<std::shared_ptr<const ModelFile>> ModelFile::write(const ir::Model& model
   if (!folder) return folder.error();
   std::shared_ptr<const ModelFile> file(new ModelFile(*std::move(folder)));
   SaveOptions save;
-  save.format = FileFormat::binary;
+  save.format = "binary";
   save.allow_outside_data = allow_outside_data;
-  if (auto written = wire::save_model(model, file->path(), save); !written) return written.error();
+  if (auto written = formats::save_model(model, file->path(), save); !written) return written.error();
   return file;
 }
 

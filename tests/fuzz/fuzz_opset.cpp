@@ -19,7 +19,7 @@ Result<Model> read(const std::string& bytes) { return read_model_bytes(bytes, "f
 std::string text_of(const Model& model) {
   std::string text;
   SaveOptions options;
-  options.format = FileFormat::text;
+  options.format = "text";
   (void)write_model(
       model, [&](std::string_view part) -> Result<void> { return text += part, Result<void>(); }, options);
   return text;

@@ -27,6 +27,33 @@ struct ConvertArguments {
   std::vector<std::string> opsets;
 };
 
+using Choices = std::vector<std::pair<std::string, std::string>>;
+
+/// "auto" and the names of the formats that can be read, or written.
+Choices format_choices(bool FormatInfo::*can) {
+  Choices choices = {{"auto", ""}};
+  for (const FormatInfo& format : known_formats())
+    if (format.*can) choices.emplace_back(format.name, format.name);
+  return choices;
+}
+
+/// "binary for .onnx, .pb or none, text for .onnxtxt"
+std::string names_of_formats() {
+  std::string text;
+  for (const FormatInfo& format : known_formats()) {
+    if (!format.can_write) continue;
+    text += (text.empty() ? "" : "; ") + format.name + " for";
+    for (std::size_t i = 0; i < format.extensions.size(); ++i) {
+      const std::string& extension = format.extensions[i];
+      text += (i == 0                              ? " "
+               : i + 1 == format.extensions.size() ? " or "
+                                                   : ", ") +
+              (extension.empty() ? "none" : extension);
+    }
+  }
+  return text;
+}
+
 void warn_of_size(const ConvertArguments& arguments) {
   constexpr std::uintmax_t protobuf_limit = std::uintmax_t{1} << 31;
   std::error_code status;
@@ -62,6 +89,9 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   OpsetChoices choices;
   if (const std::string fault = read_targets(arguments.opsets, choices.conversion.opsets); !fault.empty())
     return usage_error(command, fault);
+  if (save.format.empty() && arguments.output != "-") {
+    if (const auto format = output_format(arguments.output); !format) return report_error(format.error());
+  }
   auto model = open_model(arguments.input, arguments.read);
   if (!model) return report_error(model.error());
   if (!arguments.opsets.empty()) {
@@ -116,13 +146,10 @@ void register_convert(CommandList& list) {
   command->add_option("OUT", arguments->output, "Output file, - for standard output; may be IN")
       ->type_name("")
       ->required();
-  const std::vector<std::pair<std::string, FileFormat>> formats = {{"auto", FileFormat::automatic},
-                                                                   {"binary", FileFormat::binary},
-                                                                   {"text", FileFormat::text},
-                                                                   {"json", FileFormat::json}};
-  add_choice(*command, "--from", arguments->read.format, formats, "Form of IN; auto goes by name and content");
-  add_choice(*command, "--to", arguments->save.format, formats,
-             "Form of OUT; auto takes text for .onnxtxt, JSON for .json and .onnxjson, else binary");
+  add_choice(*command, "--from", arguments->read.format, format_choices(&FormatInfo::can_read),
+             "Form of IN; auto goes by name and content");
+  add_choice(*command, "--to", arguments->save.format, format_choices(&FormatInfo::can_write),
+             "Form of OUT; auto goes by its name: " + names_of_formats());
   command
       ->add_option("--opset", arguments->opsets,
                    "Also move to this opset, as upgrade and downgrade do; may be repeated")

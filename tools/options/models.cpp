@@ -6,31 +6,62 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "onnxkit/model.h"
+
 namespace onnxkit::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-ModelInput nothing(const std::string& word, const char* reason) {
+/// Of the forms of ONNX, those that no other files have.
+std::vector<std::string> searched_extensions() {
+  std::vector<std::string> all;
+  for (const FormatInfo& format : known_formats()) {
+    for (const std::string& extension : format.extensions) {
+      const auto& shared = format.shared_extensions;
+      if (format.is_onnx && std::find(shared.begin(), shared.end(), extension) == shared.end())
+        all.push_back(extension);
+    }
+  }
+  return all;
+}
+
+/// "*.a, *.b or *.c"
+std::string patterns(const std::vector<std::string>& extensions, const std::string& last) {
+  std::string text;
+  for (std::size_t i = 0; i < extensions.size(); ++i)
+    text += (i == 0 ? "*" : i + 1 == extensions.size() ? last + "*" : ", *") + extensions[i];
+  return text;
+}
+
+/// A folder that is itself a model in a format that can be read.
+bool is_model(const std::string& folder) {
+  const auto format = format_of_path(folder);
+  return format && format->can_read;
+}
+
+ModelInput nothing(const std::string& word, std::string reason) {
   Diagnostic fault;
   fault.code = "cannot-read";
   fault.location.file = word;
-  fault.message = reason;
+  fault.message = std::move(reason);
   return {word, fault};
 }
 
 void add_folder(std::vector<ModelInput>& inputs, const std::string& word) {
+  const std::vector<std::string> searched = searched_extensions();
   std::vector<std::string> found;
   std::error_code status;
   fs::recursive_directory_iterator at(word, fs::directory_options::skip_permission_denied, status);
   for (; !status && at != fs::recursive_directory_iterator(); at.increment(status)) {
-    const fs::path extension = at->path().extension();
+    const std::string extension = at->path().extension().string();
     std::error_code unseen;  // a file that vanished or cannot be looked at is reported when it is read
-    if ((extension == ".onnx" || extension == ".onnxtxt" || extension == ".onnxjson") && !at->is_directory(unseen))
+    if (std::find(searched.begin(), searched.end(), extension) != searched.end() && !at->is_directory(unseen))
       found.push_back(at->path().string());
   }
   if (status) return inputs.push_back(nothing(word, "cannot read this folder"));
-  if (found.empty()) return inputs.push_back(nothing(word, "no *.onnx, *.onnxtxt or *.onnxjson file in this folder"));
+  if (found.empty())
+    return inputs.push_back(nothing(word, "no " + patterns(searched, " or ") + " file in this folder"));
   std::sort(found.begin(), found.end());
   for (std::string& path : found) {
     std::string relative = fs::path(path).lexically_relative(word).string();
@@ -58,9 +89,9 @@ void add_matches(std::vector<ModelInput>& inputs, const std::string& word) {
 
 CLI::Option* add_models(CLI::App& command, std::vector<std::string>& words) {
   return command
-      .add_option(
-          "MODEL", words,
-          "Model files, folders (all *.onnx, *.onnxtxt and *.onnxjson below them), patterns, or - for standard input")
+      .add_option("MODEL", words,
+                  "Model files, folders (all " + patterns(searched_extensions(), " and ") +
+                      " below them), patterns, or - for standard input")
       ->type_name("");
 }
 
@@ -68,7 +99,7 @@ std::vector<ModelInput> expand_models(std::span<const std::string> words) {
   std::vector<ModelInput> inputs;
   for (const std::string& word : words) {
     std::error_code status;
-    if (word != "-" && fs::is_directory(word, status))
+    if (word != "-" && fs::is_directory(word, status) && !is_model(word))
       add_folder(inputs, word);
     else if (word.find_first_of("*?[") != std::string::npos && !fs::exists(word, status))
       add_matches(inputs, word);

@@ -25,7 +25,7 @@ struct ModelInput {
 /// The positional MODEL...: files, folders, globs, and - for standard input.
 CLI::Option* add_models(CLI::App& command, std::vector<std::string>& words);
 
-/// The files that the words mean, in their order. A folder stands for all *.onnx and *.onnxtxt below it, sorted by path; a word with a
+/// The files that the words mean, in their order. A folder that is no model itself stands for all ONNX files below it, sorted by path; a word with a
 /// wildcard that is no file's name for all that it matches.
 std::vector<ModelInput> expand_models(std::span<const std::string> words);
 

@@ -1,7 +1,6 @@
 #include "tools/options/sides.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <utility>
@@ -27,34 +26,18 @@ std::vector<std::string> split(const std::string& text, char at) {
 
 /// What a file of another framework is, by its name: formats of workers that are not known here are called as their files end. "onnx" for ONNX.
 std::string format_of(const fs::path& path) {
-  constexpr auto known = std::to_array<std::pair<const char*, const char*>>({
-      {".pt2", "torch-export"},
-      {".pt", "torchscript"},
-      {".pth", "torchscript"},
-      {".keras", "keras"},
-      {".h5", "keras"},
-      {".tflite", "tflite"},
-      {".pb", "frozen-graph"},
-      {".xml", "openvino-ir"},
-      {".engine", "tensorrt-engine"},
-      {".plan", "tensorrt-engine"},
-  });
+  if (const auto known = format_of_path(path)) return known->is_onnx ? "onnx" : known->name;
   std::error_code fault;
-  if (fs::is_directory(path, fault)) return fs::exists(path / "init_net.pb", fault) ? "caffe2" : "saved-model";
-  for (const auto& [extension, format] : known) {
-    if (path.extension() == extension) return format;
-  }
-  for (const char* extension : {"", ".onnx", ".onnxtxt", ".txt", ".json"}) {
-    if (path.extension() == extension) return "onnx";
-  }
-  return path.extension().string().substr(1);
+  return fs::is_directory(path, fault) ? "saved-model" : path.extension().string().substr(1);
 }
 
 /// Whether a file without a backend is no ONNX model for sure. ONNX files have all sorts of names, .pb is one of them.
-bool is_foreign(const std::string& format) {
-  constexpr std::string_view formats[] = {"torch-export", "torchscript", "keras",           "tflite",
-                                          "openvino-ir",  "saved-model", "tensorrt-engine", "caffe2"};
-  return std::find(std::begin(formats), std::end(formats), format) != std::end(formats);
+bool is_foreign(const fs::path& path) {
+  std::error_code fault;
+  if (fs::is_directory(path, fault)) return true;
+  const auto known = format_of_path(path);
+  const auto as_output = output_format(path);
+  return known && !known->is_onnx && !(as_output && as_output->is_onnx);
 }
 
 /// BACKEND:FILE or BACKEND:OPTION=VALUE:...:FILE as backend and file; an existing file with a colon in its name is a file.
@@ -177,7 +160,7 @@ Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
     DiffSide side;
     side.label = path;
     side.format = format_of(path);
-    if (own_backend.empty() && !is_foreign(side.format)) side.format = "onnx";
+    if (own_backend.empty() && !is_foreign(path)) side.format = "onnx";
     if (side.format == "onnx") {
       auto model = open_model(path);
       if (!model) return model.error();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,15 +19,32 @@ namespace ir {
 struct Model;
 }
 
-/// How a model is encoded.
-enum class FileFormat {
-  automatic,  ///< reading: by content; writing: by the extension, .onnxtxt is text, .json is JSON, all else binary
-  binary,     ///< protobuf
-  text,       ///< ONNX text syntax
-  json,       ///< protobuf's JSON form, without fields that the ONNX schema does not know
+/// A way of storing models that the library knows.
+struct FormatInfo {
+  std::string name;   ///< for ReadOptions::format and SaveOptions::format: "binary", "text", "json", "tflite"
+  std::string title;  ///< for people: "a TensorFlow Lite model"
+  /// Of its files, with the dot; the first is the usual one, "" stands for none.
+  std::vector<std::string> extensions;
+  /// Those of `extensions` that other kinds of files have, too, so that a search for models leaves them out.
+  std::vector<std::string> shared_extensions;
+  bool is_onnx = false;  ///< a form of ONNX: nothing is converted
+  bool is_folder = false;
+  bool can_read = false;
+  bool can_write = false;
 };
 
-/// A model in memory. A copy is independent of the original, but shares its text and weights: it costs the graph only. Weights stay in the mapped file that it was read from, so that file must not be truncated or
+/// All formats that the library tells apart, those that it cannot read or write as well.
+ONNXKIT_API std::vector<FormatInfo> known_formats();
+
+/// What the file or folder at `path` is called, by its name; a folder by its content. nullopt when no format claims it.
+ONNXKIT_API std::optional<FormatInfo> format_of_path(const std::filesystem::path& path);
+
+/// The format that write_model gives a file of this name. Fails with unsupported-format, with what can be written, when no format with a
+/// writer has this extension.
+ONNXKIT_API Result<FormatInfo> output_format(const std::filesystem::path& path);
+
+/// A model in memory. A copy is independent of the original, but shares its text and weights: it costs the graph only.
+/// Weights stay in the mapped file that it was read from, so that file must not be truncated or
 /// overwritten in place while the Model lives (replacing it by rename, as write_model does, is fine).
 class ONNXKIT_API Model {
  public:
@@ -50,15 +68,25 @@ class ONNXKIT_API Model {
 };
 
 struct ReadOptions {
-  FileFormat format = FileFormat::automatic;
+  /// Name of a format; empty: the one that name and content of the file fit best.
+  std::string format = {};
+};
+
+/// What a reading did beyond giving the model.
+struct ReadReport {
+  std::string format;  ///< the name of the format that was read
+  /// What a reader of another format has to say: everything that keeps it from reading, or what it left out.
+  std::vector<Diagnostic> diagnostics;
 };
 
 /// Reads a model, valid or not: only its form is judged. Error codes: cannot-read, empty-file, truncated-file, malformed-protobuf,
-/// not-onnx, text-syntax, json-syntax, json-too-large.
-ONNXKIT_API Result<Model> read_model(const std::filesystem::path& path, const ReadOptions& options = {});
+/// not-onnx, text-syntax, json-syntax, json-too-large, unsupported-format (`options` name no format with a reader). `report` is filled when reading fails, too.
+ONNXKIT_API Result<Model> read_model(const std::filesystem::path& path, const ReadOptions& options = {},
+                                     ReadReport* report = nullptr);
 
 /// As read_model. `name` is what diagnostics call the model ("<stdin>").
-ONNXKIT_API Result<Model> read_model_bytes(std::string bytes, std::string_view name, const ReadOptions& options = {});
+ONNXKIT_API Result<Model> read_model_bytes(std::string bytes, std::string_view name, const ReadOptions& options = {},
+                                           ReadReport* report = nullptr);
 
 /// Takes the next bytes of an output; an error stops the writing.
 using ByteSink = std::function<Result<void>(std::string_view)>;
@@ -71,7 +99,8 @@ enum class Weights {
 };
 
 struct SaveOptions {
-  FileFormat format = FileFormat::automatic;
+  /// Name of a format; empty: the one whose files are named like the output. A stream is then binary.
+  std::string format = {};
   Weights weights = Weights::keep;
   /// With extract: the file that takes the weights, relative to the output's folder; by default the output's name with ".data" added.
   std::string sidecar;
@@ -89,17 +118,19 @@ struct SaveReport {
   std::vector<std::filesystem::path> removed;
   /// Fields that the ONNX schema does not name and that the output's form has no location for: how many, by the message that held them.
   std::map<std::string, std::size_t> dropped_fields;
+  /// What the writer of another format has to say.
+  std::vector<Diagnostic> diagnostics;
 };
 
 /// Writes the model and its data files. Each appears complete or not at all, and at no moment does the model at `path`, old or new, refer
 /// to bytes that are not there. A data file of the replaced model that bears the default name of this output and that neither this nor
 /// another model of the folder needs any more is removed. `path` may be the file that the model was read from. Error codes: cannot-write,
-/// data-file-exists, unsupported-format, and those of external data (external-missing, external-location ...).
+/// data-file-exists, unsupported-format (no format with a writer has this name), and those of external data (external-missing, external-location ...).
 ONNXKIT_API Result<SaveReport> write_model(const Model& model, const std::filesystem::path& path,
                                            const SaveOptions& options = {});
 
-/// Hands the encoded model to `sink`. Weights are kept where they are or embedded; extract is not possible here. `automatic` means
-/// binary.
+/// Hands the encoded model to `sink`. Weights are kept where they are or embedded; extract is not possible here, nor are formats that
+/// are folders or several files.
 ONNXKIT_API Result<SaveReport> write_model(const Model& model, const ByteSink& sink, const SaveOptions& options = {});
 
 }  // namespace onnxkit

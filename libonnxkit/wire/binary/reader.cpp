@@ -6,7 +6,7 @@
 
 #include "libonnxkit/wire/binary/cursor.h"
 #include "libonnxkit/wire/binary/fields.h"
-#include "libonnxkit/wire/guess.h"
+#include "libonnxkit/wire/binary/likeness.h"
 
 namespace onnxkit::wire {
 namespace {
@@ -429,7 +429,8 @@ Result<ir::SparseTensor> read_sparse_tensor(std::string_view body, std::string_v
   return read_alone<ir::SparseTensor>(body, file, pool);
 }
 
-Result<ir::Model> read_binary(std::shared_ptr<const MappedFile> file, const std::filesystem::path& path) {
+Result<ir::Model> read_binary(std::shared_ptr<const MappedFile> file, const std::filesystem::path& path,
+                              const NameContent& name_content) {
   const std::string_view bytes = file->view();
   if (bytes.empty()) return plain_error("empty-file", "the file has no bytes", path);
   ir::Model model;
@@ -438,7 +439,7 @@ Result<ir::Model> read_binary(std::shared_ptr<const MappedFile> file, const std:
   Reading reading(model, bytes);
   const bool complete = read_message(reading, bytes, model);
   if (complete && model.graph) return model;
-  if (const auto guess = guess_other_format(bytes, complete))
+  if (const auto guess = other_content(bytes, complete, name_content))
     return plain_error("not-onnx", "not a binary ONNX model: this looks like " + *guess, path);
   if (!complete) return reading_error(reading, path);
   return model;

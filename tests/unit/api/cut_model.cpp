@@ -14,7 +14,7 @@ namespace {
 
 Model parse(const std::string& body) {
   auto model =
-      read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = FileFormat::text});
+      read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = "text"});
   REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
   return *std::move(model);
 }

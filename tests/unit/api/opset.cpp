@@ -9,7 +9,7 @@ using namespace onnxkit;
 namespace {
 
 Model parse(const std::string& text) {
-  auto model = read_model_bytes(text, "test", {.format = FileFormat::text});
+  auto model = read_model_bytes(text, "test", {.format = "text"});
   REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
   return *std::move(model);
 }
@@ -20,7 +20,7 @@ std::string text_of(const Model& model) {
     text += part;
     return {};
   };
-  REQUIRE(write_model(model, take, {.format = FileFormat::text}));
+  REQUIRE(write_model(model, take, {.format = "text"}));
   return text;
 }
 

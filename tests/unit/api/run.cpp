@@ -11,7 +11,7 @@ namespace onnxkit {
 namespace {
 
 Model parse(const std::string& text) {
-  auto model = read_model_bytes(text, "test", {.format = FileFormat::text});
+  auto model = read_model_bytes(text, "test", {.format = "text"});
   REQUIRE(model);
   return *std::move(model);
 }

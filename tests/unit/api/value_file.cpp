@@ -13,7 +13,7 @@ TEST_CASE("an optional input may be stored as the value that it has, or as an Op
   const auto model = read_model_bytes(
       "<ir_version: 8, opset_import: [\"\" : 15]>\n"
       "g (optional(float[2]) o) => (bool y) { y = OptionalHasElement (o) }",
-      "test", {.format = FileFormat::text});
+      "test", {.format = "text"});
   REQUIRE(model);
   const tests::TempFolder folder;
   const auto content_of = [&](std::string_view bytes) {

@@ -35,7 +35,7 @@ Tensor one() {
 
 struct Runner {
   explicit Runner(std::uint64_t kept_bytes)
-      : model(*read_model_bytes(network, "test", {.format = FileFormat::text})),
+      : model(*read_model_bytes(network, "test", {.format = "text"})),
         session(*reference::Executor::make(model.ir(), table, {.external_bytes = {}, .kept_bytes = kept_bytes})) {}
 
   /// The first output, and the most bytes that were alive.

@@ -18,7 +18,7 @@ namespace {
 
 Model parse(const std::string& body) {
   auto model = read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 1]>\n" + body, "test",
-                                {.format = FileFormat::text});
+                                {.format = "text"});
   REQUIRE(model);
   return *std::move(model);
 }

@@ -55,20 +55,12 @@ TEST_CASE("a model without a graph is a model") {
   CHECK(model->path == "m.onnx");
 }
 
-TEST_CASE("what is no model is told apart") {
+TEST_CASE("other messages of the schema are told apart from a model") {
   const std::string tensor = "\x08\x02\x10\x01"s + field(9, std::string(8, '\0')) + field(8, "x");
   const std::string graph = field(1, field(4, "Relu")) + field(2, "g");
   const std::pair<std::string, std::string> cases[] = {
       {tensor, "TensorProto"},
       {graph, "GraphProto"},
-      {"<ir_version: 8> agraph () => () {}", "text"},
-      {"{\"irVersion\": \"8\"}", "JSON"},
-      {"hello", "text"},
-      {"PK\x03\x04rest", "zip"},
-      {"\x1c\0\0\0TFL3more"s, "TensorFlow Lite"},
-      {"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"},
-      {"<!DOCTYPE html><html></html>", "web page"},
-      {std::string(5000, '\0'), "begins with zeros"},
       {std::string(64, '\xff'), "nothing that onnxkit knows"},
   };
   for (const auto& one : cases) {

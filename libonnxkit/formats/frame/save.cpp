@@ -1,4 +1,4 @@
-#include "libonnxkit/wire/save.h"
+#include "libonnxkit/formats/frame/save.h"
 
 #include <algorithm>
 #include <map>
@@ -6,59 +6,49 @@
 
 #include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/base/system/forget_pages.h"
+#include "libonnxkit/formats/frame/data_users.h"
 #include "libonnxkit/ir/tensor/tensors.h"
-#include "libonnxkit/wire/binary/reader.h"
-#include "libonnxkit/wire/external/data_users.h"
 #include "libonnxkit/wire/external/sidecar.h"
-#include "libonnxkit/wire/json.h"
-#include "libonnxkit/wire/load.h"
-#include "libonnxkit/wire/text.h"
 
-namespace onnxkit::wire {
+namespace onnxkit::formats {
 namespace {
 
 namespace fs = std::filesystem;
+using Encode = decltype(Format::encode);
 
-Result<void> encode(const ir::Model& model, FileFormat format, const Placements& placements, const ByteSink& sink,
-                    SaveReport& report) {
-  if (format == FileFormat::binary) return write_binary(model, sink, placements);
-  if (!placements.empty()) {
-    const auto placed = read_binary(MappedFile::from_bytes(to_bytes(model, placements)));
-    return placed ? encode(*placed, format, {}, sink, report) : placed.error();
-  }
-  if (format == FileFormat::text) return sink(print_text(model));
-  auto json = print_json(model);
-  if (!json) return std::move(json).error();
-  report.dropped_fields = std::move(json->dropped_fields);
-  return sink(json->text);
-}
+using wire::Placements;
+using wire::Sidecar;
 
-FileFormat format_of(const fs::path& path, FileFormat format) {
-  return format != FileFormat::automatic ? format : format_of_name(path).value_or(FileFormat::binary);
+Error unknown_output(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  Error error =
+      make_error("unsupported-format", extension.empty() ? "no format that can be written has such a name"
+                                                         : "no format that can be written is named *" + extension);
+  error.diagnostic.location.file = path.string();
+  error.diagnostic.expected = registry().writable();
+  if (const Format* foreign = registry().of_path(path))
+    error.diagnostic.notes.push_back(quote(path.filename().string()) + " is the name of " + foreign->title);
+  return error;
 }
 
 bool has_content(const fs::path& path, const Sidecar& sidecar) {
   const auto file = MappedFile::open(path);
   if (!file || (*file)->bytes().size() != sidecar.size()) return false;
   std::string_view left = (*file)->view();
-  return write_sidecar(sidecar,
-                       [&](std::string_view piece) -> Result<void> {
-                         if (!left.starts_with(piece)) return make_error("differs", {});
-                         left.remove_prefix(piece.size());
-                         return {};
-                       })
+  return wire::write_sidecar(sidecar,
+                             [&](std::string_view piece) -> Result<void> {
+                               if (!left.starts_with(piece)) return make_error("differs", {});
+                               left.remove_prefix(piece.size());
+                               return {};
+                             })
       .ok();
 }
 
 /// One saving: data files first under hidden names, then everything is given its name in an order that leaves no gap.
 class Saving {
  public:
-  Saving(const ir::Model& model, const fs::path& path, const SaveOptions& options)
-      : model_(model),
-        options_(options),
-        path_(follow_links(path)),
-        format_(format_of(path, options.format)),
-        users_(path_) {
+  Saving(const ir::Model& model, const fs::path& path, const SaveOptions& options, Encode encode)
+      : model_(model), options_(options), path_(follow_links(path)), encode_(encode), users_(path_) {
     folder_ = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
   }
 
@@ -69,7 +59,7 @@ class Saving {
 
  private:
   Result<void> save() {
-    auto plan = plan_save(model_, folder_, path_.filename().string(), options_);
+    auto plan = wire::plan_save(model_, folder_, path_.filename().string(), options_);
     if (!plan) return std::move(plan).error();
     plan_ = *std::move(plan);
     std::error_code status;
@@ -119,7 +109,7 @@ class Saving {
   Result<AtomicFile> write_model(const Placements& placements) {
     auto file = AtomicFile::create(path_);
     if (!file) return file;
-    Result<void> written = encode(model_, format_, placements, sink_into(*file), report_);
+    Result<void> written = encode_(model_, placements, sink_into(*file), report_);
     if (written && replaces_) written = file->sync();
     if (!written) return std::move(written).error();
     return file;
@@ -149,7 +139,7 @@ class Saving {
     }
     auto file = AtomicFile::create_here(target);
     if (!file) return std::move(file).error();
-    Result<void> written = write_sidecar(sidecar, sink_into(*file));
+    Result<void> written = wire::write_sidecar(sidecar, sink_into(*file));
     if (written && replaces_) written = file->sync();
     if (!written) return written;
     (exists && used ? swaps_ : fresh_).push_back({&sidecar, *std::move(file)});
@@ -169,7 +159,7 @@ class Saving {
     }
     if (options_.force) return {};
     const fs::path user = users_.other_user(target);
-    const bool ours = used || is_default_sidecar(path_.filename().string(), location);
+    const bool ours = used || wire::is_default_sidecar(path_.filename().string(), location);
     if (ours && user.empty()) return {};
     Error error = fault("data-file-exists", "a data file of this name exists, and other models may use it", location);
     if (!user.empty()) error.diagnostic.notes.push_back(quote(user.string()) + " is one");
@@ -232,7 +222,7 @@ class Saving {
     Placements placements = plan_.placements;
     ir::each_tensor(model_, [&](const ir::Tensor& tensor, ir::TensorRole) {
       if (!tensor.is_external() || placements.contains(&tensor)) return;
-      const auto reference = parse_external_data(tensor);
+      const auto reference = wire::parse_external_data(tensor);
       const auto bytes = plan_.data->bytes(tensor);
       if (!reference || !bytes) return;
       placements[&tensor] = {
@@ -251,7 +241,7 @@ class Saving {
     for (const Sidecar& sidecar : plan_.sidecars) needed.insert(normal_location(sidecar.location));
     for (const std::string& location : used_before_) {
       std::error_code ignored;
-      const bool ours = is_default_sidecar(path_.filename().string(), location);
+      const bool ours = wire::is_default_sidecar(path_.filename().string(), location);
       const fs::path data = path_.parent_path() / location;
       if (!ours || needed.contains(location) || is_data_of_input(data) || !users_.other_user(data).empty()) continue;
       if (fs::remove(data, ignored)) report_.removed.push_back(data);
@@ -269,9 +259,9 @@ class Saving {
   const SaveOptions& options_;
   fs::path path_;
   fs::path folder_;
-  FileFormat format_;
+  Encode encode_;
   DataUsers users_;
-  SavePlan plan_;
+  wire::SavePlan plan_;
   SaveReport report_;
   bool replaces_ = false;                ///< a model: all of the new one is on disk before anything of the old one goes
   std::set<std::string> used_before_;    ///< by the model that is replaced
@@ -283,23 +273,47 @@ class Saving {
 
 }  // namespace
 
+Result<const Format*> output_format(const fs::path& path, const std::string& name) {
+  if (!name.empty()) {
+    const Format* named = registry().find(name);
+    if (named && named->can_write()) return named;
+    Error error = make_error("unsupported-format", quote(name) + " is no format that can be written");
+    error.diagnostic.expected = registry().writable();
+    return error;
+  }
+  const Format* format = registry().to_write(path);
+  return format ? Result<const Format*>(format) : unknown_output(path);
+}
+
 Result<SaveReport> save_model(const ir::Model& model, const fs::path& path, const SaveOptions& options) {
-  return Saving(model, path, options).run();
+  // A file that was read stays what it is whatever its name.
+  std::error_code status;
+  const bool is_input = !model.path.empty() && fs::equivalent(path, model.path, status);
+  auto format = output_format(path, options.format);
+  if (!format && is_input && options.format.empty()) format = output_format({}, {});
+  if (!format) return std::move(format).error();
+  if ((*format)->encode) return Saving(model, path, options, (*format)->encode).run();
+  SaveReport report;
+  if (Result<void> done = (*format)->write(model, path, options, report); !done) return std::move(done).error();
+  return report;
 }
 
 Result<SaveReport> save_model(const ir::Model& model, const ByteSink& sink, const SaveOptions& options) {
   if (options.weights == Weights::extract)
     return make_error("unsupported-format", "a stream has no folder for data files");
-  const FileFormat format = format_of({}, options.format);
-  SavePlan plan;
+  const auto format = output_format({}, options.format);
+  if (!format) return format.error();
+  const Encode encode = (*format)->encode;
+  if (!encode) return make_error("unsupported-format", (*format)->title + " cannot be written to a stream");
+  wire::SavePlan plan;
   if (options.weights == Weights::embed) {
-    auto planned = plan_save(model, {}, {}, options);
+    auto planned = wire::plan_save(model, {}, {}, options);
     if (!planned) return std::move(planned).error();
     plan = *std::move(planned);
   }
   SaveReport report;
-  if (Result<void> done = encode(model, format, plan.placements, sink, report); !done) return std::move(done).error();
+  if (Result<void> done = encode(model, plan.placements, sink, report); !done) return std::move(done).error();
   return report;
 }
 
-}  // namespace onnxkit::wire
+}  // namespace onnxkit::formats

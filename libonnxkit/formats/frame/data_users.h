@@ -9,7 +9,7 @@
 
 #include "libonnxkit/ir/model.h"
 
-namespace onnxkit::wire {
+namespace onnxkit::formats {
 
 /// The location in the one spelling that the functions here compare.
 std::string normal_location(std::string_view location);
@@ -38,4 +38,4 @@ class DataUsers {
   std::filesystem::path not_looked_at_;
 };
 
-}  // namespace onnxkit::wire
+}  // namespace onnxkit::formats

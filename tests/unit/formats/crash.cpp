@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "libonnxkit/formats/frame/save.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/external/external_data.h"
-#include "libonnxkit/wire/save.h"
 #include "onnxkit/element_type.h"
 #include "tests/unit/temp_folder.h"
 
@@ -32,7 +32,7 @@ ir::Model model_full_of(char mark) {
 [[noreturn]] void save_for_ever(const std::filesystem::path& path) {
   const ir::Model models[] = {model_full_of('a'), model_full_of('b')};
   for (std::size_t i = 0;; ++i) {
-    if (!wire::save_model(models[i % 2], path, {.weights = Weights::extract, .sidecar = {}})) ::_exit(1);
+    if (!formats::save_model(models[i % 2], path, {.weights = Weights::extract, .sidecar = {}})) ::_exit(1);
   }
 }
 
@@ -56,7 +56,7 @@ void check_whole(const std::filesystem::path& path) {
 TEST_CASE("a killed save leaves the old model or the new one, with its data") {
   const tests::TempFolder folder;
   const std::filesystem::path path = folder / "m.onnx";
-  REQUIRE(wire::save_model(model_full_of('c'), path, {.weights = Weights::extract, .sidecar = {}}).ok());
+  REQUIRE(formats::save_model(model_full_of('c'), path, {.weights = Weights::extract, .sidecar = {}}).ok());
   for (int round = 0; round < 60; ++round) {
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
@@ -68,6 +68,6 @@ TEST_CASE("a killed save leaves the old model or the new one, with its data") {
     REQUIRE(WIFSIGNALED(status));
     check_whole(path);
   }
-  CHECK(wire::save_model(model_full_of('d'), path, {.weights = Weights::extract, .sidecar = {}}).ok());
+  CHECK(formats::save_model(model_full_of('d'), path, {.weights = Weights::extract, .sidecar = {}}).ok());
   check_whole(path);
 }

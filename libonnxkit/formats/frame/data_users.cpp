@@ -1,18 +1,25 @@
-#include "libonnxkit/wire/external/data_users.h"
+#include "libonnxkit/formats/frame/data_users.h"
 
 #include <algorithm>
 #include <iterator>
 
+#include "libonnxkit/formats/frame/load.h"
+#include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/ir/tensor/tensors.h"
 #include "libonnxkit/wire/external/external_data.h"
-#include "libonnxkit/wire/load.h"
 
-namespace onnxkit::wire {
+namespace onnxkit::formats {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_named_as_model(const fs::path& path) { return path.extension() == ".onnx" || format_of_name(path).has_value(); }
+/// Only forms of ONNX have data files.
+bool is_named_as_model(const fs::path& path) {
+  const std::vector<Format>& formats = registry().formats();
+  return std::any_of(formats.begin(), formats.end(), [&](const Format& format) {
+    return format.encode && (has_extension(path, format.extensions) || has_extension(path, format.shared_extensions));
+  });
+}
 
 }  // namespace
 
@@ -22,15 +29,17 @@ std::set<std::string> data_locations(const ir::Model& model) {
   std::set<std::string> locations;
   ir::each_tensor(model, [&](const ir::Tensor& tensor, ir::TensorRole) {
     if (!tensor.is_external()) return;
-    if (const auto reference = parse_external_data(tensor)) locations.insert(normal_location(reference->location));
+    if (const auto reference = wire::parse_external_data(tensor))
+      locations.insert(normal_location(reference->location));
   });
   return locations;
 }
 
 std::set<std::string> data_locations(const fs::path& path) {
-  const auto file = MappedFile::open(path);
-  if (!file) return {};
-  const auto model = load_model(*file, path);
+  const auto source = open_source(path);
+  if (!source) return {};
+  ReadReport report;
+  const auto model = load_model(*source, {}, report);
   return model ? data_locations(*model) : std::set<std::string>();
 }
 
@@ -64,4 +73,4 @@ void DataUsers::look_around() {
   }
 }
 
-}  // namespace onnxkit::wire
+}  // namespace onnxkit::formats
