@@ -297,6 +297,7 @@ void image_decoder(KernelContext& context) {
   const std::uint64_t limit = context.memory()->limit();
   const auto decoded =
       limit == 0 ? wire::decode_picture(file) : wire::decode_picture(file, static_cast<std::int64_t>(limit / 27));
+  require(decoded || decoded.error().diagnostic.code != "missing-module", "the decoders of pictures cannot be loaded");
   const wire::Picture picture = decoded ? *decoded : wire::Picture();
   Tensor y = context.make(ElementType::uint8, {picture.height, picture.width, grey ? 1 : 3});
   const std::span<std::uint64_t> out = y.write<std::uint64_t>();

@@ -94,6 +94,22 @@ function(onnxkit_layer name)
   endif()
 endfunction()
 
+# onnxkit_module(name LIBRARIES third-party... SOURCES generated...)
+# The *.cpp of the current folder as libonnxkit_NAME.so, which the library loads when it first needs it (libonnxkit/base/system/module.h). Built with
+# everything that may ask for it.
+function(onnxkit_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 module "" "" "LIBRARIES;SOURCES")
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  set(target onnxkit_module_${name})
+  add_library(${target} MODULE ${sources} ${module_SOURCES})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME onnxkit_${name} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/onnxkit)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/libonnxkit/include)
+  target_link_libraries(${target} PRIVATE ${module_LIBRARIES})
+  onnxkit_layer_options(${target})
+  add_dependencies(onnxkit_wire ${target})
+  install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/onnxkit)
+endfunction()
+
 # onnxkit_registrations(out_file function_prefix argument_type namespace folder)
 # Writes a source file that calls register_<basename>(registry) for every <folder>/*.cpp, so that adding a file is all it takes.
 function(onnxkit_registrations out_file function_name registry_type namespace folder)

@@ -1,6 +1,5 @@
 #include "libonnxkit/formats/frame/load.h"
 
-#include "libonnxkit/base/text/quote.h"
 #include "libonnxkit/formats/frame/registry.h"
 
 namespace onnxkit::formats {

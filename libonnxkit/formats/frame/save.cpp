@@ -133,7 +133,7 @@ class Saving {
       if (Result<void> may = may_replace(target, used, sidecar.location); !may) return may;
     }
     fs::create_directories(target.parent_path(), status);
-    if (!is_below(fs::canonical(folder_, status), fs::canonical(target.parent_path(), status))) {
+    if (!wire::is_below(fs::canonical(folder_, status), fs::canonical(target.parent_path(), status))) {
       return fault("external-location", "a symbolic link leads the data file out of the output's folder",
                    sidecar.location);
     }

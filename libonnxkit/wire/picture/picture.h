@@ -16,7 +16,8 @@ struct Picture {
 };
 
 /// Decodes a BMP, JPEG, JPEG 2000, PNG, PNM, TIFF or WebP file; what it is, its first bytes tell. Transparency is dropped, finer numbers are
-/// cut to 8 bits. Fails with `picture` when the bytes are none of these, are malformed or ask for more than max_pixels.
+/// cut to 8 bits. Fails with `picture` when the bytes are none of these, are malformed or ask for more than max_pixels, with `missing-module` when the decoders
+/// cannot be loaded.
 Result<Picture> decode_picture(std::span<const std::byte> file, std::int64_t max_pixels = std::int64_t{1} << 28);
 
 /// Luma of ITU-R 601 in 16-bit fixed point, rounded.
