@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The interface of libonnxkit_json.so, which holds what needs libprotobuf. Plain C across it: no exceptions, and memory belongs to the side
-// that made it; texts are valid during the call.
+// The interface of libonnxkit_json.so, which holds what needs libprotobuf. Plain C across it: no exceptions, and memory
+// belongs to the side that made it; texts are valid during the call.
 namespace onnxkit::wire {
 
 /// The side that wants a form of a model.

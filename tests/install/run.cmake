@@ -20,3 +20,15 @@ execute_process(COMMAND ${prefix}/bin/onnxkit backends OUTPUT_VARIABLE listed CO
 if(NOT listed MATCHES "onnxruntime")
   message(FATAL_ERROR "the installed program does not find its workers:\n${listed}")
 endif()
+# Both modules: the decoders of pictures and the JSON form.
+run(${prefix}/bin/onnxkit convert ${model} ${work}/model.json)
+run(${prefix}/bin/onnxkit convert ${work}/model.json ${work}/again.onnx)
+run(${prefix}/bin/onnxkit run ${model} --input ${picture} --format json)
+# A program that is linked with the library finds them, too, and without them says what is missing.
+run(${work}/consumer/consumer ${work}/model.json)
+file(GLOB_RECURSE modules ${prefix}/*/libonnxkit_json.so)
+file(REMOVE ${modules})
+execute_process(COMMAND ${prefix}/bin/onnxkit check ${work}/model.json RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_VARIABLE error)
+if(NOT status EQUAL 3 OR NOT error MATCHES "missing-module")
+  message(FATAL_ERROR "a missing module is not reported: ${status}, ${error}")
+endif()

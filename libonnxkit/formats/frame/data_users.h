@@ -19,8 +19,8 @@ std::set<std::string> data_locations(const ir::Model& model);
 /// Those of the model at `path`, as far as there is one and it can be read.
 std::set<std::string> data_locations(const std::filesystem::path& path);
 
-/// Tells which data files the models of a folder use. The folder is looked at once, when first asked: all files named as models are, each
-/// without its weights, and no more than some thousand of them.
+/// Tells which data files the models of a folder use. The folder is looked at once, when first asked: all files named
+/// as models are, each without its weights, and no more than some thousand of them.
 class DataUsers {
  public:
   /// For the folder of `output`, a model that is itself not counted.

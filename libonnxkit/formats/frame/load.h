@@ -9,8 +9,8 @@ namespace onnxkit::formats {
 /// The file or folder at `path`. Fails with cannot-read.
 Result<Source> open_source(const std::filesystem::path& path);
 
-/// Reads a model in the format that `options` name, else in the one that fits best. Model::path becomes the source's. Errors: unsupported-format,
-/// and those of the format.
+/// Reads a model in the format that `options` name, else in the one that fits best. Model::path becomes the source's.
+/// Errors: unsupported-format, and those of the format.
 Result<ir::Model> load_model(const Source& source, const ReadOptions& options, ReadReport& report);
 
 }  // namespace onnxkit::formats

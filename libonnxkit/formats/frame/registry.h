@@ -22,8 +22,8 @@ enum class Match {
   certain,   ///< the content is unmistakable
 };
 
-/// A way of storing a model, or something else that is taken for a model often enough to be told by its name. All members but `title` are
-/// optional: a format that is only recognised has neither reader nor writer.
+/// A way of storing a model, or something else that is given for a model often enough to be named in messages. All
+/// members but `title` are optional: a format that is only recognised has neither reader nor writer.
 struct Format {
   std::string name = {};   ///< one word for ReadOptions, SaveOptions, --from and --to; empty for what is no model
   std::string title = {};  ///< completes "this looks like ...": "a TensorFlow Lite model"
@@ -38,10 +38,11 @@ struct Format {
   /// Judges by content and name. Looks at few bytes: it is called for every model that is read.
   Match (*detect)(const Source& source) = nullptr;
 
-  /// Gives the model, or an error. What else there is to say, and all findings when there are several, goes into `report`.
+  /// Gives the model, or an error. All findings, when there are several or the model comes with some, go into `report`.
   Result<ir::Model> (*read)(const Source& source, const ReadOptions& options, ReadReport& report) = nullptr;
 
-  /// A form of ONNX: `encode` hands out one file in which tensors may refer to data files, as `placements` say; the frame makes those files.
+  /// A form of ONNX: `encode` hands out one file in which tensors may refer to data files, as `placements` say; the
+  /// frame makes those files.
   Result<void> (*encode)(const ir::Model& model, const wire::Placements& placements, const ByteSink& sink,
                          SaveReport& report) = nullptr;
   /// Any other format: `write` makes the file or folder at `path`, completely or not at all.
@@ -62,7 +63,7 @@ class Registry {
   const Format* find(std::string_view name) const;
   /// The format whose files are named so, or whose content a folder has; null when no format claims it.
   const Format* of_path(const std::filesystem::path& path) const;
-  /// The format with a reader that matches best; binary ONNX when none does, as its reader says best what is wrong with a file.
+  /// The format with a reader that matches best; binary ONNX when none does, as its reader says best what is wrong.
   const Format* to_read(const Source& source) const;
   /// The format with a writer that files of this name get; null when no format claims the extension.
   const Format* to_write(const std::filesystem::path& path) const;

@@ -1,5 +1,5 @@
-// Models in protobuf's JSON form. The messages are made from descriptors at run time: generated classes would register onnx.proto, and a
-// process that already has it from elsewhere, such as Python with onnx, would end.
+// Models in protobuf's JSON form. The messages are made from descriptors at run time: generated classes would register
+// onnx.proto, and a process that already has it from elsewhere, such as Python with onnx, would end.
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/stubs/logging.h>

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The interface of libonnxkit_pictures.so, which holds the decoders that need libraries of their own. Plain C across it: no exceptions, and
-// memory belongs to the side that made it.
+// The interface of libonnxkit_pictures.so, which holds the decoders that need libraries of their own. Plain C across it:
+// no exceptions, and memory belongs to the side that made it.
 namespace onnxkit::wire {
 
 /// The side that wants a picture.
