@@ -46,7 +46,8 @@ TEST_CASE("formats: content that is no model is named") {
       {std::string(5000, '\0'), "begins with zeros"},
       {std::string(64, '\xff'), "nothing that onnxkit knows"},
   };
-  for (const auto& [bytes, title] : cases) {
+  for (const auto& one : cases) {
+    const std::string &bytes = one.first, &title = one.second;
     CAPTURE(title);
     ReadReport report;
     const auto model = formats::load_model(memory(bytes), {.format = "binary"}, report);
