@@ -11,7 +11,7 @@
 #include <exception>
 #include <iostream>
 
-#include "onnxkit/nearest.h"
+#include "libonnxkit/base/text/nearest.h"
 #include "tools/options/config.h"
 #include "tools/options/output.h"
 #include "tools/report/diagnostics.h"
@@ -105,13 +105,14 @@ void parse_with_config(CLI::App& app, Words words) {
 }  // namespace
 
 Outcome outcome_of(const Error& error) {
-  static constexpr std::string_view wrong_words[] = {"unknown-target", "unknown-operator",  "unknown-domain",
-                                                     "unknown-value",  "unknown-dimension", "unsupported-format",
-                                                     "unknown-input",  "unknown-backend",   "unknown-option",
-                                                     "usage",          "opset-range",       "opset-import"};
-  const std::string& code = error.diagnostic.code;
-  if (std::find(std::begin(wrong_words), std::end(wrong_words), code) != std::end(wrong_words)) return Outcome::usage;
-  return code == "data-file-exists" ? Outcome::finding : Outcome::failure;
+  switch (error.kind) {
+    case ErrorKind::usage:
+      return Outcome::usage;
+    case ErrorKind::conflict:
+      return Outcome::finding;
+    default:
+      return Outcome::failure;
+  }
 }
 
 Outcome report_error(const Error& error) {

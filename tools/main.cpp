@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "onnxkit/version.h"
 #include "tools/command.h"
-#include "tools/version.h"
 
 namespace onnxkit::tools {
 void register_all_commands(CommandList& list);
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   try {
     CLI::App app("onnxkit checks, converts, runs and compares ONNX models.", "onnxkit");
     app.formatter(std::make_shared<HelpFormatter>());
-    app.set_version_flag("--version", std::string("onnxkit ") + onnxkit::tools::version, "Print the version and exit");
+    app.set_version_flag("--version", "onnxkit " + std::string(onnxkit::version()), "Print the version and exit");
     app.footer(
         "Exit status: 0 nothing found, 1 a finding, 2 wrong usage, 3 an input could not be read or an output not be "
         "written.\n"

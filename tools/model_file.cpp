@@ -18,7 +18,7 @@
 namespace onnxkit::tools {
 namespace {
 
-Error system_error(const char* code, const char* name, const char* what) {
+Error system_error(ErrorCode code, const char* name, const char* what) {
   Error error = make_error(code, std::string(what) + ": " + std::strerror(errno));
   error.diagnostic.location.file = name;
   return error;

@@ -71,27 +71,29 @@ std::optional<Diagnostic> wrong_direction(const OpsetReport& report, OpsetDirect
 }
 
 /// Wrong whatever the model is.
-bool is_wrong_target(const OpsetFile& file) { return file.unreadable && file.unreadable->code == "opset-range"; }
+bool is_wrong_target(const OpsetFile& file) {
+  return file.unreadable && file.unreadable->diagnostic.code == "opset-range";
+}
 
 OpsetFile unreadable(OpsetFile file, const Error& error) {
-  file.unreadable = error.diagnostic;
-  if (file.unreadable->location.file.empty() && !is_wrong_target(file))
-    file.unreadable->location.file = file.model == "-" ? standard_input_name : file.model;
+  file.unreadable = error;
+  std::string& named = file.unreadable->diagnostic.location.file;
+  if (named.empty() && !is_wrong_target(file)) named = file.model == "-" ? standard_input_name : file.model;
   return file;
 }
 
-OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets) {
+OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
+                        const Context& context) {
   OpsetChoices choices;
   choices.conversion.opsets = std::move(opsets);
   if (arguments.ir_version != 0) choices.conversion.ir_version = arguments.ir_version;
-  choices.conversion.schemas = arguments.inference.schemas;
+  choices.conversion.context = choices.verification.context = context;
   choices.conversion.allow_outside_data = arguments.allow_outside_data;
   choices.verifies = !arguments.no_verify;
-  choices.verification.schemas = arguments.inference.schemas;
   choices.verification.allow_outside_data = arguments.allow_outside_data;
-  choices.verification.threads = arguments.threads;
+  choices.verification.limits.threads = arguments.threads;
   choices.verification.dims = arguments.inference.dims;
-  choices.verification.time_limit_ms = static_cast<std::uint64_t>(arguments.verify_seconds * 1000);
+  choices.verification.limits.time_ms = static_cast<std::uint64_t>(arguments.verify_seconds * 1000);
   return choices;
 }
 
@@ -129,7 +131,7 @@ OpsetFile write(const OpsetArguments& arguments, const Model& model, const Model
 OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments, const OpsetChoices& choices) {
   OpsetFile file;
   file.model = input.path;
-  file.unreadable = input.fault;
+  if (input.fault) file.unreadable = Error{*input.fault, ErrorKind::io};
   if (file.unreadable) return file;
   auto model = open_model(input.path);
   if (!model) return unreadable(std::move(file), model.error());
@@ -137,7 +139,7 @@ OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments,
   if (file.unreadable) return file;
   auto finding = arguments.either_way ? std::nullopt : wrong_direction(file.report, arguments.direction);
   if (finding) file.report.refusals.insert(file.report.refusals.begin(), {*std::move(finding), {}});
-  if (arguments.must_verify && file.converted() && file.verified && file.verified->verdict != Verdict::equal) {
+  if (arguments.must_verify && file.converted() && file.verified && file.verified->verdict != Equality::equal) {
     OpsetRefusal refusal;
     refusal.code = "not-verified";
     refusal.location = file.verified->location;
@@ -150,7 +152,7 @@ OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments,
 Outcome outcome_of(const std::vector<OpsetFile>& files) {
   Outcome outcome = Outcome::ok;
   for (const OpsetFile& file : files) {
-    const Outcome own = file.unreadable    ? tools::outcome_of(Error{*file.unreadable})
+    const Outcome own = file.unreadable    ? tools::outcome_of(*file.unreadable)
                         : file.converted() ? Outcome::ok
                                            : Outcome::finding;
     outcome = std::max(outcome, own);
@@ -161,7 +163,7 @@ Outcome outcome_of(const std::vector<OpsetFile>& files) {
 void print(const OpsetFile& file, const OpsetArguments& arguments) {
   const bool color = color_on(arguments.format.color, stderr);
   if (file.unreadable) {
-    std::fputs(diagnostic_text(*file.unreadable, color).c_str(), stderr);
+    std::fputs(diagnostic_text(file.unreadable->diagnostic, color).c_str(), stderr);
     return;
   }
   if (arguments.format.format == Format::text && arguments.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
@@ -172,7 +174,9 @@ void print(const OpsetFile& file, const OpsetArguments& arguments) {
 
 Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
                     const std::vector<ModelInput>& inputs) {
-  const OpsetChoices choices = choices_of(arguments, std::move(opsets));
+  const auto context = Context::make({.schemas = arguments.inference.schemas});
+  if (!context) return report_error(context.error());
+  const OpsetChoices choices = choices_of(arguments, std::move(opsets), *context);
   std::vector<OpsetFile> files;
   {
     Progress progress("converting", inputs.size());
@@ -302,7 +306,7 @@ OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoic
   if (!verified && verified.error().diagnostic.code == "unknown-dimension")
     return unreadable(std::move(file), verified.error());
   file.verified =
-      verified ? *std::move(verified) : VerifyReport{Verdict::not_judged, verified.error().diagnostic.message, {}};
+      verified ? *std::move(verified) : VerifyReport{Equality::not_judged, verified.error().diagnostic.message, {}};
   return file;
 }
 

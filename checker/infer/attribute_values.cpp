@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "onnxkit/nearest.h"
+#include "libonnxkit/base/text/nearest.h"
 
 namespace onnxkit::checker {
 

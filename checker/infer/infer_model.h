@@ -5,7 +5,7 @@
 
 namespace onnxkit::checker {
 
-/// What the public functions that infer have in common: schema packs, fixed sizes, external data. Errors: as onnxkit::infer.
+/// What the public functions that infer have in common: fixed sizes, external data. Errors: as onnxkit::infer.
 Result<InferredModel> infer_model(const ir::Model& model, const InferOptions& options, Collector& collector);
 
 }  // namespace onnxkit::checker

@@ -8,12 +8,12 @@
 #include <fmt/core.h>
 
 #include "checker/infer/infer_model.h"
+#include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/function_index.h"
 #include "onnxkit/infer.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {
 namespace {

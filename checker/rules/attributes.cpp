@@ -5,8 +5,8 @@
 
 #include "checker/infer/attribute_values.h"
 #include "checker/rule_registry.h"
+#include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/ir/scope.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "checker/rule_registry.h"
 #include "checker/tensor_walk.h"
+#include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/base/text/utf8.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/ir/scope.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit::checker {
 namespace {

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <mutex>
 #include <span>
 #include <tuple>
 
+#include "libonnxkit/base/text/nearest.h"
+#include "libonnxkit/spec/context_cache.h"
 #include "libonnxkit/spec/op_table.h"
-#include "onnxkit/nearest.h"
 #include "scripts/cmake/embedded.h"
 
 namespace onnxkit::checker {
@@ -306,14 +306,9 @@ Result<TargetProfile> parse_target(std::string_view yaml, std::string_view sourc
 
 namespace {
 
-Result<std::shared_ptr<const TargetProfile>> parsed_once(const EmbeddedText& file) {
-  static std::mutex mutex;
-  static std::map<std::string_view, std::shared_ptr<const TargetProfile>> parsed;
-  const std::lock_guard lock(mutex);
-  if (const auto known = parsed.find(file.name); known != parsed.end()) return known->second;
-  auto profile = parse_target(file.text, fmt::format("{}.yaml", file.name));
-  if (!profile) return std::move(profile).error();
-  return parsed[file.name] = std::make_shared<const TargetProfile>(*std::move(profile));
+Result<std::shared_ptr<const TargetProfile>> parsed_once(const EmbeddedText& file, const Context& context) {
+  return context.cache().get<TargetProfile>(fmt::format("target {}", file.name),
+                                            [&] { return parse_target(file.text, fmt::format("{}.yaml", file.name)); });
 }
 
 }  // namespace
@@ -325,12 +320,12 @@ std::vector<std::string_view> target_names() {
   return names;
 }
 
-Result<std::shared_ptr<const TargetProfile>> load_target(std::string_view name_at_version) {
+Result<std::shared_ptr<const TargetProfile>> load_target(std::string_view name_at_version, const Context& context) {
   const std::size_t at = name_at_version.find('@');
   const std::string_view name = name_at_version.substr(0, at);
   for (const EmbeddedText& file : embedded_targets()) {
     if (file.name != name) continue;
-    auto found = parsed_once(file);
+    auto found = parsed_once(file, context);
     if (!found || at == std::string_view::npos) return found;
     const std::string_view wanted = name_at_version.substr(at + 1);
     if (version_matches((*found)->version, wanted)) return found;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/result.h"
 
 namespace onnxkit::checker {
@@ -88,7 +89,7 @@ struct TargetProfile {
 
 /// The profile that `NAME` or `NAME@VERSION` means. Fails with code unknown-target when there is none of that name or version.
 /// Parsed when first asked for and kept, so that a sweep over many models pays once; safe to call from several threads.
-Result<std::shared_ptr<const TargetProfile>> load_target(std::string_view name_at_version);
+Result<std::shared_ptr<const TargetProfile>> load_target(std::string_view name_at_version, const Context& context = {});
 /// A profile from YAML text. Fails with code target-profile.
 Result<TargetProfile> parse_target(std::string_view yaml, std::string_view source_name);
 /// Names of all profiles in the library, sorted.

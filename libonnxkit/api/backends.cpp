@@ -42,9 +42,10 @@ BackendInfo ask(const exec::BackendEntry& entry, const exec::BackendSettings& se
 
 std::vector<BackendInfo> backends(const BackendQuery& query) {
   exec::BackendSettings settings;
-  settings.worker_folders = query.worker_folders;
-  settings.python = query.python;
-  settings.start_limit = std::chrono::milliseconds(query.start_limit_ms);
+  const WorkerSettings& workers = query.context.workers();
+  settings.worker_folders = workers.folders;
+  settings.python = workers.python;
+  settings.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
   std::vector<exec::BackendEntry> entries = all_backends().entries(settings);
   std::erase_if(entries, [&](const exec::BackendEntry& entry) {
     const bool is_asked =

@@ -2,14 +2,12 @@
 
 #include "checker/fix.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/spec/load_table.h"
+#include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit {
 
 Result<std::vector<Fix>> fix(Model& model, const FixOptions& options) {
-  auto table = spec::load_table(options.schemas);
-  if (!table) return std::move(table).error();
-  return checker::fix_model(model.ir(), *table);
+  return checker::fix_model(model.ir(), options.context.table());
 }
 
 }  // namespace onnxkit

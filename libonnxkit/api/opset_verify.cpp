@@ -9,7 +9,7 @@
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/ir/tensor/tensors.h"
-#include "libonnxkit/spec/load_table.h"
+#include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/spec/resolution.h"
 #include "onnxkit/opset.h"
 #include "onnxkit/run.h"
@@ -86,26 +86,23 @@ std::optional<std::string> broken_promise(const ir::Graph& graph, const std::vec
 }
 
 VerifyReport not_judged(const Error& error) {
-  return {Verdict::not_judged, fmt::format("the model could not be run to its end: {}", error.diagnostic.message)};
+  return {Equality::not_judged, fmt::format("the model could not be run to its end: {}", error.diagnostic.message)};
 }
 
 }  // namespace
 
 Result<VerifyReport> verify_equal(const Model& before, const Model& after, const VerifyOptions& options) {
-  const auto table = spec::load_table(options.schemas);
-  if (!table) return table.error();
+  const Limits limits = options.context.limits(options.limits);
   const double bytes = weight_bytes(before.ir());
-  if (options.memory_limit > 0 && bytes > static_cast<double>(options.memory_limit))
-    return VerifyReport{Verdict::not_judged,
+  if (limits.memory_bytes > 0 && bytes > static_cast<double>(limits.memory_bytes))
+    return VerifyReport{Equality::not_judged,
                         fmt::format("its weights alone take {:.0f} MB in the reference", bytes / 0x1p20)};
   RunOptions run_options;
   run_options.wide = true;
-  run_options.threads = options.threads;
   run_options.seed = options.seed;
-  run_options.time_limit_ms = options.time_limit_ms;
-  run_options.memory_limit = options.memory_limit;
+  run_options.limits = limits;
   run_options.dims = options.dims;
-  run_options.schemas = options.schemas;
+  run_options.context = options.context;
   run_options.allow_outside_data = options.allow_outside_data;
 
   const auto first = run(before, {}, run_options);
@@ -124,14 +121,14 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   const auto differs =
       second ? difference(first->outputs, second->outputs)
              : std::optional(fmt::format("the converted model does not run: {}", second.error().diagnostic.message));
-  if (!differs) return VerifyReport{Verdict::equal, {}};
+  if (!differs) return VerifyReport{Equality::equal, {}};
   if (const auto output = broken_promise(*before.ir().graph, first->outputs))
     return VerifyReport{
-        Verdict::not_judged,
+        Equality::not_judged,
         fmt::format("with made-up inputs output {} has another shape than the model declares", quote(*output))};
-  if (const auto random = random_operator(before.ir(), *table))
-    return VerifyReport{Verdict::not_judged, fmt::format("{} draws random numbers", *random)};
-  return VerifyReport{Verdict::different, *differs};
+  if (const auto random = random_operator(before.ir(), options.context.table()))
+    return VerifyReport{Equality::not_judged, fmt::format("{} draws random numbers", *random)};
+  return VerifyReport{Equality::different, *differs};
 }
 
 }  // namespace onnxkit

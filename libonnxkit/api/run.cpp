@@ -14,7 +14,7 @@
 #include "libonnxkit/inputs/generate.h"
 #include "libonnxkit/ir/dim/dim_names.h"
 #include "libonnxkit/ir/scope.h"
-#include "libonnxkit/spec/load_table.h"
+#include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit {
 namespace {
@@ -60,37 +60,37 @@ class Locations {
 
 exec::BackendSettings backend_settings(const RunOptions& options) {
   exec::BackendSettings settings;
-  settings.worker_folders = options.workers.folders;
-  settings.python = options.workers.python;
-  settings.start_limit = std::chrono::milliseconds(options.workers.start_limit_ms);
-  settings.process_memory = options.workers.memory_limit;
+  const WorkerSettings& workers = options.context.workers();
+  settings.worker_folders = workers.folders;
+  settings.python = workers.python;
+  settings.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
+  settings.process_memory = workers.limits.memory_bytes;
   settings.stop = options.stop;
   return settings;
 }
 
-Result<exec::LoadOptions> load_options(const RunOptions& options, const std::vector<RunInput>& inputs) {
-  auto table = spec::load_table(options.schemas);
-  if (!table) return table.error();
+exec::LoadOptions load_options(const RunOptions& options, const std::vector<RunInput>& inputs) {
   exec::LoadOptions load;
-  load.table = std::make_shared<const spec::OpTable>(*std::move(table));
+  load.table = options.context.shared_table();
   load.options = options.backend_options;
   load.math = options.wide ? exec::MathMode::unrounded : exec::MathMode::declared;
-  load.threads = options.threads;
+  load.threads = options.context.limits(options.limits).threads;
   for (const RunInput& input : inputs) {
     if (input.value.is_tensor()) load.shapes[input.name] = input.value.tensor.dims();
   }
   load.allow_outside_data = options.allow_outside_data;
-  load.time_limit = std::chrono::milliseconds(options.workers.load_limit_ms);
+  load.time_limit = std::chrono::milliseconds(options.context.workers().limits.load_ms);
   load.stop = options.stop;
   return load;
 }
 
 /// A process of its own has limits of its own.
 exec::RunLimits run_limits(const exec::Capabilities& capabilities, const RunOptions& options) {
-  if (capabilities.own_process) return {.time = std::chrono::milliseconds(options.workers.run_limit_ms)};
-  return {.memory = options.memory_limit,
-          .time = std::chrono::milliseconds(options.time_limit_ms),
-          .iterations = options.iteration_limit};
+  if (capabilities.own_process) return {.time = std::chrono::milliseconds(options.context.workers().limits.run_ms)};
+  const Limits limits = options.context.limits(options.limits);
+  return {.memory = limits.memory_bytes,
+          .time = std::chrono::milliseconds(limits.time_ms),
+          .iterations = limits.iterations};
 }
 
 exec::RunRequest run_request(const ir::Model& model, const RunOptions& options) {
@@ -110,7 +110,7 @@ exec::RunRequest run_request(const ir::Model& model, const RunOptions& options) 
 /// The model with the taps as outputs behind its own, for a backend without taps.
 Result<exec::ModelSource> tapped_source(const Model& model, const RunOptions& options) {
   DiffOptions copying;
-  copying.schemas = options.schemas;
+  copying.context = options.context;
   auto copy = diffing::fresh_copy(model, copying);
   if (!copy) return copy.error();
   std::vector<std::string> names = output_names(model);
@@ -135,9 +135,7 @@ Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions
   auto source = taps_as_outputs ? tapped_source(model, options)
                                 : Result<exec::ModelSource>({.model = ir, .path = options.unchanged_file});
   if (!source) return source.error();
-  const auto load = load_options(options, report.inputs);
-  if (!load) return load.error();
-  const auto session = backend.load(*source, *load);
+  const auto session = backend.load(*source, load_options(options, report.inputs));
   if (!session) return session.error();
   report.prepare_seconds = (*session)->loaded().seconds;
 
@@ -189,8 +187,6 @@ Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<Na
   const ir::Model& ir = model.ir();
   if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
   if (auto error = ir::unknown_dimension(ir, options.dims)) return *std::move(error);
-  const auto table = spec::load_table(options.schemas);
-  if (!table) return table.error();
   auto values = arranged(*ir.graph, std::move(given));
   if (!values) return values.error();
   const auto sizes = inputs::bound_sizes(*ir.graph, *values, options.dims);
@@ -198,7 +194,8 @@ Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<Na
   std::vector<inputs::GeneratedInput> made(values->size());
   if (options.make_up_inputs) {
     auto generated = inputs::generate_inputs(
-        ir, *table, *values, {.dims = *sizes, .seed = options.seed, .memory_limit = options.memory_limit});
+        ir, options.context.table(), *values,
+        {.dims = *sizes, .seed = options.seed, .memory_limit = options.context.limits(options.limits).memory_bytes});
     if (!generated) return generated.error();
     made = *std::move(generated);
   }

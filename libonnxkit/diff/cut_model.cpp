@@ -35,7 +35,7 @@ std::vector<ValueId> ids_of(const ir::Graph& graph, const auto& names) {
 Result<Model> fresh_copy(const Model& model, const DiffOptions& options) {
   Model copy = model;
   InferOptions infer_options;
-  infer_options.schemas = options.schemas;
+  infer_options.context = options.context;
   if (const auto inferred = checker::annotate(copy.ir(), infer_options); !inferred) return inferred.error();
   return copy;
 }

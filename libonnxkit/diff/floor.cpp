@@ -22,10 +22,8 @@ bool has_convolution(const ir::Graph& graph) {
 Result<Floor> Floor::make(const std::shared_ptr<const Model>& model, Sessions& sessions) {
   const auto backend = sessions.registry().make_perturbed();
   if (!backend) return make_error("not-supported", "no backend tells how far rounding may move results");
-  const auto options = sessions.load_options();
-  if (!options) return options.error();
   const auto ir = ir_of(model);
-  auto session = backend->load({.model = ir}, *options);
+  auto session = backend->load({.model = ir}, sessions.load_options());
   if (!session) return session.error();
   Floor floor(sessions.options(), ir, *std::move(session));
   floor.has_convolution_ =

@@ -3,30 +3,26 @@
 #include <utility>
 
 #include "libonnxkit/backends/backends.h"
-#include "libonnxkit/spec/load_table.h"
+#include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::diffing {
 
 Sessions::Sessions(const DiffOptions& options) : options_(options), registry_(all_backends()) {
-  settings_.worker_folders = options.worker_folders;
-  settings_.python = options.python;
-  settings_.start_limit = std::chrono::milliseconds(options.start_limit_ms);
-  settings_.process_memory = options.worker_memory_limit;
+  const WorkerSettings& workers = options.context.workers();
+  settings_.worker_folders = workers.folders;
+  settings_.python = workers.python;
+  settings_.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
+  settings_.process_memory = workers.limits.memory_bytes;
   settings_.stop = options.stop;
 }
 
-Result<exec::LoadOptions> Sessions::load_options() {
-  if (!table_) {
-    auto table = spec::load_table(options_.schemas);
-    if (!table) return table.error();
-    table_ = std::make_shared<const spec::OpTable>(*std::move(table));
-  }
+exec::LoadOptions Sessions::load_options() const {
   exec::LoadOptions load;
   load.context = context_;
-  load.table = table_;
-  load.threads = options_.threads;
+  load.table = options_.context.shared_table();
+  load.threads = options_.context.limits(options_.limits).threads;
   load.allow_outside_data = options_.allow_outside_data;
-  load.time_limit = std::chrono::milliseconds(options_.load_limit_ms);
+  load.time_limit = std::chrono::milliseconds(options_.context.workers().limits.load_ms);
   load.stop = options_.stop;
   return load;
 }

@@ -16,15 +16,14 @@ class Sessions {
   const DiffOptions& options() const { return options_; }
   const exec::BackendRegistry& registry() const { return registry_; }
   const exec::BackendSettings& settings() const { return settings_; }
-  /// Ready for Backend::load but for what is the side's own. Errors: of schema packs.
-  Result<exec::LoadOptions> load_options();
+  /// Ready for Backend::load but for what is the side's own.
+  exec::LoadOptions load_options() const;
 
  private:
   const DiffOptions& options_;
   exec::BackendRegistry registry_;
   exec::BackendSettings settings_;
   std::shared_ptr<exec::SessionContext> context_ = std::make_shared<exec::SessionContext>();
-  std::shared_ptr<const spec::OpTable> table_;  // of the options' schemas, once it was needed
 };
 
 /// The graph's model, kept alive by the whole.

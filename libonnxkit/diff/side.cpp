@@ -27,12 +27,11 @@ Result<void> Side::open(int runs) {
   report_.device = fmt::format("{}", fmt::join(desc->devices, ", "));
   report_.arithmetic = desc->arithmetic;
   report_.failed_at = "load";
-  auto options = sessions_.load_options();
-  if (!options) return options.error();
-  options->options = side_.options;
-  options->kept_bytes = runs > 1 ? exec::usual_kept_bytes : 0;
+  exec::LoadOptions options = sessions_.load_options();
+  options.options = side_.options;
+  options.kept_bytes = runs > 1 ? exec::usual_kept_bytes : 0;
   auto session = backend_->load(
-      {.model = ir_of(side_.model), .path = side_.path, .format = side_.format, .recorded = side_.answers}, *options);
+      {.model = ir_of(side_.model), .path = side_.path, .format = side_.format, .recorded = side_.answers}, options);
   report_.log = backend_->log();
   if (!session) return session.error();
   session_ = *std::move(session);
@@ -61,7 +60,7 @@ Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const s
   if (!inputs) return inputs.error();
   request.inputs = std::move(inputs->values);
   request.set_name = set.name;
-  request.limits.time = std::chrono::milliseconds(options.run_limit_ms);
+  request.limits.time = std::chrono::milliseconds(options.context.workers().limits.run_ms);
   request.stop = options.stop;
   auto answer = session_->run(request);
   report_.log = backend_->log();

@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/base/text/unknown_name.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit::exec {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "onnxkit/nearest.h"
+#include "libonnxkit/base/text/nearest.h"
 
 namespace onnxkit::exec {
 

@@ -66,8 +66,8 @@ ValueKind stored_kind_of(const ir::ValueInfo& declared) {
   return kind == ValueKind::none ? ValueKind::tensor : kind;
 }
 
-Error input_error(std::string code, const ir::Graph& graph, std::size_t index, std::string message) {
-  Error error = make_error(std::move(code), std::move(message));
+Error input_error(ErrorCode code, const ir::Graph& graph, std::size_t index, std::string message) {
+  Error error = make_error(code, std::move(message));
   error.diagnostic.location.scope = {"main"};
   error.diagnostic.location.item = fmt::format("input {}", index);
   error.diagnostic.location.item_name = graph.name_of(graph.inputs[index].value);

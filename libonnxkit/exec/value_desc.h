@@ -37,6 +37,6 @@ ValueKind kind_of(const ir::ValueInfo& declared);
 ValueKind stored_kind_of(const ir::ValueInfo& declared);
 
 /// At input `index` of the main graph.
-Error input_error(std::string code, const ir::Graph& graph, std::size_t index, std::string message);
+Error input_error(ErrorCode code, const ir::Graph& graph, std::size_t index, std::string message);
 
 }  // namespace onnxkit::exec

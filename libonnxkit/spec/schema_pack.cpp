@@ -36,7 +36,7 @@ constexpr std::size_t max_bytes = 16u << 20;
 /// Operators, parameters, attributes, types and list elements. Aliases let a short file name very many.
 constexpr std::size_t max_items = 1'000'000;
 constexpr std::size_t max_parameters = 1000;
-constexpr char error_code[] = "schema-pack";
+constexpr ErrorCode error_code = "schema-pack";
 
 /// Thrown and caught in this file only, as yaml-cpp throws, too.
 struct Fault {

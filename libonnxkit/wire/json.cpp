@@ -36,6 +36,11 @@ struct Conversion {
   std::optional<Error> error;
 };
 
+/// The module has two codes.
+ErrorCode code_of(std::string_view told) {
+  return told == "json-syntax" ? ErrorCode("json-syntax") : ErrorCode("json-unprintable");
+}
+
 Result<JsonText> convert(ConvertJson JsonModule::*function, std::string_view bytes) {
   const auto loaded = module();
   if (!loaded) return loaded.error();
@@ -47,7 +52,7 @@ Result<JsonText> convert(ConvertJson JsonModule::*function, std::string_view byt
       .dropped = [](void* owner, const char* message,
                     std::size_t count) { static_cast<Conversion*>(owner)->result.dropped_fields[message] += count; },
       .fail = [](void* owner, const char* code,
-                 const char* why) { static_cast<Conversion*>(owner)->error = make_error(code, why); }};
+                 const char* why) { static_cast<Conversion*>(owner)->error = make_error(code_of(code), why); }};
   ((*loaded)->*function)(bytes.data(), bytes.size(), &host);
   if (conversion.error) return *std::move(conversion.error);
   return std::move(conversion.result);

@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t most_trace_lines = 20;
 
-constexpr std::array<std::pair<std::string_view, const char*>, 5> error_codes = {
-    {{"unsupported", "worker-unsupported"},
-     {"invalid", "worker-invalid"},
-     {"failed", "worker-failed"},
-     {"memory", "worker-memory"},
-     {"unavailable", "worker-unavailable"}}};
+constexpr std::array<std::pair<std::string_view, ErrorCode>, 5> codes_of_kinds = {
+    {{"unsupported", ErrorCode("worker-unsupported")},
+     {"invalid", ErrorCode("worker-invalid")},
+     {"failed", ErrorCode("worker-failed")},
+     {"memory", ErrorCode("worker-memory")},
+     {"unavailable", ErrorCode("worker-unavailable")}}};
 
 Error broken(std::string what) { return make_error("worker-protocol", std::move(what)); }
 
@@ -142,8 +142,8 @@ Error read_error(const Json& answer) {
   const std::string message = fields.text(error, "message", "error");
   if (!fields.ok()) return broken(fields.fault());
   const auto* const known =
-      std::find_if(error_codes.begin(), error_codes.end(), [&](const auto& code) { return code.first == kind; });
-  if (known == error_codes.end()) return broken(fmt::format("an error of unknown kind {}", quote(kind)));
+      std::find_if(codes_of_kinds.begin(), codes_of_kinds.end(), [&](const auto& code) { return code.first == kind; });
+  if (known == codes_of_kinds.end()) return broken(fmt::format("an error of unknown kind {}", quote(kind)));
   Error read = make_error(known->second, message);
   const Json& trace = Fields::member(error, "trace");
   if (trace.is_string())

@@ -221,7 +221,7 @@ Error Worker::State::ended(const Step& step) {
   const Exit exit = process_.exit().value_or(Exit{});
   std::string message = fmt::format("{} ended {}: {}", name_, step.doing, exit.text());
   if (took >= milliseconds(1000)) message += " after " + duration_text(took);
-  Error error = make_error(greeted_ ? "worker-crashed" : "worker-start", std::move(message));
+  Error error = make_error(greeted_ ? ErrorCode("worker-crashed") : ErrorCode("worker-start"), std::move(message));
   if (exit.signal == SIGKILL) error.diagnostic.help = "a system that runs out of memory kills processes this way";
   return give_up(std::move(error));
 }

@@ -22,12 +22,6 @@ const KernelRegistry& kernel_registry() {
 
 namespace {
 
-Error error_of(std::string code, std::string message, Location location = {}) {
-  Error error = make_error(std::move(code), std::move(message));
-  error.diagnostic.location = std::move(location);
-  return error;
-}
-
 /// The results of `run` on inputs that fit, or the error that a Fault tells.
 template <class F>
 auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs, F run)
@@ -36,13 +30,13 @@ auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Valu
   try {
     return run();
   } catch (const LocatedFault& fault) {
-    return error_of(fault.code, fault.message, fault.location);
+    return fault.error;
   } catch (const Fault& fault) {
-    return error_of(fault.code(), fault.what());
+    return fault.error();
   } catch (const std::bad_alloc&) {
-    return error_of("memory-limit", "the system has not enough memory");
+    return make_error("memory-limit", "the system has not enough memory");
   } catch (const std::exception& fault) {
-    return error_of("kernel", fault.what());
+    return make_error("kernel", fault.what());
   }
 }
 

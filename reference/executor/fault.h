@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "onnxkit/error.h"
+
 namespace onnxkit::reference {
 
 /// Why a node cannot be computed. Thrown by kernels and walks, caught by the session: no Fault leaves this folder.
@@ -11,11 +13,14 @@ class Fault : public std::runtime_error {
  public:
   /// `code` is what the Error of Session::run gets; "kernel" for what an operator cannot do with its inputs,
   /// "undefined-for-type" for elements that the schema allows and nothing defines, such as strings that are interpolated.
-  Fault(std::string code, const std::string& message) : std::runtime_error(message), code_(std::move(code)) {}
+  Fault(ErrorCode code, const std::string& message) : Fault(code.kind(), std::string(code.text()), message) {}
+  Fault(ErrorKind kind, std::string code, const std::string& message)
+      : std::runtime_error(message), kind_(kind), code_(std::move(code)) {}
   explicit Fault(const std::string& message) : Fault("kernel", message) {}
-  const std::string& code() const { return code_; }
+  Error error() const { return make_error(kind_, code_, what()); }
 
  private:
+  ErrorKind kind_;
   std::string code_;
 };
 

@@ -81,9 +81,7 @@ class Lockstep {
     for (const ir::ValueId id : graph.nodes[node].outputs) {
       if (id == ir::ValueId::none) continue;
       const auto taken = options_.on_spread(node, graph.name_of(id), spread(id));
-      if (taken) continue;
-      const Diagnostic& fault = taken.error().diagnostic;
-      throw LocatedFault{fault.code, fault.message, fault.location};
+      if (!taken) throw LocatedFault{taken.error()};
     }
   }
 

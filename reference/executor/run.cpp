@@ -54,7 +54,7 @@ Tensor load_from(const Stored& stored, const ir::ExternalBytes& external, const 
   const auto packed = wire::tensor_of(stored, source);
   if (!packed) {
     const Diagnostic& fault = packed.error().diagnostic;
-    throw Fault(fault.code,
+    throw Fault(packed.error().kind, fault.code,
                 fmt::format("{}{}{}", fault.message, fault.found.empty() ? "" : ": " + fault.found, of_tensor(stored)));
   }
   return unpack(memory, *packed);
@@ -142,7 +142,9 @@ void Run::run_node(Frame& frame, std::size_t index) {
       run_kernel(frame, index, prepared);
     check_alive();
   } catch (const Fault& fault) {
-    throw LocatedFault{fault.code(), fault.what(), ir::location_of_node(frame.scope, *frame.graph, index)};
+    Error error = fault.error();
+    error.diagnostic.location = ir::location_of_node(frame.scope, *frame.graph, index);
+    throw LocatedFault{std::move(error)};
   }
   if (!frame.parent && frame.depth == 0) deliver_taps(frame, node);
   if (options_.on_node)
@@ -370,9 +372,7 @@ void Run::deliver_taps(Frame& frame, const ir::Node& node) {
     if (!wanted) continue;
     const auto taken =
         options_.on_value(name, pack(frame.values[index_of(id)], options_.math == exec::MathMode::unrounded));
-    if (!taken)
-      throw LocatedFault{taken.error().diagnostic.code, taken.error().diagnostic.message,
-                         taken.error().diagnostic.location};
+    if (!taken) throw LocatedFault{taken.error()};
   }
 }
 

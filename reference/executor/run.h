@@ -109,8 +109,7 @@ class Run {
 
 /// Where a Fault happened, added by the innermost node that it passes.
 struct LocatedFault {
-  std::string code, message;
-  Location location;
+  Error error;
 };
 
 }  // namespace onnxkit::reference

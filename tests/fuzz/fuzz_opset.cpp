@@ -32,7 +32,7 @@ bool is_valid(const Model& model) {
 
 bool runs(const Model& model, const VerifyOptions& limits) {
   const auto verified = verify_equal(model, model, limits);
-  return verified && verified->verdict == Verdict::equal;
+  return verified && verified->verdict == Equality::equal;
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto report = change_opset(*after, options);
   if (!report) return 0;
   VerifyOptions limits;
-  limits.threads = 1;
-  limits.memory_limit = 16 << 20;
-  limits.time_limit_ms = 300;
+  limits.limits.threads = 1;
+  limits.limits.memory_bytes = 16 << 20;
+  limits.limits.time_ms = 300;
   const bool valid = is_valid(*before);
   const std::string target = std::to_string(options.opsets[""]);
   for (const Diagnostic& refusal : report->refusals) {
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (!report->succeeded() || !valid) return 0;
   const auto verified = verify_equal(*before, *after, limits);
-  if (verified && verified->verdict == Verdict::different)
+  if (verified && verified->verdict == Equality::different)
     fuzz::broken("a converted model computes the same", {{"target", target},
                                                          {"before", text_of(*before)},
                                                          {"after", text_of(*after)},

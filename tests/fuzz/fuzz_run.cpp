@@ -12,10 +12,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto model = read_model_bytes(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
   if (!model) return 0;
   RunOptions options;
-  options.threads = 1;
-  options.memory_limit = 16 << 20;
-  options.time_limit_ms = 500;
-  options.iteration_limit = 20;
+  options.limits.threads = 1;
+  options.limits.memory_bytes = 16 << 20;
+  options.limits.time_ms = 500;
+  options.limits.iterations = 20;
   const auto report = run(*model, {}, options);
   if (!report && (report.error().diagnostic.code.empty() || report.error().diagnostic.message.empty()))
     fuzz::broken("an error has a code and a message", {{"code", report.error().diagnostic.code}});

@@ -106,7 +106,7 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
   auto model = seed % 8 == 0
-                   ? Result<ir::Model>(make_error("bytes", ""))
+                   ? Result<ir::Model>(make_error(ErrorKind::input, "bytes", ""))
                    : wire::read_binary(MappedFile::from_bytes(std::string(reinterpret_cast<const char*>(data), size)));
   if (!model || !model->graph) return LLVMFuzzerMutate(data, size, most);
   Mutator(seed).mutate(*model);

@@ -1,4 +1,5 @@
 # cmake -D build=... -D work=... -D consumer=... -D compiler=... -D generator=... -D sanitize=... -D model=... -P run.cmake
+# Installs, moves the tree, and uses it as users do: by find_package, by pkg-config, and by the program.
 set(prefix ${work}/prefix)
 file(REMOVE_RECURSE ${work})
 
@@ -10,11 +11,25 @@ set(flags "")
 if(sanitize)
   set(flags "-fsanitize=${sanitize}")
 endif()
-run(${CMAKE_COMMAND} --install ${build} --prefix ${prefix})
+run(${CMAKE_COMMAND} --install ${build} --prefix ${work}/installed)
+file(RENAME ${work}/installed ${prefix})
+
 run(${CMAKE_COMMAND} -S ${consumer} -B ${work}/consumer -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}
-  -D CMAKE_CXX_FLAGS=${flags} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Release)
+  -D CMAKE_CXX_FLAGS=${flags} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${work}/consumer)
 run(${work}/consumer/consumer ${model})
+
+find_program(pkg_config pkg-config REQUIRED)
+file(GLOB_RECURSE pc ${prefix}/*/onnxkit.pc)
+cmake_path(GET pc PARENT_PATH pc_folder)
+execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} ${pkg_config} --cflags --libs "onnxkit >= 0.1"
+  OUTPUT_VARIABLE options OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(options UNIX_COMMAND "${options}")
+cmake_path(GET pc_folder PARENT_PATH libraries)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run(${compiler} -std=c++20 ${flags} ${consumer}/main.cpp ${consumer}/judge.cpp -o ${work}/by_pkg_config ${options} -Wl,-rpath,${libraries})
+run(${work}/by_pkg_config ${model})
+
 run(${prefix}/bin/onnxkit check ${model})
 execute_process(COMMAND ${prefix}/bin/onnxkit backends OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
 if(NOT listed MATCHES "onnxruntime")
@@ -23,7 +38,7 @@ endif()
 # Both modules: the decoders of pictures and the JSON form.
 run(${prefix}/bin/onnxkit convert ${model} ${work}/model.json)
 run(${prefix}/bin/onnxkit convert ${work}/model.json ${work}/again.onnx)
-run(${prefix}/bin/onnxkit run ${model} --input ${picture} --format json)
+run(${prefix}/bin/onnxkit run ${pictured} --input ${picture} --format json)
 # A program that is linked with the library finds them, too, and without them says what is missing.
 run(${work}/consumer/consumer ${work}/model.json)
 file(GLOB_RECURSE modules ${prefix}/*/libonnxkit_json.so)
@@ -32,3 +47,15 @@ execute_process(COMMAND ${prefix}/bin/onnxkit check ${work}/model.json RESULT_VA
 if(NOT status EQUAL 3 OR NOT error MATCHES "missing-module")
   message(FATAL_ERROR "a missing module is not reported: ${status}, ${error}")
 endif()
+
+# The library's name carries its version as docs/ABI.md says; documents and schemas lie where packages put them.
+file(GLOB sonames RELATIVE ${libraries} ${libraries}/libonnxkit.so.*)
+if(NOT "libonnxkit.so.0.1" IN_LIST sonames)
+  message(FATAL_ERROR "no libonnxkit.so.0.1 among ${sonames}")
+endif()
+foreach(file IN ITEMS share/doc/onnxkit/LICENSE share/doc/onnxkit/ABI.md share/onnxkit/json/check.schema.json share/onnxkit/codes/shape-mismatch.md
+    include/onnxkit/onnxkit.h)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "${file} is not installed")
+  endif()
+endforeach()

@@ -48,12 +48,13 @@ Result<std::vector<Value>> read_inputs(const ir::Graph& graph, const fs::path& f
   for (std::size_t k = 0; fs::exists(folder / fmt::format("input_{}.pb", k)); ++k) {
     const fs::path path = folder / fmt::format("input_{}.pb", k);
     const auto value = read_content(path, k < open.size() ? graph.inputs[open[k]] : unlisted);
-    if (!value) return make_error("unreadable", path.string() + ": " + value.error().diagnostic.message);
+    if (!value)
+      return make_error(ErrorKind::input, "unreadable", path.string() + ": " + value.error().diagnostic.message);
     std::size_t at = k < open.size() ? open[k] : graph.inputs.size();
     for (std::size_t i = 0; k >= open.size() && i < graph.inputs.size(); ++i) {
       if (graph.name_of(graph.inputs[i].value) == value->name) at = i;
     }
-    if (at == graph.inputs.size()) return make_error("unreadable", path.string() + ": no such input");
+    if (at == graph.inputs.size()) return make_error(ErrorKind::input, "unreadable", path.string() + ": no such input");
     inputs[at] = value->value;
   }
   return inputs;
@@ -88,7 +89,8 @@ Result<DataSet> read_exported_set(const ir::Graph& graph, const fs::path& folder
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     const fs::path recorded = folder / fmt::format("output_{}.pb", i);
     auto expected = read_content(recorded, graph.outputs[i]);
-    if (!expected) return make_error("unreadable", recorded.string() + ": " + expected.error().diagnostic.message);
+    if (!expected)
+      return make_error(ErrorKind::input, "unreadable", recorded.string() + ": " + expected.error().diagnostic.message);
     set.outputs.push_back(std::move(expected->value));
   }
   return set;

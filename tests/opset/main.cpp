@@ -226,7 +226,8 @@ class Matrix {
       return judge(subject, arguments_.domain, to, table_, {arguments_.round_trip, save});
     }
     const fs::path file = arguments_.judge / name;
-    auto converted = fs::exists(file) ? read_model(file) : Result<ir::Model>(make_error("no-file", "refused"));
+    auto converted =
+        fs::exists(file) ? read_model(file) : Result<ir::Model>(make_error(ErrorKind::io, "no-file", "refused"));
     PairResult pair = judge_given(subject, arguments_.domain, to, table_, std::move(converted));
     if (!fs::exists(file)) pair.outcome = Outcome::refused;
     return pair;

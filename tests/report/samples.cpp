@@ -269,7 +269,8 @@ DiffReport failure() {
 
   SideReport vino = side("openvino", "2026.4.1", "CPU");
   vino.failed_at = "load";
-  vino.failure = make_error("worker-exception", "the backend has no implementation of GridSample of opset 20");
+  vino.failure =
+      make_error(ErrorKind::backend, "worker-exception", "the backend has no implementation of GridSample of opset 20");
   vino.failure->diagnostic.notes = {"raised by openvino.Core.compile_model"};
   vino.failure->diagnostic.help = "convert the model to opset 16 first";
   vino.log =
@@ -282,7 +283,8 @@ DiffReport failure() {
 
   SideReport tflite = side("tflite", "2.1.0", "XNNPACK");
   tflite.failed_at = "run";
-  tflite.failure = make_error("worker-died", "the worker was ended by signal 11 (SIGSEGV) in set \"images/dog\"");
+  tflite.failure = make_error(ErrorKind::backend, "worker-died",
+                              "the worker was ended by signal 11 (SIGSEGV) in set \"images/dog\"");
   tflite.log = "INFO: Created TensorFlow Lite XNNPACK delegate for CPU.\n";
   add_runs(tflite, 0.021, 1, noise);
   tflite.outputs = {output("y", "float[1, 256]", 256, 1, 0, 1e-7, noise)};
@@ -428,7 +430,7 @@ DiffReport hostile() {
   bad.layers[37].location.op = "com.acme::<svg/onload=window.hit=1>";
   bad.layers[37].location.scope = {"main", evil};
   bad.failed_at = "run";
-  bad.failure = make_error("worker-died", evil);
+  bad.failure = make_error(ErrorKind::backend, "worker-died", evil);
   bad.log = evil + "\n\x1b[31mred\x1b[0m\n<!--<script>\n";
   return report;
 }

@@ -16,13 +16,10 @@ struct BackendsArguments {
   std::string format = "text";
 };
 
-Outcome run_backends(BackendsArguments arguments) {
-  resolve_workers(arguments.workers);
-  BackendQuery query;
-  query.worker_folders = arguments.workers.folders;
-  query.python = arguments.workers.python;
-  query.start_limit_ms = arguments.workers.start_limit_ms;
-  const std::vector<BackendInfo> found = backends(query);
+Outcome run_backends(const BackendsArguments& arguments) {
+  const auto context = Context::make({.workers = worker_settings(arguments.workers)});
+  if (!context) return report_error(context.error());
+  const std::vector<BackendInfo> found = backends({.context = *context});
   std::fputs((arguments.format == "json" ? backends_json(found) : backends_text(found)).c_str(), stdout);
   return Outcome::ok;
 }

@@ -37,7 +37,7 @@ struct CheckArguments {
 
 /// Mends the model and writes it; what is left to find is found by the check that follows.
 std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, FileReport& report) {
-  auto fixed = fix(model, {.schemas = arguments.check.schemas});
+  auto fixed = fix(model, {.context = arguments.check.context});
   if (!fixed) return fixed.error();
   report.fixes = *std::move(fixed);
   SaveOptions options;
@@ -178,7 +178,9 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
   arguments.check.suppress = {arguments.suppress.begin(), arguments.suppress.end()};
   arguments.check.targets = arguments.targets;
   arguments.check.dims = arguments.inference.dims;
-  arguments.check.schemas = arguments.inference.schemas;
+  auto context = Context::make({.schemas = arguments.inference.schemas});
+  if (!context) return report_error(context.error());
+  arguments.check.context = *std::move(context);
   return check_files(arguments);
 }
 

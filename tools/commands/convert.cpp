@@ -68,7 +68,7 @@ void warn_of_size(const ConvertArguments& arguments) {
 Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetChoices choices) {
   choices.conversion.allow_outside_data = choices.verification.allow_outside_data = arguments.save.allow_outside_data;
   const OpsetFile file = convert_opsets(model, arguments.input, choices);
-  if (file.unreadable) return report_error(Error{*file.unreadable});
+  if (file.unreadable) return report_error(*file.unreadable);
   std::fputs(opset_obstacles(file, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
   std::fprintf(stderr, "%s\n", opset_summary(file, false).c_str());
   return file.converted() ? Outcome::ok : Outcome::finding;

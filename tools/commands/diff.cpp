@@ -6,7 +6,7 @@
 #include <fstream>
 #include <memory>
 
-#include "onnxkit/file.h"
+#include "libonnxkit/base/system/atomic_file.h"
 #include "onnxkit/run.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
@@ -109,7 +109,7 @@ Result<InputSet> completed_set(const Model& model, std::string name, std::vector
   RunOptions options;
   options.make_up_inputs = !arguments.inputs.given_only;
   options.dims = arguments.inference.dims;
-  options.schemas = arguments.inference.schemas;
+  options.context = arguments.diff.context;
   options.seed = seed;
   auto inputs = complete_inputs(model, std::move(given), options);
   if (!inputs) return inputs.error();
@@ -172,7 +172,7 @@ Outcome print(const DiffReport& report, const DiffArguments& arguments) {
   std::fputs((is_text ? diff_text(report, color_on(arguments.format.color, stdout)) : diff_json(report)).c_str(),
              stdout);
   if (!arguments.report.empty()) {
-    const auto written = write_file(arguments.report, diff_html(report));
+    const auto written = replace_file(arguments.report, diff_html(report));
     if (!written) return report_error(written.error());
   }
   for (const SideReport& side : report.sides) {
@@ -187,11 +187,7 @@ Outcome print(const DiffReport& report, const DiffArguments& arguments) {
 Result<std::vector<DiffSide>> sides_of(const DiffArguments& arguments) {
   if (arguments.self.empty()) return read_sides(arguments.models, arguments.backends);
   if (arguments.models.size() > 1) return make_error("usage", "--self takes one model");
-  BackendQuery query;
-  query.worker_folders = arguments.workers.folders;
-  query.python = arguments.workers.python;
-  query.start_limit_ms = arguments.workers.start_limit_ms;
-  return read_self(arguments.models.front(), arguments.self, query);
+  return read_self(arguments.models.front(), arguments.self, {.context = arguments.diff.context});
 }
 
 /// Before anything runs: what --report and --repro may not replace.
@@ -207,7 +203,9 @@ Result<void> check_files(const DiffArguments& arguments, const std::vector<DiffS
 }
 
 Outcome run_diff(DiffArguments& arguments) {
-  resolve_workers(arguments.workers);
+  auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
+  if (!context) return report_error(context.error());
+  arguments.diff.context = *std::move(context);
   auto sides = sides_of(arguments);
   if (!sides) return report_error(sides.error());
   if (auto checked = check_files(arguments, *sides); !checked) return report_error(checked.error());
@@ -229,13 +227,6 @@ Outcome run_diff(DiffArguments& arguments) {
       !taken)
     return report_error(taken.error());
   DiffOptions& options = arguments.diff;
-  options.worker_folders = arguments.workers.folders;
-  options.python = arguments.workers.python;
-  options.start_limit_ms = arguments.workers.start_limit_ms;
-  options.load_limit_ms = arguments.workers.load_limit_ms;
-  options.run_limit_ms = arguments.workers.run_limit_ms;
-  options.worker_memory_limit = arguments.workers.memory_limit;
-  options.schemas = arguments.inference.schemas;
   const auto report = [&] {
     const Interrupt interrupt;
     options.stop = interrupt.token();
@@ -357,7 +348,7 @@ void register_diff(CommandList& list) {
                    "Unmeasured runs of each side before its first measured one; 1 by default")
       ->type_name("N")
       ->check(CLI::Range(0, 100'000));
-  command->add_option("--threads", arguments->diff.threads, "Threads of the reference; 0: all cores")
+  command->add_option("--threads", arguments->diff.limits.threads, "Threads of the reference; 0: all cores")
       ->type_name("N")
       ->check(CLI::Range(0, 1024));
   command->add_flag("--allow-outside-data", arguments->diff.allow_outside_data,

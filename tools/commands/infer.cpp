@@ -26,16 +26,18 @@ struct InferArguments {
   OutputOptions output;
 };
 
-InferOptions library_options(const InferArguments& arguments) {
+Result<InferOptions> library_options(const InferArguments& arguments) {
+  auto context = Context::make({.schemas = arguments.inference.schemas});
+  if (!context) return context.error();
   InferOptions options;
   options.dims = arguments.inference.dims;
-  options.schemas = arguments.inference.schemas;
+  options.context = *std::move(context);
   options.assume_defaults = !arguments.no_assume_defaults;
   return options;
 }
 
-Outcome tell_why(const Model& model, const InferArguments& arguments) {
-  const auto steps = why_unknown(model, *arguments.why, library_options(arguments));
+Outcome tell_why(const Model& model, const InferArguments& arguments, const InferOptions& options) {
+  const auto steps = why_unknown(model, *arguments.why, options);
   if (!steps) return report_error(steps.error());
   const bool is_text = arguments.output.format == Format::text;
   std::fputs((is_text ? why_text(*steps) : why_json(arguments.model, *steps)).c_str(), stdout);
@@ -57,10 +59,10 @@ void judge(std::vector<Diagnostic>& findings, const std::string& model) {
 }
 
 /// A model with provable faults is not written: its shapes would be half a guess.
-Outcome infer_and_write(Model& model, const InferArguments& arguments) {
+Outcome infer_and_write(Model& model, const InferArguments& arguments, const InferOptions& options) {
   auto report = [&] {
     const Progress progress("inferring", 1);
-    return infer(model, library_options(arguments));
+    return infer(model, options);
   }();
   if (!report) return report_error(report.error());
   judge(report->diagnostics, arguments.model);
@@ -89,7 +91,9 @@ Outcome run_infer(const CLI::App& command, const InferArguments& arguments) {
     return usage_error(command, "--output - and --format json both want standard output");
   auto model = open_model(arguments.model);
   if (!model) return report_error(model.error());
-  return arguments.why ? tell_why(*model, arguments) : infer_and_write(*model, arguments);
+  const auto options = library_options(arguments);
+  if (!options) return report_error(options.error());
+  return arguments.why ? tell_why(*model, arguments, *options) : infer_and_write(*model, arguments, *options);
 }
 
 }  // namespace

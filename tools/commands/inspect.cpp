@@ -1,6 +1,6 @@
 #include "onnxkit/inspect.h"
 
-#include "onnxkit/file.h"
+#include "libonnxkit/base/system/atomic_file.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -54,7 +54,9 @@ Result<std::string> describe(const InspectArguments& arguments) {
   Progress progress("inspecting", 2);
   const auto model = open_model(arguments.model);
   if (!model) return model.error();
-  auto report = inspect(*model, {.dims = arguments.inference.dims, .schemas = arguments.inference.schemas});
+  const auto context = Context::make({.schemas = arguments.inference.schemas});
+  if (!context) return context.error();
+  auto report = inspect(*model, {.dims = arguments.inference.dims, .context = *context});
   if (!report) return report.error();
   report->path = arguments.model;  // standard input and pipes have none
   progress.next(drawing_label(*report, arguments.format));
@@ -68,7 +70,7 @@ Outcome run_inspect(const InspectArguments& arguments) {
     std::fwrite(text->data(), 1, text->size(), stdout);
     return Outcome::ok;
   }
-  const auto written = write_file(arguments.output, *text);
+  const auto written = replace_file(arguments.output, *text);
   return written ? Outcome::ok : report_error(written.error());
 }
 

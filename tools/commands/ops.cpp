@@ -29,7 +29,9 @@ Outcome run_ops(const OpsArguments& arguments) {
   OpQuery query;
   query.names = arguments.names;
   if (!arguments.domain.empty()) query.domain = arguments.domain;
-  query.schemas = {arguments.schemas.begin(), arguments.schemas.end()};
+  auto context = Context::make({.schemas = {arguments.schemas.begin(), arguments.schemas.end()}});
+  if (!context) return report_error(context.error());
+  query.context = *std::move(context);
   query.targets = !arguments.names.empty() || arguments.format == "json";
   const auto list = list_operators(query);
   if (!list) return report_error(list.error());

@@ -43,15 +43,14 @@ Result<void> write_outputs(const RunReport& report, const RunArguments& argument
   return arguments.output_dir.empty() ? Result<void>() : write_folder(report.outputs, arguments.output_dir);
 }
 
-Result<void> choose_backend(RunArguments& arguments, RunOptions& options) {
+Result<void> choose_backend(const RunArguments& arguments, RunOptions& options) {
   auto backend = parse_backend(arguments.backend);
   if (!backend) return backend.error();
   options.backend = backend->name;
   options.backend_options = backend->options;
-  resolve_workers(arguments.workers);
-  const WorkerOptions& workers = arguments.workers;
-  options.workers = {workers.folders,       workers.python,       workers.start_limit_ms,
-                     workers.load_limit_ms, workers.run_limit_ms, workers.memory_limit};
+  auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
+  if (!context) return context.error();
+  options.context = *std::move(context);
   return {};
 }
 
@@ -74,7 +73,6 @@ Outcome run_run(RunArguments& arguments) {
 
   RunOptions options = arguments.run;
   options.dims = arguments.inference.dims;
-  options.schemas = arguments.inference.schemas;
   options.make_up_inputs = !arguments.inputs.given_only;
   if (auto chosen = choose_backend(arguments, options); !chosen) return report_error(chosen.error());
   if (is_binary_file(arguments.model)) options.unchanged_file = arguments.model;
@@ -111,16 +109,19 @@ Outcome run_run(RunArguments& arguments) {
 }
 
 void add_limits(CLI::App& command, RunArguments& arguments) {
-  command.add_option("--threads", arguments.run.threads, "Threads to use; 0: all cores")
+  command.add_option("--threads", arguments.run.limits.threads, "Threads to use; 0: all cores")
       ->type_name("N")
       ->check(CLI::Range(0, 1024));
-  command.add_option("--memory-limit", arguments.run.memory_limit, "Bytes that values may take at once, such as 2GiB")
+  command
+      .add_option("--memory-limit", arguments.run.limits.memory_bytes,
+                  "Bytes that values may take at once, such as 2GiB")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false));
-  command.add_option("--time-limit", arguments.run.time_limit_ms, "Time that the run may take, such as 10s")
+  command.add_option("--time-limit", arguments.run.limits.time_ms, "Time that the run may take, such as 10s")
       ->type_name("TIME")
       ->transform(CLI::AsNumberWithUnit(std::map<std::string, std::uint64_t>{{"ms", 1}, {"s", 1000}, {"min", 60'000}}));
-  command.add_option("--iteration-limit", arguments.run.iteration_limit, "Passes that a loop may make")->type_name("N");
+  command.add_option("--iteration-limit", arguments.run.limits.iterations, "Passes that a loop may make")
+      ->type_name("N");
 }
 
 }  // namespace

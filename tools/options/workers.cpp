@@ -28,7 +28,7 @@ fs::path own_workers() {
 void add_workers(CLI::App& command, WorkerOptions& options) {
   command
       .add_option(
-          "--workers", options.folders,
+          "--workers", options.settings.folders,
           "Folder with more backends (docs/worker-protocol.md); may be repeated. The first that has a name wins")
       ->type_name("DIR")
       ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
@@ -39,31 +39,35 @@ void add_workers(CLI::App& command, WorkerOptions& options) {
           "--no-own-workers", [&options] { options.own_folder = false; }, "Only the folders of --workers")
       ->group("Backends");
   command
-      .add_option("--python", options.python, "Interpreter of backends in Python; else ONNXKIT_PYTHON, else python3")
+      .add_option("--python", options.settings.python,
+                  "Interpreter of backends in Python; else ONNXKIT_PYTHON, else python3")
       ->type_name("PATH")
       ->group("Backends");
-  add_time(command, "--start-limit", options.start_limit_ms,
+  add_time(command, "--start-limit", options.settings.limits.start_ms,
            "Time that a backend has to start, such as 90s; 60s by default");
 }
 
 void add_worker_limits(CLI::App& command, WorkerOptions& options) {
-  add_time(command, "--load-limit", options.load_limit_ms, "Time that a backend has to load a model; 5min by default");
-  add_time(command, "--run-limit", options.run_limit_ms,
+  add_time(command, "--load-limit", options.settings.limits.load_ms,
+           "Time that a backend has to load a model; 5min by default");
+  add_time(command, "--run-limit", options.settings.limits.run_ms,
            "Time that a backend has for one request to run; 5min by default");
   command
-      .add_option("--worker-memory", options.memory_limit,
+      .add_option("--worker-memory", options.settings.limits.memory_bytes,
                   "Memory that the processes of a backend may hold, such as 8GiB; 0, the default: any")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false))
       ->group("Backends");
 }
 
-void resolve_workers(WorkerOptions& options) {
-  if (options.python.empty()) {
+WorkerSettings worker_settings(const WorkerOptions& options) {
+  WorkerSettings settings = options.settings;
+  if (settings.python.empty()) {
     const char* named = std::getenv("ONNXKIT_PYTHON");
-    options.python = named != nullptr && *named != '\0' ? named : "python3";
+    settings.python = named != nullptr && *named != '\0' ? named : "python3";
   }
-  if (options.own_folder) options.folders.push_back(own_workers());
+  if (options.own_folder) settings.folders.push_back(own_workers());
+  return settings;
 }
 
 }  // namespace onnxkit::tools

@@ -4,9 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "onnxkit/version.h"
 #include "tools/report/check.h"
 #include "tools/report/diagnostics.h"
-#include "tools/version.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -146,7 +146,7 @@ std::string check_sarif(std::span<const FileReport> reports, const CheckTotals& 
     for (const Diagnostic& finding : report.findings.diagnostics)
       results.push_back(result_of(finding, path, artifact, rules));
   }
-  Json run = {{"tool", {{"driver", {{"name", "onnxkit"}, {"version", version}, {"rules", rules.json()}}}}},
+  Json run = {{"tool", {{"driver", {{"name", "onnxkit"}, {"version", onnxkit::version()}, {"rules", rules.json()}}}}},
               {"invocations", Json::array({invocation_of(suppressed, outcome, std::move(notifications))})},
               {"artifacts", std::move(artifacts)},
               {"results", std::move(results)},

@@ -12,18 +12,6 @@ constexpr std::string_view bold = "\x1b[1m";
 constexpr std::string_view dim = "\x1b[2m";
 constexpr std::string_view plain = "\x1b[0m";
 
-std::string_view color_of(Severity severity) {
-  switch (severity) {
-    case Severity::error:
-      return "\x1b[1;31m";
-    case Severity::warning:
-      return "\x1b[1;33m";
-    case Severity::info:
-      return "\x1b[1;36m";
-  }
-  return "";
-}
-
 std::string file_text(const Location& location, bool color) {
   return location.file.empty() ? std::string() : painted(bold, without_controls(location.file) + ":", color) + " ";
 }
@@ -33,55 +21,14 @@ void add_line(std::string& text, std::string_view label, std::string_view value,
     text += fmt::format("  {} {}\n", painted(dim, fmt::format("{:<8}", label), color), without_controls(value));
 }
 
-/// "Gelu" of "com.microsoft::Gelu"
-std::string unqualified(const std::string& op) {
-  const std::size_t colons = op.rfind("::");
-  return colons == op.npos ? op : op.substr(colons + 2);
-}
-
 }  // namespace
 
 std::string painted(std::string_view paint, std::string_view text, bool color) {
   return color ? fmt::format("{}{}{}", paint, text, plain) : std::string(text);
 }
 
-// C0, DEL and, in UTF-8, C1.
-std::string without_controls(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    if (byte < 0x20 || byte == 0x7f)
-      out += fmt::format("\\x{:02x}", byte);
-    else if (byte == 0xc2 && next >= 0x80 && next < 0xa0)
-      out += fmt::format("\\u{:04x}", text[++i] & 0xff);
-    else
-      out += text[i];
-  }
-  return out;
-}
-
 std::string diagnostic_text(const Diagnostic& diagnostic, bool color) {
-  const Location& location = diagnostic.location;
-  const std::string head = fmt::format("{}[{}]", to_string(diagnostic.severity), diagnostic.code);
-  std::string text = file_text(location, color) + painted(color_of(diagnostic.severity), head, color) + ": ";
-  std::string_view message = diagnostic.message;
-  if (!location.op.empty()) {
-    text += without_controls(location.op);
-    if (!location.node_name.empty()) text += " " + quote(location.node_name);
-    const std::string subject = unqualified(location.op) + " ";
-    if (message.starts_with(subject))
-      message.remove_prefix(subject.size() - 1);
-    else
-      text += ": ";
-  }
-  text += without_controls(message) + "\n";
-  add_line(text, "at", location.path(), color);
-  add_line(text, "expected", diagnostic.expected, color);
-  add_line(text, "found", diagnostic.found, color);
-  for (const std::string& note : diagnostic.notes) add_line(text, "note", note, color);
-  add_line(text, "help", diagnostic.help, color);
-  return text;
+  return format(diagnostic, color ? TextStyle::color : TextStyle::plain);
 }
 
 std::string fix_text(const Fix& fix, bool color) {

@@ -9,7 +9,7 @@
 
 namespace onnxkit::tools {
 
-/// One finding as people read it, over several lines. Control characters, which can only come from the model, are escaped.
+/// onnxkit::format, with the colours of a terminal or without.
 std::string diagnostic_text(const Diagnostic& diagnostic, bool color);
 
 /// "model.onnx: fixed[not-sorted]: node 3 moved behind node 7", and where.
@@ -25,9 +25,6 @@ nlohmann::ordered_json real_json(double number);
 
 /// JSON text of two-space indentation, ending in a line break.
 std::string json_text(const nlohmann::ordered_json& json);
-
-/// `text` with its control characters, which could steer a terminal, written as escapes.
-std::string without_controls(std::string_view text);
 
 /// `text` between the terminal's escape sequence `paint` and the one that ends it; as it is without colour.
 std::string painted(std::string_view paint, std::string_view text, bool color);

@@ -53,13 +53,13 @@ std::size_t changed_nodes(const OpsetReport& report) {
 
 std::string verdict_text(const OpsetFile& file) {
   if (!file.verified) return "not verified";
-  if (file.verified->verdict == Verdict::equal) return "equal on the reference";
+  if (file.verified->verdict == Equality::equal) return "equal on the reference";
   const std::string reason = without_controls(file.verified->reason);
   return (file.differs() ? "the results differ: " : "not verified: ") + reason;
 }
 
-constexpr std::string_view name_of(Verdict verdict) {
-  return verdict == Verdict::equal ? "equal" : verdict == Verdict::different ? "different" : "unjudged";
+constexpr std::string_view name_of(Equality verdict) {
+  return verdict == Equality::equal ? "equal" : verdict == Equality::different ? "different" : "unjudged";
 }
 
 bool of_one_crossing(const OpsetChange& a, const OpsetChange& b) {
@@ -111,7 +111,7 @@ Json refusal_json(const OpsetRefusal& refusal) {
 Json file_json(const OpsetFile& file) {
   Json json = {{"model", file.model}, {"output", file.output.empty() ? Json() : Json(file.output)}};
   if (file.unreadable) {
-    json["error"] = diagnostic_json(*file.unreadable);
+    json["error"] = diagnostic_json(file.unreadable->diagnostic);
     return json;
   }
   Json imports = Json::array(), changes = Json::array(), refusals = Json::array(), warnings = Json::array();

@@ -11,14 +11,14 @@ namespace onnxkit::tools {
 /// What became of one model file.
 struct OpsetFile {
   std::string model;
-  std::string output;                    ///< empty when nothing was written
-  SaveReport saved;                      ///< what the writing did beside
-  std::optional<Diagnostic> unreadable;  ///< the file could not be read or written; nothing below counts then
+  std::string output;               ///< empty when nothing was written
+  SaveReport saved;                 ///< what the writing did beside
+  std::optional<Error> unreadable;  ///< the file could not be read or written; nothing below counts then
   OpsetReport report;
   std::optional<VerifyReport> verified;  ///< absent when nobody asked
 
   bool converted() const { return !unreadable && report.succeeded() && !differs(); }
-  bool differs() const { return verified && verified->verdict == Verdict::different; }
+  bool differs() const { return verified && verified->verdict == Equality::different; }
 };
 
 /// The plan, node by node: what `--dry-run` prints.

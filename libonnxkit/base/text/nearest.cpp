@@ -1,4 +1,4 @@
-#include "onnxkit/nearest.h"
+#include "libonnxkit/base/text/nearest.h"
 
 #include <algorithm>
 #include <numeric>

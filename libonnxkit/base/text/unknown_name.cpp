@@ -4,15 +4,15 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/base/text/nearest.h"
 #include "onnxkit/diagnostic.h"
-#include "onnxkit/nearest.h"
 
 namespace onnxkit {
 
-Error unknown_name(std::string code, std::string_view what, std::string_view name,
+Error unknown_name(ErrorCode code, std::string_view what, std::string_view name,
                    const std::vector<std::string_view>& candidates) {
   constexpr std::size_t most_listed = 10;
-  Error error = make_error(std::move(code), fmt::format("the model has no {} {}", what, quote(name)));
+  Error error = make_error(code, fmt::format("the model has no {} {}", what, quote(name)));
   for (std::size_t i = 0; i < std::min(candidates.size(), most_listed); ++i)
     error.diagnostic.expected += (i == 0 ? "" : ", ") + quote(candidates[i]);
   if (candidates.size() > most_listed) error.diagnostic.expected += " ...";

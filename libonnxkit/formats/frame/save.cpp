@@ -37,7 +37,7 @@ bool has_content(const fs::path& path, const Sidecar& sidecar) {
   std::string_view left = (*file)->view();
   return wire::write_sidecar(sidecar,
                              [&](std::string_view piece) -> Result<void> {
-                               if (!left.starts_with(piece)) return make_error("differs", {});
+                               if (!left.starts_with(piece)) return make_error(ErrorKind::internal, "differs", {});
                                left.remove_prefix(piece.size());
                                return {};
                              })
@@ -248,7 +248,7 @@ class Saving {
     }
   }
 
-  Error fault(const char* code, std::string message, std::string_view location = {}) const {
+  Error fault(ErrorCode code, std::string message, std::string_view location = {}) const {
     Error error = make_error(code, std::move(message));
     error.diagnostic.location.file = path_.string();
     if (!location.empty()) error.diagnostic.found = quote(location);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/export.h"
 #include "onnxkit/model.h"
@@ -20,8 +21,8 @@ struct CheckOptions {
   std::set<std::string> suppress;
   /// Support profiles to hold the model against: "onnxruntime", "tflite@2.17" ...
   std::vector<std::string> targets;
-  /// YAML schema packs for operators of further domains.
-  std::vector<std::filesystem::path> schemas;
+  /// Schemas of operators, and what else calls share.
+  Context context = {};
   /// Sizes of named dimensions.
   std::map<std::string, std::int64_t> dims;
   /// External data may lie outside the model's folder.

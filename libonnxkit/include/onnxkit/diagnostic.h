@@ -50,6 +50,19 @@ struct Diagnostic {
   std::string help;
 };
 
+/// How `format` writes a finding: plain, or with the colours of a terminal.
+enum class TextStyle : std::uint8_t { plain, color };
+
+/// A finding as people read it, over several lines, ending in a line break:
+///     model.onnx: error[shape-mismatch]: Gemm "fc1": inner sizes differ
+///       at       main / node 41 / input 1 "fc1.weight"
+///       expected ...
+/// Control characters, which can only come from the model, are escaped.
+ONNXKIT_API std::string format(const Diagnostic& diagnostic, TextStyle style = TextStyle::plain);
+
+/// `text` with its control characters, which could steer a terminal, written as escapes.
+ONNXKIT_API std::string without_controls(std::string_view text);
+
 /// `text` in double quotes with control characters, quotes and invalid UTF-8 escaped; shortened beyond `limit` bytes.
 ONNXKIT_API std::string quote(std::string_view text, std::size_t limit = 120);
 

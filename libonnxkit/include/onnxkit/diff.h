@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/export.h"
 #include "onnxkit/metrics.h"
@@ -77,13 +78,9 @@ struct DiffOptions {
   bool layers = false;     ///< also compare values inside the graph
   int repeat = 1;          ///< measured runs of each side on each set
   int warmup = 1;          ///< unmeasured runs of each side before its first measured one
-  int threads = 0;         ///< of the reference; 0: all cores
   std::uint64_t seed = 0;  ///< of the replicas' noise
-  std::vector<std::filesystem::path> worker_folders;
-  std::string python = "python3";
-  std::uint64_t start_limit_ms = 60'000, load_limit_ms = 300'000, run_limit_ms = 300'000;
-  std::uint64_t worker_memory_limit = 0;  ///< bytes; 0: none
-  std::vector<std::filesystem::path> schemas;
+  Context context;         ///< its workers' limits hold for every side
+  Limits limits;           ///< threads of the reference
   bool allow_outside_data = false;
   std::stop_token stop;
   std::function<void(std::string_view step)> on_step;  ///< for progress
@@ -226,10 +223,8 @@ struct BackendInfo {
 };
 
 struct BackendQuery {
-  std::vector<std::filesystem::path> worker_folders;
-  std::string python = "python3";
-  std::uint64_t start_limit_ms = 60'000;
-  std::vector<std::string> names;  ///< those asked; empty: all
+  Context context = {};
+  std::vector<std::string> names = {};  ///< those asked; empty: all
 };
 
 /// The reference and every worker, or those of the query's names, each asked what is there; in parallel, sorted by name with the reference first.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/export.h"
 #include "onnxkit/model.h"
@@ -12,7 +13,8 @@
 namespace onnxkit {
 
 struct FixOptions {
-  std::vector<std::filesystem::path> schemas;
+  /// Schemas of operators, and what else calls share.
+  Context context = {};
 };
 
 /// One thing that was mended.

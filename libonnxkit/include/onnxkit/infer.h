@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/export.h"
 #include "onnxkit/model.h"
@@ -17,7 +18,8 @@ namespace onnxkit {
 struct InferOptions {
   /// Sizes of named dimensions: {"N", 8} makes every N an 8, those of the inputs included.
   std::map<std::string, std::int64_t> dims;
-  std::vector<std::filesystem::path> schemas;
+  /// Schemas of operators, and what else calls share.
+  Context context = {};
   /// Takes the content of an initializer that is also a graph input for constant, though from IR version 4 on a caller may replace it. The report
   /// says so (assumed-default).
   bool assume_defaults = true;

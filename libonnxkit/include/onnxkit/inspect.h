@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/export.h"
 #include "onnxkit/model.h"
 #include "onnxkit/result.h"
@@ -16,7 +17,8 @@ namespace onnxkit {
 struct InspectOptions {
   /// Sizes of named dimensions.
   std::map<std::string, std::int64_t> dims;
-  std::vector<std::filesystem::path> schemas;
+  /// Schemas of operators, and what else calls share.
+  Context context = {};
 };
 
 /// A number that may depend on named dimensions: "1024*N"; `value` when it does not.

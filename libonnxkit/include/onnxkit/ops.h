@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/export.h"
 #include "onnxkit/result.h"
 
@@ -112,8 +113,8 @@ struct OpQuery {
   std::vector<std::string> names;
   /// Only this domain.
   std::optional<std::string> domain;
-  /// YAML schema packs with more operators.
-  std::vector<std::filesystem::path> schemas;
+  /// Schemas of operators, and what else calls share.
+  Context context = {};
   /// Also tell which target runs which version.
   bool targets = false;
 };
@@ -125,7 +126,7 @@ struct OpList {
   std::vector<OpInfo> operators;
 };
 
-/// Error codes: unknown-operator, unknown-domain (with the nearest names as help), schema-pack, cannot-read.
+/// Errors: unknown-operator, unknown-domain, with the nearest names as help.
 ONNXKIT_API Result<OpList> list_operators(const OpQuery& query = {});
 
 /// Release of ONNX whose operators the library knows: "1.23.2".

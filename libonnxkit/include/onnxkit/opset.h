@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/export.h"
 #include "onnxkit/model.h"
@@ -19,7 +20,8 @@ struct OpsetOptions {
   std::map<std::string, std::int64_t> opsets;
   /// IR version of the result; without it the model keeps its own, raised only where the result could not be said in it.
   std::optional<std::int64_t> ir_version;
-  std::vector<std::filesystem::path> schemas;
+  /// Schemas of operators, and what else calls share.
+  Context context = {};
   bool allow_outside_data = false;
 };
 
@@ -70,28 +72,28 @@ struct OpsetReport {
 
 /// Moves the model, its subgraphs and its functions to other versions of operator sets, up or down. The result computes the same (docs/opset.md); where that cannot be, the
 /// report says so, and the model stays as it was.
-/// Errors: no-graph, opset-range (no such version is known), and those of schema packs.
+/// Errors: no-graph, opset-range (no such version is known).
 ONNXKIT_API Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options);
 
 struct VerifyOptions {
-  std::vector<std::filesystem::path> schemas;
+  /// Schemas of operators, and what else calls share.
+  Context context = {};
   bool allow_outside_data = false;
-  int threads = 0;
   std::uint64_t seed = 0;
-  /// A model that would take longer than this is not run.
-  std::uint64_t time_limit_ms = 20'000;
-  std::uint64_t memory_limit = std::uint64_t{4} << 30;
+  /// Of each of the two runs. A model that would take more is not judged.
+  Limits limits = {.threads = 0, .memory_bytes = std::uint64_t{4} << 30, .time_ms = 20'000, .iterations = 0};
   std::map<std::string, std::int64_t> dims;
 };
 
-enum class Verdict {
+/// What a comparison of two models by their results came to.
+enum class Equality {
   equal,       ///< both models gave the same outputs
   different,   ///< they did not
   not_judged,  ///< they were not run to their end, or draw random numbers; `reason` says why
 };
 
 struct VerifyReport {
-  Verdict verdict = Verdict::not_judged;
+  Equality verdict = Equality::not_judged;
   /// What differs, or why nothing was judged.
   std::string reason;
   /// The node of the model before that could not be run, if one.
@@ -99,7 +101,7 @@ struct VerifyReport {
 };
 
 /// Runs two models on the reference with the same made-up inputs and compares what comes out, number by number: with unrounded intermediate values, so that
-/// rounding is no excuse. Errors: unknown-dimension, and those of schema packs.
+/// rounding is no excuse. Errors: unknown-dimension.
 ONNXKIT_API Result<VerifyReport> verify_equal(const Model& before, const Model& after,
                                               const VerifyOptions& options = {});
 

@@ -1,26 +1,13 @@
 #pragma once
 
+#include <cassert>
 #include <optional>
-#include <string>
 #include <utility>
 #include <variant>
 
-#include "onnxkit/diagnostic.h"
+#include "onnxkit/error.h"
 
 namespace onnxkit {
-
-/// Why an operation produced nothing. `diagnostic.code` is stable; the message is for people.
-struct Error {
-  Diagnostic diagnostic;
-};
-
-/// Shorthand for an error that has no location inside a model.
-inline Error make_error(std::string code, std::string message) {
-  Error error;
-  error.diagnostic.code = std::move(code);
-  error.diagnostic.message = std::move(message);
-  return error;
-}
 
 /// A value of T or the Error that prevented it. Never both, never neither.
 template <class T>
@@ -32,18 +19,35 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return state_.index() == 0; }
   bool ok() const { return state_.index() == 0; }
 
-  /// Precondition: ok().
-  T& operator*() & { return *std::get_if<0>(&state_); }
-  const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
+  /// Precondition: ok(), which builds without NDEBUG assert.
+  T& operator*() & { return *value(); }
+  const T& operator*() const& { return *value(); }
+  T&& operator*() && { return std::move(*value()); }
+  T* operator->() { return value(); }
+  const T* operator->() const { return value(); }
 
-  /// Precondition: !ok().
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  /// Precondition: !ok(), which builds without NDEBUG assert.
+  const Error& error() const& { return *fault(); }
+  Error&& error() && { return std::move(*fault()); }
 
  private:
+  T* value() {
+    assert(ok());
+    return std::get_if<0>(&state_);
+  }
+  const T* value() const {
+    assert(ok());
+    return std::get_if<0>(&state_);
+  }
+  Error* fault() {
+    assert(!ok());
+    return std::get_if<1>(&state_);
+  }
+  const Error* fault() const {
+    assert(!ok());
+    return std::get_if<1>(&state_);
+  }
+
   std::variant<T, Error> state_;
 };
 
@@ -56,8 +60,15 @@ class [[nodiscard]] Result<void> {
 
   explicit operator bool() const { return !error_; }
   bool ok() const { return !error_; }
-  const Error& error() const& { return *error_; }
-  Error&& error() && { return std::move(*error_); }
+  /// Precondition: !ok(), which builds without NDEBUG assert.
+  const Error& error() const& {
+    assert(error_);
+    return *error_;
+  }
+  Error&& error() && {
+    assert(error_);
+    return std::move(*error_);
+  }
 
  private:
   std::optional<Error> error_;

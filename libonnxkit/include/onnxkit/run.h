@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnxkit/context.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/export.h"
 #include "onnxkit/model.h"
@@ -25,36 +26,24 @@ struct NodeTime {
   std::uint64_t live_bytes = 0;  ///< of all values alive when it ended
 };
 
-/// Where programs that host other runtimes are, and what they may take.
-struct WorkerSettings {
-  std::vector<std::filesystem::path> folders;
-  std::string python = "python3";
-  std::uint64_t start_limit_ms = 60'000, load_limit_ms = 300'000, run_limit_ms = 300'000;
-  std::uint64_t memory_limit = 0;  ///< bytes; 0: none
-};
-
 struct RunOptions {
-  /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which offers none of wide and on_node and keeps the limits of
-  /// `workers` in place of those below.
+  /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which offers none of wide and on_node and keeps the limits of the
+  /// context's workers in place of `limits`.
   std::string backend = "reference";
   std::map<std::string, std::string> backend_options;
-  WorkerSettings workers;
+  Context context = {};
+  Limits limits = {};
   /// The binary file that the model was read from, when both are still what they were: a backend in a process of its own loads it there.
   /// Empty: the model is written for it.
   std::filesystem::path unchanged_file;
   /// Reals narrower than float64 are not rounded between nodes, and come out as float64: the exact answer that rounded ones are held
   /// against.
   bool wide = false;
-  int threads = 0;                    ///< 0: all cores that this process may use
-  std::uint64_t seed = 0;             ///< of made-up inputs and of random operators without a seed
-  std::uint64_t memory_limit = 0;     ///< bytes of values alive at once; 0: none
-  std::uint64_t time_limit_ms = 0;    ///< 0: none
-  std::uint64_t iteration_limit = 0;  ///< passes of one loop; 0: none
+  std::uint64_t seed = 0;  ///< of made-up inputs and of random operators without a seed
   std::stop_token stop;
   /// Inputs that get no value are made up; else they are an error.
   bool make_up_inputs = true;
   std::map<std::string, std::int64_t> dims;  ///< sizes of named dimensions of made-up inputs
-  std::vector<std::filesystem::path> schemas;
   bool allow_outside_data = false;
   /// Values inside the main graph that are handed to on_value as soon as they exist.
   std::vector<std::string> taps;

@@ -386,8 +386,9 @@ bool read_message(Reading& reading, std::string_view body, M& message) {
 }
 
 Error reading_error(const Reading& reading, const std::filesystem::path& path) {
-  const char* const malformed = reading.fault == Fault::too_deep ? "nesting-depth" : "malformed-protobuf";
-  Error error = make_error(reading.bytes_missing ? "truncated-file" : malformed, reading.why);
+  const ErrorCode malformed =
+      reading.fault == Fault::too_deep ? ErrorCode("nesting-depth") : ErrorCode("malformed-protobuf");
+  Error error = make_error(reading.bytes_missing ? ErrorCode("truncated-file") : malformed, reading.why);
   Diagnostic& d = error.diagnostic;
   d.location.file = path.string();
   constexpr std::ptrdiff_t steps_shown = 12;
@@ -404,7 +405,7 @@ Error reading_error(const Reading& reading, const std::filesystem::path& path) {
   return error;
 }
 
-Error plain_error(const char* code, std::string message, const std::filesystem::path& path) {
+Error plain_error(ErrorCode code, std::string message, const std::filesystem::path& path) {
   Error error = make_error(code, std::move(message));
   error.diagnostic.location.file = path.string();
   return error;

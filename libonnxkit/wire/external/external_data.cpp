@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr const char* outside_help =
     "--allow-outside-data follows it all the same; do so only for models that you trust";
 
-Error fault(const char* code, std::string message, std::string expected = {}, std::string found = {},
+Error fault(ErrorCode code, std::string message, std::string expected = {}, std::string found = {},
             std::string help = {}) {
   Error error = make_error(code, std::move(message));
   error.diagnostic.expected = std::move(expected);

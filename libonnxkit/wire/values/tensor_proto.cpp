@@ -11,7 +11,7 @@
 namespace onnxkit::wire {
 namespace {
 
-Error fault(const ir::Tensor& stored, const char* code, std::string message) {
+Error fault(const ir::Tensor& stored, ErrorCode code, std::string message) {
   Error error = make_error(code, std::move(message));
   error.diagnostic.location.item = "tensor";
   error.diagnostic.location.item_name = std::string(stored.name.view());

@@ -112,7 +112,7 @@ class ValueReader {
   /// A sparse tensor of a few bytes can ask for any amount of zeros.
   std::uint64_t dense_limit() const { return (std::uint64_t{1} << 26) + 1024 * file_->bytes().size(); }
 
-  void fail(const char* code, std::string message, std::string_view at) {
+  void fail(ErrorCode code, std::string message, std::string_view at) {
     if (error) return;
     error = make_error(code, std::move(message));
     error->diagnostic.location.byte_offset = static_cast<std::uint64_t>(at.data() - file_->view().data());
@@ -120,7 +120,8 @@ class ValueReader {
   bool check(Fault fault, const Cursor& cursor) {
     const bool cut = fault == Fault::ends_early || fault == Fault::too_long;
     if (fault != Fault::none)
-      fail(cut && depth_ <= 1 ? "truncated-file" : "malformed-protobuf", to_string(fault), {cursor.position(), 0});
+      fail(cut && depth_ <= 1 ? ErrorCode("truncated-file") : ErrorCode("malformed-protobuf"), to_string(fault),
+           {cursor.position(), 0});
     return !error;
   }
   bool charge(std::uint64_t bytes, std::string_view at) {

@@ -1,4 +1,4 @@
-#include "libonnxkit/api/op_support.h"
+#include "checker/targets/op_support.h"
 
 #include <doctest/doctest.h>
 
@@ -38,7 +38,8 @@ OpSupport support(const char* op, std::int64_t opset, std::optional<std::int64_t
   const auto profile = checker::parse_target(profile_text, "toy.yaml");
   REQUIRE_MESSAGE(profile.ok(), (profile.ok() ? "" : profile.error().diagnostic.message));
   const spec::OpTable table;
-  const auto result = support_of({&*profile, 1}, *table.find("", op, opset), until);
+  const auto result = support_of(std::vector{std::make_shared<const checker::TargetProfile>(*profile)},
+                                 *table.find("", op, opset), until);
   REQUIRE(result.size() == 1);
   CHECK(result[0].target == "toy");
   CHECK(result[0].version == "2.0");
@@ -74,7 +75,7 @@ TEST_CASE("opset limits, refusals and what the profile does not list") {
 }
 
 TEST_CASE("targets are told when asked for") {
-  OpQuery query{.names = {"Upsample"}, .domain = {}, .schemas = {}, .targets = true};
+  OpQuery query{.names = {"Upsample"}, .domain = {}, .context = {}, .targets = true};
   const auto list = list_operators(query);
   REQUIRE(list);
   const auto& versions = list->operators.front().versions;

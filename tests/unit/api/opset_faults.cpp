@@ -1,4 +1,4 @@
-#include "libonnxkit/api/opset_faults.h"
+#include "converters/opset/model/old_faults.h"
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@ Diagnostic fault(const char* code, std::vector<std::string> scope, const char* i
 
 TEST_CASE("an old fault is found again though its place moved, and hides no other") {
   const Diagnostic old = fault("declared-type", {"main", "node 3", "then_branch"}, "output 0", "y");
-  api::OldFaults faults({old, old}, ir::Model());
+  opset::OldFaults faults({old, old}, ir::Model());
   CHECK_FALSE(faults.take(fault("declared-type", {"main", "node 3", "then_branch"}, "output 0", "z")));
   CHECK_FALSE(faults.take(fault("declared-shape", {"main", "node 3", "then_branch"}, "output 0", "y")));
   CHECK_FALSE(faults.take(fault("declared-type", {"main"}, "output 0", "y")));
@@ -33,7 +33,7 @@ TEST_CASE("an old fault is found again though its place moved, and hides no othe
 
 TEST_CASE("a fault of which a conversion makes a fact refuses it") {
   const Diagnostic size = fault("declared-shape", {"main"}, "value_info", "y");
-  api::OldFaults faults({size, fault("declared-shape", {"main"}, "value_info", "z")}, ir::Model());
+  opset::OldFaults faults({size, fault("declared-shape", {"main"}, "value_info", "z")}, ir::Model());
   CHECK(faults.relied_on({}, {"x"}).empty());
   CHECK(faults.relied_on({}, {"x", "y"}).size() == 1);
   CHECK(faults.warnings().size() == 1);

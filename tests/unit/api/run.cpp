@@ -104,7 +104,9 @@ TEST_CASE("run: values inside come as soon as they exist, and may end the run") 
   REQUIRE(run(model, {}, options));
   CHECK(seen == std::vector<std::string>{"c"});
   CHECK(nodes == 2);
-  options.on_value = [](std::string_view, const Value&) -> Result<void> { return make_error("enough", "seen enough"); };
+  options.on_value = [](std::string_view, const Value&) -> Result<void> {
+    return make_error(ErrorKind::cancelled, "enough", "seen enough");
+  };
   CHECK(code_of(run(model, {}, options)) == "enough");
   options.taps = {"d"};
   CHECK(code_of(run(model, {}, options)) == "unknown-value");
@@ -113,14 +115,14 @@ TEST_CASE("run: values inside come as soon as they exist, and may end the run") 
 TEST_CASE("run: limits of time, passes and memory") {
   const Model model = parse(endless);
   RunOptions options;
-  options.time_limit_ms = 20;
+  options.limits.time_ms = 20;
   CHECK(code_of(run(model, {}, options)) == "time-limit");
   options = {};
-  options.iteration_limit = 10;
+  options.limits.iterations = 10;
   CHECK(code_of(run(model, {}, options)) == "iteration-limit");
   const Model large = parse(header + "main () => (float[n] y) <int64[1] n = {1000000000}> { y = ConstantOfShape (n) }");
   options = {};
-  options.memory_limit = 1 << 20;
+  options.limits.memory_bytes = 1 << 20;
   CHECK(code_of(run(large, {}, options)) == "memory-limit");
 }
 
@@ -133,8 +135,8 @@ TEST_CASE("run: what is collected counts, even where all of it shares one conten
       "bool on, seq(float) a) => (bool again, seq(float) b) { again = Identity (on) b = SequenceInsert (a, c) }> }";
   for (const std::string& text : {collecting, inserting}) {
     RunOptions options;
-    options.memory_limit = 1 << 20;
-    options.iteration_limit = 20'000;
+    options.limits.memory_bytes = 1 << 20;
+    options.limits.iterations = 20'000;
     CHECK(code_of(run(parse(header + text), {}, options)) == "memory-limit");
   }
 }
@@ -155,8 +157,8 @@ TEST_CASE("run: the time limit holds inside kernels") {  // which would take min
   for (const std::string& text : slow) {
     CAPTURE(text);
     RunOptions options;
-    options.time_limit_ms = 20;
-    options.threads = 1;
+    options.limits.time_ms = 20;
+    options.limits.threads = 1;
     CHECK(code_of(run(parse(header + text), {}, options)) == "time-limit");
   }
 }

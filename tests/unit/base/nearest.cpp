@@ -1,4 +1,4 @@
-#include "onnxkit/nearest.h"
+#include "libonnxkit/base/text/nearest.h"
 
 #include <doctest/doctest.h>
 

@@ -329,7 +329,7 @@ TEST_CASE("perturbed samples: every value can be seen at the node that wrote it"
   runner.spreads({random({8, 32}), random({32, 16}, 2)}, options);
   CHECK(seen == std::vector<std::string>{"h", "r", "s", "t", "y"});
   options.on_spread = [&](std::size_t, std::string_view, const Spread&) -> Result<void> {
-    return make_error("enough", "no more");
+    return make_error(ErrorKind::cancelled, "enough", "no more");
   };
   const auto session = runner.session();
   const auto request = Runner::request(*session, {random({8, 32}), random({32, 16}, 2)});

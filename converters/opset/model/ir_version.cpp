@@ -1,4 +1,4 @@
-#include "libonnxkit/api/opset_ir_version.h"
+#include "converters/opset/model/ir_version.h"
 
 #include <algorithm>
 #include <set>
@@ -11,7 +11,7 @@
 #include "libonnxkit/ir/tensor/tensors.h"
 #include "libonnxkit/spec/op_table.h"
 
-namespace onnxkit::api {
+namespace onnxkit::opset {
 namespace {
 
 /// A part of a model and the IR version that brought it.
@@ -103,4 +103,4 @@ std::optional<Diagnostic> set_ir_version(ir::Model& model, std::optional<std::in
   return std::nullopt;
 }
 
-}  // namespace onnxkit::api
+}  // namespace onnxkit::opset

@@ -4,10 +4,10 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/dtype/packed.h"
+#include "libonnxkit/inputs/files/value_file.h"
 #include "libonnxkit/ir/model.h"
-#include "onnxkit/value_file.h"
 
-namespace onnxkit {
+namespace onnxkit::inputs {
 namespace {
 
 std::optional<std::size_t> declared_rank(const ir::Graph& graph, std::string_view name) {
@@ -59,10 +59,11 @@ Result<std::size_t> sample_count(const ir::Graph& graph, const std::vector<Named
 
 }  // namespace
 
-Result<std::vector<std::vector<NamedValue>>> read_samples(const Model& model, const std::filesystem::path& archive) {
+Result<std::vector<std::vector<NamedValue>>> read_samples(const ir::Model& model,
+                                                          const std::filesystem::path& archive) {
   auto arrays = read_inputs(model, archive);
   if (!arrays) return arrays.error();
-  auto count = sample_count(*model.ir().graph, *arrays);
+  auto count = sample_count(*model.graph, *arrays);
   if (!count) {
     Error error = count.error();
     error.diagnostic.location.file = archive.string();
@@ -80,4 +81,4 @@ Result<std::vector<std::vector<NamedValue>>> read_samples(const Model& model, co
   return samples;
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::inputs

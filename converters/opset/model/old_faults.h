@@ -13,7 +13,7 @@
 #include "libonnxkit/spec/op_table.h"
 #include "onnxkit/opset.h"
 
-namespace onnxkit::api {
+namespace onnxkit::opset {
 
 /// Findings of check that mean that a model is wrong.
 std::vector<Diagnostic> errors_of(const ir::Model& model, const spec::OpTable& table,
@@ -49,4 +49,4 @@ class OldFaults {
   std::multimap<std::string, std::size_t> readers_;
 };
 
-}  // namespace onnxkit::api
+}  // namespace onnxkit::opset

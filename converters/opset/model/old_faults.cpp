@@ -1,11 +1,11 @@
-#include "libonnxkit/api/opset_faults.h"
+#include "converters/opset/model/old_faults.h"
 
 #include <algorithm>
 
 #include "checker/check.h"
 #include "libonnxkit/ir/scope.h"
 
-namespace onnxkit::api {
+namespace onnxkit::opset {
 namespace {
 
 /// Beyond it new faults of a code could not be told from old ones.
@@ -125,4 +125,4 @@ std::vector<Diagnostic> OldFaults::warnings() const { return warnings_of(is_refu
 
 std::vector<Diagnostic> OldFaults::warnings_of_result() const { return warnings_of(is_taken_, true); }
 
-}  // namespace onnxkit::api
+}  // namespace onnxkit::opset

@@ -1,4 +1,4 @@
-#include "libonnxkit/api/op_support.h"
+#include "checker/targets/op_support.h"
 
 #include <fmt/format.h>
 
@@ -6,13 +6,9 @@
 #include <limits>
 #include <string_view>
 
-namespace onnxkit {
+namespace onnxkit::checker {
 namespace {
 
-using checker::Standing;
-using checker::TargetCondition;
-using checker::TargetEntry;
-using checker::TargetProfile;
 using Demand = TargetCondition::Demand;
 
 std::string_view word(Standing standing) {
@@ -98,7 +94,7 @@ bool lists(const std::vector<std::string>& types, const std::string& type) {
   return std::ranges::find(types, type) != types.end();
 }
 
-Standing standing_of(const TargetProfile& profile, const checker::TypeStanding& types, const std::string& type) {
+Standing standing_of(const TargetProfile& profile, const TypeStanding& types, const std::string& type) {
   if (lists(types.runs, type)) return Standing::runs;
   if (lists(types.loads, type)) return Standing::unknown;
   if (lists(types.refused, type)) return Standing::refused;
@@ -111,7 +107,7 @@ std::vector<OpTypeSupport> restricted_types(const TargetProfile& profile, const 
                                             const spec::OpSchema& schema) {
   std::vector<OpTypeSupport> result;
   for (const spec::TypeConstraint& constraint : schema.constraints) {
-    const checker::TypeStanding* standing = entry.types_of(constraint.name);
+    const TypeStanding* standing = entry.types_of(constraint.name);
     if (!standing) continue;
     OpTypeSupport types{std::string(constraint.name), {}, {}, {}};
     for (const std::string& spelling : type_strings(constraint.allowed)) {
@@ -177,11 +173,11 @@ OpSupport support_by(const TargetProfile& profile, const spec::OpSchema& schema,
 
 }  // namespace
 
-std::vector<OpSupport> support_of(std::span<const TargetProfile> profiles, const spec::OpSchema& schema,
-                                  std::optional<std::int64_t> until) {
+std::vector<OpSupport> support_of(std::span<const std::shared_ptr<const TargetProfile>> profiles,
+                                  const spec::OpSchema& schema, std::optional<std::int64_t> until) {
   std::vector<OpSupport> result;
-  for (const TargetProfile& profile : profiles) result.push_back(support_by(profile, schema, until));
+  for (const auto& profile : profiles) result.push_back(support_by(*profile, schema, until));
   return result;
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::checker

@@ -1,0 +1,197 @@
+#include "checker/inspect/inspect.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/core.h>
+
+#include "checker/infer/cost.h"
+#include "checker/infer/infer_model.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
+#include "libonnxkit/ir/uses.h"
+
+namespace onnxkit::checker {
+namespace {
+
+using ir::index_of;
+using ir::ValueId;
+
+Quantity quantity(ir::Dim amount, const ir::DimPool& dims) {
+  if (amount.is_unknown() || dims.has_origin(amount, ir::SymbolOrigin::lost)) return {};
+  return {dims.to_string(amount), amount.is_constant() ? std::optional(amount.constant()) : std::nullopt};
+}
+
+template <class Range, class Show>
+std::string list_text(const Range& range, Show&& show) {
+  constexpr std::size_t most = 8;
+  std::string text = "[";
+  std::size_t shown = 0;
+  for (const auto& entry : range) {
+    if (shown++ == most) return text + fmt::format(", ... {} in all]", range.size());
+    text += (shown > 1 ? ", " : "") + show(entry);
+  }
+  return text + "]";
+}
+
+std::string tensor_text(const ir::Tensor& tensor) {
+  return fmt::format("{}{}", name_of(ir::element_type_of(tensor)),
+                     list_text(tensor.dims, [](std::int64_t d) { return std::to_string(d); }));
+}
+
+std::string attribute_text(const ir::Attribute& attribute) {
+  const std::string name(attribute.name.view());
+  if (!attribute.ref_attr_name.empty()) return fmt::format("{} = @{}", name, attribute.ref_attr_name.view());
+  std::string value = "...";
+  if (const auto* i = attribute.as<std::int64_t>()) value = std::to_string(*i);
+  if (const auto* f = attribute.as<float>()) value = fmt::format("{}", *f);
+  if (const auto* s = attribute.as<Text>()) value = quote(*s, 60);
+  if (const auto* ints = attribute.as<std::vector<std::int64_t>>())
+    value = list_text(*ints, [](std::int64_t i) { return std::to_string(i); });
+  if (const auto* floats = attribute.as<std::vector<float>>())
+    value = list_text(*floats, [](float f) { return fmt::format("{}", f); });
+  if (const auto* strings = attribute.as<std::vector<Text>>())
+    value = list_text(*strings, [](const Text& s) { return quote(s, 30); });
+  if (const ir::Tensor* tensor = attribute.tensor()) value = tensor_text(*tensor);
+  if (const ir::Graph* graph = attribute.graph()) value = fmt::format("graph of {} nodes", graph->nodes.size());
+  return fmt::format("{} = {}", name, value);
+}
+
+class Inspector {
+ public:
+  Inspector(const ir::Model& model, InferredModel& inferred) : model_(model), inferred_(inferred) {}
+
+  InspectReport run() {
+    header();
+    for (const auto& scope : ir::graph_scopes(model_)) add_graph(*scope);
+    for (const auto& [op, count] : operator_counts_) report_.operators.emplace_back(op, count);
+    std::sort(report_.operators.begin(), report_.operators.end(), [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
+    std::sort(report_.parameters.begin(), report_.parameters.end(),
+              [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    for (const ir::Function& function : model_.functions) {
+      const std::string name = ir::function_step(function).substr(std::string_view("function ").size());
+      const auto calls = operator_counts_.find(name);
+      report_.functions.push_back(
+          {name, function.body.nodes.size(), calls == operator_counts_.end() ? 0 : calls->second});
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void header() {
+    report_.path = model_.path;
+    report_.ir_version = model_.ir_version;
+    report_.model_version = model_.model_version;
+    report_.producer = fmt::format("{}{}{}", model_.producer_name.view(), model_.producer_version.empty() ? "" : " ",
+                                   model_.producer_version.view());
+    report_.domain = model_.domain;
+    report_.doc = model_.doc_string;
+    for (const ir::OpsetImport& import : model_.opset_imports) {
+      const std::string_view domain = ir::canonical_domain(import.domain);
+      report_.opsets.emplace_back(domain.empty() ? "ai.onnx" : std::string(domain), import.version.value_or(0));
+    }
+    for (const ir::StringEntry& entry : model_.metadata_props)
+      report_.metadata.emplace_back(entry.key.view(), entry.value.view());
+  }
+
+  void add_graph(const ir::GraphScope& scope) {
+    const ir::Graph& graph = *scope.graph;
+    const auto found = inferred_.graphs.find(&graph);
+    const GraphInfo* info = found == inferred_.graphs.end() ? nullptr : &found->second;
+    GraphSummary summary;
+    summary.path = ir::path_text(scope.path);
+    const ir::InitializerTable parameters(graph);
+    for (const ir::Tensor& tensor : graph.initializers) {
+      add_parameter(tensor);
+      summary.initializers.emplace_back(tensor.name.view());
+    }
+    const auto describe = [&](const std::vector<ir::ValueInfo>& infos) {
+      std::vector<ValueSummary> out;
+      for (const ir::ValueInfo& declared : infos)
+        out.push_back({std::string(graph.name_of(declared.value)), type_of(info, declared.value)});
+      return out;
+    };
+    for (const ir::ValueInfo& input : graph.inputs) {
+      const std::string_view name = graph.name_of(input.value);
+      if (!parameters.find(input.value)) summary.inputs.push_back({std::string(name), type_of(info, input.value)});
+    }
+    summary.outputs = describe(graph.outputs);
+    ir::Dim total = 0;
+    for (const ir::Node& node : graph.nodes) {
+      ir::Dim cost = info ? multiply_adds(graph, node, *info, inferred_.dims) : ir::Dim(0);
+      summary.nodes.push_back(node_summary(graph, node, info, cost));
+      ++operator_counts_[summary.nodes.back().op];
+      const bool is_main = &graph == model_.graph.get();
+      if (is_main && cost.is_unknown()) ++report_.uncounted_nodes;
+      if (is_main && !cost.is_unknown()) total = inferred_.dims.add(total, cost);
+    }
+    if (&graph == model_.graph.get() && info) {
+      report_.multiply_adds = quantity(total, inferred_.dims);
+      report_.activation_peak = quantity(activation_peak(graph, *info, inferred_.dims), inferred_.dims);
+    }
+    report_.graphs.push_back(std::move(summary));
+  }
+
+  std::string type_of(const GraphInfo* info, ValueId id) const {
+    return info && id != ValueId::none ? to_string(info->values[index_of(id)].type, inferred_.dims) : "?";
+  }
+
+  NodeSummary node_summary(const ir::Graph& graph, const ir::Node& node, const GraphInfo* info, ir::Dim cost) const {
+    NodeSummary summary;
+    summary.name = node.name;
+    summary.op = ir::qualified_op(node);
+    for (const ValueId id : node.inputs) summary.inputs.emplace_back(graph.name_of(id));
+    for (const ValueId id : node.outputs) {
+      summary.outputs.emplace_back(graph.name_of(id));
+      summary.output_types.push_back(type_of(info, id));
+    }
+    std::set<std::string_view> captured;
+    for (const ValueId id : ir::captured_values(graph, node)) captured.insert(graph.name_of(id));
+    summary.captures.assign(captured.begin(), captured.end());
+    for (const ir::Attribute& attribute : node.attributes) summary.attributes.push_back(attribute_text(attribute));
+    if (!cost.is(0)) summary.multiply_adds = quantity(cost, inferred_.dims);
+    return summary;
+  }
+
+  void add_parameter(const ir::Tensor& tensor) {
+    const ElementType type = ir::element_type_of(tensor);
+    const std::string name(name_of(type));
+    auto row = std::find_if(report_.parameters.begin(), report_.parameters.end(),
+                            [&](const auto& p) { return p.type == name; });
+    if (row == report_.parameters.end()) {
+      report_.parameters.push_back({.type = name});
+      row = report_.parameters.end() - 1;
+    }
+    const auto count = ir::element_count(tensor);
+    const auto bytes = count ? ir::expected_bytes(type, *count) : std::nullopt;
+    ++row->tensors;
+    row->elements += static_cast<std::uint64_t>(count.value_or(0));
+    row->bytes += bytes.value_or(0);
+    if (tensor.is_external()) report_.external_bytes += bytes.value_or(0);
+  }
+
+  const ir::Model& model_;
+  InferredModel& inferred_;
+  InspectReport report_;
+  std::unordered_map<std::string, std::uint64_t> operator_counts_;
+};
+
+}  // namespace
+
+Result<InspectReport> inspect(const ir::Model& model, const InspectOptions& options) {
+  Collector collector;
+  InferOptions inference;
+  inference.dims = options.dims;
+  inference.context = options.context;
+  auto inferred = infer_model(model, inference, collector);
+  if (!inferred) return std::move(inferred).error();
+  return Inspector(model, *inferred).run();
+}
+
+}  // namespace onnxkit::checker

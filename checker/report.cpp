@@ -1,0 +1,54 @@
+#include "checker/report.h"
+
+#include <algorithm>
+
+#include "checker/check.h"
+#include "checker/codes.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/wire/external/external_data.h"
+
+namespace onnxkit::checker {
+
+Result<CheckReport> check(const ir::Model& model, const CheckOptions& options) {
+  ModelCheckOptions model_check;
+  for (const std::string& target : options.targets) {
+    auto profile = load_target(target, options.context);
+    if (!profile) return std::move(profile).error();
+    model_check.targets.push_back(*std::move(profile));
+  }
+  wire::ExternalData external(
+      model.path, {.allow_outside = options.allow_outside_data, .verify_checksums = options.verify_checksums});
+  model_check.inspect_weights = options.inspect_weights;
+  model_check.inference.dim_values = options.dims;
+  model_check.inference.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); };
+  Collector collector({options.suppress.begin(), options.suppress.end()});
+  check_model(model, options.context.table(), model_check, collector);
+
+  CheckReport report;
+  report.suppressed = collector.suppressed_count();
+  report.dropped = collector.dropped_count();
+  report.diagnostics = collector.take();
+  std::stable_sort(report.diagnostics.begin(), report.diagnostics.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.severity < b.severity; });
+  for (const Diagnostic& diagnostic : report.diagnostics) {
+    (diagnostic.severity == Severity::error     ? report.errors
+     : diagnostic.severity == Severity::warning ? report.warnings
+                                                : report.infos) += 1;
+  }
+  return report;
+}
+
+std::vector<CodeExplanation> explain_codes() {
+  std::vector<CodeExplanation> out;
+  for (const EmbeddedText& page : embedded_codes()) {
+    const std::string_view first_line = page.text.substr(0, page.text.find('\n'));
+    const std::size_t colon = first_line.find(": ");
+    out.push_back({.code = std::string(page.name),
+                   .summary = std::string(colon == std::string_view::npos ? first_line : first_line.substr(colon + 2)),
+                   .text = std::string(page.text)});
+  }
+  return out;
+}
+
+}  // namespace onnxkit::checker

@@ -1,0 +1,121 @@
+#include "converters/opset/model/change_opset.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "converters/opset/engine/driver.h"
+#include "converters/opset/model/ir_version.h"
+#include "converters/opset/model/old_faults.h"
+#include "libonnxkit/ir/clone.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/wire/external/external_data.h"
+
+namespace onnxkit::opset {
+namespace {
+
+std::optional<Error> wrong_target(const std::string& domain, std::int64_t version) {
+  const std::string name = domain.empty() ? "ai.onnx" : domain;
+  const std::int32_t newest = spec::newest_opset(ir::canonical_domain(domain));
+  if (!spec::is_official_domain(ir::canonical_domain(domain)) || newest == 0)
+    return make_error("opset-range", fmt::format("{} is no domain of the ONNX standard", quote(name)));
+  if (version < 1 || version > newest)
+    return make_error("opset-range", fmt::format("{} has opsets 1 to {} (onnx {}), not {}", name, newest,
+                                                 spec::onnx_release(), version));
+  return std::nullopt;
+}
+
+bool imports(const std::vector<ir::OpsetImport>& list, std::string_view domain) {
+  return std::any_of(list.begin(), list.end(), [&](const ir::OpsetImport& import) {
+    return ir::canonical_domain(import.domain) == ir::canonical_domain(domain);
+  });
+}
+
+bool imports(const ir::Model& model, std::string_view domain) {
+  return imports(model.opset_imports, domain) ||
+         std::any_of(model.functions.begin(), model.functions.end(),
+                     [&](const ir::Function& function) { return imports(function.opset_imports, domain); });
+}
+
+/// Before IR version 3 a model could not say its opset, which was 1.
+void say_first_opset(ir::Model& model) {
+  if (model.opset_imports.empty() && model.ir_version.value_or(0) < 3)
+    model.opset_imports.push_back({.domain = Text(""), .version = 1, .unknown_fields = {}});
+}
+
+/// What is wrong with the result and was not with the model, or not to be seen.
+Diagnostic new_fault(Diagnostic finding, const std::set<std::string>& believed) {
+  if (believed.empty()) {
+    finding.notes.push_back(
+        "the model as it came does not have this fault: the conversion is at fault, please report it");
+  } else {
+    finding.message =
+        fmt::format("the sizes that the model declares of {} cannot be: {}", quote(*believed.begin()), finding.message);
+  }
+  return finding;
+}
+
+void add(OpsetReport& report, Conversion conversion) {
+  for (ImportChange& import : conversion.imports)
+    report.imports.push_back({std::move(import.domain), std::move(import.function), import.from, import.to});
+  for (NodeChange& change : conversion.changes)
+    report.changes.push_back(
+        {std::move(change.location), std::move(change.op), change.from, change.to, std::move(change.what)});
+  for (Refused& refused : conversion.refusals) {
+    std::string written_with = std::move(refused.written_with);
+    report.refusals.push_back({std::move(refused), std::move(written_with)});
+  }
+  report.nodes = conversion.nodes;
+  report.compatible = conversion.compatible;
+}
+
+/// Converts, and adds to the report what stands in the way.
+void convert(ir::Model& model, const spec::OpTable& table, const OpsetOptions& options,
+             const ir::ExternalBytes& external, OldFaults& faults, OpsetReport& report) {
+  Conversion conversion = opset::convert(model, table, options.opsets, external);
+  const std::set<std::string> believed = std::move(conversion.believed);
+  add(report, std::move(conversion));
+  for (OpsetRefusal& refusal : faults.relied_on(report.changes, believed))
+    report.refusals.push_back(std::move(refusal));
+  if (auto refusal = set_ir_version(model, options.ir_version)) report.refusals.push_back({*std::move(refusal), {}});
+  report.new_ir_version = model.ir_version;
+  if (!report.succeeded()) return;
+  for (Diagnostic& finding : errors_of(model, table, external)) {
+    if (!faults.take(finding)) report.refusals.push_back({new_fault(std::move(finding), believed), {}});
+  }
+}
+
+}  // namespace
+
+Result<OpsetReport> change_opset(ir::Model& model, const OpsetOptions& options) {
+  for (const auto& [domain, version] : options.opsets) {
+    if (auto error = wrong_target(domain, version)) return *std::move(error);
+  }
+  if (!model.graph) return make_error("no-graph", "the model has no graph to convert");
+  const spec::OpTable& table = options.context.table();
+  ir::Model ir = ir::clone(model);
+  wire::ExternalData data(ir.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false});
+  const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
+
+  OldFaults faults(errors_of(ir, table, external), ir);
+  say_first_opset(ir);
+  OpsetReport report;
+  report.old_ir_version = report.new_ir_version = ir.ir_version;
+  std::set<std::string> domains;
+  for (const auto& [domain, version] : options.opsets) {
+    if (imports(ir, domain))
+      domains.emplace(ir::canonical_domain(domain));
+    else
+      report.not_imported.push_back(domain.empty() ? "ai.onnx" : domain);
+  }
+  report.refusals = faults.blocking(domains);
+  if (report.succeeded()) convert(ir, table, options, external, faults, report);
+  report.warnings = report.succeeded() ? faults.warnings_of_result() : faults.warnings();
+  if (report.succeeded()) model = std::move(ir);
+  return report;
+}
+
+}  // namespace onnxkit::opset

@@ -1,7 +1,0 @@
-#include "tools/version.h"
-
-namespace onnxkit::tools {
-
-const char* const version = ONNXKIT_VERSION;
-
-}  // namespace onnxkit::tools
