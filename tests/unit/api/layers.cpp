@@ -13,8 +13,7 @@ using namespace onnxkit;
 namespace {
 
 std::shared_ptr<const Model> parse(const std::string& body) {
-  auto model =
-      read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = "text"});
+  auto model = read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = "text"});
   REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
   return std::make_shared<const Model>(*std::move(model));
 }

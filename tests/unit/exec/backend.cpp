@@ -26,8 +26,7 @@ Tensor floats(const std::vector<float>& values) {
 }
 
 std::shared_ptr<const ir::Model> parse(const std::string& body) {
-  auto model =
-      read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = "text"});
+  auto model = read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = "text"});
   REQUIRE(model);
   const auto owner = std::make_shared<const Model>(*std::move(model));
   return {owner, &owner->ir()};
