@@ -75,10 +75,10 @@ bool defines(const ir::Graph& graph, ir::ValueId id) {
 /// The graphs in which `name` means the value of `graph`: itself, and those below that do not define the name anew.
 void collect_graphs(ir::Graph& graph, std::string_view name, std::vector<ir::Graph*>& graphs) {
   graphs.push_back(&graph);
-  for (const ir::Node& node : graph.nodes) {
-    ir::for_each_subgraph(node, [&](const ir::Graph& inner, std::size_t) {
+  for (ir::Node& node : graph.nodes) {
+    ir::for_each_subgraph(node, [&](ir::Graph& inner, std::size_t) {
       const ir::ValueId id = inner.find(name);
-      if (id == ir::ValueId::none || !defines(inner, id)) collect_graphs(const_cast<ir::Graph&>(inner), name, graphs);
+      if (id == ir::ValueId::none || !defines(inner, id)) collect_graphs(inner, name, graphs);
     });
   }
 }
