@@ -1,5 +1,5 @@
 // Det: the determinants of the square matrices in the last two axes.
-#include <algorithm>
+#include <Eigen/Core>
 #include <cmath>
 #include <cstdint>
 
@@ -8,39 +8,56 @@
 namespace onnxkit::reference {
 namespace {
 
-/// By elimination with the greatest pivot of each column; `a` is overwritten.
-double determinant(Pace& pace, double* a, std::int64_t n) {
-  double result = 1;
-  for (std::int64_t k = 0; k < n; ++k) {
-    std::int64_t pivot = k;
-    for (std::int64_t row = k + 1; row < n; ++row) {
-      if (std::abs(a[row * n + k]) > std::abs(a[pivot * n + k])) pivot = row;
-    }
-    if (a[pivot * n + k] == 0) return 0;
+using WideMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// The greatest element of column k from row k on, the first of several; NaN only where it comes first.
+Eigen::Index det_pivot(const WideMatrix& a, Eigen::Index k) {
+  Eigen::Index pivot = k;
+  for (Eigen::Index row = k + 1; row < a.rows(); ++row) {
+    if (std::abs(a(row, k)) > std::abs(a(pivot, k))) pivot = row;
+  }
+  return pivot;
+}
+
+/// By LU decomposition with partial pivoting in long double; `a` is overwritten. Column by column rather than by Eigen::PartialPivLU, which cannot be
+/// cancelled and takes minutes for thousands of rows.
+double determinant(Pace& pace, WideMatrix& a) {
+  const Eigen::Index n = a.rows();
+  long double result = 1;
+  for (Eigen::Index k = 0; k < n; ++k) {
+    const Eigen::Index pivot = det_pivot(a, k);
+    if (a(pivot, k) == 0) return 0;
     if (pivot != k) {
-      std::swap_ranges(a + k * n, a + (k + 1) * n, a + pivot * n);
+      a.row(k).swap(a.row(pivot));
       result = -result;
     }
-    result *= a[k * n + k];
-    for (std::int64_t row = k + 1; row < n; ++row) {
+    result *= a(k, k);
+    const auto upper = a.row(k).tail(n - k - 1);
+    for (Eigen::Index row = k + 1; row < n; ++row) {
       pace.advance(n - k);
-      const double factor = a[row * n + k] / a[k * n + k];
-      for (std::int64_t column = k; column < n; ++column) a[row * n + column] -= factor * a[k * n + column];
+      a.row(row).tail(n - k - 1) -= a(row, k) / a(k, k) * upper;
     }
   }
-  return result;
+  return static_cast<double>(result);
 }
 
 void det(KernelContext& context) {
-  Tensor x = context.input(0);
+  const Tensor& x = context.input(0);
   require(x.rank() >= 2 && x.dim(x.rank() - 1) == x.dim(x.rank() - 2), "only square matrices have a determinant");
   const std::int64_t n = x.dim(x.rank() - 1);
   Tensor y = context.make(x.type(), Dims(x.dims().begin(), x.dims().end() - 2));
-  double* const matrices = x.write<double>().data();
+  const double* const matrices = x.as<double>().data();
   double* const out = y.write<double>().data();
   context.for_range(y.size(), 1, [&](std::int64_t first, std::int64_t last) {
     Pace pace(context);
-    for (std::int64_t i = first; i < last; ++i) out[i] = determinant(pace, matrices + i * n * n, n);
+    Reservation wide(context.memory());
+    wide.take(sizeof(long double) * static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n));
+    for (std::int64_t i = first; i < last; ++i) {
+      WideMatrix a = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+                         matrices + i * n * n, n, n)
+                         .cast<long double>();
+      out[i] = determinant(pace, a);
+    }
   });
   context.set_output(0, y);
 }

@@ -8,6 +8,8 @@
 #include <limits>
 #include <random>
 #include <vector>
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xmath.hpp>
 
 #include "libonnxkit/base/dtype/dtype.h"
 
@@ -88,6 +90,31 @@ TEST_CASE("a deviation is measured in standard deviations of the samples") {
     CHECK(found.floor.elements == 10'000);
     CHECK(found.floor.profile == Profile::float32);
   }
+}
+
+TEST_CASE("rms and largest are what their definitions say") {
+  std::mt19937_64 bits(3);
+  std::normal_distribution<double> normal;
+  const auto draw = [&](double size) {
+    xt::xtensor<double, 1> numbers = xt::zeros<double>({500});
+    for (double& x : numbers) x = size * normal(bits);
+    return numbers;
+  };
+  const auto tensor_of = [](const xt::xtensor<double, 1>& x) { return reals({x.begin(), x.end()}); };
+  // Each element has noise of its own size. What storing in float64 rounds vanishes beside it; float64 has rounded twice, the exact answer being one.
+  const xt::xtensor<double, 1> exact = draw(1), sigma = xt::abs(draw(1e-3)), got = exact + 1.5 * sigma * draw(1);
+  std::vector<xt::xtensor<double, 1>> samples;
+  Spread all{Value(tensor_of(exact)), {}};
+  for (int i = 0; i < 6; ++i) all.samples.emplace_back(tensor_of(samples.emplace_back(exact + sigma * draw(1))));
+  xt::xtensor<double, 1> variance = xt::zeros<double>({500});
+  for (const auto& sample : samples) variance += 2 * xt::square(sample - exact) / 6.0;
+  const double pooled = xt::mean(variance)();
+  const auto squares = xt::square(got - exact);
+  const Judgement found = comparison::judge(all, tensor_of(got), Profile::float32);
+  CHECK(found.floor.rms ==
+        doctest::Approx(std::sqrt(xt::mean(squares / xt::maximum(variance, pooled / 4))())).epsilon(1e-9));
+  CHECK(found.floor.largest ==
+        doctest::Approx(std::sqrt(xt::amax(squares / xt::maximum(variance, pooled))())).epsilon(1e-9));
 }
 
 TEST_CASE("the rms of few elements may be larger, since sigma is estimated from few samples") {

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xindex_view.hpp>
+#include <xtensor/xmath.hpp>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/compare/metrics/metrics.h"
@@ -179,6 +182,35 @@ TEST_CASE("range-relative and cosine where a says little") {
   CHECK(figures(reals({1, 0}), reals({0, 1})).cosine == 0);
 }
 
+TEST_CASE("every figure is what its definition says") {
+  for (const std::uint64_t seed : {4, 5, 6}) {
+    CAPTURE(seed);
+    std::vector<double> left = normal(5'000, seed), noise = normal(5'000, seed + 100);
+    left[17] = 0;
+    const xt::xtensor<double, 1> a = xt::adapt(left), b = 0.9 * a + 0.1 * xt::adapt(noise) + 0.02, d = b - a;
+    const Metrics found = figures(reals(left), reals({b.begin(), b.end()}));
+    const auto is = [](double value) { return doctest::Approx(value).epsilon(1e-13); };
+    CHECK(found.max_absolute == is(xt::amax(xt::abs(d))()));
+    CHECK(found.mean_absolute == is(xt::mean(xt::abs(d))()));
+    CHECK(found.rmse == is(std::sqrt(xt::mean(xt::square(d))())));
+    const xt::xtensor<double, 1> relative =
+        xt::abs(xt::filter(d, xt::not_equal(a, 0.0)) / xt::filter(a, xt::not_equal(a, 0.0)));
+    CHECK(found.max_relative == is(xt::amax(relative)()));
+    CHECK(found.mean_relative == is(xt::mean(relative)()));
+    CHECK(found.range_relative == is(xt::amax(xt::abs(d))() / (xt::amax(a)() - xt::amin(a)())));
+    CHECK(found.cosine == is(xt::sum(a * b)() / std::sqrt(xt::sum(a * a)() * xt::sum(b * b)())));
+    CHECK(found.sign_flips == xt::sum(xt::cast<std::uint64_t>(a * b < 0.0))());
+    const double mean_a = xt::mean(a)(), mean_b = xt::mean(b)();
+    const double alpha = xt::sum((a - mean_a) * (b - mean_b))() / xt::sum(xt::square(a - mean_a))();
+    const double beta = mean_b - alpha * mean_a;
+    const xt::xtensor<double, 1> rest = b - alpha * a - beta;
+    CHECK(found.alpha == is(alpha));
+    CHECK(found.beta == is(beta));
+    CHECK(found.residual == is(std::sqrt(xt::mean(xt::square(rest))())));
+    CHECK(found.r2 == is(1 - xt::sum(xt::square(rest))() / xt::sum(xt::square(b - mean_b))()));
+  }
+}
+
 TEST_CASE("the line is found exactly where the deviation is one") {
   std::vector<double> a = normal(200'000, 1), b = a;
   for (double& value : b) value = 2 * value + 0.25;
@@ -195,16 +227,12 @@ TEST_CASE("the line is found exactly where the deviation is one") {
 }
 
 TEST_CASE("the worst are the same as after sorting all, ties by index") {
-  std::vector<double> a(300'000), b(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) b[i] = static_cast<double>(i * 7919 % 1000);
-  const Metrics found = figures(reals(a), reals(b), 400);
+  const xt::xtensor<double, 1> b = xt::cast<double>(xt::arange<std::uint64_t>(300'000) * 7919 % 1000);
+  const Metrics found = figures(reals(std::vector<double>(b.size())), reals({b.begin(), b.end()}), 400);
   REQUIRE(found.worst.size() == 400);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (b[i] != 999) continue;
-    if (at < 300) CHECK(found.worst[at++].index == i);
-  }
-  CHECK(at == 300);
+  const auto highest = xt::flatnonzero<xt::layout_type::row_major>(xt::equal(b, 999.0));
+  REQUIRE(highest.size() == 300);
+  for (std::size_t i = 0; i < 300; ++i) CHECK(found.worst[i].index == highest[i]);
   CHECK(found.worst[300].b == 998);
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <Eigen/Core>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -46,6 +47,15 @@ struct Matrix {
   MatrixView<const T> read() const { return {view.data, view.rows, view.columns, view.row_stride, view.column_stride}; }
 };
 
+/// The same matrix for Eigen.
+template <class T>
+auto elements(const MatrixView<T>& view) {
+  using Plain = Eigen::Matrix<std::remove_const_t<T>, Eigen::Dynamic, Eigen::Dynamic>;
+  using Strides = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
+  return Eigen::Map<Plain, 0, Strides>(view.data, view.rows, view.columns,
+                                       Strides(view.column_stride, view.row_stride));
+}
+
 struct Shape {
   int64_t rows, columns, depth;
 };
@@ -68,27 +78,23 @@ int64_t faults(const Shape& shape, Order of_a, Order of_b, Order of_c, bool accu
   Matrix<double> c = before, untouched = before;
   if (!accumulate) c.fill([&] { return filler; });
   multiply(a.read(), b.read(), c.view, accumulate);
-  int64_t count = 0;
-  for (int64_t i = 0; i < shape.rows; ++i) {
-    for (int64_t j = 0; j < shape.columns; ++j) {
-      long double sum = accumulate ? untouched.at(i, j) : 0, magnitude = std::fabs(sum);
-      for (int64_t k = 0; k < shape.depth; ++k) {
-        const long double product =
-            static_cast<long double>(a.view.data[i * a.view.row_stride + k * a.view.column_stride]) *
-            b.view.data[k * b.view.row_stride + j * b.view.column_stride];
-        sum += product;
-        magnitude += std::fabs(product);
-      }
-      if (!(std::fabs(c.at(i, j) - sum) <= units * 0x1p-53L * magnitude)) ++count;
-      c.at(i, j) = untouched.at(i, j);
-    }
+  using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  const Wide wide_a = elements(a.view).template cast<long double>(),
+             wide_b = elements(b.view).template cast<long double>();
+  Wide sums = wide_a.lazyProduct(wide_b), magnitudes = wide_a.cwiseAbs().lazyProduct(wide_b.cwiseAbs());
+  if (accumulate) {
+    sums += elements(before.view).template cast<long double>();
+    magnitudes += elements(before.view).template cast<long double>().cwiseAbs();
   }
+  const auto distances = (elements(c.view).template cast<long double>() - sums).cwiseAbs();
+  const int64_t count = sums.size() - (distances.array() <= units * 0x1p-53L * magnitudes.array()).count();
+  elements(c.view) = elements(untouched.view);
   return count + (c.memory != untouched.memory);
 }
 
 }  // namespace
 
-TEST_CASE("gemm equals plain loops for every shape, order and instruction set") {
+TEST_CASE("gemm equals Eigen's product for every shape, order and instruction set") {
   ThreadPool one(1), three(3);
   for (const GemmKernel* kernel : usable_gemm_kernels()) {
     CAPTURE(kernel->name);
@@ -187,16 +193,11 @@ TEST_CASE_TEMPLATE("gemm of integers wraps", T, std::int64_t, std::uint64_t) {
           const auto b = Matrix<T>(shape.depth, shape.columns, of_b, 1).fill(number);
           auto c = Matrix<T>(shape.rows, shape.columns, of_a, 1).fill(number);
           auto wanted = c;
-          for (int64_t i = 0; i < shape.rows; ++i) {
-            for (int64_t j = 0; j < shape.columns; ++j) {
-              auto sum = accumulate ? static_cast<std::uint64_t>(wanted.at(i, j)) : 0;
-              for (int64_t k = 0; k < shape.depth; ++k) {
-                sum += static_cast<std::uint64_t>(a.view.data[i * a.view.row_stride + k * a.view.column_stride]) *
-                       static_cast<std::uint64_t>(b.view.data[k * b.view.row_stride + j * b.view.column_stride]);
-              }
-              wanted.at(i, j) = static_cast<T>(sum);
-            }
-          }
+          using Wrapping = Eigen::Matrix<std::uint64_t, Eigen::Dynamic, Eigen::Dynamic>;
+          Wrapping sums = elements(a.view).template cast<std::uint64_t>().lazyProduct(
+              elements(b.view).template cast<std::uint64_t>());
+          if (accumulate) sums += elements(c.view).template cast<std::uint64_t>();
+          elements(wanted.view) = sums.template cast<T>();
           gemm(accumulate ? three : one, a.read(), b.read(), c.view, accumulate);
           CHECK(c.memory == wanted.memory);
         }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xmath.hpp>
 
 #include "reference/noise/draws.h"
 
@@ -30,19 +32,12 @@ struct Moments {
   double mean = 0, deviation = 0, fourth = 0, largest = 0;
 };
 
-Moments moments(const std::vector<double>& errors) {
-  Moments of;
-  for (const double e : errors) {
-    of.mean += e;
-    of.deviation += e * e;
-    of.fourth += e * e * e * e;
-    of.largest = std::max(of.largest, std::abs(e));
-  }
-  const auto count = static_cast<double>(errors.size());
-  of.mean /= count;
-  of.deviation = std::sqrt(of.deviation / count);
-  of.fourth /= count;
-  return of;
+template <class Errors>
+Moments moments(const Errors& errors) {
+  return {.mean = xt::mean(errors)(),
+          .deviation = std::sqrt(xt::mean(xt::square(errors))()),
+          .fourth = xt::mean(xt::square(xt::square(errors)))(),
+          .largest = xt::amax(xt::abs(errors))()};
 }
 
 }  // namespace
@@ -95,20 +90,17 @@ TEST_CASE("noise: errors have the size that is asked for, no mean and no tails")
     kernel->add_relative(relative.data(), length, 1, scale, beyond_float);
     kernel->add_of_sums(of_sums.data(), length, 2, scale, 3, 5, squares.data(), beyond_float);
     kernel->round_operands(rounded.data(), length, 3, scale, beyond_float);
-    for (std::size_t i = 0; i < count; ++i) {
-      relative[i] = (relative[i] - x[i]) / (scale * x[i]);
-      of_sums[i] = (of_sums[i] - x[i]) / (scale * std::sqrt(3 * x[i] * x[i] + 5 * 2.0));
-      rounded[i] = (rounded[i] - x[i]) / (scale * x[i]);
-      absolute[i] = (absolute[i] - x[i]) / scale;
-    }
-    for (const auto* errors : {&relative, &of_sums, &absolute}) {
-      const Moments of = moments(*errors);
+    const auto exact = xt::adapt(x);
+    const auto of_sums_scale = xt::sqrt(3 * xt::square(exact) + 5 * xt::adapt(squares));
+    for (const Moments& of : {moments((xt::adapt(relative) - exact) / (scale * exact)),
+                              moments((xt::adapt(of_sums) - exact) / (scale * of_sums_scale)),
+                              moments((xt::adapt(absolute) - exact) / scale)}) {
       CHECK(std::abs(of.mean) < 5 / std::sqrt(static_cast<double>(count)));
       CHECK(of.deviation == doctest::Approx(1).epsilon(0.01));
       CHECK(of.fourth == doctest::Approx(2.7).epsilon(0.02));  // four uniform numbers; 3 of a normal one
       CHECK(of.largest < 3.5);
     }
-    const Moments of = moments(rounded);
+    const Moments of = moments((xt::adapt(rounded) - exact) / (scale * exact));
     CHECK(of.deviation == doctest::Approx(1 / std::sqrt(3.0)).epsilon(0.01));
     CHECK(of.largest <= 1.0000001);
   }

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xmath.hpp>
+#include <xtensor/xview.hpp>
 
 #include "libonnxkit/backends/backends.h"
 #include "onnxkit/model.h"
@@ -86,6 +89,17 @@ bool same(const Tensor& a, const Tensor& b) {
 bool is_noisy(const Spread& spread) {
   return std::any_of(spread.samples.begin(), spread.samples.end(),
                      [&](const Value& sample) { return !same(sample.tensor, spread.exact.tensor); });
+}
+
+/// Of the errors of all samples.
+double sum_of_squares(const Spread& spread) {
+  const std::vector<double> exact = to_reals(spread.exact.tensor);
+  double sum = 0;
+  for (const Value& sample : spread.samples) {
+    const std::vector<double> noisy = to_reals(sample.tensor);
+    sum += xt::sum(xt::square(xt::adapt(noisy) - xt::adapt(exact)))();
+  }
+  return sum;
 }
 
 bool is_noisy(const std::string& body, const std::vector<Value>& inputs, Profile profile = Profile::float32) {
@@ -187,26 +201,19 @@ TEST_CASE("perturbed samples: the spread of a long dot product is that of roundi
   options.samples = 1000;
   const Spread spread = Runner("g (float[1, 1024] a, float[1024, 1] b) => (float[1, 1] y) { y = MatMul (a, b) }")
                             .spreads({a, b}, options)[0];
-  const auto x = to_reals(a), w = to_reals(b);
-  double squares_x = 0, squares_w = 0, exact = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    squares_x += x[i] * x[i];
-    squares_w += w[i] * w[i];
-    exact += x[i] * w[i];
-  }
-  double sum = 0, mean = 0;
-  for (const Value& sample : spread.samples) {
-    const double d = to_reals(sample.tensor)[0] - exact;
-    sum += d * d;
-    mean += d;
-  }
-  const double sigma = std::sqrt(sum / options.samples);
+  const auto left = to_reals(a), right = to_reals(b);
+  const auto x = xt::adapt(left), w = xt::adapt(right);
+  const double exact = xt::sum(x * w)();
+  std::vector<double> answers;
+  for (const Value& sample : spread.samples) answers.push_back(to_reals(sample.tensor)[0]);
+  const auto errors = xt::adapt(answers) - exact;
+  const double sigma = std::sqrt(xt::mean(xt::square(errors))());
   // sigma^2 = u^2/3 (n/3 y^2 + n/6 S), S being the sum of squared products as (sum a^2)(sum b^2)/n; storing adds u^2/3 y^2.
   const double unit = 0x1p-24 / std::sqrt(3.0);
-  const double expected =
-      unit * std::sqrt(n / 3.0 * exact * exact + n / 6.0 * squares_x * squares_w / n + exact * exact);
+  const double products = xt::sum(xt::square(x))() * xt::sum(xt::square(w))() / n;
+  const double expected = unit * std::sqrt(n / 3.0 * exact * exact + n / 6.0 * products + exact * exact);
   CHECK(sigma == doctest::Approx(expected).epsilon(0.2));
-  CHECK(std::abs(mean / options.samples) < 4 * sigma / std::sqrt(options.samples));
+  CHECK(std::abs(xt::mean(errors)()) < 4 * sigma / std::sqrt(options.samples));
 }
 
 TEST_CASE("perturbed samples: Winograd's noise is ten times that of float32 in convolutions that it may compute") {
@@ -218,13 +225,7 @@ TEST_CASE("perturbed samples: Winograd's noise is ten times that of float32 in c
         Runner("g (float[1, 8, 12, 12] x, float[8, 8, 3, 3] w) => (float[N, M, H, W] y) { y = Conv <" + attributes +
                "> (x, w) }")
             .spreads(inputs, options)[0];
-    const auto exact = to_reals(spread.exact.tensor);
-    double squares = 0;
-    for (const Value& sample : spread.samples) {
-      const auto noisy = to_reals(sample.tensor);
-      for (std::size_t i = 0; i < exact.size(); ++i) squares += (noisy[i] - exact[i]) * (noisy[i] - exact[i]);
-    }
-    return std::sqrt(squares);
+    return std::sqrt(sum_of_squares(spread));
   };
   const auto growth = [&](const std::string& attributes) {
     return deviation(attributes, Profile::winograd) / deviation(attributes, Profile::float32);
@@ -241,13 +242,7 @@ TEST_CASE("perturbed samples: coarser profiles are noisier") {
   for (const Profile profile : {Profile::float32, Profile::tf32, Profile::float16, Profile::bfloat16}) {
     PerturbedOptions options;
     options.profile = profile;
-    const Spread spread = runner.spreads(inputs, options)[0];
-    const auto exact = to_reals(spread.exact.tensor);
-    double sum = 0;
-    for (const Value& sample : spread.samples) {
-      const auto noisy = to_reals(sample.tensor);
-      for (std::size_t i = 0; i < exact.size(); ++i) sum += (noisy[i] - exact[i]) * (noisy[i] - exact[i]);
-    }
+    const double sum = sum_of_squares(runner.spreads(inputs, options)[0]);
     CHECK(sum > last);
     last = sum;
   }
@@ -295,11 +290,9 @@ TEST_CASE(
         "]> () y = Resize <mode = \"linear\"> (x, , s) }";
     const Spread spread = Runner(body).spreads({random({1, 1, 1, 4000})})[0];
     const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.samples[0].tensor);
-    double near = 0, far = 0;
-    for (std::size_t i = 0; i < 1000; ++i) {
-      near += std::abs(noisy[i] - exact[i]);
-      far += std::abs(noisy[noisy.size() - 1 - i] - exact[exact.size() - 1 - i]);
-    }
+    const auto errors = xt::abs(xt::adapt(noisy) - xt::adapt(exact));
+    const double near = xt::sum(xt::view(errors, xt::range(0, 1000)))();
+    const double far = xt::sum(xt::view(errors, xt::range(noisy.size() - 1000, noisy.size())))();
     return far / near;
   };
   CHECK(moves("3.0") > 4);
@@ -311,9 +304,7 @@ TEST_CASE("perturbed samples: positions of a grid are rounded") {
       Runner("g (float[1, 1, 1, 4000] x, float[1, 1, 100, 2] i) => (float[A, B, C, D] y) { y = GridSample (x, i) }")
           .spreads({random({1, 1, 1, 4000}), random({1, 1, 100, 2}, 2)})[0];
   const auto exact = to_reals(spread.exact.tensor), noisy = to_reals(spread.samples[0].tensor);
-  double largest = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) largest = std::max(largest, std::abs(noisy[i] - exact[i]));
-  CHECK(largest > 1e-5);
+  CHECK(xt::amax(xt::abs(xt::adapt(noisy) - xt::adapt(exact)))() > 1e-5);
 }
 
 TEST_CASE("perturbed samples: every value can be seen at the node that wrote it") {
@@ -374,13 +365,8 @@ Tensor doubles(const Tensor& x) {
 
 /// Root mean square of what samples are off by.
 double deviation(const Spread& spread) {
-  const std::vector<double> exact = to_reals(spread.exact.tensor);
-  double sum = 0;
-  for (const Value& sample : spread.samples) {
-    const std::vector<double> values = to_reals(sample.tensor);
-    for (std::size_t i = 0; i < exact.size(); ++i) sum += (values[i] - exact[i]) * (values[i] - exact[i]);
-  }
-  return std::sqrt(sum / static_cast<double>(exact.size() * spread.samples.size()));
+  const auto errors = static_cast<std::size_t>(spread.exact.tensor.size()) * spread.samples.size();
+  return std::sqrt(sum_of_squares(spread) / static_cast<double>(errors));
 }
 
 }  // namespace
