@@ -9,7 +9,7 @@
 
 #include "libonnxkit/base/dtype/small_float.h"
 #include "libonnxkit/compare/metrics/pair_blocks.h"
-#include "libonnxkit/compare/tasks/class_numbers.h"
+#include "libonnxkit/compare/outcome/class_numbers.h"
 
 namespace onnxkit::comparison {
 namespace {

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/compare/outcome/task_registry.h"
 #include "libonnxkit/compare/plots.h"
 #include "libonnxkit/diff/matching.h"
 
@@ -126,7 +127,7 @@ void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const
              const std::vector<NamedValue>& outputs, const DiffOptions& options) {
   if (auto metrics = compare(a, b)) diff.metrics = *std::move(metrics);
   const auto task = options.tasks.find(output);
-  const Task kind = task != options.tasks.end() ? task->second : guess_task(a);
+  const std::string kind(task != options.tasks.end() ? std::string_view(task->second) : guess_task(a));
   Tensor a_scores, b_scores;
   if (const auto scores = options.scores.find(output); scores != options.scores.end()) {
     for (const NamedValue& value : *yardstick.answers) {
@@ -139,7 +140,8 @@ void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const
   if (auto result = outcome(kind, a, b, a_scores, b_scores)) diff.outcome = *std::move(result);
   if (!diff.metrics) return;
   diff.scatter = comparison::scatter_of(a, b);
-  if (kind == Task::segmentation) diff.maps = comparison::class_maps_of(a, b);
+  const comparison::Task* const shown = comparison::task_registry().find(kind);
+  if (shown && shown->maps) diff.maps = shown->maps(a, b);
 }
 
 /// The spread of an output that the first side may call otherwise; null where none can be told.

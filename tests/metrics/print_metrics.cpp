@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "libonnxkit/compare/metrics/metrics.h"
+#include "libonnxkit/compare/outcome/outcome.h"
 #include "libonnxkit/compare/plots.h"
-#include "libonnxkit/compare/tasks/outcome.h"
 #include "libonnxkit/wire/values/npy.h"
 
 using namespace onnxkit;
@@ -75,18 +75,11 @@ std::string text(const Result<T>& result) {
   return result ? text(*result) : fmt::format(R"({{"error": "{}"}})", result.error().diagnostic.code);
 }
 
-Task task_named(const std::string& name) {
-  if (name == "logits") return Task::logits;
-  if (name == "segmentation") return Task::segmentation;
-  if (name == "detections") return Task::detections;
-  return name == "tokens" ? Task::tokens : Task::none;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   int threads = 0;
-  Task task = Task::none;
+  std::string task(no_task);
   wire::NpyOptions options;
   std::vector<Tensor> tensors;
   for (int i = 1; i < argc; ++i) {
@@ -94,7 +87,7 @@ int main(int argc, char** argv) {
     if (word == "--threads" && i + 1 < argc) {
       threads = std::atoi(argv[++i]);
     } else if (word == "--task" && i + 1 < argc) {
-      task = task_named(argv[++i]);
+      task = argv[++i];
     } else if (word == "--void" && i + 1 < argc) {
       options.void_type = element_type_named(argv[++i]).value_or(ElementType::undefined);
     } else {

@@ -136,7 +136,7 @@ DiffReport healthy() {
                      output("logits", "float[8, 10]", 80, 1, 0, 2e-7, noise)};
   judge(runtime.outputs[2], Verdict::rounding, Profile::float32, 0.94);
   onnxkit::Outcome& outcome = runtime.outputs[2].outcome;
-  outcome.task = Task::logits;
+  outcome.task = "logits";
   outcome.figures = {{"argmax agreement", 1},
                      {"top-5 agreement", 1},
                      {"mean KL divergence", 2.1e-14},
@@ -207,7 +207,7 @@ DiffReport culprit() {
   judge(torch.outputs[1], Verdict::not_rounding, {}, 90000);
   torch.outputs[0].why = "24 times what int8 rounding can do";
   onnxkit::Outcome& outcome = torch.outputs[0].outcome;
-  outcome.task = Task::logits;
+  outcome.task = "logits";
   outcome.same = false;
   outcome.figures = {{"argmax agreement", 0.625},
                      {"top-5 agreement", 0.75},
@@ -248,7 +248,7 @@ DiffReport sets() {
     judge(logits, bad ? Verdict::not_rounding : Verdict::rounding, bad ? std::nullopt : std::optional(Profile::int8),
           bad ? 600000 : 30000 + 900 * static_cast<double>(i));
     if (bad) logits.why = "beyond int8 rounding";
-    logits.outcome.task = Task::logits;
+    logits.outcome.task = "logits";
     logits.outcome.same = !bad;
     logits.outcome.figures = {{"argmax agreement", bad ? 0.75 : 1}, {"largest KL divergence", bad ? 0.9 : 0.01}};
     logits.outcome.confusion = {{i % 10, i % 10, 2}, {(i + 3) % 10, (i + 3) % 10, 1}, {7, bad ? 1u : 7u, 1}};
@@ -331,7 +331,7 @@ DiffReport segmentation() {
     if (differs)
       masks.why =
           "1.2 % of the elements are off by up to 1.4, in rows 201 to 330; it looks like half_pixel against asymmetric";
-    masks.outcome.task = Task::segmentation;
+    masks.outcome.task = "segmentation";
     masks.outcome.same = !differs;
     masks.outcome.figures = {{"pixel agreement", differs ? 0.9692 : 1},
                              {"mean IoU", differs ? 0.931 : 1},
@@ -381,7 +381,7 @@ DiffReport odd() {
   OutputDiff flips = output("kept", "int64[12]", 12, 1, 1, 0, noise, 6);
   flips.verdict = Verdict::undecidable;
   flips.flips = 2;
-  flips.outcome.task = Task::tokens;
+  flips.outcome.task = "tokens";
   flips.outcome.same = false;
   flips.outcome.figures = {{"token agreement", 0.833}, {"sequence agreement", 0}, {"first difference", 0}};
   OutputDiff bounded = output("depth", "float[1, 64]", 64, 1, 0, 2e-3, noise);

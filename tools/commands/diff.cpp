@@ -239,6 +239,12 @@ Outcome run_diff(DiffArguments& arguments) {
   return print(*report, arguments);
 }
 
+std::string task_words() {
+  std::string words;
+  for (const TaskInfo& task : tasks()) words += (words.empty() ? "" : ", ") + std::string(task.name);
+  return words;
+}
+
 void add_judgement(CLI::App& command, DiffArguments& arguments) {
   command
       .add_option("--rtol", arguments.diff.tolerance.relative,
@@ -251,9 +257,7 @@ void add_judgement(CLI::App& command, DiffArguments& arguments) {
   command.add_option("--tolerance", arguments.tolerances, "Tolerance of one output; may be repeated")
       ->type_name("NAME=ATOL[,RTOL]")
       ->allow_extra_args(false);
-  command
-      .add_option("--task", arguments.tasks,
-                  "What an output means: logits, segmentation, detections, tokens or none; may be repeated")
+  command.add_option("--task", arguments.tasks, "What an output means: " + task_words() + " or none; may be repeated")
       ->type_name("NAME=TASK")
       ->allow_extra_args(false);
   command.add_option("--scores", arguments.scores, "The output with the scores of another's boxes; may be repeated")

@@ -89,12 +89,10 @@ Result<OutputTolerance> tolerance_named(const std::string& word) {
   return tolerance;
 }
 
-Result<Task> task_named(const std::string& word) {
-  std::vector<std::string> words;
-  for (const Task task : {Task::none, Task::logits, Task::segmentation, Task::detections, Task::tokens}) {
-    if (name_of(task) == word) return task;
-    words.emplace_back(name_of(task));
-  }
+Result<std::string> task_named(const std::string& word) {
+  std::vector<std::string> words = {std::string(no_task)};
+  for (const TaskInfo& task : tasks()) words.emplace_back(task.name);
+  if (std::find(words.begin(), words.end(), word) != words.end()) return word;
   return make_error("usage", "there is no task " + quote(word) + did_you_mean(word, words));
 }
 

@@ -14,7 +14,7 @@
 #include "libonnxkit/compare/metrics/pair_blocks.h"
 #include "libonnxkit/compare/metrics/ulps.h"
 #include "libonnxkit/compare/metrics/worst.h"
-#include "libonnxkit/compare/tasks/tensor_forms.h"
+#include "libonnxkit/compare/outcome/tensor_forms.h"
 
 namespace onnxkit::comparison {
 namespace {

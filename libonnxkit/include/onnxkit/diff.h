@@ -65,7 +65,7 @@ struct DiffOptions {
   int replicas = 4;
   OutputTolerance tolerance;                          ///< set by hand: wins over the noise floor
   std::map<std::string, OutputTolerance> tolerances;  ///< by output; wins over `tolerance`
-  std::map<std::string, Task> tasks;                  ///< by output; others are guessed
+  std::map<std::string, std::string> tasks;           ///< by output; others are guessed
   std::map<std::string, std::string>
       scores;  ///< of detections: name of the output with the boxes to that with their scores
   std::map<std::string, std::string>

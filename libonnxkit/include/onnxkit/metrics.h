@@ -48,19 +48,18 @@ struct Metrics {
 /// Errors: shape-mismatch; undefined-for-type for strings and complex numbers.
 ONNXKIT_API Result<Metrics> compare(const Tensor& a, const Tensor& b, std::size_t worst = 10);
 
-/// What an output means to the people who use it.
-enum class Task : std::uint8_t {
-  none,
-  logits,        ///< [..., classes]: scores or probabilities of classes, one row per sample
-  segmentation,  ///< [batch, classes, height, width]: scores of classes for each pixel, or [batch, height, width] of integers: the classes themselves
-  detections,    ///< [..., 4]: boxes (x1, y1, x2, y2), with `scores` in another tensor or none
-  tokens,        ///< integers: ids of tokens, one sequence per row
+/// What an output means to the people who use it. Each task is a file of libonnxkit/compare/tasks.
+struct TaskInfo {
+  std::string_view name;     ///< "logits", "segmentation", "detections", "tokens" ...
+  std::string_view meaning;  ///< the tensors that it is for
 };
+inline constexpr std::string_view no_task = "none";
 
-ONNXKIT_API std::string_view name_of(Task task);
+/// All of them, by name.
+ONNXKIT_API std::vector<TaskInfo> tasks();
 /// The task that shape and element type suggest: logits for floats [n, c] or [n, t, c] with at least two classes, segmentation for floats [n, c, h, w] with c from
 /// 2 to 512 and h, w of at least 8, tokens for int32 and int64 of rank 1 and 2, else none. Detections are never guessed.
-ONNXKIT_API Task guess_task(const Tensor& tensor);
+ONNXKIT_API std::string_view guess_task(const Tensor& tensor);
 
 /// What became of the outcome. `figures` are named, in the order to print them, each from 0 to 1 unless its name says otherwise.
 ///   logits: "argmax agreement" and "top-5 agreement" (share of rows with the same set, for more than 5 classes), "mean KL divergence" and "largest KL divergence"
@@ -71,7 +70,7 @@ ONNXKIT_API Task guess_task(const Tensor& tensor);
 ///     the highest score first, takes the free box of b in the same sample that it overlaps most; shares are of the larger number of boxes; "boxes of a", "boxes of b"
 ///   tokens: "token agreement", "sequence agreement" (rows equal as a whole), "first difference" (the lowest position within a sequence, absent when there is none)
 struct Outcome {
-  Task task = Task::none;
+  std::string task{no_task};
   bool same = true;  ///< argmax, classes of pixels, matched boxes at 0.5, tokens: all the same
   std::vector<std::pair<std::string, double>> figures;
   /// Segmentation: IoU by class, -1 for classes that do not occur; logits: the confusion of argmax as [class of a, class of b, count] triples,
@@ -80,9 +79,12 @@ struct Outcome {
   std::vector<std::array<std::uint64_t, 3>> confusion;
 };
 
-/// `a_scores` and `b_scores`: scores of detections, one per box; may be empty. Errors: shape-mismatch (boxes may differ in number),
+/// `a_scores` and `b_scores`: scores of detections, one per box; may be empty. Errors: unknown-option for a task that there is not, shape-mismatch (boxes may differ in number),
 /// undefined-for-type, and outcome-shape when the tensor does not have the form that the task asks for.
-ONNXKIT_API Result<Outcome> outcome(Task task, const Tensor& a, const Tensor& b, const Tensor& a_scores = {},
-                                    const Tensor& b_scores = {});
+ONNXKIT_API Result<Outcome> outcome(std::string_view task, const Tensor& a, const Tensor& b,
+                                    const Tensor& a_scores = {}, const Tensor& b_scores = {});
+
+/// "argmax differs in 3 of 8 rows", or "argmax is the same"; empty without a task.
+ONNXKIT_API std::string sentence_of(const Outcome& outcome);
 
 }  // namespace onnxkit

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "libonnxkit/compare/tasks/outcome.h"
+#include "libonnxkit/compare/outcome/outcome.h"
+#include "libonnxkit/compare/outcome/task_registry.h"
 #include "onnxkit/metrics.h"
 
 using namespace onnxkit;
@@ -45,9 +47,31 @@ std::string code(const Result<Outcome>& found) {
 
 }  // namespace
 
+TEST_CASE("every task says what it is for, and no tensor is claimed by two") {
+  std::vector<std::string_view> names;
+  for (const TaskInfo& task : tasks()) {
+    CHECK_FALSE(task.meaning.empty());
+    names.push_back(task.name);
+  }
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  for (const char* name : {"detections", "logits", "segmentation", "tokens"})
+    CHECK(std::count(names.begin(), names.end(), name) == 1);
+  for (const ElementType type : {ElementType::float32, ElementType::int64, ElementType::uint8}) {
+    for (const std::vector<std::int64_t>& dims :
+         {std::vector<std::int64_t>{}, {9}, {1, 9}, {2, 9, 9}, {1, 9, 9, 9}, {1, 1, 9, 9, 9}}) {
+      const Tensor tensor = zeros(type, dims);
+      const auto& all = comparison::task_registry().tasks();
+      CHECK(std::count_if(all.begin(), all.end(),
+                          [&](const auto& task) { return task.is_likely && task.is_likely(tensor); }) <= 1);
+    }
+  }
+  CHECK(code(outcome("none such", zeros(ElementType::float32, {1}), zeros(ElementType::float32, {1}))) ==
+        "unknown-option");
+}
+
 TEST_CASE("a task is guessed from shape and type") {
   const auto guess = [](ElementType type, std::vector<std::int64_t> dims) {
-    return name_of(guess_task(zeros(type, std::move(dims))));
+    return guess_task(zeros(type, std::move(dims)));
   };
   CHECK(guess(ElementType::float32, {1, 1000}) == "logits");
   CHECK(guess(ElementType::float16, {2, 5, 2}) == "logits");
@@ -61,13 +85,12 @@ TEST_CASE("a task is guessed from shape and type") {
   CHECK(guess(ElementType::uint8, {20}) == "none");
   CHECK(guess(ElementType::int64, {1, 8, 8}) == "none");
   CHECK(guess(ElementType::float64, {}) == "none");
-  CHECK(name_of(Task::detections) == "detections");
 }
 
 TEST_CASE("logits: argmax, the top five and divergence") {
   const Tensor a = floats({2, 6}, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1});
   const Tensor b = floats({2, 6}, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 1, 2});
-  const auto found = outcome(Task::logits, a, b);
+  const auto found = outcome("logits", a, b);
   REQUIRE(found);
   CHECK(found->same);
   CHECK(figure(*found, "argmax agreement") == 1);
@@ -79,7 +102,7 @@ TEST_CASE("logits: argmax, the top five and divergence") {
 
 TEST_CASE("logits: divergence of probabilities and of the softmax") {
   const auto largest = [](const Tensor& a, const Tensor& b) {
-    const auto found = outcome(Task::logits, a, b);
+    const auto found = outcome("logits", a, b);
     REQUIRE(found);
     return figure(*found, "largest KL divergence");
   };
@@ -93,7 +116,7 @@ TEST_CASE("logits: divergence of probabilities and of the softmax") {
 }
 
 TEST_CASE("segmentation: of scores and of class numbers") {
-  const auto of_numbers = outcome(Task::segmentation, int64s({1, 1, 4}, {0, 0, 1, 5}), int64s({1, 1, 4}, {0, 1, 1, 5}));
+  const auto of_numbers = outcome("segmentation", int64s({1, 1, 4}, {0, 0, 1, 5}), int64s({1, 1, 4}, {0, 1, 1, 5}));
   REQUIRE(of_numbers);
   CHECK_FALSE(of_numbers->same);
   CHECK(figure(*of_numbers, "pixel agreement") == 0.75);
@@ -101,7 +124,7 @@ TEST_CASE("segmentation: of scores and of class numbers") {
   CHECK(figure(*of_numbers, "lowest IoU of a class") == 0.5);
   CHECK(of_numbers->class_iou == std::vector<double>{0.5, 0.5, -1, -1, -1, 1});
   const auto of_scores =
-      outcome(Task::segmentation, floats({1, 3, 1, 2}, {1, 0, 2, 0, 0, 0}), floats({1, 3, 1, 2}, {1, 0, 2, 1, 0, 0}));
+      outcome("segmentation", floats({1, 3, 1, 2}, {1, 0, 2, 0, 0, 0}), floats({1, 3, 1, 2}, {1, 0, 2, 1, 0, 0}));
   REQUIRE(of_scores);
   CHECK(figure(*of_scores, "pixel agreement") == 0.5);
   CHECK(of_scores->class_iou == std::vector<double>{0, 0.5, -1});
@@ -110,7 +133,7 @@ TEST_CASE("segmentation: of scores and of class numbers") {
 TEST_CASE("detections: the highest score takes the box that it overlaps most") {
   const Tensor a = floats({3, 4}, {0, 0, 10, 10, 0, 0, 10, 9, 50, 50, 60, 60});
   const Tensor b = floats({2, 4}, {0, 0, 10, 9, 50, 50, 60, 66});
-  const auto found = outcome(Task::detections, a, b, floats({3}, {0.5, 0.9, 0.7}), floats({2}, {0.75, 0.7}));
+  const auto found = outcome("detections", a, b, floats({3}, {0.5, 0.9, 0.7}), floats({2}, {0.75, 0.7}));
   REQUIRE(found);
   CHECK_FALSE(found->same);
   CHECK(figure(*found, "matched at IoU 0.5") == doctest::Approx(2.0 / 3));
@@ -119,20 +142,20 @@ TEST_CASE("detections: the highest score takes the box that it overlaps most") {
   CHECK(figure(*found, "largest score difference of matches") == doctest::Approx(0.15).epsilon(1e-6));
   CHECK(figure(*found, "boxes of a") == 3);
   CHECK(figure(*found, "boxes of b") == 2);
-  const auto alike = outcome(Task::detections, a, a);
+  const auto alike = outcome("detections", a, a);
   REQUIRE(alike);
   CHECK(alike->same);
   CHECK(figure(*alike, "largest score difference of matches") == -1);
 }
 
 TEST_CASE("tokens: single ones, sequences and where they part") {
-  const auto found = outcome(Task::tokens, int64s({2, 3}, {1, 2, 3, 4, 5, 6}), int64s({2, 3}, {1, 2, 3, 4, 7, 8}));
+  const auto found = outcome("tokens", int64s({2, 3}, {1, 2, 3, 4, 5, 6}), int64s({2, 3}, {1, 2, 3, 4, 7, 8}));
   REQUIRE(found);
   CHECK_FALSE(found->same);
   CHECK(figure(*found, "token agreement") == doctest::Approx(4.0 / 6));
   CHECK(figure(*found, "sequence agreement") == 0.5);
   CHECK(figure(*found, "first difference") == 1);
-  const auto alike = outcome(Task::tokens, int64s({2}, {1, 2}), int64s({2}, {1, 2}));
+  const auto alike = outcome("tokens", int64s({2}, {1, 2}), int64s({2}, {1, 2}));
   REQUIRE(alike);
   CHECK(alike->same);
   CHECK(figure(*alike, "first difference") == -1);
@@ -140,18 +163,18 @@ TEST_CASE("tokens: single ones, sequences and where they part") {
 
 TEST_CASE("outcomes ask for a form") {
   const Tensor row = floats({3}, {1, 2, 3});
-  CHECK(code(outcome(Task::segmentation, row, row)) == "outcome-shape");
-  CHECK(code(outcome(Task::detections, row, row)) == "outcome-shape");
-  CHECK(code(outcome(Task::logits, floats({3, 1}, {1, 2, 3}), floats({3, 1}, {1, 2, 3}))) == "outcome-shape");
-  CHECK(code(outcome(Task::logits, row, floats({1, 3}, {1, 2, 3}))) == "shape-mismatch");
-  CHECK(code(outcome(Task::tokens, row, row)) == "undefined-for-type");
+  CHECK(code(outcome("segmentation", row, row)) == "outcome-shape");
+  CHECK(code(outcome("detections", row, row)) == "outcome-shape");
+  CHECK(code(outcome("logits", floats({3, 1}, {1, 2, 3}), floats({3, 1}, {1, 2, 3}))) == "outcome-shape");
+  CHECK(code(outcome("logits", row, floats({1, 3}, {1, 2, 3}))) == "shape-mismatch");
+  CHECK(code(outcome("tokens", row, row)) == "undefined-for-type");
   const Tensor boxes = zeros(ElementType::float32, {2, 4});
-  CHECK(code(outcome(Task::detections, boxes, boxes, row, row)) == "shape-mismatch");
+  CHECK(code(outcome("detections", boxes, boxes, row, row)) == "shape-mismatch");
   const Tensor text = *Tensor::from_strings({1, 1}, {"a"});
-  CHECK(code(outcome(Task::logits, text, text)) == "undefined-for-type");
-  CHECK(code(outcome(Task::detections, boxes, boxes, *Tensor::from_strings({2}, {"a", "b"}))) == "undefined-for-type");
-  CHECK(code(outcome(Task::segmentation, int64s({1, 1, 1}, {65'536}), int64s({1, 1, 1}, {0}))) == "outcome-shape");
-  const auto none = outcome(Task::none, text, text);
+  CHECK(code(outcome("logits", text, text)) == "undefined-for-type");
+  CHECK(code(outcome("detections", boxes, boxes, *Tensor::from_strings({2}, {"a", "b"}))) == "undefined-for-type");
+  CHECK(code(outcome("segmentation", int64s({1, 1, 1}, {65'536}), int64s({1, 1, 1}, {0}))) == "outcome-shape");
+  const auto none = outcome("none", text, text);
   REQUIRE(none);
   CHECK(none->figures.empty());
 }

@@ -60,7 +60,7 @@ Json metrics_json(const Metrics& metrics) {
 Json outcome_json(const onnxkit::Outcome& outcome) {
   Json figures = Json::object();
   for (const auto& [name, value] : outcome.figures) figures[name] = real_json(value);
-  Json json = {{"task", name_of(outcome.task)}, {"same", outcome.same}, {"figures", std::move(figures)}};
+  Json json = {{"task", outcome.task}, {"same", outcome.same}, {"figures", std::move(figures)}};
   if (!outcome.class_iou.empty()) {
     Json& classes = json["class_iou"] = Json::array();
     for (const double iou : outcome.class_iou) classes.push_back(iou < 0 ? Json() : real_json(iou));

@@ -22,26 +22,6 @@ std::optional<double> median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-std::optional<double> figure(const onnxkit::Outcome& outcome, std::string_view name) {
-  for (const auto& [key, value] : outcome.figures) {
-    if (key == name) return value;
-  }
-  return {};
-}
-
-/// "3 of 8 rows", or a percentage where the confusion was cut short.
-std::string differing_rows(const onnxkit::Outcome& outcome) {
-  const double share = 1 - figure(outcome, "argmax agreement").value_or(1);
-  if (outcome.confusion.empty() || outcome.confusion.size() >= most_kept)
-    return fmt::format("{:.3g} % of the rows", 100 * share);
-  std::uint64_t rows = 0, different = 0;
-  for (const auto& [a, b, count] : outcome.confusion) {
-    rows += count;
-    if (a != b) different += count;
-  }
-  return fmt::format("{} of {}", different, counted(rows, "row"));
-}
-
 void merge_metrics(Metrics& all, const Metrics& other) {
   if (const auto both = static_cast<double>(all.compared + other.compared); both > 0) {
     const double share = static_cast<double>(other.compared) / both;
@@ -179,21 +159,7 @@ const FloorMeasure* shown_floor(const OutputDiff& output) {
 }
 
 std::string outcome_change(const onnxkit::Outcome& outcome) {
-  if (outcome.same) return {};
-  const auto percent_off = [&](std::string_view name) { return 100 * (1 - figure(outcome, name).value_or(1)); };
-  switch (outcome.task) {
-    case Task::none:
-      return {};
-    case Task::logits:
-      return "argmax differs in " + differing_rows(outcome);
-    case Task::segmentation:
-      return fmt::format("{:.3g} % of the pixels have another class", percent_off("pixel agreement"));
-    case Task::detections:
-      return fmt::format("{:.3g} % of the boxes have no counterpart", percent_off("matched at IoU 0.5"));
-    case Task::tokens:
-      return fmt::format("{:.3g} % of the tokens differ", percent_off("token agreement"));
-  }
-  return {};
+  return outcome.same ? std::string() : sentence_of(outcome);
 }
 
 std::optional<double> median_wall(const SideReport& side) {

@@ -29,13 +29,8 @@ std::string finding_reason(const OutputDiff& output) {
   if (reason.empty() && output.metrics)
     reason = fmt::format("it is off by {:.3g} at most, {:.2g} % of its range", output.metrics->max_absolute,
                          100 * output.metrics->range_relative);
-  const Task task = output.outcome.task;
-  if (!reason.empty() && task != Task::none) {
-    reason += fmt::format("; {} the same", task == Task::logits         ? "argmax is"
-                                           : task == Task::segmentation ? "the classes of all pixels are"
-                                           : task == Task::detections   ? "the boxes are"
-                                                                        : "the tokens are");
-  }
+  if (const std::string sentence = sentence_of(output.outcome); !reason.empty() && !sentence.empty())
+    reason += "; " + sentence;
   return reason;
 }
 

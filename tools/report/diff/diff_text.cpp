@@ -123,11 +123,11 @@ std::string remarks(const std::vector<OutputGroup>& groups, std::size_t sets) {
           fmt::format("  {}: most in {}, sigma rms / max {}\n", name, quote(group.worst_set, 40), sigmas(group.worst));
     if (output.flips > 0)
       text += fmt::format("  {}: {} that rounding can flip\n", name, counted(output.flips, "element"));
-    if (output.outcome.task == Task::none) continue;
+    if (output.outcome.task == no_task) continue;
     std::string figures;
     for (const auto& [figure, value] : output.outcome.figures)
       figures += fmt::format("{}{} {:.4g}", figures.empty() ? "" : ", ", figure, value);
-    text += fmt::format("  {} as {}: {}\n", name, name_of(output.outcome.task), figures);
+    text += fmt::format("  {} as {}: {}\n", name, output.outcome.task, figures);
   }
   return text;
 }

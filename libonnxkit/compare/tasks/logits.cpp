@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,9 +10,9 @@
 #include "libonnxkit/base/system/thread_pool.h"
 #include "libonnxkit/compare/metrics/elements.h"
 #include "libonnxkit/compare/metrics/metrics_kernels.h"
-#include "libonnxkit/compare/tasks/outcome.h"
-#include "libonnxkit/compare/tasks/rank_order.h"
-#include "libonnxkit/compare/tasks/tensor_forms.h"
+#include "libonnxkit/compare/outcome/rank_order.h"
+#include "libonnxkit/compare/outcome/task_registry.h"
+#include "libonnxkit/compare/outcome/tensor_forms.h"
 
 namespace onnxkit::comparison {
 namespace {
@@ -176,7 +178,6 @@ class LogitsOutcome {
       return rows_ == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(rows_);
     };
     Outcome outcome;
-    outcome.task = Task::logits;
     outcome.same = all.same == rows_;
     outcome.figures.emplace_back("argmax agreement", share(all.same));
     if (classes_ > top) outcome.figures.emplace_back("top-5 agreement", share(all.same_top));
@@ -197,12 +198,41 @@ class LogitsOutcome {
   Confusion confusion_;
 };
 
+bool are_likely_logits(const Tensor& tensor) {
+  const auto& dims = tensor.dims();
+  return is_floating(tensor.type()) && (dims.size() == 2 || dims.size() == 3) && dims.back() >= 2;
+}
+
+Result<Outcome> measure_logits(const TaskInputs& inputs) {
+  const auto& dims = inputs.a.dims();
+  if (dims.empty() || dims.back() < 2)
+    return outcome_shape("logits", "[..., classes] with at least 2 classes", inputs.a);
+  return LogitsOutcome(inputs.a, inputs.b).run(inputs.threads);
+}
+
+/// Rows are counted, but for a confusion that was cut short.
+std::string logits_sentence(const Outcome& outcome) {
+  if (outcome.same) return "argmax is the same";
+  if (outcome.confusion.empty() || outcome.confusion.size() >= most_confusions) {
+    const double lost = 1 - figure(outcome, "argmax agreement").value_or(1);
+    return fmt::format("argmax differs in {:.3g} % of the rows", 100 * lost);
+  }
+  std::uint64_t rows = 0, different = 0;
+  for (const auto& [a, b, count] : outcome.confusion) {
+    rows += count;
+    if (a != b) different += count;
+  }
+  return fmt::format("argmax differs in {} of {} row{}", different, rows, rows == 1 ? "" : "s");
+}
+
 }  // namespace
 
-Result<Outcome> logits_outcome(const Tensor& a, const Tensor& b, int threads) {
-  if (a.dims().empty() || a.dims().back() < 2)
-    return outcome_shape("logits", "[..., classes] with at least 2 classes", a);
-  return LogitsOutcome(a, b).run(threads);
+void register_logits(TaskRegistry& registry) {
+  registry.add({.name = "logits",
+                .meaning = "scores or probabilities of classes [..., classes], one row for each sample",
+                .is_likely = are_likely_logits,
+                .measure = measure_logits,
+                .sentence = logits_sentence});
 }
 
 }  // namespace onnxkit::comparison

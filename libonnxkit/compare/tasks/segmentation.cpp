@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -5,9 +7,10 @@
 #include <vector>
 
 #include "libonnxkit/base/system/thread_pool.h"
-#include "libonnxkit/compare/tasks/class_numbers.h"
-#include "libonnxkit/compare/tasks/outcome.h"
-#include "libonnxkit/compare/tasks/tensor_forms.h"
+#include "libonnxkit/compare/outcome/class_numbers.h"
+#include "libonnxkit/compare/outcome/task_registry.h"
+#include "libonnxkit/compare/outcome/tensor_forms.h"
+#include "libonnxkit/compare/plots.h"
 
 namespace onnxkit::comparison {
 namespace {
@@ -45,7 +48,6 @@ class SegmentationOutcome {
       ++occurring;
     }
     Outcome outcome;
-    outcome.task = Task::segmentation;
     outcome.same = same == total;
     outcome.figures = {{"pixel agreement", total == 0 ? 1 : static_cast<double>(same) / static_cast<double>(total)},
                        {"mean IoU", occurring == 0 ? 1 : sum / static_cast<double>(occurring)},
@@ -91,15 +93,38 @@ class SegmentationOutcome {
   std::vector<Pixels> classes_;
 };
 
-}  // namespace
+bool is_likely_segmentation(const Tensor& tensor) {
+  const auto& dims = tensor.dims();
+  return is_floating(tensor.type()) && dims.size() == 4 && dims[1] >= 2 && dims[1] <= 512 && dims[2] >= 8 &&
+         dims[3] >= 8;
+}
 
-Result<Outcome> segmentation_outcome(const Tensor& a, const Tensor& b, int threads) {
+Result<Outcome> measure_segmentation(const TaskInputs& inputs) {
+  const Tensor &a = inputs.a, &b = inputs.b;
   const auto of_a = ClassNumbers::of(a), of_b = ClassNumbers::of(b);
   if (!of_a) return of_a.error();
   if (!of_b) return of_b.error();
   SegmentationOutcome pixels(*of_a, *of_b);
-  if (!pixels.run(threads)) return outcome_shape("a segmentation", "class numbers from 0 to 65535", a);
+  if (!pixels.run(inputs.threads)) return outcome_shape("a segmentation", "class numbers from 0 to 65535", a);
   return pixels.report();
+}
+
+std::string segmentation_sentence(const Outcome& outcome) {
+  if (outcome.same) return "the classes of all pixels are the same";
+  const double lost = 1 - figure(outcome, "pixel agreement").value_or(1);
+  return fmt::format("{:.3g} % of the pixels have another class", 100 * lost);
+}
+
+}  // namespace
+
+void register_segmentation(TaskRegistry& registry) {
+  registry.add({.name = "segmentation",
+                .meaning = "scores of classes for each pixel [batch, classes, height, width], or their numbers "
+                           "[batch, height, width]",
+                .is_likely = is_likely_segmentation,
+                .measure = measure_segmentation,
+                .sentence = segmentation_sentence,
+                .maps = class_maps_of});
 }
 
 }  // namespace onnxkit::comparison

@@ -1,9 +1,9 @@
-#include "libonnxkit/compare/tasks/class_numbers.h"
+#include "libonnxkit/compare/outcome/class_numbers.h"
 
 #include <array>
 
-#include "libonnxkit/compare/tasks/rank_order.h"
-#include "libonnxkit/compare/tasks/tensor_forms.h"
+#include "libonnxkit/compare/outcome/rank_order.h"
+#include "libonnxkit/compare/outcome/tensor_forms.h"
 
 namespace onnxkit::comparison {
 

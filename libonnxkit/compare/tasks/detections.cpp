@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -5,8 +7,8 @@
 #include <vector>
 
 #include "libonnxkit/compare/metrics/elements.h"
-#include "libonnxkit/compare/tasks/outcome.h"
-#include "libonnxkit/compare/tasks/tensor_forms.h"
+#include "libonnxkit/compare/outcome/task_registry.h"
+#include "libonnxkit/compare/outcome/tensor_forms.h"
 
 namespace onnxkit::comparison {
 namespace {
@@ -114,9 +116,8 @@ std::vector<std::int64_t> outer_dims(const Tensor& boxes) {
   return dims;
 }
 
-}  // namespace
-
-Result<Outcome> detections_outcome(const Tensor& a, const Tensor& b, const Tensor& a_scores, const Tensor& b_scores) {
+Result<Outcome> measure_detections(const TaskInputs& inputs) {
+  const auto& [a, b, a_scores, b_scores, threads] = inputs;
   const auto of_a = read_side(a, a_scores), of_b = read_side(b, b_scores);
   if (!of_a) return of_a.error();
   if (!of_b) return of_b.error();
@@ -128,7 +129,6 @@ Result<Outcome> detections_outcome(const Tensor& a, const Tensor& b, const Tenso
     return most == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(most);
   };
   Outcome outcome;
-  outcome.task = Task::detections;
   outcome.same = matches.size() == most;
   outcome.figures = {{"matched at IoU 0.5", share(matches.size())}, {"matched at IoU 0.75", share(closer)}};
   if (!matches.empty()) {
@@ -144,6 +144,22 @@ Result<Outcome> detections_outcome(const Tensor& a, const Tensor& b, const Tenso
   outcome.figures.emplace_back("boxes of a", static_cast<double>(of_a->boxes.size()));
   outcome.figures.emplace_back("boxes of b", static_cast<double>(of_b->boxes.size()));
   return outcome;
+}
+
+std::string detections_sentence(const Outcome& outcome) {
+  if (outcome.same) return "the boxes are the same";
+  const double lost = 1 - figure(outcome, "matched at IoU 0.5").value_or(1);
+  return fmt::format("{:.3g} % of the boxes have no counterpart", 100 * lost);
+}
+
+}  // namespace
+
+void register_detections(TaskRegistry& registry) {
+  registry.add({.name = "detections",
+                .meaning = "boxes [..., 4]; --scores names their scores",
+                .measure = measure_detections,
+                .sizes_may_differ = true,
+                .sentence = detections_sentence});
 }
 
 }  // namespace onnxkit::comparison

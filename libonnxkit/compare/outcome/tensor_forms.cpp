@@ -1,4 +1,4 @@
-#include "libonnxkit/compare/tasks/tensor_forms.h"
+#include "libonnxkit/compare/outcome/tensor_forms.h"
 
 #include <fmt/core.h>
 

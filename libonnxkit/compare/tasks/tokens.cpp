@@ -1,14 +1,23 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "libonnxkit/compare/metrics/elements.h"
-#include "libonnxkit/compare/tasks/outcome.h"
-#include "libonnxkit/compare/tasks/tensor_forms.h"
+#include "libonnxkit/compare/outcome/task_registry.h"
+#include "libonnxkit/compare/outcome/tensor_forms.h"
 
 namespace onnxkit::comparison {
+namespace {
 
-Result<Outcome> tokens_outcome(const Tensor& a, const Tensor& b) {
+bool are_likely_tokens(const Tensor& tensor) {
+  const bool are_ids = tensor.type() == ElementType::int32 || tensor.type() == ElementType::int64;
+  return are_ids && (tensor.dims().size() == 1 || tensor.dims().size() == 2);
+}
+
+Result<Outcome> measure_tokens(const TaskInputs& inputs) {
+  const Tensor &a = inputs.a, &b = inputs.b;
   for (const Tensor* tensor : {&a, &b}) {
     if (!is_integer(tensor->type())) return undefined_for_type("tokens", *tensor);
   }
@@ -40,12 +49,26 @@ Result<Outcome> tokens_outcome(const Tensor& a, const Tensor& b) {
     return of == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(of);
   };
   Outcome outcome;
-  outcome.task = Task::tokens;
   outcome.same = same_tokens == size;
   outcome.figures = {{"token agreement", share(same_tokens, size)},
                      {"sequence agreement", share(same_sequences, sequences)}};
   if (first_difference) outcome.figures.emplace_back("first difference", static_cast<double>(*first_difference));
   return outcome;
+}
+
+std::string tokens_sentence(const Outcome& outcome) {
+  if (outcome.same) return "the tokens are the same";
+  return fmt::format("{:.3g} % of the tokens differ", 100 * (1 - figure(outcome, "token agreement").value_or(1)));
+}
+
+}  // namespace
+
+void register_tokens(TaskRegistry& registry) {
+  registry.add({.name = "tokens",
+                .meaning = "integers: numbers of tokens, one sequence for each row",
+                .is_likely = are_likely_tokens,
+                .measure = measure_tokens,
+                .sentence = tokens_sentence});
 }
 
 }  // namespace onnxkit::comparison
