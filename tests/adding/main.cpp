@@ -1,0 +1,76 @@
+// The examples of docs/adding.md, compiled as they are and run through registries of their own.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "checker/infer/infer_registry.h"
+#include "checker/rule_registry.h"
+#include "libonnxkit/compare/outcome/task_registry.h"
+#include "libonnxkit/wire/text.h"
+#include "reference/executor/kernel.h"
+
+namespace onnxkit {
+
+namespace checker {
+void register_double_negation(RuleRegistry& registry);
+void register_torch_embedding(InferRegistry& registry);
+}  // namespace checker
+namespace reference {
+void register_torch_embedding(KernelRegistry& registry);
+}
+namespace comparison {
+void register_signal(TaskRegistry& registry);
+}
+
+namespace {
+
+Tensor floats(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
+}
+
+}  // namespace
+
+TEST_CASE("an operator registers its inference and its kernel") {
+  checker::InferRegistry inference;
+  checker::register_torch_embedding(inference);
+  CHECK((inference.find("com.microsoft", "TorchEmbedding", 1) != nullptr));
+  reference::KernelRegistry kernels;
+  reference::register_torch_embedding(kernels);
+  CHECK((kernels.find("com.microsoft", "TorchEmbedding", 1) != nullptr));
+}
+
+TEST_CASE("a rule finds what its page says") {
+  const auto model = wire::parse_text(
+      "<ir_version: 10, opset_import: [\"\": 21]>\nmain (float[2] x) => (float[2] y) { a = Neg(x) y = Neg(a) }",
+      "rule");
+  REQUIRE(model);
+  checker::RuleRegistry rules;
+  checker::register_double_negation(rules);
+  checker::Collector collector;
+  const spec::OpTable table;
+  const auto scopes = ir::graph_scopes(*model);
+  const checker::ExternalBytes no_bytes{};
+  checker::RuleContext context{*model, table, scopes, nullptr, no_bytes, collector};
+  rules.run(checker::Stage::operators, context);
+  const auto found = collector.take();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "double-negation");
+}
+
+TEST_CASE("a metric measures and says what it measured") {
+  comparison::TaskRegistry tasks;
+  comparison::register_signal(tasks);
+  const comparison::Task* const signal = tasks.find("signal");
+  REQUIRE(signal);
+  const Tensor a = floats({3, 4}), b = floats({3, 4.5F}), none;
+  const auto outcome = signal->measure({a, b, none, none, 1});
+  REQUIRE(outcome);
+  CHECK_FALSE(outcome->same);
+  CHECK(comparison::figure(*outcome, "lowest signal to noise in dB") == doctest::Approx(20));
+  CHECK(signal->sentence(*outcome) == "the noise is 20 dB below the signal");
+}
+
+}  // namespace onnxkit
