@@ -3,8 +3,8 @@
 
     scripts/function_errors.py [--all]
 
-Columns by range of the input: root mean square and largest |error|, relative to the result and absolute, both over 2^-24. The rules of
-reference/noise/noise_rules.cpp must cover them; --all shows functions and ranges where both runtimes are within 3 roundings of the result, too.
+Columns by range of the input: root mean square and largest |error|, relative to the result and absolute, both over 2^-24. The noise
+rules that kernels state must cover them; --all shows functions and ranges where both runtimes are within 3 roundings of the result, too.
 """
 import argparse
 import math

@@ -22,7 +22,6 @@ class Scalar {
 
   bool is_unknown() const { return kind_ == Kind::unknown; }
   bool is_integer() const { return kind_ == Kind::integer; }
-  bool is_real() const { return kind_ == Kind::real; }
   bool is_ratio() const { return kind_ == Kind::ratio; }
   /// The integer, unknown for everything else.
   Dim dim() const { return kind_ == Kind::integer ? dim_ : Dim(); }

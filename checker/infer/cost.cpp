@@ -1,71 +1,16 @@
 #include "checker/infer/cost.h"
-#include "libonnxkit/ir/scope.h"
 
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/uses.h"
-#include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::checker {
 namespace {
 
-class NodeCost {
- public:
-  NodeCost(const ir::Node& node, const GraphInfo& info, DimPool& dims) : node_(node), info_(info), dims_(dims) {}
+Dim at(const Shape* shape, std::size_t axis) { return shape && axis < shape->size() ? (*shape)[axis] : Dim(); }
 
-  Dim of_contraction() {
-    const std::string_view op = node_.op_type;
-    if (op == "Conv" || op == "ConvInteger" || op == "FusedConv") return convolution(1);
-    if (op == "QLinearConv") return convolution(3);
-    if (op == "ConvTranspose") return transposed();
-    if (op == "MatMul" || op == "MatMulInteger" || op == "FusedMatMul") return times(output(0), back(input(0), 0));
-    if (op == "QLinearMatMul") return times(output(0), back(input(0), 0));
-    if (op == "Gemm" || op == "FusedGemm") return gemm();
-    if (op == "LSTM" || op == "GRU" || op == "RNN") return recurrent();
-    return 0;
-  }
-
- private:
-  const Shape* shape(ir::ValueId id) const {
-    if (id == ir::ValueId::none) return nullptr;
-    const Type& type = info_.values[ir::index_of(id)].type;
-    return type.shape ? &*type.shape : nullptr;
-  }
-  const Shape* input(std::size_t i) const { return i < node_.inputs.size() ? shape(node_.inputs[i]) : nullptr; }
-  const Shape* output(std::size_t i) const { return i < node_.outputs.size() ? shape(node_.outputs[i]) : nullptr; }
-
-  static Dim at(const Shape* shape, std::size_t axis) { return shape && axis < shape->size() ? (*shape)[axis] : Dim(); }
-  static Dim back(const Shape* shape, std::size_t from_end) {
-    return shape && from_end < shape->size() ? (*shape)[shape->size() - 1 - from_end] : Dim();
-  }
-
-  Dim elements(const Shape* shape, std::size_t from = 0) {
-    if (!shape) return {};
-    Dim total = 1;
-    for (std::size_t i = from; i < shape->size(); ++i) total = dims_.mul(total, (*shape)[i]);
-    return total;
-  }
-  Dim times(const Shape* shape, Dim factor) { return dims_.mul(elements(shape), factor); }
-
-  Dim convolution(std::size_t weight) { return times(output(0), elements(input(weight), 1)); }
-  Dim transposed() { return times(input(0), elements(input(1), 1)); }
-
-  Dim gemm() {
-    const ir::Attribute* trans = node_.find_attribute("transA");
-    const auto* flag = trans ? trans->as<std::int64_t>() : nullptr;
-    return times(output(0), at(input(0), flag && *flag != 0 ? 0 : 1));
-  }
-
-  /// X is [steps, batch, features]; W is [directions, gates * hidden, features], R [directions, gates * hidden, hidden].
-  Dim recurrent() {
-    const Dim cells = dims_.mul(at(input(0), 0), at(input(0), 1));
-    const Dim weights = dims_.add(elements(input(1)), elements(input(2)));
-    return dims_.mul(cells, weights);
-  }
-
-  const ir::Node& node_;
-  const GraphInfo& info_;
-  DimPool& dims_;
-};
+Dim convolved(const NodeShapes& node, std::size_t weight) {
+  return node.dims().mul(node.elements(node.output(0)), node.elements(node.input(weight), 1));
+}
 
 /// Bytes of a value's elements; packed types round up only as a whole, which is left out here.
 Dim bytes_of(const Type& type, DimPool& dims) {
@@ -78,10 +23,51 @@ Dim bytes_of(const Type& type, DimPool& dims) {
 
 }  // namespace
 
-Dim multiply_adds(const ir::Graph&, const ir::Node& node, const GraphInfo& info, DimPool& dims) {
-  const std::string_view domain = ir::canonical_domain(node.domain);
-  if (!domain.empty() && domain != "com.microsoft") return 0;
-  return NodeCost(node, info, dims).of_contraction();
+const Shape* NodeShapes::shape(ir::ValueId id) const {
+  if (id == ir::ValueId::none) return nullptr;
+  const Type& type = info_.values[ir::index_of(id)].type;
+  return type.shape ? &*type.shape : nullptr;
+}
+
+Dim NodeShapes::elements(const Shape* shape, std::size_t from) const {
+  if (!shape) return {};
+  Dim total = 1;
+  for (std::size_t i = from; i < shape->size(); ++i) total = dims_.mul(total, (*shape)[i]);
+  return total;
+}
+
+namespace cost {
+
+Dim convolution(const NodeShapes& node) { return convolved(node, 1); }
+
+Dim quantized_convolution(const NodeShapes& node) { return convolved(node, 3); }
+
+Dim transposed_convolution(const NodeShapes& node) {
+  return node.dims().mul(node.elements(node.input(0)), node.elements(node.input(1), 1));
+}
+
+Dim matmul(const NodeShapes& node) {
+  const Shape* a = node.input(0);
+  return node.dims().mul(node.elements(node.output(0)), a && !a->empty() ? a->back() : Dim());
+}
+
+Dim gemm(const NodeShapes& node) {
+  const ir::Attribute* trans = node.node().find_attribute("transA");
+  const auto* flag = trans ? trans->as<std::int64_t>() : nullptr;
+  return node.dims().mul(node.elements(node.output(0)), at(node.input(0), flag && *flag != 0 ? 0 : 1));
+}
+
+/// X is [steps, batch, features]; W is [directions, gates * hidden, features], R [directions, gates * hidden, hidden].
+Dim recurrent(const NodeShapes& node) {
+  const Dim cells = node.dims().mul(at(node.input(0), 0), at(node.input(0), 1));
+  const Dim weights = node.dims().add(node.elements(node.input(1)), node.elements(node.input(2)));
+  return node.dims().mul(cells, weights);
+}
+
+}  // namespace cost
+
+Dim multiply_adds(const InferTraits& traits, const ir::Node& node, const GraphInfo& info, DimPool& dims) {
+  return traits.cost ? traits.cost(NodeShapes(node, info, dims)) : Dim(0);
 }
 
 Dim activation_peak(const ir::Graph& graph, const GraphInfo& info, DimPool& dims) {

@@ -28,7 +28,6 @@ struct Where {
 };
 inline Where at_node() { return {}; }
 inline Where at_input(std::size_t index) { return {.kind = Where::Kind::input, .index = index, .name = {}}; }
-inline Where at_output(std::size_t index) { return {.kind = Where::Kind::output, .index = index, .name = {}}; }
 inline Where at_attribute(std::string_view name) { return {.kind = Where::Kind::attribute, .index = 0, .name = name}; }
 
 /// Output `index` of the graph that attribute `name` holds.

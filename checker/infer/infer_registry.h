@@ -1,5 +1,8 @@
 #pragma once
 
+#include "checker/infer/infer_traits.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/spec/version_registry.h"
 
 namespace onnxkit::checker {
@@ -15,9 +18,12 @@ class InferContext;
 using InferFunction = void (*)(InferContext&);
 
 /// Filled by the `register_<basename>` function of each file in checker/ops.
-class InferRegistry : public spec::VersionRegistry<InferFunction> {};
+class InferRegistry : public spec::VersionRegistry<InferFunction, InferTraits> {};
 
 /// All of checker/ops; made once.
 const InferRegistry& infer_registry();
+
+/// What is known of the operator of a node where these opsets are imported; nothing where the operator is not known.
+const InferTraits& traits_of(const ir::Node& node, std::span<const ir::OpsetImport> opsets, const spec::OpTable& table);
 
 }  // namespace onnxkit::checker

@@ -158,9 +158,9 @@ void Inference::infer_nodes(Frame& frame) {
   }
 }
 
-InferFunction Inference::function_of(const spec::OpSchema& schema) {
-  const auto [entry, is_new] = infer_functions_.try_emplace(&schema);
-  if (is_new) entry->second = infer_registry().find(schema.domain, schema.name, schema.since_version);
+const InferRegistry::Row* Inference::registered(const spec::OpSchema& schema) {
+  const auto [entry, is_new] = registered_.try_emplace(&schema);
+  if (is_new) entry->second = infer_registry().find_row(schema.domain, schema.name, schema.since_version);
   return entry->second;
 }
 
@@ -174,6 +174,7 @@ void Inference::infer_node(Frame& frame, std::size_t index) {
   const auto count_fits = [](std::size_t count, std::size_t least, std::size_t most) {
     return count >= least && (most == 0xffff || count <= most);
   };
+  const InferRegistry::Row* row = op.schema ? registered(*op.schema) : nullptr;
   if (!op.schema) {
     for (auto& output : context.outputs_) output.loss = fmt::format("operator {} is not known", quote(node.op_type));
   } else if (!count_fits(node.inputs.size(), op.schema->min_inputs, op.schema->max_inputs) ||
@@ -188,20 +189,20 @@ void Inference::infer_node(Frame& frame, std::size_t index) {
     bind_output_types(context);
     if (!fits) {
       for (auto& output : context.outputs_) output.loss = "the node's inputs have wrong types";
-    } else if (const InferFunction function = function_of(*op.schema)) {
-      function(context);
+    } else if (row) {
+      row->function(context);
     } else {
       for (auto& output : context.outputs_)
         output.loss = fmt::format("no shape rule for operator {}", quote(node.op_type));
     }
   }
-  store_outputs(frame, index, context.outputs_);
+  store_outputs(frame, index, context.outputs_, row && row->traits.reads_sizes_only);
 }
 
-void Inference::store_outputs(Frame& frame, std::size_t index, std::vector<InferContext::Output>& outputs) {
+void Inference::store_outputs(Frame& frame, std::size_t index, std::vector<InferContext::Output>& outputs,
+                              bool reads_sizes_only) {
   const ir::Node& node = frame.graph->nodes[index];
   DimPool& dims = result_.dims;
-  const bool reads_sizes_only = node.op_type == "Shape" || node.op_type == "Size";
   const bool from_data =
       !reads_sizes_only && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId input) {
         return input != ir::ValueId::none && lookup(frame, input)->from_data;

@@ -115,7 +115,6 @@ class Inference {
   void prepare(Frame& frame);
   void seed_inputs(Frame& frame, std::span<const Type> given, std::span<const Constant* const> values);
   void infer_nodes(Frame& frame);
-  std::vector<std::size_t> node_order(const Frame& frame) const;
   void infer_node(Frame& frame, std::size_t index);
   void infer_call(Frame& frame, std::size_t index, const ir::Function& function);
   void note_absent_arguments(const Frame& frame, std::size_t call, Frame& body) const;
@@ -124,7 +123,8 @@ class Inference {
   void check_absent_inputs(const Frame& frame, std::size_t index, const spec::OpSchema& schema);
   void check_absent_results(const Frame& frame, std::size_t call, const Frame& body);
   void check_bound_attributes(InferContext& context);
-  void store_outputs(Frame& frame, std::size_t index, std::vector<InferContext::Output>& outputs);
+  void store_outputs(Frame& frame, std::size_t index, std::vector<InferContext::Output>& outputs,
+                     bool reads_sizes_only = false);
   void reconcile(Frame& frame, ir::ValueId id, Type& type);
   std::optional<std::pair<std::string, std::string>> reconcile_type(const Type& declared, Type& type, bool in_sequence,
                                                                     bool takes_names);
@@ -134,7 +134,8 @@ class Inference {
   std::vector<BodyOutput> run_body(Frame& frame);
   void keep_call(const ir::Graph& body, GraphInfo info);
 
-  InferFunction function_of(const spec::OpSchema& schema);
+  /// Null when the operator has no inference.
+  const InferRegistry::Row* registered(const spec::OpSchema& schema);
   ValueInfo* lookup(Frame& frame, ir::ValueId id);
   const Constant* content(Frame& frame, ir::ValueId id);
   Location location_of(const Frame& frame, std::optional<std::size_t> node) const;
@@ -147,7 +148,7 @@ class Inference {
   InferredModel result_;
   std::uint64_t budget_ = 0;
   int quiet_ = 0;  ///< bodies deep in which nothing is reported
-  std::unordered_map<const spec::OpSchema*, InferFunction> infer_functions_;
+  std::unordered_map<const spec::OpSchema*, const InferRegistry::Row*> registered_;
   std::unordered_set<const ir::Graph*> active_;       ///< bodies being inferred: recursion ends here
   std::unordered_set<std::string> reported_;          ///< findings repeat over loop passes and function calls
   std::unordered_map<std::string, Dim> named_sizes_;  ///< sizes that declared names stood for so far

@@ -9,6 +9,7 @@
 
 #include "checker/infer/cost.h"
 #include "checker/infer/infer_model.h"
+#include "checker/infer/infer_registry.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
@@ -63,7 +64,8 @@ std::string attribute_text(const ir::Attribute& attribute) {
 
 class Inspector {
  public:
-  Inspector(const ir::Model& model, InferredModel& inferred) : model_(model), inferred_(inferred) {}
+  Inspector(const ir::Model& model, const spec::OpTable& table, InferredModel& inferred)
+      : model_(model), table_(table), inferred_(inferred) {}
 
   InspectReport run() {
     header();
@@ -124,7 +126,8 @@ class Inspector {
     summary.outputs = describe(graph.outputs);
     ir::Dim total = 0;
     for (const ir::Node& node : graph.nodes) {
-      ir::Dim cost = info ? multiply_adds(graph, node, *info, inferred_.dims) : ir::Dim(0);
+      ir::Dim cost = 0;
+      if (info) cost = multiply_adds(traits_of(node, scope.opsets, table_), node, *info, inferred_.dims);
       summary.nodes.push_back(node_summary(graph, node, info, cost));
       ++operator_counts_[summary.nodes.back().op];
       const bool is_main = &graph == model_.graph.get();
@@ -177,6 +180,7 @@ class Inspector {
   }
 
   const ir::Model& model_;
+  const spec::OpTable& table_;
   InferredModel& inferred_;
   InspectReport report_;
   std::unordered_map<std::string, std::uint64_t> operator_counts_;
@@ -191,7 +195,8 @@ Result<InspectReport> inspect(const ir::Model& model, const InspectOptions& opti
   inference.context = options.context;
   auto inferred = infer_model(model, inference, collector);
   if (!inferred) return std::move(inferred).error();
-  return Inspector(model, *inferred).run();
+  const spec::OpTable table;
+  return Inspector(model, table, *inferred).run();
 }
 
 }  // namespace onnxkit::checker

@@ -90,6 +90,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_concat(InferRegistry& registry) { registry.add("Concat", all_versions(), infer); }
+void register_concat(InferRegistry& registry) {
+  registry.add("Concat", all_versions(), infer, {.inputs = {{0, Role::moved}, {1, Role::moved}}});
+}
 
 }  // namespace onnxkit::checker

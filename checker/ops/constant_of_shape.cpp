@@ -37,6 +37,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_constant_of_shape(InferRegistry& registry) { registry.add("ConstantOfShape", all_versions(), infer); }
+void register_constant_of_shape(InferRegistry& registry) {
+  registry.add("ConstantOfShape", all_versions(), infer, {.inputs = {{0, Role::size}}});
+}
 
 }  // namespace onnxkit::checker

@@ -136,10 +136,10 @@ void infer_causal_conv(InferContext& context) {
 }  // namespace
 
 void register_conv(InferRegistry& registry) {
-  registry.add("Conv", all_versions(), infer_conv);
-  registry.add("com.microsoft", "FusedConv", all_versions(), infer_conv);
-  registry.add("ConvInteger", all_versions(), infer_conv_integer);
-  registry.add("QLinearConv", all_versions(), infer_qlinear_conv);
+  registry.add("Conv", all_versions(), infer_conv, {.cost = cost::convolution});
+  registry.add("com.microsoft", "FusedConv", all_versions(), infer_conv, {.cost = cost::convolution});
+  registry.add("ConvInteger", all_versions(), infer_conv_integer, {.cost = cost::convolution});
+  registry.add("QLinearConv", all_versions(), infer_qlinear_conv, {.cost = cost::quantized_convolution});
   registry.add("DeformConv", all_versions(), infer_deform_conv);
   registry.add("CausalConvWithState", all_versions(), infer_causal_conv);
 }

@@ -117,6 +117,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_conv_transpose(InferRegistry& registry) { registry.add("ConvTranspose", all_versions(), infer); }
+void register_conv_transpose(InferRegistry& registry) {
+  registry.add("ConvTranspose", all_versions(), infer, {.cost = cost::transposed_convolution});
+}
 
 }  // namespace onnxkit::checker

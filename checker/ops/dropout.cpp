@@ -29,8 +29,8 @@ void infer_12(InferContext& context) {
 }  // namespace
 
 void register_dropout(InferRegistry& registry) {
-  registry.add("Dropout", versions(1, 11), infer_1);
-  registry.add("Dropout", since(12), infer_12);
+  registry.add("Dropout", versions(1, 11), infer_1, {.inputs = {{0, Role::moved}}});
+  registry.add("Dropout", since(12), infer_12, {.inputs = {{0, Role::moved}}});
 }
 
 }  // namespace onnxkit::checker

@@ -59,6 +59,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_expand(InferRegistry& registry) { registry.add("Expand", all_versions(), infer); }
+void register_expand(InferRegistry& registry) {
+  registry.add("Expand", all_versions(), infer, {.inputs = {{0, Role::moved}, {1, Role::size}}});
+}
 
 }  // namespace onnxkit::checker

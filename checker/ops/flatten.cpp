@@ -32,6 +32,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_flatten(InferRegistry& registry) { registry.add("Flatten", all_versions(), infer); }
+void register_flatten(InferRegistry& registry) {
+  registry.add("Flatten", all_versions(), infer, {.inputs = {{0, Role::moved}}});
+}
 
 }  // namespace onnxkit::checker

@@ -41,6 +41,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_gather(InferRegistry& registry) { registry.add("Gather", all_versions(), infer); }
+void register_gather(InferRegistry& registry) {
+  registry.add("Gather", all_versions(), infer, {.inputs = {{0, Role::moved}, {1, Role::index}}});
+}
 
 }  // namespace onnxkit::checker

@@ -24,6 +24,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_gather_elements(InferRegistry& registry) { registry.add("GatherElements", all_versions(), infer); }
+void register_gather_elements(InferRegistry& registry) {
+  registry.add("GatherElements", all_versions(), infer, {.inputs = {{1, Role::index}}});
+}
 
 }  // namespace onnxkit::checker

@@ -105,8 +105,8 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_gather_nd(InferRegistry& registry) {
-  registry.add("GatherND", all_versions(), infer);
-  registry.add("com.microsoft", "GatherND", all_versions(), infer);
+  registry.add("GatherND", all_versions(), infer, {.inputs = {{1, Role::index_nd}}});
+  registry.add("com.microsoft", "GatherND", all_versions(), infer, {.inputs = {{1, Role::index_nd}}});
 }
 
 }  // namespace onnxkit::checker

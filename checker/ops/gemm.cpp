@@ -50,6 +50,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_gemm(InferRegistry& registry) { registry.add("Gemm", all_versions(), infer); }
+void register_gemm(InferRegistry& registry) { registry.add("Gemm", all_versions(), infer, {.cost = cost::gemm}); }
 
 }  // namespace onnxkit::checker

@@ -12,6 +12,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_identity(InferRegistry& registry) { registry.add("Identity", all_versions(), infer); }
+void register_identity(InferRegistry& registry) {
+  registry.add("Identity", all_versions(), infer, {.inputs = {{0, Role::moved}}});
+}
 
 }  // namespace onnxkit::checker

@@ -34,8 +34,8 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_losses(InferRegistry& registry) {
-  registry.add("NegativeLogLikelihoodLoss", all_versions(), infer);
-  registry.add("SoftmaxCrossEntropyLoss", all_versions(), infer);
+  registry.add("NegativeLogLikelihoodLoss", all_versions(), infer, {.inputs = {{1, Role::label}}});
+  registry.add("SoftmaxCrossEntropyLoss", all_versions(), infer, {.inputs = {{1, Role::label}}});
 }
 
 }  // namespace onnxkit::checker

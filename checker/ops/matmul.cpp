@@ -89,9 +89,9 @@ void infer_qlinear_matmul(InferContext& context) {
 }  // namespace
 
 void register_matmul(InferRegistry& registry) {
-  registry.add("MatMul", all_versions(), infer_matmul);
-  registry.add("MatMulInteger", all_versions(), infer_matmul_integer);
-  registry.add("QLinearMatMul", all_versions(), infer_qlinear_matmul);
+  registry.add("MatMul", all_versions(), infer_matmul, {.cost = cost::matmul});
+  registry.add("MatMulInteger", all_versions(), infer_matmul_integer, {.cost = cost::matmul});
+  registry.add("QLinearMatMul", all_versions(), infer_qlinear_matmul, {.cost = cost::matmul});
 }
 
 }  // namespace onnxkit::checker

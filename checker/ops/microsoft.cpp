@@ -274,8 +274,9 @@ void infer_expand_dims(InferContext& context) {
 }  // namespace
 
 void register_microsoft(InferRegistry& registry) {
-  const auto add = [&registry](std::initializer_list<const char*> ops, InferFunction function) {
-    for (const char* op : ops) registry.add(domain, op, all_versions(), function);
+  const auto add = [&registry](std::initializer_list<const char*> ops, InferFunction function,
+                               const InferTraits& traits = {}) {
+    for (const char* op : ops) registry.add(domain, op, all_versions(), function, traits);
   };
   add({"BiasAdd",
        "BiasGelu",
@@ -309,17 +310,17 @@ void register_microsoft(InferRegistry& registry) {
   add({"QLinearAdd", "QLinearMul"}, infer_broadcast<0, 3>);
   add({"MulInteger"}, infer_broadcast<0, 2>);
   add({"QLinearWhere"}, infer_broadcast<0, 1, 4>);
-  add({"FusedMatMul", "FusedMatMulActivation", "TransposeMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul",
-       "GemmFastGelu"},
+  add({"FusedMatMul"}, infer_matmul, {.cost = cost::matmul});
+  add({"FusedMatMulActivation", "TransposeMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "GemmFastGelu"},
       infer_matmul);
   add({"MatMulInteger16"}, infer_integer_matmul);
   add({"MatMulNBits", "MatMulBnb4"}, infer_packed_matmul);
-  add({"FusedGemm"}, infer_gemm<1>);
+  add({"FusedGemm"}, infer_gemm<1>, {.cost = cost::gemm});
   add({"QGemm"}, infer_qgemm);
   add({"Attention"}, infer_attention);
   add({"MultiHeadAttention", "DecoderMaskedMultiHeadAttention"}, infer_multi_head_attention);
   add({"GroupQueryAttention"}, infer_group_query_attention);
-  add({"EmbedLayerNormalization"}, infer_embed_normalization);
+  add({"EmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"Tokenizer"}, infer_tokenizer);
   add({"MurmurHash3"}, infer_hash);
   add({"ReduceSumInteger"}, infer_integer_sum);

@@ -86,8 +86,8 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_range(InferRegistry& registry) {
-  registry.add("Range", all_versions(), infer);
-  registry.add("com.microsoft", "Range", all_versions(), infer);
+  registry.add("Range", all_versions(), infer, {.inputs = {{1, Role::size}}});
+  registry.add("com.microsoft", "Range", all_versions(), infer, {.inputs = {{1, Role::size}}});
 }
 
 }  // namespace onnxkit::checker

@@ -123,9 +123,9 @@ void infer_lstm(InferContext& context) { infer(context, {.gates = 4, .activation
 }  // namespace
 
 void register_recurrent(InferRegistry& registry) {
-  registry.add("RNN", all_versions(), infer_rnn);
-  registry.add("GRU", all_versions(), infer_gru);
-  registry.add("LSTM", all_versions(), infer_lstm);
+  registry.add("RNN", all_versions(), infer_rnn, {.cost = cost::recurrent, .inputs = {{4, Role::length}}});
+  registry.add("GRU", all_versions(), infer_gru, {.cost = cost::recurrent, .inputs = {{4, Role::length}}});
+  registry.add("LSTM", all_versions(), infer_lstm, {.cost = cost::recurrent, .inputs = {{4, Role::length}}});
 }
 
 }  // namespace onnxkit::checker

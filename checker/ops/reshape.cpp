@@ -140,8 +140,8 @@ void infer_5(InferContext& context) {
 }  // namespace
 
 void register_reshape(InferRegistry& registry) {
-  registry.add("Reshape", versions(1, 4), infer_1);
-  registry.add("Reshape", since(5), infer_5);
+  registry.add("Reshape", versions(1, 4), infer_1, {.inputs = {{0, Role::moved}}});
+  registry.add("Reshape", since(5), infer_5, {.inputs = {{0, Role::moved}}});
 }
 
 }  // namespace onnxkit::checker

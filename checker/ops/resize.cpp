@@ -242,10 +242,11 @@ void infer_upsample_9(InferContext& context) {
 }  // namespace
 
 void register_resize(InferRegistry& registry) {
-  registry.add("Upsample", versions(1, 6), infer_upsample_1);
-  registry.add("Upsample", versions(7, 8), infer_upsample_7);
-  registry.add("Upsample", since(9), infer_upsample_9);
-  registry.add("Resize", all_versions(), infer_resize);
+  registry.add("Upsample", versions(1, 6), infer_upsample_1, {.inputs = {{1, Role::scales}}});
+  registry.add("Upsample", versions(7, 8), infer_upsample_7, {.inputs = {{1, Role::scales}}});
+  registry.add("Upsample", since(9), infer_upsample_9, {.inputs = {{1, Role::scales}}});
+  registry.add("Resize", versions(1, 10), infer_resize, {.inputs = {{1, Role::scales}}});
+  registry.add("Resize", since(11), infer_resize, {.inputs = {{2, Role::scales}, {3, Role::size}}});
 }
 
 }  // namespace onnxkit::checker

@@ -37,6 +37,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_reverse_sequence(InferRegistry& registry) { registry.add("ReverseSequence", all_versions(), infer); }
+void register_reverse_sequence(InferRegistry& registry) {
+  registry.add("ReverseSequence", all_versions(), infer, {.inputs = {{1, Role::time}}});
+}
 
 }  // namespace onnxkit::checker

@@ -54,8 +54,8 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_scatter_elements(InferRegistry& registry) {
-  registry.add("Scatter", all_versions(), infer);
-  registry.add("ScatterElements", all_versions(), infer);
+  registry.add("Scatter", all_versions(), infer, {.inputs = {{1, Role::index}}});
+  registry.add("ScatterElements", all_versions(), infer, {.inputs = {{1, Role::index}}});
 }
 
 }  // namespace onnxkit::checker

@@ -107,6 +107,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_scatter_nd(InferRegistry& registry) { registry.add("ScatterND", all_versions(), infer); }
+void register_scatter_nd(InferRegistry& registry) {
+  registry.add("ScatterND", all_versions(), infer, {.inputs = {{1, Role::index_nd}}});
+}
 
 }  // namespace onnxkit::checker

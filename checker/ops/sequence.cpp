@@ -214,12 +214,13 @@ void infer_concat(InferContext& context) {
 void register_sequence(InferRegistry& registry) {
   registry.add("SequenceEmpty", all_versions(), infer_empty);
   registry.add("SequenceConstruct", all_versions(), infer_construct);
-  registry.add("SequenceInsert", all_versions(), infer_insert);
-  registry.add("SequenceErase", all_versions(), infer_erase);
-  registry.add("SequenceAt", all_versions(), infer_at);
+  registry.add("SequenceInsert", all_versions(), infer_insert,
+               {.inputs = {{0, Role::moved}, {0, Role::like_input, 1}}});
+  registry.add("SequenceErase", all_versions(), infer_erase, {.inputs = {{0, Role::moved}}});
+  registry.add("SequenceAt", all_versions(), infer_at, {.inputs = {{0, Role::like_output}}});
   registry.add("SequenceLength", all_versions(), infer_length);
-  registry.add("SplitToSequence", all_versions(), infer_split);
-  registry.add("ConcatFromSequence", all_versions(), infer_concat);
+  registry.add("SplitToSequence", all_versions(), infer_split, {.inputs = {{1, Role::pieces}}});
+  registry.add("ConcatFromSequence", all_versions(), infer_concat, {.inputs = {{0, Role::joined}}});
 }
 
 }  // namespace onnxkit::checker

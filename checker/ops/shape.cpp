@@ -34,8 +34,8 @@ void infer_size(InferContext& context) {
 }  // namespace
 
 void register_shape(InferRegistry& registry) {
-  registry.add("Shape", all_versions(), infer_shape);
-  registry.add("Size", all_versions(), infer_size);
+  registry.add("Shape", all_versions(), infer_shape, {.reads_sizes_only = true});
+  registry.add("Size", all_versions(), infer_size, {.reads_sizes_only = true});
 }
 
 }  // namespace onnxkit::checker

@@ -204,6 +204,8 @@ void infer(InferContext& context) { Slice(context).infer(); }
 
 }  // namespace
 
-void register_slice(InferRegistry& registry) { registry.add("Slice", all_versions(), infer); }
+void register_slice(InferRegistry& registry) {
+  registry.add("Slice", all_versions(), infer, {.inputs = {{0, Role::moved}}});
+}
 
 }  // namespace onnxkit::checker

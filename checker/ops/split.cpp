@@ -151,6 +151,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_split(InferRegistry& registry) { registry.add("Split", all_versions(), infer); }
+void register_split(InferRegistry& registry) {
+  registry.add("Split", all_versions(), infer, {.inputs = {{0, Role::moved}, {1, Role::pieces}}});
+}
 
 }  // namespace onnxkit::checker

@@ -52,8 +52,8 @@ void infer_6(InferContext& context) {
 }  // namespace
 
 void register_tile(InferRegistry& registry) {
-  registry.add("Tile", versions(1, 5), infer_1);
-  registry.add("Tile", since(6), infer_6);
+  registry.add("Tile", versions(1, 5), infer_1, {.inputs = {{0, Role::moved}, {1, Role::size}}});
+  registry.add("Tile", since(6), infer_6, {.inputs = {{0, Role::moved}, {1, Role::size}}});
 }
 
 }  // namespace onnxkit::checker

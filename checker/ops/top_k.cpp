@@ -43,6 +43,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_top_k(InferRegistry& registry) { registry.add("TopK", all_versions(), infer); }
+void register_top_k(InferRegistry& registry) {
+  registry.add("TopK", all_versions(), infer, {.inputs = {{1, Role::count}}});
+}
 
 }  // namespace onnxkit::checker

@@ -63,6 +63,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_transpose(InferRegistry& registry) { registry.add("Transpose", all_versions(), infer); }
+void register_transpose(InferRegistry& registry) {
+  registry.add("Transpose", all_versions(), infer, {.inputs = {{0, Role::moved}}});
+}
 
 }  // namespace onnxkit::checker

@@ -1,20 +1,24 @@
 #include "libonnxkit/diff/floor.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "libonnxkit/diff/matching.h"
-#include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::diffing {
 namespace {
 
-bool has_convolution(const ir::Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const ir::Node& node) {
-    bool found = node.op_type == "Conv" || node.op_type == "FusedConv";
-    ir::for_each_subgraph(node, [&](const ir::Graph& inner, std::size_t) { found = found || has_convolution(inner); });
-    return found;
-  });
+bool has_convolution(const ir::Model& model) {
+  const spec::OpTable table;
+  for (const auto& scope : ir::graph_scopes(model)) {
+    if (scope->is_training) continue;
+    for (const ir::Node& node : scope->graph->nodes) {
+      const auto& rule = reference::traits_of(node, scope->opsets, table).noise;
+      if (rule && rule->is_convolution) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -26,9 +30,7 @@ Result<Floor> Floor::make(const std::shared_ptr<const Model>& model, Sessions& s
   auto session = backend->load({.model = ir}, sessions.load_options());
   if (!session) return session.error();
   Floor floor(sessions.options(), ir, *std::move(session));
-  floor.has_convolution_ =
-      has_convolution(*ir->graph) || std::any_of(ir->functions.begin(), ir->functions.end(),
-                                                 [](const auto& function) { return has_convolution(function.body); });
+  floor.has_convolution_ = has_convolution(*ir);
   return floor;
 }
 

@@ -1,7 +1,5 @@
 #include "libonnxkit/diff/model_traits.h"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -13,21 +11,18 @@
 #include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/spec/node_attributes.h"
 #include "libonnxkit/spec/op_table.h"
+#include "reference/executor/kernel.h"
 
 namespace onnxkit::diffing {
 namespace {
-
-bool is_quantizing(std::string_view op) {
-  return op == "QuantizeLinear" || op == "DequantizeLinear" || op == "DynamicQuantizeLinear" ||
-         op.starts_with("QLinear") || op.ends_with("Integer");
-}
 
 void add_type(std::optional<std::int64_t> type, std::set<Profile>& profiles) {
   if (type == static_cast<std::int64_t>(ElementType::float16)) profiles.insert(Profile::float16);
   if (type == static_cast<std::int64_t>(ElementType::bfloat16)) profiles.insert(Profile::bfloat16);
 }
 
-void add_graph(const ir::Graph& graph, std::set<Profile>& profiles) {
+void add_graph(const ir::GraphScope& scope, const spec::OpTable& table, std::set<Profile>& profiles) {
+  const ir::Graph& graph = *scope.graph;
   for (const ir::Tensor& tensor : graph.initializers) add_type(tensor.data_type, profiles);
   for (const auto* infos : {&graph.inputs, &graph.outputs}) {
     for (const ir::ValueInfo& info : *infos) {
@@ -35,7 +30,7 @@ void add_graph(const ir::Graph& graph, std::set<Profile>& profiles) {
     }
   }
   for (const ir::Node& node : graph.nodes) {
-    if (is_quantizing(node.op_type.view())) profiles.insert(Profile::int8);
+    if (reference::traits_of(node, scope.opsets, table).is_quantizing) profiles.insert(Profile::int8);
     const ir::Attribute* constant = node.op_type == "Constant" ? node.find_attribute("value") : nullptr;
     if (const ir::Tensor* tensor = constant ? constant->tensor() : nullptr) add_type(tensor->data_type, profiles);
   }
@@ -102,11 +97,8 @@ class RandomValues {
   }
 
   bool draws(const ir::GraphScope& scope, const ir::Node& node) {
-    constexpr std::array<std::string_view, 6> drawing = {"RandomNormal",      "RandomUniform", "RandomNormalLike",
-                                                         "RandomUniformLike", "Bernoulli",     "Multinomial"};
-    const std::string_view op = node.op_type.view();
-    if (!ir::canonical_domain(node.domain).empty()) return false;
-    return op == "Dropout" ? drops(scope, node) : std::find(drawing.begin(), drawing.end(), op) != drawing.end();
+    const reference::Draws drawn = reference::traits_of(node, scope.opsets, table_).draws;
+    return drawn == reference::Draws::always || (drawn == reference::Draws::in_training && drops(scope, node));
   }
 
   /// Until version 6 unless `is_test` is set, from 12 on where training_mode is known to be true.
@@ -150,7 +142,8 @@ class RandomValues {
 
 ModelTraits read_traits(const ir::Model& model) {
   ModelTraits traits;
-  for (const auto& scope : ir::graph_scopes(model)) add_graph(*scope->graph, traits.profiles);
+  const spec::OpTable table;
+  for (const auto& scope : ir::graph_scopes(model)) add_graph(*scope, table, traits.profiles);
   if (!model.graph) return traits;
   const RandomValues::ByValue random = RandomValues(model).of(*model.graph);
   for (const ir::ValueInfo& output : model.graph->outputs) {

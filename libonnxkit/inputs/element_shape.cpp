@@ -1,19 +1,24 @@
 #include "libonnxkit/inputs/element_shape.h"
 
 #include <set>
-#include <string_view>
+#include <span>
 
+#include "checker/infer/infer_registry.h"
 #include "libonnxkit/ir/order.h"
 
 namespace onnxkit::inputs {
 namespace {
 
+using checker::InputRole;
+using checker::Role;
 using ir::ValueId;
 using Sizes = std::vector<std::optional<std::int64_t>>;
 
 class Tracer {
  public:
-  explicit Tracer(const checker::InferredModel& inferred) : inferred_(inferred) {}
+  /// `opsets`: that the model imports.
+  Tracer(const spec::OpTable& table, std::span<const ir::OpsetImport> opsets, const checker::InferredModel& inferred)
+      : table_(table), opsets_(opsets), inferred_(inferred) {}
 
   std::optional<Sizes> found;
 
@@ -30,16 +35,21 @@ class Tracer {
 
  private:
   void read(const ir::Graph& graph, const ir::Node& node, std::size_t input) {
-    const std::string_view op = node.op_type.view();
-    if (op == "SequenceInsert" && node.inputs.size() > 1) take(graph, node.inputs[1]);
-    if (op == "SequenceAt") take(graph, output_of(node));
-    if (op == "ConcatFromSequence") take_joined(graph, node);
-    if (op == "SequenceMap") {
+    for (const InputRole& role : checker::traits_of(node, opsets_, table_).inputs) {
+      if (role.input == input || role.input == checker::every_input) apply(role, graph, node, input);
+    }
+  }
+
+  void apply(const InputRole& role, const ir::Graph& graph, const ir::Node& node, std::size_t input) {
+    if (role.role == Role::like_input && role.other < node.inputs.size()) take(graph, node.inputs[role.other]);
+    if (role.role == Role::like_output) take(graph, output_of(node));
+    if (role.role == Role::joined) take_joined(graph, node);
+    if (role.role == Role::mapped) {
       ir::for_each_subgraph(node, [&](const ir::Graph& body, std::size_t) {
         if (input < body.inputs.size()) take(body, body.inputs[input].value);
       });
     }
-    if (op == "SequenceInsert" || op == "SequenceErase" || op == "Identity") follow(graph, output_of(node));
+    if (role.role == Role::moved) follow(graph, output_of(node));
   }
 
   static ValueId output_of(const ir::Node& node) { return node.outputs.empty() ? ValueId::none : node.outputs[0]; }
@@ -76,15 +86,17 @@ class Tracer {
     return sizes;
   }
 
+  const spec::OpTable& table_;
+  const std::span<const ir::OpsetImport> opsets_;
   const checker::InferredModel& inferred_;
   std::set<std::pair<const ir::Graph*, ValueId>> seen_;
 };
 
 }  // namespace
 
-std::optional<Sizes> element_shape_of_input(const ir::Model& model, const checker::InferredModel& inferred,
-                                            ValueId input) {
-  Tracer tracer(inferred);
+std::optional<Sizes> element_shape_of_input(const ir::Model& model, const spec::OpTable& table,
+                                            const checker::InferredModel& inferred, ValueId input) {
+  Tracer tracer(table, model.opset_imports, inferred);
   tracer.follow(*model.graph, input);
   return std::move(tracer.found);
 }

@@ -6,6 +6,7 @@
 
 #include "checker/infer/inference.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::inputs {
 
@@ -13,6 +14,7 @@ namespace onnxkit::inputs {
 /// them, is taken out of them, or is made by joining them. Sizes that are not known are nullopt. The input is followed through operators that
 /// only change which tensors there are, and into subgraphs. nullopt when no node says anything.
 std::optional<std::vector<std::optional<std::int64_t>>> element_shape_of_input(const ir::Model& model,
+                                                                               const spec::OpTable& table,
                                                                                const checker::InferredModel& inferred,
                                                                                ir::ValueId input);
 

@@ -118,6 +118,7 @@ class Generator {
  public:
   Generator(const ir::Model& model, const spec::OpTable& table, const GenerateOptions& options)
       : model_(model),
+        table_(table),
         sizes_(*model.graph, options.dims),
         random_(options.seed),
         has_limit_(options.memory_limit != 0),
@@ -131,9 +132,10 @@ class Generator {
     range_.reset();
     element_shape_.reset();
     if (!input.type) return impossible("has no type");
-    if (input.type->kind == ir::DeclaredType::Kind::tensor) range_ = range_of_input(model_, inferred_, input.value);
+    if (input.type->kind == ir::DeclaredType::Kind::tensor)
+      range_ = range_of_input(model_, table_, inferred_, input.value);
     if (input.type->kind == ir::DeclaredType::Kind::sequence)
-      element_shape_ = element_shape_of_input(model_, inferred_, input.value);
+      element_shape_ = element_shape_of_input(model_, table_, inferred_, input.value);
     return make(*input.type);
   }
 
@@ -294,6 +296,7 @@ class Generator {
   }
 
   const ir::Model& model_;
+  const spec::OpTable& table_;
   Sizes sizes_;
   checker::InferredModel inferred_;
   Random random_;

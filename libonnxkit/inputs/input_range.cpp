@@ -1,5 +1,4 @@
 #include "libonnxkit/inputs/input_range.h"
-#include "libonnxkit/ir/scope.h"
 
 #include <algorithm>
 #include <set>
@@ -7,119 +6,55 @@
 
 #include <fmt/core.h>
 
+#include "checker/infer/infer_registry.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/spec/function_index.h"
-#include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::inputs {
 namespace {
 
-using ir::index_of;
+using checker::InputRole;
+using checker::Role;
 using ir::ValueId;
 
-/// What an input of an operator asks of the integers in it.
-enum class Role : std::uint8_t {
-  moved,     ///< nothing: the outputs hold the same numbers
-  index,     ///< positions on the axis `axis` (attribute or default) of input 0
-  index_nd,  ///< positions on the leading axes of input 0
-  row,       ///< positions on axis 0 of input `other`
-  label,     ///< positions on axis 1 of input 0
-  length,    ///< positive, at most the size of axis 0 of input 0
-  time,      ///< positive, at most the size of axis `time_axis` of input 0
-  count,     ///< positive, at most the size of the axis `axis` of input 0
-  size,      ///< a small positive size or number of passes
-  pieces,    ///< sizes that make up the axis `axis` of input 0
-  scales,    ///< positive factors, one for each axis
-};
-
-struct Rule {
-  std::string_view op;
-  std::size_t input;
-  Role role;
-  std::size_t other = 0;
-};
-
-constexpr Rule rules[] = {
-    {"Identity", 0, Role::moved},
-    {"Cast", 0, Role::moved},
-    {"CastLike", 0, Role::moved},
-    {"Reshape", 0, Role::moved},
-    {"Squeeze", 0, Role::moved},
-    {"Unsqueeze", 0, Role::moved},
-    {"Flatten", 0, Role::moved},
-    {"Transpose", 0, Role::moved},
-    {"Expand", 0, Role::moved},
-    {"Tile", 0, Role::moved},
-    {"Slice", 0, Role::moved},
-    {"Split", 0, Role::moved},
-    {"Concat", 0, Role::moved},
-    {"Concat", 1, Role::moved},
-    {"Gather", 0, Role::moved},
-    {"Dropout", 0, Role::moved},
-    {"Gather", 1, Role::index},
-    {"GatherElements", 1, Role::index},
-    {"ScatterElements", 1, Role::index},
-    {"Scatter", 1, Role::index},
-    {"GatherND", 1, Role::index_nd},
-    {"ScatterND", 1, Role::index_nd},
-    {"EmbedLayerNormalization", 0, Role::row, 2},
-    {"EmbedLayerNormalization", 1, Role::row, 4},
-    {"NegativeLogLikelihoodLoss", 1, Role::label},
-    {"SoftmaxCrossEntropyLoss", 1, Role::label},
-    {"RNN", 4, Role::length},
-    {"GRU", 4, Role::length},
-    {"LSTM", 4, Role::length},
-    {"ReverseSequence", 1, Role::time},
-    {"TopK", 1, Role::count},
-    {"Loop", 0, Role::size},
-    {"ConstantOfShape", 0, Role::size},
-    {"Range", 1, Role::size},
-    {"Tile", 1, Role::size},
-    {"Expand", 1, Role::size},
-    {"Split", 1, Role::pieces},
-    {"SplitToSequence", 1, Role::pieces},
-    {"Upsample", 1, Role::scales},
-    {"Resize", 1, Role::scales},  // until version 10
-    {"Resize", 2, Role::scales},
-    {"Resize", 3, Role::size},
-};
+using Opsets = std::span<const ir::OpsetImport>;
 
 class Tracer {
  public:
-  Tracer(const ir::Model& model, const checker::InferredModel& inferred)
-      : inferred_(inferred),
-        functions_(model),
-        resize_has_region_(ir::opset_of(model.opset_imports, "").value_or(0) >= 11) {}
+  Tracer(const ir::Model& model, const spec::OpTable& table, const checker::InferredModel& inferred)
+      : table_(table), inferred_(inferred), functions_(model) {}
 
   std::optional<InputRange> range;
 
-  void follow(const ir::Graph& graph, ValueId id, std::string where) {
+  /// `opsets`: imported where the graph lies.
+  void follow(const ir::Graph& graph, Opsets opsets, ValueId id, const std::string& where) {
     if (id == ValueId::none || !seen_.insert({&graph, id}).second) return;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const ir::Node& node = graph.nodes[i];
       const std::string place = fmt::format("{} / node {}", where, i);
       for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-        if (node.inputs[k] == id) read(graph, node, k, place);
+        if (node.inputs[k] == id) read(graph, opsets, node, k, place);
       }
-      ir::for_each_subgraph(
-          node, [&](const ir::Graph& inner, std::size_t) { follow(inner, inner.find(graph.name_of(id)), place); });
+      ir::for_each_subgraph(node, [&](const ir::Graph& inner, std::size_t) {
+        follow(inner, opsets, inner.find(graph.name_of(id)), place);
+      });
     }
   }
 
  private:
-  void read(const ir::Graph& graph, const ir::Node& node, std::size_t input, const std::string& place) {
+  void read(const ir::Graph& graph, Opsets opsets, const ir::Node& node, std::size_t input, const std::string& place) {
     if (const ir::Function* called = functions_.find(node)) {
       const ir::Graph& body = called->body;
-      if (input < body.inputs.size()) follow(body, body.inputs[input].value, place);
+      if (input < body.inputs.size()) follow(body, called->opset_imports, body.inputs[input].value, place);
       return;
     }
-    if (resize_has_region_ && node.op_type.view() == "Resize" && input == 1) return;
-    for (const Rule& rule : rules) {
-      if (rule.op == node.op_type.view() && rule.input == input) apply(rule, graph, node, place);
+    for (const InputRole& role : checker::traits_of(node, opsets, table_).inputs) {
+      if (role.input == input) apply(role, graph, opsets, node, place);
     }
   }
 
-  void apply(const Rule& rule, const ir::Graph& graph, const ir::Node& node, const std::string& place) {
+  void apply(const InputRole& rule, const ir::Graph& graph, Opsets opsets, const ir::Node& node,
+             const std::string& place) {
     const std::string at = fmt::format("{} ({})", place, node.op_type.view());
     const auto axis_attribute = [&](const char* name, std::int64_t fallback) {
       const ir::Attribute* found = node.find_attribute(name);
@@ -128,7 +63,8 @@ class Tracer {
     };
     switch (rule.role) {
       case Role::moved:
-        for (const ValueId output : node.outputs) follow(graph, output, place.substr(0, place.rfind(" / node ")));
+        for (const ValueId output : node.outputs)
+          follow(graph, opsets, output, place.substr(0, place.rfind(" / node ")));
         return;
       case Role::size:
         return narrow(1, 4, "a size or number of passes at " + at);
@@ -151,6 +87,12 @@ class Tracer {
         return;
       case Role::index_nd:
         for (std::int64_t axis = 0; axis < rank(graph, node, 0); ++axis) below(graph, node, 0, axis, 0, "indices", at);
+        return;
+      case Role::like_input:
+      case Role::like_output:
+      case Role::joined:
+      case Role::mapped:
+        return;
     }
   }
 
@@ -196,18 +138,18 @@ class Tracer {
     }
   }
 
+  const spec::OpTable& table_;
   const checker::InferredModel& inferred_;
   spec::FunctionIndex functions_;
-  const bool resize_has_region_;
   std::set<std::pair<const ir::Graph*, ValueId>> seen_;
 };
 
 }  // namespace
 
-std::optional<InputRange> range_of_input(const ir::Model& model, const checker::InferredModel& inferred,
-                                         ValueId input) {
-  Tracer tracer(model, inferred);
-  tracer.follow(*model.graph, input, "main");
+std::optional<InputRange> range_of_input(const ir::Model& model, const spec::OpTable& table,
+                                         const checker::InferredModel& inferred, ValueId input) {
+  Tracer tracer(model, table, inferred);
+  tracer.follow(*model.graph, model.opset_imports, input, "main");
   return std::move(tracer.range);
 }
 

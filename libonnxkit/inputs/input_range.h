@@ -6,6 +6,7 @@
 
 #include "checker/infer/inference.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::inputs {
 
@@ -24,7 +25,7 @@ struct InputRange {
 
 /// What the nodes that a tensor input of the main graph reaches ask of it: indices address a dimension, counts and lengths are positive and
 /// within theirs, pieces make up an axis, scales are positive. The input is followed through operators that only move it, into subgraphs and functions. nullopt when no node says anything.
-std::optional<InputRange> range_of_input(const ir::Model& model, const checker::InferredModel& inferred,
-                                         ir::ValueId input);
+std::optional<InputRange> range_of_input(const ir::Model& model, const spec::OpTable& table,
+                                         const checker::InferredModel& inferred, ir::ValueId input);
 
 }  // namespace onnxkit::inputs

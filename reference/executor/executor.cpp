@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/ir/scope.h"
 #include "reference/executor/perturbed.h"
 #include "reference/executor/run.h"
 
@@ -18,6 +19,15 @@ const KernelRegistry& kernel_registry() {
     return all;
   }();
   return registry;
+}
+
+const KernelTraits& traits_of(const ir::Node& node, std::span<const ir::OpsetImport> opsets,
+                              const spec::OpTable& table) {
+  static const KernelTraits none{};
+  const std::string_view domain = ir::canonical_domain(node.domain);
+  const auto opset = ir::opset_of(opsets, domain);
+  const spec::OpSchema* schema = opset ? table.find(domain, node.op_type, *opset) : nullptr;
+  return schema ? kernel_registry().traits(schema->domain, schema->name, schema->since_version) : none;
 }
 
 namespace {

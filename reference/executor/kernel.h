@@ -10,7 +10,9 @@
 #include "libonnxkit/base/system/thread_pool.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/spec/node_attributes.h"
+#include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/spec/version_registry.h"
+#include "reference/executor/kernel_traits.h"
 #include "reference/executor/tensor.h"
 
 // What a file in reference/ops sees: one node with its inputs, and where its outputs go.
@@ -21,7 +23,6 @@ using spec::since;
 using spec::versions;
 
 class Noise;
-struct NoiseRule;
 class Run;
 struct Frame;
 
@@ -134,9 +135,13 @@ class Pace {
 using Kernel = void (*)(KernelContext&);
 
 /// Filled by the `register_<basename>` function of each file in reference/ops.
-class KernelRegistry : public spec::VersionRegistry<Kernel> {};
+class KernelRegistry : public spec::VersionRegistry<Kernel, KernelTraits> {};
 
 /// All of reference/ops; made once.
 const KernelRegistry& kernel_registry();
+
+/// What is known of the operator of a node where these opsets are imported; nothing where the operator is not known.
+const KernelTraits& traits_of(const ir::Node& node, std::span<const ir::OpsetImport> opsets,
+                              const spec::OpTable& table);
 
 }  // namespace onnxkit::reference

@@ -33,9 +33,12 @@ PreparedNode prepare_node(const spec::ResolvedNode& node) {
   if (node.function) return {.function = node.function};
   const spec::OpSchema* schema = node.schema;
   if (!schema) return {};
+  const auto* row = kernel_registry().find_row(schema->domain, schema->name, schema->since_version);
+  if (!row) return {.schema = schema};
   return {.schema = schema,
-          .kernel = kernel_registry().find(schema->domain, schema->name, schema->since_version),
-          .noise = noise_rule(schema->name)};
+          .kernel = row->function,
+          .noise = row->traits.noise.value_or(noise::ordinary),
+          .sizes = row->traits.sizes};
 }
 
 std::string of_tensor(const ir::Tensor& tensor) {
@@ -69,13 +72,17 @@ PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table
   for (const auto& scope : scopes) {
     if (scope->is_training) continue;
     PreparedGraph& prepared = graphs.emplace(scope->graph, prepare_graph(*scope->graph)).first->second;
-    const std::vector<bool> of_shapes = shape_arithmetic(*scope->graph);
-    const std::vector<bool> constant = constant_nodes(*scope->graph, prepared.plan);
+    std::vector<SizeRole> roles;
     for (std::size_t i = 0; i < scope->graph->nodes.size(); ++i) {
       prepared.nodes.push_back(prepare_node(resolution.of(*scope->graph, i)));
-      prepared.nodes.back().is_shape_arithmetic = of_shapes[i];
+      roles.push_back(prepared.nodes.back().sizes);
+    }
+    const std::vector<bool> of_shapes = shape_arithmetic(*scope->graph, roles);
+    const std::vector<bool> constant = constant_nodes(*scope->graph, prepared.plan);
+    for (std::size_t i = 0; i < prepared.nodes.size(); ++i) {
+      prepared.nodes[i].is_shape_arithmetic = of_shapes[i];
       // Attributes of a function's nodes may differ from call to call, and bodies are rarely worth it.
-      prepared.nodes.back().is_constant = scope->graph == &*model->graph && constant[i];
+      prepared.nodes[i].is_constant = scope->graph == &*model->graph && constant[i];
     }
   }
 }
@@ -356,8 +363,7 @@ void Run::add_noise(Value& value, const NoiseRule& rule, const KernelContext& co
     const bool has_first = context.has_input(0) && context.value(0).is_tensor();
     noise_->round_results(threads_, tensor, rule, has_first ? &context.input(0) : nullptr);
     tensor.mark_rounded();
-  } else if (noise_->arithmetic().steps && is_quantized_type(tensor.type()) &&
-             context.schema().name.find("Quantize") != std::string_view::npos) {
+  } else if (rule.steps && noise_->arithmetic().steps && is_quantized_type(tensor.type())) {
     noise_->shift_steps(tensor);
   }
 }

@@ -22,6 +22,7 @@ struct PreparedNode {
   const spec::OpSchema* schema = nullptr;
   Kernel kernel = nullptr;
   NoiseRule noise = {};
+  SizeRole sizes = SizeRole::none;
   bool is_shape_arithmetic = false;  ///< shape_arithmetic.h
   bool is_constant = false;          ///< its result may be kept for later runs
 };

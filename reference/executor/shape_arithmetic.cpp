@@ -1,31 +1,16 @@
 #include "reference/executor/shape_arithmetic.h"
 
-#include <algorithm>
-#include <string_view>
-
 #include "libonnxkit/ir/uses.h"
 
 namespace onnxkit::reference {
 namespace {
 
-// Numbers that come out of other operators, as the positions of Range and their sines, are data.
-constexpr std::string_view sources[] = {"Shape", "Size"};
-constexpr std::string_view steps[] = {"Abs",     "Add",    "Cast",     "CastLike", "Ceil",    "Concat", "Div",
-                                      "Floor",   "Gather", "Identity", "Max",      "Min",     "Mul",    "Neg",
-                                      "Reshape", "Round",  "Slice",    "Split",    "Squeeze", "Sub",    "Unsqueeze"};
-
 enum class Origin : std::uint8_t { data, constant, shape };
 
-bool is_one_of(std::string_view op, std::span<const std::string_view> names) {
-  return std::find(names.begin(), names.end(), op) != names.end();
-}
-
-Origin origin_of(const ir::Node& node, const std::vector<Origin>& known) {
-  if (!node.domain.view().empty() && node.domain.view() != "ai.onnx") return Origin::data;
-  const std::string_view op = node.op_type.view();
-  if (op == "Constant") return Origin::constant;
-  if (is_one_of(op, sources)) return Origin::shape;
-  if (!is_one_of(op, steps)) return Origin::data;
+Origin origin_of(const ir::Node& node, SizeRole role, const std::vector<Origin>& known) {
+  if (role == SizeRole::constant) return Origin::constant;
+  if (role == SizeRole::source) return Origin::shape;
+  if (role == SizeRole::none) return Origin::data;
   bool any_shape = false;
   for (const ir::ValueId input : node.inputs) {
     if (input == ir::ValueId::none) continue;
@@ -38,7 +23,7 @@ Origin origin_of(const ir::Node& node, const std::vector<Origin>& known) {
 
 }  // namespace
 
-std::vector<bool> shape_arithmetic(const ir::Graph& graph) {
+std::vector<bool> shape_arithmetic(const ir::Graph& graph, std::span<const SizeRole> roles) {
   std::vector<Origin> known(graph.values.size(), Origin::data);
   const ir::InitializerTable stored(graph);
   for (std::size_t id = 0; id < known.size(); ++id) {
@@ -48,8 +33,9 @@ std::vector<bool> shape_arithmetic(const ir::Graph& graph) {
     if (input.value != ir::ValueId::none) known[ir::index_of(input.value)] = Origin::data;
   }
   std::vector<bool> nodes;
-  for (const ir::Node& node : graph.nodes) {
-    const Origin origin = origin_of(node, known);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const ir::Node& node = graph.nodes[i];
+    const Origin origin = origin_of(node, roles[i], known);
     for (const ir::ValueId output : node.outputs) {
       if (output != ir::ValueId::none) known[ir::index_of(output)] = origin;
     }

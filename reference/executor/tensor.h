@@ -201,13 +201,6 @@ decltype(auto) dispatch_scalars(Domain domain, F&& f) {
   return dispatch_numbers(domain, std::forward<F>(f));
 }
 
-/// real, integer, natural, complex.
-template <class F>
-decltype(auto) dispatch_arithmetic(Domain domain, F&& f) {
-  if (domain == Domain::complex) return f(std::type_identity<Complex>());
-  return dispatch_numbers(domain, std::forward<F>(f));
-}
-
 /// From the packed form and back. `wide` leaves float16, bfloat16 and float32 as float64.
 Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed);
 Value unpack(const MemoryPtr& memory, const onnxkit::Value& packed);

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "libonnxkit/base/system/thread_pool.h"
 #include "onnxkit/diff.h"
 #include "onnxkit/element_type.h"
 #include "reference/executor/tensor.h"
 #include "reference/kernels/gemm.h"
+#include "reference/noise/noise_rule.h"
 
 // How far the rounding of an arithmetic may move results (docs/noise-floor.md). A noisy run adds to each result a random error of the size
 // that honest rounding in that node may have; several such runs show how far the outputs of a model may move.
@@ -24,21 +24,6 @@ struct Arithmetic {
   double winograd = 1;
 };
 Arithmetic arithmetic_of(Profile profile);
-
-/// What an operator rounds inside, beyond contractions, which carry their own noise.
-struct NoiseRule {
-  enum class Length : std::uint8_t { one, reduced, last_axis, image };
-  /// Roundings of each result, as multiples of its unit roundoff: 0 for operators that only move, pick or exactly compute numbers.
-  double results = 2;
-  /// Roundings that count relative to the first input, not to the result, since they happen before something cancels.
-  double input = 0;
-  Length length = Length::one;  ///< how many terms each result sums up
-  /// Roundings of 1, whatever the result: of functions that approximations and 1 + x reach with an absolute error only.
-  double absolute = 0;
-  /// A contraction and little else, whose sums carry errors far beyond one rounding: results are rounded only where they are stored coarser.
-  bool is_product = false;
-};
-NoiseRule noise_rule(std::string_view op);
 
 /// The random errors of one replica. Equal seeds and keys give equal errors, on any number of threads.
 class Noise {

@@ -52,6 +52,8 @@ void affine_grid(KernelContext& context) {
 
 }  // namespace
 
-void register_affine_grid(KernelRegistry& registry) { registry.add("AffineGrid", all_versions(), affine_grid); }
+void register_affine_grid(KernelRegistry& registry) {
+  registry.add("AffineGrid", all_versions(), affine_grid, {.noise = noise::ordinary});
+}
 
 }  // namespace onnxkit::reference

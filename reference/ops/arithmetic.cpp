@@ -2,11 +2,9 @@
 // Until version 6 shapes are equal, or `broadcast` lets B cover a run of A's axes that starts at `axis`; from 7 (variadic ones: 8) on shapes
 // are broadcast as in numpy.
 #include "reference/numerics/arithmetic.h"
-
-#include <limits>
-
 #include "reference/kernels/axes.h"
 #include "reference/kernels/broadcast.h"
+#include "reference/kernels/derivatives.h"
 #include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
@@ -274,12 +272,16 @@ void clip(KernelContext& context) {
 }  // namespace
 
 void register_arithmetic(KernelRegistry& registry) {
-  registry.add("Add", all_versions(), numbers<plus>);
-  registry.add("Sub", all_versions(), numbers<minus>);
-  registry.add("Mul", all_versions(), numbers<times>);
-  registry.add("Div", all_versions(), numbers<over>);
-  registry.add("Pow", all_versions(), pow);
-  registry.add("Mod", all_versions(), mod);
+  registry.add("Add", all_versions(), numbers<plus>,
+               {.noise = noise::arithmetic, .derivative = derivative::add, .sizes = SizeRole::step});
+  registry.add("Sub", all_versions(), numbers<minus>,
+               {.noise = noise::arithmetic, .derivative = derivative::sub, .sizes = SizeRole::step});
+  registry.add("Mul", all_versions(), numbers<times>,
+               {.noise = noise::arithmetic, .derivative = derivative::mul, .sizes = SizeRole::step});
+  registry.add("Div", all_versions(), numbers<over>,
+               {.noise = noise::arithmetic, .derivative = derivative::div, .sizes = SizeRole::step});
+  registry.add("Pow", all_versions(), pow, {.noise = noise::transcendental, .derivative = derivative::pow});
+  registry.add("Mod", all_versions(), mod, {.noise = noise::ordinary});
   registry.add("And", all_versions(), logic<both>);
   registry.add("Or", all_versions(), logic<either>);
   registry.add("Xor", all_versions(), logic<one_of>);
@@ -292,12 +294,14 @@ void register_arithmetic(KernelRegistry& registry) {
   registry.add("BitwiseAnd", all_versions(), bits<bits_and>);
   registry.add("BitwiseOr", all_versions(), bits<bits_or>);
   registry.add("BitwiseXor", all_versions(), bits<bits_xor>);
-  registry.add("Sum", all_versions(), sum);
-  registry.add("Max", all_versions(), variadic<greatest>);
-  registry.add("Min", all_versions(), variadic<least>);
-  registry.add("Mean", all_versions(), mean);
-  registry.add("PRelu", all_versions(), prelu);
-  registry.add("Clip", all_versions(), clip);
+  registry.add("Sum", all_versions(), sum, {.noise = noise::sum, .derivative = derivative::sum});
+  registry.add("Max", all_versions(), variadic<greatest>,
+               {.noise = noise::exact, .derivative = derivative::extreme, .sizes = SizeRole::step});
+  registry.add("Min", all_versions(), variadic<least>,
+               {.noise = noise::exact, .derivative = derivative::extreme, .sizes = SizeRole::step});
+  registry.add("Mean", all_versions(), mean, {.noise = noise::sum, .derivative = derivative::mean});
+  registry.add("PRelu", all_versions(), prelu, {.noise = noise::arithmetic});
+  registry.add("Clip", all_versions(), clip, {.noise = noise::exact, .derivative = derivative::clip});
 }
 
 }  // namespace onnxkit::reference

@@ -189,8 +189,8 @@ void flex_attention(KernelContext& context) {
 }  // namespace
 
 void register_attention(KernelRegistry& registry) {
-  registry.add("Attention", all_versions(), attention);
-  registry.add("ai.onnx.preview", "FlexAttention", all_versions(), flex_attention);
+  registry.add("Attention", all_versions(), attention, {.noise = noise::ordinary});
+  registry.add("ai.onnx.preview", "FlexAttention", all_versions(), flex_attention, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -8,6 +8,7 @@
 
 #include "onnxkit/diagnostic.h"
 #include "reference/kernels/broadcast.h"
+#include "reference/kernels/derivatives.h"
 #include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
@@ -207,9 +208,10 @@ void bit_cast(KernelContext& context) {
 }  // namespace
 
 void register_cast(KernelRegistry& registry) {
-  registry.add("Cast", all_versions(), cast);
-  registry.add("CastLike", all_versions(), cast_like);
-  registry.add("BitCast", all_versions(), bit_cast);
+  registry.add("Cast", all_versions(), cast,
+               {.noise = noise::arithmetic, .derivative = derivative::same_elements, .sizes = SizeRole::step});
+  registry.add("CastLike", all_versions(), cast_like, {.noise = noise::arithmetic, .sizes = SizeRole::step});
+  registry.add("BitCast", all_versions(), bit_cast, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

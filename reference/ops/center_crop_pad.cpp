@@ -25,7 +25,7 @@ void center_crop_pad(KernelContext& context) {
 }  // namespace
 
 void register_center_crop_pad(KernelRegistry& registry) {
-  registry.add("CenterCropPad", all_versions(), center_crop_pad);
+  registry.add("CenterCropPad", all_versions(), center_crop_pad, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

@@ -84,6 +84,8 @@ void col2im(KernelContext& context) {
 
 }  // namespace
 
-void register_col2im(KernelRegistry& registry) { registry.add("Col2Im", all_versions(), col2im); }
+void register_col2im(KernelRegistry& registry) {
+  registry.add("Col2Im", all_versions(), col2im, {.noise = noise::ordinary});
+}
 
 }  // namespace onnxkit::reference

@@ -25,6 +25,8 @@ void compress(KernelContext& context) {
 
 }  // namespace
 
-void register_compress(KernelRegistry& registry) { registry.add("Compress", all_versions(), compress); }
+void register_compress(KernelRegistry& registry) {
+  registry.add("Compress", all_versions(), compress, {.noise = noise::moved});
+}
 
 }  // namespace onnxkit::reference

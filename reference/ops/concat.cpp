@@ -1,5 +1,6 @@
 // Concat: joins along `axis`, which is 1 in version 1 when not given.
 #include "reference/kernels/axes.h"
+#include "reference/kernels/derivatives.h"
 #include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
@@ -14,6 +15,9 @@ void join(KernelContext& context) {
 
 }  // namespace
 
-void register_concat(KernelRegistry& registry) { registry.add("Concat", all_versions(), join); }
+void register_concat(KernelRegistry& registry) {
+  registry.add("Concat", all_versions(), join,
+               {.noise = noise::moved, .derivative = derivative::concat, .sizes = SizeRole::step});
+}
 
 }  // namespace onnxkit::reference

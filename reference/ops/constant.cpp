@@ -25,7 +25,8 @@ Tensor value_of(const KernelContext& context) {
 }  // namespace
 
 void register_constant(KernelRegistry& registry) {
-  registry.add("Constant", all_versions(), [](KernelContext& context) { context.set_output(0, value_of(context)); });
+  registry.add("Constant", all_versions(), [](KernelContext& context) { context.set_output(0, value_of(context)); },
+               {.noise = noise::exact, .sizes = SizeRole::constant});
 }
 
 }  // namespace onnxkit::reference

@@ -24,7 +24,7 @@ void constant_of_shape(KernelContext& context) {
 }  // namespace
 
 void register_constant_of_shape(KernelRegistry& registry) {
-  registry.add("ConstantOfShape", all_versions(), constant_of_shape);
+  registry.add("ConstantOfShape", all_versions(), constant_of_shape, {.noise = noise::exact});
 }
 
 }  // namespace onnxkit::reference

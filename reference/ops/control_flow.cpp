@@ -320,11 +320,11 @@ void run_sequence_map(KernelContext& context) {
 }  // namespace
 
 void register_control_flow(KernelRegistry& registry) {
-  registry.add("If", all_versions(), run_if);
-  registry.add("Loop", all_versions(), run_loop);
-  registry.add("Scan", versions(8, 8), run_batched_scan);
-  registry.add("Scan", since(9), run_scan);
-  registry.add("SequenceMap", all_versions(), run_sequence_map);
+  registry.add("If", all_versions(), run_if, {.noise = noise::moved});
+  registry.add("Loop", all_versions(), run_loop, {.noise = noise::moved});
+  registry.add("Scan", versions(8, 8), run_batched_scan, {.noise = noise::moved});
+  registry.add("Scan", since(9), run_scan, {.noise = noise::moved});
+  registry.add("SequenceMap", all_versions(), run_sequence_map, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

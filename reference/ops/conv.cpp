@@ -276,12 +276,12 @@ void causal_conv(KernelContext& context) {
 }  // namespace
 
 void register_conv(KernelRegistry& registry) {
-  registry.add("Conv", all_versions(), conv);
-  registry.add("com.microsoft", "FusedConv", all_versions(), fused_conv);
-  registry.add("ConvInteger", all_versions(), conv_integer);
-  registry.add("QLinearConv", all_versions(), qlinear_conv);
-  registry.add("DeformConv", all_versions(), deform_conv);
-  registry.add("CausalConvWithState", all_versions(), causal_conv);
+  registry.add("Conv", all_versions(), conv, {.noise = noise::convolution});
+  registry.add("com.microsoft", "FusedConv", all_versions(), fused_conv, {.noise = noise::convolution});
+  registry.add("ConvInteger", all_versions(), conv_integer, {.is_quantizing = true});
+  registry.add("QLinearConv", all_versions(), qlinear_conv, {.is_quantizing = true});
+  registry.add("DeformConv", all_versions(), deform_conv, {.noise = noise::ordinary});
+  registry.add("CausalConvWithState", all_versions(), causal_conv, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -219,7 +219,7 @@ void conv_transpose(KernelContext& context) {
 }  // namespace
 
 void register_conv_transpose(KernelRegistry& registry) {
-  registry.add("ConvTranspose", all_versions(), conv_transpose);
+  registry.add("ConvTranspose", all_versions(), conv_transpose, {.noise = noise::product});
 }
 
 }  // namespace onnxkit::reference

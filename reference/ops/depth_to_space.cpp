@@ -46,8 +46,8 @@ void space_to_depth(KernelContext& context) {
 }  // namespace
 
 void register_depth_to_space(KernelRegistry& registry) {
-  registry.add("DepthToSpace", all_versions(), depth_to_space);
-  registry.add("SpaceToDepth", all_versions(), space_to_depth);
+  registry.add("DepthToSpace", all_versions(), depth_to_space, {.noise = noise::moved});
+  registry.add("SpaceToDepth", all_versions(), space_to_depth, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

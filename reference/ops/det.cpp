@@ -64,6 +64,6 @@ void det(KernelContext& context) {
 
 }  // namespace
 
-void register_det(KernelRegistry& registry) { registry.add("Det", all_versions(), det); }
+void register_det(KernelRegistry& registry) { registry.add("Det", all_versions(), det, {.noise = noise::terms}); }
 
 }  // namespace onnxkit::reference

@@ -43,6 +43,8 @@ void dropout(KernelContext& context) {
 
 }  // namespace
 
-void register_dropout(KernelRegistry& registry) { registry.add("Dropout", all_versions(), dropout); }
+void register_dropout(KernelRegistry& registry) {
+  registry.add("Dropout", all_versions(), dropout, {.noise = noise::ordinary, .draws = Draws::in_training});
+}
 
 }  // namespace onnxkit::reference

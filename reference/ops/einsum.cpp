@@ -228,6 +228,8 @@ void einsum(KernelContext& context) {
 
 }  // namespace
 
-void register_einsum(KernelRegistry& registry) { registry.add("Einsum", all_versions(), einsum); }
+void register_einsum(KernelRegistry& registry) {
+  registry.add("Einsum", all_versions(), einsum, {.noise = noise::product});
+}
 
 }  // namespace onnxkit::reference

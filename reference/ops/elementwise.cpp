@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "reference/kernels/broadcast.h"
+#include "reference/kernels/derivatives.h"
 #include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
@@ -187,48 +188,60 @@ void abs(KernelContext& context) {
 }  // namespace
 
 void register_elementwise(KernelRegistry& registry) {
-  registry.add("Abs", all_versions(), abs);
-  registry.add("Acos", all_versions(), reals<acos>);
-  registry.add("Acosh", all_versions(), reals<acosh>);
-  registry.add("Asin", all_versions(), reals<asin>);
-  registry.add("Asinh", all_versions(), reals<asinh>);
-  registry.add("Atan", all_versions(), reals<atan>);
-  registry.add("Atanh", all_versions(), reals<atanh>);
+  registry.add("Abs", all_versions(), abs,
+               {.noise = noise::exact, .derivative = derivative::abs, .sizes = SizeRole::step});
+  registry.add("Acos", all_versions(), reals<acos>, {.noise = noise::transcendental});
+  registry.add("Acosh", all_versions(), reals<acosh>, {.noise = noise::transcendental});
+  registry.add("Asin", all_versions(), reals<asin>, {.noise = noise::transcendental});
+  registry.add("Asinh", all_versions(), reals<asinh>, {.noise = noise::transcendental});
+  registry.add("Atan", all_versions(), reals<atan>, {.noise = noise::transcendental});
+  registry.add("Atanh", all_versions(), reals<atanh>, {.noise = noise::transcendental});
   registry.add("BitwiseNot", all_versions(), bitwise_not);
-  registry.add("Ceil", all_versions(), reals<ceil>);
-  registry.add("Celu", all_versions(), with_attributes<celu>);
-  registry.add("Cos", all_versions(), reals<cos>);
-  registry.add("Cosh", all_versions(), reals<cosh>);
-  registry.add("Elu", all_versions(), with_attributes<elu>);
-  registry.add("Erf", all_versions(), erf);
-  registry.add("Exp", all_versions(), reals<exp>);
-  registry.add("Floor", all_versions(), reals<floor>);
-  registry.add("Gelu", all_versions(), gelu);
-  registry.add("HardSigmoid", all_versions(), with_attributes<hard_sigmoid>);
-  registry.add("HardSwish", all_versions(), reals<hard_swish>);
+  registry.add("Ceil", all_versions(), reals<ceil>, {.noise = noise::exact, .sizes = SizeRole::step});
+  registry.add("Celu", all_versions(), with_attributes<celu>,
+               {.noise = NoiseRule{.results = 3, .input = 1, .absolute = 2}});
+  registry.add("Cos", all_versions(), reals<cos>, {.noise = noise::transcendental, .derivative = derivative::cos});
+  registry.add("Cosh", all_versions(), reals<cosh>, {.noise = noise::transcendental, .derivative = derivative::cosh});
+  registry.add("Elu", all_versions(), with_attributes<elu>,
+               {.noise = NoiseRule{.results = 3, .input = 1, .absolute = 2}, .derivative = derivative::elu});
+  registry.add("Erf", all_versions(), erf,
+               {.noise = NoiseRule{.results = 3, .absolute = 3}, .derivative = derivative::erf});
+  registry.add("Exp", all_versions(), reals<exp>, {.noise = noise::transcendental, .derivative = derivative::exp});
+  registry.add("Floor", all_versions(), reals<floor>, {.noise = noise::exact, .sizes = SizeRole::step});
+  registry.add("Gelu", all_versions(), gelu, {.noise = noise::gelu, .derivative = derivative::gelu});
+  registry.add("HardSigmoid", all_versions(), with_attributes<hard_sigmoid>,
+               {.noise = NoiseRule{.results = 2, .absolute = 1}});
+  registry.add("HardSwish", all_versions(), reals<hard_swish>, {.noise = NoiseRule{.results = 2, .absolute = 1}});
   registry.add("IsInf", all_versions(), is_inf);
   registry.add("IsNaN", all_versions(), is_nan);
-  registry.add("LeakyRelu", all_versions(), with_attributes<leaky_relu>);
-  registry.add("Log", all_versions(), reals<log>);
-  registry.add("Mish", all_versions(), reals<mish>);
-  registry.add("Neg", all_versions(), numbers<negative>);
+  registry.add("LeakyRelu", all_versions(), with_attributes<leaky_relu>,
+               {.noise = noise::arithmetic, .derivative = derivative::leaky_relu});
+  registry.add("Log", all_versions(), reals<log>, {.noise = noise::transcendental, .derivative = derivative::log});
+  registry.add("Mish", all_versions(), reals<mish>, {.noise = NoiseRule{.results = 3, .input = 1, .absolute = 8}});
+  registry.add("Neg", all_versions(), numbers<negative>,
+               {.noise = noise::exact, .derivative = derivative::neg, .sizes = SizeRole::step});
   registry.add("Not", all_versions(), logical_not);
-  registry.add("Reciprocal", all_versions(), reals<reciprocal>);
-  registry.add("Relu", all_versions(), relu);
-  registry.add("Round", all_versions(), reals<round>);
-  registry.add("Selu", all_versions(), with_attributes<selu>);
-  registry.add("Shrink", all_versions(), shrink);
-  registry.add("Sigmoid", all_versions(), reals<sigmoid>);
-  registry.add("Sign", all_versions(), numbers<sign>);
-  registry.add("Sin", all_versions(), reals<sin>);
-  registry.add("Sinh", all_versions(), reals<sinh>);
-  registry.add("Softplus", all_versions(), reals<softplus>);
-  registry.add("Softsign", all_versions(), reals<softsign>);
-  registry.add("Sqrt", all_versions(), reals<sqrt>);
-  registry.add("Swish", all_versions(), with_attributes<swish>);
-  registry.add("Tan", all_versions(), reals<tan>);
-  registry.add("Tanh", all_versions(), reals<tanh>);
-  registry.add("ThresholdedRelu", all_versions(), with_attributes<thresholded_relu>);
+  registry.add("Reciprocal", all_versions(), reals<reciprocal>,
+               {.noise = noise::arithmetic, .derivative = derivative::reciprocal});
+  registry.add("Relu", all_versions(), relu, {.noise = noise::exact, .derivative = derivative::relu});
+  registry.add("Round", all_versions(), reals<round>, {.noise = noise::exact, .sizes = SizeRole::step});
+  registry.add("Selu", all_versions(), with_attributes<selu>, {.noise = NoiseRule{.results = 3, .absolute = 2}});
+  registry.add("Shrink", all_versions(), shrink, {.noise = noise::ordinary});
+  registry.add("Sigmoid", all_versions(), reals<sigmoid>,
+               {.noise = NoiseRule{.results = 3, .absolute = 1}, .derivative = derivative::sigmoid});
+  registry.add("Sign", all_versions(), numbers<sign>, {.noise = noise::exact});
+  registry.add("Sin", all_versions(), reals<sin>, {.noise = noise::transcendental, .derivative = derivative::sin});
+  registry.add("Sinh", all_versions(), reals<sinh>, {.noise = noise::transcendental, .derivative = derivative::sinh});
+  registry.add("Softplus", all_versions(), reals<softplus>,
+               {.noise = NoiseRule{.results = 3, .absolute = 32}, .derivative = derivative::softplus});
+  registry.add("Softsign", all_versions(), reals<softsign>,
+               {.noise = noise::ordinary, .derivative = derivative::softsign});
+  registry.add("Sqrt", all_versions(), reals<sqrt>, {.noise = noise::arithmetic, .derivative = derivative::sqrt});
+  registry.add("Swish", all_versions(), with_attributes<swish>,
+               {.noise = NoiseRule{.results = 4, .input = 1, .absolute = 1}});
+  registry.add("Tan", all_versions(), reals<tan>, {.noise = noise::transcendental, .derivative = derivative::tan});
+  registry.add("Tanh", all_versions(), reals<tanh>, {.noise = noise::transcendental, .derivative = derivative::tanh});
+  registry.add("ThresholdedRelu", all_versions(), with_attributes<thresholded_relu>, {.noise = noise::exact});
 }
 
 }  // namespace onnxkit::reference

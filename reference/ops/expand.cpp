@@ -1,5 +1,6 @@
 // Expand: broadcast with a shape, in both directions.
 #include "reference/kernels/broadcast.h"
+#include "reference/kernels/derivatives.h"
 #include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
@@ -12,6 +13,8 @@ void expand_to(KernelContext& context) {
 
 }  // namespace
 
-void register_expand(KernelRegistry& registry) { registry.add("Expand", all_versions(), expand_to); }
+void register_expand(KernelRegistry& registry) {
+  registry.add("Expand", all_versions(), expand_to, {.noise = noise::moved, .derivative = derivative::expand});
+}
 
 }  // namespace onnxkit::reference

@@ -22,6 +22,8 @@ void eye_like(KernelContext& context) {
 
 }  // namespace
 
-void register_eye_like(KernelRegistry& registry) { registry.add("EyeLike", all_versions(), eye_like); }
+void register_eye_like(KernelRegistry& registry) {
+  registry.add("EyeLike", all_versions(), eye_like, {.noise = noise::moved});
+}
 
 }  // namespace onnxkit::reference

@@ -1,5 +1,6 @@
 // Flatten: a matrix, the axes before `axis` as rows, the others as columns. Negative axes from version 11 on.
 #include "reference/kernels/axes.h"
+#include "reference/kernels/derivatives.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -14,6 +15,8 @@ void flatten(KernelContext& context) {
 
 }  // namespace
 
-void register_flatten(KernelRegistry& registry) { registry.add("Flatten", all_versions(), flatten); }
+void register_flatten(KernelRegistry& registry) {
+  registry.add("Flatten", all_versions(), flatten, {.noise = noise::moved, .derivative = derivative::same_elements});
+}
 
 }  // namespace onnxkit::reference

@@ -23,6 +23,8 @@ void gather(KernelContext& context) {
 
 }  // namespace
 
-void register_gather(KernelRegistry& registry) { registry.add("Gather", all_versions(), gather); }
+void register_gather(KernelRegistry& registry) {
+  registry.add("Gather", all_versions(), gather, {.noise = noise::moved, .sizes = SizeRole::step});
+}
 
 }  // namespace onnxkit::reference

@@ -14,7 +14,7 @@ void gather_elements(KernelContext& context) {
 }  // namespace
 
 void register_gather_elements(KernelRegistry& registry) {
-  registry.add("GatherElements", all_versions(), gather_elements);
+  registry.add("GatherElements", all_versions(), gather_elements, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

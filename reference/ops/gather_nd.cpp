@@ -38,8 +38,8 @@ void gather_nd(KernelContext& context) {
 }  // namespace
 
 void register_gather_nd(KernelRegistry& registry) {
-  registry.add("GatherND", all_versions(), gather_nd);
-  registry.add("com.microsoft", "GatherND", all_versions(), gather_nd);
+  registry.add("GatherND", all_versions(), gather_nd, {.noise = noise::moved});
+  registry.add("com.microsoft", "GatherND", all_versions(), gather_nd, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

@@ -4,6 +4,7 @@
 
 #include "reference/kernels/broadcast.h"
 #include "reference/kernels/contract.h"
+#include "reference/kernels/derivatives.h"
 #include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
@@ -57,6 +58,8 @@ void gemm(KernelContext& context) {
 
 }  // namespace
 
-void register_gemm(KernelRegistry& registry) { registry.add("Gemm", all_versions(), gemm); }
+void register_gemm(KernelRegistry& registry) {
+  registry.add("Gemm", all_versions(), gemm, {.noise = noise::product, .derivative = derivative::gemm});
+}
 
 }  // namespace onnxkit::reference

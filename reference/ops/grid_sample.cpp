@@ -154,8 +154,8 @@ void grid_sample(KernelContext& context) {
 }  // namespace
 
 void register_grid_sample(KernelRegistry& registry) {
-  registry.add("GridSample", all_versions(), grid_sample);
-  registry.add("com.microsoft", "GridSample", all_versions(), grid_sample);
+  registry.add("GridSample", all_versions(), grid_sample, {.noise = noise::interpolation});
+  registry.add("com.microsoft", "GridSample", all_versions(), grid_sample, {.noise = noise::interpolation});
 }
 
 }  // namespace onnxkit::reference

@@ -117,7 +117,7 @@ void linear_attention(KernelContext& context) {
 }  // namespace
 
 void register_linear_attention(KernelRegistry& registry) {
-  registry.add("LinearAttention", all_versions(), linear_attention);
+  registry.add("LinearAttention", all_versions(), linear_attention, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

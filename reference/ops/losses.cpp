@@ -75,8 +75,8 @@ void softmax_cross_entropy(KernelContext& context) {
 }  // namespace
 
 void register_losses(KernelRegistry& registry) {
-  registry.add("NegativeLogLikelihoodLoss", all_versions(), negative_log_likelihood);
-  registry.add("SoftmaxCrossEntropyLoss", all_versions(), softmax_cross_entropy);
+  registry.add("NegativeLogLikelihoodLoss", all_versions(), negative_log_likelihood, {.noise = noise::ordinary});
+  registry.add("SoftmaxCrossEntropyLoss", all_versions(), softmax_cross_entropy, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -3,6 +3,7 @@
 #include "reference/kernels/axes.h"
 #include "reference/kernels/broadcast.h"
 #include "reference/kernels/contract.h"
+#include "reference/kernels/derivatives.h"
 #include "reference/numerics/arithmetic.h"
 #include "reference/numerics/quantize.h"
 
@@ -58,9 +59,9 @@ void qlinear_matmul(KernelContext& context) {
 }  // namespace
 
 void register_matmul(KernelRegistry& registry) {
-  registry.add("MatMul", all_versions(), matmul);
-  registry.add("MatMulInteger", all_versions(), matmul_integer);
-  registry.add("QLinearMatMul", all_versions(), qlinear_matmul);
+  registry.add("MatMul", all_versions(), matmul, {.noise = noise::product, .derivative = derivative::matmul});
+  registry.add("MatMulInteger", all_versions(), matmul_integer, {.is_quantizing = true});
+  registry.add("QLinearMatMul", all_versions(), qlinear_matmul, {.noise = noise::ordinary, .is_quantizing = true});
 }
 
 }  // namespace onnxkit::reference

@@ -409,18 +409,18 @@ void tokenizer(KernelContext& context) {
 }  // namespace
 
 void register_microsoft(KernelRegistry& registry) {
-  const auto add = [&registry](const char* op, Kernel kernel) {
-    registry.add(microsoft_domain, op, all_versions(), kernel);
+  const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
+    registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("Inverse", inverse);
-  add("ExpandDims", expand_dims);
-  add("CDist", distances);
-  add("Unique", unique);
-  add("UnfoldTensor", unfold);
-  add("ReduceSumInteger", sum_integers);
+  add("Inverse", inverse, {.noise = noise::ordinary});
+  add("ExpandDims", expand_dims, {.noise = noise::moved});
+  add("CDist", distances, {.noise = noise::ordinary});
+  add("Unique", unique, {.noise = noise::moved});
+  add("UnfoldTensor", unfold, {.noise = noise::moved});
+  add("ReduceSumInteger", sum_integers, {.is_quantizing = true});
   add("IsAllFinite", is_all_finite);
-  add("NGramRepeatBlock", block_repeated_ngrams);
-  add("CropAndResize", crop_and_resize);
+  add("NGramRepeatBlock", block_repeated_ngrams, {.noise = noise::moved});
+  add("CropAndResize", crop_and_resize, {.noise = noise::ordinary});
   add("MurmurHash3", murmur_hash3);
   add("Tokenizer", tokenizer);
 }

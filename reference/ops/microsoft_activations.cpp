@@ -108,17 +108,17 @@ void bias_dropout(KernelContext& context) {
 }  // namespace
 
 void register_microsoft_activations(KernelRegistry& registry) {
-  const auto add = [&registry](const char* op, Kernel kernel) {
-    registry.add(microsoft_domain, op, all_versions(), kernel);
+  const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
+    registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("Gelu", with_bias<exact_gelu>);
-  add("BiasGelu", with_bias<exact_gelu>);
-  add("FastGelu", with_bias<tanh_gelu>);
-  add("QuickGelu", quick_gelu);
-  add("BiasAdd", bias_add);
-  add("BiasSplitGelu", bias_split_gelu);
-  add("BiasSoftmax", bias_softmax);
-  add("BiasDropout", bias_dropout);
+  add("Gelu", with_bias<exact_gelu>, {.noise = noise::gelu});
+  add("BiasGelu", with_bias<exact_gelu>, {.noise = noise::ordinary});
+  add("FastGelu", with_bias<tanh_gelu>, {.noise = noise::gelu});
+  add("QuickGelu", quick_gelu, {.noise = NoiseRule{.results = 4, .input = 1, .absolute = 1}});
+  add("BiasAdd", bias_add, {.noise = noise::ordinary});
+  add("BiasSplitGelu", bias_split_gelu, {.noise = noise::ordinary});
+  add("BiasSoftmax", bias_softmax, {.noise = noise::ordinary});
+  add("BiasDropout", bias_dropout, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

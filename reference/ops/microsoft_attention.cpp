@@ -465,14 +465,14 @@ void group_query_attention(KernelContext& context) {
 }  // namespace
 
 void register_microsoft_attention(KernelRegistry& registry) {
-  const auto add = [&registry](const char* op, Kernel kernel) {
-    registry.add(microsoft_domain, op, all_versions(), kernel);
+  const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
+    registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("Attention", attention);
-  add("QAttention", quantized_attention);
-  add("MultiHeadAttention", multi_head_attention);
-  add("GroupQueryAttention", group_query_attention);
-  add("RotaryEmbedding", rotary_embedding);
+  add("Attention", attention, {.noise = noise::ordinary});
+  add("QAttention", quantized_attention, {.noise = noise::ordinary});
+  add("MultiHeadAttention", multi_head_attention, {.noise = noise::ordinary});
+  add("GroupQueryAttention", group_query_attention, {.noise = noise::ordinary});
+  add("RotaryEmbedding", rotary_embedding, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -263,19 +263,19 @@ void qgemm(KernelContext& context) {
 }  // namespace
 
 void register_microsoft_matmul(KernelRegistry& registry) {
-  const auto add = [&registry](const char* op, Kernel kernel) {
-    registry.add(microsoft_domain, op, all_versions(), kernel);
+  const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
+    registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("FusedMatMul", fused_matmul);
-  add("FusedMatMulActivation", fused_matmul);
-  add("TransposeMatMul", fused_matmul);
-  add("FusedGemm", fused_gemm);
-  add("GemmFastGelu", gemm_fast_gelu);
-  add("MatMulNBits", matmul_n_bits);
+  add("FusedMatMul", fused_matmul, {.noise = noise::product});
+  add("FusedMatMulActivation", fused_matmul, {.noise = noise::ordinary});
+  add("TransposeMatMul", fused_matmul, {.noise = noise::ordinary});
+  add("FusedGemm", fused_gemm, {.noise = noise::product});
+  add("GemmFastGelu", gemm_fast_gelu, {.noise = noise::ordinary});
+  add("MatMulNBits", matmul_n_bits, {.noise = noise::ordinary});
   add("MatMulInteger16", matmul_integer16);
-  add("MatMulIntegerToFloat", matmul_integer_to_float);
-  add("DynamicQuantizeMatMul", dynamic_quantize_matmul);
-  add("QGemm", qgemm);
+  add("MatMulIntegerToFloat", matmul_integer_to_float, {.noise = noise::ordinary});
+  add("DynamicQuantizeMatMul", dynamic_quantize_matmul, {.noise = noise::ordinary});
+  add("QGemm", qgemm, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -217,15 +217,15 @@ void skip_group_norm(KernelContext& context) {
 }  // namespace
 
 void register_microsoft_normalization(KernelRegistry& registry) {
-  const auto add = [&registry](const char* op, Kernel kernel) {
-    registry.add(microsoft_domain, op, all_versions(), kernel);
+  const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
+    registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("SkipLayerNormalization", skip_layer_normalization);
-  add("SkipSimplifiedLayerNormalization", skip_simplified_layer_normalization);
-  add("EmbedLayerNormalization", embed_layer_normalization);
-  add("QEmbedLayerNormalization", quantized_embed_layer_normalization);
-  add("GroupNorm", group_norm);
-  add("SkipGroupNorm", skip_group_norm);
+  add("SkipLayerNormalization", skip_layer_normalization, {.noise = noise::along_axis});
+  add("SkipSimplifiedLayerNormalization", skip_simplified_layer_normalization, {.noise = noise::along_axis});
+  add("EmbedLayerNormalization", embed_layer_normalization, {.noise = noise::ordinary});
+  add("QEmbedLayerNormalization", quantized_embed_layer_normalization, {.noise = noise::ordinary});
+  add("GroupNorm", group_norm, {.noise = noise::ordinary});
+  add("SkipGroupNorm", skip_group_norm, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

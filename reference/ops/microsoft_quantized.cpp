@@ -303,24 +303,24 @@ void convolve(KernelContext& context) {
 }  // namespace
 
 void register_microsoft_quantized(KernelRegistry& registry) {
-  const auto add = [&registry](const char* op, Kernel kernel) {
-    registry.add(microsoft_domain, op, all_versions(), kernel);
+  const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
+    registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("QLinearAdd", binary<plus>);
-  add("QLinearMul", binary<times>);
-  add("QLinearSigmoid", sigmoid);
-  add("QLinearLeakyRelu", leaky_relu);
-  add("QLinearSoftmax", softmax);
-  add("QLinearConcat", concatenate);
-  add("QLinearWhere", where);
-  add("QLinearReduceMean", reduce_mean);
-  add("QLinearGlobalAveragePool", global_average_pool);
-  add("QLinearAveragePool", average_pool);
-  add("QLinearConv", convolve);
+  add("QLinearAdd", binary<plus>, {.is_quantizing = true});
+  add("QLinearMul", binary<times>, {.is_quantizing = true});
+  add("QLinearSigmoid", sigmoid, {.is_quantizing = true});
+  add("QLinearLeakyRelu", leaky_relu, {.is_quantizing = true});
+  add("QLinearSoftmax", softmax, {.is_quantizing = true});
+  add("QLinearConcat", concatenate, {.is_quantizing = true});
+  add("QLinearWhere", where, {.is_quantizing = true});
+  add("QLinearReduceMean", reduce_mean, {.is_quantizing = true});
+  add("QLinearGlobalAveragePool", global_average_pool, {.is_quantizing = true});
+  add("QLinearAveragePool", average_pool, {.is_quantizing = true});
+  add("QLinearConv", convolve, {.is_quantizing = true});
   add("NhwcMaxPool", nhwc_max_pool);
-  add("MulInteger", multiply_integers);
-  add("QuantizeLinear", quantize);
-  add("DequantizeLinear", dequantize);
+  add("MulInteger", multiply_integers, {.is_quantizing = true});
+  add("QuantizeLinear", quantize, {.noise = noise::quantized, .is_quantizing = true});
+  add("DequantizeLinear", dequantize, {.noise = noise::ordinary, .is_quantizing = true});
 }
 
 }  // namespace onnxkit::reference

@@ -122,8 +122,9 @@ void gather_block_quantized(KernelContext& context) {
 }  // namespace
 
 void register_microsoft_weights(KernelRegistry& registry) {
-  registry.add(microsoft_domain, "MatMulBnb4", all_versions(), matmul_bnb4);
-  registry.add(microsoft_domain, "GatherBlockQuantized", all_versions(), gather_block_quantized);
+  registry.add(microsoft_domain, "MatMulBnb4", all_versions(), matmul_bnb4, {.noise = noise::ordinary});
+  registry.add(microsoft_domain, "GatherBlockQuantized", all_versions(), gather_block_quantized,
+               {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -384,19 +384,19 @@ void one_hot_encoder(KernelContext& context) {
 }  // namespace
 
 void register_ml_features(KernelRegistry& registry) {
-  registry.add(ml_domain, "Binarizer", all_versions(), binarizer);
-  registry.add(ml_domain, "Normalizer", all_versions(), normalizer);
-  registry.add(ml_domain, "Scaler", all_versions(), scaler);
-  registry.add(ml_domain, "Imputer", all_versions(), imputer);
-  registry.add(ml_domain, "LabelEncoder", versions(1, 1), index_encoder);
-  registry.add(ml_domain, "LabelEncoder", since(2), label_encoder);
+  registry.add(ml_domain, "Binarizer", all_versions(), binarizer, {.noise = noise::moved});
+  registry.add(ml_domain, "Normalizer", all_versions(), normalizer, {.noise = noise::terms});
+  registry.add(ml_domain, "Scaler", all_versions(), scaler, {.noise = NoiseRule{.results = 2, .input = 2}});
+  registry.add(ml_domain, "Imputer", all_versions(), imputer, {.noise = noise::moved});
+  registry.add(ml_domain, "LabelEncoder", versions(1, 1), index_encoder, {.noise = noise::moved});
+  registry.add(ml_domain, "LabelEncoder", since(2), label_encoder, {.noise = noise::moved});
   registry.add(ml_domain, "CategoryMapper", all_versions(), category_mapper);
-  registry.add(ml_domain, "OneHotEncoder", all_versions(), one_hot_encoder);
-  registry.add(ml_domain, "DictVectorizer", all_versions(), dict_vectorizer);
-  registry.add(ml_domain, "CastMap", all_versions(), cast_map);
-  registry.add(ml_domain, "FeatureVectorizer", all_versions(), feature_vectorizer);
-  registry.add(ml_domain, "ArrayFeatureExtractor", all_versions(), array_feature_extractor);
-  registry.add(ml_domain, "ZipMap", all_versions(), zip_map);
+  registry.add(ml_domain, "OneHotEncoder", all_versions(), one_hot_encoder, {.noise = noise::moved});
+  registry.add(ml_domain, "DictVectorizer", all_versions(), dict_vectorizer, {.noise = noise::moved});
+  registry.add(ml_domain, "CastMap", all_versions(), cast_map, {.noise = noise::moved});
+  registry.add(ml_domain, "FeatureVectorizer", all_versions(), feature_vectorizer, {.noise = noise::moved});
+  registry.add(ml_domain, "ArrayFeatureExtractor", all_versions(), array_feature_extractor, {.noise = noise::moved});
+  registry.add(ml_domain, "ZipMap", all_versions(), zip_map, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

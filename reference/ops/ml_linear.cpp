@@ -76,8 +76,8 @@ void linear_classifier(KernelContext& context) {
 }  // namespace
 
 void register_ml_linear(KernelRegistry& registry) {
-  registry.add(ml_domain, "LinearRegressor", all_versions(), linear_regressor);
-  registry.add(ml_domain, "LinearClassifier", all_versions(), linear_classifier);
+  registry.add(ml_domain, "LinearRegressor", all_versions(), linear_regressor, {.noise = noise::terms});
+  registry.add(ml_domain, "LinearClassifier", all_versions(), linear_classifier, {.noise = noise::terms});
 }
 
 }  // namespace onnxkit::reference

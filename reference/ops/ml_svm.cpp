@@ -285,8 +285,8 @@ void svm_classifier(KernelContext& context) {
 }  // namespace
 
 void register_ml_svm(KernelRegistry& registry) {
-  registry.add(ml_domain, "SVMRegressor", all_versions(), svm_regressor);
-  registry.add(ml_domain, "SVMClassifier", all_versions(), svm_classifier);
+  registry.add(ml_domain, "SVMRegressor", all_versions(), svm_regressor, {.noise = noise::terms});
+  registry.add(ml_domain, "SVMClassifier", all_versions(), svm_classifier, {.noise = noise::terms});
 }
 
 }  // namespace onnxkit::reference

@@ -125,9 +125,9 @@ void tree_ensemble_classifier(KernelContext& context) {
 }  // namespace
 
 void register_ml_trees(KernelRegistry& registry) {
-  registry.add(ml_domain, "TreeEnsembleClassifier", all_versions(), tree_ensemble_classifier);
-  registry.add(ml_domain, "TreeEnsembleRegressor", all_versions(), tree_ensemble_regressor);
-  registry.add(ml_domain, "TreeEnsemble", all_versions(), tree_ensemble);
+  registry.add(ml_domain, "TreeEnsembleClassifier", all_versions(), tree_ensemble_classifier, {.noise = noise::trees});
+  registry.add(ml_domain, "TreeEnsembleRegressor", all_versions(), tree_ensemble_regressor, {.noise = noise::trees});
+  registry.add(ml_domain, "TreeEnsemble", all_versions(), tree_ensemble, {.noise = noise::trees});
 }
 
 }  // namespace onnxkit::reference

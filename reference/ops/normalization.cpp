@@ -303,14 +303,14 @@ void local_response(KernelContext& context) {
 }  // namespace
 
 void register_normalization(KernelRegistry& registry) {
-  registry.add("BatchNormalization", all_versions(), batch);
-  registry.add("InstanceNormalization", all_versions(), instance);
-  registry.add("GroupNormalization", all_versions(), group);
-  registry.add("LayerNormalization", all_versions(), layer);
-  registry.add("RMSNormalization", all_versions(), rms);
-  registry.add("LpNormalization", all_versions(), lp);
-  registry.add("MeanVarianceNormalization", all_versions(), mean_variance);
-  registry.add("LRN", all_versions(), local_response);
+  registry.add("BatchNormalization", all_versions(), batch, {.noise = NoiseRule{.results = 3, .input = 2}});
+  registry.add("InstanceNormalization", all_versions(), instance, {.noise = noise::over_image});
+  registry.add("GroupNormalization", all_versions(), group, {.noise = noise::over_image});
+  registry.add("LayerNormalization", all_versions(), layer, {.noise = noise::along_axis});
+  registry.add("RMSNormalization", all_versions(), rms, {.noise = noise::along_axis});
+  registry.add("LpNormalization", all_versions(), lp, {.noise = noise::along_axis});
+  registry.add("MeanVarianceNormalization", all_versions(), mean_variance, {.noise = noise::over_image});
+  registry.add("LRN", all_versions(), local_response, {.noise = noise::along_axis});
 }
 
 }  // namespace onnxkit::reference

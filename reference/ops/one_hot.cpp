@@ -36,6 +36,8 @@ void one_hot(KernelContext& context) {
 
 }  // namespace
 
-void register_one_hot(KernelRegistry& registry) { registry.add("OneHot", all_versions(), one_hot); }
+void register_one_hot(KernelRegistry& registry) {
+  registry.add("OneHot", all_versions(), one_hot, {.noise = noise::moved});
+}
 
 }  // namespace onnxkit::reference

@@ -36,9 +36,9 @@ void get_element(KernelContext& context) {
 }  // namespace
 
 void register_optional(KernelRegistry& registry) {
-  registry.add("Optional", all_versions(), optional);
+  registry.add("Optional", all_versions(), optional, {.noise = noise::moved});
   registry.add("OptionalHasElement", all_versions(), has_element);
-  registry.add("OptionalGetElement", all_versions(), get_element);
+  registry.add("OptionalGetElement", all_versions(), get_element, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

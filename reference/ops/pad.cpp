@@ -104,8 +104,8 @@ void pad(KernelContext& context) {
 }  // namespace
 
 void register_pad(KernelRegistry& registry) {
-  registry.add("Pad", all_versions(), pad);
-  registry.add("com.microsoft", "Pad", all_versions(), pad);
+  registry.add("Pad", all_versions(), pad, {.noise = noise::moved});
+  registry.add("com.microsoft", "Pad", all_versions(), pad, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

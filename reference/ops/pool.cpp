@@ -246,13 +246,13 @@ void max_unpool(KernelContext& context) {
 }  // namespace
 
 void register_pool(KernelRegistry& registry) {
-  registry.add("MaxPool", all_versions(), max_pool);
-  registry.add("AveragePool", all_versions(), average_pool);
-  registry.add("LpPool", all_versions(), lp_pool);
-  registry.add("GlobalMaxPool", all_versions(), global_max_pool);
-  registry.add("GlobalAveragePool", all_versions(), global_average_pool);
-  registry.add("GlobalLpPool", all_versions(), global_lp_pool);
-  registry.add("MaxUnpool", all_versions(), max_unpool);
+  registry.add("MaxPool", all_versions(), max_pool, {.noise = noise::exact});
+  registry.add("AveragePool", all_versions(), average_pool, {.noise = noise::sum});
+  registry.add("LpPool", all_versions(), lp_pool, {.noise = noise::sum});
+  registry.add("GlobalMaxPool", all_versions(), global_max_pool, {.noise = noise::exact});
+  registry.add("GlobalAveragePool", all_versions(), global_average_pool, {.noise = noise::sum});
+  registry.add("GlobalLpPool", all_versions(), global_lp_pool, {.noise = noise::sum});
+  registry.add("MaxUnpool", all_versions(), max_unpool, {.noise = noise::exact});
 }
 
 }  // namespace onnxkit::reference

@@ -139,9 +139,10 @@ void dynamic_quantize(KernelContext& context) {
 }  // namespace
 
 void register_quantization(KernelRegistry& registry) {
-  registry.add("QuantizeLinear", all_versions(), quantize);
-  registry.add("DequantizeLinear", all_versions(), dequantize);
-  registry.add("DynamicQuantizeLinear", all_versions(), dynamic_quantize);
+  registry.add("QuantizeLinear", all_versions(), quantize, {.noise = noise::quantized, .is_quantizing = true});
+  registry.add("DequantizeLinear", all_versions(), dequantize, {.noise = noise::ordinary, .is_quantizing = true});
+  registry.add("DynamicQuantizeLinear", all_versions(), dynamic_quantize,
+               {.noise = noise::quantized, .is_quantizing = true});
 }
 
 }  // namespace onnxkit::reference

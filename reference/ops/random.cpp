@@ -92,12 +92,14 @@ void multinomial(KernelContext& context) {
 }  // namespace
 
 void register_random(KernelRegistry& registry) {
-  registry.add("RandomNormal", all_versions(), random_normal);
-  registry.add("RandomUniform", all_versions(), random_uniform);
-  registry.add("RandomNormalLike", all_versions(), random_normal_like);
-  registry.add("RandomUniformLike", all_versions(), random_uniform_like);
-  registry.add("Bernoulli", all_versions(), bernoulli);
-  registry.add("Multinomial", all_versions(), multinomial);
+  registry.add("RandomNormal", all_versions(), random_normal, {.noise = noise::ordinary, .draws = Draws::always});
+  registry.add("RandomUniform", all_versions(), random_uniform, {.noise = noise::ordinary, .draws = Draws::always});
+  registry.add("RandomNormalLike", all_versions(), random_normal_like,
+               {.noise = noise::ordinary, .draws = Draws::always});
+  registry.add("RandomUniformLike", all_versions(), random_uniform_like,
+               {.noise = noise::ordinary, .draws = Draws::always});
+  registry.add("Bernoulli", all_versions(), bernoulli, {.noise = noise::ordinary, .draws = Draws::always});
+  registry.add("Multinomial", all_versions(), multinomial, {.draws = Draws::always});
 }
 
 }  // namespace onnxkit::reference

@@ -76,8 +76,8 @@ void range(KernelContext& context) {
 }  // namespace
 
 void register_range(KernelRegistry& registry) {
-  registry.add("Range", all_versions(), range);
-  registry.add("com.microsoft", "Range", all_versions(), range);
+  registry.add("Range", all_versions(), range, {.noise = noise::ordinary});
+  registry.add("com.microsoft", "Range", all_versions(), range, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -19,7 +19,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct Function {
   std::string_view name;
   double (*f)(double x, double alpha, double beta);
-  double relative, absolute;  ///< roundings of a noisy run, of the result and of 1, as in noise_rules.cpp
+  double relative, absolute;  ///< roundings of a noisy run, of the result and of 1, as in noise_rule.h
   std::optional<double> alpha = {}, beta = {};  ///< defaults of those that it takes
 };
 
@@ -399,9 +399,9 @@ void lstm(KernelContext& context) { run(context, {4, {"Sigmoid", "Tanh", "Tanh"}
 }  // namespace
 
 void register_recurrent(KernelRegistry& registry) {
-  registry.add("RNN", all_versions(), rnn);
-  registry.add("GRU", all_versions(), gru);
-  registry.add("LSTM", all_versions(), lstm);
+  registry.add("RNN", all_versions(), rnn, {.noise = noise::ordinary});
+  registry.add("GRU", all_versions(), gru, {.noise = noise::ordinary});
+  registry.add("LSTM", all_versions(), lstm, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "reference/kernels/axes.h"
+#include "reference/kernels/derivatives.h"
 #include "reference/numerics/arithmetic.h"
 
 namespace onnxkit::reference {
@@ -170,20 +171,24 @@ void cumulative(KernelContext& context) {
 }  // namespace
 
 void register_reduce(KernelRegistry& registry) {
-  registry.add("ReduceSum", all_versions(), numbers<reduce_sum>);
-  registry.add("ReduceMean", all_versions(), numbers<reduce_mean>);
-  registry.add("ReduceProd", all_versions(), numbers<reduce_prod>);
-  registry.add("ReduceL1", all_versions(), numbers<reduce_l1>);
-  registry.add("ReduceL2", all_versions(), numbers<reduce_l2>);
-  registry.add("ReduceSumSquare", all_versions(), numbers<reduce_sum_square>);
-  registry.add("ReduceLogSum", all_versions(), numbers<reduce_log_sum>);
-  registry.add("ReduceLogSumExp", all_versions(), numbers<reduce_log_sum_exp>);
-  registry.add("ReduceMax", all_versions(), extreme<true>);
-  registry.add("ReduceMin", all_versions(), extreme<false>);
+  registry.add("ReduceSum", all_versions(), numbers<reduce_sum>,
+               {.noise = noise::sum, .derivative = derivative::reduce_sum});
+  registry.add("ReduceMean", all_versions(), numbers<reduce_mean>,
+               {.noise = noise::sum, .derivative = derivative::reduce_mean});
+  registry.add("ReduceProd", all_versions(), numbers<reduce_prod>, {.noise = noise::sum});
+  registry.add("ReduceL1", all_versions(), numbers<reduce_l1>, {.noise = noise::sum});
+  registry.add("ReduceL2", all_versions(), numbers<reduce_l2>, {.noise = noise::sum});
+  registry.add("ReduceSumSquare", all_versions(), numbers<reduce_sum_square>, {.noise = noise::sum});
+  registry.add("ReduceLogSum", all_versions(), numbers<reduce_log_sum>, {.noise = noise::sum});
+  registry.add("ReduceLogSumExp", all_versions(), numbers<reduce_log_sum_exp>,
+               {.noise = NoiseRule{.results = 3, .input = 2, .length = NoiseRule::Length::reduced}});
+  registry.add("ReduceMax", all_versions(), extreme<true>, {.noise = noise::exact});
+  registry.add("ReduceMin", all_versions(), extreme<false>, {.noise = noise::exact});
   registry.add("ArgMax", all_versions(), arg_extreme<true>);
   registry.add("ArgMin", all_versions(), arg_extreme<false>);
-  registry.add("CumSum", all_versions(), cumulative<Sum>);
-  registry.add("CumProd", all_versions(), cumulative<Product>);
+  registry.add("CumSum", all_versions(), cumulative<Sum>,
+               {.noise = NoiseRule{.results = 2, .input = 2, .length = NoiseRule::Length::last_axis}});
+  registry.add("CumProd", all_versions(), cumulative<Product>, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -273,8 +273,8 @@ void non_max_suppression(KernelContext& context) {
 }  // namespace
 
 void register_regions(KernelRegistry& registry) {
-  registry.add("MaxRoiPool", all_versions(), max_roi_pool);
-  registry.add("RoiAlign", all_versions(), roi_align);
+  registry.add("MaxRoiPool", all_versions(), max_roi_pool, {.noise = noise::moved});
+  registry.add("RoiAlign", all_versions(), roi_align, {.noise = noise::interpolation});
   registry.add("NonMaxSuppression", all_versions(), non_max_suppression);
 }
 

@@ -2,6 +2,7 @@
 // what is left over. In version 1 the target is an attribute, from 5 on an input.
 #include "libonnxkit/base/checked.h"
 #include "reference/executor/kernel.h"
+#include "reference/kernels/derivatives.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -46,6 +47,9 @@ void reshape(KernelContext& context) {
 
 }  // namespace
 
-void register_reshape(KernelRegistry& registry) { registry.add("Reshape", all_versions(), reshape); }
+void register_reshape(KernelRegistry& registry) {
+  registry.add("Reshape", all_versions(), reshape,
+               {.noise = noise::moved, .derivative = derivative::same_elements, .sizes = SizeRole::step});
+}
 
 }  // namespace onnxkit::reference

@@ -360,8 +360,8 @@ void resize(KernelContext& context) {
 }  // namespace
 
 void register_resize(KernelRegistry& registry) {
-  registry.add("Upsample", all_versions(), resize);
-  registry.add("Resize", all_versions(), resize);
+  registry.add("Upsample", all_versions(), resize, {.noise = noise::interpolation});
+  registry.add("Resize", all_versions(), resize, {.noise = noise::interpolation});
 }
 
 }  // namespace onnxkit::reference

@@ -29,7 +29,7 @@ void reverse_sequence(KernelContext& context) {
 }  // namespace
 
 void register_reverse_sequence(KernelRegistry& registry) {
-  registry.add("ReverseSequence", all_versions(), reverse_sequence);
+  registry.add("ReverseSequence", all_versions(), reverse_sequence, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

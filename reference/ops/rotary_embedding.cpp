@@ -36,7 +36,7 @@ void rotary_embedding(KernelContext& context) {
 }  // namespace
 
 void register_rotary_embedding(KernelRegistry& registry) {
-  registry.add("RotaryEmbedding", all_versions(), rotary_embedding);
+  registry.add("RotaryEmbedding", all_versions(), rotary_embedding, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -29,8 +29,8 @@ void scatter_elements(KernelContext& context) {
 }  // namespace
 
 void register_scatter_elements(KernelRegistry& registry) {
-  registry.add("Scatter", all_versions(), scatter_elements);
-  registry.add("ScatterElements", all_versions(), scatter_elements);
+  registry.add("Scatter", all_versions(), scatter_elements, {.noise = noise::moved});
+  registry.add("ScatterElements", all_versions(), scatter_elements, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

@@ -28,6 +28,8 @@ void scatter_nd(KernelContext& context) {
 
 }  // namespace
 
-void register_scatter_nd(KernelRegistry& registry) { registry.add("ScatterND", all_versions(), scatter_nd); }
+void register_scatter_nd(KernelRegistry& registry) {
+  registry.add("ScatterND", all_versions(), scatter_nd, {.noise = noise::moved});
+}
 
 }  // namespace onnxkit::reference

@@ -146,14 +146,14 @@ void concat_from_sequence(KernelContext& context) {
 }  // namespace
 
 void register_sequence(KernelRegistry& registry) {
-  registry.add("SequenceEmpty", all_versions(), sequence_empty);
-  registry.add("SequenceConstruct", all_versions(), sequence_construct);
-  registry.add("SequenceInsert", all_versions(), sequence_insert);
-  registry.add("SequenceErase", all_versions(), sequence_erase);
-  registry.add("SequenceAt", all_versions(), sequence_at);
+  registry.add("SequenceEmpty", all_versions(), sequence_empty, {.noise = noise::moved});
+  registry.add("SequenceConstruct", all_versions(), sequence_construct, {.noise = noise::moved});
+  registry.add("SequenceInsert", all_versions(), sequence_insert, {.noise = noise::moved});
+  registry.add("SequenceErase", all_versions(), sequence_erase, {.noise = noise::moved});
+  registry.add("SequenceAt", all_versions(), sequence_at, {.noise = noise::moved});
   registry.add("SequenceLength", all_versions(), sequence_length);
-  registry.add("SplitToSequence", all_versions(), split_to_sequence);
-  registry.add("ConcatFromSequence", all_versions(), concat_from_sequence);
+  registry.add("SplitToSequence", all_versions(), split_to_sequence, {.noise = noise::moved});
+  registry.add("ConcatFromSequence", all_versions(), concat_from_sequence, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

@@ -27,8 +27,8 @@ void size(KernelContext& context) {
 }  // namespace
 
 void register_shape(KernelRegistry& registry) {
-  registry.add("Shape", all_versions(), shape);
-  registry.add("Size", all_versions(), size);
+  registry.add("Shape", all_versions(), shape, {.sizes = SizeRole::source});
+  registry.add("Size", all_versions(), size, {.sizes = SizeRole::source});
 }
 
 }  // namespace onnxkit::reference

@@ -72,6 +72,8 @@ void slice(KernelContext& context) {
 
 }  // namespace
 
-void register_slice(KernelRegistry& registry) { registry.add("Slice", all_versions(), slice); }
+void register_slice(KernelRegistry& registry) {
+  registry.add("Slice", all_versions(), slice, {.noise = noise::moved, .sizes = SizeRole::step});
+}
 
 }  // namespace onnxkit::reference

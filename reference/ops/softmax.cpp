@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/kernels/derivatives.h"
 #include "reference/kernels/log_softmax.h"
 
 namespace onnxkit::reference {
@@ -52,9 +53,11 @@ void along_axis(KernelContext& context) {
 }  // namespace
 
 void register_softmax(KernelRegistry& registry) {
-  registry.add("Softmax", all_versions(), along_axis<softmax>);
-  registry.add("LogSoftmax", all_versions(), along_axis<log_softmax>);
-  registry.add("Hardmax", all_versions(), along_axis<hardmax>);
+  registry.add("Softmax", all_versions(), along_axis<softmax>,
+               {.noise = noise::along_axis, .derivative = derivative::softmax});
+  registry.add("LogSoftmax", all_versions(), along_axis<log_softmax>,
+               {.noise = noise::along_axis, .derivative = derivative::log_softmax});
+  registry.add("Hardmax", all_versions(), along_axis<hardmax>, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -293,12 +293,12 @@ void mel_weight_matrix(KernelContext& context) {
 }  // namespace
 
 void register_spectral(KernelRegistry& registry) {
-  registry.add("DFT", all_versions(), dft);
-  registry.add("STFT", all_versions(), stft);
-  registry.add("HannWindow", all_versions(), hann);
-  registry.add("HammingWindow", all_versions(), hamming);
-  registry.add("BlackmanWindow", all_versions(), blackman);
-  registry.add("MelWeightMatrix", all_versions(), mel_weight_matrix);
+  registry.add("DFT", all_versions(), dft, {.noise = noise::terms});
+  registry.add("STFT", all_versions(), stft, {.noise = noise::terms});
+  registry.add("HannWindow", all_versions(), hann, {.noise = noise::ordinary});
+  registry.add("HammingWindow", all_versions(), hamming, {.noise = noise::ordinary});
+  registry.add("BlackmanWindow", all_versions(), blackman, {.noise = noise::ordinary});
+  registry.add("MelWeightMatrix", all_versions(), mel_weight_matrix, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

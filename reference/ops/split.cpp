@@ -42,6 +42,8 @@ void split(KernelContext& context) {
 
 }  // namespace
 
-void register_split(KernelRegistry& registry) { registry.add("Split", all_versions(), split); }
+void register_split(KernelRegistry& registry) {
+  registry.add("Split", all_versions(), split, {.noise = noise::moved, .sizes = SizeRole::step});
+}
 
 }  // namespace onnxkit::reference

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "reference/kernels/axes.h"
+#include "reference/kernels/derivatives.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -45,8 +46,10 @@ void unsqueeze(KernelContext& context) {
 }  // namespace
 
 void register_squeeze(KernelRegistry& registry) {
-  registry.add("Squeeze", all_versions(), squeeze);
-  registry.add("Unsqueeze", all_versions(), unsqueeze);
+  registry.add("Squeeze", all_versions(), squeeze,
+               {.noise = noise::moved, .derivative = derivative::same_elements, .sizes = SizeRole::step});
+  registry.add("Unsqueeze", all_versions(), unsqueeze,
+               {.noise = noise::moved, .derivative = derivative::same_elements, .sizes = SizeRole::step});
 }
 
 }  // namespace onnxkit::reference

@@ -18,6 +18,8 @@ void swiglu(KernelContext& context) {
 
 }  // namespace
 
-void register_swiglu(KernelRegistry& registry) { registry.add("SwiGLU", all_versions(), swiglu); }
+void register_swiglu(KernelRegistry& registry) {
+  registry.add("SwiGLU", all_versions(), swiglu, {.noise = noise::ordinary});
+}
 
 }  // namespace onnxkit::reference

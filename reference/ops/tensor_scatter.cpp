@@ -38,7 +38,7 @@ void tensor_scatter(KernelContext& context) {
 }  // namespace
 
 void register_tensor_scatter(KernelRegistry& registry) {
-  registry.add("TensorScatter", all_versions(), tensor_scatter);
+  registry.add("TensorScatter", all_versions(), tensor_scatter, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

@@ -32,6 +32,6 @@ void tile(KernelContext& context) {
 
 }  // namespace
 
-void register_tile(KernelRegistry& registry) { registry.add("Tile", all_versions(), tile); }
+void register_tile(KernelRegistry& registry) { registry.add("Tile", all_versions(), tile, {.noise = noise::moved}); }
 
 }  // namespace onnxkit::reference

@@ -39,6 +39,6 @@ void top_k(KernelContext& context) {
 
 }  // namespace
 
-void register_top_k(KernelRegistry& registry) { registry.add("TopK", all_versions(), top_k); }
+void register_top_k(KernelRegistry& registry) { registry.add("TopK", all_versions(), top_k, {.noise = noise::moved}); }
 
 }  // namespace onnxkit::reference

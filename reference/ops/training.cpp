@@ -86,10 +86,10 @@ void adam(KernelContext& context) {
 }  // namespace
 
 void register_training(KernelRegistry& registry) {
-  registry.add(domain, "Adagrad", all_versions(), adagrad);
-  registry.add(domain, "Momentum", all_versions(), momentum);
-  registry.add(domain, "Adam", all_versions(), adam);
-  registry.add(domain, "Gradient", all_versions(), gradient);
+  registry.add(domain, "Adagrad", all_versions(), adagrad, {.noise = noise::ordinary});
+  registry.add(domain, "Momentum", all_versions(), momentum, {.noise = noise::ordinary});
+  registry.add(domain, "Adam", all_versions(), adam, {.noise = noise::ordinary});
+  registry.add(domain, "Gradient", all_versions(), gradient, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -1,6 +1,7 @@
 // Transpose: axes in another order, by default reversed.
 #include <algorithm>
 
+#include "reference/kernels/derivatives.h"
 #include "reference/kernels/select.h"
 
 namespace onnxkit::reference {
@@ -15,6 +16,8 @@ void transpose(KernelContext& context) {
 
 }  // namespace
 
-void register_transpose(KernelRegistry& registry) { registry.add("Transpose", all_versions(), transpose); }
+void register_transpose(KernelRegistry& registry) {
+  registry.add("Transpose", all_versions(), transpose, {.noise = noise::moved, .derivative = derivative::transpose});
+}
 
 }  // namespace onnxkit::reference

@@ -26,8 +26,8 @@ void trilu(KernelContext& context) {
 }  // namespace
 
 void register_trilu(KernelRegistry& registry) {
-  registry.add("Trilu", all_versions(), trilu);
-  registry.add("com.microsoft", "Trilu", all_versions(), trilu);
+  registry.add("Trilu", all_versions(), trilu, {.noise = noise::moved});
+  registry.add("com.microsoft", "Trilu", all_versions(), trilu, {.noise = noise::moved});
 }
 
 }  // namespace onnxkit::reference

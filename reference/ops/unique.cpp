@@ -95,6 +95,8 @@ void unique(KernelContext& context) {
 
 }  // namespace
 
-void register_unique(KernelRegistry& registry) { registry.add("Unique", all_versions(), unique); }
+void register_unique(KernelRegistry& registry) {
+  registry.add("Unique", all_versions(), unique, {.noise = noise::moved});
+}
 
 }  // namespace onnxkit::reference

@@ -1,5 +1,6 @@
 // Where: numpy's where, all three inputs broadcast.
 #include "reference/kernels/broadcast.h"
+#include "reference/kernels/derivatives.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -17,6 +18,8 @@ void where(KernelContext& context) {
 
 }  // namespace
 
-void register_where(KernelRegistry& registry) { registry.add("Where", all_versions(), where); }
+void register_where(KernelRegistry& registry) {
+  registry.add("Where", all_versions(), where, {.noise = noise::exact, .derivative = derivative::where});
+}
 
 }  // namespace onnxkit::reference

@@ -75,7 +75,6 @@ class Step {
   const ir::Graph& graph() const { return *setting_.scope.graph; }
   const spec::OpSchema& before() const { return setting_.before; }
   std::int64_t opset_after() const { return setting_.opset_after; }
-  bool goes_up() const { return setting_.opset_after > setting_.opset_before; }
   /// The node lies in the body of a model-local function.
   bool in_function() const;
 

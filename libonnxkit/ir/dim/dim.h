@@ -102,8 +102,6 @@ class DimPool {
   /// cannot be told it is the expression "broadcast(a, b)"; unknown when the sizes are constants that do not fit.
   Dim broadcast(Dim a, Dim b);
 
-  /// a == b for every value of the symbols.
-  bool always_equal(Dim a, Dim b) const { return a == b; }
   /// a != b for every value of the symbols (non-negative ones taken as >= 0).
   bool never_equal(Dim a, Dim b);
   /// Provable bounds, if any: e.g. lower_bound(N + 3) = 3.

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "libonnxkit/ir/dim/dim.h"
+
+namespace onnxkit::checker {
+
+class NodeShapes;
+/// Multiplications (each with its addition) that a node needs; unknown where shapes are.
+using CostFunction = ir::Dim (*)(const NodeShapes& node);
+
+/// The costs that operators share (cost.cpp).
+namespace cost {
+
+ir::Dim convolution(const NodeShapes& node);
+ir::Dim quantized_convolution(const NodeShapes& node);
+ir::Dim transposed_convolution(const NodeShapes& node);
+ir::Dim matmul(const NodeShapes& node);
+ir::Dim gemm(const NodeShapes& node);
+ir::Dim recurrent(const NodeShapes& node);
+
+}  // namespace cost
+
+/// What an input of an operator asks of the integers in it, or of the tensors of a sequence.
+enum class Role : std::uint8_t {
+  moved,     ///< nothing: the outputs hold the same numbers or tensors
+  index,     ///< positions on the axis `axis` (attribute or default) of input 0
+  index_nd,  ///< positions on the leading axes of input 0
+  row,       ///< positions on axis 0 of input `other`
+  label,     ///< positions on axis 1 of input 0
+  length,    ///< positive, at most the size of axis 0 of input 0
+  time,      ///< positive, at most the size of axis `time_axis` of input 0
+  count,     ///< positive, at most the size of the axis `axis` of input 0
+  size,      ///< a small positive size or number of passes
+  pieces,    ///< sizes that make up the axis `axis` of input 0
+  scales,    ///< positive factors, one for each axis
+  // of sequences
+  like_input,   ///< its tensors are like input `other`
+  like_output,  ///< its tensors are like output 0
+  joined,       ///< its tensors make up output 0 along the axis `axis`
+  mapped,       ///< its tensors are inputs of the body, at the same position
+};
+
+constexpr std::uint8_t every_input = 0xff;
+
+struct InputRole {
+  std::uint8_t input;  ///< or every_input
+  Role role;
+  std::uint8_t other = 0;  ///< the input that `role` compares with
+};
+
+/// The roles of an operator's inputs; those without a row are data that may hold anything.
+class InputRoles {
+ public:
+  constexpr InputRoles() = default;
+  constexpr InputRoles(std::initializer_list<InputRole> roles) {
+    for (const InputRole& role : roles) roles_.at(count_++) = role;
+  }
+  constexpr const InputRole* begin() const { return roles_.data(); }
+  constexpr const InputRole* end() const { return roles_.data() + count_; }
+
+ private:
+  std::array<InputRole, 8> roles_ = {};
+  std::uint8_t count_ = 0;
+};
+
+/// What is known of an operator beyond types, shapes and contents. Registered with its inference.
+struct InferTraits {
+  CostFunction cost = nullptr;  ///< null: nothing worth counting
+  InputRoles inputs = {};
+  /// Reads how large its inputs are and not what they hold.
+  bool reads_sizes_only = false;
+};
+
+}  // namespace onnxkit::checker
