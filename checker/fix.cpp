@@ -66,7 +66,7 @@ class Mender {
     std::erase_if(model_.opset_imports, [&](const ir::OpsetImport& import) {
       if (seen.emplace(ir::canonical_domain(import.domain), import.version).second) return false;
       add("opset-duplicate", {}, "opset_import", import.domain,
-          fmt::format("second import of {} removed", quote(import.domain)));
+          fmt::format("removed the second import of {}", quote(import.domain)));
       return true;
     });
   }
@@ -112,7 +112,7 @@ class Mender {
       if (spec::ir_version_of_opset(opset) > *model_.ir_version || !fits(*model_.graph, opset)) continue;
       model_.opset_imports.push_back({.domain = Text(""), .version = opset, .unknown_fields = {}});
       add("opset-import", {}, "opset_import", "",
-          fmt::format("opset {} of ai.onnx stamped: the newest of IR version {} that every node fits", opset,
+          fmt::format("imported opset {} of ai.onnx, the newest of IR version {} that suits every node", opset,
                       *model_.ir_version));
       return;
     }
@@ -131,7 +131,7 @@ class Mender {
   void mend_graph(ir::Graph& graph, const Scope& scope, const std::unordered_set<std::string_view>& visible) {
     if (graph.name.empty()) {
       graph.name = scope.size() == 1 ? Text("main_graph") : model_.keep("body_of_" + scope.back());
-      add("graph-name", scope, "", "", fmt::format("graph named {}", quote(graph.name)));
+      add("graph-name", scope, "", "", fmt::format("named the graph {}", quote(graph.name)));
     }
     rename_hiding_values(graph, scope, visible);
     sort_nodes(graph, scope);
@@ -162,7 +162,7 @@ class Mender {
       const std::string old(graph.name_of(id));
       const Text fresh = fresh_name(old);
       rename_everywhere(graph, old, fresh);
-      add("subgraph-scope", scope, "value", old, fmt::format("{} renamed to {}", quote(old), quote(fresh)));
+      add("subgraph-scope", scope, "value", old, fmt::format("renamed {} to {}", quote(old), quote(fresh)));
     }
   }
 
@@ -202,7 +202,7 @@ class Mender {
       sorted.push_back(std::move(graph.nodes[order[i]]));
     }
     graph.nodes = std::move(sorted);
-    add("not-sorted", scope, "", "", fmt::format("nodes sorted, {} of {} moved", moved, order.size()));
+    add("not-sorted", scope, "", "", fmt::format("sorted the nodes, moved {} of {}", moved, order.size()));
   }
 
   static bool has_cycle(const ir::Graph& graph, const std::vector<std::size_t>& order) {
@@ -256,7 +256,7 @@ class Mender {
         const std::string name(graph.name_of(info.value));
         const auto fault = stale.find({path, name});
         if (fault == stale.end()) return false;
-        add(fault->second, scope->path, "value", name, fmt::format("stale value_info of {} removed", quote(name)));
+        add(fault->second, scope->path, "value", name, fmt::format("removed the stale value_info of {}", quote(name)));
         return true;
       });
     }

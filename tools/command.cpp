@@ -61,7 +61,7 @@ std::string describe_missing_command(CLI::App& app, const Words& words) {
     for (CLI::App* command : app.get_subcommands({}))
       if (command->get_option_no_throw(option) != nullptr) owners.push_back(command->get_name());
     if (!owners.empty())
-      return option + " follows its command: onnxkit " + (owners.size() == 1 ? owners.front() : "COMMAND") + " " +
+      return option + " must follow its command: onnxkit " + (owners.size() == 1 ? owners.front() : "COMMAND") + " " +
              option;
   }
   const Words names = command_names(app);

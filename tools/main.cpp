@@ -41,12 +41,13 @@ int main(int argc, char** argv) {
     app.formatter(std::make_shared<HelpFormatter>());
     app.set_version_flag("--version", "onnxkit " + std::string(onnxkit::version()), "Print the version and exit");
     app.footer(
-        "Exit status: 0 nothing found, 1 a finding, 2 wrong usage, 3 an input could not be read or an output not be "
+        "Exit status: 0 no finding, 1 a finding, 2 wrong usage, 3 an input could not be read or an output could not be "
         "written.\n"
-        "'onnxkit COMMAND --help' tells more of each.");
+        "'onnxkit COMMAND --help' describes each command.");
     onnxkit::tools::CommandList commands(app);
     onnxkit::tools::register_all_commands(commands);
-    app.set_help_all_flag("--help-all", "Help of all commands");  // after the commands, which would inherit it
+    app.set_help_all_flag("--help-all",
+                          "Print the help of all commands");  // after the commands, which would inherit it
     const Outcome outcome = onnxkit::tools::parse_and_run(app, commands, argc, argv);
     return static_cast<int>(onnxkit::tools::finish_output(outcome));
   } catch (const std::exception& fault) {

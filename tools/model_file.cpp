@@ -100,7 +100,7 @@ std::string saved_text(const SaveReport& report) {
     locations += fmt::format("{}{} in {}", locations.empty() ? "" : ", ", fields, message);
   }
   if (count > 0)
-    text += fmt::format("onnxkit: JSON has no place for {} that the ONNX schema does not know, left out: {}\n",
+    text += fmt::format("onnxkit: JSON cannot represent {} unknown to the ONNX schema, omitted: {}\n",
                         counted(count, "field"), locations);
   return text;
 }

@@ -47,9 +47,9 @@ std::string read_target(const std::string& word, std::map<std::string, std::int6
   std::int64_t version = 0;
   const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), version);
   if (status != std::errc() || end != number.data() + number.size())
-    return "--opset takes a number or DOMAIN=NUMBER, not " + quote(word);
+    return "--opset must be a number or DOMAIN=NUMBER, not " + quote(word);
   if (!opsets.emplace(domain == "ai.onnx" ? "" : domain, version).second)
-    return "--opset names two versions of " + quote(domain.empty() ? "ai.onnx" : domain);
+    return "--opset sets two versions of " + quote(domain.empty() ? "ai.onnx" : domain);
   return {};
 }
 
@@ -64,7 +64,7 @@ std::optional<Diagnostic> wrong_direction(const OpsetReport& report, OpsetDirect
     finding.message = "the model is at " + domain + " " + std::to_string(import.from) + ", which is " +
                       (up ? "below " : "above ") + std::to_string(import.to);
     finding.help = std::string(up ? "onnxkit upgrade" : "onnxkit downgrade") +
-                   " leads there; with --either-way both commands take models on both sides";
+                   " converts in that direction; with --either-way both commands convert in both directions";
     return finding;
   }
   return std::nullopt;
@@ -102,7 +102,7 @@ Result<void> make_folder(const fs::path& folder) {
   std::error_code status;
   fs::create_directories(folder, status);
   if (!status || fs::is_directory(folder)) return {};
-  Error error = make_error("cannot-write", "cannot make this folder: " + status.message());
+  Error error = make_error("cannot-write", "cannot create this folder: " + status.message());
   error.diagnostic.location.file = folder.string();
   return error;
 }
@@ -120,7 +120,7 @@ OpsetFile write(const OpsetArguments& arguments, const Model& model, const Model
   if (!saved) {
     Error error = saved.error();
     if (error.diagnostic.code == "data-file-exists" && !error.diagnostic.help.empty())
-      error.diagnostic.help = "another folder for the output keeps it, --force replaces it";
+      error.diagnostic.help = "choose another output folder to keep it, or --force to replace it";
     return unreadable(std::move(file), error);
   }
   file.saved = *std::move(saved);
@@ -207,17 +207,17 @@ Outcome run_opset(const CLI::App& command, const OpsetArguments& arguments) {
   if (const std::string fault = read_targets(arguments.opsets, opsets); !fault.empty())
     return usage_error(command, fault);
   const std::vector<ModelInput> inputs = expand_models(arguments.models);
-  if (inputs.empty()) return usage_error(command, "no model is found there");
+  if (inputs.empty()) return usage_error(command, "no models were found there");
   if (!arguments.dry_run && arguments.output.empty() && arguments.output_folder.empty())
-    return usage_error(command, "name an output with --output or --output-dir, or ask for a --dry-run");
+    return usage_error(command, "set --output or --output-dir, or use --dry-run");
   if (inputs.size() > 1 && !arguments.output.empty())
     return usage_error(command, "--output takes one model; --output-dir takes many");
   if (arguments.output == "-" && arguments.format.format != Format::text)
-    return usage_error(command, "--output and --format json both want standard output");
+    return usage_error(command, "--output and --format json both use standard output");
   if (!arguments.output_folder.empty()) {
     if (const std::string name = repeated_output(inputs); !name.empty())
-      return usage_error(command, "two models are called " + quote(name) +
-                                      " and would be written to one file; a folder named as a whole keeps its own");
+      return usage_error(command, "two models have the name " + quote(name) +
+                                      " and would be written to the same file; pass their folder to keep their paths");
     if (const auto made = arguments.dry_run ? Result<void>() : make_folder(arguments.output_folder); !made)
       return report_error(made.error());
   }
@@ -231,7 +231,7 @@ CLI::Validator positive() {
         double number = 0;
         const bool is_number = CLI::detail::lexical_cast(word, number);
         return is_number && number > 0 && std::isfinite(number) ? std::string()
-                                                                : quote(word) + " is no positive number";
+                                                                : quote(word) + " is not a positive number";
       },
       "POSITIVE");
 }
@@ -240,39 +240,37 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
   add_models(command, arguments.models)->required();
   command
       .add_option("--opset", arguments.opsets,
-                  "Opset to go to: 21 for ai.onnx, or DOMAIN=VERSION such as ai.onnx.ml=5; may be repeated")
+                  "Target opset: 21 for ai.onnx, or DOMAIN=VERSION such as ai.onnx.ml=5; may be repeated")
       ->type_name("[DOMAIN=]N")
       ->allow_extra_args(false)
       ->required();
-  auto* output = command
-                     .add_option("--output,-o", arguments.output,
-                                 "Where the converted model goes; - for standard output, may be MODEL")
-                     ->type_name("FILE");
+  auto* output =
+      command.add_option("--output,-o", arguments.output, "Output file; - for standard output, may be MODEL")
+          ->type_name("FILE");
   command
       .add_option("--output-dir", arguments.output_folder,
-                  "Folder for the converted models, made when there is none; models of a folder keep their paths in it")
+                  "Folder for the converted models, created if missing; models of a folder keep their relative paths")
       ->type_name("DIR")
       ->excludes(output);
   command.add_flag("--either-way", arguments.either_way,
-                   "Take models on both sides of the opset, some of which go up and some down");
-  command.add_flag("--dry-run", arguments.dry_run, "Print what would change, node by node, and write nothing");
+                   "Accept models above and below the opset: upgrade some, downgrade others");
+  command.add_flag("--dry-run", arguments.dry_run, "Print the changes node by node and write nothing");
   command
       .add_option("--ir-version", arguments.ir_version,
-                  "IR version of the result; by default it stays, raised only where it must be")
+                  "IR version of the result; default: unchanged, raised only if required")
       ->type_name("N")
       ->check(positive());
   add_inference(command, arguments.inference);
   command.add_flag("--allow-outside-data", arguments.allow_outside_data,
-                   "Read external data from outside the model's folder, too");
-  command.add_flag("--force", arguments.force, "Replace a data file although another model may use it");
+                   "Also read external data outside the model's folder");
+  command.add_flag("--force", arguments.force, "Replace a data file even if another model may use it");
   auto* none = command.add_flag("--no-verify", arguments.no_verify, "Do not run both models")->group("Verification");
   command
-      .add_flag(
-          "--verify", arguments.must_verify,
-          "Write nothing unless both models ran and agreed; without it a model that cannot be run is written, too")
+      .add_flag("--verify", arguments.must_verify,
+                "Write only if both models ran and agreed; without it a model that cannot be run is also written")
       ->group("Verification")
       ->excludes(none);
-  command.add_option("--verify-limit", arguments.verify_seconds, "Seconds that a run may take")
+  command.add_option("--verify-limit", arguments.verify_seconds, "Time limit of a run in seconds")
       ->type_name("SECONDS")
       ->capture_default_str()
       ->check(positive())
@@ -315,7 +313,7 @@ void add_opset_command(CommandList& list, OpsetDirection direction) {
   auto arguments = std::make_shared<OpsetArguments>();
   arguments->direction = direction;
   CLI::App* command = list.app().add_subcommand(
-      up ? "upgrade" : "downgrade", up ? "Move a model to a newer opset" : "Move a model to an older opset");
+      up ? "upgrade" : "downgrade", up ? "Convert a model to a newer opset" : "Convert a model to an older opset");
   add_options(*command, *arguments);
   const std::string name = up ? "onnxkit upgrade" : "onnxkit downgrade";
   const std::string opset = up ? "21" : "11";
@@ -324,13 +322,13 @@ void add_opset_command(CommandList& list, OpsetDirection direction) {
     return "\n" + line + std::string(line.size() < 66 ? 66 - line.size() : 2, ' ') + what;
   };
   command->footer(
-      "Both models are run on the reference with the same inputs, and nothing is written when they differ.\n"
-      "Exit status: 0 converted, 1 something stands in the way or the results differ (nothing is written), 2 wrong "
+      "Both models are run on the reference with the same inputs; nothing is written if the results differ.\n"
+      "Exit status: 0 converted, 1 the model cannot be converted or the results differ (nothing is written), 2 wrong "
       "usage,\n"
       "3 a file could not be read or written.\n"
       "Examples:" +
       example("model.onnx --opset " + opset + " -o out.onnx", "converted and verified") +
-      example("model.onnx --opset " + opset + " --dry-run", "what would change, and what stands in the way") +
+      example("model.onnx --opset " + opset + " --dry-run", "what would change, and what prevents it") +
       example("models/ --opset " + opset + " --output-dir out", "all models of a folder") +
       example("model.onnx --opset ai.onnx.ml=" + std::string(up ? "5" : "3") + " -o out.onnx", "another domain"));
   list.add(command, [command, arguments] { return run_opset(*command, *arguments); });

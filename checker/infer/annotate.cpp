@@ -125,8 +125,8 @@ Diagnostic assumed_defaults(const std::vector<std::string>& names) {
   finding.severity = Severity::info;
   finding.code = "assumed-default";
   finding.location.scope = {"main"};
-  finding.message = "shapes may hang on the content of inputs that have a default: " + list;
-  finding.help = "--no-assume-defaults leaves open what a caller can change";
+  finding.message = "shapes may depend on the content of inputs that have a default: " + list;
+  finding.help = "--no-assume-defaults leaves shapes that a caller can change unknown";
   return finding;
 }
 

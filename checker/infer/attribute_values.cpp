@@ -28,7 +28,7 @@ std::vector<AttributeFault> foreign_strings(const ir::Attribute& attribute, cons
     std::string list;
     for (const std::string_view one : allowed) list += fmt::format("{}{}", list.empty() ? "" : ", ", one);
     const std::string_view close = nearest(value, allowed);
-    foreign.push_back({.message = fmt::format("{} is no value of {}", quote(value), schema.name),
+    foreign.push_back({.message = fmt::format("{} is not a valid value of {}", quote(value), schema.name),
                        .expected = std::move(list),
                        .found = quote(value),
                        .help = close.empty() ? std::string() : fmt::format("did you mean {}?", close)});
@@ -48,7 +48,7 @@ std::optional<AttributeFault> pads_beside_auto_pad(const ir::Node& node, const s
   const bool pads_nothing =
       !sizes || std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size == 0; });
   if (pads_nothing) return {};
-  return AttributeFault{.message = "pads are given, and auto_pad chooses them",
+  return AttributeFault{.message = "pads and auto_pad are both given",
                         .expected = "auto_pad NOTSET, or no pads",
                         .found = quote(mode->as<Text>()->view()),
                         .help = ""};

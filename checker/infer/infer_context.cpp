@@ -199,8 +199,8 @@ void InferContext::need_equal(Dim a, Dim b, Where at) {
   if (!name.is_expression() || !inference_.names_conflict(name, size)) return;
   error({.code = "dim-name-conflict",
          .at = at,
-         .message = fmt::format("{} would have to be two different sizes", quote(text(name))),
-         .expected = text(inference_.named_sizes_.at(text(name))) + ", as needed before",
+         .message = fmt::format("{} must equal two different sizes", quote(text(name))),
+         .expected = text(inference_.named_sizes_.at(text(name))) + ", required earlier",
          .found = text(size)});
 }
 

@@ -122,7 +122,7 @@ void Inference::seed_inputs(Frame& frame, std::span<const Type> given, std::span
         finding.location = location_of(frame, std::nullopt);
         finding.location.item = "input";
         finding.location.item_name = name;
-        finding.message = "the body declares another type for this input than it is given";
+        finding.message = "the body declares a different type for this input";
         finding.expected = to_string(declared, dims);
         finding.found = to_string(given[i], dims);
         report(std::move(finding));
@@ -176,7 +176,7 @@ void Inference::infer_node(Frame& frame, std::size_t index) {
   };
   const InferRegistry::Row* row = op.schema ? registered(*op.schema) : nullptr;
   if (!op.schema) {
-    for (auto& output : context.outputs_) output.loss = fmt::format("operator {} is not known", quote(node.op_type));
+    for (auto& output : context.outputs_) output.loss = fmt::format("unknown operator {}", quote(node.op_type));
   } else if (!count_fits(node.inputs.size(), op.schema->min_inputs, op.schema->max_inputs) ||
              !count_fits(node.outputs.size(), op.schema->min_outputs, op.schema->max_outputs)) {
     for (auto& output : context.outputs_) output.loss = "the node has a wrong number of inputs or outputs";
@@ -188,7 +188,7 @@ void Inference::infer_node(Frame& frame, std::size_t index) {
     const bool fits = types_agree(context);
     bind_output_types(context);
     if (!fits) {
-      for (auto& output : context.outputs_) output.loss = "the node's inputs have wrong types";
+      for (auto& output : context.outputs_) output.loss = "the node's inputs have invalid types";
     } else if (row) {
       row->function(context);
     } else {
@@ -282,7 +282,7 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
   const ir::Node& node = frame.graph->nodes[index];
   std::vector<InferContext::Output> outputs(node.outputs.size());
   if (frame.depth >= max_frame_depth || active_.contains(&function.body)) {
-    for (auto& output : outputs) output.loss = "functions call each other without end";
+    for (auto& output : outputs) output.loss = "functions call each other recursively";
     return store_outputs(frame, index, outputs);
   }
   const spec::AttributeBindings bindings = spec::bind_attributes(function, node, frame.bindings);
@@ -314,7 +314,7 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
   for (std::size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
     outputs[i].type = std::move(results[i].type);
     outputs[i].value = std::move(results[i].value);
-    outputs[i].loss = fmt::format("the shape gets lost inside function {}", quote(function.name));
+    outputs[i].loss = fmt::format("the shape is lost inside function {}", quote(function.name));
   }
   check_absent_results(frame, index, body);
   if (options_.function_info) keep_call(function.body, std::move(body_facts));
@@ -371,7 +371,7 @@ std::optional<std::vector<BodyOutput>> InferContext::infer_body(std::string_view
   if (body->inputs.size() != inputs.size()) {
     error({.code = "subgraph-arity",
            .at = at_attribute(attribute_name),
-           .message = "the body takes another number of inputs than it is given",
+           .message = "the body declares a different number of inputs",
            .expected = fmt::format("{} inputs", inputs.size()),
            .found = fmt::format("{} inputs", body->inputs.size())});
     return std::nullopt;

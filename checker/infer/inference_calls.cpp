@@ -39,7 +39,7 @@ void Inference::report_absence(const Absence& absence, const std::string& reader
   Diagnostic finding;
   finding.code = "missing-input";
   finding.location = absence.call;
-  finding.message = fmt::format("{} needs its input {}", ir::function_step(*absence.callee), quote(absence.parameter));
+  finding.message = fmt::format("{} requires input {}", ir::function_step(*absence.callee), quote(absence.parameter));
   finding.expected = "the name of a value";
   finding.found = "nothing";
   finding.notes.push_back(reader);
@@ -53,7 +53,7 @@ void Inference::check_absent_inputs(const Frame& frame, std::size_t index, const
     if (node.inputs[i] == ir::ValueId::none || !formal || formal->arity == spec::Arity::optional) continue;
     const Absence* absent = absence(frame, node.inputs[i]);
     if (!absent) continue;
-    report_absence(*absent, fmt::format("input {} of {} at {} cannot be left out", quote(formal->name), schema.name,
+    report_absence(*absent, fmt::format("input {} of {} at {} is required", quote(formal->name), schema.name,
                                         location_of(frame, index).path()));
   }
 }
@@ -64,7 +64,7 @@ void Inference::check_absent_results(const Frame& frame, std::size_t call, const
     const ir::ValueId id = body.graph->outputs[i].value;
     if (node.outputs[i] == ir::ValueId::none || id == ir::ValueId::none) continue;
     if (const Absence* absent = absence(body, id))
-      report_absence(*absent, fmt::format("it is given back as output {} of {}", i, location_of(frame, call).path()));
+      report_absence(*absent, fmt::format("it is returned as output {} of {}", i, location_of(frame, call).path()));
   }
 }
 

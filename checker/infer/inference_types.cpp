@@ -28,7 +28,7 @@ bool Inference::types_agree(InferContext& context) {
       context.error(
           {.code = "type-not-allowed",
            .at = at_input(i),
-           .message = fmt::format("{} does not take this type for input {}", schema.name, quote(formal->name)),
+           .message = fmt::format("{} does not allow this type for input {}", schema.name, quote(formal->name)),
            .expected = describe(constraint.allowed),
            .found = to_string(*type, result_.dims)});
       continue;
@@ -42,12 +42,13 @@ bool Inference::types_agree(InferContext& context) {
       first_index = i;
     } else if (!same_structure(*first, *type)) {
       agree = false;
-      context.error({.code = "type-mismatch",
-                     .at = at_input(i),
-                     .message = fmt::format("inputs {} and {} of {} must have one type", first_index, i, schema.name),
-                     .expected = fmt::format("{}, the type of input {}",
-                                             to_string(without_shapes(*first), result_.dims), first_index),
-                     .found = to_string(*type, result_.dims)});
+      context.error(
+          {.code = "type-mismatch",
+           .at = at_input(i),
+           .message = fmt::format("inputs {} and {} of {} must have the same type", first_index, i, schema.name),
+           .expected =
+               fmt::format("{}, the type of input {}", to_string(without_shapes(*first), result_.dims), first_index),
+           .found = to_string(*type, result_.dims)});
     }
   }
   return agree;
@@ -109,8 +110,7 @@ void fill_open_sizes(DimPool& dims, std::optional<Shape>& shape) {
 std::optional<std::pair<std::string, std::string>> Inference::reconcile_type(const Type& declared, Type& type,
                                                                              bool in_sequence, bool takes_names) {
   DimPool& dims = result_.dims;
-  if (!same_structure(declared, type))
-    return {{"declared-type", "the declared type is not the one that the node gives"}};
+  if (!same_structure(declared, type)) return {{"declared-type", "the declared type differs from the inferred type"}};
   if (type.elem == ElementType::undefined) type.elem = declared.elem;
   if (!type.element) {
     type.element = declared.element;
@@ -128,7 +128,7 @@ std::optional<std::pair<std::string, std::string>> Inference::reconcile_type(con
     return std::nullopt;
   }
   if (declared.shape->size() != type.shape->size())
-    return {{"declared-shape", "the declared rank is not the one that the node gives"}};
+    return {{"declared-shape", "the declared rank differs from the inferred rank"}};
   for (std::size_t axis = 0; axis < type.shape->size(); ++axis) {
     const Dim said = (*declared.shape)[axis];
     Dim& known = (*type.shape)[axis];
@@ -143,8 +143,8 @@ std::optional<std::pair<std::string, std::string>> Inference::reconcile_type(con
         return {{"declared-shape", fmt::format("the declared size of axis {} is wrong", axis)}};
     } else if (!in_sequence &&
                (differ_unless_empty(dims, said, known) || (known.is_constant() && names_conflict(said, known)))) {
-      return {
-          {"dim-name-conflict", fmt::format("the name {} stands for different sizes", quote(dims.to_string(said)))}};
+      return {{"dim-name-conflict",
+               fmt::format("the dimension name {} stands for different sizes", quote(dims.to_string(said)))}};
     }
   }
   return std::nullopt;

@@ -279,10 +279,11 @@ class Walk {
     if (!reason.empty()) return blame_content(at, reason);
     for (const Spot source : info_.sources(at)) {
       if (source.id == ValueId::none || !open_size(dims_, info_.type(source))) continue;
-      reason = fmt::format("the size of axis {} is not told by what is known of {}", open.axis, quote(source.name()));
+      reason =
+          fmt::format("what is known about {} does not determine the size of axis {}", open.axis, quote(source.name()));
       return Question{.at = source};
     }
-    reason = "the operator does not tell the size from what is known";
+    reason = "the operator does not determine the size from what is known";
     return blame_content(at, reason);
   }
 
@@ -292,7 +293,7 @@ class Walk {
       const bool in_sequence = info_.type(at).kind == Type::Kind::sequence && sized(info_.type(at)).shape;
       reason = !info_.node(at) ? "the file does not declare it"
                : in_sequence   ? "the elements of the sequence may differ in size"
-                               : "nothing is known of what defines it";
+                               : "nothing is known about what defines it";
       return std::nullopt;
     }
     reason = loss->reason;
@@ -307,10 +308,10 @@ class Walk {
       break;
     }
     if (!cause) {
-      if (reason.empty()) reason = "the operator does not tell the shape from what is known";
+      if (reason.empty()) reason = "the operator does not determine the shape from what is known";
       return std::nullopt;
     }
-    if (reason.empty()) reason = fmt::format("the shape of {} is not known", quote(cause->name()));
+    if (reason.empty()) reason = fmt::format("the shape of {} is unknown", quote(cause->name()));
     return Question{.at = *cause};
   }
 
@@ -342,12 +343,12 @@ class Walk {
     const std::vector<Spot> sources = info_.sources(now.at);
     const bool reads_sizes_only = node->op_type == "Shape" || node->op_type == "Size";
     if (reads_sizes_only && !sources.empty() && sources.front().id != ValueId::none) {
-      reason = fmt::format("the shape of {} is not known", quote(sources.front().name()));
+      reason = fmt::format("the shape of {} is unknown", quote(sources.front().name()));
       return Question{.at = sources.front()};
     }
     const auto open = functions_.find(*node) || has_body(*node) ? std::nullopt : open_input(now.at, sources);
     if (open) return ask_content_of_input(now.at, *open, sources[*open], reason);
-    reason = fmt::format("contents are not followed through {}", ir::qualified_op(*node));
+    reason = fmt::format("content is not tracked through {}", ir::qualified_op(*node));
     return std::nullopt;
   }
 
@@ -355,18 +356,18 @@ class Walk {
     const Type type = info_.type(source);
     const std::string input = fmt::format("input {} {}", index, quote(source.name()));
     if (is_small(type)) {
-      reason = fmt::format("the content of {} is not known", input);
+      reason = fmt::format("the content of {} is unknown", input);
       return Question{.at = source, .of_content = true};
     }
     if (info_.from_data(at)) {
-      reason = fmt::format("what the model's caller passes decides it, by way of {}", input);
+      reason = fmt::format("it depends on what the caller passes, through {}", input);
       return std::nullopt;
     }
     if (fixed_count(type)) {
-      reason = fmt::format("the content of {} is too large to be followed", input);
+      reason = fmt::format("the content of {} is too large to track", input);
       return std::nullopt;
     }
-    reason = fmt::format("the content of {} is not followed, as its size is not fixed", input);
+    reason = fmt::format("the content of {} is not tracked because its size is not fixed", input);
     if (is_fully_known(type, dims_) && !open_size(dims_, type)) return std::nullopt;
     return Question{.at = source};
   }
@@ -385,12 +386,12 @@ class Walk {
   std::string why_given_content_is_open(Spot at) const {
     const bool is_initializer = info_.is_initializer(at);
     if (!info_.is_input(at)) {
-      return is_initializer ? "the content of the initializer is too large to be followed, or cannot be read"
-                            : "nothing defines it";
+      return is_initializer ? "the content of the initializer is too large to track, or cannot be read"
+                            : "it is undefined";
     }
-    if (at.scope->parent) return "a body may be given another content each time";
-    return is_initializer ? "an input of the model: its caller may replace the default"
-                          : "an input of the model: its caller decides the content";
+    if (at.scope->parent) return "the content may change in each iteration or call";
+    return is_initializer ? "a model input: the caller may replace the default"
+                          : "a model input: the caller decides its content";
   }
 
   bool is_content_known(Spot at) const {
@@ -468,7 +469,7 @@ Result<Spot> find_value(const ir::Model& model, const Facts& info, std::string_v
   if (by_name.size() == 1) return by_name.front();
   Error error = make_error("unknown-value", fmt::format("{} graphs have a value {}", by_name.size(), quote(value)));
   error.diagnostic.help =
-      fmt::format("say which: {} / {}", ir::path_text(by_name.front().scope->path), by_name.front().name());
+      fmt::format("name one: {} / {}", ir::path_text(by_name.front().scope->path), by_name.front().name());
   return error;
 }
 

@@ -18,7 +18,7 @@ std::optional<std::size_t> image_axes(InferContext& context, const std::optional
     if (!fits) {
       context.error({.code = "shape-mismatch",
                      .at = at_input(0),
-                     .message = "theta holds 2x3 or 3x4 matrices",
+                     .message = "theta must hold 2x3 or 3x4 matrices",
                      .expected = "[N, 2, 3] or [N, 3, 4]",
                      .found = context.text(*theta)});
       return std::nullopt;
@@ -33,18 +33,19 @@ void infer(InferContext& context) {
   if (rank_differs(context, 0, 3)) return;
   const auto size = sizes_from_content(context, 1);
   const auto axes = image_axes(context, size);
-  if (!axes) return context.lose_shape(0, "whether the grid has two or three axes is not known");
-  context.lose_shape_to_content(0, 1, "the size of the image is not known");
+  if (!axes) return context.lose_shape(0, "the number of spatial axes (two or three) is unknown");
+  context.lose_shape_to_content(0, 1, "the size of the image is unknown");
   const Shape* theta = context.input_shape(0);
   Shape result(*axes + 2);
   result.front() = theta ? theta->front() : Dim();
   result.back() = static_cast<std::int64_t>(*axes);
-  const bool wrong = length_differs(context, 1, *axes + 2, "a size for the batch, the channels and each axis");
+  const bool wrong =
+      length_differs(context, 1, *axes + 2, "the size must list the batch, the channels and each spatial axis");
   if (size && !wrong && size->size() == *axes + 2) {
     for (std::size_t i = 0; i < *axes; ++i) result[i + 1] = (*size)[i + 2];
     result.front() = require_equal(
         context, result.front(), size->front(),
-        {.code = "shape-mismatch", .at = at_input(1), .message = "theta has one matrix for each batch entry"});
+        {.code = "shape-mismatch", .at = at_input(1), .message = "theta must have one matrix per batch entry"});
   }
   context.set_shape(0, std::move(result));
 }

@@ -24,7 +24,7 @@ bool sizes_clash(InferContext& context, Dim a, Dim b) { return context.dims().ne
 void report_old_mismatch(InferContext& context, std::size_t input, const std::string& expected) {
   context.error({.code = "broadcast-mismatch",
                  .at = at_input(input),
-                 .message = fmt::format("{}-{} needs other shapes", context.schema().name, context.since()),
+                 .message = fmt::format("{}-{} requires other shapes", context.schema().name, context.since()),
                  .expected = expected,
                  .found = context.text(*context.input_shape(input))});
 }
@@ -39,11 +39,11 @@ void infer_old_binary(InferContext& context) {
     const bool differ = a->size() != b->size() || !std::equal(a->begin(), a->end(), b->begin(), [&](Dim x, Dim y) {
                           return !sizes_clash(context, x, y);
                         });
-    if (differ) report_old_mismatch(context, 1, fmt::format("{}, as no broadcast is asked for", context.text(*a)));
+    if (differ) report_old_mismatch(context, 1, fmt::format("{}, because broadcast is not set", context.text(*a)));
     return;
   }
   if (b->size() > a->size())
-    return report_old_mismatch(context, 1, fmt::format("a run of the axes of {}", context.text(*a)));
+    return report_old_mismatch(context, 1, fmt::format("consecutive axes of {}", context.text(*a)));
   const auto free_axes = static_cast<std::int64_t>(a->size() - b->size());
   std::int64_t start = free_axes;
   if (context.has_attribute("axis")) {
@@ -142,7 +142,7 @@ void infer_mod(InferContext& context) {
   if (is_floating(elem) && !fmod && context.since() < 28) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("fmod"),
-                   .message = "Mod of floating-point numbers needs fmod = 1",
+                   .message = "Mod of floating-point numbers requires fmod = 1",
                    .expected = "1",
                    .found = "0"});
   }
@@ -176,7 +176,7 @@ void infer_clip(InferContext& context) {
     if (context.has_input(bound) && rank.value_or(0) > 0) {
       context.error({.code = "rank-mismatch",
                      .at = at_input(bound),
-                     .message = "bounds of Clip are scalars",
+                     .message = "the bounds of Clip must be scalars",
                      .expected = "a scalar",
                      .found = context.text(*context.input_shape(bound))});
     }

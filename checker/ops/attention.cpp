@@ -22,7 +22,7 @@ std::optional<std::int64_t> stated_heads(InferContext& context, std::string_view
   if (!stated) {
     context.error({.code = "missing-attribute",
                    .at = at_node(),
-                   .message = fmt::format("inputs of rank 3 need the attribute {}", attribute),
+                   .message = fmt::format("inputs of rank 3 require attribute {}", attribute),
                    .expected = std::string(attribute),
                    .found = "no such attribute"});
     return std::nullopt;
@@ -61,7 +61,7 @@ void check_group(InferContext& context, Dim queries, Dim keys) {
   if (rest.is_unknown() || !context.dims().never_equal(rest, 0)) return;
   context.error({.code = "divisibility",
                  .at = at_node(),
-                 .message = "the heads of the queries cannot be shared out among those of the keys",
+                 .message = "the number of query heads is not a multiple of the number of key heads",
                  .expected = fmt::format("a multiple of {} heads", context.text(keys)),
                  .found = fmt::format("{} heads", context.text(queries))});
 }
@@ -74,11 +74,11 @@ struct Operands {
 };
 
 void check_operands(InferContext& context, const Operands& o) {
-  require_same(context, o.q.batch, o.k.batch, key, "queries and keys have one batch");
-  require_same(context, o.q.batch, o.v.batch, value, "queries and values have one batch");
-  require_same(context, o.k.count, o.v.count, value, "keys and values have equally many heads");
-  require_same(context, o.k.length, o.v.length, value, "there is one value for each key");
-  require_same(context, o.q.size, o.k.size, key, "heads of queries and keys are equally large");
+  require_same(context, o.q.batch, o.k.batch, key, "queries and keys must have the same batch size");
+  require_same(context, o.q.batch, o.v.batch, value, "queries and values must have the same batch size");
+  require_same(context, o.k.count, o.v.count, value, "keys and values must have the same number of heads");
+  require_same(context, o.k.length, o.v.length, value, "there must be one value per key");
+  require_same(context, o.q.size, o.k.size, key, "query heads and key heads must have the same size");
   check_group(context, o.q.count, o.kv_heads());
 }
 
@@ -88,7 +88,7 @@ Dim total_length(InferContext& context, const Operands& o) {
     const std::size_t missing = context.has_input(past_key) ? past_value : past_key;
     context.error({.code = "missing-input",
                    .at = at_input(missing),
-                   .message = "past keys and past values come together",
+                   .message = "past_key and past_value must be given together",
                    .expected = "both or none",
                    .found = "one of them"});
   }
@@ -96,8 +96,8 @@ Dim total_length(InferContext& context, const Operands& o) {
   const Shape* past = context.input_shape(past_key);
   const Dim length = past && past->size() == 4 ? (*past)[2] : Dim();
   require_shape(context, past_key, {o.batch(), o.kv_heads(), Dim(), known_of(o.q.size, o.k.size)},
-                "past keys fit the keys");
-  require_shape(context, past_value, {o.batch(), o.kv_heads(), length, o.v.size}, "past values fit the values");
+                "past_key must match the keys");
+  require_shape(context, past_value, {o.batch(), o.kv_heads(), length, o.v.size}, "past_value must match the values");
   return context.dims().add(length, o.kv_length());
 }
 
@@ -105,7 +105,7 @@ void check_present(InferContext& context) {
   if (context.since() < 25 || context.has_output(1) == context.has_output(2)) return;
   context.error({.code = "output-count",
                  .at = at_node(),
-                 .message = "present keys and present values come out together",
+                 .message = "present_key and present_value must be given together",
                  .expected = "both or none",
                  .found = "one of them"});
 }
@@ -113,17 +113,18 @@ void check_present(InferContext& context) {
 void check_mask(InferContext& context, const Operands& o, Dim total) {
   // From 24 on a mask may end before the keys do.
   const Dim covered = context.since() >= 24 ? Dim() : total;
-  require_broadcast_to(context, mask, {o.batch(), o.q.count, o.q.length, covered}, "the mask does not fit the scores");
+  require_broadcast_to(context, mask, {o.batch(), o.q.count, o.q.length, covered},
+                       "the mask does not broadcast to the scores");
 }
 
 void check_valid_lengths(InferContext& context, const Operands& o) {
   if (context.since() < 24 || !context.has_input(valid_lengths)) return;
-  require_shape(context, valid_lengths, {o.batch()}, "one length for each sequence of the batch");
+  require_shape(context, valid_lengths, {o.batch()}, "nonpad_kv_seqlen must have one length per sequence of the batch");
   if (!context.has_input(past_key) && !context.has_input(past_value)) return;
   context.error({.code = "exclusive-inputs",
                  .at = at_input(valid_lengths),
-                 .message = "nonpad_kv_seqlen belongs to a cache kept outside, past keys to one kept inside",
-                 .expected = "one of the two",
+                 .message = "nonpad_kv_seqlen (external cache) and past_key (internal cache) are mutually exclusive",
+                 .expected = "exactly one of the two",
                  .found = "both"});
 }
 
@@ -137,7 +138,7 @@ void check_softmax_precision(InferContext& context) {
   }
   context.error({.code = "attribute-value",
                  .at = at_attribute("softmax_precision"),
-                 .message = "a softmax is not computed in this element type",
+                 .message = "softmax cannot be computed in this element type",
                  .expected = "1 (float), 10 (float16), 11 (double) or 16 (bfloat16)",
                  .found = std::to_string(*stated)});
 }
@@ -162,7 +163,7 @@ std::optional<std::size_t> common_rank(InferContext& context) {
     }
     context.error({.code = "rank-mismatch",
                    .at = at_input(input),
-                   .message = "queries, keys and values have one form, packed or not",
+                   .message = "queries, keys and values must all have rank 3 (packed heads) or all rank 4",
                    .expected = rank ? fmt::format("rank {}", *rank) : "rank 3 or 4",
                    .found = context.text(*context.input_shape(input))});
     return std::nullopt;
@@ -216,13 +217,13 @@ void infer_flex_attention(InferContext& context) {
     if (given->size() != 1) {
       context.error({.code = "subgraph-arity",
                      .at = at_attribute(modifier),
-                     .message = "the body gives one tensor",
+                     .message = "the body must return one tensor",
                      .expected = "1 output",
                      .found = fmt::format("{} outputs", given->size())});
     } else if (!same_structure(scores, given->front().type)) {
       context.error({.code = "subgraph-types",
                      .at = at_attribute(modifier),
-                     .message = "the body gives another type than it is given",
+                     .message = "the body returns a type that differs from its input type",
                      .expected = to_string(scores, context.dims()),
                      .found = to_string(given->front().type, context.dims())});
     }

@@ -138,7 +138,7 @@ std::optional<ElementType> target_type(InferContext& context) {
   if (type && allows(allowed, Type::tensor(*type))) return type;
   context.error({.code = "attribute-value",
                  .at = at_attribute("to"),
-                 .message = fmt::format("{} cannot give this element type", schema.name),
+                 .message = fmt::format("{} cannot produce this element type", schema.name),
                  .expected = describe(allowed),
                  .found = type ? fmt::format("{} ({})", found, name_of(*type)) : quote(found)});
   return std::nullopt;
@@ -166,7 +166,7 @@ void infer_bit_cast(InferContext& context) {
   if (from == ElementType::undefined || storage_bits(from) == storage_bits(*to)) return;
   context.error({.code = "attribute-value",
                  .at = at_attribute("to"),
-                 .message = "the bits of one type do not fill the other",
+                 .message = "the two types differ in size",
                  .expected = fmt::format("a type of {} bits like {}", storage_bits(from), name_of(from)),
                  .found = fmt::format("{}, {} bits", name_of(*to), storage_bits(*to))});
 }

@@ -10,7 +10,7 @@ void infer(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   const auto sizes = sizes_from_content(context, 1);
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
-  context.lose_shape_to_content(0, 1, "the target sizes are not known");
+  context.lose_shape_to_content(0, 1, "the target sizes are unknown");
   context.set_shape(0, unknown_sizes(shape->size()));
   std::vector<std::size_t> axes(shape->size());
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = i;
@@ -19,7 +19,7 @@ void infer(InferContext& context) {
     if (!resolved) return;
     axes = *resolved;
   }
-  if (length_differs(context, 1, axes.size(), "one size for each axis")) return;
+  if (length_differs(context, 1, axes.size(), "there must be one size per axis")) return;
   Shape result = *shape;
   for (std::size_t i = 0; i < axes.size(); ++i) result[axes[i]] = sizes && i < sizes->size() ? (*sizes)[i] : Dim();
   context.set_shape(0, std::move(result));

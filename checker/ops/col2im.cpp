@@ -13,7 +13,7 @@ void check_length(InferContext& context, std::string_view attribute, std::size_t
   if (!values || values->size() == expected) return;
   context.error({.code = "attribute-length",
                  .at = at_attribute(attribute),
-                 .message = fmt::format("{} does not fit the image", attribute),
+                 .message = fmt::format("{} does not match the image", attribute),
                  .expected = fmt::format("{} entries", expected),
                  .found = fmt::format("{} entries", values->size())});
 }
@@ -43,7 +43,7 @@ Dim channels(InferContext& context, Dim rows, Dim block) {
   if (rows.is_constant() && block.is_constant() && block.constant() > 0 && rows.constant() % block.constant() != 0) {
     context.error({.code = "divisibility",
                    .at = at_input(0),
-                   .message = "axis 1 holds whole blocks for each channel",
+                   .message = "axis 1 must be a multiple of the block size",
                    .expected = fmt::format("a multiple of {}", block.constant()),
                    .found = context.text(*context.input_shape(0))});
     return {};
@@ -56,13 +56,14 @@ void infer(InferContext& context) {
   const bool wrong = rank_differs(context, 0, 3);
   const auto image = sizes_from_content(context, 1);
   const auto block = sizes_from_content(context, 2);
-  context.lose_shape_to_content(0, 1, "the size of the image is not known");
+  context.lose_shape_to_content(0, 1, "the size of the image is unknown");
   if (!image) return;
   for (const char* attribute : {"strides", "dilations"}) check_length(context, attribute, image->size());
   check_length(context, "pads", 2 * image->size());
   Shape result(2);
   result.insert(result.end(), image->begin(), image->end());
-  const bool fits = !length_differs(context, 2, image->size(), "a block with as many axes as the image") && block;
+  const bool fits =
+      !length_differs(context, 2, image->size(), "the block must have as many axes as the image") && block;
   if (columns && !wrong && fits && block->size() == image->size()) {
     result[0] = (*columns)[0];
     result[1] = channels(context, (*columns)[1], product(context, *block));
@@ -71,7 +72,7 @@ void infer(InferContext& context) {
       require_equal(context, blocks, (*columns)[2],
                     {.code = "shape-mismatch",
                      .at = at_input(0),
-                     .message = "the last axis does not have as many entries as there are blocks in the image"});
+                     .message = "the last axis does not match the number of blocks in the image"});
     }
   }
   context.set_shape(0, std::move(result));

@@ -10,7 +10,7 @@ namespace {
 
 Dim kept(InferContext& context) {
   const auto condition = context.constant_integers(1);
-  if (!condition) return context.data_dependent("compress", "Compress keeps what its condition selects at run time");
+  if (!condition) return context.data_dependent("compress", "the condition of Compress decides the size at run time");
   std::int64_t count = 0;
   for (const std::int64_t one : *condition) count += one != 0 ? 1 : 0;
   return count;
@@ -21,14 +21,14 @@ void check_length(InferContext& context, Dim size) {
   if (!length || !size.is_constant() || static_cast<std::int64_t>(*length) <= size.constant()) return;
   context.error({.code = "shape-mismatch",
                  .at = at_input(1),
-                 .message = "the condition is longer than what it selects from",
+                 .message = "the condition is longer than the axis that it selects from",
                  .expected = fmt::format("at most {} entries", size.constant()),
                  .found = fmt::format("{} entries", *length)});
 }
 
 void infer(InferContext& context) {
   const Shape* shape = context.input_shape(0);
-  if (rank_differs(context, 1, 1)) return context.lose_shape(0, "the condition is no vector");
+  if (rank_differs(context, 1, 1)) return context.lose_shape(0, "the condition is not a vector");
   const auto stated = context.find_integer("axis");
   if (!stated) {
     if (shape) check_length(context, product(context, *shape));

@@ -21,7 +21,7 @@ std::optional<std::size_t> model_input(InferContext& context) {
     if (*rank == *context.input_rank(*first)) continue;
     context.error({.code = "rank-mismatch",
                    .at = at_input(i),
-                   .message = "all parts have the same rank",
+                   .message = "all inputs must have the same rank",
                    .expected = fmt::format("rank {}, because input {} is {}", *context.input_rank(*first), *first,
                                            context.text(*context.input_shape(*first))),
                    .found = context.text(*context.input_shape(i))});
@@ -42,7 +42,7 @@ Shape joined_sizes(InferContext& context, std::size_t first, std::size_t axis) {
       result[k] = require_equal(context, result[k], (*shape)[k],
                                 {.code = "shape-mismatch",
                                  .at = at_input(i),
-                                 .message = fmt::format("parts joined along axis {} differ in axis {}", axis, k),
+                                 .message = fmt::format("inputs joined along axis {} differ in axis {}", axis, k),
                                  .expected = fmt::format("{} in axis {}", context.text(result[k]), k),
                                  .found = context.text(*shape)});
     }
@@ -80,7 +80,7 @@ void join_contents(InferContext& context, std::size_t axis) {
 
 void infer(InferContext& context) {
   const auto first = model_input(context);
-  if (!first) return context.lose_shape(0, "no input of usable rank");
+  if (!first) return context.lose_shape(0, "no input has a usable rank");
   const std::size_t rank = *context.input_rank(*first);
   const auto axis = resolve_axis(context, context.integer("axis", 1), rank, at_attribute("axis"));
   if (!axis) return;

@@ -42,7 +42,7 @@ bool has_one_value(InferContext& context) {
   if (none && possible.size() == 1) return false;  // a required attribute; said elsewhere
   context.error({.code = none ? "missing-attribute" : "exclusive-attributes",
                  .at = at_node(),
-                 .message = none ? "a Constant needs a value" : "a Constant has one value",
+                 .message = none ? "Constant requires a value attribute" : "Constant allows only one value attribute",
                  .expected = fmt::format("one of {}", fmt::join(possible, ", ")),
                  .found = none ? "none of them" : fmt::format("{}", fmt::join(given, ", "))});
   return false;

@@ -20,7 +20,7 @@ void infer(InferContext& context) {
       const Shape sizes(filler->dims.begin(), filler->dims.end());
       context.error({.code = "shape-mismatch",
                      .at = at_attribute("value"),
-                     .message = "the value to fill with is a vector of one element",
+                     .message = "the fill value must be a vector of one element",
                      .expected = "[1]",
                      .found = context.text(sizes)});
     }
@@ -28,7 +28,7 @@ void infer(InferContext& context) {
     element = content && content->elements.size() == 1 ? content->elements.front() : Scalar();
   }
   context.set_elem(0, type);
-  context.lose_shape_to_content(0, 0, "the sizes are not known");
+  context.lose_shape_to_content(0, 0, "the sizes are unknown");
   auto sizes = sizes_from_content(context, 0);
   if (!sizes) return;
   context.set_shape(0, std::move(*sizes));

@@ -18,7 +18,7 @@ bool one_number(InferContext& context, std::size_t input, std::string_view what)
   if (!shape || all_may_be_one(context, *shape)) return true;
   context.error({.code = "shape-mismatch",
                  .at = at_input(input),
-                 .message = fmt::format("{} is one value", what),
+                 .message = fmt::format("{} must be a single value", what),
                  .expected = "a scalar",
                  .found = context.text(*shape)});
   return false;
@@ -41,7 +41,7 @@ void infer_if(InferContext& context) {
   if (then_outputs->size() != else_outputs->size()) {
     context.error({.code = "subgraph-arity",
                    .at = at_node(),
-                   .message = "the branches give different numbers of outputs",
+                   .message = "the branches have different numbers of outputs",
                    .expected = count(then_outputs->size(), "output") + ", as then_branch",
                    .found = count(else_outputs->size(), "output")});
     return;
@@ -49,7 +49,7 @@ void infer_if(InferContext& context) {
   if (then_outputs->size() != context.output_count()) {
     context.error({.code = "subgraph-arity",
                    .at = at_node(),
-                   .message = "the node names another number of outputs than its branches give",
+                   .message = "the node and its branches have different numbers of outputs",
                    .expected = count(then_outputs->size(), "output"),
                    .found = count(context.output_count(), "output")});
     return;
@@ -60,7 +60,7 @@ void infer_if(InferContext& context) {
     if (!same_structure(a.type, b.type)) {
       context.error({.code = "subgraph-types",
                      .at = at_node(),
-                     .message = fmt::format("the branches give different types for output {}", i),
+                     .message = fmt::format("the branches return different types for output {}", i),
                      .expected = to_string(a.type, context.dims()) + ", as then_branch",
                      .found = to_string(b.type, context.dims())});
       continue;
@@ -71,7 +71,7 @@ void infer_if(InferContext& context) {
       if (taken.value) context.set_value(i, *taken.value);
       continue;
     }
-    context.lose_shape(i, "the branches give different ranks");
+    context.lose_shape(i, "the branches return different ranks");
     context.set_type(i, join(a.type, b.type,
                              [&](std::size_t) { return context.data_dependent("if", "depends on the branch taken"); }));
   }
@@ -132,7 +132,7 @@ bool returned_types_fit(InferContext& context, std::span<const BodyOutput> outpu
     fit = false;
     context.error({.code = "subgraph-types",
                    .at = at_body_output("body", output),
-                   .message = "the body gives a carried value back as another type",
+                   .message = "the body returns a carried value with a different type",
                    .expected = to_string(carried[i], context.dims()),
                    .found = to_string(outputs[output].type, context.dims())});
   }
@@ -144,8 +144,8 @@ bool body_outputs_fit(InferContext& context, std::size_t outputs, std::size_t le
   if (outputs < least) {
     context.error({.code = "subgraph-arity",
                    .at = at_attribute("body"),
-                   .message = own > 0 ? "the body gives the condition and each carried value back"
-                                      : "the body gives each state back and then what is collected",
+                   .message = own > 0 ? "the body must return the condition and each carried value"
+                                      : "the body must return each state, then the scan outputs",
                    .expected = count(least, "output") + " or more",
                    .found = count(outputs, "output")});
     return false;
@@ -153,7 +153,7 @@ bool body_outputs_fit(InferContext& context, std::size_t outputs, std::size_t le
   if (context.output_count() == outputs - own) return true;
   context.error({.code = "subgraph-arity",
                  .at = at_node(),
-                 .message = "the node names another number of outputs than its body gives",
+                 .message = "the node and its body have different numbers of outputs",
                  .expected = count(outputs - own, "output"),
                  .found = count(context.output_count(), "output")});
   return false;
@@ -163,13 +163,13 @@ void check_returned_condition(InferContext& context, const Type& condition) {
   if (!same_structure(condition, Type::tensor(ElementType::boolean))) {
     context.error({.code = "subgraph-types",
                    .at = at_body_output("body", 0),
-                   .message = "the body's first output is the condition",
+                   .message = "the body's first output must be the condition",
                    .expected = "bool",
                    .found = to_string(condition, context.dims())});
   } else if (condition.shape && !all_may_be_one(context, *condition.shape)) {
     context.error({.code = "shape-mismatch",
                    .at = at_body_output("body", 0),
-                   .message = "the condition is one value",
+                   .message = "the condition must be a single value",
                    .expected = "a scalar",
                    .found = context.text(*condition.shape)});
   }
@@ -228,7 +228,7 @@ void infer_loop(InferContext& context) {
     Type type = (*outputs)[i + 1].type;
     if (!type.is_tensor()) continue;
     context.set_elem(i, type.elem);
-    context.lose_shape(i, "the shape of what an iteration gives is not known");
+    context.lose_shape(i, "the shape of the output of one iteration is unknown");
     if (!type.shape) continue;
     if (iterations.is_unknown()) iterations = iteration_count(context, stays_true);
     type.shape->insert(type.shape->begin(), iterations);
@@ -245,7 +245,7 @@ std::optional<std::vector<std::int64_t>> per_value(InferContext& context, std::s
   if (list->size() == expected) return list;
   context.error({.code = "attribute-value",
                  .at = at_attribute(name),
-                 .message = fmt::format("{} has one entry for each scanned value", name),
+                 .message = fmt::format("{} must have one entry per scanned value", name),
                  .expected = count(expected, "entry"),
                  .found = count(list->size(), "entry")});
   return std::nullopt;
@@ -262,7 +262,7 @@ bool directions_valid(InferContext& context, std::string_view name, std::size_t 
     valid = false;
     context.error({.code = "attribute-value",
                    .at = at_attribute(name),
-                   .message = fmt::format("entry {} of {} is no direction", i, name),
+                   .message = fmt::format("entry {} of {} is not a direction", i, name),
                    .expected = "0 (forward) or 1 (backward)",
                    .found = std::to_string(direction)});
   }
@@ -283,7 +283,7 @@ std::optional<Scan> scan_layout(InferContext& context) {
   if (scanned < 1 || static_cast<std::uint64_t>(scanned) > given) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("num_scan_inputs"),
-                   .message = "the node has not as many inputs as are to be scanned",
+                   .message = "the node has fewer inputs than num_scan_inputs",
                    .expected = fmt::format("1 to {}", given),
                    .found = std::to_string(scanned)});
     return std::nullopt;
@@ -333,7 +333,7 @@ void set_scan_outputs(InferContext& context, const Scan& scan, std::span<const B
     const Type& type = outputs[i].type;
     if (!type.is_tensor()) continue;
     context.set_elem(i, type.elem);
-    context.lose_shape(i, "the shape of what an iteration gives is not known");
+    context.lose_shape(i, "the shape of the output of one iteration is unknown");
     if (!type.shape) continue;
     Shape shape = *type.shape;
     const auto axis =
@@ -353,7 +353,7 @@ void check_state_shape(InferContext& context, std::size_t state, const Type& tak
     return;
   context.error({.code = "shape-mismatch",
                  .at = at_body_output("body", state),
-                 .message = "the body gives a state back in another shape",
+                 .message = "the body returns a state with a different shape",
                  .expected = context.text(*taken.shape),
                  .found = context.text(*returned.shape)});
 }
@@ -363,9 +363,10 @@ bool lengths_fit(InferContext& context, Dim& batch) {
   const Shape* lengths = context.input_shape(0);
   if (!lengths) return true;
   if (rank_differs(context, 0, 1)) return false;
-  batch = require_equal(
-      context, batch, lengths->front(),
-      {.code = "shape-mismatch", .at = at_input(0), .message = "there are not as many lengths as sequences"});
+  batch = require_equal(context, batch, lengths->front(),
+                        {.code = "shape-mismatch",
+                         .at = at_input(0),
+                         .message = "the number of lengths differs from the number of sequences"});
   return true;
 }
 
@@ -442,7 +443,7 @@ void infer_sequence_map(InferContext& context) {
   if (outputs->size() != context.output_count()) {
     context.error({.code = "subgraph-arity",
                    .at = at_node(),
-                   .message = "the node names another number of outputs than its body gives",
+                   .message = "the node and its body have different numbers of outputs",
                    .expected = count(outputs->size(), "output"),
                    .found = count(context.output_count(), "output")});
     return;

@@ -29,7 +29,7 @@ void check_channels(InferContext& context, std::size_t x_index, std::size_t w_in
   const bool grouped = groups != 1;
   context.error({.code = "shape-mismatch",
                  .at = at_input(w_index),
-                 .message = "the weight is made for another number of channels",
+                 .message = "the weight does not match the number of channels",
                  .expected = fmt::format("{} channels{} in axis 1, because input {} is {}",
                                          context.text(grouped ? context.dims().floor_div((*x)[1], groups) : (*x)[1]),
                                          grouped ? " per group" : "", x_index, context.text(*x)),
@@ -58,7 +58,7 @@ std::optional<Shape> conv_shape(InferContext& context, std::size_t x_index, std:
 
 void check_bias(InferContext& context, std::size_t bias, std::size_t w_index) {
   const Shape* w = context.input_shape(w_index);
-  require_shape(context, bias, {w && !w->empty() ? w->front() : Dim()}, "one bias for each filter");
+  require_shape(context, bias, {w && !w->empty() ? w->front() : Dim()}, "the bias must have one element per filter");
 }
 
 void infer_conv(InferContext& context) {
@@ -72,23 +72,24 @@ void check_per_filter(InferContext& context, std::size_t input, std::size_t w_in
   const Shape* w = context.input_shape(w_index);
   const bool is_single = shape && (shape->empty() || (shape->size() == 1 && shape->front().is(1)));
   if (is_single) return;
-  require_shape(context, input, {w && !w->empty() ? w->front() : Dim()}, fmt::format("one {} for each filter", what));
+  require_shape(context, input, {w && !w->empty() ? w->front() : Dim()},
+                fmt::format("the {} must have one element per filter", what));
 }
 
 void infer_conv_integer(InferContext& context) {
   if (auto y = conv_shape(context, 0, 1)) context.set_shape(0, std::move(*y));
-  require_single_element(context, 2, "the zero point of the image is a scalar");
+  require_single_element(context, 2, "the zero point of the image must be a scalar");
   check_per_filter(context, 3, 1, "zero point");
 }
 
 void infer_qlinear_conv(InferContext& context) {
   if (auto y = conv_shape(context, 0, 3)) context.set_shape(0, std::move(*y));
-  require_single_element(context, 1, "the scale of the image is a scalar");
-  require_single_element(context, 2, "the zero point of the image is a scalar");
+  require_single_element(context, 1, "the scale of the image must be a scalar");
+  require_single_element(context, 2, "the zero point of the image must be a scalar");
   check_per_filter(context, 4, 3, "scale");
   check_per_filter(context, 5, 3, "zero point");
-  require_single_element(context, 6, "the scale of the result is a scalar");
-  require_single_element(context, 7, "the zero point of the result is a scalar");
+  require_single_element(context, 6, "the scale of the result must be a scalar");
+  require_single_element(context, 7, "the zero point of the result must be a scalar");
   check_bias(context, 8, 3);
 }
 
@@ -103,11 +104,10 @@ void check_deformation(InferContext& context, const Shape& y) {
   const Dim cells = w ? context.dims().mul(product(context, std::span(*w).subspan(2)), *groups) : Dim();
   Shape expected = y;
   expected[1] = context.dims().mul(cells, axes);
-  require_shape(context, 2, expected,
-                fmt::format("{} offsets for each cell of the kernel and place of the result", axes));
+  require_shape(context, 2, expected, fmt::format("there must be {} offsets per kernel tap and output position", axes));
   // For other than two axes the specification contradicts itself on the mask's channels.
   expected[1] = axes == 2 ? cells : Dim();
-  require_shape(context, 4, expected, "one factor for each cell of the kernel and place of the result");
+  require_shape(context, 4, expected, "there must be one factor per kernel tap and output position");
 }
 
 void infer_deform_conv(InferContext& context) {
@@ -126,9 +126,10 @@ void infer_causal_conv(InferContext& context) {
   const Dim batch = x ? (*x)[0] : Dim();
   const Dim channels = x ? (*x)[1] : w ? (*w)[0] : Dim();
   const Dim state = w ? context.dims().sub((*w)[2], 1) : Dim();
-  require_shape(context, 1, {channels, 1, Dim()}, "one filter of [1, k] for each channel");
-  require_shape(context, 2, {channels}, "one bias for each channel");
-  require_shape(context, 3, {batch, channels, state}, "the past state holds the last k - 1 places of each channel");
+  require_shape(context, 1, {channels, 1, Dim()}, "there must be one filter of [1, k] per channel");
+  require_shape(context, 2, {channels}, "the bias must have one element per channel");
+  require_shape(context, 3, {batch, channels, state},
+                "the past state must hold the last k - 1 positions of each channel");
   context.copy_shape(0, 0);
   context.set_shape(1, {batch, channels, state});
 }

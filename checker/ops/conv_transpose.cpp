@@ -22,7 +22,7 @@ void check_channels(InferContext& context, std::int64_t groups) {
   if (!w) return;
   Shape expected(w->size());
   expected[0] = channels;
-  require_shape(context, 1, expected, "the weight begins with the channels of the image");
+  require_shape(context, 1, expected, "the first axis of the weight must match the channels of the image");
 }
 
 /// The image sizes that the attribute states. Some files put batch and channels before them.
@@ -35,14 +35,14 @@ std::optional<Shape> stated_sizes(InferContext& context, std::size_t axes) {
     if (negative == stated->end()) return Shape(image, stated->end());
     context.error({.code = "attribute-value",
                    .at = at_attribute("output_shape"),
-                   .message = "the size of an image axis is negative",
+                   .message = "the size of a spatial axis is negative",
                    .expected = "0 or more",
                    .found = fmt::format("{}", *negative)});
     return Shape(axes);
   }
   context.error({.code = "shape-mismatch",
                  .at = at_attribute("output_shape"),
-                 .message = fmt::format("output_shape does not fit {} image axes", axes),
+                 .message = fmt::format("output_shape does not match the {} spatial axes", axes),
                  .expected = fmt::format("{} entries", axes),
                  .found = fmt::format("{} entries", stated->size())});
   return Shape(axes);
@@ -54,7 +54,7 @@ void check_output_padding(InferContext& context, const Window& window, const std
     if (padding[axis] < least) continue;
     context.error({.code = "attribute-value",
                    .at = at_attribute("output_padding"),
-                   .message = fmt::format("the output padding of image axis {} is too large", axis),
+                   .message = fmt::format("the output padding of spatial axis {} is too large", axis),
                    .expected = fmt::format("less than the stride or the dilation, {}", least),
                    .found = std::to_string(padding[axis])});
   }
@@ -63,7 +63,7 @@ void check_output_padding(InferContext& context, const Window& window, const std
 Dim written_size(InferContext& context, const Window& window, std::size_t axis, Dim image, std::int64_t padding) {
   DimPool& dims = context.dims();
   if (window.auto_pad == AutoPad::same) {
-    if (padding != 0) return context.lost("executors disagree on auto_pad SAME with output_padding");
+    if (padding != 0) return context.lost("runtimes disagree on auto_pad SAME with output_padding");
     return dims.mul(image, window.strides[axis]);
   }
   const Dim steps = dims.mul(dims.sub(image, 1), window.strides[axis]);
@@ -72,7 +72,7 @@ Dim written_size(InferContext& context, const Window& window, std::size_t axis, 
   if (const auto most = dims.upper_bound(size); most && *most < 0) {
     context.error({.code = "negative-size",
                    .at = at_node(),
-                   .message = fmt::format("more is cut off than there is along image axis {}", axis),
+                   .message = fmt::format("the pads crop more than the size of spatial axis {}", axis),
                    .expected = fmt::format("pads of at most {}", context.text(unpadded)),
                    .found = context.text(total_pads(context, window, axis))});
     return {};
@@ -109,7 +109,7 @@ void infer(InferContext& context) {
     check_channels(context, groups);
     if (w) y[1] = context.dims().mul((*w)[1], groups);
   }
-  require_shape(context, 2, {y[1]}, "one bias for each output channel");
+  require_shape(context, 2, {y[1]}, "the bias must have one element per output channel");
   const Shape image = image_sizes(context, rank - 2);
   std::copy(image.begin(), image.end(), y.begin() + 2);
   context.set_shape(0, std::move(y));

@@ -14,7 +14,7 @@ std::optional<std::int64_t> block_size(InferContext& context) {
   if (block <= 0) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("blocksize"),
-                   .message = "a block has a size",
+                   .message = "the block size must be positive",
                    .expected = "1 or more",
                    .found = std::to_string(block)});
   }
@@ -26,7 +26,7 @@ Dim divided(InferContext& context, Dim size, std::int64_t divisor, std::string_v
   if (size.is_constant() && size.constant() % divisor != 0) {
     context.error({.code = "divisibility",
                    .at = at_input(0),
-                   .message = fmt::format("the {} does not split into blocks", axis),
+                   .message = fmt::format("the {} is not divisible into blocks", axis),
                    .expected = fmt::format("a multiple of {}", divisor),
                    .found = context.text(*context.input_shape(0))});
     return {};

@@ -14,14 +14,14 @@ void infer_1(InferContext& context) {
 
 void infer_12(InferContext& context) {
   infer_1(context);
-  require_single_element(context, 1, "the ratio is a scalar");
-  require_single_element(context, 2, "training_mode is a scalar");
+  require_single_element(context, 1, "the ratio must be a scalar");
+  require_single_element(context, 2, "training_mode must be a scalar");
   context.input_value(2);  // so that the info have it
   const auto ratio = context.constant_reals(1);
   if (!ratio || ratio->size() != 1 || (ratio->front() >= 0 && ratio->front() < 1)) return;
   context.error({.code = "input-value",
                  .at = at_input(1),
-                 .message = "this ratio is no share",
+                 .message = "the ratio is outside [0, 1)",
                  .expected = "0 or more and less than 1",
                  .found = fmt::format("{}", ratio->front())});
 }

@@ -46,7 +46,7 @@ std::optional<Term> parse_term(InferContext& context, std::string_view text) {
     const bool dots = text.substr(i, 3) == "...";
     const bool repeated = dots && term.find(ellipsis) != Term::npos;
     if (repeated || (!dots && !is_letter(text[i]))) {
-      report(context, "a term of the equation cannot be read", "letters and at most one ellipsis", quote(text));
+      report(context, "a term of the equation is malformed", "letters and at most one ellipsis", quote(text));
       return std::nullopt;
     }
     term += dots ? ellipsis : text[i];
@@ -100,7 +100,7 @@ std::optional<Equation> parse(InferContext& context) {
 
 bool is_well_formed(InferContext& context, const Equation& equation) {
   if (equation.operands.size() != context.input_count()) {
-    report(context, "the equation has another number of terms than the node has inputs",
+    report(context, "the number of terms in the equation differs from the number of inputs",
            fmt::format("{} terms", context.input_count()), fmt::format("{} terms", equation.operands.size()));
     return false;
   }
@@ -131,7 +131,7 @@ class Indices {
     if (has_ellipsis ? shape->size() < letters : shape->size() != letters) {
       context_.error({.code = "rank-mismatch",
                       .at = at_input(input),
-                      .message = fmt::format("the term {} does not fit this operand", shown(term)),
+                      .message = fmt::format("the term {} does not match the rank of this operand", shown(term)),
                       .expected = fmt::format("rank {}{}", letters, has_ellipsis ? " or more" : ""),
                       .found = context_.text(*shape)});
       return false;
@@ -214,7 +214,7 @@ void infer(InferContext& context) {
   if (auto shape = indices.shape_of(equation->result)) {
     context.set_shape(0, std::move(*shape));
   } else {
-    context.lose_shape(0, "the axes behind the ellipsis are not known");
+    context.lose_shape(0, "the axes that the ellipsis covers are unknown");
   }
 }
 

@@ -49,8 +49,8 @@ void infer(InferContext& context) {
   const Shape* data = context.input_shape(0);
   const auto target = sizes_from_content(context, 1);
   if (!data) return context.lose_shape(0, "the rank of the input is unknown");
-  if (!target) return context.lose_shape(0, "the number of target sizes is not known");
-  context.lose_shape_to_content(0, 1, "the target sizes are not known");
+  if (!target) return context.lose_shape(0, "the number of target sizes is unknown");
+  context.lose_shape_to_content(0, 1, "the target sizes are unknown");
   if (auto result = broadcast_sizes(context, *data, *target)) {
     context.set_shape(0, std::move(*result));
     move_elements(context);

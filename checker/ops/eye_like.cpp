@@ -23,7 +23,7 @@ void infer(InferContext& context) {
   }
   context.error({.code = "attribute-value",
                  .at = at_attribute("dtype"),
-                 .message = "EyeLike cannot give this element type",
+                 .message = "EyeLike cannot produce this element type",
                  .expected = describe(allowed),
                  .found = std::to_string(*number)});
 }

@@ -18,7 +18,7 @@ void infer(InferContext& context) {
   if (axis < least || axis > rank) {
     context.error({.code = "axis-range",
                    .at = at_attribute("axis"),
-                   .message = fmt::format("a tensor of rank {} cannot be cut before axis {}", rank, axis),
+                   .message = fmt::format("a tensor of rank {} cannot be split before axis {}", rank, axis),
                    .expected = fmt::format("{} to {}", least, rank),
                    .found = std::to_string(axis)});
     return;

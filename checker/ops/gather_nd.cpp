@@ -22,21 +22,21 @@ std::optional<Ranks> ranks(InferContext& context, const Shape& data, const Shape
   if (batch < 0 || batch >= limit) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("batch_dims"),
-                   .message = "there are fewer batch axes, as data and indices keep an axis of their own",
+                   .message = "batch_dims must be less than the ranks of data and indices",
                    .expected = fmt::format("0 to {}", limit - 1),
                    .found = std::to_string(batch)});
     return std::nullopt;
   }
   const Dim tuple = indices.back();
   if (!tuple.is_constant()) {
-    context.lose_shape(0, "the length of the index tuples is not known");
+    context.lose_shape(0, "the length of the index tuples is unknown");
     return std::nullopt;
   }
   const auto most = static_cast<std::int64_t>(data.size()) - batch;
   if (tuple.constant() < 1 || tuple.constant() > most) {
     context.error({.code = "shape-mismatch",
                    .at = at_input(1),
-                   .message = "the index tuples do not fit the data's axes",
+                   .message = "the index tuples are longer than the rank of the data",
                    .expected = fmt::format("a last axis of 1 to {}, because the data is {}", most, context.text(data)),
                    .found = context.text(indices)});
     return std::nullopt;
@@ -55,7 +55,7 @@ void move_elements(InferContext& context, const Ranks& ranks) {
     if (!comparable || (index.constant() >= -limit.constant() && index.constant() < limit.constant())) continue;
     context.error({.code = "index-range",
                    .at = at_input(1),
-                   .message = fmt::format("an index lies outside axis {} of the data", ranks.batch + i % ranks.tuple),
+                   .message = fmt::format("an index is outside axis {} of the data", ranks.batch + i % ranks.tuple),
                    .expected = fmt::format("{} to {}", -limit.constant(), limit.constant() - 1),
                    .found = context.text(index)});
     return;

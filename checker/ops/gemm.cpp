@@ -28,7 +28,7 @@ bool inner_sizes_agree(InferContext& context, const Shape& a, const Shape& b) {
                  .expected = fmt::format("{} in axis {}, because input 0 is {}", context.text(a[1]), transposed ? 1 : 0,
                                          context.text(*context.input_shape(0))),
                  .found = context.text(*context.input_shape(1)),
-                 .note = other_way_fits ? fmt::format("with transB = {} the shapes would agree", transposed ? 0 : 1)
+                 .note = other_way_fits ? fmt::format("the shapes would agree with transB = {}", transposed ? 0 : 1)
                                         : std::string()});
   return false;
 }
@@ -41,9 +41,9 @@ void infer(InferContext& context) {
   const Shape y{a[0], b[1]};
   const bool broadcasts = context.since() >= 7 || context.integer("broadcast") != 0;
   if (broadcasts) {
-    require_broadcast_to(context, 2, y, "C does not fit the product");
+    require_broadcast_to(context, 2, y, "C does not broadcast to the product");
   } else {
-    require_shape(context, 2, y, "without broadcast C has the shape of the product");
+    require_shape(context, 2, y, "C must have the shape of the product because broadcast is not set");
   }
   context.set_shape(0, y);
 }

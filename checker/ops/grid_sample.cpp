@@ -11,7 +11,7 @@ void infer(InferContext& context) {
   const bool flat_only = context.since() < 20;
   if (flat_only ? rank_differs(context, 0, 4) || rank_differs(context, 1, 4)
                 : rank_below(context, 0, 3) || rank_below(context, 1, 3)) {
-    return context.lose_shape(0, "image or grid have a wrong rank");
+    return context.lose_shape(0, "the image or the grid has the wrong rank");
   }
   const Shape* image = context.input_shape(0);
   const Shape* grid = context.input_shape(1);
@@ -28,10 +28,10 @@ void infer(InferContext& context) {
     require_equal(context, axes, grid->back(),
                   {.code = "shape-mismatch",
                    .at = at_input(1),
-                   .message = "the last axis of the grid holds a coordinate for each axis of the image"});
-    result[0] =
-        require_equal(context, result[0], grid->front(),
-                      {.code = "shape-mismatch", .at = at_input(1), .message = "image and grid have the same batch"});
+                   .message = "the last axis of the grid must hold one coordinate per spatial axis of the image"});
+    result[0] = require_equal(
+        context, result[0], grid->front(),
+        {.code = "shape-mismatch", .at = at_input(1), .message = "image and grid must have the same batch size"});
     for (std::size_t i = 2; i < rank; ++i) result[i] = (*grid)[i - 1];
   }
   context.set_shape(0, std::move(result));

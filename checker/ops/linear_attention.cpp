@@ -36,7 +36,7 @@ void require_gates(InferContext& context) {
     if (context.has_input(input)) return;
     context.error({.code = "missing-input",
                    .at = at_input(input),
-                   .message = fmt::format("update rule {} needs the input {}", rule, name),
+                   .message = fmt::format("update rule {} requires input {}", rule, name),
                    .expected = std::string(name),
                    .found = "no such input"});
   };
@@ -53,19 +53,20 @@ void infer(InferContext& context) {
   if (!require_in_range(context, "q_num_heads", q_heads, 1) || !require_in_range(context, "kv_num_heads", kv_heads, 1))
     return;
   require_divisible(context, q_heads, kv_heads, at_node(),
-                    "the heads of the queries cannot be shared out among those of the keys");
+                    "the number of query heads is not a multiple of the number of key heads");
   require_gates(context);
   DimPool& dims = context.dims();
   const Dim batch = axis_of(context, query, 0);
   const Dim time = axis_of(context, query, 1);
   const Dim dk = head_size(context, query, q_heads);
   const Dim dv = head_size(context, value, kv_heads);
-  require_shape(context, key, {batch, time, dims.mul(dk, kv_heads)}, "keys are as long and as large as the queries");
-  require_shape(context, value, {batch, time, Dim()}, "there is one value for each query");
-  require_shape(context, past_state, {batch, kv_heads, dk, dv}, "the state is a matrix for each head");
+  require_shape(context, key, {batch, time, dims.mul(dk, kv_heads)},
+                "keys must match the length and size of the queries");
+  require_shape(context, value, {batch, time, Dim()}, "there must be one value per query");
+  require_shape(context, past_state, {batch, kv_heads, dk, dv}, "the state must be one matrix per head");
   check_gate(context, decay, batch, time, dims.mul(dk, kv_heads), kv_heads,
-             "decay is given for each head or each of its rows");
-  check_gate(context, beta, batch, time, kv_heads, 1, "beta is given for each head or for all");
+             "decay must have one element per head or per row of a head");
+  check_gate(context, beta, batch, time, kv_heads, 1, "beta must have one element per head, or one for all");
   context.set_shape(0, {batch, time, dims.mul(dv, q_heads)});
   context.set_shape(1, {batch, kv_heads, dk, dv});
   if (context.output_type(1).elem == ElementType::undefined) context.set_elem(1, context.input_elem(query));

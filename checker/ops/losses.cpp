@@ -14,14 +14,14 @@ void infer(InferContext& context) {
   if (scores) {
     Shape expected = *scores;
     expected.erase(expected.begin() + 1);
-    require_shape(context, 1, expected, "one label for each place of the scores");
+    require_shape(context, 1, expected, "there must be one label per position of the scores");
   }
-  require_shape(context, 2, {scores ? (*scores)[1] : Dim()}, "one weight for each class");
+  require_shape(context, 2, {scores ? (*scores)[1] : Dim()}, "there must be one weight per class");
   const std::string_view reduction = context.string("reduction");
   if (reduction == "sum" || reduction == "mean") {
     context.set_shape(0, {});
   } else if (reduction != "none") {
-    context.lose_shape(0, "there is no such reduction");
+    context.lose_shape(0, "unknown reduction");
   } else if (labels) {
     context.set_shape(0, *labels);
   } else if (scores) {

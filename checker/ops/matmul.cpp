@@ -41,7 +41,7 @@ std::optional<Shape> matmul_shape(InferContext& context, std::size_t a_index, st
       context.error({.code = "broadcast-mismatch",
                      .at = at_input(b_index),
                      .message = "batch axes cannot be broadcast",
-                     .expected = fmt::format("batch axes that fit {}", context.text(*a)),
+                     .expected = fmt::format("batch axes that broadcast to {}", context.text(*a)),
                      .found = context.text(*b)});
       return std::nullopt;
     }
@@ -73,17 +73,17 @@ void infer_matmul(InferContext& context) {
 
 void infer_matmul_integer(InferContext& context) {
   infer_matmul(context);
-  check_per_line(context, 2, 0, true, "one zero point for each row of A, or one for all");
-  check_per_line(context, 3, 1, false, "one zero point for each column of B, or one for all");
+  check_per_line(context, 2, 0, true, "there must be one zero point per row of A, or one for all");
+  check_per_line(context, 3, 1, false, "there must be one zero point per column of B, or one for all");
 }
 
 void infer_qlinear_matmul(InferContext& context) {
   context.set_elem(0, context.input_elem(7));
   if (auto shape = matmul_shape(context, 0, 3)) context.set_shape(0, std::move(*shape));
-  check_per_line(context, 1, 0, true, "one scale for each row of A, or one for all");
-  check_per_line(context, 2, 0, true, "one zero point for each row of A, or one for all");
-  check_per_line(context, 4, 3, false, "one scale for each column of B, or one for all");
-  check_per_line(context, 5, 3, false, "one zero point for each column of B, or one for all");
+  check_per_line(context, 1, 0, true, "there must be one scale per row of A, or one for all");
+  check_per_line(context, 2, 0, true, "there must be one zero point per row of A, or one for all");
+  check_per_line(context, 4, 3, false, "there must be one scale per column of B, or one for all");
+  check_per_line(context, 5, 3, false, "there must be one zero point per column of B, or one for all");
 }
 
 }  // namespace

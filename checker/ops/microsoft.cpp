@@ -91,7 +91,7 @@ void infer_packed_matmul(InferContext& context) {
   if (*k <= 0 || *n <= 0) {
     context.error({.code = "attribute-value",
                    .at = at_attribute(*k <= 0 ? "K" : "N"),
-                   .message = "the weight has no such size",
+                   .message = "the weight does not have this size",
                    .expected = "1 or more",
                    .found = std::to_string(*k <= 0 ? *k : *n)});
     return;
@@ -177,7 +177,7 @@ void infer_group_query_attention(InferContext& context) {
   if ((*query)[2].is_constant() && all_heads.is_constant() && size.is_unknown()) {
     context.error({.code = "divisibility",
                    .at = at_input(0),
-                   .message = "the heads do not divide the hidden size",
+                   .message = "the hidden size is not a multiple of the number of heads",
                    .expected = fmt::format("a multiple of {}", context.text(all_heads)),
                    .found = context.text((*query)[2])});
     return;
@@ -187,7 +187,7 @@ void infer_group_query_attention(InferContext& context) {
     if (!context.has_output(output)) continue;
     context.set_elem(output, context.input_elem(context.has_input(3) ? 3 : 0));
     const Dim total =
-        context.data_dependent("total_length", "past and new positions, or the length of a shared buffer");
+        context.data_dependent("total_length", "the total of past and new positions, or the length of a shared buffer");
     context.set_shape(output, {(*query)[0], kv_heads, total, size});
   }
 }

@@ -58,9 +58,9 @@ void infer_qlinear_conv(InferContext& context) {
   if (require_in_range(context, "group", groups, 1)) {
     Shape expected(weight->size());
     expected[1] = context.dims().exact_div(image[1], groups).value_or(Dim());
-    require_shape(context, 3, expected, "the weight is made for another number of channels");
+    require_shape(context, 3, expected, "the weight does not match the number of channels");
   }
-  require_shape(context, 8, {weight->front()}, "one bias for each filter");
+  require_shape(context, 8, {weight->front()}, "the bias must have one element per filter");
   Shape result = windows_over(context, image, weight->front(), weight);
   context.set_shape(0, channels_last ? channels_to_back(std::move(result)) : std::move(result));
 }
@@ -84,8 +84,8 @@ void infer_quantized_lstm(InferContext& context) {
 
 void infer_crop_and_resize(InferContext& context) {
   if (rank_differs(context, 0, 4)) return;
-  require_shape(context, 1, {Dim(), 4}, "a region is two corners");
-  require_shape(context, 3, {2}, "crop_size is a height and a width");
+  require_shape(context, 1, {Dim(), 4}, "a region must be two corners");
+  require_shape(context, 3, {2}, "crop_size must be a height and a width");
   const Shape* x = context.input_shape(0);
   const Shape* regions = context.input_shape(1);
   const Constant* size = context.input_value(3);
@@ -95,7 +95,7 @@ void infer_crop_and_resize(InferContext& context) {
 }
 
 void infer_unique(InferContext& context) {
-  const Dim count = context.data_dependent("unique", "how many different elements there are");
+  const Dim count = context.data_dependent("unique", "the number of distinct elements");
   context.set_shape(0, {count});
   context.set_shape(1, {context.input_shape(0) ? product(context, *context.input_shape(0)) : Dim()});
   context.set_shape(2, {count});

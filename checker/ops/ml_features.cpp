@@ -36,7 +36,7 @@ void equal_lengths(InferContext& context, std::string_view keys, std::string_vie
   if (!a || !b || *a == *b) return;
   context.error({.code = "shape-mismatch",
                  .at = at_node(),
-                 .message = fmt::format("{} and {} pair up", keys, values),
+                 .message = fmt::format("{} and {} must have the same length", keys, values),
                  .expected = fmt::format("{} values", *a),
                  .found = fmt::format("{} values", *b)});
 }
@@ -56,7 +56,7 @@ void check_default_tensor(InferContext& context, ElementType value) {
   if (tensor->dims.size() != 1 || tensor->dims[0] != 1) {
     context.error({.code = "shape-mismatch",
                    .at = at_attribute("default_tensor"),
-                   .message = "the default is a vector of one element",
+                   .message = "the default must be a vector of one element",
                    .expected = "[1]",
                    .found = context.text(Shape(tensor->dims.begin(), tensor->dims.end()))});
   }
@@ -64,7 +64,7 @@ void check_default_tensor(InferContext& context, ElementType value) {
   if (value != ElementType::undefined && type != ElementType::undefined && type != value) {
     context.error({.code = "type-mismatch",
                    .at = at_attribute("default_tensor"),
-                   .message = "the default is of another type than the values",
+                   .message = "the default and the values have different types",
                    .expected = std::string(name_of(value)),
                    .found = std::string(name_of(type))});
   }
@@ -88,7 +88,7 @@ void infer_label_encoder(InferContext& context) {
   if (key != ElementType::undefined && input != ElementType::undefined && key != input) {
     context.error({.code = "type-mismatch",
                    .at = at_input(0),
-                   .message = fmt::format("{} are of another type than the input", keys),
+                   .message = fmt::format("{} and the input have different types", keys),
                    .expected = std::string(name_of(key)),
                    .found = std::string(name_of(input))});
   }
@@ -133,7 +133,7 @@ void infer_cast_map(InferContext& context) {
   if (sparse && entries < 1) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("max_map"),
-                   .message = "a sparse map has a width",
+                   .message = "a sparse map requires a width",
                    .expected = "1 or more",
                    .found = std::to_string(entries)});
     return;
@@ -147,7 +147,7 @@ void infer_feature_vectorizer(InferContext& context) {
   if (widths && widths->size() != context.input_count()) {
     context.error({.code = "shape-mismatch",
                    .at = at_attribute("inputdimensions"),
-                   .message = "inputdimensions has one entry for each input",
+                   .message = "inputdimensions must have one entry per input",
                    .expected = std::to_string(context.input_count()),
                    .found = std::to_string(widths->size())});
     return;
@@ -172,7 +172,7 @@ void infer_feature_extractor(InferContext& context) {
     if ((*picked)[i] >= 0 && (*picked)[i] < columns.constant()) continue;
     context.error({.code = "index-range",
                    .at = at_input(1),
-                   .message = fmt::format("there is no column {}", (*picked)[i]),
+                   .message = fmt::format("column {} does not exist", (*picked)[i]),
                    .expected = fmt::format("0 to {}", columns.constant() - 1),
                    .found = std::to_string((*picked)[i])});
     return;
@@ -191,7 +191,7 @@ void infer_zip_map(InferContext& context) {
   if (!columns.is_unknown() && context.dims().never_equal(columns, count)) {
     context.error({.code = "shape-mismatch",
                    .at = at_attribute(labels),
-                   .message = "there is one label for each column",
+                   .message = "there must be one label per column",
                    .expected = context.text(columns),
                    .found = context.text(count)});
   }

@@ -25,7 +25,7 @@ void check_coefficients(InferContext& context, Dim features, std::int64_t target
   if (!context.dims().never_equal(expected, given)) return;
   context.error({.code = "shape-mismatch",
                  .at = at_attribute("coefficients"),
-                 .message = "there is one coefficient for each feature of each class or target",
+                 .message = "there must be one coefficient per feature of each class or target",
                  .expected = fmt::format("{} = {} * {}", context.text(expected), targets, context.text(features)),
                  .found = context.text(given)});
 }
@@ -78,7 +78,7 @@ void check_node_lists(InferContext& context, std::string_view reference,
     if (!length || *length == *expected) continue;
     context.error({.code = "shape-mismatch",
                    .at = at_attribute(name),
-                   .message = fmt::format("{} has one entry for each tree node", name),
+                   .message = fmt::format("{} must have one entry per tree node", name),
                    .expected = fmt::format("{}, as {}", *expected, reference),
                    .found = std::to_string(*length)});
   }
@@ -112,7 +112,7 @@ void check_tensor_types(InferContext& context) {
     if (!tensor || tensor->data_type == static_cast<std::int32_t>(input)) continue;
     context.error({.code = "type-mismatch",
                    .at = at_attribute(name),
-                   .message = fmt::format("{} is of another type than the input", name),
+                   .message = fmt::format("{} and the input have different types", name),
                    .expected = std::string(name_of(input)),
                    .found = std::string(name_of(ir::element_type_of(*tensor)))});
   }
@@ -136,7 +136,7 @@ void infer_tree_regressor(InferContext& context) {
   if (targets && *targets < 1) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("n_targets"),
-                   .message = "there is at least one target",
+                   .message = "there must be at least one target",
                    .expected = "1 or more",
                    .found = std::to_string(*targets)});
     return;

@@ -38,8 +38,9 @@ void infer(InferContext& context) {
   }
   // Of a scalar implementations make either no row or one.
   const bool rank_is_clear = rank && *rank > 0;
-  context.set_shape(0, {rank_is_clear ? Dim(static_cast<std::int64_t>(*rank)) : Dim(),
-                        context.data_dependent("nonzero", "NonZero finds as many elements as are not zero")});
+  context.set_shape(0,
+                    {rank_is_clear ? Dim(static_cast<std::int64_t>(*rank)) : Dim(),
+                     context.data_dependent("nonzero", "the number of nonzero elements decides the size at run time")});
 }
 
 }  // namespace

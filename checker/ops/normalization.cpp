@@ -20,7 +20,7 @@ void infer_batch(InferContext& context, const std::optional<Shape>& statistics) 
   context.copy_shape(0, 0);
   if (!statistics) return;
   for (std::size_t i = 0; i < std::size(names); ++i) {
-    require_shape(context, i + 1, *statistics, fmt::format("one {} for each channel", names[i]));
+    require_shape(context, i + 1, *statistics, fmt::format("there must be one {} per channel", names[i]));
   }
   for (std::size_t output = 1; output < context.output_count(); ++output) context.set_shape(output, *statistics);
 }
@@ -41,14 +41,14 @@ void infer_batch_14(InferContext& context) {
     if (context.output_count() == 3) return;
     return context.error({.code = "output-count",
                           .at = at_node(),
-                          .message = "in training mode the running statistics come out, too",
+                          .message = "training mode also returns the running statistics",
                           .expected = "3 outputs, or training_mode = 0",
                           .found = fmt::format("{} outputs", context.output_count())});
   }
   if (!context.has_output(1) && !context.has_output(2)) return;
   context.error({.code = "output-count",
                  .at = at_node(),
-                 .message = "running statistics come out in training mode only",
+                 .message = "only training mode returns the running statistics",
                  .expected = "1 output, or training_mode = 1",
                  .found = fmt::format("{} outputs", context.output_count())});
 }
@@ -56,8 +56,8 @@ void infer_batch_14(InferContext& context) {
 void infer_instance(InferContext& context) {
   context.copy_shape(0, 0);
   if (rank_below(context, 0, 3)) return;
-  require_shape(context, 1, {channels(context)}, "one scale for each channel");
-  require_shape(context, 2, {channels(context)}, "one bias for each channel");
+  require_shape(context, 1, {channels(context)}, "there must be one scale per channel");
+  require_shape(context, 2, {channels(context)}, "the bias must have one element per channel");
 }
 
 void infer_group(InferContext& context, bool scales_per_group) {
@@ -68,8 +68,8 @@ void infer_group(InferContext& context, bool scales_per_group) {
   if (!require_divisible(context, channels(context), groups, at_attribute("num_groups"), why)) return;
   const Dim length = scales_per_group ? Dim(groups) : channels(context);
   const std::string_view unit = scales_per_group ? "group" : "channel";
-  require_shape(context, 1, {length}, fmt::format("one scale for each {}", unit));
-  require_shape(context, 2, {length}, fmt::format("one bias for each {}", unit));
+  require_shape(context, 1, {length}, fmt::format("there must be one scale per {}", unit));
+  require_shape(context, 2, {length}, fmt::format("there must be one bias per {}", unit));
 }
 
 void infer_group_18(InferContext& context) { infer_group(context, true); }
@@ -88,8 +88,8 @@ void infer_layer(InferContext& context) {
   const auto axis = first_normalized_axis(context);
   if (!axis) return;
   Shape statistics = *context.input_shape(0);
-  require_broadcast_to(context, 1, statistics, "the scale does not fit the normalized axes");
-  require_broadcast_to(context, 2, statistics, "the bias does not fit the normalized axes");
+  require_broadcast_to(context, 1, statistics, "the scale does not match the normalized axes");
+  require_broadcast_to(context, 2, statistics, "the bias does not match the normalized axes");
   for (std::size_t i = *axis; i < statistics.size(); ++i) statistics[i] = 1;
   context.set_shape(1, statistics);
   context.set_shape(2, std::move(statistics));
@@ -98,7 +98,7 @@ void infer_layer(InferContext& context) {
 void infer_rms(InferContext& context) {
   context.copy_shape(0, 0);
   if (!first_normalized_axis(context)) return;
-  require_broadcast_to(context, 1, *context.input_shape(0), "the scale does not fit the normalized axes");
+  require_broadcast_to(context, 1, *context.input_shape(0), "the scale does not match the normalized axes");
 }
 
 void infer_lp(InferContext& context) {

@@ -13,7 +13,7 @@ namespace {
 Dim depth(InferContext& context) {
   const Constant* value = context.input_value(1);
   if (!value || value->elements.size() != 1)
-    return context.size_from_content(1, "depth", "the depth of OneHot is not known");
+    return context.size_from_content(1, "depth", "the depth of OneHot is unknown");
   const Scalar& element = value->elements.front();
   Dim depth = element.dim();
   if (const auto real = element.constant_real(); real && std::abs(*real) < 9e18)
@@ -21,7 +21,7 @@ Dim depth(InferContext& context) {
   if (depth.is_constant() && depth.constant() < 0) {
     context.error({.code = "negative-size",
                    .at = at_input(1),
-                   .message = "the depth is a size",
+                   .message = "the depth must not be negative",
                    .expected = "0 or more",
                    .found = context.text(depth)});
     return {};
@@ -32,7 +32,7 @@ Dim depth(InferContext& context) {
 void infer(InferContext& context) {
   const Shape* indices = context.input_shape(0);
   is_not_single(context, 1, "rank-mismatch");
-  length_differs(context, 2, 2, "the pair of values off and on");
+  length_differs(context, 2, 2, "values must be the pair [off, on]");
   if (!indices) return context.lose_shape(0, "the rank of the indices is unknown");
   const auto axis = resolve_axis(context, context.integer("axis", -1), indices->size() + 1, at_attribute("axis"));
   if (!axis) return;

@@ -13,7 +13,7 @@ void infer_optional(InferContext& context) {
   if (!context.has_input(0) && !context.has_attribute("type")) {
     context.error({.code = "missing-attribute",
                    .at = at_node(),
-                   .message = "an Optional without a value needs the type that it could hold",
+                   .message = "an Optional without a value requires attribute type",
                    .expected = "attribute type, or an input"});
   }
 }
@@ -30,7 +30,7 @@ void infer_get_element(InferContext& context) {
   const Type* type = context.input_type(0);
   if (!type) return;
   Type element = type->kind == Type::Kind::optional ? (type->element ? *type->element : Type()) : *type;
-  context.lose_shape(0, "the optional does not tell the shape of its value");
+  context.lose_shape(0, "the optional does not declare the shape of its value");
   context.set_type(0, std::move(element));
 }
 

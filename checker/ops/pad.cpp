@@ -75,12 +75,12 @@ void infer(InferContext& context) {
   const Pads pads = read_pads(context);
   if (context.since() >= 11) is_not_single(context, 2, "shape-mismatch");
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
-  context.lose_shape_to_content(0, 1, "the pads are not known");
+  context.lose_shape_to_content(0, 1, "the pads are unknown");
   context.set_shape(0, unknown_sizes(shape->size()));
   if (const auto count = axis_count(context, shape->size()); count && pads.length && *pads.length != 2 * *count) {
     context.error({.code = pads.at.kind == Where::Kind::attribute ? "attribute-length" : "shape-mismatch",
                    .at = pads.at,
-                   .message = "each padded axis has a begin and an end",
+                   .message = "pads must have a begin and an end for each padded axis",
                    .expected = fmt::format("{} pads for {} axes", 2 * *count, *count),
                    .found = fmt::format("{} pads", *pads.length)});
     return;
@@ -97,7 +97,7 @@ void infer(InferContext& context) {
     if (!size.is_constant() || size.constant() >= 0) continue;
     context.error({.code = "negative-size",
                    .at = pads.at,
-                   .message = fmt::format("more is cropped from axis {} than there is", (*axes)[i]),
+                   .message = fmt::format("the pads crop more than the size of axis {}", (*axes)[i]),
                    .expected = fmt::format("pads of at least -{} together", context.text(before)),
                    .found = fmt::format("{} and {}", context.text(given[i]), context.text(given[i + axes->size()]))});
   }

@@ -23,7 +23,7 @@ void infer_pool(InferContext& context) {
     y.insert(y.end(), image.begin(), image.end());
   } else {
     y.resize(x->size());
-    context.lose_shape(0, "the attributes of the window are missing or wrong");
+    context.lose_shape(0, "the window attributes are missing or wrong");
   }
   context.set_shape(0, y);
   context.set_shape(1, std::move(y));
@@ -64,13 +64,13 @@ void infer_max_unpool(InferContext& context) {
   if (rank_below(context, 0, 3)) return;
   const Shape* x = context.input_shape(0);
   if (!x) return;
-  require_shape(context, 1, *x, "one index for each value");
+  require_shape(context, 1, *x, "there must be one index per value");
   Shape y = unpooled(context, *x);
   if (context.has_input(2)) {
-    require_shape(context, 2, {static_cast<std::int64_t>(x->size())}, "output_shape has one entry for each axis");
+    require_shape(context, 2, {static_cast<std::int64_t>(x->size())}, "output_shape must have one entry per axis");
     const Constant* stated = context.input_value(2);
     y = stated && stated->elements.size() == x->size() ? stated->dims() : Shape(x->size());
-    context.lose_shape(0, "output_shape is not known");
+    context.lose_shape(0, "output_shape is unknown");
   }
   context.set_shape(0, std::move(y));
 }

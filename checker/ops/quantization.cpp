@@ -22,7 +22,8 @@ void check_block_scale(InferContext& context, const Shape& x, std::int64_t block
   if (!axis) return;
   Shape expected = x;
   expected[*axis] = context.dims().ceil_div(x[*axis], block);
-  require_shape(context, 1, expected, fmt::format("one scale for each block of {} along axis {}", block, *axis));
+  require_shape(context, 1, expected,
+                fmt::format("there must be one scale per block of {} along axis {}", block, *axis));
 }
 
 void check_scale(InferContext& context) {
@@ -31,14 +32,15 @@ void check_scale(InferContext& context) {
   const std::int64_t block = context.integer("block_size");
   if (!require_in_range(context, "block_size", block, 0) || !scale) return;
   if (context.since() < 13) {
-    require_single_element(context, 1, "the scale is a scalar");
+    require_single_element(context, 1, "the scale must be a scalar");
   } else if (block > 0) {
     if (x) check_block_scale(context, *x, block);
   } else if (scale->size() > 1) {
-    require_shape(context, 1, {Dim()}, "without blocks the scale is a scalar or a vector");
+    require_shape(context, 1, {Dim()}, "the scale must be a scalar or a vector when block_size is 0");
   } else if (!may_be_single(context, *scale) && x && x->size() > 1) {
     const auto axis = quantized_axis(context, x->size());
-    if (axis) require_shape(context, 1, {(*x)[*axis]}, fmt::format("one scale for each slice along axis {}", *axis));
+    if (axis)
+      require_shape(context, 1, {(*x)[*axis]}, fmt::format("there must be one scale per slice along axis {}", *axis));
   }
 }
 
@@ -46,7 +48,7 @@ void check_zero_point(InferContext& context) {
   const Shape* scale = context.input_shape(1);
   const Shape* zero_point = context.input_shape(2);
   if (!scale || !zero_point || (may_be_single(context, *scale) && may_be_single(context, *zero_point))) return;
-  require_shape(context, 2, *scale, "scale and zero point have one shape");
+  require_shape(context, 2, *scale, "scale and zero point must have the same shape");
 }
 
 /// output_dtype as a type; nullopt when absent, 0 or no type that the output may have (reported).
@@ -87,7 +89,7 @@ void check_int32_zero_point(InferContext& context) {
     if (value == 0) continue;
     context.error({.code = "input-value",
                    .at = at_input(2),
-                   .message = "int32 values have no zero point",
+                   .message = "int32 values must not have a zero point",
                    .expected = "0",
                    .found = std::to_string(value)});
     return;

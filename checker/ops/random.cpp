@@ -32,7 +32,7 @@ void infer_multinomial(InferContext& context) {
   if (samples < 1) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("sample_size"),
-                   .message = "there must be something to sample",
+                   .message = "sample_size must be positive",
                    .expected = "1 or more",
                    .found = std::to_string(samples)});
     return;

@@ -64,7 +64,7 @@ void infer(InferContext& context) {
   if (step.constant_real() == 0.0) {
     context.error({.code = "input-value",
                    .at = at_input(2),
-                   .message = "a step of 0 never arrives",
+                   .message = "the step must not be 0",
                    .expected = "a delta other than 0",
                    .found = "0"});
     return context.set_shape(0, unknown_sizes(1));
@@ -80,7 +80,7 @@ void infer(InferContext& context) {
   }
   if (context.output_type(0).shape) return;
   const std::size_t open = start.is_unknown() ? 0 : (limit.is_unknown() ? 1 : 2);
-  context.set_shape(0, {context.size_from_content(open, "range", "how far Range counts is not known")});
+  context.set_shape(0, {context.size_from_content(open, "range", "the length of Range is unknown")});
 }
 
 }  // namespace

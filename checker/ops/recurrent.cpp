@@ -46,7 +46,7 @@ Dim hidden_size(InferContext& context, const Cell& cell) {
   if (!from_weight || !context.dims().never_equal(*from_weight, stated)) return stated;
   context.error({.code = "shape-mismatch",
                  .at = at_attribute("hidden_size"),
-                 .message = "the weights are made for another number of hidden units",
+                 .message = "the weights do not match hidden_size",
                  .expected = fmt::format("{}, because input 2 is {}", context.text(*from_weight),
                                          context.text(*context.input_shape(2))),
                  .found = std::to_string(stated)});
@@ -80,13 +80,12 @@ void check_weights(InferContext& context, const Cell& cell, const Sizes& sizes) 
   DimPool& dims = context.dims();
   const Dim rows = dims.mul(sizes.hidden, cell.gates);
   require_shape(context, 1, {sizes.directions, rows, sizes.features},
-                fmt::format("W is [directions, {} * hidden_size, features]", cell.gates));
+                fmt::format("W must be [directions, {} * hidden_size, features]", cell.gates));
   require_shape(context, 2, {sizes.directions, rows, sizes.hidden},
-                fmt::format("R is [directions, {} * hidden_size, hidden_size]", cell.gates));
-  require_shape(context, 3, {sizes.directions, dims.mul(rows, 2)},
-                "the biases of W and of R stand one after the other");
-  require_shape(context, 4, {sizes.batch}, "one length for each sequence");
-  require_shape(context, 5, sizes.state(), "one first state for each direction and sequence");
+                fmt::format("R must be [directions, {} * hidden_size, hidden_size]", cell.gates));
+  require_shape(context, 3, {sizes.directions, dims.mul(rows, 2)}, "B must hold the biases of W, then those of R");
+  require_shape(context, 4, {sizes.batch}, "there must be one length per sequence");
+  require_shape(context, 5, sizes.state(), "there must be one initial state per direction and sequence");
 }
 
 void check_activations(InferContext& context, const Cell& cell, const Sizes& sizes) {
@@ -97,7 +96,7 @@ void check_activations(InferContext& context, const Cell& cell, const Sizes& siz
   context.error(
       {.code = "attribute-value",
        .at = at_attribute("activations"),
-       .message = fmt::format("{} has {} activations for each direction", context.schema().name, cell.activations),
+       .message = fmt::format("{} requires {} activations per direction", context.schema().name, cell.activations),
        .expected = fmt::format("{} names", expected.constant()),
        .found = fmt::format("{} names", activations->size())});
 }
@@ -110,9 +109,9 @@ void infer(InferContext& context, const Cell& cell) {
   context.set_shape(0, sizes.sequence());
   context.set_shape(1, sizes.state());
   if (cell.gates != 4) return;
-  require_shape(context, 6, sizes.state(), "one first cell for each direction and sequence");
+  require_shape(context, 6, sizes.state(), "there must be one initial cell state per direction and sequence");
   require_shape(context, 7, {sizes.directions, context.dims().mul(sizes.hidden, 3)},
-                "three peepholes for each hidden unit");
+                "there must be three peephole weights per hidden unit");
   context.set_shape(2, sizes.state());
 }
 

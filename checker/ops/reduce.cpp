@@ -29,15 +29,15 @@ Axes axes_of(InferContext& context) {
 void infer_unknown_axes(InferContext& context, std::size_t rank, bool keep) {
   const Shape* axes = context.input_shape(1);
   if (keep) {
-    context.lose_shape_to_content(0, 1, "the axes are not known");
+    context.lose_shape_to_content(0, 1, "the axes are unknown");
     return context.set_shape(0, Shape(rank));
   }
   const bool countable = axes && axes->size() == 1 && axes->front().is_constant();
   if (countable && axes->front().constant() > 0 && axes->front().constant() <= static_cast<std::int64_t>(rank)) {
-    context.lose_shape_to_content(0, 1, "the axes are not known");
+    context.lose_shape_to_content(0, 1, "the axes are unknown");
     return context.set_shape(0, Shape(rank - static_cast<std::size_t>(axes->front().constant())));
   }
-  context.lose_shape_to_content(0, 1, "the axes are not known");
+  context.lose_shape_to_content(0, 1, "the axes are unknown");
 }
 
 using Fold = Dim (*)(DimPool&, Dim, Dim);
@@ -102,7 +102,7 @@ void infer_arg(InferContext& context) {
   if (result[*axis].is(0)) {
     context.error({.code = "shape-mismatch",
                    .at = at_input(0),
-                   .message = "there is nothing to choose from along the axis",
+                   .message = "the axis has no elements to choose from",
                    .expected = "a size of 1 or more",
                    .found = context.text(*shape)});
   }
@@ -124,7 +124,7 @@ void infer_cumulative(InferContext& context) {
   if (!is_scalar) {
     context.error({.code = "rank-mismatch",
                    .at = at_input(1),
-                   .message = "the axis is one number",
+                   .message = "the axis must be a single number",
                    .expected = "a scalar",
                    .found = context.text(*axis_shape)});
     return;

@@ -45,18 +45,17 @@ class Reshape {
       Dim size = entries[i];
       if (size.is(-1)) {
         if (target.open) {
-          complain("two entries are -1; only one can be worked out", "at most one -1", context_.text(entries));
+          complain("two entries are -1; only one size can be inferred", "at most one -1", context_.text(entries));
           return std::nullopt;
         }
         target.open = i;
         size = Dim();
       } else if (size.is_constant() && size.constant() < 0) {
-        complain(fmt::format("entry {} is negative; only -1 has a meaning", i), "sizes, 0 or -1",
-                 context_.text(entries));
+        complain(fmt::format("entry {} is negative; only -1 is allowed", i), "sizes, 0 or -1", context_.text(entries));
         return std::nullopt;
       } else if (size.is(0) && zero_copies_) {
         if (data && i >= data->size()) {
-          complain(fmt::format("entry {} is 0, which copies an axis that the input does not have", i),
+          complain(fmt::format("entry {} is 0, but the input has no such axis to copy", i),
                    fmt::format("no 0 beyond axis {}", data->size()), context_.text(entries));
           return std::nullopt;
         }
@@ -68,7 +67,7 @@ class Reshape {
       target.sizes.push_back(size);
     }
     if (zero_meant && target.open) {
-      complain("with allowzero = 1 a 0 is a size, so what -1 stands for cannot be worked out", "either a 0 or a -1",
+      complain("the size for -1 cannot be inferred: with allowzero = 1 a 0 is a size", "either a 0 or a -1",
                context_.text(entries));
       return std::nullopt;
     }
@@ -100,14 +99,14 @@ class Reshape {
     if (total.is_unknown() || rest.is_unknown() || unknown.size() > 1) return;
     if (unknown.empty()) {
       if (context_.dims().never_equal(total, rest)) {
-        complain("the target has another number of elements than the input",
+        complain("the input and the target shape differ in their number of elements",
                  fmt::format("{} elements, as in {}", context_.text(total), context_.text(*data)),
                  fmt::format("{} elements in {}", context_.text(rest), context_.text(target.sizes)));
       }
       return;
     }
     if (total.is_constant() && rest.is_constant() && !rest.is(0) && total.constant() % rest.constant() != 0) {
-      complain("the input's elements do not divide among the other axes",
+      complain("the number of elements is not divisible by the other sizes",
                fmt::format("a divisor of {}, the number of elements of {}", context_.text(total), context_.text(*data)),
                context_.text(rest));
       return;
@@ -124,14 +123,14 @@ class Reshape {
 
 void infer_1(InferContext& context) {
   const auto* entries = context.list_as_written<std::int64_t>("shape");
-  if (!entries) return context.lose_shape(0, "the node has no attribute shape");
+  if (!entries) return context.lose_shape(0, "attribute shape is missing");
   Reshape(context, at_attribute("shape"), true).infer(Shape(entries->begin(), entries->end()));
 }
 
 void infer_5(InferContext& context) {
   const std::optional<std::size_t> length = vector_length(context, 1);
   const Constant* value = movable_value(context, 1);
-  context.lose_shape_to_content(0, 1, "the target shape is not known");
+  context.lose_shape_to_content(0, 1, "the target shape is unknown");
   if (!value && (!length || *length > max_rank)) return;
   const Shape entries = value ? value->dims() : unknown_sizes(*length);
   Reshape(context, at_input(1), context.integer("allowzero") == 0).infer(entries);

@@ -50,7 +50,7 @@ void check_scales(InferContext& context, const std::vector<Scalar>& scales, doub
     if (!value || (*value > 0 && *value >= least)) continue;
     context.error({.code = code,
                    .at = at,
-                   .message = least > 0 ? "Upsample does not shrink" : "a scale is greater than 0",
+                   .message = least > 0 ? "Upsample does not shrink" : "scales must be greater than 0",
                    .expected = least > 0 ? fmt::format("scales of {} or more", least) : "scales greater than 0",
                    .found = fmt::format("{}", *value)});
     return;
@@ -62,7 +62,7 @@ bool count_differs(InferContext& context, std::optional<std::size_t> count, std:
   if (!count || *count == expected) return false;
   context.error({.code = "shape-mismatch",
                  .at = at,
-                 .message = fmt::format("{} needs {} for each axis", context.schema().name, what),
+                 .message = fmt::format("{} requires {} per axis", context.schema().name, what),
                  .expected = fmt::format("{} entries", expected),
                  .found = fmt::format("{} entries", *count)});
   return true;
@@ -84,7 +84,7 @@ class Resize {
     if (!has_roi) roi_is_missing();
     if (!data) return context_.lose_shape(0, "the rank of the input is unknown");
     context_.lose_shape_to_content(0, by_sizes_ ? *sizes_ : scales_,
-                                   by_sizes_ ? "the sizes are not known" : "the scales are not known");
+                                   by_sizes_ ? "the sizes are unknown" : "the scales are unknown");
     context_.set_shape(0, unknown_sizes(data->size()));
     axes_ = resized_axes(data->size());
     if (axes_.size() > data->size()) return;
@@ -125,7 +125,7 @@ class Resize {
   void roi_is_missing() {
     context_.error({.code = "missing-input",
                     .at = at_input(1),
-                    .message = "tf_crop_and_resize needs the region to crop",
+                    .message = "tf_crop_and_resize requires the input roi",
                     .expected = "a roi",
                     .found = "none"});
   }
@@ -207,7 +207,7 @@ void upsample(InferContext& context, const std::optional<std::vector<Scalar>>& s
   const Shape* data = context.input_shape(0);
   if (scales) check_scales(context, *scales, 1, code, at);
   if (!data) return context.lose_shape(0, "the rank of the input is unknown");
-  context.lose_shape_to_content(0, 1, "the scales are not known");
+  context.lose_shape_to_content(0, 1, "the scales are unknown");
   Shape result = unknown_sizes(data->size());
   if (!count_differs(context, count, data->size(), "a scale", at) && scales && scales->size() == data->size()) {
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = scaled(context.dims(), (*data)[i], (*scales)[i]);

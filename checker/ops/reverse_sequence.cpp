@@ -17,10 +17,10 @@ bool axes_are_wrong(InferContext& context, std::int64_t batch, std::int64_t time
                    .expected = std::move(expected),
                    .found = std::to_string(found)});
   };
-  if (batch != 0 && batch != 1) complain("batch_axis", "the batch is one of the first two axes", "0 or 1", batch);
-  if (time != 0 && time != 1) complain("time_axis", "time is one of the first two axes", "0 or 1", time);
+  if (batch != 0 && batch != 1) complain("batch_axis", "the batch axis must be 0 or 1", "0 or 1", batch);
+  if (time != 0 && time != 1) complain("time_axis", "the time axis must be 0 or 1", "0 or 1", time);
   if (!wrong && batch == time)
-    complain("time_axis", "time and batch are different axes", std::to_string(1 - batch), time);
+    complain("time_axis", "the time and batch axes must differ", std::to_string(1 - batch), time);
   return wrong;
 }
 
@@ -32,7 +32,7 @@ void infer(InferContext& context) {
   const Shape* lengths = context.input_shape(1);
   if (!data || !lengths) return;
   require_equal(context, (*data)[static_cast<std::size_t>(batch)], lengths->front(),
-                {.code = "shape-mismatch", .at = at_input(1), .message = "there is one length for each batch entry"});
+                {.code = "shape-mismatch", .at = at_input(1), .message = "there must be one length per batch entry"});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ Dim packed_head_size(InferContext& context, const Shape& x) {
   if (heads == 0) {
     context.error({.code = "missing-attribute",
                    .at = at_node(),
-                   .message = "inputs of rank 3 need the attribute num_heads",
+                   .message = "inputs of rank 3 require attribute num_heads",
                    .expected = "num_heads",
                    .found = "no such attribute"});
     return {};
@@ -28,13 +28,13 @@ void check_caches(InferContext& context, Dim batch, Dim time, Dim head_size) {
   const std::int64_t part = context.integer("rotary_embedding_dim");
   if (!require_in_range(context, "rotary_embedding_dim", part, 0)) return;
   const Dim turned = part > 0 ? Dim(part) : head_size;
-  if (!require_divisible(context, turned, 2, at_node(), "what is turned comes in pairs")) return;
+  if (!require_divisible(context, turned, 2, at_node(), "the rotated size must be even")) return;
   const Dim pairs = context.dims().floor_div(turned, 2);
   const bool by_position = context.has_input(3);
   const Shape cache = by_position ? Shape{Dim(), pairs} : Shape{batch, time, pairs};
-  require_shape(context, 1, cache, "one cosine for each pair");
-  require_shape(context, 2, cache, "one sine for each pair");
-  require_shape(context, 3, {batch, time}, "one position for each place");
+  require_shape(context, 1, cache, "there must be one cosine per pair");
+  require_shape(context, 2, cache, "there must be one sine per pair");
+  require_shape(context, 3, {batch, time}, "there must be one position id per position");
 }
 
 void infer(InferContext& context) {
@@ -44,7 +44,7 @@ void infer(InferContext& context) {
   if (x->size() != 3 && x->size() != 4) {
     context.error({.code = "rank-mismatch",
                    .at = at_input(0),
-                   .message = "RotaryEmbedding needs heads packed or on an axis of their own",
+                   .message = "RotaryEmbedding requires packed heads (rank 3) or a head axis (rank 4)",
                    .expected = "rank 3 or 4",
                    .found = context.text(*x)});
     return;

@@ -16,7 +16,7 @@ void check_updates(InferContext& context) {
     require_equal(context, (*indices)[i], (*updates)[i],
                   {.code = "shape-mismatch",
                    .at = at_input(2),
-                   .message = "there is one update for each index",
+                   .message = "there must be one update per index",
                    .expected = fmt::format("{}, the shape of the indices", context.text(*indices)),
                    .found = context.text(*updates)});
   }

@@ -18,7 +18,7 @@ std::optional<std::size_t> tuple_length(InferContext& context, const Shape& data
   context.error(
       {.code = "shape-mismatch",
        .at = at_input(1),
-       .message = "the index tuples are longer than the data has axes",
+       .message = "the index tuples are longer than the rank of the data",
        .expected = fmt::format("a last axis of at most {}, because the data is {}", data.size(), context.text(data)),
        .found = context.text(indices)});
   return std::nullopt;
@@ -33,7 +33,7 @@ void check_updates(InferContext& context, const Shape& expected) {
       continue;
     context.error({.code = "shape-mismatch",
                    .at = at_input(2),
-                   .message = "the updates do not fit indices and data",
+                   .message = "the shape of the updates does not match indices and data",
                    .expected = context.text(expected),
                    .found = context.text(*updates)});
     return;
@@ -51,7 +51,7 @@ bool indices_are_known(InferContext& context, const Constant& indices, std::size
     } else if (index.constant() < -limit.constant() || index.constant() >= limit.constant()) {
       context.error({.code = "index-range",
                      .at = at_input(1),
-                     .message = fmt::format("an index lies outside axis {} of the data", i % length),
+                     .message = fmt::format("an index is outside axis {} of the data", i % length),
                      .expected = fmt::format("{} to {}", -limit.constant(), limit.constant() - 1),
                      .found = context.text(index)});
       return false;

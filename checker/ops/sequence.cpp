@@ -25,7 +25,7 @@ bool position_is_wrong(InferContext& context, std::size_t input, Dim length, boo
   if (shape && (shape->size() > 1 || (shape->size() == 1 && context.dims().never_equal(shape->front(), 1)))) {
     context.error({.code = "rank-mismatch",
                    .at = at_input(input),
-                   .message = "a position is one number",
+                   .message = "the position must be a single number",
                    .expected = "a scalar",
                    .found = context.text(*shape)});
     return true;
@@ -34,11 +34,12 @@ bool position_is_wrong(InferContext& context, std::size_t input, Dim length, boo
   if (!position || !length.is_constant()) return false;
   const std::int64_t most = length.constant() - (past_end ? 0 : 1);
   if (*position >= -length.constant() && *position <= most) return false;
-  context.error({.code = "index-range",
-                 .at = at_input(input),
-                 .message = fmt::format("a sequence of {} elements has no position {}", length.constant(), *position),
-                 .expected = fmt::format("{} to {}", -length.constant(), most),
-                 .found = std::to_string(*position)});
+  context.error(
+      {.code = "index-range",
+       .at = at_input(input),
+       .message = fmt::format("position {1} is outside a sequence of {0} elements", length.constant(), *position),
+       .expected = fmt::format("{} to {}", -length.constant(), most),
+       .found = std::to_string(*position)});
   return true;
 }
 
@@ -47,7 +48,7 @@ void infer_empty(InferContext& context) {
   if (number <= 0 || number >= element_type_count) {
     context.error({.code = "attribute-value",
                    .at = at_attribute("dtype"),
-                   .message = "there is no element type of this number",
+                   .message = "no element type has this number",
                    .expected = "a TensorProto.DataType",
                    .found = std::to_string(number)});
     return;
@@ -74,7 +75,7 @@ void infer_insert(InferContext& context) {
   if (!same_structure(*sequence, added)) {
     context.error({.code = "type-mismatch",
                    .at = at_input(1),
-                   .message = "the tensor is not of the sequence's element type",
+                   .message = "the tensor does not have the sequence's element type",
                    .expected = to_string(*sequence->element, context.dims()),
                    .found = to_string(*tensor, context.dims())});
     return;
@@ -93,7 +94,7 @@ void infer_erase(InferContext& context) {
   if (result.length.is(0)) {
     context.error({.code = "index-range",
                    .at = at_input(0),
-                   .message = "there is nothing to erase in an empty sequence",
+                   .message = "an empty sequence has no element to erase",
                    .expected = "an element",
                    .found = "none"});
     return;
@@ -112,7 +113,7 @@ void infer_at(InferContext& context) {
       if (size.is_unknown()) size = context.data_dependent("element", "the elements of the sequence differ in size");
     }
   }
-  context.lose_shape(0, "the elements of the sequence differ in rank, or nothing is known of them");
+  context.lose_shape(0, "the elements of the sequence differ in rank, or their ranks are unknown");
   context.set_type(0, std::move(element));
 }
 
@@ -141,7 +142,7 @@ std::optional<Pieces> pieces_of(InferContext& context, Dim total) {
     if (size.is_constant() && size.constant() <= 0) {
       context.error({.code = "split-sizes",
                      .at = at_input(1),
-                     .message = "pieces have at least one element",
+                     .message = "chunks must have at least one element",
                      .expected = "1 or more",
                      .found = context.text(size)});
       return std::nullopt;
@@ -161,7 +162,7 @@ std::optional<Pieces> pieces_of(InferContext& context, Dim total) {
   if (!sum.is_unknown() && !total.is_unknown() && dims.never_equal(sum, total)) {
     context.error({.code = "split-sizes",
                    .at = at_input(1),
-                   .message = "the pieces do not add up to the size of the axis",
+                   .message = "the sizes of the pieces do not add up to the size of the axis",
                    .expected = context.text(total),
                    .found = context.text(sum)});
     return std::nullopt;
@@ -191,7 +192,7 @@ void infer_concat(InferContext& context) {
   const Type* sequence = sequence_at(context, 0);
   if (!sequence || !sequence->element || !sequence->element->is_tensor()) return;
   context.set_elem(0, sequence->element->elem);
-  context.lose_shape(0, "the elements of the sequence differ in rank, or nothing is known of them");
+  context.lose_shape(0, "the elements of the sequence differ in rank, or their ranks are unknown");
   if (!sequence->element->shape) return;
   Shape shape = *sequence->element->shape;
   const bool stacks = context.integer("new_axis") != 0;

@@ -42,7 +42,7 @@ class Slice {
   void infer() {
     read();
     const Shape* data = context_.input_shape(0);
-    context_.lose_shape_to_content(0, content_input(), "where the slice begins and ends is not known");
+    context_.lose_shape_to_content(0, content_input(), "the start and end of the slice are unknown");
     if (lengths_differ() || step_is_zero()) return;
     if (!data) return context_.lose_shape(0, "the rank of the input is unknown");
     if (!starts_.length || *starts_.length > data->size()) {
@@ -99,7 +99,7 @@ class Slice {
       if (!list || !list->length || !starts_.length || *list->length == *starts_.length) continue;
       context_.error({.code = list->at.kind == Where::Kind::attribute ? "attribute-length" : "shape-mismatch",
                       .at = list->at,
-                      .message = "the lists of a slice have the same length",
+                      .message = "starts, ends, axes and steps must have the same length",
                       .expected = fmt::format("{} entries, as many as starts has", *starts_.length),
                       .found = fmt::format("{} entries", *list->length)});
       return true;
@@ -112,7 +112,7 @@ class Slice {
     if (std::find(steps_.values->begin(), steps_.values->end(), Dim(0)) == steps_.values->end()) return false;
     context_.error({.code = "input-value",
                     .at = steps_.at,
-                    .message = "a step of 0 never arrives",
+                    .message = "the step must not be 0",
                     .expected = "steps other than 0",
                     .found = context_.text(*steps_.values)});
     return true;
@@ -121,7 +121,7 @@ class Slice {
   void too_many(std::size_t rank) {
     context_.error({.code = "axis-range",
                     .at = has_axes_ ? axes_.at : starts_.at,
-                    .message = "more axes are sliced than there are",
+                    .message = "more axes are sliced than the input has",
                     .expected = fmt::format("at most {} entries", rank),
                     .found = fmt::format("{} entries", *starts_.length)});
   }
@@ -134,7 +134,7 @@ class Slice {
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const Dim axis = entry(axes_, i);
       if (!axis.is_constant()) {
-        context_.lose_shape_to_content(0, 3, "the sliced axes are not known");
+        context_.lose_shape_to_content(0, 3, "the sliced axes are unknown");
         context_.set_shape(0, unknown_sizes(rank));
         return std::nullopt;
       }

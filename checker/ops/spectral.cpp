@@ -13,7 +13,7 @@ void infer_window(InferContext& context) {
   if (size.is_constant() && size.constant() <= 0) {
     context.error({.code = "negative-size",
                    .at = at_input(0),
-                   .message = "a window has at least one element",
+                   .message = "the window must have at least one element",
                    .expected = "1 or more",
                    .found = context.text(size)});
     return;
@@ -34,7 +34,7 @@ bool complex_axis_is_wrong(InferContext& context, std::size_t input, const Shape
   if (!context.dims().never_equal(last, 1) || !context.dims().never_equal(last, 2)) return false;
   context.error({.code = "shape-mismatch",
                  .at = at_input(input),
-                 .message = "the last axis holds the parts of a number",
+                 .message = "the last axis must hold the real part, or the real and the imaginary part",
                  .expected = "a last axis of size 1 (real) or 2 (complex)",
                  .found = context.text(shape)});
   return true;
@@ -59,7 +59,7 @@ std::optional<std::size_t> dft_axis(InferContext& context, std::size_t rank) {
   if (axis < -signed_rank || axis >= signed_rank || is_last) {
     context.error({.code = "axis-range",
                    .at = at,
-                   .message = fmt::format("axis {} of a tensor of rank {} holds no signal", axis, rank),
+                   .message = fmt::format("axis {} of a tensor of rank {} is not a signal axis", axis, rank),
                    .expected = fmt::format("{} to -2 or 0 to {}", -signed_rank, signed_rank - 2),
                    .found = std::to_string(axis)});
     return std::nullopt;
@@ -98,7 +98,7 @@ void infer_stft(InferContext& context) {
   if (step.is_constant() && step.constant() <= 0) {
     context.error({.code = "input-value",
                    .at = at_input(1),
-                   .message = "frames move forward",
+                   .message = "the frame step must be positive",
                    .expected = "1 or more",
                    .found = context.text(step)});
     return;
@@ -109,8 +109,9 @@ void infer_stft(InferContext& context) {
   if (context.has_input(3)) {
     const Dim given = scalar_size(context, 3);
     if (window) {
-      require_equal(context, given, window->front(),
-                    {.code = "shape-mismatch", .at = at_input(2), .message = "the window is not as long as a frame"});
+      require_equal(
+          context, given, window->front(),
+          {.code = "shape-mismatch", .at = at_input(2), .message = "the window and the frame differ in length"});
     }
     if (!given.is_unknown() || length.is_unknown() || !window) length = given;
   }

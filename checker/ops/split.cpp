@@ -21,7 +21,7 @@ void complain(InferContext& context, Where at, std::string message, std::string 
 std::optional<Shape> stated_sizes(InferContext& context, const IntegerList& list, Dim total) {
   const std::size_t count = context.output_count();
   if (list.length && *list.length != count) {
-    complain(context, list.at, "there are not as many sizes as outputs", fmt::format("{} sizes", count),
+    complain(context, list.at, "the number of sizes differs from the number of outputs", fmt::format("{} sizes", count),
              fmt::format("{} sizes", *list.length));
     return std::nullopt;
   }
@@ -49,7 +49,7 @@ std::optional<Shape> stated_sizes(InferContext& context, const IntegerList& list
   if (total.is_unknown() || sum.is_unknown()) return sizes;
   if (unknown_count == 1) sizes[unknown] = context.dims().sub(total, sum);
   if (unknown_count == 0 && context.dims().never_equal(sum, total)) {
-    complain(context, list.at, "the pieces do not add up to the size of the axis",
+    complain(context, list.at, "the sizes of the pieces do not add up to the size of the axis",
              fmt::format("a sum of {}", context.text(total)),
              fmt::format("{} in {}", context.text(sum), context.text(sizes)));
     return std::nullopt;
@@ -63,7 +63,7 @@ std::optional<Shape> even_pieces(InferContext& context, Dim total) {
   if (total.is_constant() && total.constant() % count != 0) {
     context.error({.code = "divisibility",
                    .at = at_node(),
-                   .message = "the axis does not split into equal pieces",
+                   .message = "the axis is not divisible into equal pieces",
                    .expected = fmt::format("a size divisible by {}, the number of outputs", count),
                    .found = context.text(total)});
     return std::nullopt;
@@ -75,15 +75,15 @@ std::optional<Shape> numbered_pieces(InferContext& context, Dim total) {
   const auto count = static_cast<std::int64_t>(context.output_count());
   const std::int64_t stated = context.integer("num_outputs");
   if (stated != count) {
-    complain(context, at_attribute("num_outputs"), "the node has another number of outputs", fmt::format("{}", count),
-             fmt::format("{}", stated));
+    complain(context, at_attribute("num_outputs"), "the number of outputs differs from num_outputs",
+             fmt::format("{}", count), fmt::format("{}", stated));
     return std::nullopt;
   }
   DimPool& dims = context.dims();
   const Dim piece = dims.ceil_div(total, count);
   const Dim last = dims.sub(total, dims.mul(piece, count - 1));
   if (last.is_constant() && last.constant() < 0) {
-    complain(context, at_attribute("num_outputs"), "nothing is left for the last piece",
+    complain(context, at_attribute("num_outputs"), "no elements are left for the last piece",
              fmt::format("pieces of {}", context.text(total)),
              fmt::format("{} pieces of {}", count - 1, context.text(piece)));
     return std::nullopt;
@@ -143,7 +143,7 @@ void infer(InferContext& context) {
   for (std::size_t i = 0; i < context.output_count(); ++i) {
     Shape result = *shape;
     result[*axis] = pieces ? (*pieces)[i] : Dim();
-    context.lose_shape_to_content(i, 1, "the sizes of the pieces are not known");
+    context.lose_shape_to_content(i, 1, "the sizes of the pieces are unknown");
     context.set_shape(i, std::move(result));
   }
   if (pieces) set_contents(context, *axis, *pieces);

@@ -23,8 +23,8 @@ void squeeze_ones(InferContext& context, const Shape& shape) {
   for (const Dim size : shape) {
     if (size.is(1)) continue;
     if (size.is_unknown() || !context.dims().never_equal(size, 1)) {
-      return context.lose_shape(
-          0, fmt::format("an axis of size {} goes if that is 1, and stays otherwise", context.text(size)));
+      return context.lose_shape(0,
+                                fmt::format("an axis of size {} is removed only if the size is 1", context.text(size)));
     }
     result.push_back(size);
   }
@@ -38,7 +38,7 @@ void infer_squeeze(InferContext& context) {
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
   if (!axes.present) return squeeze_ones(context, *shape);
   if (!axes.values) {
-    context.lose_shape_to_content(0, 1, "the axes are not known");
+    context.lose_shape_to_content(0, 1, "the axes are unknown");
     if (axes.length && *axes.length <= shape->size()) context.set_shape(0, unknown_sizes(shape->size() - *axes.length));
     return;
   }
@@ -65,10 +65,10 @@ void infer_unsqueeze(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   const IntegerList axes = axes_of(context);
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
-  if (!axes.length || *axes.length > max_rank) return context.lose_shape_to_content(0, 1, "the axes are not known");
+  if (!axes.length || *axes.length > max_rank) return context.lose_shape_to_content(0, 1, "the axes are unknown");
   const std::size_t rank = shape->size() + *axes.length;
   if (!axes.values) {
-    context.lose_shape_to_content(0, 1, "the axes are not known");
+    context.lose_shape_to_content(0, 1, "the axes are unknown");
     return context.set_shape(0, unknown_sizes(rank));
   }
   const auto added = resolve_axes(context, *axes.values, rank, axes.at, allows_negative(context));

@@ -15,7 +15,7 @@ void infer_match(InferContext& context) {
   if (context.has_attribute("pattern")) return;
   context.error({.code = "missing-attribute",
                  .at = at_node(),
-                 .message = "RegexFullMatch needs the attribute pattern",
+                 .message = "RegexFullMatch requires attribute pattern",
                  .expected = "a regular expression",
                  .found = "nothing"});
 }
@@ -43,7 +43,7 @@ void infer_normalizer(InferContext& context) {
   if (shape->size() != 1 && !matrix) {
     context.error({.code = shape->size() == 2 ? "shape-mismatch" : "rank-mismatch",
                    .at = at_input(0),
-                   .message = "StringNormalizer takes a list of strings",
+                   .message = "StringNormalizer requires a list of strings",
                    .expected = "[C] or [1, C]",
                    .found = context.text(*shape)});
     return;
@@ -66,7 +66,7 @@ void check_vocabulary(InferContext& context) {
   if (columns && weights && *weights != 0 && *weights != *columns) {
     context.error({.code = "attribute-length",
                    .at = at_attribute("weights"),
-                   .message = "there is one weight for each n-gram",
+                   .message = "there must be one weight per n-gram",
                    .expected = fmt::format("{}, as ngram_indexes", *columns),
                    .found = std::to_string(*weights)});
   }
@@ -79,7 +79,7 @@ void check_vocabulary(InferContext& context) {
   if (starts && most >= 0 && *starts < static_cast<std::size_t>(most)) {
     context.error({.code = "attribute-length",
                    .at = at_attribute("ngram_counts"),
-                   .message = "n-grams of each length start somewhere in the pool",
+                   .message = "ngram_counts must have one start per n-gram length",
                    .expected = fmt::format("{} or more, as max_gram_length", most),
                    .found = std::to_string(*starts)});
   }
@@ -102,7 +102,7 @@ void infer_tfidf(InferContext& context) {
   if (shape->empty() || shape->size() > 2) {
     context.error({.code = "rank-mismatch",
                    .at = at_input(0),
-                   .message = "TfIdfVectorizer takes one list or several",
+                   .message = "TfIdfVectorizer requires one list, or several",
                    .expected = "[C] or [N, C]",
                    .found = context.text(*shape)});
     return;
@@ -116,8 +116,8 @@ void infer_image_decoder(InferContext& context) {
   if (rank_differs(context, 0, 1)) return;
   const Dim channels = context.string("pixel_format") == "Grayscale" ? 1 : 3;
   context.set_tensor(0, ElementType::uint8,
-                     {context.data_dependent("height", "the picture's height"),
-                      context.data_dependent("width", "the picture's width"), channels});
+                     {context.data_dependent("height", "the image height"),
+                      context.data_dependent("width", "the image width"), channels});
 }
 
 }  // namespace

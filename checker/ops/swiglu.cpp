@@ -8,7 +8,7 @@ namespace {
 void infer(InferContext& context) {
   const Shape* a = context.input_shape(0);
   const Shape* b = context.input_shape(1);
-  if (a) require_shape(context, 1, *a, "gate and value have one shape");
+  if (a) require_shape(context, 1, *a, "gate and value must have the same shape");
   if (a || b) context.set_shape(0, a ? *a : *b);
 }
 

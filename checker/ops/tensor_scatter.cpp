@@ -21,7 +21,7 @@ void check_update(InferContext& context, const Shape& cache, std::size_t axis) {
     context.error({.code = "shape-mismatch",
                    .at = at_input(1),
                    .message = too_long ? "the update is longer than the cache"
-                                       : "the update differs from the cache in another axis",
+                                       : "the update and the cache differ outside the sequence axis",
                    .expected = fmt::format("{}{} in axis {}, because the cache is {}", too_long ? "at most " : "",
                                            context.text(cache[i]), i, context.text(cache)),
                    .found = context.text(*update)});
@@ -38,7 +38,7 @@ void infer(InferContext& context) {
   if (*axis == 0) {
     context.error({.code = "axis-range",
                    .at = at_attribute("axis"),
-                   .message = "axis 0 is the batch, the sequence lies along another one",
+                   .message = "the sequence axis must not be 0, which is the batch",
                    .expected = "an axis other than 0",
                    .found = std::to_string(context.integer("axis", -2))});
     return;
@@ -46,8 +46,9 @@ void infer(InferContext& context) {
   check_update(context, *cache, *axis);
   const Shape* indices = context.input_shape(2);
   if (!indices || rank_differs(context, 2, 1)) return;
-  require_equal(context, cache->front(), indices->front(),
-                {.code = "shape-mismatch", .at = at_input(2), .message = "there is one write index for each batch"});
+  require_equal(
+      context, cache->front(), indices->front(),
+      {.code = "shape-mismatch", .at = at_input(2), .message = "there must be one write index per batch entry"});
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ void infer_1(InferContext& context) {
   const auto axis = context.constant_reals(2), tiles = context.constant_reals(1);
   const auto integer = [](double real) { return std::abs(real) < 9e18 ? static_cast<std::int64_t>(real) : -1; };
   if (!axis || axis->size() != 1) {
-    context.lose_shape_to_content(0, 2, "the repeated axis is not known");
+    context.lose_shape_to_content(0, 2, "the repeated axis is unknown");
     return context.set_shape(0, unknown_sizes(shape->size()));
   }
   const auto resolved = resolve_axis(context, integer(axis->front()), shape->size(), at_input(2), false);
@@ -29,13 +29,13 @@ void infer_1(InferContext& context) {
 void infer_6(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   const auto repeats = sizes_from_content(context, 1);
-  context.lose_shape_to_content(0, 1, "the repeats are not known");
+  context.lose_shape_to_content(0, 1, "the repeats are unknown");
   if (!shape) {
     if (repeats) context.set_shape(0, unknown_sizes(repeats->size()));
     return;
   }
   Shape result = unknown_sizes(shape->size());
-  if (!length_differs(context, 1, shape->size(), "one repeat for each axis") && repeats) {
+  if (!length_differs(context, 1, shape->size(), "there must be one repeat per axis") && repeats) {
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = context.dims().mul((*shape)[i], (*repeats)[i]);
   }
   context.set_shape(0, std::move(result));

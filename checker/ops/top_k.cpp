@@ -10,10 +10,10 @@ namespace {
 
 Dim count(InferContext& context) {
   if (context.since() == 1) return context.integer("k");
-  length_differs(context, 1, 1, "one number k");
+  length_differs(context, 1, 1, "k must be a single number");
   const Constant* value = context.input_value(1);
   if (value && value->elements.size() == 1) return value->elements.front().dim();
-  return context.size_from_content(1, "k", "the k of TopK is not known");
+  return context.size_from_content(1, "k", "k of TopK is unknown");
 }
 
 void infer(InferContext& context) {
@@ -36,7 +36,7 @@ void infer(InferContext& context) {
   if (!too_many && !(k.is_constant() && k.constant() < 0)) return;
   context.error({.code = "index-range",
                  .at = at,
-                 .message = too_many ? "k is greater than the axis" : "k is negative",
+                 .message = too_many ? "k is greater than the size of the axis" : "k is negative",
                  .expected = too_many ? fmt::format("at most {}", context.text(size)) : "0 or more",
                  .found = context.text(k)});
 }

@@ -13,19 +13,19 @@ constexpr std::size_t first_tensor = 2;  // behind learning rate and update coun
 
 void check_group_shape(InferContext& context, std::size_t x, std::size_t input) {
   if (const Shape* shape = context.input_shape(x))
-    require_shape(context, input, *shape, "it belongs to a tensor of another shape");
+    require_shape(context, input, *shape, "its shape differs from the shape of the tensor it belongs to");
 }
 
 void infer_optimizer(InferContext& context, std::size_t kept) {
-  require_single_element(context, 0, "the learning rate is a scalar");
-  require_single_element(context, 1, "the update count is a scalar");
+  require_single_element(context, 0, "the learning rate must be a scalar");
+  require_single_element(context, 1, "the update count must be a scalar");
   const std::size_t given = context.input_count() < first_tensor ? 0 : context.input_count() - first_tensor;
   const std::size_t groups = kept + 2;
   if (given % groups != 0) {
     context.error({.code = "divisibility",
                    .at = at_node(),
-                   .message = fmt::format("each tensor comes with its gradient and {} more", kept),
-                   .expected = fmt::format("a multiple of {} inputs behind the update count", groups),
+                   .message = fmt::format("each tensor requires its gradient and {} more inputs", kept),
+                   .expected = fmt::format("a multiple of {} inputs after the update count", groups),
                    .found = std::to_string(given)});
     return;
   }
@@ -35,7 +35,7 @@ void infer_optimizer(InferContext& context, std::size_t kept) {
   if (context.output_count() != tensors * (kept + 1)) {
     context.error({.code = "output-count",
                    .at = at_node(),
-                   .message = "each tensor and what is kept of it has an output",
+                   .message = "each tensor and each of its states requires an output",
                    .expected = fmt::format("{} outputs", tensors * (kept + 1)),
                    .found = fmt::format("{} outputs", context.output_count())});
     return;
@@ -54,7 +54,7 @@ void infer_gradient(InferContext& context) {
   if (named != context.input_count()) {
     context.error({.code = "shape-mismatch",
                    .at = at_attribute("xs"),
-                   .message = "xs and zs name another number of tensors than there are inputs",
+                   .message = "xs and zs name a different number of tensors than the node has inputs",
                    .expected = fmt::format("{} names", context.input_count()),
                    .found = fmt::format("{} names", named)});
   }

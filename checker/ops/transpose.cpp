@@ -27,7 +27,7 @@ std::optional<std::vector<std::size_t>> permutation(InferContext& context, const
   context.error(
       {.code = "permutation",
        .at = at_attribute("perm"),
-       .message = "perm is no permutation of the input's axes",
+       .message = "perm is not a permutation of the input's axes",
        .expected = shape ? fmt::format("each of {} axes once, because the input is {}", rank, context.text(*shape))
                          : fmt::format("each of {} axes once", rank),
        .found = fmt::format("[{}]", fmt::join(perm, ", "))});
@@ -44,7 +44,7 @@ void infer(InferContext& context) {
   std::iota(axes.rbegin(), axes.rend(), std::size_t{0});
   if (perm) {
     auto given = permutation(context, *perm, rank);
-    if (!given) return context.lose_shape(0, "perm is no permutation");
+    if (!given) return context.lose_shape(0, "perm is not a permutation");
     axes = std::move(*given);
   }
   if (!shape) return context.set_shape(0, unknown_sizes(rank));

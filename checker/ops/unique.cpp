@@ -8,7 +8,7 @@ namespace {
 
 void infer(InferContext& context) {
   const Shape* shape = context.input_shape(0);
-  const Dim count = context.data_dependent("unique", "Unique keeps as many entries as are distinct");
+  const Dim count = context.data_dependent("unique", "the number of distinct entries decides the size at run time");
   context.set_shape(1, {count});
   context.set_shape(3, {count});
   const auto stated = context.find_integer("axis");

@@ -37,15 +37,15 @@ void check_form(RuleContext& context, const ir::GraphScope& scope, std::size_t n
   }
   if (!attribute.ref_attr_name.empty()) {
     if (held != 0)
-      context.error("ref-attribute", location(), "the attribute refers to another and has a value as well",
-                    "one of the two");
+      context.error("ref-attribute", location(), "the attribute has both a reference and a value",
+                    "exactly one of the two");
     check_states_type(context, scope, n, attribute);
     return;
   }
   if (!attribute.type) return check_states_type(context, scope, n, attribute);
   const bool fits = held == *attribute.type || (held == 0 && is_list(*attribute.type));
   if (!fits) {
-    context.error("attribute-type", location(), "the attribute states another type than it holds",
+    context.error("attribute-type", location(), "the declared type of the attribute differs from its value",
                   std::string(attribute_type_name(*attribute.type)), std::string(attribute_type_name(held)));
   }
 }
@@ -80,7 +80,7 @@ void check_against_schema(RuleContext& context, const ir::GraphScope& scope, std
     if (found == 0) continue;
     if (found != expected) {
       context.error("attribute-type", location(),
-                    fmt::format("attribute {} of {} has another type", quote(attribute.name), schema.name),
+                    fmt::format("attribute {} of {} has the wrong type", quote(attribute.name), schema.name),
                     std::string(attribute_type_name(expected)), std::string(attribute_type_name(found)));
       continue;
     }
@@ -90,7 +90,7 @@ void check_against_schema(RuleContext& context, const ir::GraphScope& scope, std
     if (declared.required && !node.find_attribute(declared.name)) {
       context.error(
           "missing-attribute", context.at(scope, n),
-          fmt::format("{} (opset {}) needs attribute {}", schema.name, schema.since_version, quote(declared.name)),
+          fmt::format("{} (opset {}) requires attribute {}", schema.name, schema.since_version, quote(declared.name)),
           fmt::format("{} {}", attribute_type_name(static_cast<std::int32_t>(declared.type)), declared.name),
           "nothing");
     }

@@ -49,15 +49,15 @@ void check_type(RuleContext& context, const ir::GraphScope& scope, const ir::Val
   }
   if (const auto size = negative_size(*info.type)) {
     context.error("declared-shape", location, "a declared size is negative", "0 or more, a name, or nothing",
-                  std::to_string(*size), *size == -1 ? "leave the size open to say that it is not known" : "");
+                  std::to_string(*size), *size == -1 ? "leave the size out if it is unknown" : "");
   }
   if (const auto key = impossible_key(*info.type)) {
-    context.error("declared-type", location, "keys of a map are integers or strings", "an integer type or string",
+    context.error("declared-type", location, "map keys must be integers or strings", "an integer type or string",
                   std::string(name_of(*key)));
   }
   if (const auto number = unknown_element(*info.type)) {
     context.error(*number == 0 ? "missing-type" : "declared-type", location,
-                  *number == 0 ? "the element type is UNDEFINED" : "there is no element type of this number",
+                  *number == 0 ? "the element type is UNDEFINED" : "no element type has this number",
                   "a TensorProto.DataType", std::to_string(*number));
   }
 }
@@ -67,7 +67,7 @@ void check_default(RuleContext& context, const ir::GraphScope& scope, const ir::
                    const ir::Tensor& tensor) {
   const Location location = context.at(scope, "initializer", tensor.name);
   if (input.type->elem_type && tensor.data_type && *input.type->elem_type != *tensor.data_type) {
-    context.error("declared-type", location, "the initializer has another type than the input of its name",
+    context.error("declared-type", location, "the initializer and the input of the same name have different types",
                   std::string(name_of(static_cast<ElementType>(*input.type->elem_type))),
                   std::string(name_of(ir::element_type_of(tensor))));
   }
@@ -76,7 +76,8 @@ void check_default(RuleContext& context, const ir::GraphScope& scope, const ir::
   bool fits = declared.size() == tensor.dims.size();
   for (std::size_t i = 0; fits && i < declared.size(); ++i)
     fits = !declared[i].value || *declared[i].value == tensor.dims[i];
-  if (!fits) context.error("declared-shape", location, "the initializer has another shape than the input of its name");
+  if (!fits)
+    context.error("declared-shape", location, "the initializer and the input of the same name have different shapes");
 }
 
 void check_defaults(RuleContext& context, const ir::GraphScope& scope) {

@@ -18,7 +18,7 @@ void check_keys(RuleContext& context, const ir::Tensor& tensor, const TensorLoca
   for (const ir::StringEntry& entry : tensor.external_data) {
     if (std::find(std::begin(known_keys), std::end(known_keys), entry.key.view()) != std::end(known_keys)) continue;
     const std::string_view close = nearest(entry.key, known_keys);
-    context.warning("external-key", location, fmt::format("readers skip the entry {}", quote(entry.key)),
+    context.warning("external-key", location, fmt::format("unknown entry {}, which readers ignore", quote(entry.key)),
                     "location, offset, length or checksum", quote(entry.key),
                     close.empty() ? std::string() : fmt::format("did you mean {}?", close));
   }

@@ -59,7 +59,7 @@ class FunctionRule {
     if (function.name.empty()) context_.error("empty-name", context_.at_function(function), "a function has no name");
     if (!functions_.try_emplace(key_of(function), &function).second) {
       context_.error("function-duplicate", context_.at_function(function),
-                     "two functions have this domain, name and overload", "distinct functions");
+                     "two functions have the same domain, name and overload", "distinct functions");
     }
     std::set<std::string_view> names;
     const auto declare = [&](std::string_view name) {
@@ -76,25 +76,24 @@ class FunctionRule {
     const ir::Node& node = scope.graph->nodes[n];
     if (node.inputs.size() > function.body.inputs.size()) {
       context_.error("input-count", context_.at(scope, n),
-                     fmt::format("{} takes fewer inputs", ir::function_step(function)),
+                     fmt::format("{} has fewer inputs", ir::function_step(function)),
                      fmt::format("at most {}", function.body.inputs.size()), std::to_string(node.inputs.size()));
     }
     if (node.outputs.size() > function.body.outputs.size()) {
       context_.error("output-count", context_.at(scope, n),
-                     fmt::format("{} gives fewer outputs", ir::function_step(function)),
+                     fmt::format("{} has fewer outputs", ir::function_step(function)),
                      fmt::format("at most {}", function.body.outputs.size()), std::to_string(node.outputs.size()));
     } else if (node.outputs.size() < function.body.outputs.size()) {
-      context_.warning(
-          "output-count", context_.at(scope, n),
-          fmt::format("{} gives more outputs; onnx.checker and ONNX Runtime refuse a call that names fewer",
-                      ir::function_step(function)),
-          std::to_string(function.body.outputs.size()), std::to_string(node.outputs.size()),
-          "name the outputs that nothing reads, \"\" for none");
+      context_.warning("output-count", context_.at(scope, n),
+                       fmt::format("{} has more outputs; onnx.checker and ONNX Runtime reject a call that names fewer",
+                                   ir::function_step(function)),
+                       std::to_string(function.body.outputs.size()), std::to_string(node.outputs.size()),
+                       "name every output, \"\" for an unused one");
     }
     for (const Text& required : function.attributes) {
       if (!node.find_attribute(required)) {
         context_.error("function-attribute", context_.at(scope, n),
-                       fmt::format("{} needs attribute {}", ir::function_step(function), quote(required)),
+                       fmt::format("{} requires attribute {}", ir::function_step(function), quote(required)),
                        std::string(required), "nothing");
       }
     }
@@ -115,7 +114,7 @@ class FunctionRule {
     const auto report = [&](std::int32_t expected, const std::string& reason) {
       context_.error(
           "attribute-type", context_.at(scope, n, fmt::format("attribute {}", given.name.view())),
-          fmt::format("{} needs another type of attribute {}", ir::function_step(function), quote(given.name)),
+          fmt::format("{} requires a different type for attribute {}", ir::function_step(function), quote(given.name)),
           fmt::format("{}, because {}", attribute_type_name(expected), reason),
           std::string(attribute_type_name(found)));
     };
@@ -155,7 +154,7 @@ class FunctionRule {
       const auto location = [&] { return context_.at(scope, n, fmt::format("attribute {}", attribute.name.view())); };
       if (!scope.function) {
         context_.error("ref-attribute", location(),
-                       fmt::format("the attribute refers to {}, but this is not in a function", quote(target)),
+                       fmt::format("the attribute refers to {}, but the node is not in a function", quote(target)),
                        "a value");
       } else if (!declares(*scope.function, target)) {
         context_.error("ref-attribute", location(),
@@ -163,7 +162,7 @@ class FunctionRule {
       } else if (const ir::Attribute* fallback = default_of(*scope.function, target);
                  fallback && fallback->type && attribute.type && *fallback->type != *attribute.type) {
         context_.error("ref-attribute", location(),
-                       fmt::format("attribute {} of the function has another type", quote(target)));
+                       fmt::format("attribute {} of the function has a different type", quote(target)));
       }
     }
   }
@@ -186,7 +185,7 @@ class FunctionRule {
       Mark& callee = marks_[call.callee];
       if (callee == Mark::open) {
         context_.error("function-recursive", context_.at(*call.scope, call.node),
-                       "the function calls itself, directly or over others", "functions that do not recur",
+                       "the function calls itself, directly or through other functions", "functions without recursion",
                        ir::function_step(*call.callee));
       } else if (callee == Mark::fresh) {
         callee = Mark::open;

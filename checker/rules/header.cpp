@@ -18,10 +18,10 @@ void check_ir_version(RuleContext& context) {
                   fmt::format("1 to {}", spec::newest_ir_version()),
                   model.ir_version ? std::to_string(*model.ir_version) : "nothing");
   } else if (*model.ir_version > spec::newest_ir_version()) {
-    context.error("ir-version", context.at_model("ir_version"), "the IR version is newer than any that is known",
+    context.error("ir-version", context.at_model("ir_version"), "the IR version is newer than the newest known version",
                   fmt::format("at most {}", spec::newest_ir_version()), std::to_string(*model.ir_version));
   } else if (!model.functions.empty() && *model.ir_version < 8) {
-    context.error("ir-version", context.at_model("ir_version"), "model-local functions came with IR version 8",
+    context.error("ir-version", context.at_model("ir_version"), "model-local functions were added in IR version 8",
                   "8 or more", std::to_string(*model.ir_version));
   }
 }
@@ -38,11 +38,11 @@ void check_imports(RuleContext& context, std::span<const ir::OpsetImport> import
     if (const auto [first, is_new] = seen.try_emplace(domain, import.version); !is_new) {
       const bool same = first->second == import.version;
       const std::string message =
-          fmt::format("domain {} is imported twice{}", quote(shown), same ? ", with one version" : "");
+          fmt::format("domain {} is imported twice{}", quote(shown), same ? ", with the same version" : "");
       if (same) {
-        context.warning("opset-duplicate", here, message, "one import of each domain");
+        context.warning("opset-duplicate", here, message, "one import per domain");
       } else {
-        context.error("opset-duplicate", here, message, "one import of each domain",
+        context.error("opset-duplicate", here, message, "one import per domain",
                       fmt::format("versions {} and {}", first->second.value_or(0), import.version.value_or(0)));
       }
       continue;
@@ -53,7 +53,7 @@ void check_imports(RuleContext& context, std::span<const ir::OpsetImport> import
                     import.version ? std::to_string(*import.version) : "nothing");
     } else if (newest > 0 && *import.version > newest) {
       context.error("opset-unknown", here,
-                    fmt::format("opset {} of {} is newer than any that is known", *import.version, quote(shown)),
+                    fmt::format("opset {} of {} is newer than the newest known opset", *import.version, quote(shown)),
                     fmt::format("at most {}, the newest of onnx {}", newest, spec::onnx_release()),
                     std::to_string(*import.version));
     }
@@ -76,10 +76,10 @@ void check_header(RuleContext& context) {
   if (model.opset_imports.empty() && model.ir_version.value_or(0) >= 3) {
     context.error("opset-import", context.at_model("opset_import"), "the model imports no operator set",
                   "an import of ai.onnx with its version", "nothing",
-                  "check --fix can stamp a version that fits all operators");
+                  "check --fix adds an import that suits all operators");
   } else if (model.ir_version && *model.ir_version >= 1 && *model.ir_version < 3 && !model.opset_imports.empty()) {
-    context.error("opset-import", context.at_model("opset_import"), "operator sets are imported since IR version 3",
-                  "no import");
+    context.error("opset-import", context.at_model("opset_import"), "opset_import requires IR version 3 or later",
+                  "no opset_import");
   }
   check_imports(context, model.opset_imports, context.at_model());
   for (const ir::Function& function : model.functions)

@@ -50,7 +50,7 @@ void check_training_mode(RuleContext& context, const ir::GraphScope& scope) {
     const ir::Node& node = scope.graph->nodes[n];
     if (!ir::canonical_domain(node.domain).empty() || !trains(*context.inferred, *scope.graph, node)) continue;
     context.warning("training-mode", context.at(scope, n),
-                    "the operator runs in training mode: results vary or depend on the batch", {}, {},
+                    "the operator runs in training mode: its results vary or depend on the batch", {}, {},
                     "export the model in evaluation mode");
   }
 }

@@ -70,18 +70,18 @@ class OperatorRule {
     if (first.opset == opset) return;
     const spec::OpSchema* other = context_.table.find(domain, schema.name, first.opset);
     if (other && other->since_version == schema.since_version) return;
-    const std::string has = !other              ? "has no such operator"
-                            : other->deprecated ? "has it no more"
-                                                : fmt::format("has it as of opset {}", other->since_version);
+    const std::string has = !other              ? "lacks this operator"
+                            : other->deprecated ? "no longer has it"
+                                                : fmt::format("defines it as of opset {}", other->since_version);
     const std::string importer = first.function ? ir::function_step(*first.function) : "the model";
-    context_.error(
-        "function-opset", context_.at(scope, n),
-        fmt::format("{} of {} is another operator in the opset that {} imports",
-                    ir::qualified_op(scope.graph->nodes[n]), ir::function_step(*scope.function), importer),
-        fmt::format("opset {} of {}, or one in which {} is the same", first.opset, domain_name(domain), schema.name),
-        fmt::format("opset {}, with {} as of opset {}; opset {} {}", opset, schema.name, schema.since_version,
-                    first.opset, has),
-        "import one opset everywhere");
+    context_.error("function-opset", context_.at(scope, n),
+                   fmt::format("{} of {} differs in the opset that {} imports", ir::qualified_op(scope.graph->nodes[n]),
+                               ir::function_step(*scope.function), importer),
+                   fmt::format("opset {} of {}, or one with the same definition of {}", first.opset,
+                               domain_name(domain), schema.name),
+                   fmt::format("opset {}, with {} as of opset {}; opset {} {}", opset, schema.name,
+                               schema.since_version, first.opset, has),
+                   "import the same opset everywhere");
   }
 
   void report_missing_import(const ir::GraphScope& scope, std::size_t n, std::string_view domain) {
@@ -107,27 +107,27 @@ class OperatorRule {
                                   : fmt::format("{} was removed in opset {}", op, deprecated->since_version),
                      fmt::format("an operator of opset {} of {}", opset, domain_name(domain)), op,
                      is_redefined ? fmt::format("upgrade to opset {}", newest->since_version)
-                                  : "an opset before, or what replaced it");
+                                  : "an earlier opset, or the operator that replaced it");
       return;
     }
     if (!versions.empty()) {
       context_.error("operator-too-new", location,
-                     fmt::format("{} came with opset {}, the {} imports {}", op, versions.front()->since_version,
-                                 scope.function ? "function" : "model", opset),
+                     fmt::format("{} was added in opset {}, but the {} imports opset {}", op,
+                                 versions.front()->since_version, scope.function ? "function" : "model", opset),
                      fmt::format("an operator of opset {} of {}", opset, domain_name(domain)), op,
                      fmt::format("upgrade to opset {}", versions.front()->since_version));
       return;
     }
     if (function_domains_.contains(domain)) {
       context_.error("function-missing", location,
-                     fmt::format("the model has functions of domain {}, but none of this name", quote(domain)),
+                     fmt::format("the model has functions of domain {}, but none with this name", quote(domain)),
                      "a function of the model", op);
       return;
     }
     if (spec::newest_opset(domain) == 0) {
       context_.warning("unchecked-operator", location,
-                       fmt::format("nothing is known of operator {}; what follows from it is not checked", op), {}, {},
-                       "--schemas FILE describes operators of other domains");
+                       fmt::format("unknown operator {}: values that depend on it are not checked", op), {}, {},
+                       "--schemas FILE adds operators of other domains");
       return;
     }
     const auto names = context_.table.operators(domain);
@@ -151,8 +151,8 @@ class OperatorRule {
       const spec::FormalParameter* formal = schema.input_at(i);
       if (node.inputs[i] != ir::ValueId::none || !formal || formal->arity == spec::Arity::optional) continue;
       context_.error("missing-input", context_.at(scope, n, fmt::format("input {}", i)),
-                     fmt::format("input {} of {} cannot be left out", quote(formal->name), schema.name),
-                     "the name of a value", "nothing");
+                     fmt::format("input {} of {} is required", quote(formal->name), schema.name), "the name of a value",
+                     "nothing");
     }
   }
 
@@ -161,7 +161,7 @@ class OperatorRule {
     if (node.outputs.size() < schema.min_outputs ||
         (schema.max_outputs != no_limit && node.outputs.size() > schema.max_outputs)) {
       context_.error("output-count", context_.at(scope, n),
-                     fmt::format("{} (opset {}) gives {}", schema.name, schema.since_version,
+                     fmt::format("{} (opset {}) has {}", schema.name, schema.since_version,
                                  count_text(schema.min_outputs, schema.max_outputs, "output")),
                      count_text(schema.min_outputs, schema.max_outputs, "output"), std::to_string(node.outputs.size()));
     }
@@ -169,8 +169,7 @@ class OperatorRule {
       const spec::FormalParameter* formal = schema.output_at(i);
       if (node.outputs[i] != ir::ValueId::none || !formal || formal->arity != spec::Arity::single) continue;
       context_.error("empty-name", context_.at(scope, n, fmt::format("output {}", i)),
-                     fmt::format("output {} of {} cannot be left out", quote(formal->name), schema.name), "a name",
-                     "nothing");
+                     fmt::format("output {} of {} is required", quote(formal->name), schema.name), "a name", "nothing");
     }
   }
 

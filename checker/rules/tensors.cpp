@@ -33,18 +33,18 @@ bool check_storage(RuleContext& context, const ir::Tensor& tensor, ElementType t
     if (field != ir::typed_field_of(type)) misplaced = field;
   }
   if (fields > 1 || (fields == 1 && tensor.is_external())) {
-    context.error("tensor-storage", location, "the values are stored more than once", "one field",
+    context.error("tensor-storage", location, "the values are stored in several fields", "one field",
                   tensor.is_external() ? used + " and external data" : used);
     return false;
   }
   if (misplaced != TypedField::none) {
     context.error("tensor-storage", location,
-                  fmt::format("values of type {} do not belong into {}", name_of(type), ir::to_string(misplaced)),
+                  fmt::format("values of type {} must not be stored in {}", name_of(type), ir::to_string(misplaced)),
                   fmt::format("{} or raw_data", ir::to_string(ir::typed_field_of(type))), ir::to_string(misplaced));
     return false;
   }
   if (type == ElementType::string && tensor.raw_data.present() && !tensor.raw_data.empty()) {
-    context.error("tensor-storage", location, "strings have no raw form", "string_data", "raw_data");
+    context.error("tensor-storage", location, "strings cannot be stored in raw_data", "string_data", "raw_data");
     return false;
   }
   if (type == ElementType::string && tensor.is_external()) {
@@ -61,7 +61,7 @@ void check_size(RuleContext& context, const ir::Tensor& tensor, ElementType type
     const auto bytes = ir::expected_bytes(type, count);
     if (bytes && *bytes == tensor.raw_data.size()) return;
     if (!tensor.raw_data.empty() || count > 0) {
-      context.error("tensor-size", location, "raw_data does not fit the shape",
+      context.error("tensor-size", location, "the size of raw_data does not match the shape",
                     bytes ? fmt::format("{} bytes for {}", *bytes, shape) : "a shape that can be stored",
                     fmt::format("{} bytes", tensor.raw_data.size()));
       return;
@@ -76,7 +76,8 @@ void check_size(RuleContext& context, const ir::Tensor& tensor, ElementType type
     context.error("tensor-size", location, fmt::format("{} is malformed", ir::to_string(field)),
                   fmt::format("whole values of {}", shape));
   } else if (!expected || *expected != *found) {
-    context.error("tensor-size", location, fmt::format("{} does not fit the shape", ir::to_string(field)),
+    context.error("tensor-size", location,
+                  fmt::format("the length of {} does not match the shape", ir::to_string(field)),
                   expected ? fmt::format("{} values for {}", *expected, shape) : "a shape that can be stored",
                   fmt::format("{} values", *found));
   }
@@ -85,18 +86,18 @@ void check_size(RuleContext& context, const ir::Tensor& tensor, ElementType type
 void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorLocation& location) {
   const ElementType type = ir::element_type_of(tensor);
   if (type == ElementType::undefined) {
-    context.error("tensor-type", location, "the tensor has no known element type", "a TensorProto.DataType",
+    context.error("tensor-type", location, "the tensor has an unknown element type", "a TensorProto.DataType",
                   tensor.data_type ? std::to_string(*tensor.data_type) : "nothing");
     return;
   }
   if (tensor.segment) {
-    context.error("tensor-segment", location, "the tensor is stored in segments, which nothing can join",
+    context.error("tensor-segment", location, "the tensor is stored in segments, which is not supported",
                   "a tensor in one piece");
     return;
   }
   const auto count = ir::element_count(tensor);
   if (!count) {
-    context.error("tensor-dims", location, "a size is negative, or all of them together are too large",
+    context.error("tensor-dims", location, "a size is negative, or the product of the sizes is too large",
                   "sizes of 0 or more whose product fits 63 bits", shape_text(tensor.dims));
     return;
   }

@@ -23,12 +23,12 @@ void check_bindings(RuleContext& context, std::size_t index, std::string_view ki
   for (const ir::StringEntry& binding : bindings) {
     const Location location = context.at_model(fmt::format("training_info {} {}", index, kind), binding.key);
     if (!has_initializer(context.model.graph.get(), binding.key) && !has_initializer(algorithm, binding.key)) {
-      context.error("training-info", location, fmt::format("no initializer is called {}", quote(binding.key)),
-                    "an initializer to be set");
+      context.error("training-info", location, fmt::format("no initializer has the name {}", quote(binding.key)),
+                    "the name of an initializer");
     }
     if (!has_output(step, binding.value)) {
-      context.error("training-info", location, fmt::format("the step has no output {}", quote(binding.value)),
-                    "an output of the step");
+      context.error("training-info", location, fmt::format("the graph has no output {}", quote(binding.value)),
+                    "an output of the graph");
     }
   }
 }

@@ -83,9 +83,10 @@ class GraphRule {
         check_shadowing(names, name, location);
         names.defined[index_of(id)] = Definition::initializer;
         if (old_ir && !names.scope->parent) {
-          context_.error(
-              "initializer-not-input", location, "until IR version 3 every initializer is also an input of the graph",
-              fmt::format("an input named {}", quote(name)), {}, "IR version 4 allows initializers that are no inputs");
+          context_.error("initializer-not-input", location,
+                         "up to IR version 3 every initializer must also be a graph input",
+                         fmt::format("an input named {}", quote(name)), {},
+                         "IR version 4 allows initializers that are not inputs");
         }
       }
     };
@@ -105,8 +106,7 @@ class GraphRule {
         Definition& definition = names.defined[index_of(id)];
         if (definition != Definition::none) {
           context_.error("duplicate-definition", context_.at(*names.scope, n, fmt::format("output {}", i), name),
-                         fmt::format("{} is already {}", quote(name), already(names, id, n)),
-                         "a name that nothing else writes");
+                         fmt::format("{} is already {}", quote(name), already(names, id, n)), "a unique name");
         } else {
           check_shadowing(names, name, context_.at(*names.scope, n, fmt::format("output {}", i), name));
           definition = Definition::node;
@@ -136,7 +136,7 @@ class GraphRule {
     if (!names.outer) return;
     if (look_outside(names, name) == Outside::visible) {
       context_.error("subgraph-scope", std::move(location),
-                     fmt::format("{} hides the value of that name in an outer graph", quote(name)),
+                     fmt::format("{} hides the value of the same name in an outer graph", quote(name)),
                      "a name that no outer graph uses", {}, "check --fix renames it");
     }
   }
@@ -172,7 +172,7 @@ class GraphRule {
       const ir::Node& node = graph.nodes[n];
       if (cyclic[n] && !cycle_reported) {
         cycle_reported = true;
-        context_.error("cycle", context_.at(*names.scope, n), "the node needs its own result, over other nodes",
+        context_.error("cycle", context_.at(*names.scope, n), "the node depends on its own result through other nodes",
                        "a graph without cycles", cycle_text(graph, cyclic));
       }
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -189,9 +189,9 @@ class GraphRule {
     if (names.defined[index_of(id)] == Definition::node) {
       const auto producer = static_cast<std::size_t>(names.producer[index_of(id)]);
       if (producer < n || on_cycle) return;
-      context_.error(
-          "not-sorted", location(), fmt::format("{} is read before node {} writes it", quote(name), producer),
-          "nodes in an order in which values are written before they are read", {}, "check --fix sorts the nodes");
+      context_.error("not-sorted", location(),
+                     fmt::format("{} is read before node {} writes it", quote(name), producer),
+                     "every value written before it is read", {}, "check --fix sorts the nodes");
       return;
     }
     if (names.defined[index_of(id)] != Definition::none) return;
@@ -200,13 +200,13 @@ class GraphRule {
         return;
       case Outside::later:
         if (on_outer_cycle(names, name)) return;
-        context_.error(
-            "not-sorted", location(), fmt::format("{} of an outer graph is read before it is written", quote(name)),
-            "nodes in an order in which values are written before they are read", {}, "check --fix sorts the nodes");
+        context_.error("not-sorted", location(),
+                       fmt::format("{} of an outer graph is read before it is written", quote(name)),
+                       "every value written before it is read", {}, "check --fix sorts the nodes");
         return;
       case Outside::undefined:
         context_.error(names.scope->function ? "function-undefined-value" : "undefined-value", location(),
-                       fmt::format("nothing that this node can see defines {}", quote(name)),
+                       fmt::format("input {} is undefined", quote(name)),
                        "an input, an initializer or the output of a node", {}, nearest_help(names, name));
     }
   }
@@ -226,7 +226,8 @@ class GraphRule {
     for (const auto& [scope, other] : names_) {
       const ValueId id = scope->graph->find(name);
       if (other.get() != &names && id != ValueId::none && other->defined[index_of(id)] != Definition::none) {
-        return fmt::format("{} has a value of that name, which this graph cannot see", ir::path_text(scope->path));
+        return fmt::format("{} has a value of that name, which is not visible from this graph",
+                           ir::path_text(scope->path));
       }
     }
     return {};
@@ -252,16 +253,16 @@ class GraphRule {
       context_.error(in_function ? "function-undefined-value" : "output-undefined",
                      context_.at(*names.scope, "output", name),
                      is_outer ? fmt::format("the output {} is a value of an outer graph", quote(name))
-                              : fmt::format("nothing defines the output {}", quote(name)),
+                              : fmt::format("output {} is undefined", quote(name)),
                      "an input, an initializer or the output of a node", {},
-                     is_outer ? "add an Identity of the outer value, and give its output" : "");
+                     is_outer ? "add an Identity of the outer value and return its output" : "");
     }
     for (const ir::ValueInfo& info : graph.value_infos) {
       if (info.value == ValueId::none) continue;
       const std::string_view name = graph.name_of(info.value);
       if (names.defined[index_of(info.value)] == Definition::none && look_outside(names, name) == Outside::undefined) {
         context_.warning("value-info-unknown", context_.at(*names.scope, "value", name),
-                         fmt::format("value_info describes {}, which nothing defines", quote(name)), {}, {},
+                         fmt::format("value_info describes {}, which is undefined", quote(name)), {}, {},
                          "check --fix removes it");
       }
     }
@@ -340,12 +341,11 @@ void check_graph_names(RuleContext& context) {
   for (const auto& scope : context.scopes) {
     const bool is_function_body = scope->function && !scope->parent;
     if (!is_function_body && !scope->is_training && scope->graph->name.empty()) {
-      context.error("graph-name", context.at(*scope), "the graph has no name", "a name", {},
-                    "check --fix gives it one");
+      context.error("graph-name", context.at(*scope), "the graph has no name", "a name", {}, "check --fix adds a name");
     }
     for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
       if (scope->graph->nodes[n].op_type.empty())
-        context.error("node-op-type", context.at(*scope, n), "the node does not name its operator");
+        context.error("node-op-type", context.at(*scope, n), "the node has no op_type");
     }
   }
 }

@@ -74,7 +74,7 @@ class TargetCheck {
     const auto& stated = context_.model.ir_version;
     if (limit && stated && *stated > *limit) {
       report(Severity::error, "target-ir-version", context_.at_model("ir_version"),
-             fmt::format("reads IR version {} at most", *limit), fmt::format("{} or less", *limit),
+             fmt::format("reads IR versions up to {}", *limit), fmt::format("{} or less", *limit),
              std::to_string(*stated), "write the model with a lower ir_version if it uses nothing newer");
     }
     if (profile_.limits.static_shapes && context_.model.graph) check_static_inputs(*context_.model.graph);
@@ -88,7 +88,7 @@ class TargetCheck {
         if (!type || !type->is_tensor()) continue;
         if (type->shape && std::ranges::all_of(*type->shape, [](Dim d) { return d.is_constant(); })) continue;
         report(Severity::error, "target-static-shapes", context_.at(*scope, "input", graph.name_of(input.value)),
-               "needs inputs of fixed shape", "a fixed shape", to_string(*type, context_.inferred->dims),
+               "requires inputs of fixed shape", "a fixed shape", to_string(*type, context_.inferred->dims),
                "--dim NAME=SIZE fixes a named dimension for this check");
       }
     }
@@ -104,13 +104,13 @@ class TargetCheck {
       const auto [oldest, newest] = limit->second;
       if (*import.version >= oldest && *import.version <= newest) continue;
       const std::string item = fmt::format("opset_import {}", i);
-      report(
-          Severity::error, "target-opset",
-          scope.function ? context_.at_function(*scope.function, item) : context_.at_model(item),
-          fmt::format("takes opsets {} to {} of {}", oldest, newest, limit->first.empty() ? "ai.onnx" : limit->first),
-          fmt::format("{} to {}", oldest, newest), std::to_string(*import.version),
-          fmt::format("{} to opset {}", *import.version > newest ? "downgrade" : "upgrade",
-                      *import.version > newest ? newest : oldest));
+      report(Severity::error, "target-opset",
+             scope.function ? context_.at_function(*scope.function, item) : context_.at_model(item),
+             fmt::format("supports opsets {} to {} of {}", oldest, newest,
+                         limit->first.empty() ? "ai.onnx" : limit->first),
+             fmt::format("{} to {}", oldest, newest), std::to_string(*import.version),
+             fmt::format("{} to opset {}", *import.version > newest ? "downgrade" : "upgrade",
+                         *import.version > newest ? newest : oldest));
     }
   }
 
@@ -165,7 +165,7 @@ class TargetCheck {
       verdict.lower(Standing::refused, entry->why.empty() ? "refused" : entry->why);
     if (!schema || verdict.standing == Standing::refused) return verdict;
     if (entry->status == Standing::loads)
-      verdict.lower(Standing::unknown, entry->why.empty() ? "loads, but was never seen to run" : entry->why);
+      verdict.lower(Standing::unknown, entry->why.empty() ? "loads, but has not been observed to run" : entry->why);
     check_types(verdict, *entry, scope, node, *schema);
     for (const TargetCondition& condition : entry->when) {
       ConditionResult result = evaluate(condition, info_, scope, node, *schema);
@@ -193,7 +193,7 @@ class TargetCheck {
     const TypeStanding* known = entry.types_of(constraint);
     const std::string type = info_.type_text(scope, id);
     if (type.empty()) {
-      if (known) verdict.lower(Standing::unknown, fmt::format("the type of {} is not known", item), item);
+      if (known) verdict.lower(Standing::unknown, fmt::format("the type of {} is unknown", item), item);
       return;
     }
     if (!profile_.limits.types.empty() && !contains(profile_.limits.types, type)) {
@@ -204,14 +204,15 @@ class TargetCheck {
     const auto narrow = profile_.limits.narrowed.find(type);
     if (narrow != profile_.limits.narrowed.end() && contains(known->runs, narrow->second)) return;
     if (contains(known->loads, type)) {
-      verdict.lower(Standing::unknown, fmt::format("loads with {} = {}, but was never seen to run", constraint, type),
+      verdict.lower(Standing::unknown,
+                    fmt::format("loads with {} = {}, but has not been observed to run", constraint, type),
                     std::move(item));
     } else if (!profile_.measured || contains(known->refused, type)) {
       verdict.lower(Standing::refused,
                     fmt::format("{} = {}{}{}", constraint, type, entry.why.empty() ? "" : ": ", entry.why),
                     std::move(item), joined(known->runs), type);
     } else {
-      verdict.lower(Standing::unknown, fmt::format("{} = {} was not tried", constraint, type), std::move(item));
+      verdict.lower(Standing::unknown, fmt::format("{} = {} was not tested", constraint, type), std::move(item));
     }
   }
 
@@ -220,9 +221,9 @@ class TargetCheck {
       const auto& [op, since, reason] = key;
       const std::string version = since ? fmt::format(" (since opset {})", since) : std::string();
       const std::string nodes =
-          unknown.count == 1 ? std::string() : fmt::format("; {} nodes, this is the first", unknown.count);
+          unknown.count == 1 ? std::string() : fmt::format("; {} nodes, of which this is the first", unknown.count);
       report(Severity::info, "target-unknown", std::move(unknown.location),
-             fmt::format("not known whether {}{} runs: {}{}", op, version, reason, nodes));
+             fmt::format("unknown whether {}{} runs: {}{}", op, version, reason, nodes));
     }
   }
 

@@ -115,7 +115,7 @@ std::string list_text(std::span<const ConditionValue> values) {
 ConditionResult check_values(const TargetCondition& condition, const AttributeValues& given) {
   if (!given.readable) {
     return {.answer = Answer::unknown,
-            .reason = fmt::format("attribute {} is set by the function's caller", condition.name),
+            .reason = fmt::format("the function's caller sets attribute {}", condition.name),
             .item = {},
             .expected = {},
             .found = {}};
@@ -150,7 +150,7 @@ ConditionResult check_input(const TargetCondition& condition, TargetInfo& info, 
   const Type* type = info.type_of(scope, id);
   if (!type || !type->shape) {
     return {.answer = Answer::unknown,
-            .reason = fmt::format("the rank of input {} is not known", condition.name),
+            .reason = fmt::format("the rank of input {} is unknown", condition.name),
             .item = {},
             .expected = {},
             .found = {}};
@@ -162,7 +162,7 @@ ConditionResult check_input(const TargetCondition& condition, TargetInfo& info, 
   const auto rank = static_cast<std::int64_t>(type->shape->size());
   if (condition.demand == Demand::not_rank) {
     if (std::ranges::find(condition.ranks, rank) == condition.ranks.end()) return {};
-    return fails(fmt::format("input {} has rank {}", condition.name, rank), "another rank",
+    return fails(fmt::format("input {} has rank {}", condition.name, rank), "a different rank",
                  fmt::format("rank {}", rank));
   }
   if (rank >= condition.min_rank && rank <= condition.max_rank) return {};

@@ -121,7 +121,7 @@ class Selection {
   Error unknown_domain(std::string_view domain) const {
     auto known = table_.domains();
     std::ranges::replace(known, std::string_view(), std::string_view("ai.onnx"));
-    return unknown("unknown-domain", fmt::format("there is no domain {}", quote(domain)), domain, known);
+    return unknown("unknown-domain", fmt::format("unknown domain {}", quote(domain)), domain, known);
   }
 
   void add_all(std::string_view domain) {
@@ -149,7 +149,7 @@ class Selection {
     const auto& found = exact.empty() ? alike : exact;
     if (found.empty()) {
       const std::vector<std::string_view> names(known.begin(), known.end());
-      return unknown("unknown-operator", fmt::format("there is no operator {}", quote(text)), name, names);
+      return unknown("unknown-operator", fmt::format("unknown operator {}", quote(text)), name, names);
     }
     keys_.insert(keys_.end(), found.begin(), found.end());
     return {};

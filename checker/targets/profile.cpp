@@ -123,7 +123,7 @@ TargetCondition condition(const YAML::Node& node) {
     return true;
   };
   const auto item = [&](Item kind, const YAML::Node& value) {
-    if (result.item != Item::node) fail(value, "a condition is about one item");
+    if (result.item != Item::node) fail(value, "a condition must be about one item");
     result.item = kind;
     result.name = text(value);
     return true;
@@ -161,7 +161,7 @@ TargetCondition condition(const YAML::Node& node) {
     }
     return false;
   });
-  if (demands != 1) fail(node, "a condition makes one demand");
+  if (demands != 1) fail(node, "a condition must make one demand");
   return result;
 }
 
@@ -241,14 +241,14 @@ TargetProfile profile(const YAML::Node& root) {
   TargetProfile result;
   pairs(root, "a support profile", [&](const std::string& key, const YAML::Node& value) {
     if (key == "format") {
-      if (integer(value) != 1) fail(value, "this program reads format 1");
+      if (integer(value) != 1) fail(value, "only format 1 is supported");
     } else if (key == "target") {
       result.name = text(value);
     } else if (key == "about") {
       result.about = text(value);
     } else if (key == "kind") {
       result.measured = text(value) == "measured";
-      if (!result.measured && text(value) != "published") fail(value, "kind is measured or published");
+      if (!result.measured && text(value) != "published") fail(value, "kind must be measured or published");
     } else if (key == "version") {
       result.version = text(value);
     } else if (key == "date") {
@@ -276,7 +276,7 @@ TargetProfile profile(const YAML::Node& root) {
     return true;
   });
   if (result.name.empty() || result.version.empty() || result.date.empty() || result.source.empty())
-    fail(root, "a support profile states its target, version, date and source");
+    fail(root, "a support profile must have a target, version, date and source");
   return result;
 }
 
@@ -334,7 +334,7 @@ Result<std::shared_ptr<const TargetProfile>> load_target(std::string_view name_a
   }
   const auto names = target_names();
   const std::string_view close = nearest(name, names);
-  Error error = make_error("unknown-target", fmt::format("there is no support profile of {}", quote(name, 40)));
+  Error error = make_error("unknown-target", fmt::format("no support profile exists for {}", quote(name, 40)));
   error.diagnostic.expected = fmt::format("{}", fmt::join(names, ", "));
   if (!close.empty()) error.diagnostic.help = fmt::format("did you mean {}?", close);
   return error;

@@ -13,7 +13,7 @@ namespace {
 
 Result<ir::Node*> node_at(ir::Graph& graph, std::size_t index) {
   if (index < graph.nodes.size()) return &graph.nodes[index];
-  return make_error("usage", fmt::format("there is no node {} among {}", index, graph.nodes.size()));
+  return make_error("usage", fmt::format("node {} does not exist among {}", index, graph.nodes.size()));
 }
 
 Result<ir::Tensor> stored(ir::Model& model, std::string_view name, const Tensor& content) {
@@ -102,7 +102,7 @@ Result<void> GraphEditor::add_node(const NewNode& node, std::optional<std::size_
   ir::Graph& graph = *model.graph;
   const std::size_t at = before.value_or(graph.nodes.size());
   if (at > graph.nodes.size())
-    return make_error("usage", fmt::format("there is no node {} among {}", at, graph.nodes.size()));
+    return make_error("usage", fmt::format("node {} does not exist among {}", at, graph.nodes.size()));
   ir::Node added;
   added.op_type = model.keep(node.op_type);
   if (!node.domain.empty()) added.domain = model.keep(node.domain);

@@ -51,7 +51,8 @@ bool is_fault(const Error& error) {
 }
 
 std::optional<std::string> difference(const std::vector<NamedValue>& before, const std::vector<NamedValue>& after) {
-  if (before.size() != after.size()) return fmt::format("{} outputs became {}", before.size(), after.size());
+  if (before.size() != after.size())
+    return fmt::format("the number of outputs changed from {} to {}", before.size(), after.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
     const comparison::Tolerance tolerance = {relative_bound, bound_to_largest * largest_finite(before[i].value), 0};
     if (const auto found = comparison::difference(before[i].value, after[i].value, tolerance))
@@ -86,7 +87,7 @@ std::optional<std::string> broken_promise(const ir::Graph& graph, const std::vec
 }
 
 VerifyReport not_judged(const Error& error) {
-  return {Equality::not_judged, fmt::format("the model could not be run to its end: {}", error.diagnostic.message)};
+  return {Equality::not_judged, fmt::format("the model could not be run to the end: {}", error.diagnostic.message)};
 }
 
 }  // namespace
@@ -96,7 +97,7 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   const double bytes = weight_bytes(before.ir());
   if (limits.memory_bytes > 0 && bytes > static_cast<double>(limits.memory_bytes))
     return VerifyReport{Equality::not_judged,
-                        fmt::format("its weights alone take {:.0f} MB in the reference", bytes / 0x1p20)};
+                        fmt::format("its weights alone need {:.0f} MB in the reference", bytes / 0x1p20)};
   RunOptions run_options;
   run_options.wide = true;
   run_options.seed = options.seed;
@@ -120,12 +121,12 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   if (!second && !is_fault(second.error())) return not_judged(second.error());
   const auto differs =
       second ? difference(first->outputs, second->outputs)
-             : std::optional(fmt::format("the converted model does not run: {}", second.error().diagnostic.message));
+             : std::optional(fmt::format("the converted model fails: {}", second.error().diagnostic.message));
   if (!differs) return VerifyReport{Equality::equal, {}};
   if (const auto output = broken_promise(*before.ir().graph, first->outputs))
     return VerifyReport{
         Equality::not_judged,
-        fmt::format("with made-up inputs output {} has another shape than the model declares", quote(*output))};
+        fmt::format("with generated inputs output {} does not have its declared shape", quote(*output))};
   if (const auto random = random_operator(before.ir(), options.context.table()))
     return VerifyReport{Equality::not_judged, fmt::format("{} draws random numbers", *random)};
   return VerifyReport{Equality::different, *differs};

@@ -128,7 +128,7 @@ Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions
   const bool is_rounded =
       std::find(can.math_modes.begin(), can.math_modes.end(), exec::MathMode::unrounded) == can.math_modes.end();
   if ((options.wide && is_rounded) || (options.on_node && can.profile != exec::ProfileDetail::node))
-    return make_error("not-supported", "only the reference can leave numbers unrounded or tell the time of each node");
+    return make_error("not-supported", "only the reference supports unrounded runs and times per node");
   const bool taps_as_outputs = !options.taps.empty() && !can.taps;
   // The session does not outlive this call, and the model does.
   const std::shared_ptr<const ir::Model> ir(std::shared_ptr<const void>(), &model.ir());

@@ -93,7 +93,7 @@ Judgement judge_reals(const exec::Spread& spread, const Tensor& got, Profile pro
   }
   if (other > 0) {
     out.verdict = Verdict::mismatch;
-    out.why = fmt::format("NaN or infinity in {} elements where the exact answer has none", other);
+    out.why = fmt::format("NaN or infinity in {} elements that are finite in the exact answer", other);
     return out;
   }
   if (counted == 0) {
@@ -255,7 +255,7 @@ Judgement judge(const exec::Spread& spread, const Tensor& got, Profile profile, 
     Judgement out;
     out.verdict = can_flip ? Verdict::undecidable : Verdict::mismatch;
     out.in_doubt = !can_flip;
-    out.why = fmt::format("the shape is [{}] and should be [{}]{}", fmt::join(got.dims(), ", "),
+    out.why = fmt::format("the shape is [{}] instead of [{}]{}", fmt::join(got.dims(), ", "),
                           fmt::join(spread.exact.tensor.dims(), ", "), can_flip ? ", which rounding can change" : "");
     return out;
   }

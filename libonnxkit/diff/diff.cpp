@@ -61,7 +61,7 @@ class Comparison {
         continue;
       }
       if (!random_.empty()) {
-        side.layers_note = "the model draws random numbers, which are others on every side";
+        side.layers_note = "the model draws random numbers, which differ on every side";
         continue;
       }
       std::size_t set = 0;
@@ -128,7 +128,7 @@ class Comparison {
       if (all.contains(other)) continue;
       Error error = unknown_name("unknown-value", "input or output", other, {all.begin(), all.end()});
       error.diagnostic.message =
-          fmt::format("no side has an input or output {}, as {} is to be called", quote(other), quote(name));
+          fmt::format("no side has the input or output {} that {} is mapped to", quote(other), quote(name));
       return error;
     }
     return std::nullopt;
@@ -153,7 +153,7 @@ class Comparison {
       const Value &want = wanted[at].value, &is = outputs[at].value;
       if (!want.is_tensor() || !is.is_tensor() || want.tensor.type() == is.tensor.type()) continue;
       if (!is_floating(want.tensor.type()) || !is_floating(is.tensor.type())) continue;
-      const std::string warning = fmt::format("output {} is {} here and was cast to {}", quote(wanted[at].name),
+      const std::string warning = fmt::format("output {} is {} on this side and was cast to {}", quote(wanted[at].name),
                                               name_of(is.tensor.type()), name_of(want.tensor.type()));
       auto made = diffing::cast(is.tensor, want.tensor.type());
       if (!made) continue;
@@ -237,12 +237,13 @@ class Comparison {
     if (set == 0) {
       for (const std::string& input : run->moved_inputs)
         side.warnings.push_back("the channels of input " + quote(input) +
-                                " were moved to where this side has them, told by the shapes; --axes says it");
+                                " were moved to this side's layout, inferred from the shapes; --axes sets it");
       for (const std::string& output : run->moved)
         side.warnings.push_back("the channels of output " + quote(output) +
-                                " were moved to where the first side has them, told by the shapes; --axes says it");
+                                " were moved to the first side's layout, inferred from the shapes; --axes sets it");
       for (const std::string& input : run->cast_inputs)
-        side.warnings.push_back("input " + quote(input) + " was cast to the floating type that this side takes");
+        side.warnings.push_back("input " + quote(input) +
+                                " was cast to the floating-point type that this side accepts");
     }
     return *std::move(run);
   }
@@ -250,16 +251,16 @@ class Comparison {
   /// Where a side has the channels elsewhere, shapes that allow both have to be told: an input ends the side, an output is left out.
   std::optional<Error> settle_axes(diffing::SideRun& run, std::size_t i, std::size_t set) const {
     constexpr std::string_view why =
-        "its shape does not tell whether its channels are to be moved, as those of other inputs were";
+        "its shape does not show whether its channels must be moved like those of other inputs";
     if (owner(i) == owner(input_side_)) return std::nullopt;
     const std::vector<std::size_t> ranks = diffing::moved_ranks(sets_[set], run.moved_inputs, options_);
     if (const auto inputs = diffing::undecided_axes(sets_[set].values, ranks, options_); !inputs.empty()) {
       Error error = make_error("ambiguous-axes", fmt::format("input {}: {}", quote(inputs.front()), why));
-      error.diagnostic.help = fmt::format("--axes {}=nhwc, nchw or same says it", inputs.front());
+      error.diagnostic.help = fmt::format("--axes {}=nhwc, nchw or same sets it", inputs.front());
       return error;
     }
     for (const std::string& output : diffing::undecided_axes(run.outputs, ranks, options_))
-      run.absent[output] = fmt::format("{}; --axes {}=nhwc, nchw or same says it", why, output);
+      run.absent[output] = fmt::format("{}; --axes {}=nhwc, nchw or same sets it", why, output);
     return std::nullopt;
   }
 
@@ -268,7 +269,7 @@ class Comparison {
     for (OutputDiff& output : outputs) {
       if (std::find(moved.begin(), moved.end(), output.name) == moved.end()) continue;
       output.verdict = Verdict::mismatch;
-      output.why = "the axes are in another order";
+      output.why = "the axes differ in order";
     }
   }
 
@@ -283,10 +284,11 @@ class Comparison {
         continue;
       output.verdict = Verdict::not_compared;
       output.profile.reset();
-      output.why = draw->second.seeded
-                       ? fmt::format("it is made from {}, which draws other numbers on every backend", draw->second.op)
-                       : fmt::format("it is made from {} without a seed, which draws other numbers on every side",
-                                     draw->second.op);
+      output.why =
+          draw->second.seeded
+              ? fmt::format("it is computed from {}, which draws different numbers on every backend", draw->second.op)
+              : fmt::format("it is computed from {} without a seed, which draws different numbers on every side",
+                            draw->second.op);
     }
   }
 
@@ -296,8 +298,8 @@ class Comparison {
     for (OutputDiff& output : outputs) {
       if (output.verdict == Verdict::not_rounding && output.why.empty())
         output.why =
-            "the model is quantized, and the error of that is more than its steps; a tolerance or the task's "
-            "figures tell whether it matters";
+            "the model is quantized, and its quantization error exceeds rounding; a tolerance or the task's "
+            "metrics show whether it matters";
     }
   }
 
@@ -397,8 +399,8 @@ std::optional<Error> unknown_names(const std::vector<DiffSide>& sides, const Dif
 
 Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets,
                         const DiffOptions& options) {
-  if (sides.size() < 2) return make_error("usage", "two sides at least are needed for a comparison");
-  if (sets.empty()) return make_error("usage", "no inputs are given");
+  if (sides.size() < 2) return make_error("usage", "a comparison requires at least two sides");
+  if (sets.empty()) return make_error("usage", "no inputs were given");
   const diffing::Sessions sessions(options);
   for (const DiffSide& side : sides) {
     if (auto known = sessions.registry().find(side.backend, sessions.settings()); !known) return known.error();

@@ -51,7 +51,7 @@ class Layers {
 
   Result<void> run() {
     if (common_.size() == 0) {
-      report_.layers_note = "the models have no value inside the graph in common";
+      report_.layers_note = "the models have no common value inside the graph";
       return {};
     }
     if (const auto compared = question_.options.layers ? all() : search(); !compared) {
@@ -241,7 +241,8 @@ class Layers {
   /// Runs what leads to the values alone, and tells the deviation within the model apart.
   void look_alone(const std::vector<std::size_t>& places) {
     for (const std::vector<std::size_t>& some : apart(places)) {
-      const auto run = by_halves(some, "could not be run alone", [&](const auto& part) { return alone_at_once(part); });
+      const auto run =
+          by_halves(some, "could not be run separately", [&](const auto& part) { return alone_at_once(part); });
       if (!run) report_.layers_note = run.error().diagnostic.message;
     }
     std::vector<std::size_t> known;
@@ -374,7 +375,7 @@ class Layers {
       else if (has_effect(place))
         off.push_back(place);
       else if (report_.layers_note.empty())
-        report_.layers_note = fmt::format("{} is off, but nothing that is made from it", quote(layer.value));
+        report_.layers_note = fmt::format("{} deviates, but nothing that is computed from it", quote(layer.value));
     }
     if (off.empty()) return off;
     const Places before = common_.ancestors(off.front());
@@ -411,8 +412,8 @@ class Layers {
     if (report_.layers_note.empty()) {
       report_.layers_note =
           first == all.end()
-              ? "with its inner values as outputs the side shows no deviation: what it fuses across nodes is to blame"
-              : "no node is wrong by itself; the first value that is off is named";
+              ? "with inner values as outputs this side does not deviate: an optimization across nodes is the cause"
+              : "no node is wrong by itself; the first value that deviates is shown";
     }
     return first == all.end() ? std::nullopt : std::optional(*first);
   }

@@ -181,7 +181,7 @@ Result<MatchedInputs> inputs_for(std::span<const exec::ValueDesc> inputs, const 
       matched.values.push_back({inputs[i].name, std::move(value)});
     } else if (!inputs[i].optional) {
       return make_error("input-missing",
-                        fmt::format("the inputs do not match: the model takes {}, given are {}",
+                        fmt::format("the inputs do not match: the model has {}; given: {}",
                                     listed(inputs, [](const exec::ValueDesc& input) { return input.name; }),
                                     listed(given, [](const NamedValue& value) { return value.name; })));
     }
@@ -220,11 +220,11 @@ Result<MatchedOutputs> matched_outputs(std::vector<NamedValue> outputs, const st
   const std::string there = listed(outputs, [](const NamedValue& value) { return value.name; });
   if (std::none_of(partner.begin(), partner.end(), [](const auto& found) { return found.has_value(); }))
     return make_error("output-missing",
-                      fmt::format("no output matches {}; there are {}",
+                      fmt::format("no output matches {}; this side has {}",
                                   listed(wanted, [](const NamedValue& value) { return value.name; }), there));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!partner[i]) {
-      matched.absent[wanted[i].name] = "no output of this side matches it; there are " + there;
+      matched.absent[wanted[i].name] = "no output of this side matches it; it has " + there;
       matched.values.push_back({wanted[i].name, {}});
       continue;
     }

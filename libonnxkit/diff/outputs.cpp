@@ -188,7 +188,7 @@ void judge_pooled(comparison::Judgement& judgement, const std::string& output, c
   floor.healthy = false;
   judgement.verdict = Verdict::not_rounding;
   judgement.why =
-      fmt::format("over the {} sets up to this one the rms is {:.3g} sigma, at most {:.3g} of which are rounding",
+      fmt::format("over the {} sets up to this one the rms is {:.3g} sigma; rounding explains at most {:.3g}",
                   yardstick.index + 1, rms, limit);
 }
 
@@ -208,7 +208,7 @@ Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::st
       if (!spreads) return spreads.error();
       const exec::Spread* whole = spread_for(output, **spreads, *yardstick.answers, options);
       if (!whole) {
-        diff.why = "the model that the noise floor is told from has no output like it";
+        diff.why = "the model that defines the noise floor has no matching output";
         return {};
       }
       spread = part_of(*whole, path);
@@ -249,14 +249,14 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
   if (part.base.kind != ValueKind::tensor || part.got.kind != ValueKind::tensor) {
     diff.verdict = comparison::identical(part.base, part.got) ? Verdict::identical : Verdict::mismatch;
     if (diff.verdict == Verdict::mismatch)
-      diff.why = fmt::format("the value is {} and should be {}", type_text(part.got), type_text(part.base));
+      diff.why = fmt::format("the value is {} instead of {}", type_text(part.got), type_text(part.base));
     return diff;
   }
   const Tensor &a = part.base.tensor, &b = part.got.tensor;
   const auto tolerance = tolerance_of(options, output);
   if (a.type() != b.type()) {
     diff.verdict = Verdict::mismatch;
-    diff.why = fmt::format("the type is {} and should be {}", name_of(b.type()), name_of(a.type()));
+    diff.why = fmt::format("the type is {} instead of {}", name_of(b.type()), name_of(a.type()));
     return diff;
   }
   measure(diff, output, a, b, yardstick, outputs, options);
@@ -285,10 +285,10 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
   } else if (!yardstick.floor) {
     const bool same_shape = a.dims() == b.dims();
     diff.verdict = same_shape && nan + inf == 0 ? Verdict::not_compared : Verdict::mismatch;
-    diff.why = !same_shape     ? fmt::format("the shape is [{}] and should be [{}]", fmt::join(b.dims(), ", "),
+    diff.why = !same_shape     ? fmt::format("the shape is [{}] instead of [{}]", fmt::join(b.dims(), ", "),
                                              fmt::join(a.dims(), ", "))
                : nan + inf > 0 ? other_numbers
-                               : "there is no noise floor and no tolerance was set";
+                               : "no noise floor is available and no tolerance was set";
   }
   return diff;
 }

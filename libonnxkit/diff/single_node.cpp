@@ -116,7 +116,8 @@ Result<void> write_repro(const Alone& alone, const LayerQuestion& question, cons
   std::error_code fault;
   fs::create_directories(folder, fault);
   if (fault)
-    return make_error("cannot-write", "the folder " + quote(folder.string()) + " cannot be made: " + fault.message());
+    return make_error("cannot-write",
+                      "the folder " + quote(folder.string()) + " cannot be created: " + fault.message());
   SaveOptions save;
   save.format = "binary";
   save.weights = Weights::embed;

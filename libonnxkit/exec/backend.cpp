@@ -31,16 +31,16 @@ Result<void> check_options(const BackendDesc& backend, const std::map<std::strin
     if (known == backend.options.end()) {
       std::vector<std::string_view> names;
       for (const auto& option : backend.options) names.push_back(option.first);
-      return make_error("unknown-option", fmt::format("the backend {} has no option {}; there are {}", backend.name,
+      return make_error("unknown-option", fmt::format("the backend {} has no option {}; it has {}", backend.name,
                                                       quote(name), names.empty() ? "none" : listed(name, names)));
     }
     const OptionDesc& option = known->second;
     const std::vector<std::string_view> values(option.values.begin(), option.values.end());
     if (!values.empty() && std::find(values.begin(), values.end(), value) == values.end())
-      return make_error("unknown-option", fmt::format("the option {} of the backend {} is not {}; there are {}", name,
-                                                      backend.name, quote(value), listed(value, values)));
+      return make_error("unknown-option", fmt::format("the option {} of the backend {} cannot be {}; it can be {}",
+                                                      name, backend.name, quote(value), listed(value, values)));
     if (values.empty() && is_number(option.fallback) && !is_number(value))
-      return make_error("unknown-option", fmt::format("the option {} of the backend {} takes a number, not {}", name,
+      return make_error("unknown-option", fmt::format("the option {} of the backend {} must be a number, not {}", name,
                                                       backend.name, quote(value)));
   }
   return {};

@@ -40,8 +40,8 @@ Result<BackendEntry> BackendRegistry::find(std::string_view name, const BackendS
   std::sort(names.begin(), names.end());
   const std::string_view close = nearest(name, names);
   return make_error("unknown-backend",
-                    fmt::format("there is no backend {}; there are {}{}", quote(std::string(name)),
-                                fmt::join(names, ", "), close.empty() ? "" : fmt::format("; did you mean {}?", close)));
+                    fmt::format("unknown backend {}; available: {}{}", quote(std::string(name)), fmt::join(names, ", "),
+                                close.empty() ? "" : fmt::format("; did you mean {}?", close)));
 }
 
 std::unique_ptr<Backend> BackendRegistry::make_perturbed() const {

@@ -88,7 +88,7 @@ Error not_supported(std::span<const Unsupported> nodes) {
 
 Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs) {
   if (inputs.size() != graph.inputs.size()) {
-    return make_error("input-missing", fmt::format("the model has {} inputs and was given {} values",
+    return make_error("input-missing", fmt::format("the model has {} inputs, but {} values were given",
                                                    graph.inputs.size(), inputs.size()));
   }
   const std::set<std::string_view> defaults = default_names(graph);

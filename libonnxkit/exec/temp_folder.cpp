@@ -9,7 +9,7 @@ namespace onnxkit::exec {
 Result<TempFolder> TempFolder::make() {
   std::error_code fault;
   std::string pattern = (std::filesystem::temp_directory_path(fault) / "onnxkit-XXXXXX").string();
-  if (fault || !mkdtemp(pattern.data())) return make_error("cannot-write", "no temporary folder could be made");
+  if (fault || !mkdtemp(pattern.data())) return make_error("cannot-write", "a temporary folder could not be created");
   return TempFolder(std::filesystem::path(pattern));
 }
 

@@ -40,17 +40,17 @@ void register_other_files(Registry& registry) {
   add("a safetensors file", [](const Source& source) { return certain_if(source.has("{\""sv, 8)); });
   add("a Git LFS pointer; `git lfs pull` fetches the model itself",
       [](const Source& source) { return certain_if(source.has("version https://git-lfs"sv)); });
-  add("a web page; the download went wrong",
+  add("a web page; the download failed",
       [](const Source& source) { return certain_if(source.has("<!DOCTYPE html"sv) || source.has("<html"sv)); });
   add("XML (an OpenVINO model?)", [](const Source& source) { return certain_if(source.has("<?xml"sv)); });
-  add("a PNG picture", [](const Source& source) { return certain_if(source.has("\x89PNG"sv)); });
+  add("a PNG image", [](const Source& source) { return certain_if(source.has("\x89PNG"sv)); });
   add("a JPEG picture", [](const Source& source) { return certain_if(source.has("\xff\xd8\xff"sv)); });
   add("an ELF program or library", [](const Source& source) {
     return certain_if(
         source.has("\x7f"
                    "ELF"sv));
   });
-  add("a download that broke off: it begins with zeros", detect_zeros);
+  add("an incomplete download: it begins with zeros", detect_zeros);
   add("text", detect_text);
 }
 

@@ -28,14 +28,14 @@ class Binder {
     if (known->second == size) return {};
     const auto origin = origins_.find(name);
     return contradiction(input, axis, size, known->second,
-                         origin == origins_.end() ? "among the sizes that were set" : origin->second);
+                         origin == origins_.end() ? "by a given size" : origin->second);
   }
 
   /// Sizes that follow from others, such as 2*N.
   Result<void> check(std::size_t input, std::size_t axis, std::int64_t size) {
     const auto expected = size_of(pool_, dim_of(input, axis), sizes_);
     return !expected || *expected == size ? Result<void>()
-                                          : contradiction(input, axis, size, *expected, "by the others");
+                                          : contradiction(input, axis, size, *expected, "by the other inputs");
   }
 
   Sizes take() { return std::move(sizes_); }

@@ -144,7 +144,7 @@ class Generator {
 
   Error impossible(std::string_view why) const {
     Error error =
-        make_error("input-missing", fmt::format("no value can be made up for input {}: it {}", quote(name_), why));
+        make_error("input-missing", fmt::format("cannot generate a value for input {}: it {}", quote(name_), why));
     error.diagnostic.location.item_name = name_;
     return error;
   }
@@ -168,7 +168,7 @@ class Generator {
         return GeneratedInput{Value::optional(std::move(content->value)), content->description};
       }
       default:
-        return impossible("is no tensor, sequence or optional");
+        return impossible("is not a tensor, sequence or optional");
     }
   }
 
@@ -184,8 +184,8 @@ class Generator {
     const auto count = checked_element_count(dims);
     const auto bytes = count ? checked_mul<std::uint64_t>(static_cast<std::uint64_t>(*count), 8) : std::nullopt;
     if (!bytes || *bytes > bytes_left_) {
-      return impossible(has_limit_ ? "declares more elements than the memory limit leaves room for"
-                                   : "declares more elements than fit into 4 GiB, the most that is made up");
+      return impossible(has_limit_ ? "declares more elements than the memory limit allows"
+                                   : "declares more than 4 GiB, the limit for generated inputs");
     }
     bytes_left_ -= *bytes;
     return dims;

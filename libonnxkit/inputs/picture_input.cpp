@@ -96,13 +96,13 @@ Result<void> check_options(const ImageOptions& options, std::int64_t height, std
                            std::int64_t channels) {
   constexpr std::int64_t largest = 1 << 16;
   if (height < 1 || width < 1 || height > largest || width > largest)
-    return make_error("input-shape", fmt::format("a picture cannot be {} x {}", height, width));
+    return make_error("input-shape", fmt::format("an image cannot be {} x {}", height, width));
   for (const auto* list : {&options.mean, &options.std}) {
     if (list->size() > 1 && list->size() != static_cast<std::size_t>(channels))
       return make_error("usage", fmt::format("{} numbers of mean or std for {} channels", list->size(), channels));
   }
   if (std::any_of(options.std.begin(), options.std.end(), [](double x) { return !(x > 0) || std::isinf(x); }))
-    return make_error("usage", "what is divided by must be positive and finite");
+    return make_error("usage", "the divisor must be positive and finite");
   return {};
 }
 
@@ -114,7 +114,7 @@ Result<Tensor> picture_tensor(const wire::Picture& picture, const ir::ValueInfo&
   const std::size_t rank = has_shape ? input.type->shape->dims.size() : 4;
   if ((!is_floating(type) && type != ElementType::uint8) || (rank != 4 && rank != 3))
     return make_error("input-type",
-                      "a picture fits an input of reals or bytes with four axes, or three without a batch");
+                      "an image requires a floating-point or byte input with four axes, or three without a batch");
   const auto declared = [&](std::size_t axis) {
     return has_shape ? input.type->shape->dims[axis + rank - 3].value : std::nullopt;
   };
@@ -122,7 +122,7 @@ Result<Tensor> picture_tensor(const wire::Picture& picture, const ir::ValueInfo&
   const std::size_t row_axis = channels_last ? 0 : 1;
   const std::int64_t channels = declared(channels_last ? 2 : 0).value_or(3);
   if (channels != 1 && channels != 3)
-    return make_error("input-shape", fmt::format("a picture has 1 or 3 channels; the input wants {}", channels));
+    return make_error("input-shape", fmt::format("an image has 1 or 3 channels, but the input has {}", channels));
   const std::int64_t height = options.height.value_or(declared(row_axis).value_or(picture.height));
   const std::int64_t width = options.width.value_or(declared(row_axis + 1).value_or(picture.width));
   if (auto sound = check_options(options, height, width, channels); !sound) return sound.error();

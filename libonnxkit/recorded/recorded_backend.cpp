@@ -26,7 +26,7 @@ class RecordedSession : public exec::Session {
 
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
     if (request.set >= recorded_.size() || recorded_[request.set].empty())
-      return make_error("no-answer", "no outputs are recorded for the inputs " + quote(request.set_name));
+      return make_error("no-answer", "no outputs were recorded for the inputs " + quote(request.set_name));
     auto selected = exec::select_outputs(recorded_[request.set], request.outputs);
     if (!selected) return selected.error();
     return exec::RunAnswer{*std::move(selected), {}};

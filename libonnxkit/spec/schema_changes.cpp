@@ -225,7 +225,7 @@ std::string values_sentence(const SchemaChange& change) {
 std::string default_sentence(const SchemaChange& change) {
   if (change.before.empty()) return fmt::format("{} has the default {}", change.subject, change.after);
   if (change.after.empty()) return fmt::format("{} no longer has the default {}", change.subject, change.before);
-  return fmt::format("{}: the default was {}, is {}", change.subject, change.before, change.after);
+  return fmt::format("{}: the default changed from {} to {}", change.subject, change.before, change.after);
 }
 
 }  // namespace
@@ -261,13 +261,13 @@ std::string describe(const SchemaChange& change) {
     case ChangeKind::became_single:
       return of + " takes one value only";
     case ChangeKind::count_changed:
-      return fmt::format("{} takes at least {} values, before {}", of, change.after, change.before);
+      return fmt::format("{} takes at least {} values instead of {}", of, change.after, change.before);
     case ChangeKind::became_input:
       return of + " became an input" + in_brackets(change.after);
     case ChangeKind::became_attribute:
       return of + " became an attribute" + in_brackets(change.after);
     case ChangeKind::type_changed:
-      return fmt::format("{}: the type was {}, is {}", of, change.before, change.after);
+      return fmt::format("{}: the type changed from {} to {}", of, change.before, change.after);
     case ChangeKind::default_changed:
       return default_sentence(change);
     case ChangeKind::values_changed:

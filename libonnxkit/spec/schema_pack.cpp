@@ -74,7 +74,7 @@ class Reader {
 
   static YAML::Node required(const YAML::Node& map, const char* key, std::string_view what) {
     const YAML::Node value = map[key];
-    if (!value) fail(map, fmt::format("{} needs the key '{}'", what, key));
+    if (!value) fail(map, fmt::format("{} requires the key '{}'", what, key));
     return value;
   }
 
@@ -144,11 +144,11 @@ class Reader {
       for (const YAML::Node& item : list(entry.second, "types")) {
         const std::string type = text(item, "a type");
         const auto set = type_named(type);
-        if (!set) fail(item, fmt::format("{} is no type; types are written like tensor(float)", quote(type)));
+        if (!set) fail(item, fmt::format("{} is not a type; write types like tensor(float)", quote(type)));
         constraint.allowed = united(constraint.allowed, *set);
       }
       if (constraint.allowed.empty())
-        fail(entry.second, fmt::format("the type constraint {} allows nothing", quote(constraint.name)));
+        fail(entry.second, fmt::format("the type constraint {} allows no types", quote(constraint.name)));
       result.push_back(constraint);
     }
     return result;
@@ -178,8 +178,9 @@ class Reader {
       if (variadic) fail(variadic, "an input or output is optional or variadic, not both");
       parameter.arity = Arity::optional;
     } else if (variadic) {
-      const auto least = scalar<std::int64_t>(variadic, "the least number of values");
-      if (least < 0 || least >= no_limit) fail(variadic, fmt::format("{} is no least number of values", least));
+      const auto least = scalar<std::int64_t>(variadic, "the minimum number of values");
+      if (least < 0 || least >= no_limit)
+        fail(variadic, fmt::format("{} is not a valid minimum number of values", least));
       parameter.arity = Arity::variadic;
       parameter.min_arity = static_cast<std::uint16_t>(least);
       parameter.homogeneous = !flag(node, "heterogeneous");
@@ -255,7 +256,7 @@ class Reader {
     const YAML::Node type_node = required(node, "type", "an attribute");
     const auto type = attribute_type_named(text(type_node, "'type'"));
     if (!type)
-      fail(type_node, fmt::format("{} is no attribute type; they are float, int, string, tensor, graph, floats, ...",
+      fail(type_node, fmt::format("{} is not an attribute type; use float, int, string, tensor, graph, floats, ...",
                                   quote(type_node.Scalar())));
     AttributeSchema attribute{.name = name(key, "the name of an attribute"), .type = *type};
     attribute.required = flag(node, "required");
@@ -272,7 +273,7 @@ class Reader {
   static void check_default(const YAML::Node& node, const AttributeSchema& attribute) {
     const auto check = [&](std::string_view value) {
       if (std::ranges::find(attribute.allowed_strings, value) == attribute.allowed_strings.end())
-        fail(node, fmt::format("the default {} is not among the values", quote(value)));
+        fail(node, fmt::format("the default {} is not one of the values", quote(value)));
     };
     if (attribute.allowed_strings.empty()) return;
     if (attribute.type == AttributeType::string) check(attribute.default_value.string);

@@ -16,7 +16,7 @@ constexpr std::uint64_t protobuf_limit = std::numeric_limits<std::int32_t>::max(
 
 Error too_large(std::uint64_t size, std::string_view what) {
   return make_error("json-too-large",
-                    fmt::format("the {} has {} bytes, and protobuf's JSON form is limited to 2 GiB", what, size));
+                    fmt::format("the {} has {} bytes, but protobuf's JSON form is limited to 2 GiB", what, size));
 }
 
 Result<const JsonModule*> module() {

@@ -58,7 +58,7 @@ std::string default_text(const Json& value) {
 
 std::map<std::string, exec::OptionDesc> read_options(const Json& options, Fields& fields) {
   std::map<std::string, exec::OptionDesc> read;
-  if (!options.is_null() && !options.is_object()) fields.fail("options", "no object");
+  if (!options.is_null() && !options.is_object()) fields.fail("options", "not an object");
   if (!options.is_object()) return read;
   for (const auto& [name, option] : options.items()) {
     exec::OptionDesc& to = read[name];
@@ -72,7 +72,7 @@ std::map<std::string, exec::OptionDesc> read_options(const Json& options, Fields
 
 std::map<std::string, std::int64_t> read_opsets(const Json& opsets, Fields& fields) {
   std::map<std::string, std::int64_t> read;
-  if (!opsets.is_null() && !opsets.is_object()) fields.fail("opsets", "no object");
+  if (!opsets.is_null() && !opsets.is_object()) fields.fail("opsets", "not an object");
   if (!opsets.is_object()) return read;
   for (const auto& [domain, version] : opsets.items())
     read[domain] = static_cast<std::int64_t>(fields.natural(version, "opsets"));
@@ -122,16 +122,16 @@ std::vector<exec::RunSample> read_samples(const Json& answer, int repeat, Fields
 
 Result<Json> read_answer(std::string_view text, std::int64_t id, std::size_t segments) {
   Json answer = parse_object(text);
-  if (answer.is_discarded()) return broken("an answer that is no JSON object");
+  if (answer.is_discarded()) return broken("an answer that is not a JSON object");
   Fields fields;
   const std::uint64_t answered = fields.natural(Fields::member(answer, "id"), "id");
   if (fields.ok() && answered != static_cast<std::uint64_t>(id))
-    fields.fail("", fmt::format("an answer to request {} in place of {}", answered, id));
-  if (!Fields::member(answer, "ok").is_boolean()) fields.fail("", "\"ok\" is neither true nor false");
+    fields.fail("", fmt::format("an answer to request {} instead of {}", answered, id));
+  if (!Fields::member(answer, "ok").is_boolean()) fields.fail("", "\"ok\" must be true or false");
   const Json& counted = Fields::member(answer, "segments");
   const std::uint64_t count = counted.is_null() ? 0 : fields.natural(counted, "segments");
   if (fields.ok() && count != segments)
-    fields.fail("", fmt::format("{} segments are announced and {} came", count, segments));
+    fields.fail("", fmt::format("{} segments were announced, but {} arrived", count, segments));
   return checked(std::move(answer), fields);
 }
 
@@ -156,7 +156,7 @@ Result<WorkerInfo> read_hello(const Json& answer) {
   WorkerInfo info;
   const std::uint64_t version = fields.natural(Fields::member(answer, "protocol"), "protocol");
   if (fields.ok() && version != protocol_version)
-    fields.fail("", fmt::format("it speaks version {} of the protocol, not {}", version, protocol_version));
+    fields.fail("", fmt::format("it uses version {} of the protocol, not {}", version, protocol_version));
   info.runtime = fields.text(answer, "runtime", "");
   info.version = fields.text(answer, "version", "");
   info.devices = fields.texts(answer, "devices", "");
@@ -184,13 +184,13 @@ Result<exec::RunAnswer> read_run(const Json& answer, const Segments& segments, s
   exec::RunAnswer run;
   const Json& outputs = fields.array(answer, "outputs", "");
   if (fields.ok() && outputs.size() != names.size())
-    fields.fail("", fmt::format("{} outputs in place of {}", outputs.size(), names.size()));
+    fields.fail("", fmt::format("{} outputs instead of {}", outputs.size(), names.size()));
   for (const Json& described : outputs) {
     if (!fields.ok()) break;
     const std::size_t index = run.outputs.size();
     const std::string name = fields.text(described, "name", fmt::format("outputs[{}]", index));
     const std::string where = fmt::format("output {}", quote(name));
-    if (fields.ok() && name != names[index]) fields.fail(where, fmt::format("in place of {}", quote(names[index])));
+    if (fields.ok() && name != names[index]) fields.fail(where, fmt::format("instead of {}", quote(names[index])));
     run.outputs.push_back({name, read_value(described, segments, fields, where)});
   }
   run.samples = read_samples(answer, repeat, fields);

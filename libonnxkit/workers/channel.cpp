@@ -116,7 +116,7 @@ std::string no_message(const Process& process, std::string begin) {
   std::array<char, 60> more;
   const ssize_t count = ::recv(process.socket(), more.data(), more.size(), MSG_DONTWAIT);
   if (count > 0) begin.append(more.data(), static_cast<std::size_t>(count));
-  return fmt::format("{} begins no message of at most {} bytes", quote(begin), most_message_bytes);
+  return fmt::format("{} does not start a message of at most {} bytes", quote(begin), most_message_bytes);
 }
 
 }  // namespace

@@ -32,20 +32,20 @@ const Json& Fields::member(const Json& object, const char* key) {
 std::string Fields::text(const Json& object, const char* key, std::string_view where) {
   const Json& value = member(object, key);
   if (value.is_string()) return value.get<std::string>();
-  fail(where, fmt::format("\"{}\" is no text", key));
+  fail(where, fmt::format("\"{}\" must be a string", key));
   return {};
 }
 
 bool Fields::flag(const Json& object, const char* key, bool fallback, std::string_view where) {
   const Json& value = member(object, key);
   if (value.is_boolean()) return value.get<bool>();
-  if (!value.is_null()) fail(where, fmt::format("\"{}\" is neither true nor false", key));
+  if (!value.is_null()) fail(where, fmt::format("\"{}\" must be true or false", key));
   return fallback;
 }
 
 std::uint64_t Fields::natural(const Json& value, std::string_view where) {
   if (is_natural(value)) return value.get<std::uint64_t>();
-  fail(where, "no whole number from 0 to 2^63 - 1");
+  fail(where, "not an integer from 0 to 2^63 - 1");
   return 0;
 }
 
@@ -60,7 +60,7 @@ const Json& Fields::array(const Json& object, const char* key, std::string_view 
   static const Json empty = Json::array();
   const Json& value = member(object, key);
   if (value.is_array()) return value;
-  fail(where, fmt::format("\"{}\" is no list", key));
+  fail(where, fmt::format("\"{}\" must be a list", key));
   return empty;
 }
 
@@ -68,7 +68,7 @@ std::vector<std::string> Fields::texts(const Json& object, const char* key, std:
   std::vector<std::string> all;
   for (const Json& item : array(object, key, where)) {
     if (!item.is_string()) {
-      fail(where, fmt::format("\"{}\" holds more than texts", key));
+      fail(where, fmt::format("\"{}\" must contain strings only", key));
       break;
     }
     all.push_back(item.get<std::string>());

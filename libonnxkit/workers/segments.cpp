@@ -40,7 +40,7 @@ bool write_all(int file, const Piece& piece) {
 
 Result<Descriptor> make_segment(std::uint64_t size, std::span<const Piece> pieces) {
   Descriptor file(::memfd_create("onnxkit-values", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file || ::ftruncate(file.get(), static_cast<off_t>(size)) != 0) return no_room("cannot make a memory file");
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(size)) != 0) return no_room("cannot create a memory file");
   for (const Piece& piece : pieces) {
     if (!write_all(file.get(), piece)) return no_room("cannot write inputs to a memory file");
   }
@@ -53,11 +53,11 @@ Result<std::shared_ptr<const Segment>> Segment::open(const Descriptor& file) {
   struct stat info {};
   const int seals = ::fcntl(file.get(), F_GET_SEALS);  // fails for anything but memory files
   if (seals < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
-    return broken("a descriptor that is no memory file");
+    return broken("a descriptor that is not a memory file");
   const auto size = static_cast<std::uint64_t>(info.st_size);
   const auto held = static_cast<std::uint64_t>(info.st_blocks) * block_bytes;
   if (held < size && size - held > most_hole_bytes)
-    return broken(fmt::format("a segment of {} bytes of which only {} are written", size, held));
+    return broken(fmt::format("a segment of {} bytes with only {} written", size, held));
   std::shared_ptr<Segment> segment(new Segment);
   constexpr int steady = F_SEAL_SHRINK | F_SEAL_WRITE;
   const bool sealed = (seals & steady) == steady;

@@ -90,7 +90,7 @@ Range read_range(const Json& description, const Source& source, const std::strin
     return {};
   }
   if (offset % segment_alignment != 0)
-    source.fields.fail(where, fmt::format("offset {} is no multiple of {}", offset, segment_alignment));
+    source.fields.fail(where, fmt::format("offset {} is not a multiple of {}", offset, segment_alignment));
   return {*range, segment};
 }
 
@@ -106,7 +106,7 @@ Tensor read_tensor(const Json& description, const Source& source, const std::str
   if (type == ElementType::string) {
     auto strings = read_strings(range.bytes, *count);
     if (strings) return *Tensor::from_strings(std::move(dims), *std::move(strings));
-    fields.fail(where, fmt::format("the bytes are not those of {} strings", *count));
+    fields.fail(where, fmt::format("the bytes do not hold {} strings", *count));
     return {};
   }
   auto tensor = Tensor::view(type, std::move(dims), range.bytes, range.owner);
@@ -141,7 +141,7 @@ Value read_map(const Json& description, const Source& source, const std::string&
 
 Value read(const Json& description, const Source& source, const std::string& where) {
   Fields& fields = source.fields;
-  if (!description.is_object()) fields.fail(where, "no object");
+  if (!description.is_object()) fields.fail(where, "not an object");
   const ValueKind kind = read_kind(Fields::member(description, "kind"), fields, where);
   if (!fields.ok() || kind == ValueKind::none) return {};
   if (kind == ValueKind::tensor) return read_tensor(description, source, where);
@@ -209,7 +209,7 @@ ValueKind read_kind(const Json& word, Fields& fields, const std::string& where) 
   for (const auto& [known, kind] : kinds) {
     if (word == known) return kind;
   }
-  fields.fail(where, "\"kind\" is none of none, tensor, sequence, optional, map");
+  fields.fail(where, "\"kind\" must be none, tensor, sequence, optional or map");
   return ValueKind::none;
 }
 
@@ -218,7 +218,7 @@ ElementType read_type(const Json& number, Fields& fields, const std::string& whe
   const std::int64_t code = number.is_number_integer() ? number.get<std::int64_t>() : -1;
   if (code == 0) return ElementType::undefined;
   if (code > 0 && code < element_type_count) return static_cast<ElementType>(code);
-  fields.fail(where, "\"type\" is no number of TensorProto.DataType");
+  fields.fail(where, "\"type\" must be a number of TensorProto.DataType");
   return ElementType::undefined;
 }
 

@@ -187,8 +187,8 @@ Error Worker::State::refused(const Step& step, const Json& answer) {
   Diagnostic& diagnostic = error.diagnostic;
   const Json& version = Fields::member(answer, "protocol");
   if (!greeted_ && version.is_number_integer() && version != protocol_version)
-    return broke_protocol(
-        step, fmt::format("it speaks version {} of the protocol, not {}", version.dump(), protocol_version));
+    return broke_protocol(step,
+                          fmt::format("it uses version {} of the protocol, not {}", version.dump(), protocol_version));
   if (diagnostic.code == "worker-protocol") return broke_protocol(step, diagnostic.message);
   if (diagnostic.code == "worker-unavailable")
     return greeted_ ? broke_protocol(step, "an error of kind unavailable after hello") : error;
@@ -200,13 +200,13 @@ Error Worker::State::refused(const Step& step, const Json& answer) {
 Error Worker::State::lost(const Step& step, const ChannelFault& fault) {
   switch (fault.kind) {
     case ChannelFault::Kind::late:
-      return give_up(make_error("worker-timeout", fmt::format("{} gave no answer within {} {}", name_,
+      return give_up(make_error("worker-timeout", fmt::format("{} did not answer within {} {}", name_,
                                                               duration_text(step.limit), step.doing)));
     case ChannelFault::Kind::cancelled:
       return give_up(make_error("cancelled", fmt::format("{} was stopped {}", name_, step.doing)));
     case ChannelFault::Kind::over_memory:
       return give_up(make_error("worker-memory",
-                                fmt::format("{} took {} of memory {}, more than the limit of {}", name_,
+                                fmt::format("{} used {} of memory {}, more than the limit of {}", name_,
                                             size_text(process_.memory_seen()), step.doing, size_text(limits_.memory))));
     case ChannelFault::Kind::broken:
       return broke_protocol(step, fault.what);

@@ -173,7 +173,7 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
   prepared.kernel(context);
   for (std::size_t i = 0; i < context.outputs_.size(); ++i) {
     if (context.has_output(i) && context.outputs_[i].kind == ValueKind::none)
-      throw Fault(fmt::format("the kernel gave no output {}", i));
+      throw Fault(fmt::format("the kernel did not compute output {}", i));
   }
   if (is_noisy) {
     for (Value& output : context.outputs_) add_noise(output, prepared.noise, context);
@@ -193,7 +193,7 @@ void Run::run_constant(Frame& frame, std::size_t index, const PreparedNode& prep
 }
 
 void Run::call_function(Frame& frame, std::size_t index, const ir::Function& function) {
-  if (frame.depth >= max_depth) throw Fault("calls of functions are nested too deeply");
+  if (frame.depth >= max_depth) throw Fault("function calls are nested too deeply");
   const ir::Node& node = frame.graph->nodes[index];
   const spec::AttributeBindings bindings = spec::bind_attributes(function, node, frame.bindings);
   Frame body{
@@ -224,7 +224,7 @@ std::vector<Value> Run::run_body(Frame& frame, std::size_t index, const ir::Grap
                                  std::vector<Value> inputs) {
   if (frame.depth >= max_depth) throw Fault("graphs are nested too deeply");
   if (inputs.size() != body.inputs.size())
-    throw Fault(fmt::format("{} takes {} inputs and is given {}", attribute, body.inputs.size(), inputs.size()));
+    throw Fault(fmt::format("{} takes {} inputs, but {} were given", attribute, body.inputs.size(), inputs.size()));
   Frame inner{&body, &prepared_.graphs.at(&body), &frame, frame.bindings, frame.scope, frame.depth + 1, {}};
   inner.scope.push_back(fmt::format("node {}", index));
   inner.scope.emplace_back(attribute);
@@ -271,7 +271,7 @@ std::vector<TracedNode> Run::trace(Frame& frame, ValueId target, std::span<const
       if (id == ValueId::none) return Value();
       const Value* value = find(inner, id);
       require(value, [&] {
-        return fmt::format("the value \"{}\" is needed for \"{}\" and not given", graph.name_of(id),
+        return fmt::format("the value \"{}\" is required for \"{}\" but missing", graph.name_of(id),
                            graph.name_of(target));
       });
       return *value;
@@ -409,16 +409,15 @@ const Value& KernelContext::value(std::size_t index) const {
   require(has_input(index), [&] {
     const bool is_named = index < node_->inputs.size() && node_->inputs[index] != ValueId::none;
     if (!is_named) return fmt::format("input {} is missing", index);
-    return fmt::format(
-        "nothing gives input {} \"{}\" a value before this node: no node writes it, or the nodes form a cycle", index,
-        frame_.graph->name_of(node_->inputs[index]));
+    return fmt::format("input {} \"{}\" has no value: no earlier node writes it, or the nodes form a cycle", index,
+                       frame_.graph->name_of(node_->inputs[index]));
   });
   return *inputs_[index];
 }
 
 const Tensor& KernelContext::input(std::size_t index) const {
   const Value& held = value(index);
-  require(held.is_tensor(), [&] { return fmt::format("input {} is no tensor", index); });
+  require(held.is_tensor(), [&] { return fmt::format("input {} is not a tensor", index); });
   return held.tensor;
 }
 
@@ -448,7 +447,7 @@ ElementType KernelContext::named_type(std::string_view attribute, ElementType fa
   const spec::FormalParameter* parameter = schema_->output_at(output);
   const std::uint32_t allowed = parameter ? schema_->types_of(*parameter).tensor : 0;
   require(number > 0 && number < element_type_count && (allowed >> number & 1) != 0,
-          [&] { return fmt::format("{} cannot give element type {}", schema_->name, number); });
+          [&] { return fmt::format("{} cannot produce element type {}", schema_->name, number); });
   return static_cast<ElementType>(number);
 }
 
@@ -547,7 +546,7 @@ void KernelContext::check_iteration(std::uint64_t done) const {
   run_.check_alive();
   const std::uint64_t limit = run_.options_.iteration_limit;
   if (limit != 0 && done >= limit)
-    throw Fault("iteration-limit", fmt::format("the loop goes on after {} passes", limit));
+    throw Fault("iteration-limit", fmt::format("the loop continues after {} iterations", limit));
 }
 
 }  // namespace onnxkit::reference

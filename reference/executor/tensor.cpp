@@ -29,7 +29,7 @@ constexpr std::size_t least_in_pages =
 std::shared_ptr<void> allocate(const MemoryPtr& memory, Domain domain, std::int64_t count, bool zeroed) {
   const auto bytes = checked_mul<std::uint64_t>(static_cast<std::uint64_t>(count), element_bytes(domain));
   if (!bytes || *bytes > std::numeric_limits<std::ptrdiff_t>::max())
-    throw Fault("memory-limit", fmt::format("a tensor of {} elements is beyond the address space", count));
+    throw Fault("memory-limit", fmt::format("a tensor of {} elements exceeds the address space", count));
   if (domain == Domain::string) {
     memory->take(*bytes);
     auto* strings = new std::string[static_cast<std::size_t>(count)];
@@ -44,7 +44,7 @@ std::shared_ptr<void> allocate(const MemoryPtr& memory, Domain domain, std::int6
 /// Attributes name types by numbers, which a file may choose freely.
 void require_known(ElementType type) {
   const auto number = static_cast<std::int32_t>(type);
-  require(is_known_element_type(number), [&] { return fmt::format("there is no element type {}", number); });
+  require(is_known_element_type(number), [&] { return fmt::format("unknown element type {}", number); });
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void* Memory::allocate(std::size_t bytes, bool zeroed) {
   }
   if (!room) {
     give(bytes);
-    throw Fault("memory-limit", fmt::format("the system has no {} bytes for a tensor", bytes));
+    throw Fault("memory-limit", fmt::format("the system cannot allocate {} bytes for a tensor", bytes));
   }
 #ifndef NDEBUG
   if (!zeroed) std::memset(room, 0xff, bytes);  // NaN, so that tests notice what was never written
@@ -99,7 +99,7 @@ void Memory::count(std::uint64_t bytes) {
   const std::uint64_t live = live_ += bytes;
   if (limit_ != 0 && live > limit_) {
     live_ -= bytes;
-    throw Fault("memory-limit", fmt::format("{} bytes more would pass the limit of {} bytes", bytes, limit_));
+    throw Fault("memory-limit", fmt::format("{} more bytes would exceed the limit of {} bytes", bytes, limit_));
   }
   std::uint64_t peak = peak_;
   while (live > peak && !peak_.compare_exchange_weak(peak, live)) {
@@ -136,7 +136,7 @@ std::uint64_t Tensor::byte_count() const { return static_cast<std::uint64_t>(siz
 
 void Tensor::expect(Domain wanted) const {
   if (domain() != wanted || !data_)
-    throw Fault(fmt::format("a kernel took a tensor of type {} for another", name_of(type_)));
+    throw Fault(fmt::format("a kernel read a tensor of type {} as another type", name_of(type_)));
 }
 
 void Tensor::detach() {
@@ -150,7 +150,7 @@ void Tensor::detach() {
 
 Tensor Tensor::reshaped(Dims dims) const {
   require(element_count(dims) == size_,
-          [&] { return fmt::format("{} elements do not fit a shape of {} elements", size_, element_count(dims)); });
+          [&] { return fmt::format("{} elements do not match a shape of {} elements", size_, element_count(dims)); });
   Tensor other = *this;
   other.dims_ = std::move(dims);
   return other;
@@ -184,7 +184,7 @@ std::vector<std::int64_t> Tensor::integers() const {
       return out;
     }
     default:
-      throw Fault(fmt::format("integers are needed, not {}", name_of(type_)));
+      throw Fault(fmt::format("expected integers, not {}", name_of(type_)));
   }
 }
 
@@ -198,12 +198,12 @@ std::vector<double> Tensor::reals() const {
 }
 
 std::int64_t Tensor::integer() const {
-  require(size_ == 1, [&] { return fmt::format("one element is needed, not {}", size_); });
+  require(size_ == 1, [&] { return fmt::format("expected one element, not {}", size_); });
   return integers().front();
 }
 
 double Tensor::real() const {
-  require(size_ == 1, [&] { return fmt::format("one element is needed, not {}", size_); });
+  require(size_ == 1, [&] { return fmt::format("expected one element, not {}", size_); });
   return reals().front();
 }
 

@@ -41,8 +41,8 @@ void softmax_row(std::span<double> row, EmptyRow empty) {
 }  // namespace
 
 Tensor unpack_heads(const KernelContext& context, const Tensor& x, std::int64_t heads) {
-  require(x.rank() == 3, "packed heads have rank 3");
-  require(heads > 0 && x.dim(2) % heads == 0, "the last axis cannot be split into heads");
+  require(x.rank() == 3, "packed heads must have rank 3");
+  require(heads > 0 && x.dim(2) % heads == 0, "the last axis is not divisible by the number of heads");
   return permute(context, x.reshaped({x.dim(0), x.dim(1), heads, x.dim(2) / heads}), swapped);
 }
 
@@ -51,12 +51,12 @@ Tensor pack_heads(const KernelContext& context, const Tensor& x) {
 }
 
 void require_attention_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
-  require(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, "queries, keys and values need four axes");
-  require(q.dim(0) == k.dim(0) && q.dim(0) == v.dim(0), "queries, keys and values have one batch size");
+  require(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, "queries, keys and values must have four axes");
+  require(q.dim(0) == k.dim(0) && q.dim(0) == v.dim(0), "queries, keys and values must have the same batch size");
   require(k.dim(1) == v.dim(1) && k.dim(1) > 0 && q.dim(1) % k.dim(1) == 0,
-          "the heads of the queries are a multiple of those of keys and values");
-  require(k.dim(2) == v.dim(2), "there is one value for each key");
-  require(q.dim(3) == k.dim(3), "heads of queries and keys are equally large");
+          "the number of query heads must be a multiple of the number of key and value heads");
+  require(k.dim(2) == v.dim(2), "there must be one value per key");
+  require(q.dim(3) == k.dim(3), "query heads and key heads must have the same size");
 }
 
 Tensor attention_scores(const KernelContext& context, const Tensor& q, const Tensor& k, double scale) {
@@ -95,8 +95,8 @@ void softmax_rows(const KernelContext& context, Tensor& scores, EmptyRow empty) 
 Tensor rotate_pairs(const KernelContext& context, const Tensor& x, const Tensor& cosines, const Tensor& sines,
                     std::span<const std::int64_t> rows, bool interleaved) {
   const std::int64_t heads = x.dim(1), length = x.dim(2), size = x.dim(3), pairs = cosines.dim(1);
-  require(2 * pairs <= size, "more pairs are to be turned than a head has");
-  for (const std::int64_t row : rows) require(0 <= row && row < cosines.dim(0), "a position lies outside the caches");
+  require(2 * pairs <= size, "rotary_embedding_dim is larger than a head");
+  for (const std::int64_t row : rows) require(0 <= row && row < cosines.dim(0), "a position id is outside the caches");
   Tensor y = x;
   double* const all = y.write<double>().data();
   const std::span<const double> cosine = cosines.as<double>(), sine = sines.as<double>();

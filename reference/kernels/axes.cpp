@@ -16,7 +16,7 @@ std::vector<std::int64_t> normalize_axes(std::span<const std::int64_t> axes, std
   std::vector<std::int64_t> out;
   for (const std::int64_t axis : axes) out.push_back(normalize_axis(axis, rank));
   std::sort(out.begin(), out.end());
-  require(std::adjacent_find(out.begin(), out.end()) == out.end(), "an axis is named twice");
+  require(std::adjacent_find(out.begin(), out.end()) == out.end(), "an axis is listed twice");
   return out;
 }
 

@@ -10,7 +10,7 @@ namespace onnxkit::reference {
 
 Tensor matrix_product(const KernelContext& context, const Tensor& a, const Tensor& b) {
   require(a.rank() > 0 && b.rank() > 0, "a scalar cannot be multiplied as a matrix");
-  require(a.domain() == b.domain(), "the factors have different types");
+  require(a.domain() == b.domain(), "the operands have different types");
   Dims left = a.dims(), right = b.dims();
   if (a.rank() == 1) left.insert(left.begin(), 1);
   if (b.rank() == 1) right.push_back(1);

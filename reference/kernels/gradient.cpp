@@ -62,7 +62,7 @@ void step_back(const KernelContext& context, const TracedNode& traced, const Val
 
 /// A tensor of this type and shape.
 Tensor filled(const KernelContext& context, const Tensor& like, double number) {
-  require(like.domain() == Domain::real, "only tensors of reals have derivatives");
+  require(like.domain() == Domain::real, "only floating-point tensors have derivatives");
   Tensor tensor = context.make(like.type(), like.dims());
   std::ranges::fill(tensor.write<double>(), number);
   return tensor;
@@ -72,7 +72,7 @@ const Tensor& result_of(const std::vector<TracedNode>& traced, ir::ValueId id) {
   for (const TracedNode& row : traced) {
     for (std::size_t i = 0; i < row.node->outputs.size(); ++i) {
       if (row.node->outputs[i] != id) continue;
-      require(row.outputs[i].is_tensor(), "y is no tensor");
+      require(row.outputs[i].is_tensor(), "y is not a tensor");
       return row.outputs[i].tensor;
     }
   }
@@ -88,7 +88,8 @@ void gradient(KernelContext& context) {
   const std::size_t count = given.size();
   for (const std::string_view name : context.strings("zs").value_or(std::vector<std::string_view>()))
     given.push_back(context.value_named(name));
-  require(given.size() == context.input_count(), "xs and zs name another number of tensors than there are inputs");
+  require(given.size() == context.input_count(),
+          "xs and zs name a different number of tensors than the node has inputs");
   std::vector<Value> values;
   for (std::size_t i = 0; i < given.size(); ++i) values.push_back(context.value(i));
   const std::span<const ir::ValueId> xs = std::span(given).first(count);

@@ -10,7 +10,7 @@ namespace onnxkit::reference {
 
 /// Number of coordinates in each tuple: the size of the last axis.
 inline std::int64_t tuple_length(const Tensor& indices) {
-  require(indices.rank() > 0 && indices.dims().back() > 0, "indices need coordinates in their last axis");
+  require(indices.rank() > 0 && indices.dims().back() > 0, "the last axis of the indices must hold coordinates");
   return indices.dims().back();
 }
 

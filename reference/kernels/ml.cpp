@@ -43,7 +43,7 @@ void softmax(std::span<double> scores, bool keep_zeros) {
 }  // namespace
 
 Tensor feature_rows(const KernelContext& context, const Tensor& x) {
-  require(x.rank() == 1 || x.rank() == 2, "features are [C] or [N, C]");
+  require(x.rank() == 1 || x.rank() == 2, "features must be [C] or [N, C]");
   const Tensor reals = as_reals(context, x);
   return x.rank() == 2 ? reals : reals.reshaped({1, x.dim(0)});
 }
@@ -86,7 +86,7 @@ void transform(PostTransform how, std::span<double> scores) {
 ClassLabels::ClassLabels(const KernelContext& context, std::string_view integers, std::string_view strings) {
   const auto words = context.strings(strings);
   const auto numbers = context.integers(integers);
-  require(words.has_value() != numbers.has_value(), "one list of class labels is needed");
+  require(words.has_value() != numbers.has_value(), "exactly one list of class labels is required");
   if (words) {
     labels_ = context.make(ElementType::string, {static_cast<std::int64_t>(words->size())});
     std::copy(words->begin(), words->end(), labels_.write<std::string>().begin());
@@ -97,7 +97,7 @@ ClassLabels::ClassLabels(const KernelContext& context, std::string_view integers
 }
 
 Tensor ClassLabels::of(const KernelContext& context, std::span<const std::int64_t> classes) const {
-  for (const std::int64_t place : classes) require(place < labels_.size(), "there are fewer labels than classes");
+  for (const std::int64_t place : classes) require(place < labels_.size(), "the model has fewer labels than classes");
   return pick(context, labels_, {static_cast<std::int64_t>(classes.size())}, classes);
 }
 

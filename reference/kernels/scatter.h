@@ -15,7 +15,7 @@ inline ScatterReduction scatter_reduction(std::string_view name) {
   if (name == "add") return ScatterReduction::add;
   if (name == "mul") return ScatterReduction::mul;
   if (name == "min") return ScatterReduction::min;
-  require(name == "max", "there is no such reduction");
+  require(name == "max", "unknown reduction");
   return ScatterReduction::max;
 }
 

@@ -133,9 +133,9 @@ Tensor strided(const KernelContext& context, const Tensor& x, Dims dims, std::sp
 }
 
 Tensor permute(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> permutation) {
-  require(static_cast<std::int64_t>(permutation.size()) == x.rank(), "a permutation must name every axis once");
+  require(static_cast<std::int64_t>(permutation.size()) == x.rank(), "a permutation must list every axis once");
   require(std::all_of(permutation.begin(), permutation.end(), [](std::int64_t axis) { return axis >= 0; }),
-          "a permutation counts axes from the front");
+          "a permutation must not have negative entries");
   normalize_axes(permutation, x.rank());
   const std::vector<std::int64_t> from = strides_of(x.dims());
   Dims dims;
@@ -159,12 +159,12 @@ Tensor concat(const KernelContext& context, std::span<const Tensor* const> parts
   for (const Tensor* part : parts) {
     Dims other = part->dims();
     require(part->type() == parts.front()->type() && other.size() == dims.size(),
-            "tensors of different types or ranks cannot be joined");
+            "tensors of different types or ranks cannot be concatenated");
     std::int64_t& total = dims[static_cast<std::size_t>(axis)];
-    require(part->dim(axis) <= std::numeric_limits<std::int64_t>::max() - total, "the joined axis is too long");
+    require(part->dim(axis) <= std::numeric_limits<std::int64_t>::max() - total, "the concatenated axis is too long");
     total += part->dim(axis);
     other[static_cast<std::size_t>(axis)] = total;
-    require(other == dims, "tensors of different sizes cannot be joined");
+    require(other == dims, "tensors of different sizes cannot be concatenated");
   }
   Tensor y = context.make_unset(parts.front()->type(), dims);
   if (y.size() == 0) return y;
@@ -185,7 +185,7 @@ Tensor concat(const KernelContext& context, std::span<const Tensor* const> parts
 
 Tensor slice_axis(const KernelContext& context, const Tensor& x, std::int64_t axis, std::int64_t first,
                   std::int64_t last) {
-  require(0 <= first && first <= last && last <= x.dim(axis), "a slice must lie inside the axis");
+  require(0 <= first && first <= last && last <= x.dim(axis), "a slice must be inside the axis");
   Dims dims = x.dims();
   dims[static_cast<std::size_t>(axis)] = last - first;
   const std::vector<std::int64_t> strides = strides_of(x.dims());

@@ -18,7 +18,7 @@ constexpr std::int64_t no_source = -1;
 /// The only element of a tensor to fill with.
 template <class T>
 T fill_value(const Tensor& fill) {
-  require(fill.size() == 1, "the value to fill with must be one element");
+  require(fill.size() == 1, "the fill value must be one element");
   return fill.as<T>()[0];
 }
 

@@ -50,7 +50,7 @@ std::size_t index(std::int64_t number, std::size_t count, const char* what) {
 /// A list attribute with one entry for each of `count`.
 std::vector<std::int64_t> integer_list(const KernelContext& context, std::string_view name, std::size_t count) {
   const auto list = context.integers(name);
-  require(list && list->size() == count, [&] { return fmt::format("{} has not {} entries", name, count); });
+  require(list && list->size() == count, [&] { return fmt::format("{} must have {} entries", name, count); });
   return *list;
 }
 
@@ -68,8 +68,8 @@ using NodeKey = std::pair<std::int64_t, std::int64_t>;  ///< tree and node
 const TreeNode& TreeEnsemble::leaf_of(std::size_t root, std::span<const double> row) const {
   const TreeNode* node = &nodes[root];
   for (std::size_t steps = 0; node->mode != TreeMode::leaf; ++steps) {
-    require(steps < nodes.size(), "the nodes of a tree form a circle");
-    require(node->feature < row.size(), "a tree asks for a feature beyond the row");
+    require(steps < nodes.size(), "the nodes of a tree form a cycle");
+    require(node->feature < row.size(), "a tree uses a feature id beyond the number of features");
     node = &nodes[holds(*node, row[node->feature]) ? node->if_true : node->if_false];
   }
   return *node;
@@ -112,13 +112,13 @@ TreeEnsemble read_listed_trees(const KernelContext& context, std::string_view vo
   const auto if_false = integer_list(context, "nodes_falsenodeids", count);
   const auto missing = flag_list(context, "nodes_missing_value_tracks_true", count);
   const std::vector<double> thresholds = reals_or_tensor(context, "nodes_values");
-  require(thresholds.size() == count, "nodes_values has not one entry for each node");
+  require(thresholds.size() == count, "nodes_values must have one entry per node");
 
   TreeEnsemble ensemble;
   std::map<NodeKey, std::size_t> place;
   std::map<std::int64_t, std::size_t> root_of_tree;
   for (std::size_t i = 0; i < count; ++i) {
-    require(place.emplace(NodeKey(trees[i], ids[i]), i).second, "a tree has two nodes of one id");
+    require(place.emplace(NodeKey(trees[i], ids[i]), i).second, "a tree has two nodes with the same id");
     // The first node of a tree is its root.
     if (root_of_tree.emplace(trees[i], i).second) ensemble.roots.push_back(i);
   }
@@ -142,9 +142,9 @@ TreeEnsemble read_listed_trees(const KernelContext& context, std::string_view vo
   const auto vote_trees = integer_list(context, prefix + "_treeids", targets.size());
   const auto vote_nodes = integer_list(context, prefix + "_nodeids", targets.size());
   const std::vector<double> weights = reals_or_tensor(context, prefix + "_weights");
-  require(weights.size() == targets.size(), "there is not one weight for each vote");
+  require(weights.size() == targets.size(), "the number of weights differs from the number of votes");
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    require(targets[i] >= 0, "a vote is for a negative class or target");
+    require(targets[i] >= 0, "a vote has a negative class or target id");
     ensemble.nodes[find(vote_trees[i], vote_nodes[i])].votes.push_back(
         {static_cast<std::size_t>(targets[i]), weights[i]});
   }
@@ -166,7 +166,7 @@ TreeEnsemble read_indexed_trees(const KernelContext& context) {
   const auto false_leafs = integer_list(context, "nodes_falseleafs", count);
   const auto missing = flag_list(context, "nodes_missing_value_tracks_true", count);
   const auto targets = integer_list(context, "leaf_targetids", leaves);
-  require(thresholds.size() == count, "nodes_splits has not one entry for each node");
+  require(thresholds.size() == count, "nodes_splits must have one entry per node");
 
   TreeEnsemble ensemble;
   std::size_t next_member = 0;
@@ -190,7 +190,7 @@ TreeEnsemble read_indexed_trees(const KernelContext& context) {
     ensemble.nodes.push_back(std::move(node));
   }
   for (std::size_t i = 0; i < leaves; ++i) {
-    require(targets[i] >= 0, "a leaf is for a negative target");
+    require(targets[i] >= 0, "a leaf has a negative target id");
     TreeNode leaf;
     leaf.votes.push_back({static_cast<std::size_t>(targets[i]), weights[i]});
     ensemble.nodes.push_back(std::move(leaf));

@@ -39,7 +39,7 @@ std::int64_t count_places(const WindowAttributes& window, std::size_t axis, std:
   const std::int64_t stride = window.strides[axis];
   const std::int64_t span = image + begin + end - window.extent(axis);
   require(span >= 0, [&] {
-    return fmt::format("a window of {} cells does not fit into {} cells of image axis {}, padding included",
+    return fmt::format("a window of {} elements is larger than the {} elements of spatial axis {}, padding included",
                        window.extent(axis), image + begin + end, axis);
   });
   if (!window.ceil) return span / stride + 1;
@@ -147,7 +147,7 @@ std::vector<std::int64_t> axis_attribute(const KernelContext& context, std::stri
   const auto* written = context.list_as_written<std::int64_t>(name);
   auto values = written ? *written : std::vector<std::int64_t>(axes, fallback);
   require(values.size() == axes,
-          [&] { return fmt::format("{} has {} entries, where {} are needed", name, values.size(), axes); });
+          [&] { return fmt::format("{} has {} entries instead of {}", name, values.size(), axes); });
   for (const std::int64_t value : values)
     require(least <= value && value <= attribute_limit,
             [&] { return fmt::format("{} of {} is out of range", value, name); });
@@ -164,14 +164,14 @@ WindowAttributes read_window(const KernelContext& context, std::size_t axes, std
   window.end.assign(window.begin.begin() + static_cast<std::ptrdiff_t>(axes), window.begin.end());
   window.begin.resize(axes);
   if (filter.empty()) {
-    require(axes == 0 || context.has_attribute("kernel_shape"), "the size of the window is not given");
+    require(axes == 0 || context.has_attribute("kernel_shape"), "the size of the window is missing");
     return window;
   }
   const std::vector<std::int64_t> sizes(filter.begin(), filter.end());
   require(!context.has_attribute("kernel_shape") || window.kernel == sizes, "kernel_shape contradicts the weight");
   require(
       std::all_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return 0 < size && size <= attribute_limit; }),
-      "the kernel has no cells");
+      "the kernel has no elements");
   window.kernel = sizes;
   return window;
 }

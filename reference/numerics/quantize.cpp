@@ -14,23 +14,23 @@ namespace onnxkit::reference {
 Tensor without_zero_point(const KernelContext& context, const Tensor& x, const Tensor* zero_point, std::int64_t axis) {
   const Tensor real = as_reals(context, x);
   if (!zero_point) return real;
-  require(zero_point->domain() == x.domain(), "the zero point has another type than what it belongs to");
+  require(zero_point->domain() == x.domain(), "the zero point and the quantized tensor have different types");
   Dims dims = zero_point->dims();
   if (zero_point->size() == 1) {
     dims.clear();
   } else if (zero_point->rank() == 1) {
     require(0 <= axis && axis < x.rank() && zero_point->size() == x.dim(axis),
-            "there are not as many zero points as lines");
+            "the number of zero points differs from the number of slices");
     dims.resize(static_cast<std::size_t>(x.rank() - axis), 1);
   }
   const Tensor zero = as_reals(context, *zero_point).reshaped(dims);
-  require(broadcast_dims(x.dims(), dims) == x.dims(), "the zero point does not fit what it belongs to");
+  require(broadcast_dims(x.dims(), dims) == x.dims(), "the zero point does not match the quantized tensor");
   return map<double, double, double>(context, real, zero, real.type(), [](double v, double z) { return v - z; });
 }
 
 Tensor quantized(const KernelContext& context, const Tensor& x, const Tensor& zero_point) {
   const ElementType type = zero_point.type();
-  require(zero_point.size() == 1, "the zero point of the result is one element");
+  require(zero_point.size() == 1, "the zero point of the result must be one element");
   return dispatch_numbers(zero_point.domain(), [&]<class T>(std::type_identity<T>) {
     const auto zero = static_cast<double>(zero_point.as<T>()[0]);
     if constexpr (std::is_same_v<T, double>) {

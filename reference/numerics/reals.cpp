@@ -27,7 +27,7 @@ Tensor dequantized(const KernelContext& context, const Tensor& x, const Tensor* 
     reals = map_reals(context, reals, as_reals(context, *zero), real_type, [](double v, double z) { return v - z; });
   if (scale)
     reals = map_reals(context, reals, as_reals(context, *scale), real_type, [](double v, double s) { return v * s; });
-  require(reals.dims() == x.dims(), "a scale or zero point does not fit its tensor");
+  require(reals.dims() == x.dims(), "a scale or zero point does not match its tensor");
   return reals;
 }
 

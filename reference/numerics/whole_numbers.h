@@ -17,7 +17,7 @@ inline std::vector<std::int64_t> whole_numbers(const Tensor& tensor) {
 
 /// The only element.
 inline std::int64_t whole_number(const Tensor& tensor) {
-  require(tensor.size() == 1, "one number is needed");
+  require(tensor.size() == 1, "expected a single number");
   return whole_numbers(tensor).front();
 }
 

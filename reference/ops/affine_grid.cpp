@@ -19,7 +19,7 @@ void affine_grid(KernelContext& context) {
   const std::vector<std::int64_t> size = context.input(1).integers();
   require(size.size() == 4 || size.size() == 5, "the size must have 4 or 5 entries");
   const auto axes = static_cast<std::int64_t>(size.size()) - 2;
-  require(theta.dims() == Dims{size[0], axes, axes + 1}, "the matrices do not fit the size");
+  require(theta.dims() == Dims{size[0], axes, axes + 1}, "the matrices do not match the size");
   const bool align_corners = context.integer("align_corners") != 0;
   const Dims sizes(size.begin() + 2, size.end());
   Dims dims = sizes;

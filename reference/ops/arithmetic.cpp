@@ -13,17 +13,17 @@ namespace {
 /// B as an operand that broadcasts against A by numpy's rule, under the rule of opset 1 to 6.
 Tensor old_operand(const KernelContext& context, const Tensor& a, const Tensor& b) {
   if (context.integer("broadcast") == 0) {
-    require(a.dims() == b.dims(), "shapes differ and no broadcast is asked for");
+    require(a.dims() == b.dims(), "shapes differ and broadcast is not set");
     return b;
   }
   const std::int64_t free_axes = a.rank() - b.rank();
   require(free_axes >= 0, "B has more axes than A");
   std::int64_t start = context.has_attribute("axis") ? context.integer("axis") : free_axes;
   if (start < 0) start += a.rank();
-  require(0 <= start && start <= free_axes, "the axis leaves no room for B");
+  require(0 <= start && start <= free_axes, "B exceeds the rank of A when placed at axis");
   Dims dims = b.dims();
   dims.resize(static_cast<std::size_t>(a.rank() - start), 1);
-  require(broadcast_dims(a.dims(), dims) == a.dims(), "B does not cover a run of A's axes");
+  require(broadcast_dims(a.dims(), dims) == a.dims(), "B does not match consecutive axes of A");
   return b.reshaped(std::move(dims));
 }
 
@@ -70,7 +70,7 @@ void bits(KernelContext& context) {
   const auto [a, b] = operands_of(context);
   context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) -> Tensor {
                        if constexpr (std::is_same_v<T, double>)
-                         throw Fault("bits of reals cannot be combined");
+                         throw Fault("bitwise operators require integers");
                        else
                          return map<T, T, T>(context, x, y, x.type(), [](T p, T q) { return static_cast<T>(f(p, q)); });
                      }));
@@ -134,7 +134,7 @@ void mod(KernelContext& context) {
   const auto [a, b] = operands_of(context);
   const bool as_c = context.integer("fmod") != 0;
   if (!as_c && context.since() < 28 && a.domain() == Domain::real)
-    throw Fault("undefined-for-type", "reals need fmod = 1 until version 27");
+    throw Fault("undefined-for-type", "floating-point numbers require fmod = 1 up to version 27");
   context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) {
                        return map<T, T, T>(context, x, y, x.type(), [as_c](T p, T q) -> T {
                          if constexpr (std::is_same_v<T, double>) {
@@ -165,12 +165,12 @@ T shifted(T x, T by, bool left) {
 
 void bit_shift(KernelContext& context) {
   const std::string_view direction = context.string("direction");
-  require(direction == "LEFT" || direction == "RIGHT", "`direction` is neither LEFT nor RIGHT");
+  require(direction == "LEFT" || direction == "RIGHT", "`direction` must be LEFT or RIGHT");
   const bool left = direction == "LEFT";
   const auto [a, b] = operands_of(context);
   context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) -> Tensor {
                        if constexpr (std::is_same_v<T, double>)
-                         throw Fault("bits of reals cannot be shifted");
+                         throw Fault("BitShift requires integers");
                        else
                          return map<T, T, T>(context, x, y, x.type(), [left](T p, T q) { return shifted(p, q, left); });
                      }));
@@ -226,7 +226,7 @@ void prelu(KernelContext& context) {
   const Tensor& x = context.input(0);
   Tensor slope = context.input(1);
   if (context.since() < 7 && slope.size() != 1 && x.rank() > 1) {
-    require(slope.size() == x.dim(1), "the slope has neither one element nor one for each channel");
+    require(slope.size() == x.dim(1), "the slope must have one element, or one per channel");
     Dims dims(static_cast<std::size_t>(x.rank() - 1), 1);
     dims[0] = slope.size();
     slope = slope.reshaped(std::move(dims));
@@ -245,7 +245,7 @@ T clip_bound(const KernelContext& context, bool upper) {
   const std::size_t index = upper ? 2 : 1;
   if (const Tensor* given = context.since() < 11 ? nullptr : context.find_input(index)) {
     require(given->size() == 1 && given->type() == context.input(0).type(),
-            "a bound is one element of the input's type");
+            "a bound must be one element of the input's type");
     return given->as<T>()[0];
   }
   const char* const name = upper ? "max" : "min";

@@ -36,7 +36,7 @@ Tensor unpacked(const KernelContext& context, std::size_t input, std::string_vie
 Tensor present(const KernelContext& context, std::size_t past, const Tensor& now) {
   const Tensor* before = context.find_input(past);
   if (!before) return now;
-  require(before->rank() == 4, "past keys and values have rank 4");
+  require(before->rank() == 4, "past keys and values must have rank 4");
   const Tensor* const parts[] = {before, &now};
   return concat(context, parts, 2);
 }
@@ -52,9 +52,9 @@ class Visibility {
         valid_(static_cast<std::size_t>(batch), total) {
     if (const Tensor* lengths = context.find_input(valid_lengths)) {
       valid_ = lengths->integers();
-      require(lengths->size() == batch, "nonpad_kv_seqlen has one length for each sequence of the batch");
+      require(lengths->size() == batch, "nonpad_kv_seqlen must have one length per sequence of the batch");
       for (std::size_t b = 0; b < valid_.size(); ++b) {
-        require(0 <= valid_[b] && valid_[b] <= total, "nonpad_kv_seqlen goes beyond the keys");
+        require(0 <= valid_[b] && valid_[b] <= total, "nonpad_kv_seqlen exceeds the number of keys");
         offsets_[b] = valid_[b] - length;
       }
     } else if (const Tensor* past = context.find_input(past_key)) {
@@ -168,7 +168,7 @@ Tensor modified(KernelContext& context, std::string_view body, const Tensor& x) 
   const std::vector<Value> outputs = context.run_body(body, {Value(x)});
   require(outputs.size() == 1 && outputs[0].kind == ValueKind::tensor && outputs[0].tensor.dims() == x.dims() &&
               outputs[0].tensor.type() == x.type(),
-          "a body of FlexAttention gives one tensor of the type and dims that it gets");
+          "a body of FlexAttention must return one tensor with the type and dims of its input");
   return outputs[0].tensor;
 }
 

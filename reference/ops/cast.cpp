@@ -55,7 +55,9 @@ bool parse_whole(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-[[noreturn]] void fail_parse(std::string_view text) { throw Fault("the string " + quote(text, 40) + " is no number"); }
+[[noreturn]] void fail_parse(std::string_view text) {
+  throw Fault("the string " + quote(text, 40) + " is not a number");
+}
 
 /// `to` decides the digits that count: a string becomes a float32 in one step.
 double parse_real(const std::string& whole, ElementType to) {
@@ -119,7 +121,7 @@ Y convert(const X& x, ElementType from, ElementType to) {
   if constexpr (std::is_same_v<X, Y>)
     return x;
   else if constexpr (std::is_same_v<X, Complex> || std::is_same_v<Y, Complex>)
-    throw Fault("complex numbers are not cast");
+    throw Fault("complex numbers cannot be cast");
   else if constexpr (std::is_same_v<X, std::string>)
     return parse<Y>(x, to);
   else if constexpr (std::is_same_v<Y, std::string>)
@@ -138,7 +140,7 @@ PowerRounding power_rounding(const KernelContext& context) {
   const std::string_view mode = context.string("round_mode");
   if (mode == "down") return PowerRounding::down;
   if (mode == "nearest") return PowerRounding::nearest;
-  require(mode.empty() || mode == "up", "`round_mode` is none of up, down and nearest");
+  require(mode.empty() || mode == "up", "`round_mode` must be up, down or nearest");
   return PowerRounding::up;
 }
 
@@ -164,13 +166,13 @@ ElementType type_in_capitals(std::string_view name) {
     const auto type = static_cast<ElementType>(number);
     if (equal_ignoring_case(name, name_of(type))) return type;
   }
-  throw Fault("`to` names no element type");
+  throw Fault("`to` is not an element type");
 }
 
 ElementType target_type(const KernelContext& context) {
   const ElementType to =
       context.since() < 6 ? type_in_capitals(context.string("to")) : context.named_type("to", ElementType::undefined);
-  require(to != ElementType::undefined, "`to` is not given");
+  require(to != ElementType::undefined, "`to` is missing");
   return to;
 }
 
@@ -197,7 +199,7 @@ void bit_cast(KernelContext& context) {
   const Tensor& x = context.input(0);
   const ElementType to = target_type(context);
   if (storage_bits(to) == 0 || storage_bits(to) != storage_bits(x.type()))
-    throw Fault("undefined-for-type", "the bits of one type do not fill the other");
+    throw Fault("undefined-for-type", "the two types differ in size");
   Tensor y = context.make(to, x.dims());
   dispatch_all(x.domain(), [&]<class X>(std::type_identity<X>) {
     dispatch_all(y.domain(), [&]<class Y>(std::type_identity<Y>) { copy_bits<X, Y>(x, y); });

@@ -11,7 +11,7 @@ void center_crop_pad(KernelContext& context) {
   const std::vector<std::int64_t> sizes = context.input(1).integers();
   const std::vector<std::int64_t> axes = context.integers("axes").value_or(identity_index(x.rank()));
   normalize_axes(axes, x.rank());
-  require(sizes.size() == axes.size(), "there must be one size for each axis");
+  require(sizes.size() == axes.size(), "there must be one size per axis");
   Dims dims = x.dims();
   for (std::size_t i = 0; i < axes.size(); ++i)
     dims[static_cast<std::size_t>(normalize_axis(axes[i], x.rank()))] = sizes[i];

@@ -21,7 +21,7 @@ std::vector<Axis> axes_of(const KernelContext& context) {
   const auto dilations = context.integers("dilations").value_or(Dims(rank, 1));
   const auto pads = context.integers("pads").value_or(Dims(2 * rank, 0));
   require(strides.size() == rank && dilations.size() == rank && pads.size() == 2 * rank,
-          "an attribute does not have an entry for each axis");
+          "an attribute must have one entry per axis");
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < rank; ++i) {
     for (const std::int64_t number : {image[i], block[i], strides[i], dilations[i]})
@@ -63,12 +63,12 @@ void col2im(KernelContext& context) {
     blocks = blocks ? checked_mul(*blocks, axis.steps) : blocks;
     dims.push_back(axis.image);
   }
-  require(elements && x.dim(1) % *elements == 0, "the columns do not divide into blocks");
-  require(blocks && x.dim(2) == *blocks, "the number of blocks is not that of the image");
+  require(elements && x.dim(1) % *elements == 0, "the columns are not divisible into blocks");
+  require(blocks && x.dim(2) == *blocks, "the number of blocks does not match the image");
   dims[1] = x.dim(1) / *elements;
   const std::int64_t planes = dims[0] * dims[1], area = element_count(std::span(dims).subspan(2));
   Tensor y = context.make(x.type(), std::move(dims));
-  if (x.domain() == Domain::string) throw Fault("undefined-for-type", "strings have no sum");
+  if (x.domain() == Domain::string) throw Fault("undefined-for-type", "strings cannot be added");
   dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();

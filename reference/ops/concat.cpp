@@ -8,7 +8,7 @@ namespace {
 
 void join(KernelContext& context) {
   const std::vector<const Tensor*> parts = context.inputs_from();
-  require(!parts.empty(), "there is nothing to join");
+  require(!parts.empty(), "Concat requires at least one input");
   const std::int64_t axis = normalize_axis(context.integer("axis", 1), parts.front()->rank());
   context.set_output(0, concat(context, parts, axis));
 }

@@ -8,10 +8,10 @@ namespace {
 
 void constant_of_shape(KernelContext& context) {
   const Tensor& sizes = context.input(0);
-  require(sizes.rank() == 1, "the shape is no vector");
+  require(sizes.rank() == 1, "the shape is not a vector");
   const ir::Tensor* given = context.tensor("value");
   const Tensor value = given ? context.constant(*given) : context.scalar(ElementType::float32, 0);
-  require(value.size() == 1, "the value is not one element");
+  require(value.size() == 1, "the value must be one element");
   Tensor filled = context.make_unset(value.type(), sizes.integers());
   dispatch_all(value.domain(), [&]<class T>(std::type_identity<T>) {
     const auto all = filled.write<T>();

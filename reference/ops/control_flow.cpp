@@ -30,14 +30,14 @@ bool truth(const Tensor& condition) { return condition.integer() != 0; }
 
 void run_if(KernelContext& context) {
   std::vector<Value> outputs = run_complete(context, truth(context.input(0)) ? "then_branch" : "else_branch", {});
-  require(outputs.size() >= context.output_count(), "the branch gives fewer outputs than the node names");
+  require(outputs.size() >= context.output_count(), "the branch has fewer outputs than the node");
   for (std::size_t i = 0; i < context.output_count(); ++i) context.set_output(i, std::move(outputs[i]));
 }
 
 // ---- what Loop and Scan collect
 
 const Tensor& tensor_of(const Value& value) {
-  require(value.is_tensor(), "only tensors can be scanned and collected");
+  require(value.is_tensor(), "scan inputs and scan outputs must be tensors");
   return value.tensor;
 }
 
@@ -56,7 +56,7 @@ struct Declared {
 Declared declared_output(const ir::ValueInfo& output) {
   const auto& type = output.type;
   require(type && type->elem_type && is_known_element_type(*type->elem_type),
-          "without iterations only the body's declared output types tell what was to be collected");
+          "a loop without iterations requires declared types for the body's scan outputs");
   Declared declared{static_cast<ElementType>(*type->elem_type), {}};
   if (type->shape) {
     for (const ir::DeclaredDim& dim : type->shape->dims) declared.dims.push_back(dim.value.value_or(0));
@@ -72,7 +72,7 @@ class Collected {
   void add(Tensor element) {
     reserved_.take(list_element_bytes);
     require(elements_.empty() || elements_.front().dims() == element.dims(),
-            "the shape of what is collected changes between iterations");
+            "the shape of a scan output changes between iterations");
     elements_.push_back(std::move(element));
   }
   void reverse() { std::reverse(elements_.begin(), elements_.end()); }
@@ -134,7 +134,7 @@ void run_loop(KernelContext& context) {
   std::vector<Value> carried;
   for (std::size_t i = 2; i < context.input_count(); ++i) carried.push_back(context.value(i));
   require(body.inputs.size() == carried.size() + 2 && body.outputs.size() >= carried.size() + 1,
-          "the body does not take and give the carried values");
+          "the inputs and outputs of the body do not match the carried values");
   std::vector<Collected> collected = collectors(context, body.outputs.size() - 1 - carried.size());
 
   bool go_on = !start || truth(*start);
@@ -162,7 +162,7 @@ void run_loop(KernelContext& context) {
 std::vector<std::int64_t> per_value(const KernelContext& context, std::string_view name, std::size_t count) {
   std::vector<std::int64_t> list = context.integers(name).value_or(std::vector<std::int64_t>());
   if (list.empty()) list.resize(count);
-  require(list.size() == count, [&] { return fmt::format("{} has not one entry for each scanned value", name); });
+  require(list.size() == count, [&] { return fmt::format("{} must have one entry per scanned value", name); });
   return list;
 }
 
@@ -182,11 +182,10 @@ Scan read_scan(const KernelContext& context, std::size_t offset) {
   Scan scan{&body_of(context, "body"), offset, 0, 0, 0};
   const std::int64_t scanned = context.integer("num_scan_inputs");
   const std::size_t given = context.input_count() - std::min(context.input_count(), offset);
-  require(scanned >= 1 && static_cast<std::uint64_t>(scanned) <= given,
-          "num_scan_inputs is more than there are inputs");
+  require(scanned >= 1 && static_cast<std::uint64_t>(scanned) <= given, "num_scan_inputs exceeds the number of inputs");
   scan.scanned = static_cast<std::size_t>(scanned);
   scan.states = given - scan.scanned;
-  require(scan.body->outputs.size() >= scan.states, "the body does not give the states back");
+  require(scan.body->outputs.size() >= scan.states, "the body does not return the states");
   scan.collected = scan.body->outputs.size() - scan.states;
   return scan;
 }
@@ -242,9 +241,9 @@ std::vector<std::int64_t> sequence_lengths(const KernelContext& context, std::in
   const Tensor* given = context.find_input(0);
   if (!given) return std::vector<std::int64_t>(static_cast<std::size_t>(batch), longest);
   const std::vector<std::int64_t> lengths = given->integers();
-  require(static_cast<std::int64_t>(lengths.size()) == batch, "sequence_lens has not one length for each of the batch");
+  require(static_cast<std::int64_t>(lengths.size()) == batch, "sequence_lens must have one length per batch entry");
   for (const std::int64_t length : lengths)
-    require(0 <= length && length <= longest, "a length in sequence_lens is not one of the sequences");
+    require(0 <= length && length <= longest, "a length in sequence_lens is out of range");
   return lengths;
 }
 
@@ -289,13 +288,13 @@ void run_batched_scan(KernelContext& context) {
 void run_sequence_map(KernelContext& context) {
   const ir::Graph& body = body_of(context, "body");
   const Value& first = context.value(0);
-  require(first.kind == ValueKind::sequence, "the first input is no sequence");
+  require(first.kind == ValueKind::sequence, "the first input is not a sequence");
   const std::size_t length = first.items.size();
   for (std::size_t i = 1; i < context.input_count(); ++i) {
     const Value& other = context.value(i);
     require(other.kind != ValueKind::sequence || other.items.size() == length, "the sequences differ in length");
   }
-  require(body.outputs.size() >= context.output_count(), "the body gives fewer outputs than the node names");
+  require(body.outputs.size() >= context.output_count(), "the body has fewer outputs than the node");
   Reservation reserved(context.memory());
   std::vector<std::vector<Value>> results(body.outputs.size());
   for (std::size_t n = 0; n < length; ++n) {

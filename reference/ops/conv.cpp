@@ -30,14 +30,13 @@ struct Convolution {
 };
 
 Convolution read_convolution(const KernelContext& context, const Tensor& x, const Tensor& w) {
-  require(x.rank() >= 3 && w.rank() == x.rank(), [&] {
-    return fmt::format("an image of rank {} and filters of rank {} do not go together", x.rank(), w.rank());
-  });
+  require(x.rank() >= 3 && w.rank() == x.rank(),
+          [&] { return fmt::format("an image of rank {} and filters of rank {} do not match", x.rank(), w.rank()); });
   const std::int64_t groups = context.integer("group", 1);
   require(groups > 0 && x.dim(1) % groups == 0 && w.dim(0) % groups == 0,
-          "channels or filters cannot be split into groups");
+          "the numbers of channels and filters must be divisible by group");
   require(w.dim(1) == x.dim(1) / groups, [&] {
-    return fmt::format("the filters are made for {} channels a group, the image has {}", w.dim(1), x.dim(1) / groups);
+    return fmt::format("the filters have {} channels per group, but the image has {}", w.dim(1), x.dim(1) / groups);
   });
   const std::span<const std::int64_t> image(x.dims()), kernel(w.dims());
   const WindowAttributes window = read_window(context, kernel.size() - 2, kernel.subspan(2));
@@ -70,7 +69,7 @@ void for_each_group(const KernelContext& context, const Convolution& c, const Bo
 Tensor start_result(const KernelContext& context, const Convolution& c, ElementType type, const Tensor* bias) {
   Tensor y = context.make_unset(type, c.result());
   if (!bias) return y;
-  require(bias->dims() == Dims{c.groups * c.filters}, "there must be one bias for each filter");
+  require(bias->dims() == Dims{c.groups * c.filters}, "there must be one bias per filter");
   const std::span<const double> from = bias->as<double>();
   double* to = y.write<double>().data();
   for (std::int64_t n = 0; n < c.batch; ++n) {
@@ -146,7 +145,7 @@ void qlinear_conv(KernelContext& context) {
   const std::vector<double> w_scales = context.input(4).reals();
   const std::int64_t filters = w.dim(0);
   require(w_scales.size() == 1 || static_cast<std::int64_t>(w_scales.size()) == filters,
-          "there must be one scale for each filter, or one for all");
+          "there must be one scale per filter, or one for all");
   const double x_scale = context.input(1).real(), y_scale = context.input(6).real();
   Dims by_filter(static_cast<std::size_t>(y.rank() - 1), 1);
   by_filter[0] = static_cast<std::int64_t>(w_scales.size());
@@ -210,15 +209,16 @@ void deform_conv(KernelContext& context) {
   const Tensor* mask = context.find_input(4);
   const Convolution c = read_convolution(context, x, w);
   const std::int64_t channels = x.dim(1), offset_groups = context.integer("offset_group", 1);
-  require(offset_groups > 0 && channels % offset_groups == 0, "the channels cannot be split into groups of offsets");
+  require(offset_groups > 0 && channels % offset_groups == 0,
+          "the number of channels is not divisible by offset_group");
   Dims expected = c.result();
   const std::array<std::int64_t, 2> kinds = {offset_groups, c.cells};
   expected[1] = element_count(kinds);
-  require(!mask || mask->dims() == expected, "the mask has one factor for each cell of the kernel and place");
+  require(!mask || mask->dims() == expected, "the mask must have one factor per kernel tap and output position");
   const std::int64_t axes = static_cast<std::int64_t>(c.windows.size()), per_image = expected[1] * c.places;
   const std::array<std::int64_t, 2> coordinates = {expected[1], axes};
   expected[1] = element_count(coordinates);
-  require(offsets.dims() == expected, "there is one offset for each axis, cell of the kernel and place");
+  require(offsets.dims() == expected, "there must be one offset per axis, kernel tap and output position");
   const Tensor* bias = context.find_input(3);
   Tensor y = start_result(context, c, x.type(), bias);
   if (y.size() == 0) return context.set_output(0, y);
@@ -243,14 +243,14 @@ void deform_conv(KernelContext& context) {
 void causal_conv(KernelContext& context) {
   const Tensor &x = context.input(0), &w = context.input(1);
   require(x.rank() == 3 && w.rank() == 3 && w.dim(0) == x.dim(1) && w.dim(1) == 1 && w.dim(2) > 0,
-          "there must be one filter for each channel");
+          "there must be one filter per channel");
   const std::int64_t channels = x.dim(1), length = x.dim(2), kernel = w.dim(2);
   const Tensor* bias = context.find_input(2);
-  require(!bias || bias->dims() == Dims{channels}, "there must be one bias for each channel");
+  require(!bias || bias->dims() == Dims{channels}, "there must be one bias per channel");
   const Dims state{x.dim(0), channels, kernel - 1};
   const Tensor past = context.has_input(3) ? context.input(3) : context.make(x.type(), state);
   require(past.dims() == state && past.type() == x.type(),
-          "the past state holds the last k - 1 values of each channel");
+          "the past state must hold the last k - 1 values of each channel");
   const std::array<const Tensor*, 2> parts = {&past, &x};
   const Tensor all = concat(context, parts, 2);
   const std::string_view activation = context.string("activation");

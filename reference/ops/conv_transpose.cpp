@@ -23,7 +23,7 @@ Placing place_result(const KernelContext& context, const WindowAttributes& windo
                      std::int64_t output_padding, std::optional<std::int64_t> stated) {
   const std::int64_t stride = window.strides[axis];
   const auto steps = checked_mul(image - 1, stride);
-  require(image > 0 && steps && *steps < std::int64_t{1} << 61, "the image has no cells or its result too many");
+  require(image > 0 && steps && *steps < std::int64_t{1} << 61, "the image is empty, or its result is too large");
   const std::int64_t unpadded = *steps + output_padding + window.extent(axis);
   if (!stated && !window.is_same()) {
     const bool valid = window.padding == WindowAttributes::Padding::valid;
@@ -43,7 +43,7 @@ std::vector<std::int64_t> stated_sizes(const KernelContext& context, std::size_t
   std::vector<std::int64_t> stated = context.integers("output_shape").value_or(std::vector<std::int64_t>());
   if (stated.size() == axes + 2) stated.erase(stated.begin(), stated.begin() + 2);
   require(stated.empty() || stated.size() == axes,
-          [&] { return fmt::format("output_shape has {} entries, the image {} axes", stated.size(), axes); });
+          [&] { return fmt::format("output_shape has {} entries, but the image has {} axes", stated.size(), axes); });
   return stated;
 }
 
@@ -149,12 +149,11 @@ void write_phase(const KernelContext& context, const Transposed& t, const Phases
 
 Transposed read_transposed(const KernelContext& context, std::vector<Placing>& placing) {
   const Tensor &x = context.input(0), &w = context.input(1);
-  require(x.rank() >= 3 && w.rank() == x.rank(), [&] {
-    return fmt::format("an image of rank {} and filters of rank {} do not go together", x.rank(), w.rank());
-  });
+  require(x.rank() >= 3 && w.rank() == x.rank(),
+          [&] { return fmt::format("an image of rank {} and filters of rank {} do not match", x.rank(), w.rank()); });
   const std::int64_t groups = context.integer("group", 1);
-  require(groups > 0 && x.dim(1) % groups == 0, "the channels cannot be split into groups");
-  require(w.dim(0) == x.dim(1), "the filters are made for another number of channels");
+  require(groups > 0 && x.dim(1) % groups == 0, "the number of channels is not divisible by group");
+  require(w.dim(0) == x.dim(1), "the filters do not match the number of channels");
   const std::span<const std::int64_t> image = std::span(x.dims()).subspan(2), kernel = std::span(w.dims()).subspan(2);
   Transposed t{.window = read_window(context, image.size(), kernel),
                .batch = x.dim(0),
@@ -168,7 +167,7 @@ Transposed read_transposed(const KernelContext& context, std::vector<Placing>& p
   for (std::size_t axis = 0; axis < image.size(); ++axis) {
     placing.push_back(place_result(context, t.window, axis, image[axis], output_padding[axis],
                                    stated.empty() ? std::nullopt : std::optional(stated[axis])));
-    require(placing.back().size >= 0, "more is cut off than there is");
+    require(placing.back().size >= 0, "the pads crop more than the size of the result");
     t.result.push_back(placing.back().size);
   }
   return t;
@@ -184,7 +183,7 @@ void conv_transpose(KernelContext& context) {
   Tensor y = context.make(x.type(), dims);
   const std::int64_t size = element_count(t.result);
   if (const Tensor* bias = context.find_input(2)) {
-    require(bias->dims() == Dims{dims[1]}, "there must be one bias for each filter");
+    require(bias->dims() == Dims{dims[1]}, "there must be one bias per filter");
     double* to = y.write<double>().data();
     for (std::int64_t n = 0; n < t.batch; ++n) {
       for (const double value : bias->as<double>()) to = std::fill_n(to, size, value);

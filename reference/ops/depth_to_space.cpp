@@ -8,7 +8,7 @@ namespace {
 
 bool is_crd(const KernelContext& context) {
   const std::string_view mode = context.string("mode");
-  require(mode.empty() || mode == "DCR" || mode == "CRD", "there is no such mode");
+  require(mode.empty() || mode == "DCR" || mode == "CRD", "unknown mode");
   return mode == "CRD";
 }
 
@@ -23,7 +23,7 @@ void depth_to_space(KernelContext& context) {
   const Tensor& x = context.input(0);
   const std::int64_t block = block_size(context);
   const std::int64_t n = x.dim(0), c = x.dim(1), h = x.dim(2), w = x.dim(3);
-  require(c % (block * block) == 0, "the channels do not divide into blocks");
+  require(c % (block * block) == 0, "the number of channels is not divisible into blocks");
   const std::int64_t depth = c / (block * block);
   const bool crd = is_crd(context);
   const Tensor blocks = crd ? x.reshaped({n, depth, block, block, h, w}) : x.reshaped({n, block, block, depth, h, w});
@@ -35,7 +35,7 @@ void space_to_depth(KernelContext& context) {
   const Tensor& x = context.input(0);
   const std::int64_t block = block_size(context);
   const std::int64_t n = x.dim(0), c = x.dim(1), h = x.dim(2), w = x.dim(3);
-  require(h % block == 0 && w % block == 0, "height and width do not divide into blocks");
+  require(h % block == 0 && w % block == 0, "height and width are not divisible into blocks");
   const Tensor blocks = x.reshaped({n, c, h / block, block, w / block, block});
   const Tensor y = permute(context, blocks, is_crd(context) ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4});
   const auto depth = checked_mul(c, block * block);

@@ -32,7 +32,7 @@ Labels parse_term(std::string_view text, std::int64_t hidden) {
       for (std::int64_t k = hidden; k-- > 0;) labels.push_back(ellipsis + static_cast<Label>(k));
       i += 2;
     } else {
-      require(('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z'), "the equation holds more than letters and ellipses");
+      require(('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z'), "the equation contains more than letters and ellipses");
       labels.push_back(c);
     }
   }
@@ -195,14 +195,14 @@ void einsum(KernelContext& context) {
   const std::size_t arrow = equation.find("->");
   const std::vector<std::string_view> terms = split_terms(equation.substr(0, arrow));
   require(terms.size() == context.input_count(), [&] {
-    return fmt::format("the equation has {} terms, the node {} inputs", terms.size(), context.input_count());
+    return fmt::format("the equation has {} terms, but the node has {} inputs", terms.size(), context.input_count());
   });
   std::vector<Labels> labels;
   std::int64_t most_hidden = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const std::int64_t hidden = context.input(i).rank() - static_cast<std::int64_t>(parse_term(terms[i], 0).size());
     const bool has_ellipsis = terms[i].find("...") != std::string_view::npos;
-    require(has_ellipsis ? hidden >= 0 : hidden == 0, [&] { return fmt::format("a term does not fit input {}", i); });
+    require(has_ellipsis ? hidden >= 0 : hidden == 0, [&] { return fmt::format("a term does not match input {}", i); });
     labels.push_back(parse_term(terms[i], hidden));
     require(static_cast<std::int64_t>(labels.back().size()) == context.input(i).rank(), "a term has two ellipses");
     most_hidden = std::max(most_hidden, hidden);

@@ -135,7 +135,7 @@ constexpr auto tanh_gelu = [](double x) {
 void gelu(KernelContext& context) {
   const std::string_view approximate = context.string("approximate");
   if (approximate == "tanh") return reals<tanh_gelu>(context);
-  require(approximate == "none", "`approximate` is neither none nor tanh");
+  require(approximate == "none", "`approximate` must be none or tanh");
   reals<exact_gelu>(context);
 }
 

@@ -6,7 +6,7 @@ namespace {
 
 void eye_like(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(x.rank() == 2, "the input is no matrix");
+  require(x.rank() == 2, "the input is not a matrix");
   const std::int64_t k = context.integer("k");
   Tensor y = context.make(context.named_type("dtype", x.type()), x.dims());
   dispatch_scalars(y.domain(), [&]<class T>(std::type_identity<T>) {

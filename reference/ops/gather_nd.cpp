@@ -13,10 +13,11 @@ void gather_nd(KernelContext& context) {
   const Tensor& indices = context.input(1);
   const std::int64_t batch_axes = context.integer("batch_dims");
   const std::int64_t length = tuple_length(indices);
-  require(0 <= batch_axes && batch_axes < indices.rank(), "batch_dims names more axes than the indices have");
-  require(batch_axes <= x.rank() && length <= x.rank() - batch_axes, "the indices have more coordinates than the data");
+  require(0 <= batch_axes && batch_axes < indices.rank(), "batch_dims exceeds the rank of the indices");
+  require(batch_axes <= x.rank() && length <= x.rank() - batch_axes,
+          "the index tuples are longer than the rank of the data");
   require(std::equal(x.dims().begin(), x.dims().begin() + batch_axes, indices.dims().begin()),
-          "data and indices differ in the batch");
+          "data and indices differ in their batch axes");
 
   const std::span<const std::int64_t> sizes = x.dims();
   const auto indexed = static_cast<std::size_t>(batch_axes), inner = static_cast<std::size_t>(batch_axes + length);

@@ -47,10 +47,10 @@ void gemm(KernelContext& context) {
         const float beta = context.real("beta", 1);
         if (!c || beta == 0) return product;
         const bool broadcasts = context.since() >= 7 || context.integer("broadcast") != 0;
-        require(c->type() == first.type(), "C has another element type");
+        require(c->type() == first.type(), "C has a different element type");
         require(
             c->dims() == product.dims() || (broadcasts && broadcast_dims(c->dims(), product.dims()) == product.dims()),
-            "C does not fit the product");
+            "C does not broadcast to the product");
         return map<T, T, T>(context, product, scaled<T>(context, *c, beta), first.type(),
                             [](T p, T q) { return add(p, q); });
       }));

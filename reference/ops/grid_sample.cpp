@@ -27,8 +27,8 @@ struct Rules {
 Rules rules_of(const KernelContext& context) {
   const std::string_view mode = context.string("mode"), padding = context.string("padding_mode");
   const bool cubic = mode == "cubic" || mode == "bicubic", nearest = mode == "nearest";
-  require(cubic || nearest || mode == "linear" || mode == "bilinear", "there is no such mode");
-  require(padding == "zeros" || padding == "border" || padding == "reflection", "there is no such padding_mode");
+  require(cubic || nearest || mode == "linear" || mode == "bilinear", "unknown mode");
+  require(padding == "zeros" || padding == "border" || padding == "reflection", "unknown padding_mode");
   return {cubic     ? Mode::cubic
           : nearest ? Mode::nearest
                     : Mode::linear,
@@ -120,9 +120,9 @@ void grid_sample(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& grid = context.input(1);
   const Rules rules = rules_of(context);
-  if (grid.domain() != Domain::real) throw Fault("undefined-for-type", "positions are reals");
+  if (grid.domain() != Domain::real) throw Fault("undefined-for-type", "the grid must be floating-point");
   require(x.rank() >= 3 && grid.rank() == x.rank(), "input and grid must have the same rank, 3 or more");
-  require(grid.dim(0) == x.dim(0) && grid.dims().back() == x.rank() - 2, "the grid does not fit the input");
+  require(grid.dim(0) == x.dim(0) && grid.dims().back() == x.rank() - 2, "the grid does not match the input");
   const Dims sizes(x.dims().begin() + 2, x.dims().end());
   require(rules.mode == Mode::nearest || sizes.size() <= max_interpolated_axes,
           "there are too many axes to interpolate");

@@ -25,7 +25,7 @@ std::span<const double> at(const Tensor& x, std::int64_t batch, std::int64_t hea
 
 Tensor gate(const KernelContext& context, std::size_t input, std::int64_t heads, const Tensor& k) {
   const Tensor& x = context.input(input);
-  require(x.rank() == 3 && x.dim(0) == k.dim(0) && x.dim(1) == k.dim(2), "decay and beta are [batch, length, ...]");
+  require(x.rank() == 3 && x.dim(0) == k.dim(0) && x.dim(1) == k.dim(2), "decay and beta must be [batch, length, ...]");
   return unpack_heads(context, x, heads);
 }
 
@@ -38,16 +38,16 @@ Operands read_operands(const KernelContext& context) {
              {},
              context.real("scale")};
   require_attention_shapes(o.q, o.k, o.v);
-  require(o.q.dim(2) == o.k.dim(2), "queries, keys and values have one length");
+  require(o.q.dim(2) == o.k.dim(2), "queries, keys and values must have the same length");
   if (o.scale == 0) o.scale = 1 / std::sqrt(static_cast<double>(o.q.dim(3)));
   const std::string_view rule = context.string("update_rule");
   if (rule == "gated" || rule == "gated_delta") {
     o.decay = gate(context, 4, kv_heads, o.k);
-    require(o.decay->dim(3) == 1 || o.decay->dim(3) == o.k.dim(3), "decay is per head or per key dimension");
+    require(o.decay->dim(3) == 1 || o.decay->dim(3) == o.k.dim(3), "decay must be per head or per key dimension");
   }
   if (rule == "delta" || rule == "gated_delta") {
     o.beta = gate(context, 5, context.input(5).rank() == 3 && context.input(5).dim(2) == 1 ? 1 : kv_heads, o.k);
-    require(o.beta->dim(3) == 1, "beta has one element for each head, or one for all");
+    require(o.beta->dim(3) == 1, "beta must have one element per head, or one for all");
   }
   return o;
 }
@@ -89,7 +89,7 @@ void linear_attention(KernelContext& context) {
   const Dims state_dims = {batches, kv_heads, o.k.dim(3), value_size};
   const Tensor* past = context.find_input(3);
   Tensor states = past ? *past : context.make(o.q.type(), state_dims);
-  require(states.dims() == state_dims, "past_state is [batch, kv_num_heads, key size, value size]");
+  require(states.dims() == state_dims, "past_state must be [batch, kv_num_heads, key size, value size]");
 
   Tensor y = context.make(o.q.type(), {batches, q_heads, length, value_size});
   const std::span<double> all_states = states.write<double>(), out = y.write<double>();

@@ -11,13 +11,12 @@ struct Classes {
 
 Classes classes_of(const KernelContext& context) {
   const Dims& scores = context.input(0).dims();
-  require(scores.size() >= 2, "the scores have no axis of classes");
+  require(scores.size() >= 2, "the scores have no class axis");
   Dims expected = scores;
   expected.erase(expected.begin() + 1);
-  require(context.input(1).dims() == expected, "there must be one label for each place of the scores");
+  require(context.input(1).dims() == expected, "there must be one label per position of the scores");
   const Tensor* weights = context.find_input(2);
-  require(!weights || (weights->rank() == 1 && weights->size() == scores[1]),
-          "there must be one weight for each class");
+  require(!weights || (weights->rank() == 1 && weights->size() == scores[1]), "there must be one weight per class");
   const AxisView view = view_axis(scores, 1);
   return {view.length, view.inner};
 }
@@ -39,7 +38,7 @@ Losses losses_of(const KernelContext& context, const Tensor& log_probabilities) 
   ExactSum total;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (ignored && labels[i] == *ignored) continue;
-    require(labels[i] >= 0 && labels[i] < classes.count, "a label is no class");
+    require(labels[i] >= 0 && labels[i] < classes.count, "a label is not a valid class");
     const auto place = static_cast<std::int64_t>(i);
     const std::int64_t at = (place / classes.inner * classes.count + labels[i]) * classes.inner + place % classes.inner;
     const double weight = weights ? weights->as<double>()[static_cast<std::size_t>(labels[i])] : 1;
@@ -54,7 +53,7 @@ void set_loss(KernelContext& context, const Tensor& log_probabilities) {
   const Losses losses = losses_of(context, log_probabilities);
   const std::string_view reduction = context.string("reduction");
   if (reduction == "none") return context.set_output(0, losses.loss);
-  require(reduction == "sum" || reduction == "mean", "`reduction` is none of none, sum and mean");
+  require(reduction == "sum" || reduction == "mean", "`reduction` must be none, sum or mean");
   ExactSum sum;
   for (const double loss : losses.loss.as<double>()) sum.add(loss);
   context.set_output(

@@ -49,7 +49,7 @@ void qlinear_matmul(KernelContext& context) {
   const double y_scale = context.input(6).real();
   const Tensor a_scale = scale_of(context, 1, true), b_scale = scale_of(context, 4, false);
   const Dims scaled = broadcast_dims(a_scale.dims(), b_scale.dims());
-  require(broadcast_dims(product.dims(), scaled) == product.dims(), "the scales do not fit the product");
+  require(broadcast_dims(product.dims(), scaled) == product.dims(), "the scales do not match the product");
   const Tensor y =
       map<double, double, double, double>(context, product, a_scale, b_scale, ElementType::float64,
                                           [=](double v, double a, double b) { return v * (a * b) / y_scale; });

@@ -48,7 +48,7 @@ bool invert(std::vector<double>& a, std::span<double> inverse, std::size_t n) {
 
 void inverse(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(x.rank() >= 2 && x.dim(x.rank() - 1) == x.dim(x.rank() - 2), "the input is no stack of square matrices");
+  require(x.rank() >= 2 && x.dim(x.rank() - 1) == x.dim(x.rank() - 2), "the input is not a stack of square matrices");
   Tensor y = context.make(x.type(), x.dims());
   const auto n = static_cast<std::size_t>(x.dim(x.rank() - 1));
   const std::span<double> out = y.write<double>();
@@ -72,7 +72,7 @@ void expand_dims(KernelContext& context) {
 void distances(KernelContext& context) {
   const Tensor& a = context.input(0);
   const Tensor& b = context.input(1);
-  require(a.rank() == 2 && b.rank() == 2 && a.dim(1) == b.dim(1), "CDist compares rows of one length");
+  require(a.rank() == 2 && b.rank() == 2 && a.dim(1) == b.dim(1), "CDist requires rows of the same length");
   const std::string_view metric = context.string("metric");
   require(metric == "euclidean" || metric == "sqeuclidean", "only the metrics euclidean and sqeuclidean are supported");
   Tensor y = context.make(a.type(), {a.dim(0), b.dim(0)});
@@ -100,7 +100,7 @@ void unique(KernelContext& context) {
   const std::span<std::int64_t> at = index.write<std::int64_t>();
   for (std::size_t i = 0; i < at.size(); ++i) {
     const double value = reals.as<double>()[i];
-    require(!std::isnan(value), "NaN has no place among different elements");
+    require(!std::isnan(value), "distinct elements must not contain NaN");
     const auto [entry, is_new] = place.emplace(value, static_cast<std::int64_t>(different.size()));
     if (is_new) different.push_back(value), counts.push_back(0);
     at[i] = entry->second;
@@ -157,7 +157,7 @@ void block_repeated_ngrams(KernelContext& context) {
   Tensor scores = context.input(1);
   const std::int64_t size = context.integer("ngram_size");
   require(ids.rank() == 2 && scores.rank() == 2 && ids.dim(0) == scores.dim(0) && size >= 1,
-          "ids, scores or ngram_size do not fit");
+          "ids, scores or ngram_size do not match");
   const std::int64_t length = ids.dim(1), vocabulary = scores.dim(1);
   const std::span<double> out = scores.write<double>();
   for (std::int64_t b = 0; b < ids.dim(0) && size <= length; ++b) {
@@ -167,7 +167,7 @@ void block_repeated_ngrams(KernelContext& context) {
     for (std::int64_t i = 0; i + size <= length; ++i) {
       const auto gram = row.subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(size));
       if (!std::equal(tail.begin(), tail.end(), gram.begin())) continue;
-      require(0 <= gram.back() && gram.back() < vocabulary, "an id is beyond the vocabulary");
+      require(0 <= gram.back() && gram.back() < vocabulary, "an id is outside the vocabulary");
       out[static_cast<std::size_t>(b * vocabulary + gram.back())] = -std::numeric_limits<double>::infinity();
     }
   }
@@ -203,15 +203,14 @@ void crop_and_resize(KernelContext& context) {
   const Tensor& regions = context.input(1);
   const std::vector<std::int64_t> images = context.input(2).integers(), size = context.input(3).integers();
   require(x.rank() == 4 && regions.rank() == 2 && regions.dim(1) == 4, "the input or the regions have a wrong shape");
-  require(static_cast<std::int64_t>(images.size()) == regions.dim(0), "there is not one image for each region");
-  require(size.size() == 2 && size[0] > 0 && size[1] > 0, "crop_size is a height and a width");
+  require(static_cast<std::int64_t>(images.size()) == regions.dim(0), "there must be one image index per region");
+  require(size.size() == 2 && size[0] > 0 && size[1] > 0, "crop_size must be a height and a width");
   const bool nearest = context.string("mode") == "nearest";
   const double outside = context.real("extrapolation_value");
   const std::int64_t channels = x.dim(1), height = x.dim(2), width = x.dim(3);
   Tensor result = context.make(x.type(), {regions.dim(0), channels, size[0], size[1]});
   const std::span<double> out = result.write<double>();
-  for (const std::int64_t image : images)
-    require(0 <= image && image < x.dim(0), "there is no such image in the batch");
+  for (const std::int64_t image : images) require(0 <= image && image < x.dim(0), "a batch index is out of range");
   const std::int64_t planes = regions.dim(0) * channels;
   context.for_range(planes, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t p = first; p < last; ++p) {
@@ -300,7 +299,7 @@ class Splitter {
   explicit Splitter(const KernelContext& context) : shortest_(context.integer("mincharnum")) {
     const auto separators = context.strings("separators");
     token_mode_ = context.has_attribute("tokenexp") && !context.string("tokenexp").empty();
-    require(token_mode_ != (separators && !separators->empty()), "one of separators and tokenexp is needed");
+    require(token_mode_ != (separators && !separators->empty()), "exactly one of separators and tokenexp is required");
     require(shortest_ >= 1, "mincharnum is less than 1");
     if (token_mode_) {
       add(context.string("tokenexp"));
@@ -312,7 +311,7 @@ class Splitter {
   }
 
   Words tokens(const std::string& text) const {
-    require(find_invalid_utf8(text) == std::string_view::npos, "a string is no UTF-8");
+    require(find_invalid_utf8(text) == std::string_view::npos, "a string is not UTF-8");
     if (by_character_) return characters(text);
     return token_mode_ ? matches(text) : pieces(text);
   }
@@ -323,7 +322,7 @@ class Splitter {
     options.set_log_errors(false);
     options.set_longest_match(true);
     patterns_.push_back(std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options));
-    require(patterns_.back()->ok(), "a pattern is no RE2 syntax");
+    require(patterns_.back()->ok(), "a pattern is not valid RE2 syntax");
   }
   static Words characters(std::string_view text) {
     Words words;
@@ -383,7 +382,7 @@ class Splitter {
 
 void tokenizer(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(x.rank() == 1 || x.rank() == 2, "Tokenizer takes [C] or [N, C]");
+  require(x.rank() == 1 || x.rank() == 2, "Tokenizer requires [C] or [N, C]");
   const Splitter splitter(context);
   const bool mark = context.integer("mark") != 0;
   std::vector<Words> rows;

@@ -45,7 +45,7 @@ void bias_split_gelu(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor sum = sum_of(context, x, context.input(1));
   require(x.rank() > 0 && sum.dims() == x.dims() && x.dims().back() % 2 == 0,
-          "the bias does not fit, or there are no halves");
+          "the bias does not match, or the last axis cannot be halved");
   const std::int64_t axis = x.rank() - 1, half = x.dims().back() / 2;
   context.set_output(
       0, map_reals(context, slice_axis(context, sum, axis, 0, half), slice_axis(context, sum, axis, half, 2 * half),
@@ -60,7 +60,7 @@ void bias_softmax(KernelContext& context) {
   const std::int64_t axis = normalize_axis(context.integer("axis", 1), x.rank());
   const AxisView view = view_axis(x.dims(), axis);
   const std::int64_t length = view.length * view.inner;
-  require(length == 0 || (bias.size() > 0 && bias.size() % length == 0), "the bias has no whole rows");
+  require(length == 0 || (bias.size() > 0 && bias.size() % length == 0), "the bias does not consist of whole rows");
   const std::int64_t rows = view.outer, bias_rows = length == 0 ? 1 : bias.size() / length;
   require(rows % bias_rows == 0, "the rows of the bias do not repeat evenly");
   const bool inner = context.integer("is_inner_broadcast") != 0;
@@ -100,7 +100,7 @@ void bias_dropout(KernelContext& context) {
     }
   }
   if (const Tensor* residual = context.find_input(2)) y = sum_of(context, y, *residual);
-  require(y.dims() == x.dims(), "the residual has another shape than the data");
+  require(y.dims() == x.dims(), "the residual and the data have different shapes");
   context.set_output(0, y.retyped(x.type()));
   context.set_output(1, std::move(mask));
 }

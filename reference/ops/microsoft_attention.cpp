@@ -95,7 +95,7 @@ class Mask {
         dims_ == Dims{batch} || dims_ == Dims{2 * batch} || dims_ == Dims{batch, length} ||
         dims_ == Dims{batch, rows, length} ||
         (dims_.size() == 4 && dims_[0] == batch && dims_[1] == 1 && dims_[2] == dims_[3] && dims_[3] >= length);
-    require(known, "the mask has no shape that goes with the scores");
+    require(known, "the shape of the mask does not match the scores");
   }
   void add(ScoreRow at, std::span<double> row) const {
     if (numbers_.empty()) return;
@@ -134,7 +134,7 @@ void hide_future(ScoreRow at, std::int64_t past, std::span<double> row) {
 Tensor with_past(const KernelContext& context, const Tensor* past, const Tensor& now) {
   if (!past) return now;
   const Tensor before = as_reals(context, *past);
-  require(before.rank() == 4, "past keys and values are [batch, heads, length, size]");
+  require(before.rank() == 4, "past keys and values must be [batch, heads, length, size]");
   const Tensor* parts[] = {&before, &now};
   return concat(context, parts, 2);
 }
@@ -155,14 +155,14 @@ void attend_projected(KernelContext& context, const AttentionInputs& in) {
   const Dims sizes = context.integers("qkv_hidden_sizes").value_or(Dims{third, third, third});
   require(sizes.size() == 3 && sizes[0] >= 0 && sizes[1] >= 0 && sizes[0] <= total && sizes[1] <= total - sizes[0] &&
               sizes[2] == total - sizes[0] - sizes[1],
-          "the sizes of queries, keys and values do not add up to the weights'");
+          "the sizes of queries, keys and values do not add up to the columns of the weights");
   const auto part = [&](std::int64_t first, std::int64_t size) {
     return unpack_heads(context, slice_axis(context, in.projected, 2, first, first + size), heads);
   };
   const Tensor q = part(0, sizes[0]);
   Tensor k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
   if (in.past) {
-    require(in.past->rank() == 5 && in.past->dim(0) == 2, "past is [2, batch, heads, length, size]");
+    require(in.past->rank() == 5 && in.past->dim(0) == 2, "past must be [2, batch, heads, length, size]");
     const auto half = [&](std::int64_t i) {
       const Dims dims(in.past->dims().begin() + 1, in.past->dims().end());
       return slice_axis(context, *in.past, 0, i, i + 1).reshaped(dims);
@@ -194,10 +194,10 @@ void attend_projected(KernelContext& context, const AttentionInputs& in) {
 
 /// x * weights + bias, [batch, length, size of queries, keys and values].
 Tensor projection(const KernelContext& context, const Tensor& x, const Tensor& weights, const Tensor* bias) {
-  require(x.rank() == 3 && weights.rank() == 2, "the input is [batch, length, size], the weights a matrix");
+  require(x.rank() == 3 && weights.rank() == 2, "the input must be [batch, length, size] and the weights a matrix");
   const Tensor product = matrix_product(context, x, weights);
   if (!bias) return product;
-  require(bias->rank() == 1 && bias->size() == product.dim(2), "the bias has not one element for each column");
+  require(bias->rank() == 1 && bias->size() == product.dim(2), "the bias must have one element per column");
   return sum_of(context, product, *bias);
 }
 
@@ -233,21 +233,21 @@ Projections projections(const KernelContext& context, std::int64_t heads) {
   };
   Tensor q, k, v;
   if (query.rank() == 5) {
-    require(query.dim(3) == 3 && query.dim(2) == heads, "packed queries are [batch, length, heads, 3, size]");
+    require(query.dim(3) == 3 && query.dim(2) == heads, "packed queries must be [batch, length, heads, 3, size]");
     q = from_packed(query, 0), k = from_packed(query, 1), v = from_packed(query, 2);
   } else {
     q = query;
     const Tensor key = as_reals(context, context.input(1));
     if (key.rank() == 5) {
-      require(key.dim(3) == 2 && key.dim(2) == heads, "packed keys are [batch, length, heads, 2, size]");
+      require(key.dim(3) == 2 && key.dim(2) == heads, "packed keys must be [batch, length, heads, 2, size]");
       k = from_packed(key, 0), v = from_packed(key, 1);
     } else {
       k = key, v = as_reals(context, context.input(2));
     }
   }
-  require(q.rank() == 3, "the query is [batch, length, size]");
+  require(q.rank() == 3, "the query must be [batch, length, size]");
   if (const Tensor* bias = context.find_input(3)) {
-    require(bias->rank() == 1 && bias->size() >= q.dim(2), "the bias is a vector for queries, keys and values");
+    require(bias->rank() == 1 && bias->size() >= q.dim(2), "the bias must be a vector for queries, keys and values");
     const auto add = [&](Tensor& to, std::int64_t first) {
       require(to.rank() == 3 && first + to.dim(2) <= bias->size(), "the bias is too short");
       to = sum_of(context, to, slice_axis(context, *bias, 0, first, first + to.dim(2)));
@@ -291,18 +291,20 @@ void multi_head_attention(KernelContext& context) {
 /// x [B, N, S, H] turned by the angles of positions[b * S + s].
 Tensor turned(const KernelContext& context, const Tensor& x, const Tensor& cosines, const Tensor& sines,
               std::span<const std::int64_t> positions, bool interleaved) {
-  require(cosines.rank() == 2 && cosines.dims() == sines.dims(), "cos_cache and sin_cache are matrices of one shape");
+  require(cosines.rank() == 2 && cosines.dims() == sines.dims(),
+          "cos_cache and sin_cache must be matrices of the same shape");
   return rotate_pairs(context, x, cosines, sines, positions, interleaved);
 }
 
 void rotary_embedding(KernelContext& context) {
   const Tensor &x = context.input(0), &given = context.input(1), &cosines = context.input(2);
-  require(x.rank() == 3 || x.rank() == 4, "the input is [batch, length, size] or [batch, heads, length, size]");
-  require(cosines.rank() == 2, "cos_cache is a matrix");
+  require(x.rank() == 3 || x.rank() == 4, "the input must be [batch, length, size] or [batch, heads, length, size]");
+  require(cosines.rank() == 2, "cos_cache must be a matrix");
   std::int64_t heads = context.integer("num_heads");
   if (x.rank() == 3 && (heads == 0 || context.integer("rotary_embedding_dim") == 0)) {
     const std::int64_t head_size = 2 * cosines.dim(1);
-    require(head_size > 0 && x.dim(2) % head_size == 0, "the caches do not divide the hidden size into heads");
+    require(head_size > 0 && x.dim(2) % head_size == 0,
+            "the hidden size is not divisible into heads of the cache size");
     heads = x.dim(2) / head_size;
   }
   const Tensor split = x.rank() == 3 ? unpack_heads(context, x, heads) : x;
@@ -313,7 +315,7 @@ void rotary_embedding(KernelContext& context) {
     positions.clear();
     for (std::int64_t i = 0; i < x.dim(0) * length; ++i) positions.push_back(add(offset, i % length));
   } else {
-    require(given.dims() == Dims({x.dim(0), length}), "position_ids are one number or one for each place");
+    require(given.dims() == Dims({x.dim(0), length}), "position_ids must be one number, or one per position");
   }
   const Tensor y = turned(context, split, cosines, context.input(3), positions, context.integer("interleaved") != 0);
   context.set_output(0, x.rank() == 3 ? pack_heads(context, y) : y);
@@ -330,16 +332,16 @@ struct Lengths {
 Lengths lengths_of(const KernelContext& context, std::int64_t batch, std::int64_t rows) {
   const std::vector<std::int64_t> last = context.input(5).integers();
   const std::int64_t most = context.input(6).integer();
-  require(static_cast<std::int64_t>(last.size()) == batch, "seqlens_k has not one length for each of the batch");
-  require(most >= rows && most < 1 << 30, "total_sequence_length is less than the new positions");
+  require(static_cast<std::int64_t>(last.size()) == batch, "seqlens_k must have one length per batch entry");
+  require(most >= rows && most < 1 << 30, "total_sequence_length is less than the number of new positions");
   const Tensor* past_key = context.find_input(3);
   const std::int64_t held = past_key && past_key->rank() == 4 ? past_key->dim(2) : 0;
   Lengths lengths{{}, {}, std::max(held, most)};
   for (const std::int64_t end : last) {
-    require(0 <= end && end < most, "a length in seqlens_k is beyond total_sequence_length");
+    require(0 <= end && end < most, "a length in seqlens_k exceeds total_sequence_length");
     // In the first run the new positions are all there are, and short sequences are padded behind.
     const std::int64_t past = most == rows ? 0 : end + 1 - rows;
-    require(0 <= past && past <= held, "there are fewer past positions than seqlens_k says");
+    require(0 <= past && past <= held, "the past has fewer positions than seqlens_k");
     lengths.past.push_back(past);
     lengths.total.push_back(end + 1);
   }
@@ -351,15 +353,15 @@ Tensor present(const KernelContext& context, const Tensor* past, const Tensor& n
   Tensor all = context.make(real_type, {now.dim(0), now.dim(1), lengths.buffer, now.dim(3)});
   require(!past || (past->rank() == 4 && past->dim(0) == now.dim(0) && past->dim(1) == now.dim(1) &&
                     past->dim(3) == now.dim(3)),
-          "past keys or values do not fit the new ones");
+          "past keys or values do not match the new ones");
   const std::span<double> to = all.write<double>();
   const std::int64_t size = now.dim(3), rows = now.dim(2);
   for (std::int64_t i = 0; i < now.dim(0) * now.dim(1); ++i) {
     const std::int64_t before = lengths.past[static_cast<std::size_t>(i / now.dim(1))];
     const auto first = to.begin() + i * lengths.buffer * size;
-    require(!past || before <= past->dim(2), "past keys or values are shorter than seqlens_k says");
+    require(!past || before <= past->dim(2), "past keys or values are shorter than seqlens_k");
     if (past) std::copy_n(past->as<double>().begin() + i * past->dim(2) * size, before * size, first);
-    require(before + rows <= lengths.buffer, "the new positions go beyond the buffer");
+    require(before + rows <= lengths.buffer, "the new positions exceed the buffer");
     std::copy_n(now.as<double>().begin() + i * rows * size, rows * size, first + before * size);
   }
   return all;
@@ -367,7 +369,7 @@ Tensor present(const KernelContext& context, const Tensor* past, const Tensor& n
 
 /// Each head of [B, N, S, H] divided by its root mean square.
 void normalize_heads(const KernelContext& context, Tensor& x, const Tensor& weight) {
-  require(weight.size() == x.dim(3), "a norm weight has not one element for each element of a head");
+  require(weight.size() == x.dim(3), "a norm weight must have one element per element of a head");
   const double epsilon = context.real("qk_norm_epsilon", 1e-6F);
   const auto size = static_cast<std::size_t>(x.dim(3));
   const std::span<double> all = x.write<double>();
@@ -382,7 +384,7 @@ void normalize_heads(const KernelContext& context, Tensor& x, const Tensor& weig
 Projections grouped_projections(const KernelContext& context, std::int64_t heads, std::int64_t kv_heads) {
   const Tensor query = as_reals(context, context.input(0));
   require(query.rank() == 3 && heads > 0 && kv_heads > 0 && heads < 1 << 30 && kv_heads < 1 << 30,
-          "the query is [batch, length, size], heads are one or more");
+          "the query must be [batch, length, size] with one head or more");
   Projections p;
   if (context.has_input(1)) {
     p = {unpack_heads(context, query, heads), unpack_heads(context, as_reals(context, context.input(1)), kv_heads),
@@ -401,7 +403,7 @@ Projections grouped_projections(const KernelContext& context, std::int64_t heads
 void rotate_positions(const KernelContext& context, Projections& p, const Lengths& lengths) {
   const std::int64_t batch = p.q.dim(0), rows = p.q.dim(2);
   const Tensor* given = context.find_input(9);
-  require(!given || given->dims() == Dims({batch, rows}), "position_ids are not one for each place");
+  require(!given || given->dims() == Dims({batch, rows}), "position_ids must have one entry per position");
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < batch * rows; ++i)
     positions.push_back(lengths.past[static_cast<std::size_t>(i / rows)] + i % rows);
@@ -432,7 +434,7 @@ void group_query_attention(KernelContext& context) {
   const bool causal = context.integer("causal", 1) != 0, smooth = context.integer("smooth_softmax") == 1;
   const double cap = context.real("softcap");
   const Tensor* sinks = context.find_input(11);
-  require(!sinks || sinks->size() == heads, "head_sink has not one element for each head");
+  require(!sinks || sinks->size() == heads, "head_sink must have one element per head");
   const std::int64_t most = context.input(6).integer();
   const Bias bias(context.find_input(10), rows, most);
   bias.check(batch, heads);

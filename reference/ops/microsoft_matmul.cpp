@@ -75,10 +75,10 @@ void fused_matmul(KernelContext& context) {
 /// alpha * A' * B' + beta * C, then the activation.
 void fused_gemm(KernelContext& context) {
   if (context.input(0).domain() != Domain::real)
-    throw Fault("undefined-for-type", "activations are defined on reals only");
+    throw Fault("undefined-for-type", "activations are defined for floating-point numbers only");
   const Tensor a = operand(context, context.input(0), context.integer("transA") != 0, false);
   const Tensor b = operand(context, context.input(1), context.integer("transB") != 0, false);
-  require(a.rank() == 2 && b.rank() == 2, "Gemm multiplies matrices");
+  require(a.rank() == 2 && b.rank() == 2, "Gemm requires matrices");
   Tensor y = scaled(context, matrix_product(context, a, b), context.real("alpha", 1), a.type());
   if (const Tensor* c = context.find_input(2)) {
     const Dims dims = y.dims();
@@ -121,11 +121,11 @@ Tensor zero_points(const KernelContext& context, const Blocks& blocks) {
     return zeros;
   }
   if (given->domain() == Domain::real) {
-    require(given->size() == zeros.size(), "there is not one zero point for each block");
+    require(given->size() == zeros.size(), "there must be one zero point per block");
     return as_reals(context, *given).reshaped(zeros.dims());
   }
   const auto row = static_cast<std::size_t>((blocks.count * static_cast<std::int64_t>(blocks.bits) + 7) / 8);
-  require(given->size() == blocks.n * static_cast<std::int64_t>(row), "there is not one zero point for each block");
+  require(given->size() == blocks.n * static_cast<std::int64_t>(row), "there must be one zero point per block");
   const auto count = static_cast<std::size_t>(blocks.count);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = static_cast<double>(packed_number(given->as<std::uint64_t>(), i / count * row, i % count, blocks.bits));
@@ -138,8 +138,8 @@ Tensor unpacked_weight(const KernelContext& context, const Blocks& blocks) {
   const Tensor& b = context.input(1);
   const Tensor scales = as_reals(context, context.input(2));
   const Dims packed = {blocks.n, blocks.count, static_cast<std::int64_t>(blob)}, per_block = {blocks.n, blocks.count};
-  require(b.size() == element_count(packed), "B does not have the size that N, K, bits and block_size ask for");
-  require(scales.size() == element_count(per_block), "there is not one scale for each block");
+  require(b.size() == element_count(packed), "the size of B does not match N, K, bits and block_size");
+  require(scales.size() == element_count(per_block), "there must be one scale per block");
   const Tensor zeros = zero_points(context, blocks);
   Tensor weight = context.make(real_type, {blocks.n, blocks.k});
   const std::span<double> out = weight.write<double>();
@@ -157,7 +157,7 @@ void matmul_n_bits(KernelContext& context) {
   const Tensor& a = context.input(0);
   Blocks blocks{context.integer("K"), context.integer("N"), context.integer("block_size"), 0, 0};
   const std::int64_t bits = context.integer("bits", 4);
-  require(bits == 2 || bits == 4 || bits == 8, "bits are 2, 4 or 8");
+  require(bits == 2 || bits == 4 || bits == 8, "bits must be 2, 4 or 8");
   require(blocks.k > 0 && blocks.n > 0 && blocks.size >= 8 && blocks.size % 8 == 0 && blocks.size <= 1 << 20,
           "K, N or block_size is out of range");
   require(context.integer("weight_prepacked") == 0, "prepacked weights have no portable layout");
@@ -174,7 +174,7 @@ void matmul_n_bits(KernelContext& context) {
                             row_major(weight.as<double>().data(), blocks.n, blocks.k).transposed(),
                             row_major(y.write<double>().data(), rows, blocks.n));
   if (const Tensor* bias = context.find_input(5)) y = sum_of(context, y, *bias).retyped(a.type());
-  require(y.dims() == dims, "the bias does not fit");
+  require(y.dims() == dims, "the bias does not match");
   context.set_output(0, std::move(y));
 }
 
@@ -243,7 +243,7 @@ void qgemm(KernelContext& context) {
   };
   const Tensor b_scale = spread(context.input(4)), b_zero = spread(context.input(5));
   const Tensor b = operand(context, dequantized(context, context.input(3), &b_scale, &b_zero), trans_b, false);
-  require(a.rank() == 2 && b.rank() == 2, "Gemm multiplies matrices");
+  require(a.rank() == 2 && b.rank() == 2, "Gemm requires matrices");
   Tensor y = scaled(context, matrix_product(context, a, b), alpha, real_type);
   if (const Tensor* c = context.find_input(6)) {
     const double a_scale = context.input(1).real();

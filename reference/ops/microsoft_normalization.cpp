@@ -31,8 +31,8 @@ struct Normalized {
 /// Rows of the last axis, scaled by gamma and shifted by beta where given.
 Normalized normalize_rows(const KernelContext& context, const Tensor& x, const Tensor& gamma, const Tensor* beta,
                           bool centered, ElementType type) {
-  require(x.rank() > 0 && gamma.size() == x.dims().back(), "gamma has not one element for each column");
-  require(!beta || beta->size() == gamma.size(), "beta has not one element for each column");
+  require(x.rank() > 0 && gamma.size() == x.dims().back(), "gamma must have one element per column");
+  require(!beta || beta->size() == gamma.size(), "beta must have one element per column");
   const double epsilon = context.real("epsilon", 1e-12F);
   Dims dims = x.dims();
   dims.back() = 1;
@@ -76,8 +76,8 @@ void skip_simplified_layer_normalization(KernelContext& context) { normalize_sum
 /// Adds row `index` of a table [rows, size] to `to`.
 void add_row(const Tensor& table, std::int64_t index, std::span<double> to, const char* what) {
   require(table.rank() == 2 && table.dim(1) == static_cast<std::int64_t>(to.size()),
-          "an embedding has another hidden size than the others");
-  require(0 <= index && index < table.dim(0), [&] { return fmt::format("there is no {} {}", what, index); });
+          "the embeddings differ in hidden size");
+  require(0 <= index && index < table.dim(0), [&] { return fmt::format("{} {} does not exist", what, index); });
   const auto row = table.as<double>().subspan(static_cast<std::size_t>(index) * to.size(), to.size());
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += row[i];
 }
@@ -86,7 +86,7 @@ void add_row(const Tensor& table, std::int64_t index, std::span<double> to, cons
 Tensor mask_index(const KernelContext& context, const Tensor* mask, std::int64_t batch, std::int64_t length) {
   Tensor index = context.make(ElementType::int32, {batch});
   if (!mask) return index;
-  require(mask->dims() == Dims({batch, length}), "the mask has another shape than input_ids");
+  require(mask->dims() == Dims({batch, length}), "the mask and input_ids have different shapes");
   for (std::int64_t b = 0; b < batch; ++b) {
     const auto row =
         mask->as<std::int64_t>().subspan(static_cast<std::size_t>(b * length), static_cast<std::size_t>(length));
@@ -105,12 +105,12 @@ struct Embeddings {
 Tensor embed(KernelContext& context, const Embeddings& in, const Tensor* position_ids, ElementType type) {
   const Tensor& ids = context.input(0);
   const Tensor* segment_ids = context.find_input(1);
-  require(ids.rank() == 2 && in.words.rank() == 2, "input_ids or word_embedding are no matrix");
+  require(ids.rank() == 2 && in.words.rank() == 2, "input_ids and word_embedding must be matrices");
   const std::int64_t batch = ids.dim(0), length = ids.dim(1);
-  require(!segment_ids || segment_ids->dims() == ids.dims(), "segment_ids have another shape than input_ids");
+  require(!segment_ids || segment_ids->dims() == ids.dims(), "segment_ids and input_ids have different shapes");
   require(!position_ids || (position_ids->rank() == 2 && position_ids->dim(1) == length &&
                             (position_ids->dim(0) == batch || position_ids->dim(0) == 1)),
-          "position_ids have another shape than input_ids");
+          "position_ids and input_ids have different shapes");
   Tensor sum = context.make(real_type, {batch, length, in.words.dim(1)});
   const std::span<double> all = sum.write<double>();
   const auto hidden = static_cast<std::size_t>(in.words.dim(1));
@@ -152,12 +152,12 @@ void quantized_embed_layer_normalization(KernelContext& context) {
 /// [N, C, ...] or, with channels_last, [N, ..., C]; a group are `C / groups` channels at all places.
 Tensor normalize_groups(const KernelContext& context, const Tensor& x, ElementType type) {
   const bool last = context.integer("channels_last", 1) != 0;
-  require(x.rank() >= 3, "the input has no channels and picture axes");
+  require(x.rank() >= 3, "the input has no channel and spatial axes");
   const std::int64_t batch = x.dim(0), channels = last ? x.dims().back() : x.dim(1), groups = context.integer("groups");
-  require(groups > 0 && channels > 0 && channels % groups == 0, "the groups do not divide the channels");
+  require(groups > 0 && channels > 0 && channels % groups == 0, "the number of channels is not divisible by group");
   const Tensor& gamma = context.input(1);
   const Tensor& beta = context.input(2);
-  require(gamma.size() == channels && beta.size() == channels, "gamma or beta have not one element for each channel");
+  require(gamma.size() == channels && beta.size() == channels, "gamma and beta must have one element per channel");
   const double epsilon = context.real("epsilon", 1e-5F);
   const bool silu = context.integer("activation") == 1;
   const std::int64_t places = batch == 0 ? 0 : x.size() / batch / channels, per_group = channels / groups;
@@ -205,7 +205,7 @@ void skip_group_norm(KernelContext& context) {
     dims[last ? dims.size() - 1 : 1] = batch == 0 ? given.size() : given.size() / batch;
     return given.reshaped(std::move(dims));
   };
-  require(x.rank() >= 3, "the input has no channels and picture axes");
+  require(x.rank() >= 3, "the input has no channel and spatial axes");
   if (skip.rank() == 2) skip = as_channels(skip, skip.dim(0));
   Tensor sum = sum_of(context, x, skip);
   if (const Tensor* bias = context.find_input(4)) sum = sum_of(context, sum, as_channels(*bias, 1));

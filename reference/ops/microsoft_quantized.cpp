@@ -63,7 +63,7 @@ void softmax(KernelContext& context) {
 
 /// Inputs come in threes, tensor, scale and zero point, behind the scale and zero point of the result.
 void concatenate(KernelContext& context) {
-  require(context.input_count() >= 5 && context.input_count() % 3 == 2, "the inputs do not come in threes");
+  require(context.input_count() >= 5 && context.input_count() % 3 == 2, "the inputs must come in groups of three");
   const Affine to = affine_at(context, 0, 1);
   const ElementType type = context.input(1).type();
   std::vector<Tensor> parts;
@@ -119,7 +119,7 @@ void multiply_integers(KernelContext& context) {
 Tensor along_axis(const KernelContext& context, const Tensor& x, const Tensor& given) {
   if (given.size() == 1) return given.reshaped({});
   const std::int64_t axis = normalize_axis(context.integer("axis", 1), x.rank());
-  require(given.size() == x.dim(axis), "there is not one scale or zero point for each slice along the axis");
+  require(given.size() == x.dim(axis), "there must be one scale and zero point per slice along the axis");
   Dims dims(static_cast<std::size_t>(x.rank()), 1);
   dims[static_cast<std::size_t>(axis)] = given.size();
   return given.reshaped(std::move(dims));
@@ -147,7 +147,7 @@ void dequantize(KernelContext& context) {
 // ---- pictures, with the channels second or last
 
 Tensor channels_to_front(const KernelContext& context, const Tensor& x) {
-  require(x.rank() >= 3, "the input has no channels and picture axes");
+  require(x.rank() >= 3, "the input has no channel and spatial axes");
   std::vector<std::int64_t> axes = identity_index(x.rank());
   std::rotate(axes.begin() + 1, axes.end() - 1, axes.end());
   return permute(context, x, axes);
@@ -166,7 +166,7 @@ Tensor on_channels_first(const KernelContext& context, const Tensor& x, F f) {
 }
 
 Windows windows_over(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> filter = {}) {
-  require(x.rank() >= 3, "the input has no picture axes");
+  require(x.rank() >= 3, "the input has no spatial axes");
   const std::span<const std::int64_t> image = std::span(x.dims()).subspan(2);
   return place_windows(read_window(context, image.size(), filter), image);
 }
@@ -211,11 +211,11 @@ Tensor mean_of_windows(const KernelContext& context, const Tensor& x) {
 }
 
 Tensor convolved(const KernelContext& context, const Tensor& x, const Tensor& weight, const Tensor* bias) {
-  require(x.rank() == weight.rank(), "picture and weight differ in rank");
+  require(x.rank() == weight.rank(), "image and weight differ in rank");
   const Windows windows = windows_over(context, x, std::span(weight.dims()).subspan(2));
   const std::int64_t groups = context.integer("group", 1), depth = weight.dim(1);
   require(groups >= 1 && weight.dim(0) % groups == 0 && x.dim(1) % groups == 0 && x.dim(1) / groups == depth,
-          "the weight is made for another number of channels");
+          "the weight does not match the number of channels");
   const std::int64_t filters = weight.dim(0) / groups, places = place_count(windows), size = image_size(windows);
   Dims dims = places_of(windows);
   dims.insert(dims.begin(), {x.dim(0), weight.dim(0)});
@@ -235,7 +235,7 @@ Tensor convolved(const KernelContext& context, const Tensor& x, const Tensor& we
 
 void global_average_pool(KernelContext& context) {
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
-  require(x.rank() >= 3, "the input has no picture axes");
+  require(x.rank() >= 3, "the input has no spatial axes");
   const bool last = context.integer("channels_last") != 0;
   std::vector<std::int64_t> axes;
   for (std::int64_t axis = 1; axis < x.rank(); ++axis) {
@@ -274,7 +274,7 @@ void nhwc_max_pool(KernelContext& context) {
 /// One for each filter, or one for all, as [M, 1, ...].
 Tensor for_filters(const Tensor& given, const Tensor& weight) {
   if (given.size() == 1) return given.reshaped({});
-  require(given.size() == weight.dim(0), "there is not one scale or zero point for each filter");
+  require(given.size() == weight.dim(0), "there must be one scale and zero point per filter");
   Dims dims(static_cast<std::size_t>(weight.rank()), 1);
   dims[0] = given.size();
   return given.reshaped(std::move(dims));
@@ -289,7 +289,7 @@ void convolve(KernelContext& context) {
   const Tensor weight = dequantized(context, w, &scale, &zero);
   Tensor bias;
   if (const Tensor* given = context.find_input(8)) {
-    require(given->rank() == 1 && given->size() == w.dim(0), "there is not one bias for each filter");
+    require(given->rank() == 1 && given->size() == w.dim(0), "there must be one bias per filter");
     const Tensor by = context.input(4).size() == 1 ? context.input(4).reshaped({}) : context.input(4);
     bias = map_reals(context, as_reals(context, *given), as_reals(context, by), real_type,
                      [x_scale](double v, double s) { return v * s * x_scale; });

@@ -45,7 +45,7 @@ void matmul_bnb4(KernelContext& context) {
   Tensor weight = context.make(real_type, transposed ? Dims{n, k} : Dims{k, n});
   const std::int64_t count = weight.size();
   require(codes.size() == (count + 1) / 2 && scales.size() == (count + block - 1) / block,
-          "B or absmax do not have the size that K, N and block_size ask for");
+          "the size of B or absmax does not match K, N and block_size");
   const std::span<double> out = weight.write<double>();
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::uint64_t pair = codes.as<std::uint64_t>()[i / 2];
@@ -66,7 +66,7 @@ Tensor unpacked(const KernelContext& context, const Tensor& packed, std::int64_t
   if (packed.type() != ElementType::uint8 || bits == 8) return as_reals(context, packed);
   const std::int64_t per_byte = 8 / bits;
   require(packed.rank() > 0 && packed.dims().back() == (last + per_byte - 1) / per_byte,
-          "a packed axis has another size");
+          "a packed axis has the wrong size");
   Dims dims = packed.dims();
   dims.back() = last;
   Tensor numbers = context.make(real_type, std::move(dims));
@@ -85,7 +85,7 @@ void gather_block_quantized(KernelContext& context) {
   const Tensor& data = context.input(0);
   const Tensor& scales = context.input(2);
   const std::int64_t bits = context.integer("bits", 4), block = context.integer("block_size", 128);
-  require(bits == 2 || bits == 4 || bits == 8, "bits are 2, 4 or 8");
+  require(bits == 2 || bits == 4 || bits == 8, "bits must be 2, 4 or 8");
   require(data.rank() > 0 && scales.rank() == data.rank(), "data and scales differ in rank");
   const bool packed = data.type() == ElementType::uint8;
   Dims dims = data.dims();
@@ -97,12 +97,12 @@ void gather_block_quantized(KernelContext& context) {
   for (const std::int64_t size : dims) blocks.push_back(identity_index(size));
   for (std::int64_t& i : blocks[static_cast<std::size_t>(axis)]) i /= block;
   for (std::size_t k = 0; k < dims.size(); ++k)
-    require(blocks[k].empty() || blocks[k].back() < scales.dims()[k], "there is not one scale for each block");
+    require(blocks[k].empty() || blocks[k].back() < scales.dims()[k], "there must be one scale per block");
   const auto spread = [&](const Tensor& x) { return select(context, x, blocks); };
   Tensor zero = context.scalar(real_type, packed ? static_cast<double>(1 << (bits - 1)) : 0);
   if (const Tensor* given = context.find_input(3)) {
     zero = unpacked(context, *given, bits, scales.dims().back());
-    require(zero.dims() == scales.dims(), "there is not one zero point for each block");
+    require(zero.dims() == scales.dims(), "there must be one zero point per block");
     zero = spread(zero);
   }
   const Tensor scale = spread(as_reals(context, scales));

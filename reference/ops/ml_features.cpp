@@ -37,11 +37,11 @@ void array_feature_extractor(KernelContext& context) {
   const Tensor& x = context.input(0);
   require(x.rank() > 0, "a scalar has no columns");
   const std::vector<std::int64_t> columns = context.input(1).integers();
-  require(!columns.empty(), "no column is chosen");
+  require(!columns.empty(), "no column is selected");
   std::vector<std::vector<std::int64_t>> index;
   for (const std::int64_t size : x.dims()) index.push_back(identity_index(size));
   for (const std::int64_t column : columns)
-    require(0 <= column && column < x.dims().back(), [&] { return fmt::format("there is no column {}", column); });
+    require(0 <= column && column < x.dims().back(), [&] { return fmt::format("column {} does not exist", column); });
   index.back() = columns;
   Tensor y = select(context, x, index);
   if (x.rank() == 1) y = y.reshaped({1, y.size()});
@@ -64,7 +64,7 @@ void normalize_row(Lane<const double> x, Lane<double> y, std::string_view norm) 
 void normalizer(KernelContext& context) {
   const Tensor rows = feature_rows(context, context.input(0));
   const std::string_view norm = context.string("norm");
-  require(norm == "MAX" || norm == "L1" || norm == "L2", "norm is none of MAX, L1 and L2");
+  require(norm == "MAX" || norm == "L1" || norm == "L2", "norm must be MAX, L1 or L2");
   Tensor y = context.make(ElementType::float32, rows.dims());
   for_each_lane<double, double>(context, rows, y, 1,
                                 [norm](Lane<const double> in, Lane<double> out) { normalize_row(in, out, norm); });
@@ -78,7 +78,7 @@ class PerColumn {
   PerColumn(std::vector<T> values, const Tensor& x) : values_(std::move(values)) {
     const std::int64_t columns = x.rank() == 0 ? 1 : x.dims().back();
     require(values_.size() == 1 || static_cast<std::int64_t>(values_.size()) == columns,
-            "an attribute has neither one entry nor one for each column");
+            "an attribute must have one entry, or one per column");
   }
   T at(std::size_t element) const { return values_[element % values_.size()]; }
 
@@ -130,7 +130,7 @@ void feature_vectorizer(KernelContext& context) {
     widths.push_back(part.dim(1));
   }
   if (const auto given = context.integers("inputdimensions")) {
-    require(given->size() == parts.size(), "inputdimensions has not one entry for each input");
+    require(given->size() == parts.size(), "inputdimensions must have one entry per input");
     widths = *given;
   }
   std::int64_t total = 0;
@@ -158,7 +158,7 @@ const Value& map_at(const KernelContext& context) {
   const Value& value = context.value(0);
   require(value.kind == ValueKind::map && value.items.size() == 1 && value.items.front().is_tensor() &&
               value.items.front().tensor.size() == value.tensor.size(),
-          "the input is no map");
+          "the input is not a map");
   return value;
 }
 
@@ -182,13 +182,13 @@ void dict_vectorizer(KernelContext& context) {
   else if (const auto numbers = context.integers("int64_vocabulary"))
     context.set_output(0, dictionary_row<std::int64_t>(context, given, *numbers));
   else
-    throw Fault("no vocabulary is given");
+    throw Fault("the vocabulary is missing");
 }
 
 double number_of(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  require(error == std::errc() && end == text.data() + text.size(), "a string of the map is no number");
+  require(error == std::errc() && end == text.data() + text.size(), "a string of the map is not a number");
   return number;
 }
 
@@ -203,7 +203,7 @@ void cast_element(const Tensor& from, std::size_t i, Tensor& to, std::size_t k) 
   if (to.domain() == Domain::real) {
     to.write<double>()[k] = number;
   } else {
-    require(std::abs(number) < 0x1p63, "a number does not fit int64");
+    require(std::abs(number) < 0x1p63, "a number is outside int64");
     to.write<std::int64_t>()[k] = static_cast<std::int64_t>(number);
   }
 }
@@ -225,7 +225,7 @@ void cast_map(KernelContext& context) {
   std::int64_t next = 0;
   for (const auto& [key, i] : position) {
     const std::int64_t at = sparse ? key : next++;
-    require(0 <= at && at < width, "a key is not below max_map");
+    require(0 <= at && at < width, "a key must be less than max_map");
     cast_element(values, i, y, static_cast<std::size_t>(at));
   }
   context.set_output(0, std::move(y));
@@ -235,10 +235,10 @@ void zip_map(KernelContext& context) {
   const Tensor rows = feature_rows(context, context.input(0));
   const auto words = context.strings("classlabels_strings");
   const auto numbers = context.integers("classlabels_int64s");
-  require(words.has_value() != numbers.has_value(), "one list of labels is needed");
+  require(words.has_value() != numbers.has_value(), "exactly one list of labels is required");
   const Tensor keys = words ? list<std::string>(context, ElementType::string, *words)
                             : list<std::int64_t>(context, ElementType::int64, *numbers);
-  require(keys.size() == rows.dim(1), "there is not one label for each column");
+  require(keys.size() == rows.dim(1), "there must be one label per column");
   std::vector<Value> maps;
   for (std::int64_t i = 0; i < rows.dim(0); ++i) {
     Tensor row = slice_axis(context, rows, 0, i, i + 1).reshaped({keys.size()}).retyped(ElementType::float32);
@@ -262,10 +262,10 @@ T comparable(T key, bool) {
 
 /// Each element's key's place in `keys`, or no_source.
 std::vector<std::int64_t> places(const Tensor& x, const Tensor& keys, bool bitwise, bool last_wins) {
-  require(x.domain() == keys.domain(), "the keys are of another type than the input");
+  require(x.domain() == keys.domain(), "the keys and the input have different types");
   return dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) -> std::vector<std::int64_t> {
     if constexpr (std::is_same_v<T, Complex>) {
-      throw Fault("complex numbers are no keys");
+      throw Fault("complex numbers cannot be keys");
     } else {
       std::map<std::decay_t<decltype(comparable(T(), false))>, std::int64_t> place;
       for (std::int64_t i = 0; i < keys.size(); ++i) {
@@ -286,7 +286,7 @@ std::vector<std::int64_t> places(const Tensor& x, const Tensor& keys, bool bitwi
 Tensor looked_up(const KernelContext& context, const Tensor& keys, const Tensor& values, const Tensor& fallback,
                  bool last_wins = false) {
   const Tensor& x = context.input(0);
-  require(keys.size() == values.size(), "there are not as many keys as values");
+  require(keys.size() == values.size(), "the number of keys differs from the number of values");
   const bool bitwise = context.schema().name == "LabelEncoder" && context.since() < 4;
   const std::vector<std::int64_t> offsets = places(x, keys, bitwise, last_wins);
   return pick(context, values, x.dims(), offsets, &fallback);
@@ -339,7 +339,7 @@ Tensor default_label(const KernelContext& context, const Tensor& values) {
   if (const ir::Tensor* tensor = context.tensor("default_tensor")) {
     const Tensor given = context.constant(*tensor);
     require(given.size() == 1 && given.type() == values.type(),
-            "default_tensor is not one element of the values' type");
+            "default_tensor must be one element of the values' type");
     return given.reshaped({});
   }
   if (values.domain() == Domain::string) return default_string(context);
@@ -356,12 +356,12 @@ void one_hot_encoder(KernelContext& context) {
   const Tensor& x = context.input(0);
   const auto words = context.strings("cats_strings");
   const auto numbers = context.integers("cats_int64s");
-  require(words.has_value() != numbers.has_value(), "one list of categories is needed");
+  require(words.has_value() != numbers.has_value(), "exactly one list of categories is required");
   std::vector<std::int64_t> offsets;
   if (words) {
     offsets = places(x, list<std::string>(context, ElementType::string, *words), false, false);
   } else {
-    require(x.domain() != Domain::string, "numbers are no categories of strings");
+    require(x.domain() != Domain::string, "numbers cannot match string categories");
     const Tensor whole = map<double, double>(context, as_reals(context, x), ElementType::float64,
                                              [](double v) { return std::trunc(v); });
     const Tensor keys = as_reals(context, list<std::int64_t>(context, ElementType::int64, *numbers));
@@ -376,7 +376,7 @@ void one_hot_encoder(KernelContext& context) {
     if (offsets[i] != no_source)
       out[i * static_cast<std::size_t>(categories) + static_cast<std::size_t>(offsets[i])] = 1;
     else
-      require(context.integer("zeros", 1) != 0, "an element is none of the categories");
+      require(context.integer("zeros", 1) != 0, "an element is not one of the categories");
   }
   context.set_output(0, std::move(y));
 }

@@ -12,9 +12,9 @@ Tensor weighted_sums(const KernelContext& context, const Tensor& rows, std::int6
   const std::int64_t features = rows.dim(1);
   const Dims dims = {count, features};
   require(count > 0 && static_cast<std::int64_t>(coefficients.size()) == element_count(dims),
-          "there is not one coefficient for each feature of each class or target");
+          "there must be one coefficient per feature of each class or target");
   require(intercepts.empty() || static_cast<std::int64_t>(intercepts.size()) == count,
-          "there is not one intercept for each class or target");
+          "there must be one intercept per class or target");
   Tensor weights = context.make(ElementType::float64, dims);
   std::copy(coefficients.begin(), coefficients.end(), weights.write<double>().begin());
   Tensor sums = context.make(ElementType::float64, {rows.dim(0), count});

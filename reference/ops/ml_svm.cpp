@@ -19,7 +19,7 @@ class SvmKernel {
   explicit SvmKernel(const KernelContext& context) : noise_(context.noise()) {
     const std::string_view name = context.string("kernel_type");
     const auto parameters = context.reals("kernel_params").value_or(std::vector<float>());
-    require(parameters.empty() || parameters.size() == 3, "kernel_params are gamma, coef0 and degree");
+    require(parameters.empty() || parameters.size() == 3, "kernel_params must be gamma, coef0 and degree");
     if (parameters.size() == 3) gamma_ = parameters[0], coef0_ = parameters[1], degree_ = parameters[2];
     if (name == "LINEAR")
       type_ = Type::linear;
@@ -64,7 +64,7 @@ class Vectors {
   Vectors(std::vector<float> values, std::size_t count, std::size_t features)
       : values_(std::move(values)), features_(features) {
     require(count == 0 ? values_.empty() : values_.size() / count == features && values_.size() % count == 0,
-            "the vectors do not have one entry for each feature");
+            "the vectors must have one entry per feature");
   }
   Floats at(std::size_t i) const { return Floats(values_).subspan(i * features_, features_); }
 
@@ -83,12 +83,12 @@ void svm_regressor(KernelContext& context) {
   const SvmKernel kernel(context);
   const auto features = static_cast<std::size_t>(rows.dim(1));
   const std::vector<float> coefficients = floats(context, "coefficients"), rho = floats(context, "rho");
-  require(rho.size() == 1, "rho is one number");
+  require(rho.size() == 1, "rho must be one number");
   const std::int64_t stated = context.integer("n_supports");
   require(stated >= 0 && (stated == 0 || static_cast<std::uint64_t>(stated) == coefficients.size()),
-          "there is not one coefficient for each support vector");
+          "there must be one coefficient per support vector");
   const auto supports = static_cast<std::size_t>(stated);
-  require(supports > 0 || coefficients.size() == features, "there is not one coefficient for each feature");
+  require(supports > 0 || coefficients.size() == features, "there must be one coefficient per feature");
   const Vectors vectors(floats(context, "support_vectors"), supports, features);
   Tensor y = context.make(ElementType::float32, {rows.dim(0), 1});
   const std::span<double> out = y.write<double>();
@@ -160,15 +160,15 @@ class PairwiseMachine {
     starts_.push_back(0);
     const auto counts = context.integers("vectors_per_class").value_or(std::vector<std::int64_t>());
     for (const std::int64_t count : counts) {
-      require(0 <= count && count <= 1 << 30, "vectors_per_class has an impossible number");
+      require(0 <= count && count <= 1 << 30, "vectors_per_class has an invalid number");
       starts_.push_back(starts_.back() + static_cast<std::size_t>(count));
     }
     vectors_ = Vectors(floats(context, "support_vectors"), starts_.back(), features);
     const std::size_t pairs = classes() * (classes() - 1) / 2;
-    require(coefficients_.size() == starts_.back() * (classes() - 1), "the number of coefficients does not fit");
-    require(rho_.size() >= pairs, "there is not one rho for each pair of classes");
+    require(coefficients_.size() == starts_.back() * (classes() - 1), "the number of coefficients is wrong");
+    require(rho_.size() >= pairs, "there must be one rho per pair of classes");
     require(prob_a_.size() == prob_b_.size() && (prob_a_.empty() || prob_a_.size() >= pairs),
-            "there are not two probability coefficients for each pair of classes");
+            "there must be two probability coefficients per pair of classes");
   }
 
   std::size_t classes() const { return starts_.size() - 1; }
@@ -231,7 +231,7 @@ std::vector<Decision> pairwise_decisions(const KernelContext& context, const Ten
   const PostTransform how = post_transform_of(context);
   const auto features = static_cast<std::size_t>(rows.dim(1));
   const PairwiseMachine machine(context, features);
-  require(machine.classes() >= 2, "there are fewer than two classes");
+  require(machine.classes() >= 2, "at least two classes are required");
   std::vector<Decision> decisions;
   for (std::size_t i = 0; i < static_cast<std::size_t>(rows.dim(0)); ++i) {
     decisions.push_back(machine.decide(rows.as<double>().subspan(i * features, features), i));

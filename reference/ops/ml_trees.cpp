@@ -31,9 +31,9 @@ void regress(KernelContext& context, const TreeEnsemble& trees, ElementType type
       context.schema().name == "TreeEnsemble" ? std::vector<double>() : reals_or_tensor(context, "base_values");
   const Tensor rows = feature_rows(context, context.input(0));
   const std::int64_t targets = context.integer("n_targets", 1);
-  require(targets >= 1, "there is no target");
+  require(targets >= 1, "at least one target is required");
   require(base.empty() || static_cast<std::int64_t>(base.size()) == targets,
-          "base_values has not one entry for each target");
+          "base_values must have one entry per target");
   Tensor y = context.make(type, {rows.dim(0), targets});
   const auto features = static_cast<std::size_t>(rows.dim(1)), columns = static_cast<std::size_t>(targets);
   const std::span<double> out = y.write<double>();
@@ -98,9 +98,9 @@ void tree_ensemble_classifier(KernelContext& context) {
   const Tensor rows = feature_rows(context, context.input(0));
   const ClassLabels labels(context, "classlabels_int64s", "classlabels_strings");
   const auto binary = binary_votes(trees, labels.size());
-  require(labels.size() > 0, "there are no classes");
+  require(labels.size() > 0, "the model has no classes");
   require(base.empty() || base.size() == labels.size() || (binary && base.size() == 1),
-          "base_values has not one entry for each class");
+          "base_values must have one entry per class");
   Tensor z = context.make(ElementType::float32, {rows.dim(0), static_cast<std::int64_t>(labels.size())});
   const auto features = static_cast<std::size_t>(rows.dim(1)), columns = labels.size();
   const std::span<double> out = z.write<double>();

@@ -52,7 +52,7 @@ AxisView channel_view(const KernelContext& context, const Tensor& x) {
 std::span<const double> per_channel(const KernelContext& context, std::size_t input, std::int64_t channels) {
   const Tensor& x = context.input(input);
   require(x.size() == channels,
-          [&] { return fmt::format("input {} has {} elements, where {} are needed", input, x.size(), channels); });
+          [&] { return fmt::format("input {} has {} elements instead of {}", input, x.size(), channels); });
   return x.as<double>();
 }
 
@@ -162,7 +162,7 @@ void group(KernelContext& context) {
   const Tensor& x = context.input(0);
   require(x.rank() >= 2, "the input has no channels");
   const std::int64_t groups = context.integer("num_groups");
-  require(groups > 0 && x.dim(1) % groups == 0, "the channels cannot be split into groups");
+  require(groups > 0 && x.dim(1) % groups == 0, "the number of channels is not divisible by group");
   context.set_output(0, normalize_groups(context, x, groups, context.since() < 21 ? groups : x.dim(1)));
 }
 
@@ -179,7 +179,7 @@ AxisView row_view(const KernelContext& context, const Tensor& x) {
 template <class F>
 Tensor combine(const KernelContext& context, const Tensor& y, const Tensor& other, std::string_view what, F f) {
   require(broadcast_dims(y.dims(), other.dims()) == y.dims(),
-          [&] { return fmt::format("the {} does not fit the normalized axes", what); });
+          [&] { return fmt::format("the {} does not match the normalized axes", what); });
   return map<double, double, double>(context, y, other, y.type(), f);
 }
 
@@ -232,7 +232,8 @@ void layer(KernelContext& context) {
   const auto axis = static_cast<std::size_t>(normalize_axis(context.integer("axis", -1), x.rank()));
   std::fill(dims.begin() + static_cast<std::ptrdiff_t>(axis), dims.end(), 1);
   const auto stash = static_cast<ElementType>(context.integer("stash_type", 1));
-  require(domain_of(stash) == Domain::real && stash != ElementType::undefined, "stash_type is no floating type");
+  require(domain_of(stash) == Domain::real && stash != ElementType::undefined,
+          "stash_type is not a floating-point type");
   context.set_output(1, rows.mean.reshaped(dims).retyped(stash));
   context.set_output(2, rows.inverse_deviation.reshaped(dims).retyped(stash));
 }

@@ -11,7 +11,7 @@ namespace {
 void one_hot(KernelContext& context) {
   const Tensor& indices = context.input(0);
   const Tensor& values = context.input(2);
-  require(values.size() == 2, "there must be two values, off and on");
+  require(values.size() == 2, "values must be the pair [off, on]");
   const std::int64_t depth = whole_number(context.input(1));
   require(depth >= 0, "the depth is negative");
   const std::int64_t axis = normalize_axis(context.integer("axis", -1), indices.rank() + 1);

@@ -17,7 +17,7 @@ Mode mode_of(const KernelContext& context) {
   if (name == "constant") return Mode::constant;
   if (name == "reflect") return Mode::reflect;
   if (name == "edge") return Mode::edge;
-  require(name == "wrap", "there is no such mode");
+  require(name == "wrap", "unknown mode");
   return Mode::wrap;
 }
 
@@ -42,7 +42,7 @@ Pads pads_of(const KernelContext& context, std::int64_t rank) {
       normalize_axes(axes, rank);
     }
   }
-  require(list.size() == 2 * axes.size(), "each padded axis needs a begin and an end");
+  require(list.size() == 2 * axes.size(), "pads must have a begin and an end for each padded axis");
   Pads pads;
   pads.begins.resize(static_cast<std::size_t>(rank));
   pads.ends = pads.begins;
@@ -76,12 +76,12 @@ void pad(KernelContext& context) {
     const auto size = checked_add(x.dim(axis), begin);
     const auto padded = size ? checked_add(*size, end) : std::nullopt;
     require(std::min(begin, end) > least_pad && padded.has_value() && *padded >= 0,
-            "a pad is too large, or crops more than there is");
+            "a pad is too large, or crops more than the size of its axis");
     dims.push_back(*padded);
     const bool crops = mode != Mode::constant;
     firsts.push_back(crops && begin < 0 ? -begin : 0);
     kept.push_back(x.dim(axis) - firsts.back() + (crops ? std::min<std::int64_t>(end, 0) : 0));
-    require(mode == Mode::constant || *padded == 0 || kept.back() > 0, "there is no element to pad with");
+    require(mode == Mode::constant || *padded == 0 || kept.back() > 0, "an empty axis has no element to pad with");
   }
   std::optional<Tensor> value;
   if (by_attributes(context))

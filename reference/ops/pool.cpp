@@ -19,7 +19,7 @@ namespace onnxkit::reference {
 namespace {
 
 std::span<const std::int64_t> image_of(const Tensor& x) {
-  require(x.rank() >= 3, [&] { return fmt::format("an image of rank {} has no image axes", x.rank()); });
+  require(x.rank() >= 3, [&] { return fmt::format("an image of rank {} has no spatial axes", x.rank()); });
   return std::span<const std::int64_t>(x.dims()).subspan(2);
 }
 
@@ -218,22 +218,22 @@ Dims unpooled_dims(const KernelContext& context, const Tensor& x) {
 /// The indices count within the sizes that the attributes give; output_shape, which may be larger, is laid out around them.
 void max_unpool(KernelContext& context) {
   const Tensor &x = context.input(0), &indices = context.input(1);
-  require(indices.dims() == x.dims(), "there must be one index for each value");
+  require(indices.dims() == x.dims(), "there must be one index per value");
   const Dims inner = unpooled_dims(context, x);
   Dims dims = inner;
   if (const Tensor* given = context.find_input(2)) dims = given->integers();
   require(dims.size() == inner.size() && std::equal(dims.begin(), dims.begin() + 2, inner.begin()),
-          "output_shape does not fit the input");
+          "output_shape does not match the input");
   const std::int64_t count = element_count(inner);
   bool holds = true;
   for (std::size_t axis = 2; axis < dims.size(); ++axis) holds = holds && dims[axis] >= inner[axis];
-  require(holds, "output_shape is smaller than what was pooled");
+  require(holds, "output_shape is smaller than the pooled image");
   Tensor y = context.make(x.type(), dims);
   const std::span<double> to = y.write<double>();
   const std::vector<std::int64_t> strides = strides_of(dims);
   for (std::int64_t i = 0; i < x.size(); ++i) {
     std::int64_t rest = indices.as<std::int64_t>()[static_cast<std::size_t>(i)], at = 0;
-    require(0 <= rest && rest < count, [&] { return fmt::format("index {} lies outside the result", rest); });
+    require(0 <= rest && rest < count, [&] { return fmt::format("index {} is outside the result", rest); });
     for (std::size_t axis = inner.size(); axis-- > 0;) {
       at += rest % inner[axis] * strides[axis];
       rest /= inner[axis];

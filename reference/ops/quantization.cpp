@@ -23,7 +23,7 @@ Tensor spread(const KernelContext& context, const Tensor& x, const Tensor& given
   const std::int64_t axis = x.rank() == 1 ? 0 : normalize_axis(context.integer("axis", 1), x.rank());
   if (block == 0) {
     require(given.rank() == 1 && given.size() == x.dim(axis),
-            "scale and zero point must have one element for each slice along the axis");
+            "scale and zero point must have one element per slice along the axis");
     Dims dims(static_cast<std::size_t>(x.rank()), 1);
     dims[static_cast<std::size_t>(axis)] = given.size();
     return given.reshaped(std::move(dims));
@@ -32,7 +32,7 @@ Tensor spread(const KernelContext& context, const Tensor& x, const Tensor& given
   Dims expected = x.dims();
   std::int64_t& blocks = expected[static_cast<std::size_t>(axis)];
   blocks = blocks / block + (blocks % block != 0);
-  require(given.dims() == expected, "scale and zero point must have one element for each block");
+  require(given.dims() == expected, "scale and zero point must have one element per block");
   std::vector<std::vector<std::int64_t>> index;
   for (const std::int64_t size : x.dims()) index.push_back(identity_index(size));
   for (std::int64_t& i : index[static_cast<std::size_t>(axis)]) i /= block;
@@ -81,7 +81,7 @@ void quantize(KernelContext& context) {
   if (precision_number != 0) {
     precision = static_cast<ElementType>(precision_number);
     require(precision_number > 0 && precision_number < element_type_count && is_floating(precision),
-            "`precision` is no floating type");
+            "`precision` is not a floating-point type");
   }
   const bool exact = context.is_wide() || precision == ElementType::float64 || precision == ElementType::float8e8m0;
   const auto narrow = [exact, precision](double value) { return exact ? value : in_precision(precision, value); };
@@ -109,7 +109,7 @@ void dequantize(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& scale = context.input(1);
   const ElementType type = context.named_type("output_dtype", scale.type());
-  require(type != ElementType::float8e8m0, "scales of float8e8m0 need an `output_dtype`");
+  require(type != ElementType::float8e8m0, "scales of float8e8m0 require `output_dtype`");
   const Tensor by = as_real(context, spread(context, x, scale));
   context.set_output(0,
                      map<double, double, double, double>(context, as_real(context, x), by, zero_point(context, x), type,

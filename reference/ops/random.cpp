@@ -21,7 +21,7 @@ Tensor like_input(const KernelContext& context) {
 
 /// Without `dtype` the result takes the type of the input, which need not be one that numbers are drawn of.
 void require_reals(const Tensor& y) {
-  if (y.domain() != Domain::real) throw Fault("undefined-for-type", "only reals can be drawn");
+  if (y.domain() != Domain::real) throw Fault("undefined-for-type", "only floating-point numbers can be drawn");
 }
 
 void fill_normal(KernelContext& context, Tensor y) {
@@ -71,7 +71,7 @@ std::vector<double> cumulated(std::span<const double> logarithms) {
 
 void multinomial(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(x.rank() == 2 && x.dim(1) > 0, "the input is no matrix with classes");
+  require(x.rank() == 2 && x.dim(1) > 0, "the input is not a matrix with classes");
   const std::int64_t samples = context.integer("sample_size", 1);
   require(samples >= 0, "`sample_size` is negative");
   const auto classes = static_cast<std::size_t>(x.dim(1));

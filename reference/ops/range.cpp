@@ -12,7 +12,7 @@ template <class T>
 T one_element(const KernelContext& context, std::size_t index) {
   const Tensor& tensor = context.input(index);
   require(tensor.size() == 1 && tensor.type() == context.input(0).type(),
-          "start, limit and delta are one element each, of one type");
+          "start, limit and delta must be single elements of the same type");
   return tensor.as<T>()[0];
 }
 
@@ -33,7 +33,7 @@ ElementType working_type(const KernelContext& context, ElementType type) {
   if (type != ElementType::float16 && type != ElementType::bfloat16) return type;
   const std::int64_t number = context.integer("stash_type", 1);
   const bool known = number > 0 && number < element_type_count && is_floating(static_cast<ElementType>(number));
-  require(known, "`stash_type` is no floating type");
+  require(known, "`stash_type` is not a floating-point type");
   return static_cast<ElementType>(number);
 }
 
@@ -65,7 +65,7 @@ void range(KernelContext& context) {
   context.set_output(0, dispatch_numbers(context.input(0).domain(), [&]<class T>(std::type_identity<T>) {
                        const T start = one_element<T>(context, 0), limit = one_element<T>(context, 1);
                        const T delta = context.has_input(2) ? one_element<T>(context, 2) : T(1);
-                       require(delta != 0, "a step of 0 never arrives");
+                       require(delta != 0, "the step must not be 0");
                        if constexpr (std::is_same_v<T, double>)
                          return range_of_reals(context, start, limit, delta);
                        else

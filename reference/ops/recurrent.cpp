@@ -67,7 +67,7 @@ const Function& find_function(std::string_view name) {
   for (const Function& function : functions) {
     if (function.name == lower) return function;
   }
-  throw Fault("no activation is called " + std::string(name));
+  throw Fault("unknown activation " + std::string(name));
 }
 
 /// All activations of all directions. Each takes its alpha and beta from the lists in turn, where it has any.
@@ -248,9 +248,9 @@ Tensor first_state(const KernelContext& context, std::size_t input, const Operan
   const Dims dims = {o.sizes.directions, o.sizes.batch, o.sizes.hidden};
   const Tensor* given = exists ? context.find_input(input) : nullptr;
   if (!given) return context.make(o.x.type(), dims);
-  require(given->rank() == 3, "a first state has rank 3");
+  require(given->rank() == 3, "an initial state must have rank 3");
   Tensor state = o.batch_first ? permute(context, *given, first_two_swapped) : *given;
-  require(state.dims() == dims, "a first state is [directions, batch, hidden_size]");
+  require(state.dims() == dims, "an initial state must be [directions, batch, hidden_size]");
   return state;
 }
 
@@ -260,24 +260,25 @@ Operands read_operands(const KernelContext& context, const Cell& cell) {
   o.x = context.input(0);
   o.w = context.input(1);
   o.r = context.input(2);
-  require(o.x.rank() == 3 && o.w.rank() == 3 && o.r.rank() == 3, "X, W and R have rank 3");
+  require(o.x.rank() == 3 && o.w.rank() == 3 && o.r.rank() == 3, "X, W and R must have rank 3");
   if (o.batch_first) o.x = permute(context, o.x, first_two_swapped);
   o.sizes = {o.x.dim(0), o.x.dim(1), o.x.dim(2), o.r.dim(2), direction_count(context)};
   const std::int64_t directions = o.sizes.directions, hidden = o.sizes.hidden, width = o.r.dim(1);
   require(hidden > 0 && width % cell.gates == 0 && width / cell.gates == hidden,
-          "R is [directions, gates * hidden_size, hidden_size]");
-  require(context.integer("hidden_size", hidden) == hidden, "the weights are made for another hidden_size");
+          "R must be [directions, gates * hidden_size, hidden_size]");
+  require(context.integer("hidden_size", hidden) == hidden, "the weights do not match hidden_size");
   require(o.w.dims() == Dims{directions, width, o.sizes.features} && o.r.dim(0) == directions,
-          "W is [directions, gates * hidden_size, features]");
+          "W must be [directions, gates * hidden_size, features]");
   o.bias = context.find_input(3);
-  require(!o.bias || o.bias->dims() == Dims{directions, 2 * width}, "B is [directions, 2 * gates * hidden_size]");
+  require(!o.bias || o.bias->dims() == Dims{directions, 2 * width}, "B must be [directions, 2 * gates * hidden_size]");
   o.peepholes = cell.has_cell_state ? context.find_input(7) : nullptr;
-  require(!o.peepholes || o.peepholes->dims() == Dims{directions, 3 * hidden}, "P is [directions, 3 * hidden_size]");
+  require(!o.peepholes || o.peepholes->dims() == Dims{directions, 3 * hidden},
+          "P must be [directions, 3 * hidden_size]");
   o.h = first_state(context, 5, o, true);
   o.c = first_state(context, 6, o, cell.has_cell_state);
   o.lengths.assign(static_cast<std::size_t>(o.sizes.batch), o.sizes.time);
   if (const Tensor* lengths = context.find_input(4)) {
-    require(lengths->dims() == Dims{o.sizes.batch}, "sequence_lens has one length for each sequence");
+    require(lengths->dims() == Dims{o.sizes.batch}, "sequence_lens must have one length per sequence");
     o.lengths = lengths->integers();
   }
   for (const std::int64_t length : o.lengths)

@@ -118,7 +118,7 @@ void arg_extreme(KernelContext& context) {
   Dims dims = x.dims();
   dims[static_cast<std::size_t>(axis)] = 1;
   Tensor y = context.make(ElementType::int64, dims);
-  require(x.dim(axis) > 0 || y.size() == 0, "an axis without elements has no extreme");
+  require(x.dim(axis) > 0 || y.size() == 0, "an empty axis has no minimum or maximum");
   dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
     for_each_lane<T, std::int64_t>(context, x, y, axis, [&](Lane<const T> from, Lane<std::int64_t> to) {
       const auto beats = [&](const T& a, const T& b) {

@@ -23,7 +23,7 @@ void require_map(const Tensor& x) {
 
 /// A position in the map; Fault when it is no finite number that an index can be near to.
 double position(double x) {
-  require(std::abs(x) < 1e15, "a region lies out of range");
+  require(std::abs(x) < 1e15, "a region is out of range");
   return x;
 }
 
@@ -48,7 +48,7 @@ std::vector<Range> pooled_ranges(double start, double end, float scale, std::int
 }
 
 std::int64_t batch_of(double index, const Tensor& x) {
-  require(index >= 0 && index < static_cast<double>(x.dim(0)), "a region names a batch that is not there");
+  require(index >= 0 && index < static_cast<double>(x.dim(0)), "the batch index of a region is out of range");
   return static_cast<std::int64_t>(index);
 }
 
@@ -112,7 +112,7 @@ Samples samples_of(double start, double end, bool shifted, std::int64_t ratio, s
   if (!shifted) length = std::max(length, 1.0);  // as the first version did with malformed regions
   const double cell = length / static_cast<double>(cells);
   Samples samples{.each = ratio > 0 ? ratio : static_cast<std::int64_t>(std::max(std::ceil(cell), 0.0)), .all = {}};
-  require(samples.each <= (1 << 20) / cells, "a region takes too many samples");
+  require(samples.each <= (1 << 20) / cells, "a region requires too many samples");
   for (std::int64_t c = 0; c < cells; ++c) {
     for (std::int64_t i = 0; i < samples.each; ++i) {
       const double step = (static_cast<double>(i) + 0.5) / static_cast<double>(samples.each);
@@ -153,7 +153,7 @@ void roi_align(KernelContext& context) {
   require_map(x);
   require(rois.rank() == 2 && rois.dim(1) == 4, "a region must be four coordinates");
   const std::vector<std::int64_t> batches = context.input(2).integers();
-  require(static_cast<std::int64_t>(batches.size()) == rois.dim(0), "there must be one batch index for each region");
+  require(static_cast<std::int64_t>(batches.size()) == rois.dim(0), "there must be one batch index per region");
   const Cells cells{context.integer("output_height", 1), context.integer("output_width", 1)};
   require(cells.height > 0 && cells.width > 0, "the output sizes must be positive");
   const std::int64_t ratio = context.integer("sampling_ratio");
@@ -251,7 +251,7 @@ void non_max_suppression(KernelContext& context) {
   if (const Tensor* given = context.find_input(2)) limits.count = given->integer();
   if (const Tensor* given = context.find_input(3)) limits.overlap = given->real();
   if (const Tensor* given = context.find_input(4)) limits.score = given->real();
-  require(0 <= limits.overlap && limits.overlap <= 1, "the threshold of overlap must be in [0, 1]");
+  require(0 <= limits.overlap && limits.overlap <= 1, "iou_threshold must be in [0, 1]");
   const bool by_center = context.integer("center_point_box") != 0;
   const std::int64_t count = boxes.dim(1), classes = scores.dim(1);
   Pace pace(context);

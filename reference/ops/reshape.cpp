@@ -13,12 +13,12 @@ Dims resolve(const Tensor& x, Dims target, bool zero_copies) {
   std::int64_t rest = 1;
   for (std::size_t i = 0; i < target.size(); ++i) {
     if (target[i] == -1) {
-      require(!open, "only one size can be worked out");
+      require(!open, "only one size can be inferred");
       open = &target[i];
       continue;
     }
     if (target[i] == 0 && zero_copies) {
-      require(i < x.dims().size(), "a 0 copies an axis that the input does not have");
+      require(i < x.dims().size(), "a 0 refers to an axis that the input does not have");
       target[i] = x.dims()[i];
     }
     const auto product = checked_mul(rest, target[i]);
@@ -26,7 +26,7 @@ Dims resolve(const Tensor& x, Dims target, bool zero_copies) {
     rest = *product;
   }
   if (open) {
-    require(rest != 0 && x.size() % rest == 0, "the elements do not divide among the other axes");
+    require(rest != 0 && x.size() % rest == 0, "the number of elements is not divisible by the other sizes");
     *open = x.size() / rest;
   }
   return target;
@@ -37,7 +37,7 @@ void reshape(KernelContext& context) {
   Dims target;
   if (context.since() < 5) {
     const auto* stated = context.list_as_written<std::int64_t>("shape");
-    require(stated, "the attribute shape is missing");
+    require(stated, "attribute shape is missing");
     target = *stated;
   } else {
     target = context.input(1).integers();

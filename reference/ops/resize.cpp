@@ -40,7 +40,7 @@ struct Rules {
 Mode mode_of(std::string_view name) {
   if (name == "nearest") return Mode::nearest;
   if (name == "linear" || name == "bilinear") return Mode::linear;
-  require(name == "cubic", "there is no such mode");
+  require(name == "cubic", "unknown mode");
   return Mode::cubic;
 }
 
@@ -48,7 +48,7 @@ Rounding rounding_of(std::string_view name) {
   if (name == "floor") return Rounding::floor;
   if (name == "ceil") return Rounding::ceil;
   if (name == "round_prefer_ceil") return Rounding::prefer_ceil;
-  require(name == "round_prefer_floor", "there is no such nearest_mode");
+  require(name == "round_prefer_floor", "unknown nearest_mode");
   return Rounding::prefer_floor;
 }
 
@@ -77,7 +77,7 @@ double source_position(const Axis& axis, std::string_view rule, std::int64_t i) 
     const double offset = size / 2 * (1 - static_cast<double>(axis.new_size) / length);
     return offset + (at + 0.5) / axis.scale - 0.5;
   }
-  require(rule == "tf_crop_and_resize", "there is no such coordinate_transformation_mode");
+  require(rule == "tf_crop_and_resize", "unknown coordinate_transformation_mode");
   const double begin = axis.roi_begin * (size - 1), end = axis.roi_end * (size - 1);
   return axis.new_size > 1 ? begin + at * (end - begin) / static_cast<double>(axis.new_size - 1) : (begin + end) / 2;
 }
@@ -124,7 +124,7 @@ double cubic_filter(double x, double a) {
 Taps interpolated(double at, const Axis& axis, const Rules& rules) {
   const double shrink = rules.antialias ? std::min(axis.scale, 1.0) : 1.0;
   const double reach = (rules.mode == Mode::linear ? 1 : 2) / shrink;
-  require(reach <= 1 << 20, "a scale is too small to filter with");
+  require(reach <= 1 << 20, "a scale is too small for the antialiasing filter");
   const auto last = static_cast<double>(axis.size - 1);
   Taps taps;
   double total = 0;
@@ -153,7 +153,7 @@ std::vector<Taps> taps_of(const Axis& axis, const Rules& rules, const Noise* noi
   for (std::int64_t i = 0; i < axis.new_size; ++i) {
     double at = source_position(axis, rules.coordinates, i);
     const double rounded = single(at);
-    require(std::abs(at) < 1e15, "a position lies out of range");
+    require(std::abs(at) < 1e15, "a position is out of range");
     if (noise) at = noise->position(at, static_cast<std::uint64_t>(i));
     Taps taps;
     if (rules.mode == Mode::nearest)
@@ -285,9 +285,9 @@ class Plan {
   }
 
   void read_roi() {
-    require(is_given(1), "tf_crop_and_resize needs the region to crop");
+    require(is_given(1), "tf_crop_and_resize requires the input roi");
     const std::vector<double> roi = context_.input(1).reals();
-    require(roi.size() == 2 * resized_.size(), "the region needs a begin and an end for each axis");
+    require(roi.size() == 2 * resized_.size(), "roi must have a begin and an end for each axis");
     for (std::size_t i = 0; i < resized_.size(); ++i) {
       axis(i).roi_begin = roi[i];
       axis(i).roi_end = roi[i + resized_.size()];
@@ -296,7 +296,7 @@ class Plan {
 
   /// The sizes are computed in single precision, in which 10 * 0.7 is 7.
   void by_scales(const std::vector<float>& scales) {
-    require(scales.size() == resized_.size(), "there must be one scale for each axis");
+    require(scales.size() == resized_.size(), "there must be one scale per axis");
     for (std::size_t i = 0; i < scales.size(); ++i) {
       require(scales[i] > 0, "scales must be positive");
       Axis& own = axis(i);
@@ -311,10 +311,10 @@ class Plan {
   void by_sizes() {
     require(is_given(3), "neither scales nor sizes are given");
     const std::vector<std::int64_t> sizes = context_.input(3).integers();
-    require(sizes.size() == resized_.size(), "there must be one size for each axis");
+    require(sizes.size() == resized_.size(), "there must be one size per axis");
     const std::string_view policy = context_.string("keep_aspect_ratio_policy");
     const bool keeps = policy == "not_larger" || policy == "not_smaller";
-    require(keeps || policy.empty() || policy == "stretch", "there is no such keep_aspect_ratio_policy");
+    require(keeps || policy.empty() || policy == "stretch", "unknown keep_aspect_ratio_policy");
     std::optional<double> common;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       require(sizes[i] >= 0, "a size is negative");

@@ -7,13 +7,13 @@ namespace {
 
 void reverse_sequence(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(x.rank() >= 2, "the input needs two axes");
+  require(x.rank() >= 2, "the input must have at least two axes");
   const std::int64_t batch_axis = normalize_axis(context.integer("batch_axis", 1), x.rank());
   const std::int64_t time_axis = normalize_axis(context.integer("time_axis", 0), x.rank());
-  require(batch_axis != time_axis, "batch and time are the same axis");
+  require(batch_axis != time_axis, "the batch and time axes must differ");
   const std::vector<std::int64_t> lengths = context.input(1).integers();
   const std::int64_t batches = x.dim(batch_axis), times = x.dim(time_axis);
-  require(static_cast<std::int64_t>(lengths.size()) == batches, "there must be one length for each batch");
+  require(static_cast<std::int64_t>(lengths.size()) == batches, "there must be one length per batch entry");
   for (const std::int64_t length : lengths)
     require(0 <= length && length <= times, "a length is outside the time axis");
   const std::vector<std::int64_t> strides = strides_of(x.dims());

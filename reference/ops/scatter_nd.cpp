@@ -13,11 +13,11 @@ void scatter_nd(KernelContext& context) {
   const Tensor& indices = context.input(1);
   const Tensor& updates = context.input(2);
   const std::int64_t length = tuple_length(indices);
-  require(length <= data.rank(), "the indices have more coordinates than the data");
+  require(length <= data.rank(), "the index tuples are longer than the rank of the data");
   const std::span<const std::int64_t> sizes = data.dims();
   Dims expected(indices.dims().begin(), indices.dims().end() - 1);
   expected.insert(expected.end(), data.dims().begin() + length, data.dims().end());
-  require(updates.dims() == expected, "the updates do not have the shape that data and indices ask for");
+  require(updates.dims() == expected, "the shape of the updates does not match data and indices");
 
   const std::vector<std::int64_t> places = tuple_places(indices, sizes.first(static_cast<std::size_t>(length)));
   const std::int64_t width = element_count(sizes.subspan(static_cast<std::size_t>(length)));

@@ -11,7 +11,7 @@ namespace {
 
 const Value& sequence_at(const KernelContext& context, std::size_t index) {
   const Value& value = context.value(index);
-  require(value.kind == ValueKind::sequence, [&] { return fmt::format("input {} is no sequence", index); });
+  require(value.kind == ValueKind::sequence, [&] { return fmt::format("input {} is not a sequence", index); });
   return value;
 }
 
@@ -27,13 +27,13 @@ std::ptrdiff_t position(const KernelContext& context, std::size_t index, std::si
   const auto count = static_cast<std::int64_t>(length);
   const std::int64_t counted = given < 0 ? given + count : given;
   require(given >= -count && counted < static_cast<std::int64_t>(end),
-          [&] { return fmt::format("a sequence of {} elements has no position {}", length, given); });
+          [&] { return fmt::format("position {1} is outside a sequence of {0} elements", length, given); });
   return static_cast<std::ptrdiff_t>(counted);
 }
 
 void sequence_empty(KernelContext& context) {
   const std::int64_t type = context.integer("dtype", static_cast<std::int64_t>(ElementType::float32));
-  require(type > 0 && type < element_type_count, "dtype is no element type");
+  require(type > 0 && type < element_type_count, "dtype is not an element type");
   context.set_output(0, Value::sequence({}, static_cast<ElementType>(type)));
 }
 
@@ -50,7 +50,8 @@ void sequence_insert(KernelContext& context) {
   Value sequence = sequence_at(context, 0);
   const Tensor& tensor = context.input(1);
   const ElementType type = element_type_of(sequence);
-  require(type == ElementType::undefined || type == tensor.type(), "the tensor is not of the sequence's element type");
+  require(type == ElementType::undefined || type == tensor.type(),
+          "the tensor does not have the sequence's element type");
   const std::size_t length = sequence.items.size();
   const auto at = context.has_input(2) ? position(context, 2, length, length + 1) : static_cast<std::ptrdiff_t>(length);
   sequence.items.insert(sequence.items.begin() + at, tensor);
@@ -60,7 +61,7 @@ void sequence_insert(KernelContext& context) {
 void sequence_erase(KernelContext& context) {
   Value sequence = sequence_at(context, 0);
   const std::size_t length = sequence.items.size();
-  require(length > 0, "there is nothing to erase in an empty sequence");
+  require(length > 0, "an empty sequence has no element to erase");
   const auto at = context.has_input(1) ? position(context, 1, length, length) : static_cast<std::ptrdiff_t>(length - 1);
   sequence.declared = element_type_of(sequence);
   sequence.items.erase(sequence.items.begin() + at);
@@ -81,18 +82,18 @@ void sequence_length(KernelContext& context) {
 /// Sizes of the pieces that an axis is split into. A scalar is the size of all but perhaps the last.
 std::vector<std::int64_t> piece_sizes(const Tensor& split, std::int64_t total) {
   if (split.rank() > 0) {
-    require(split.rank() == 1, "split is neither a scalar nor a list");
+    require(split.rank() == 1, "split must be a scalar or a list");
     const std::vector<std::int64_t> sizes = split.integers();
     std::int64_t rest = total;
     for (const std::int64_t size : sizes) {
-      require(0 <= size && size <= rest, "the pieces do not add up to the size of the axis");
+      require(0 <= size && size <= rest, "the sizes of the pieces do not add up to the size of the axis");
       rest -= size;
     }
-    require(rest == 0, "the pieces do not add up to the size of the axis");
+    require(rest == 0, "the sizes of the pieces do not add up to the size of the axis");
     return sizes;
   }
   const std::int64_t size = split.integer();
-  require(size > 0, "pieces have at least one element");
+  require(size > 0, "chunks must have at least one element");
   std::vector<std::int64_t> sizes;
   for (std::int64_t at = 0; at < total; at += std::min(size, total - at)) sizes.push_back(std::min(size, total - at));
   return sizes;
@@ -124,12 +125,12 @@ void split_to_sequence(KernelContext& context) {
 
 void concat_from_sequence(KernelContext& context) {
   const Value& sequence = sequence_at(context, 0);
-  require(!sequence.items.empty(), "an empty sequence cannot be joined");
+  require(!sequence.items.empty(), "an empty sequence cannot be concatenated");
   const bool stack = context.integer("new_axis") != 0;
   std::vector<Tensor> parts;
   std::int64_t axis = 0;
   for (const Value& item : sequence.items) {
-    require(item.is_tensor(), "the sequence holds something else than tensors");
+    require(item.is_tensor(), "the sequence contains elements that are not tensors");
     axis = normalize_axis(context.integer("axis"), item.tensor.rank() + (stack ? 1 : 0));
     Dims dims = item.tensor.dims();
     if (stack) {

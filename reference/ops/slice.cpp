@@ -29,7 +29,7 @@ Lists lists_of(const KernelContext& context) {
   lists.steps = steps.value_or(std::vector<std::int64_t>(lists.starts.size(), 1));
   const bool even = lists.ends.size() == lists.starts.size() && lists.axes.size() == lists.starts.size() &&
                     lists.steps.size() == lists.starts.size();
-  require(even, "the lists of the slice differ in length");
+  require(even, "starts, ends, axes and steps differ in length");
   return lists;
 }
 
@@ -38,7 +38,7 @@ struct Range {
 };
 
 Range range_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
-  require(step != 0, "a step of 0 never arrives");
+  require(step != 0, "the step must not be 0");
   if (size == 0) return {};
   if (start < 0) start += size;
   if (end < 0) end += size;

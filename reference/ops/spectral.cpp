@@ -172,7 +172,7 @@ void dft(KernelContext& context) {
   else if (const Tensor* given = context.find_input(2))
     stated = given->integer();
   const std::int64_t axis = normalize_axis(stated, x.rank());
-  require(axis != x.rank() - 1, "the last axis holds the parts of complex numbers");
+  require(axis != x.rank() - 1, "the last axis must hold the parts of complex numbers");
   Transform what{.length = 0, .inverse = context.integer("inverse") != 0, .onesided = context.integer("onesided") != 0};
   const bool to_real = what.onesided && what.inverse;
   require(!what.onesided || (x.dims().back() == 2) == what.inverse,
@@ -215,7 +215,7 @@ void stft(KernelContext& context) {
   require(!window || window->rank() == 1, "the window must have one axis");
   const std::int64_t length = stated ? length_of(*stated) : window ? window->size() : signal.dim(1);
   require(!window || window->size() == length, "window and frame have different lengths");
-  require(0 < length && length <= signal.dim(1) && length <= longest, "a frame does not fit into the signal");
+  require(0 < length && length <= signal.dim(1) && length <= longest, "a frame is longer than the signal");
   const std::int64_t step = context.input(1).integer();
   require(step > 0, "the frame step must be positive");
   const bool onesided = context.integer("onesided", 1) != 0;
@@ -273,7 +273,7 @@ void mel_weight_matrix(KernelContext& context) {
   for (std::int64_t i = 0; i < bands + 2; ++i) {
     const double mel = low + static_cast<double>(i) * (high - low) / static_cast<double>(bands + 2);
     const double bin = std::floor(static_cast<double>(length + 1) * hertz_of(mel) / static_cast<double>(rate));
-    require(0 <= bin && bin < static_cast<double>(i > bands ? bins + 1 : bins), "an edge lies outside the spectrum");
+    require(0 <= bin && bin < static_cast<double>(i > bands ? bins + 1 : bins), "an edge is outside the spectrum");
     edges.push_back(static_cast<std::int64_t>(bin));
   }
   for (std::int64_t band = 0; band < bands; ++band) {

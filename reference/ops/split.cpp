@@ -13,31 +13,31 @@ std::vector<std::int64_t> piece_sizes(const KernelContext& context, std::int64_t
   if (const auto sizes = context.integers("split")) return *sizes;
   const auto count = static_cast<std::int64_t>(context.output_count());
   if (const auto stated = context.find_integer("num_outputs")) {
-    require(*stated == count, "num_outputs is not the number of outputs");
+    require(*stated == count, "num_outputs differs from the number of outputs");
     const std::int64_t piece = total / count + (total % count != 0 ? 1 : 0);
-    require(piece * (count - 1) <= total, "nothing is left for the last piece");
+    require(piece * (count - 1) <= total, "no elements are left for the last piece");
     std::vector<std::int64_t> sizes(context.output_count(), piece);
     sizes.back() = total - piece * (count - 1);
     return sizes;
   }
-  require(total % count == 0, "the axis does not split into equal pieces");
+  require(total % count == 0, "the axis is not divisible into equal pieces");
   return std::vector<std::int64_t>(context.output_count(), total / count);
 }
 
 void split(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(context.output_count() > 0, "there is no output");
+  require(context.output_count() > 0, "the node has no output");
   const std::int64_t axis = normalize_axis(context.integer("axis"), x.rank());
   const std::vector<std::int64_t> sizes = piece_sizes(context, x.dim(axis));
-  require(sizes.size() == context.output_count(), "there are not as many sizes as outputs");
+  require(sizes.size() == context.output_count(), "the number of sizes differs from the number of outputs");
   std::int64_t first = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto last = checked_add(first, sizes[i]);
-    require(last.has_value(), "a piece lies outside the axis");
+    require(last.has_value(), "a piece is outside the axis");
     context.set_output(i, slice_axis(context, x, axis, first, *last));
     first = *last;
   }
-  require(first == x.dim(axis), "the pieces do not add up to the size of the axis");
+  require(first == x.dim(axis), "the sizes of the pieces do not add up to the size of the axis");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void regex_full_match(KernelContext& context) {
   re2::RE2::Options options;
   options.set_log_errors(false);
   const re2::RE2 regex(re2::StringPiece(pattern.data(), pattern.size()), options);
-  require(regex.ok(), [&] { return "the pattern is no RE2 syntax: " + regex.error(); });
+  require(regex.ok(), [&] { return "the pattern is not valid RE2 syntax: " + regex.error(); });
   context.set_output(0,
                      map<std::string, bool>(context, context.input(0), ElementType::boolean,
                                             [&regex](const std::string& x) { return re2::RE2::FullMatch(x, regex); }));
@@ -102,14 +102,14 @@ class CaseTable {
   explicit CaseTable(std::string_view locale)
       : dotless_i_(locale.starts_with("tr") || locale.starts_with("az")),
         table_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr), freelocale) {
-    require(table_ != nullptr, "the system has no table of upper and lower case");
+    require(table_ != nullptr, "the system has no table for upper and lower case");
   }
 
   std::string change(std::string_view text, Case to) const {
     std::string result;
     while (!text.empty()) {
       const std::size_t length = utf8_sequence_length(text);
-      require(length > 0, "a string is no UTF-8");
+      require(length > 0, "a string is not UTF-8");
       append(result, changed(decode(text.substr(0, length)), to));
       text.remove_prefix(length);
     }
@@ -153,7 +153,7 @@ class CaseTable {
 
 void string_normalizer(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(x.rank() == 1 || (x.rank() == 2 && x.dim(0) == 1), "StringNormalizer takes [C] or [1, C]");
+  require(x.rank() == 1 || (x.rank() == 2 && x.dim(0) == 1), "StringNormalizer requires [C] or [1, C]");
   const CaseTable cases(context.string("locale"));
   const std::string_view action = context.string("case_change_action");
   const Case to = action == "LOWER" ? Case::lower : action == "UPPER" ? Case::upper : Case::unchanged;
@@ -191,17 +191,17 @@ class Ngrams {
     const auto columns = context.integers("ngram_indexes").value_or(std::vector<std::int64_t>());
     const auto weights = context.reals("weights");
     require(!columns.empty(), "ngram_indexes is empty");
-    require(!weights || weights->size() == columns.size(), "there is not one weight for each n-gram");
+    require(!weights || weights->size() == columns.size(), "there must be one weight per n-gram");
     std::size_t next = 0;
     for (std::size_t i = 0; i < starts.size(); ++i) {
       const std::int64_t first = starts[i];
       const std::int64_t last = i + 1 < starts.size() ? starts[i + 1] : static_cast<std::int64_t>(pool.size());
       const auto length = static_cast<std::int64_t>(i + 1);
       require(0 <= first && first <= last && last <= static_cast<std::int64_t>(pool.size()),
-              "ngram_counts does not divide the pool");
-      require((last - first) % length == 0, "the pool holds a part of an n-gram");
+              "ngram_counts does not match the pool");
+      require((last - first) % length == 0, "the pool contains an incomplete n-gram");
       for (std::int64_t at = first; at < last; at += length, ++next) {
-        require(next < columns.size() && columns[next] >= 0, "ngram_indexes does not fit the pool");
+        require(next < columns.size() && columns[next] >= 0, "ngram_indexes does not match the pool");
         entries_.emplace(std::vector<T>(pool.begin() + at, pool.begin() + at + length),
                          Entry{static_cast<std::size_t>(columns[next]), weights ? (*weights)[next] : 1.0});
       }
@@ -253,8 +253,8 @@ Tensor vectorize(const KernelContext& context, const Tensor& x, const Pool& pool
           "the lengths of n-grams or the skip count are out of range");
   const std::string_view mode = context.string("mode");
   const bool once = mode == "IDF", weighted = once || mode == "TFIDF";
-  require(weighted || mode == "TF", "mode is none of TF, IDF and TFIDF");
-  require(x.rank() == 1 || x.rank() == 2, "TfIdfVectorizer takes [C] or [N, C]");
+  require(weighted || mode == "TF", "mode must be TF, IDF or TFIDF");
+  require(x.rank() == 1 || x.rank() == 2, "TfIdfVectorizer requires [C] or [N, C]");
   Dims dims = x.dims();
   dims.back() = ngrams.width();
   Tensor y = context.make(ElementType::float32, std::move(dims));
@@ -276,8 +276,9 @@ void tfidf_vectorizer(KernelContext& context) {
   const Tensor& x = context.input(0);
   const auto strings = context.strings("pool_strings");
   const auto integers = context.integers("pool_int64s");
-  require(strings.has_value() != integers.has_value(), "one of pool_strings and pool_int64s is needed");
-  require((x.domain() == Domain::string) == strings.has_value(), "the pool is of another kind than the input");
+  require(strings.has_value() != integers.has_value(), "exactly one of pool_strings and pool_int64s is required");
+  require((x.domain() == Domain::string) == strings.has_value(),
+          "the pool and the input differ in kind (strings or integers)");
   context.set_output(
       0, strings ? vectorize<std::string>(context, x, *strings) : vectorize<std::int64_t>(context, x, *integers));
 }
@@ -287,10 +288,10 @@ void tfidf_vectorizer(KernelContext& context) {
 /// What cannot be decoded gives a picture without pixels, as the specification says.
 void image_decoder(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(x.rank() == 1, "a picture file is a list of bytes");
+  require(x.rank() == 1, "an image file must be a vector of bytes");
   const std::string_view format = context.string("pixel_format");
   const bool grey = format == "Grayscale", reversed = format == "BGR";
-  require(grey || reversed || format == "RGB", "pixel_format is none of RGB, BGR and Grayscale");
+  require(grey || reversed || format == "RGB", "pixel_format must be RGB, BGR or Grayscale");
   std::vector<std::byte> file;
   for (const std::uint64_t byte : x.as<std::uint64_t>()) file.push_back(static_cast<std::byte>(byte));
   // A pixel takes three bytes while it is decoded and three numbers of eight bytes after.

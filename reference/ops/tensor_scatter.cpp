@@ -11,20 +11,20 @@ void tensor_scatter(KernelContext& context) {
   const Tensor& update = context.input(1);
   const std::int64_t axis = normalize_axis(context.integer("axis", -2), cache.rank());
   const bool is_circular = context.string("mode") == "circular";
-  require(axis != 0, "axis 0 is the batch, the sequence lies along another one");
+  require(axis != 0, "the sequence axis must not be 0, which is the batch");
   require(update.rank() == cache.rank(), "cache and update have different ranks");
   for (std::int64_t i = 0; i < cache.rank(); ++i)
     require(i == axis ? update.dim(i) <= cache.dim(i) : update.dim(i) == cache.dim(i),
-            "the update does not fit the cache");
+            "the update does not match the cache");
 
   std::vector<std::int64_t> starts(static_cast<std::size_t>(cache.dim(0)), 0);
   const AxisView to = view_axis(cache.dims(), axis), from = view_axis(update.dims(), axis);
   if (const Tensor* given = context.find_input(2)) {
     starts = given->integers();
-    require(static_cast<std::int64_t>(starts.size()) == cache.dim(0), "there must be one write index for each batch");
+    require(static_cast<std::int64_t>(starts.size()) == cache.dim(0), "there must be one write index per batch entry");
   }
   for (std::int64_t& start : starts) {
-    require(start >= 0 && (is_circular || start <= to.length - from.length), "the update passes the end of the cache");
+    require(start >= 0 && (is_circular || start <= to.length - from.length), "the update exceeds the end of the cache");
     if (is_circular && to.length > 0) start %= to.length;
   }
   context.set_output(0, scatter(cache, update, ScatterReduction::none, [&](std::int64_t i) {

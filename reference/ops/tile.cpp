@@ -19,7 +19,7 @@ std::vector<std::int64_t> repeats_of(const KernelContext& context) {
 void tile(KernelContext& context) {
   const Tensor& x = context.input(0);
   const std::vector<std::int64_t> repeats = repeats_of(context);
-  require(static_cast<std::int64_t>(repeats.size()) == x.rank(), "there must be one count for each axis");
+  require(static_cast<std::int64_t>(repeats.size()) == x.rank(), "there must be one count per axis");
   Dims dims;
   for (std::size_t axis = 0; axis < repeats.size(); ++axis) {
     const auto size = checked_mul(x.dims()[axis], repeats[axis]);

@@ -21,7 +21,8 @@ struct Optimized {
 template <class Update>
 void optimize(KernelContext& context, std::size_t kept, Update update) {
   const std::size_t given = context.input_count() - first_tensor;
-  require(context.input_count() > first_tensor && given % (kept + 2) == 0, "the inputs are no whole groups of tensors");
+  require(context.input_count() > first_tensor && given % (kept + 2) == 0,
+          "the number of inputs is not a multiple of the group size");
   const std::size_t tensors = given / (kept + 2);
   for (std::size_t i = 0; i < tensors; ++i) {
     const auto tensor_of = [&](std::size_t group) { return context.input(first_tensor + group * tensors + i); };
@@ -30,7 +31,7 @@ void optimize(KernelContext& context, std::size_t kept, Update update) {
     if (kept == 2) second = tensor_of(3);
     const bool fits =
         gradient.dims() == x.dims() && first.dims() == x.dims() && (kept < 2 || second.dims() == x.dims());
-    require(fits, "what belongs to a tensor has another shape");
+    require(fits, "a gradient or state differs in shape from its tensor");
     update(Optimized{x.write<double>(), gradient.as<double>(), first.write<double>(),
                      kept == 2 ? second.write<double>() : std::span<double>()});
     context.set_output(i, x);
@@ -57,7 +58,7 @@ void momentum(KernelContext& context) {
   const double rate = context.input(0).real();
   const double beta = context.input(1).integer() > 0 ? context.real("beta") : 1;
   const std::string_view mode = context.string("mode");
-  require(mode == "standard" || mode == "nesterov", "`mode` is neither standard nor nesterov");
+  require(mode == "standard" || mode == "nesterov", "`mode` must be standard or nesterov");
   optimize(context, 1, [=, nesterov = mode == "nesterov"](const Optimized& t) {
     for (std::size_t i = 0; i < t.x.size(); ++i) {
       const double gradient = norm * t.x[i] + t.gradient[i];

@@ -6,7 +6,7 @@ namespace {
 
 void trilu(KernelContext& context) {
   const Tensor& x = context.input(0);
-  require(x.rank() >= 2, "the input has no matrices");
+  require(x.rank() >= 2, "the input must have at least two axes");
   const Tensor* diagonal = context.find_input(1);
   const std::int64_t k = diagonal ? diagonal->integer() : 0;
   const bool upper = context.integer("upper", 1) != 0;

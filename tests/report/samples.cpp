@@ -59,7 +59,7 @@ OutputDiff output(std::string name, std::string type, std::uint64_t elements, do
   OutputDiff diff;
   diff.name = std::move(name);
   diff.type = std::move(type);
-  diff.set = "made up, seed 0";
+  diff.set = "generated, seed 0";
   Metrics metrics;
   metrics.elements = metrics.compared = elements;
   std::vector<WorstElement> worst;
@@ -123,7 +123,7 @@ SideReport reference(Noise& noise) {
 DiffReport healthy() {
   Noise noise(1);
   DiffReport report;
-  report.sets = {"made up, seed 0"};
+  report.sets = {"generated, seed 0"};
   report.floor_seconds = 1.31;
   report.compared = true;
   report.sides.push_back(reference(noise));
@@ -356,7 +356,7 @@ DiffReport odd() {
   Noise noise(5);
   constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   DiffReport report;
-  report.sets = {"made up, seed 0"};
+  report.sets = {"generated, seed 0"};
   report.floor_note = "the model calls com.acme::Blur, which the reference does not know";
   report.compared = true;
   SideReport recorded = side("recorded", "", "");
@@ -398,7 +398,7 @@ DiffReport odd() {
 
 DiffReport nothing() {
   DiffReport report;
-  report.sets = {"made up, seed 0"};
+  report.sets = {"generated, seed 0"};
   SideReport first = side("reference", "0.1.0", "CPU");
   report.sides.push_back(first);
   SideReport gone = side("tensorrt", "", "");

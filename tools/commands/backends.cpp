@@ -28,10 +28,10 @@ Outcome run_backends(const BackendsArguments& arguments) {
 
 void register_backends(CommandList& list) {
   auto arguments = std::make_shared<BackendsArguments>();
-  CLI::App* command =
-      list.app().add_subcommand("backends", "What can run models here, with versions, and why other backends cannot");
+  CLI::App* command = list.app().add_subcommand(
+      "backends", "List the backends that can run models here, with versions, and why others cannot");
   add_choice<std::string>(*command, "--format", arguments->format, {{"text", "text"}, {"json", "json"}},
-                          "Form of the output (docs/backends.md)");
+                          "Output format (docs/backends.md)");
   add_workers(*command, arguments->workers);
   command->footer("Example: onnxkit backends --python ~/venv/bin/python");
   list.add(command, [arguments] { return run_backends(*arguments); });

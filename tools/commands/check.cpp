@@ -96,7 +96,7 @@ class MisspeltDims {
     for (const auto& [name, lack] : lacking_) {
       if (may_be_elsewhere_ || lack.first < read_) continue;
       Error error = lack.second;
-      if (read_ > 1) error.diagnostic.message = "none of the models has a dimension " + quote(name);
+      if (read_ > 1) error.diagnostic.message = "no model has a dimension " + quote(name);
       return error;
     }
     return std::nullopt;
@@ -157,23 +157,23 @@ Outcome explain(const CLI::App& command, const std::string& code) {
     codes.push_back(page.code);
   }
   if (code == "all") return Outcome::ok;
-  return usage_error(command, "there is no code " + quote(code) + did_you_mean(code, codes));
+  return usage_error(command, "unknown code " + quote(code) + did_you_mean(code, codes));
 }
 
 Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
   if (!arguments.explain.empty()) return explain(command, arguments.explain);
   if (arguments.models.empty()) return usage_error(command, "MODEL is required");
   if (std::count(arguments.models.begin(), arguments.models.end(), "-") > 1)
-    return usage_error(command, "standard input can be read only once");
+    return usage_error(command, "standard input can only be read once");
   if (arguments.fix && expand_models(arguments.models).size() != 1)
     return usage_error(command, "--fix takes one model at a time");
   if (arguments.output_model == "-")
-    return usage_error(command, "--output: standard output holds the report; name a file");
+    return usage_error(command, "--output: standard output is used for the report; name a file");
   std::vector<std::string> codes;
   for (const CodeExplanation& page : explain_codes()) codes.push_back(page.code);
   for (const std::string& code : arguments.suppress) {
     if (std::find(codes.begin(), codes.end(), code) == codes.end())
-      return usage_error(command, "--suppress: there is no code " + quote(code) + did_you_mean(code, codes));
+      return usage_error(command, "--suppress: unknown code " + quote(code) + did_you_mean(code, codes));
   }
   arguments.check.suppress = {arguments.suppress.begin(), arguments.suppress.end()};
   arguments.check.targets = arguments.targets;
@@ -186,16 +186,16 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
 
 void add_what_to_check(CLI::App& command, CheckArguments& arguments) {
   add_list(command, "--target", arguments.targets,
-           "Also find what keeps the models from running there (docs/targets.md); may be repeated")
+           "Also report what prevents the models from running on this target (docs/targets.md); may be repeated")
       ->type_name("NAME[@VERSION],...");
   add_inference(command, arguments.inference);
   command.add_flag("--inspect-weights", arguments.check.inspect_weights,
-                   "Also look into the weights: NaN, infinities, denormals");
+                   "Also check the weights for NaN, infinities and denormals");
   command.add_flag("--allow-outside-data", arguments.check.allow_outside_data,
-                   "External data may lie outside the model's folder");
+                   "Allow external data outside the model's folder");
   command.add_flag("--verify-checksums", arguments.check.verify_checksums,
-                   "Hold external data against its SHA1 checksums");
-  command.add_option("--jobs,-j", arguments.jobs, "Models to check at a time; by default one per core")
+                   "Compare external data with its SHA1 checksums");
+  command.add_option("--jobs,-j", arguments.jobs, "Models to check in parallel; default: one per core")
       ->type_name("N")
       ->check(CLI::Range(1, 4096).description(""));
 }
@@ -203,21 +203,20 @@ void add_what_to_check(CLI::App& command, CheckArguments& arguments) {
 void add_fix(CLI::App& command, CheckArguments& arguments) {
   auto* fix =
       command.add_flag("--fix", arguments.fix,
-                       "Mend what is safe to mend: node order, names that hide others, stale shapes, a missing import");
-  auto* output =
-      command.add_option("--output,-o", arguments.output_model, "Where --fix writes the model; may be MODEL")
-          ->type_name("FILE");
+                       "Fix what is safe to fix: node order, names that hide others, stale shapes, a missing import");
+  auto* output = command.add_option("--output,-o", arguments.output_model, "File that --fix writes; may be MODEL")
+                     ->type_name("FILE");
   fix->needs(output);
   output->needs(fix);
 }
 
 void add_what_to_report(CLI::App& command, CheckArguments& arguments) {
-  add_list(command, "--suppress", arguments.suppress, "Codes not to report; may be repeated")
+  add_list(command, "--suppress", arguments.suppress, "Codes to suppress; may be repeated")
       ->type_name("CODE,...")
       ->group("Output");
-  command.add_flag("--strict", arguments.strict, "Exit with 1 for warnings, too")->group("Output");
+  command.add_flag("--strict", arguments.strict, "Exit with status 1 on warnings, too")->group("Output");
   add_output(command, arguments.output, {Format::text, Format::json, Format::sarif});
-  command.add_option("--explain", arguments.explain, "Tell what a code means, or list all codes")
+  command.add_option("--explain", arguments.explain, "Explain a code, or list all codes")
       ->type_name("CODE|all")
       ->group("Output");
 }
@@ -226,7 +225,7 @@ void add_what_to_report(CLI::App& command, CheckArguments& arguments) {
 
 void register_check(CommandList& list) {
   auto arguments = std::make_shared<CheckArguments>();
-  CLI::App* command = list.app().add_subcommand("check", "Find everything that is wrong with models");
+  CLI::App* command = list.app().add_subcommand("check", "Report all errors in models");
   add_models(*command, arguments->models);
   add_what_to_check(*command, *arguments);
   add_fix(*command, *arguments);
@@ -234,10 +233,10 @@ void register_check(CommandList& list) {
   command->footer(
       "Exit status: 0 no error found, 1 errors found, 2 wrong usage, 3 a model could not be read.\n"
       "Examples:\n"
-      "  onnxkit check model.onnx                               all that is wrong with it\n"
+      "  onnxkit check model.onnx                               all errors in a model\n"
       "  onnxkit check models/ --suppress unused-node           all models of a folder\n"
-      "  onnxkit check model.onnx --target onnxruntime@1.31     will it run there?\n"
-      "  onnxkit check model.onnx --fix -o mended.onnx          mend what is safe to mend\n"
+      "  onnxkit check model.onnx --target onnxruntime@1.31     does this target support it?\n"
+      "  onnxkit check model.onnx --fix -o fixed.onnx           fix what is safe to fix\n"
       "  onnxkit check models/ --format sarif > models.sarif    for code scanning in CI\n"
       "  onnxkit check --explain shape-mismatch                 what a code means");
   list.add(command, [command, arguments] { return run_check(*command, *arguments); });

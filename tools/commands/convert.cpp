@@ -59,8 +59,7 @@ void warn_of_size(const ConvertArguments& arguments) {
   std::error_code status;
   const std::uintmax_t size = std::filesystem::file_size(arguments.output, status);
   if (status || size < protobuf_limit) return;
-  std::fprintf(stderr,
-               "onnxkit: %s has more than 2 GiB; readers built on protobuf refuse it, --external keeps it small\n",
+  std::fprintf(stderr, "onnxkit: %s exceeds 2 GiB, which protobuf-based readers reject; --external keeps it small\n",
                quote(arguments.output).c_str());
 }
 
@@ -85,7 +84,7 @@ SaveOptions save_options(const ConvertArguments& arguments) {
 Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) {
   const SaveOptions save = save_options(arguments);
   if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
-    return usage_error(command, "--external-threshold needs --external or --external-per-tensor");
+    return usage_error(command, "--external-threshold requires --external or --external-per-tensor");
   OpsetChoices choices;
   if (const std::string fault = read_targets(arguments.opsets, choices.conversion.opsets); !fault.empty())
     return usage_error(command, fault);
@@ -116,24 +115,25 @@ void add_weight_options(CLI::App& command, ConvertArguments& arguments) {
                        ->excludes(embed);
   command
       .add_option("--external-threshold", arguments.save.threshold,
-                  "With --external or --external-per-tensor: smaller weights stay in the model, in bytes")
+                  "With --external or --external-per-tensor: size in bytes below which weights stay in the model")
       ->type_name("BYTES")
       ->check(not_negative)
       ->capture_default_str()
       ->group("Weights");
   command
-      .add_flag("--external-per-tensor", arguments.save.file_per_tensor, "Put weights into a file each, OUT.NAME.data")
+      .add_flag("--external-per-tensor", arguments.save.file_per_tensor,
+                "Put each weight into its own file, OUT.NAME.data")
       ->group("Weights")
       ->excludes(embed, external);
   command
       .add_flag("--allow-outside-data", arguments.save.allow_outside_data,
-                "Read external data from outside the model's folder, too")
+                "Also read external data outside the model's folder")
       ->group("Weights");
   command
       .add_flag("--verify-checksums", arguments.save.verify_checksums,
-                "Hold external data that is read against its SHA1 checksums")
+                "Compare external data with its SHA1 checksums when reading it")
       ->group("Weights");
-  command.add_flag("--force", arguments.save.force, "Replace a data file although another model uses it or may")
+  command.add_flag("--force", arguments.save.force, "Replace a data file even if another model uses it or may use it")
       ->group("Weights");
 }
 
@@ -141,23 +141,23 @@ void add_weight_options(CLI::App& command, ConvertArguments& arguments) {
 
 void register_convert(CommandList& list) {
   auto arguments = std::make_shared<ConvertArguments>();
-  CLI::App* command = list.app().add_subcommand("convert", "Write a model in another form");
+  CLI::App* command = list.app().add_subcommand("convert", "Convert a model to another format");
   command->add_option("IN", arguments->input, "Model file, - for standard input")->type_name("")->required();
   command->add_option("OUT", arguments->output, "Output file, - for standard output; may be IN")
       ->type_name("")
       ->required();
   add_choice(*command, "--from", arguments->read.format, format_choices(&FormatInfo::can_read),
-             "Form of IN; auto goes by name and content");
+             "Format of IN; auto decides by name and content");
   add_choice(*command, "--to", arguments->save.format, format_choices(&FormatInfo::can_write),
              "Form of OUT; auto goes by its name: " + names_of_formats());
   command
       ->add_option("--opset", arguments->opsets,
-                   "Also move to this opset, as upgrade and downgrade do; may be repeated")
+                   "Also convert to this opset, like upgrade and downgrade; may be repeated")
       ->type_name("[DOMAIN=]N")
       ->allow_extra_args(false);
   add_weight_options(*command, *arguments);
   command->footer(
-      "Exit status: 0 fine, 1 a data file is in the way or the opset cannot be reached, 2 wrong usage, 3 a file could "
+      "Exit status: 0 fine, 1 a data file already exists or the opset cannot be reached, 2 wrong usage, 3 a file could "
       "not "
       "be read or written.\n"
       "Examples:\n"

@@ -94,7 +94,7 @@ Result<std::vector<GivenSet>> given_sets(const Model& model, const std::vector<s
     const std::vector<fs::path> folders = is_set_folder(word) ? std::vector<fs::path>{word} : sets_below(word);
     if (folders.empty())
       return make_error("cannot-read",
-                        "the folder " + quote(word) + " has neither input_0.pb nor folders test_data_set_*");
+                        "the folder " + quote(word) + " contains neither input_0.pb nor folders test_data_set_*");
     for (const fs::path& folder : folders) {
       auto values = read_inputs(model, folder);
       if (!values) return values.error();
@@ -142,7 +142,7 @@ Result<std::vector<InputSet>> read_sets(const Model& model, const DiffArguments&
   for (const std::string& word : arguments.inputs.inputs) {
     if (is_set_folder(word)) folders.emplace_back(word);
   }
-  const std::string prefix = arguments.inputs.inputs.empty() ? "made up, seed " : "given, seed ";
+  const std::string prefix = arguments.inputs.inputs.empty() ? "generated, seed " : "given, seed ";
   for (std::uint64_t i = 0; i < arguments.samples; ++i) {
     const std::uint64_t seed = arguments.diff.seed + i;
     if (auto added = add(prefix + std::to_string(seed), *given, seed); !added) return added.error();
@@ -156,7 +156,7 @@ Result<DiffSide> recorded_side(const Model& model, const std::vector<fs::path>& 
   side.backend = side.label = "recorded";
   const auto has_folder = [](const fs::path& folder) { return !folder.empty(); };
   if (std::none_of(folders.begin(), folders.end(), has_folder))
-    return make_error("usage", "--recorded needs folders with outputs: --set DIR or --input DIR");
+    return make_error("usage", "--recorded requires folders with outputs: --set DIR or --input DIR");
   for (const fs::path& folder : folders) {
     auto& answers = side.answers.emplace_back();
     if (folder.empty()) continue;
@@ -211,8 +211,7 @@ Outcome run_diff(DiffArguments& arguments) {
   if (auto checked = check_files(arguments, *sides); !checked) return report_error(checked.error());
   const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
   if (with_model == sides->end())
-    return report_error(
-        make_error("usage", "one side at least must be an ONNX model, which tells what inputs there are"));
+    return report_error(make_error("usage", "at least one side must be an ONNX model, which defines the inputs"));
   const std::shared_ptr<const Model> model = with_model->model;
   std::vector<fs::path> folders;
   auto sets = read_sets(*model, arguments, folders);
@@ -248,7 +247,7 @@ std::string task_words() {
 void add_judgement(CLI::App& command, DiffArguments& arguments) {
   command
       .add_option("--rtol", arguments.diff.tolerance.relative,
-                  "Tolerance relative to the expected number; with --atol, wins over the noise floor")
+                  "Relative tolerance; with --atol, replaces the noise floor")
       ->type_name("X")
       ->check(not_negative);
   command.add_option("--atol", arguments.diff.tolerance.absolute, "Absolute tolerance")
@@ -257,22 +256,23 @@ void add_judgement(CLI::App& command, DiffArguments& arguments) {
   command.add_option("--tolerance", arguments.tolerances, "Tolerance of one output; may be repeated")
       ->type_name("NAME=ATOL[,RTOL]")
       ->allow_extra_args(false);
-  command.add_option("--task", arguments.tasks, "What an output means: " + task_words() + " or none; may be repeated")
+  command.add_option("--task", arguments.tasks, "Task of an output: " + task_words() + " or none; may be repeated")
       ->type_name("NAME=TASK")
       ->allow_extra_args(false);
-  command.add_option("--scores", arguments.scores, "The output with the scores of another's boxes; may be repeated")
+  command
+      .add_option("--scores", arguments.scores, "Output with the scores for another output's boxes; may be repeated")
       ->type_name("BOXES=SCORES")
       ->allow_extra_args(false);
   command
       .add_option("--name", arguments.names,
-                  "What an input or output of the first side is called on the others; may be repeated")
+                  "Name of an input or output of the first side on the other sides; may be repeated")
       ->type_name("NAME=OTHER")
       ->allow_extra_args(false);
   command
       .add_option(
           "--axes", arguments.axes,
-          "Where other models than the first have the channels of an input or output: nhwc, nchw, or same, where "
-          "the first has them; else told by the shapes where only one fits. May be repeated")
+          "Layout of an input or output in models other than the first: nhwc, nchw, or same as the first; default: "
+          "inferred from the shapes if only one fits. May be repeated")
       ->type_name("NAME=WHERE")
       ->allow_extra_args(false);
   command
@@ -283,16 +283,16 @@ void add_judgement(CLI::App& command, DiffArguments& arguments) {
               const auto profile = profile_named(word);
               if (!profile)
                 throw CLI::ValidationError(
-                    "--profile", quote(word) + " is none of float32, Winograd, TF32, float16, bfloat16, int8");
+                    "--profile", quote(word) + " is not one of float32, Winograd, TF32, float16, bfloat16, int8");
               arguments.diff.profiles.push_back(*profile);
             }
             std::sort(arguments.diff.profiles.begin(), arguments.diff.profiles.end());
           },
-          "Arithmetic whose rounding may explain a deviation; by default float32 and what the backend says it "
-          "computes in")
+          "Arithmetic whose rounding may explain a deviation; default: float32 and the arithmetic that the backend "
+          "reports")
       ->type_name("NAME,...")
       ->delimiter(',');
-  command.add_option("--replicas", arguments.diff.replicas, "Noisy runs that the noise floor is told from")
+  command.add_option("--replicas", arguments.diff.replicas, "Perturbed runs that estimate the noise floor")
       ->type_name("N")
       ->check(CLI::Range(2, 64));
 }
@@ -302,7 +302,7 @@ void add_judgement(CLI::App& command, DiffArguments& arguments) {
 void register_diff(CommandList& list) {
   auto arguments = std::make_shared<DiffArguments>();
   CLI::App* command =
-      list.app().add_subcommand("diff", "Compare what a model answers on several backends, or several models");
+      list.app().add_subcommand("diff", "Compare the outputs of a model on several backends, or of several models");
   command
       ->add_option("MODEL", arguments->models,
                    "Models: ONNX files, or BACKEND:FILE such as torch:net.pt2, tensorflow:saved_model, "
@@ -317,7 +317,7 @@ void register_diff(CommandList& list) {
       ->delimiter(',');
   command
       ->add_option("--self", arguments->self,
-                   "Hold a backend against itself: a second run, other threads, optimisation levels and TF32 modes")
+                   "Compare a backend with itself: a second run, other threads, optimisation levels and TF32 modes")
       ->type_name("NAME")
       ->excludes("--backends");
   add_inputs(*command, arguments->inputs);
@@ -328,35 +328,36 @@ void register_diff(CommandList& list) {
                    "may be repeated")
       ->type_name("PATH")
       ->allow_extra_args(false);
-  command->add_option("--samples", arguments->samples, "Sets of inputs to make up")
+  command->add_option("--samples", arguments->samples, "Sets of inputs to generate")
       ->type_name("N")
       ->check(CLI::Range(1, 10'000))
       ->excludes("--set");
-  command->add_option("--seed", arguments->diff.seed, "Seed of made-up inputs and of the noise")->type_name("N");
-  command->add_flag("--recorded", arguments->recorded, "Compare with output_0.pb ... of the folders of inputs, too");
+  command->add_option("--seed", arguments->diff.seed, "Seed of generated inputs and of the noise")->type_name("N");
+  command->add_flag("--recorded", arguments->recorded, "Also compare with output_0.pb ... of the input folders");
   add_judgement(*command, *arguments);
   command->add_flag("--layers", arguments->diff.layers,
-                    "Compare values inside the graph, too, and name the first wrong node");
+                    "Also compare values inside the graph and find the first wrong node");
   command->add_flag("--bisect", arguments->diff.bisect,
-                    "Find the first wrong node with few of the values inside the graph");
+                    "Find the first wrong node by bisection, which compares few values inside the graph");
   command
       ->add_option("--repro", arguments->diff.repro,
-                   "Write the smallest model that shows the first wrong node, with its inputs, to this folder")
+                   "Write a minimal model that reproduces the first wrong node, with its inputs, to this folder")
       ->type_name("DIR");
-  command->add_option("--report", arguments->report, "Write a page with plots to this file")->type_name("FILE.html");
-  command->add_option("--repeat", arguments->diff.repeat, "Measured runs of each side on each set; 1 by default")
+  command->add_option("--report", arguments->report, "Write an HTML page with plots to this file")
+      ->type_name("FILE.html");
+  command->add_option("--repeat", arguments->diff.repeat, "Measured runs per side and set; default: 1")
       ->type_name("N")
       ->check(CLI::Range(1, 100'000));
   command
       ->add_option("--warmup", arguments->diff.warmup,
-                   "Unmeasured runs of each side before its first measured one; 1 by default")
+                   "Warm-up runs per side before the first measured run; default: 1")
       ->type_name("N")
       ->check(CLI::Range(0, 100'000));
   command->add_option("--threads", arguments->diff.limits.threads, "Threads of the reference; 0: all cores")
       ->type_name("N")
       ->check(CLI::Range(0, 1024));
   command->add_flag("--allow-outside-data", arguments->diff.allow_outside_data,
-                    "External data may lie outside the model's folder");
+                    "Allow external data outside the model's folder");
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);
   add_inference(*command, arguments->inference);
@@ -365,13 +366,13 @@ void register_diff(CommandList& list) {
       "Exit status: 0 no finding, 1 a deviation that is not rounding or beyond a tolerance, or a side that failed, 2 "
       "wrong usage, 3 nothing could be compared.\n"
       "Examples:\n"
-      "  onnxkit diff model.onnx                                       the reference and ONNX Runtime, on made-up "
+      "  onnxkit diff model.onnx                                       the reference and ONNX Runtime, on generated "
       "inputs\n"
       "  onnxkit diff model.onnx -b reference,onnxruntime,openvino --set . --recorded --report diff.html\n"
       "  onnxkit diff before.onnx after.onnx -b onnxruntime --samples 20\n"
-      "  onnxkit diff model.onnx torch:net.pt2                         against where it came from\n"
+      "  onnxkit diff model.onnx torch:net.pt2                         compared with its source\n"
       "  onnxkit diff model.onnx -b onnxruntime:optimization=none,onnxruntime:optimization=all\n"
-      "  onnxkit diff model.onnx --self onnxruntime                    does it always answer the same?");
+      "  onnxkit diff model.onnx --self onnxruntime                    is it deterministic?");
   list.add(command, [arguments] { return run_diff(*arguments); });
 }
 

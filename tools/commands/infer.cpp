@@ -54,7 +54,7 @@ void judge(std::vector<Diagnostic>& findings, const std::string& model) {
     if (finding.location.file.empty()) finding.location.file = model == "-" ? standard_input_name : model;
     if (!is_stale_entry(finding)) continue;
     finding.severity = Severity::warning;
-    finding.notes.push_back("the entry is replaced by what was inferred");
+    finding.notes.push_back("the entry is replaced with the inferred type");
   }
 }
 
@@ -82,13 +82,13 @@ Outcome infer_and_write(Model& model, const InferArguments& arguments, const Inf
   else if (arguments.output_model.empty())
     std::fputs(infer_text(*report).c_str(), stdout);
   std::fprintf(stderr, "%s%s\n", infer_summary(*report).c_str(),
-               broken && !arguments.output_model.empty() ? "; nothing written, as the model is wrong" : "");
+               broken && !arguments.output_model.empty() ? "; nothing written, because the model has errors" : "");
   return broken ? Outcome::finding : Outcome::ok;
 }
 
 Outcome run_infer(const CLI::App& command, const InferArguments& arguments) {
   if (arguments.output_model == "-" && arguments.output.format != Format::text)
-    return usage_error(command, "--output - and --format json both want standard output");
+    return usage_error(command, "--output - and --format json both use standard output");
   auto model = open_model(arguments.model);
   if (!model) return report_error(model.error());
   const auto options = library_options(arguments);
@@ -100,7 +100,7 @@ Outcome run_infer(const CLI::App& command, const InferArguments& arguments) {
 
 void register_infer(CommandList& list) {
   auto arguments = std::make_shared<InferArguments>();
-  CLI::App* command = list.app().add_subcommand("infer", "Find the type and shape of every value");
+  CLI::App* command = list.app().add_subcommand("infer", "Infer the type and shape of every value");
   command->add_option("MODEL", arguments->model, "Model file, - for standard input")->type_name("")->required();
   auto* output = command
                      ->add_option("--output,-o", arguments->output_model,
@@ -108,10 +108,10 @@ void register_infer(CommandList& list) {
                      ->type_name("FILE");
   add_inference(*command, arguments->inference);
   command->add_flag("--no-assume-defaults", arguments->no_assume_defaults,
-                    "Leave open what hangs on the content of an initializer that is also an input");
+                    "Leave shapes unknown that depend on an initializer that is also an input");
   command
       ->add_option("--why", arguments->why,
-                   "Tell where knowledge of this value's shape was lost; NAME, or GRAPH / NAME as in the table")
+                   "Explain where the shape of this value was lost; NAME, or GRAPH / NAME as in the table")
       ->type_name("NAME")
       ->excludes(output);
   add_output(*command, arguments->output, {Format::text, Format::json});

@@ -47,7 +47,7 @@ std::string drawing_label(const InspectReport& report, Drawing format) {
   std::size_t nodes = 0;
   for (const GraphSummary& graph : report.graphs) nodes += graph.nodes.size();
   if (format != Drawing::svg) return "drawing";
-  return nodes < large ? "drawing with Graphviz" : "drawing with Graphviz, which --format html does not need";
+  return nodes < large ? "drawing with Graphviz" : "drawing with Graphviz, which --format html does not require";
 }
 
 Result<std::string> describe(const InspectArguments& arguments) {
@@ -79,20 +79,21 @@ Outcome run_inspect(const InspectArguments& arguments) {
 void register_inspect(CommandList& list) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = list.app().add_subcommand(
-      "inspect", "Show what is in a model: values, weights, operators, costs, the graph drawn");
+      "inspect", "Show the contents of a model: values, weights, operators, costs, a drawing of the graph");
   command->add_option("MODEL", arguments->model, "Model file, - for standard input")->type_name("")->required();
-  add_choice<Drawing>(*command, "--format", arguments->format,
-                      {{"text", Drawing::text},
-                       {"json", Drawing::json},
-                       {"dot", Drawing::dot},
-                       {"svg", Drawing::svg},
-                       {"html", Drawing::html}},
-                      "How to show it; svg needs Graphviz, which takes minutes for thousands of nodes; html is one "
-                      "page that needs nothing");
+  add_choice<Drawing>(
+      *command, "--format", arguments->format,
+      {{"text", Drawing::text},
+       {"json", Drawing::json},
+       {"dot", Drawing::dot},
+       {"svg", Drawing::svg},
+       {"html", Drawing::html}},
+      "Output format; svg requires Graphviz, which takes minutes for thousands of nodes; html is a single "
+      "self-contained page");
   command->add_option("-o,--output", arguments->output, "File to write instead of standard output")->type_name("FILE");
   add_inference(*command, arguments->inference);
   command->footer(
-      "Exit status: 0 fine, 2 wrong usage, 3 a file could not be read or written, or Graphviz not be run.\n"
+      "Exit status: 0 fine, 2 wrong usage, 3 a file could not be read or written, or Graphviz failed.\n"
       "Examples:\n"
       "  onnxkit inspect model.onnx\n"
       "  onnxkit inspect model.onnx --dim batch=1\n"

@@ -43,15 +43,15 @@ Outcome run_ops(const OpsArguments& arguments) {
 
 void register_ops(CommandList& list) {
   auto arguments = std::make_shared<OpsArguments>();
-  CLI::App* command =
-      list.app().add_subcommand("ops", "Versions of operators, what changed between them, and which target runs which");
+  CLI::App* command = list.app().add_subcommand(
+      "ops", "Show the versions of operators, their changes, and the targets that support them");
   command
       ->add_option("NAME", arguments->names,
                    "Operators such as Resize or com.microsoft::Gelu; without one, a table of all")
       ->type_name("");
   command->add_option("--domain", arguments->domain, "Only operators of this domain")->type_name("DOMAIN");
   add_choice<std::string>(*command, "--format", arguments->format, {{"text", "text"}, {"json", "json"}},
-                          "Form of the output (docs/ops.md)");
+                          "Output format (docs/ops.md)");
   command
       ->add_option("--schemas", arguments->schemas,
                    "YAML schema pack with more operators (docs/schemas.md); may be repeated")

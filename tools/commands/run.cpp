@@ -60,7 +60,7 @@ Result<void> check_streams(const RunArguments& arguments) {
   const auto readers = std::count_if(words.begin(), words.end(),
                                      [](const std::string& word) { return word == "-" || word.ends_with("=-"); });
   if (readers + (arguments.model == "-" ? 1 : 0) > 1)
-    return make_error("usage", "standard input can be read for one thing only");
+    return make_error("usage", "standard input can only be read once");
   return {};
 }
 
@@ -112,16 +112,13 @@ void add_limits(CLI::App& command, RunArguments& arguments) {
   command.add_option("--threads", arguments.run.limits.threads, "Threads to use; 0: all cores")
       ->type_name("N")
       ->check(CLI::Range(0, 1024));
-  command
-      .add_option("--memory-limit", arguments.run.limits.memory_bytes,
-                  "Bytes that values may take at once, such as 2GiB")
+  command.add_option("--memory-limit", arguments.run.limits.memory_bytes, "Memory limit for values, such as 2GiB")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false));
-  command.add_option("--time-limit", arguments.run.limits.time_ms, "Time that the run may take, such as 10s")
+  command.add_option("--time-limit", arguments.run.limits.time_ms, "Time limit of the run, such as 10s")
       ->type_name("TIME")
       ->transform(CLI::AsNumberWithUnit(std::map<std::string, std::uint64_t>{{"ms", 1}, {"s", 1000}, {"min", 60'000}}));
-  command.add_option("--iteration-limit", arguments.run.limits.iterations, "Passes that a loop may make")
-      ->type_name("N");
+  command.add_option("--iteration-limit", arguments.run.limits.iterations, "Iteration limit of loops")->type_name("N");
 }
 
 }  // namespace
@@ -133,10 +130,10 @@ void register_run(CommandList& list) {
   add_inputs(*command, arguments->inputs);
   command
       ->add_option("--output,-o", arguments->output,
-                   "Write all outputs to this .npz file; - for standard output, which then gets nothing else")
+                   "Write all outputs to this .npz file; - for standard output, without other text")
       ->type_name("FILE");
   command->add_option("--output-dir", arguments->output_dir, "Write output_0.pb ... to this folder")->type_name("DIR");
-  command->add_option("--tap", arguments->run.taps, "Also give this value inside the main graph; may be repeated")
+  command->add_option("--tap", arguments->run.taps, "Also output this value inside the main graph; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
   command
@@ -144,12 +141,13 @@ void register_run(CommandList& list) {
                    "What runs the model: reference, or a name that `onnxkit backends` lists, with options as in "
                    "onnxruntime:optimization=none")
       ->type_name("NAME");
-  command->add_option("--seed", arguments->run.seed, "Seed of made-up inputs and of random operators")->type_name("N");
+  command->add_option("--seed", arguments->run.seed, "Seed of generated inputs and of random operators")
+      ->type_name("N");
   command->add_flag("--wide", arguments->run.wide,
-                    "Round no real number between nodes; real outputs come out as float64");
-  command->add_flag("--profile", arguments->profile, "Print time by operator and node to standard error");
+                    "Do not round floating-point numbers between nodes; floating-point outputs are float64");
+  command->add_flag("--profile", arguments->profile, "Print the time per operator and node to standard error");
   command->add_flag("--allow-outside-data", arguments->run.allow_outside_data,
-                    "External data may lie outside the model's folder");
+                    "Allow external data outside the model's folder");
   add_limits(*command, *arguments);
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);
@@ -158,7 +156,7 @@ void register_run(CommandList& list) {
   command->footer(
       "Exit status: 0 fine, 2 wrong usage, 3 the model could not be read or run.\n"
       "Examples:\n"
-      "  onnxkit run model.onnx                                  on made-up inputs\n"
+      "  onnxkit run model.onnx                                  on generated inputs\n"
       "  onnxkit run model.onnx --dim batch=4 --seed 7           a batch of 4, other numbers\n"
       "  onnxkit run model.onnx -i x=x.npy -o out.npz            from and to numpy\n"
       "  onnxkit run model.onnx -i test_data_set_0 --output-dir out\n"

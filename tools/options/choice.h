@@ -25,7 +25,7 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, T& target,
   const auto take = [&target, choices, words, name, all](const std::string& word) {
     const auto at = std::find(words.begin(), words.end(), word);
     if (at == words.end())
-      throw CLI::ValidationError(name, quote(word) + " is none of " + all + did_you_mean(word, words));
+      throw CLI::ValidationError(name, quote(word) + " is not one of " + all + did_you_mean(word, words));
     target = choices[static_cast<std::size_t>(at - words.begin())].second;
   };
   return command.add_option_function<std::string>(name, take, description)->type_name(all)->default_str(preset);

@@ -40,7 +40,7 @@ std::vector<std::string> values_of(const std::string& path, const std::string& k
     for (const YAML::Node& item : node) values.push_back(item.Scalar());
   } else if (node.IsMap()) {
     for (const auto& item : node) {
-      if (!item.first.IsScalar() || !item.second.IsScalar()) fail(path, key + " is not a map of plain values");
+      if (!item.first.IsScalar() || !item.second.IsScalar()) fail(path, key + " is not a map of scalar values");
       values.push_back(item.first.Scalar() + "=" + item.second.Scalar());
     }
   } else {
@@ -75,14 +75,14 @@ YAML::Node load(const std::string& path) {
 }  // namespace
 
 void add_config(CLI::App& command) {
-  command.add_option("--config", "YAML file with options of this command; the command line wins over it")
+  command.add_option("--config", "YAML file with options of this command; the command line overrides it")
       ->type_name("FILE");
 }
 
 ConfigWords config_words(const CLI::App& command, const std::string& path) {
   const YAML::Node root = load(path);
   if (root.IsNull()) return {};
-  if (!root.IsMap()) fail(path, "must hold a map of options");
+  if (!root.IsMap()) fail(path, "must contain a map of options");
   std::vector<std::string> keys;
   for (const CLI::Option* option : command.get_options()) keys.push_back(key_of(*option));
   ConfigWords words;

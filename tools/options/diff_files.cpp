@@ -39,8 +39,8 @@ Result<void> holds_none(const fs::path& folder, const std::vector<fs::path>& inp
   for (const fs::path& input : inputs) {
     const fs::path parent = input.has_parent_path() ? input.parent_path() : fs::path(".");
     if (fs::equivalent(input, folder, fault) || fs::equivalent(parent, folder, fault))
-      return cannot_write(folder, "the input " + quote(input.string()) + " lies in this folder",
-                          "choose a folder of its own");
+      return cannot_write(folder, "the input " + quote(input.string()) + " is in this folder",
+                          "choose a separate folder");
   }
   return {};
 }
@@ -50,18 +50,18 @@ Result<void> holds_none(const fs::path& folder, const std::vector<fs::path>& inp
 Result<void> check_report(const fs::path& path) {
   std::error_code fault;
   if (!fs::is_regular_file(path, fault) || fs::file_size(path, fault) == 0 || is_page(path)) return {};
-  return cannot_write(path, "the report would replace a file that is no report", "choose another name");
+  return cannot_write(path, "the report would replace a file that is not a report", "choose another name");
 }
 
 Result<void> check_repro(const fs::path& folder, const std::vector<fs::path>& inputs) {
   std::error_code fault;
   if (!fs::exists(folder, fault)) return {};
-  if (!fs::is_directory(folder, fault)) return cannot_write(folder, "this is no folder", "choose another name");
+  if (!fs::is_directory(folder, fault)) return cannot_write(folder, "this is not a folder", "choose another name");
   if (auto checked = holds_none(folder, inputs); !checked) return checked;
   if (is_repro(folder)) return {};
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, fault)) {
     if (!is_repro(entry.path()))
-      return cannot_write(folder, "the folder holds other files", "choose a new or empty folder");
+      return cannot_write(folder, "the folder contains other files", "choose a new or empty folder");
     if (auto checked = holds_none(entry.path(), inputs); !checked) return checked;
   }
   return {};

@@ -43,7 +43,7 @@ class Pictures {
 };
 
 Result<NamedValue> read_one(const Model& model, const std::string& name, const std::string& path, Pictures& pictures) {
-  if (path.empty()) return make_error("usage", "no file is named for input " + quote(name));
+  if (path.empty()) return make_error("usage", "no file was given for input " + quote(name));
   if (path == "-") {
     auto bytes = read_standard_input();
     if (!bytes) return bytes.error();
@@ -67,7 +67,7 @@ Result<std::vector<NamedValue>> read_unnamed(const Model& model, const std::stri
   if (!is_one) return read_inputs(model, path);
   const std::vector<std::string> names = input_names(model);
   if (names.size() != 1) {
-    Error error = make_error("usage", quote(path) + " holds one value: which input it is for has to be said");
+    Error error = make_error("usage", quote(path) + " contains one value: name its input as NAME=FILE");
     error.diagnostic.help = "NAME=" + path;
     return error;
   }
@@ -83,21 +83,21 @@ void add_inputs(CLI::App& command, InputOptions& options) {
       .add_option("--input,-i", options.inputs,
                   "NAME=FILE (.npy, .pb, PNG, JPEG; - for standard input), or a .npz file or a folder with input_0.pb "
                   "...; may be "
-                  "repeated. NAME= may be left out when the model has one input. Inputs that get nothing are made up")
+                  "repeated. NAME= is optional if the model has one input. Missing inputs are generated")
       ->type_name("WHAT")
       ->allow_extra_args(false);
-  command.add_flag("--given-only", options.given_only, "Make no input up: one that gets nothing is an error");
+  command.add_flag("--given-only", options.given_only, "Do not generate inputs: a missing input is an error");
   command
       .add_option("--image-size", options.image_size,
-                  "Size that pictures are brought to; by default what the input declares")
+                  "Size that images are resized to; default: the input's declared size")
       ->type_name("HEIGHT WIDTH")
       ->expected(2)
       ->check(CLI::Range(1, 1 << 16));
-  command.add_option("--layout", options.layout, "Order of a picture's axes; by default what the input declares")
+  command.add_option("--layout", options.layout, "Order of an image's axes; default: the input's declared order")
       ->check(CLI::IsMember({"nchw", "nhwc"}));
-  command.add_option("--mean", options.image.mean, "Taken from each channel of a picture, after scaling to 0..1")
+  command.add_option("--mean", options.image.mean, "Subtracted from each channel of an image, after scaling to 0..1")
       ->type_name("X...");
-  command.add_option("--std", options.image.std, "What each channel is then divided by")
+  command.add_option("--std", options.image.std, "Divisor of each channel, after subtraction")
       ->type_name("X...")
       ->check(CLI::Validator(fault_of_divisor, ""));
 }
@@ -127,7 +127,7 @@ Result<std::vector<NamedValue>> read_given(const Model& model, const std::vector
     }
   }
   if (pictures.are_missing())
-    return make_error("usage", "--image-size, --layout, --mean and --std are for pictures, and no input is one");
+    return make_error("usage", "--image-size, --layout, --mean and --std apply to images, but no input is an image");
   return given;
 }
 

@@ -13,11 +13,11 @@ void add_output(CLI::App& command, OutputOptions& options, const std::vector<For
   std::vector<std::pair<std::string, Format>> words;
   for (const auto& [word, format] : {std::pair{"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}})
     if (std::find(formats.begin(), formats.end(), format) != formats.end()) words.emplace_back(word, format);
-  add_choice(command, "--format", options.format, words, "Form of the output")->group("Output");
+  add_choice(command, "--format", options.format, words, "Output format")->group("Output");
   add_choice<ColorChoice>(
       command, "--color", options.color,
       {{"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}},
-      "Colours in text; auto means on a terminal, unless NO_COLOR is set")
+      "Colours in text; auto: on a terminal, unless NO_COLOR is set")
       ->group("Output");
 }
 

@@ -71,7 +71,7 @@ Result<double> number(const std::string& text) {
   double value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (fault != std::errc() || end != text.data() + text.size() || !(value >= 0))
-    return make_error("usage", quote(text) + " is no tolerance");
+    return make_error("usage", quote(text) + " is not a tolerance");
   return value;
 }
 
@@ -93,7 +93,7 @@ Result<std::string> task_named(const std::string& word) {
   std::vector<std::string> words = {std::string(no_task)};
   for (const TaskInfo& task : tasks()) words.emplace_back(task.name);
   if (std::find(words.begin(), words.end(), word) != words.end()) return word;
-  return make_error("usage", "there is no task " + quote(word) + did_you_mean(word, words));
+  return make_error("usage", "unknown task " + quote(word) + did_you_mean(word, words));
 }
 
 Result<Axes> axes_named(const std::string& word) {
@@ -102,7 +102,7 @@ Result<Axes> axes_named(const std::string& word) {
   for (const auto& [name, axes] : known) {
     if (name == word) return axes;
   }
-  return make_error("usage", "axes are nchw, nhwc or same, not " + quote(word));
+  return make_error("usage", "axes must be nchw, nhwc or same, not " + quote(word));
 }
 
 Result<std::string> any_word(const std::string& word) { return word; }
@@ -164,7 +164,7 @@ Result<std::vector<DiffSide>> read_sides(const std::vector<std::string>& models,
       if (!model) return model.error();
       side.model = std::make_shared<const Model>(*std::move(model));
     } else if (own_backend.empty()) {
-      return make_error("usage", quote(word) + " is no ONNX model: say what runs it, as in torch:net.pt2");
+      return make_error("usage", quote(word) + " is not an ONNX model: name the backend, as in torch:net.pt2");
     }
     if (!side.model || is_binary_file(path)) side.path = path;
     if (!own_backend.empty()) {

@@ -29,32 +29,30 @@ void add_workers(CLI::App& command, WorkerOptions& options) {
   command
       .add_option(
           "--workers", options.settings.folders,
-          "Folder with more backends (docs/worker-protocol.md); may be repeated. The first that has a name wins")
+          "Folder with more backends (docs/worker-protocol.md); may be repeated. The first backend with a name is used")
       ->type_name("DIR")
       ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
       ->allow_extra_args(false)
       ->group("Backends");
   command
       .add_flag_callback(
-          "--no-own-workers", [&options] { options.own_folder = false; }, "Only the folders of --workers")
+          "--no-own-workers", [&options] { options.own_folder = false; }, "Use only the folders of --workers")
       ->group("Backends");
   command
       .add_option("--python", options.settings.python,
-                  "Interpreter of backends in Python; else ONNXKIT_PYTHON, else python3")
+                  "Interpreter for Python backends; default: ONNXKIT_PYTHON, else python3")
       ->type_name("PATH")
       ->group("Backends");
   add_time(command, "--start-limit", options.settings.limits.start_ms,
-           "Time that a backend has to start, such as 90s; 60s by default");
+           "Time limit for starting a backend, such as 90s; default: 60s");
 }
 
 void add_worker_limits(CLI::App& command, WorkerOptions& options) {
-  add_time(command, "--load-limit", options.settings.limits.load_ms,
-           "Time that a backend has to load a model; 5min by default");
-  add_time(command, "--run-limit", options.settings.limits.run_ms,
-           "Time that a backend has for one request to run; 5min by default");
+  add_time(command, "--load-limit", options.settings.limits.load_ms, "Time limit for loading a model; default: 5min");
+  add_time(command, "--run-limit", options.settings.limits.run_ms, "Time limit for one run request; default: 5min");
   command
       .add_option("--worker-memory", options.settings.limits.memory_bytes,
-                  "Memory that the processes of a backend may hold, such as 8GiB; 0, the default: any")
+                  "Memory limit for the processes of a backend, such as 8GiB; default: 0 (no limit)")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false))
       ->group("Backends");

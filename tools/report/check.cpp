@@ -36,7 +36,7 @@ std::string check_summary(const CheckTotals& totals) {
   add(totals.errors, counted(totals.errors, "error"));
   add(totals.warnings, counted(totals.warnings, "warning"));
   add(totals.infos, counted(totals.infos, "remark"));
-  if (parts.empty()) parts = "nothing found";
+  if (parts.empty()) parts = "no findings";
   add(totals.suppressed, std::to_string(totals.suppressed) + " suppressed");
   add(totals.fixes, std::to_string(totals.fixes) + " fixed");
   add(totals.dropped, std::to_string(totals.dropped) + " more of the same codes not shown");

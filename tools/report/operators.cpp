@@ -16,12 +16,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t line_width = 110;
 constexpr std::size_t label_width = 14;
 
-/// "1 7 9, gone from 10".
+/// "1 7 9, removed in 10".
 std::string versions_text(const OpInfo& info) {
   std::string text;
   for (const OpVersion& version : info.versions) {
     if (version.deprecated)
-      text += fmt::format("{}gone from {}", text.empty() ? "" : ", ", version.since_version);
+      text += fmt::format("{}removed in {}", text.empty() ? "" : ", ", version.since_version);
     else
       text += fmt::format("{}{}", text.empty() ? "" : " ", version.since_version);
   }
@@ -147,7 +147,7 @@ std::string version_text(const OpInfo& info, const OpVersion& version, bool firs
     if (constraint.types != std::vector{constraint.name}) types.add(constraint.name + ": " + constraint.summary);
   Block changes(text, "changes");
   for (const OpChange& change : version.changes) changes.add(change.text);
-  if (!first && version.changes.empty()) changes.add("none in the signature");
+  if (!first && version.changes.empty()) changes.add("no change in the signature");
   add_targets(text, version);
   return text;
 }

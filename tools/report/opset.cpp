@@ -39,7 +39,7 @@ std::string imports_text(const OpsetReport& report) {
     return without_controls(
         fmt::format("functions to {} {}", domain_name(report.imports.front().domain), report.imports.front().to));
   for (const std::string& domain : report.not_imported)
-    text += fmt::format("{} {}", text.empty() ? ", as it does not import" : " or", domain);
+    text += fmt::format("{} {}", text.empty() ? ", because it does not import" : " or", domain);
   return without_controls("nothing to do" + text);
 }
 
@@ -167,12 +167,7 @@ std::string opset_plan(const OpsetFile& file) {
 }
 
 std::string opset_obstacles(const OpsetFile& file, bool color) {
-  std::vector<Diagnostic> refusals;
-  for (const OpsetRefusal& refusal : file.report.refusals) {
-    refusals.push_back(refusal);
-    if (!refusal.written_with.empty())
-      refusals.back().message = fmt::format("written with {} by then: {}", refusal.written_with, refusal.message);
-  }
+  const std::vector<Diagnostic> refusals(file.report.refusals.begin(), file.report.refusals.end());
   return first_hundred(file, file.report.warnings, color) + first_hundred(file, refusals, color);
 }
 

@@ -47,7 +47,7 @@ def number(options, name):
     """The option as a number that is not negative."""
     text = options[name]
     if not text.isdecimal():
-        raise WorkerError("invalid", f"option {name} takes a number, not '{text}'")
+        raise WorkerError("invalid", f"option {name} must be a number, not '{text}'")
     return int(text)
 
 
@@ -145,10 +145,10 @@ class Worker:
             values = Reader(descriptors)
             operation = self.requests.get(request.get("op"))
             if operation is None:
-                raise WorkerError("invalid", f"there is no request '{request.get('op')}'")
+                raise WorkerError("invalid", f"unknown request '{request.get('op')}'")
             needed = NEEDED.get(request["op"], set())
             if needed and not self.ready:
-                raise WorkerError("invalid", "the first request is hello")
+                raise WorkerError("invalid", "the first request must be hello")
             if missing := needed - request.keys():
                 raise WorkerError("invalid", f"a request without {', '.join(sorted(missing))}")
             answer, segment = operation(request, values)
@@ -162,7 +162,7 @@ class Worker:
 
     def hello(self, request, _):
         if request.get("protocol") != VERSION:
-            raise WorkerError("invalid", f"this worker speaks version {VERSION} of the protocol", protocol=VERSION)
+            raise WorkerError("invalid", f"this worker uses version {VERSION} of the protocol", protocol=VERSION)
         backend = self.backend
         try:
             backend.start()
@@ -179,7 +179,7 @@ class Worker:
         if request["format"] not in self.backend.formats:
             raise WorkerError("unsupported", f"{self.backend.runtime} loads {', '.join(self.backend.formats)}, not {request['format']}")
         if not os.path.exists(request["path"]):
-            raise WorkerError("invalid", f"there is no file {request['path']}")
+            raise WorkerError("invalid", f"file not found: {request['path']}")
         start = time.perf_counter()
         model = self.backend.load(request["path"], request["format"], self.chosen(request.get("options") or {}))
         seconds = time.perf_counter() - start
@@ -193,10 +193,10 @@ class Worker:
         options = {name: fields["default"] for name, fields in self.backend.options.items()}
         for name, text in given.items():
             if name not in options:
-                raise WorkerError("invalid", f"there is no option '{name}'; there are {', '.join(options) or 'none'}")
+                raise WorkerError("invalid", f"unknown option '{name}'; available: {', '.join(options) or 'none'}")
             values = self.backend.options[name].get("values")
             if values and text not in values:
-                raise WorkerError("invalid", f"option {name} is one of {', '.join(values)}, not '{text}'")
+                raise WorkerError("invalid", f"option {name} must be one of {', '.join(values)}, not '{text}'")
             options[name] = text
         return options
 
@@ -228,7 +228,7 @@ class Worker:
 
     def model(self, request):
         if request["model"] not in self.models:
-            raise WorkerError("invalid", f"there is no model {request['model']}")
+            raise WorkerError("invalid", f"unknown model {request['model']}")
         return self.models[request["model"]]
 
 

@@ -60,7 +60,7 @@ def dtype_of(code):
     if code == STRING:
         return np.dtype(object)
     if code not in ML_DTYPES:
-        raise WorkerError("invalid", f"there is no element type {code}")
+        raise WorkerError("invalid", f"unknown element type {code}")
     try:
         import ml_dtypes
         return np.dtype(getattr(ml_dtypes, ML_DTYPES[code]))
@@ -139,7 +139,7 @@ class Reader:
             return dict(zip(self.tensor(message["keys"]).tolist(), self.tensor(message["values"]).tolist()))
         if kind == "none":
             return Empty
-        raise WorkerError("invalid", f"there is no kind of value '{kind}'")
+        raise WorkerError("invalid", f"unknown kind of value '{kind}'")
 
     def tensor(self, message):
         code, shape = message["type"], message["shape"]
@@ -151,7 +151,7 @@ class Reader:
         dtype, packed = dtype_of(code), PACKED_BITS.get(code)
         expected = (count * packed + 7) // 8 if packed else count * dtype.itemsize
         if min(shape, default=0) < 0 or len(data) != expected:
-            raise WorkerError("invalid", f"{NAMES[code]}{shape} takes {expected} bytes, not {len(data)}")
+            raise WorkerError("invalid", f"{NAMES[code]}{shape} requires {expected} bytes, not {len(data)}")
         return (unpack(data, code, count) if packed else data.view(dtype)).reshape(shape)
 
     def bytes(self, message):
@@ -160,7 +160,7 @@ class Reader:
             return np.empty(0, np.uint8)
         segment = message["segment"]
         if not 0 <= segment < len(self.segments) or offset < 0 or size < 0 or offset + size > len(self.segments[segment]):
-            raise WorkerError("invalid", f"bytes {offset} to {offset + size} of segment {segment} are not there")
+            raise WorkerError("invalid", f"bytes {offset} to {offset + size} are outside segment {segment}")
         return np.frombuffer(self.segments[segment], np.uint8, size, offset)
 
 

@@ -55,7 +55,7 @@ class OrtModel(Model):
         if port.type not in ML_DTYPES:
             return self.runtime.OrtValue.ortvalue_from_numpy(value)
         if port.type in PACKED_BITS:
-            raise WorkerError("unsupported", f"the Python package takes no packed type, as '{port.name}' is one")
+            raise WorkerError("unsupported", f"the Python package does not support packed types such as that of '{port.name}'")
         raw = value.view(np.uint16 if value.dtype.itemsize == 2 else np.uint8)
         return self.runtime.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, port.type)
 
@@ -81,7 +81,7 @@ class OnnxRuntime(Backend):
         self.devices = list(self.providers)
         self.options = {
             "optimization": option("graph optimisation level", "all", list(LEVELS)),
-            "provider": option("execution provider; what it cannot run goes to the CPU", "cpu", self.devices),
+            "provider": option("execution provider; nodes that it cannot run use the CPU", "cpu", self.devices),
             "threads": THREADS,
         }
         if "cuda" in self.providers:

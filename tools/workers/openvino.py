@@ -34,7 +34,7 @@ class Compiled(Model):
             return
         self.arithmetic = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}.get(precision)
         if wanted != precision and precision not in ("f32", "dynamic"):
-            self.warnings = [f"computes in {precision} on this device, option precision=f32 asks for float"]
+            self.warnings = [f"computes in {precision} on this device, option precision=f32 selects float"]
 
     def prepare(self, inputs, outputs):
         for name, value in inputs.items():
@@ -81,7 +81,7 @@ class OpenVino(Backend):
         self.options = {
             "device": option("where the model runs", "cpu", self.devices),
             "threads": THREADS,
-            "precision": option("arithmetic; default: what the runtime takes on the device", "default", ["default", "f32", "bf16", "f16"]),
+            "precision": option("arithmetic; default: the runtime's choice for the device", "default", ["default", "f32", "bf16", "f16"]),
         }
 
     def load(self, path, format, options):

@@ -55,7 +55,7 @@ class Engine(Model):
         self.context = self.engine.create_execution_context()
         for name, shape in shapes.items():
             if not self.context.set_input_shape(name, shape):
-                raise WorkerError("invalid", f"the engine does not take the shape {list(shape)} for '{name}'")
+                raise WorkerError("invalid", f"the engine does not accept the shape {list(shape)} for '{name}'")
         for port in self.inputs + self.outputs:
             if self.engine.is_shape_inference_io(port.name):
                 raise WorkerError("unsupported", f"'{port.name}' is a shape")
@@ -93,7 +93,7 @@ class TensorRt(Backend):
     formats = ["onnx", "tensorrt-engine"]
     devices = ["cuda"]
     options = {
-        "precision": option("a shorter type that the builder may take", "default", ["default", *PRECISIONS]),
+        "precision": option("a shorter type that the builder may use", "default", ["default", *PRECISIONS]),
         "tf32": option("matrix products and convolutions in TF32", "on", ["on", "off"]),
     }
 
@@ -102,7 +102,7 @@ class TensorRt(Backend):
         self.version = self.trt.__version__
         self.cuda = Cuda(import_runtime("cuda.bindings.runtime", "cuda-python"))
         if not self.cuda.GetDeviceCount():
-            raise WorkerError("unavailable", "there is no CUDA device")
+            raise WorkerError("unavailable", "no CUDA device was found")
         self.logger = self.trt.Logger(self.trt.Logger.WARNING)
         self.loader = self.trt.Runtime(self.logger)
 
@@ -127,7 +127,7 @@ class TensorRt(Backend):
         parser = self.trt.OnnxParser(network, self.logger)
         if not parser.parse_from_file(path):
             errors = [parser.get_error(place).desc() for place in range(parser.num_errors)]
-            raise WorkerError("unsupported", errors[0] if errors else "the parser takes no such model", "\n".join(errors))
+            raise WorkerError("unsupported", errors[0] if errors else "the parser rejects the model", "\n".join(errors))
         return builder, network, parser
 
     def built(self, path, options, shapes):
@@ -136,7 +136,7 @@ class TensorRt(Backend):
         (config.set_flag if options["tf32"] == "on" else config.clear_flag)(flags.TF32)
         if wanted := PRECISIONS.get(options["precision"]):
             if not hasattr(flags, wanted):
-                raise WorkerError("unsupported", f"TensorRT {self.version} has no flag {wanted}: the types are those of the model")
+                raise WorkerError("unsupported", f"TensorRT {self.version} has no flag {wanted}: using the types of the model")
             config.set_flag(getattr(flags, wanted))
         dynamic = [tensor.name for tensor in map(network.get_input, range(network.num_inputs)) if min(tensor.shape, default=0) < 0]
         if dynamic:

@@ -42,7 +42,7 @@ class Module(Model):
 
     def results(self, raw, outputs):
         if len(raw) != len(self.outputs):
-            raise WorkerError("failed", f"the module gave {len(raw)} outputs, it declares {len(self.outputs)}")
+            raise WorkerError("failed", f"the module returned {len(raw)} outputs, but declares {len(self.outputs)}")
         return {port.name: self.to_numpy(self.widened(value, port)) for port, value in zip(self.outputs, raw)}
 
     def widened(self, value, port):
@@ -157,7 +157,7 @@ class Torch(Backend):
             module = self.torch.jit.load(path, map_location=device).eval()
         except RuntimeError:
             if self.is_state_dict(path):
-                raise WorkerError("unsupported", "the file has weights and no network (a state dict): save the network by torch.export or torch.jit") from None
+                raise WorkerError("unsupported", "the file contains weights without a network (a state dict): save the network with torch.export or torch.jit") from None
             raise
         schema, inputs = module.forward.schema, []
         for argument in schema.arguments[1:]:

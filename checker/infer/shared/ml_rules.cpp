@@ -13,7 +13,7 @@ Features features_of(InferContext& context, std::size_t input) {
   if (shape->size() == 2) return {shape->front(), shape->back()};
   context.error({.code = "rank-mismatch",
                  .at = at_input(input),
-                 .message = fmt::format("{} works on one row of features or on several", context.schema().name),
+                 .message = fmt::format("{} takes one row of features, or several", context.schema().name),
                  .expected = "[C] or [N, C]",
                  .found = context.text(*shape)});
   return {};
@@ -28,8 +28,8 @@ std::string_view one_attribute(InferContext& context, std::initializer_list<std:
     if (!found.empty()) {
       context.error({.code = "exclusive-attributes",
                      .at = at_node(),
-                     .message = fmt::format("{} and {} exclude each other", found, name),
-                     .expected = "one of the two"});
+                     .message = fmt::format("{} and {} are mutually exclusive", found, name),
+                     .expected = "exactly one of the two"});
       return {};
     }
     found = name;
@@ -37,7 +37,7 @@ std::string_view one_attribute(InferContext& context, std::initializer_list<std:
   if (found.empty() && required) {
     context.error({.code = "missing-attribute",
                    .at = at_node(),
-                   .message = "one of several attributes is needed",
+                   .message = "one of several attributes is required",
                    .expected = list,
                    .found = "none"});
   }
@@ -64,7 +64,7 @@ void one_or_each(InferContext& context, std::string_view name, Dim columns) {
   if (columns.is_unknown() || !context.dims().never_equal(given, columns)) return;
   context.error({.code = "shape-mismatch",
                  .at = at_attribute(name),
-                 .message = fmt::format("{} has one entry for all features or one for each", name),
+                 .message = fmt::format("{} has one entry for all features, or one per feature", name),
                  .expected = fmt::format("1 or {}", context.text(columns)),
                  .found = context.text(given)});
 }

@@ -33,7 +33,7 @@ std::optional<std::vector<std::size_t>> resolve_axes(InferContext& context, std:
     if (std::find(resolved.begin(), resolved.end(), *one) != resolved.end()) {
       context.error({.code = "axis-range",
                      .at = at,
-                     .message = fmt::format("axis {} is named twice", axis),
+                     .message = fmt::format("axis {} is listed twice", axis),
                      .expected = "distinct axes",
                      .found = fmt::format("axis {} twice in a tensor of rank {}", *one, rank)});
       return std::nullopt;
@@ -116,7 +116,7 @@ bool rank_differs(InferContext& context, std::size_t input, std::size_t expected
   if (!rank || *rank == expected) return false;
   context.error({.code = "rank-mismatch",
                  .at = at_input(input),
-                 .message = fmt::format("{} needs a tensor of rank {} here", context.schema().name, expected),
+                 .message = fmt::format("{} requires a tensor of rank {}", context.schema().name, expected),
                  .expected = fmt::format("rank {}", expected),
                  .found = context.text(*context.input_shape(input))});
   return true;
@@ -127,7 +127,7 @@ bool rank_below(InferContext& context, std::size_t input, std::size_t least) {
   if (!rank || *rank >= least) return false;
   context.error({.code = "rank-mismatch",
                  .at = at_input(input),
-                 .message = fmt::format("{} needs a tensor of rank {} or more here", context.schema().name, least),
+                 .message = fmt::format("{} requires a tensor of rank {} or more", context.schema().name, least),
                  .expected = fmt::format("rank {} or more", least),
                  .found = context.text(*context.input_shape(input))});
   return true;
@@ -144,8 +144,8 @@ void set_elem_from_attribute(InferContext& context, std::size_t output, std::str
     if (!exists || (formal && !allows(allowed, Type::tensor(elem)))) {
       context.error({.code = "attribute-value",
                      .at = at_attribute(attribute),
-                     .message = exists ? fmt::format("{} cannot give this type", context.schema().name)
-                                       : "there is no element type of this number",
+                     .message = exists ? fmt::format("{} cannot produce this type", context.schema().name)
+                                       : "no element type has this number",
                      .expected = describe(allowed),
                      .found = exists ? std::string(name_of(elem)) : std::to_string(*number)});
       return;

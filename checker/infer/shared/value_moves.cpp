@@ -61,7 +61,7 @@ bool length_differs(InferContext& context, std::size_t input, std::size_t expect
   if (!length || *length == expected) return false;
   context.error({.code = "shape-mismatch",
                  .at = at_input(input),
-                 .message = fmt::format("{} needs {}", context.schema().name, one_for_each),
+                 .message = fmt::format("{} requires {}", context.schema().name, one_for_each),
                  .expected = fmt::format("[{}]", expected),
                  .found = fmt::format("[{}]", *length)});
   return true;
@@ -73,7 +73,7 @@ bool is_not_single(InferContext& context, std::size_t input, std::string_view co
   if (!count || *count == 1) return false;
   context.error({.code = code,
                  .at = at_input(input),
-                 .message = fmt::format("{} takes a single number here", context.schema().name),
+                 .message = fmt::format("{} requires a single number", context.schema().name),
                  .expected = "a scalar",
                  .found = context.text(*context.input_shape(input))});
   return true;
@@ -126,7 +126,7 @@ void check_indices(InferContext& context, std::size_t input, Dim size) {
     if (!index.is_constant() || (index.constant() >= -limit && index.constant() < limit)) continue;
     context.error({.code = "index-range",
                    .at = at_input(input),
-                   .message = fmt::format("index {} lies outside the axis of size {}", index.constant(), limit),
+                   .message = fmt::format("index {} is outside the axis of size {}", index.constant(), limit),
                    .expected = limit == 0 ? "no index" : fmt::format("{} to {}", -limit, limit - 1),
                    .found = fmt::format("{}", index.constant())});
     return;

@@ -49,7 +49,7 @@ Dim count_rounded_up(InferContext& context, const Window& window, std::size_t ax
   const Dim all = positions(context, span, stride, true);
   if (window.auto_pad == AutoPad::valid) {
     const Dim complete = positions(context, span, stride, false);
-    return all == complete ? all : context.lost("executors disagree on auto_pad VALID with ceil_mode");
+    return all == complete ? all : context.lost("runtimes disagree on auto_pad VALID with ceil_mode");
   }
   const Dim begin = dims.add(image, window.pads[axis]);
   const Dim inside = dims.min(all, dims.ceil_div(begin, stride));
@@ -58,7 +58,7 @@ Dim count_rounded_up(InferContext& context, const Window& window, std::size_t ax
   const auto most = dims.upper_bound(reach);
   if (inside == all || (most && *most < 0)) return all;
   if (window.drops_windows_in_padding) return inside;
-  return context.lost("before opset 22 executors disagree on windows that start in the padding");
+  return context.lost("runtimes disagree on windows that start in the padding before opset 22");
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::optional<std::vector<std::int64_t>> axis_attribute(InferContext& context, s
   if (values->size() != axes * per_axis) {
     context.error({.code = "shape-mismatch",
                    .at = at_attribute(name),
-                   .message = fmt::format("{} does not fit {} image axes", name, axes),
+                   .message = fmt::format("{} does not match the {} spatial axes", name, axes),
                    .expected = fmt::format("{} entries", axes * per_axis),
                    .found = fmt::format("{} entries", values->size())});
     return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<std::vector<std::int64_t>> axis_attribute(InferContext& context, s
   if (wrong == values->end()) return *values;
   context.error({.code = "attribute-value",
                  .at = at_attribute(name),
-                 .message = fmt::format("{} is too small for {}", *wrong, name),
+                 .message = fmt::format("{} is too small a value for {}", *wrong, name),
                  .expected = fmt::format("{} or more", least),
                  .found = std::to_string(*wrong)});
   return std::nullopt;
@@ -124,9 +124,9 @@ Shape window_counts(InferContext& context, const Window& window, std::span<const
     if (const auto most = dims.upper_bound(span); most && *most < 0) {
       context.error({.code = "negative-size",
                      .at = at_node(),
-                     .message = fmt::format("the window does not fit into the image along image axis {}", axis),
-                     .expected = fmt::format("a window of at most {} cells, padding included", context.text(padded)),
-                     .found = fmt::format("{} cells", context.text(extent(context, window, axis)))});
+                     .message = fmt::format("the window is larger than the image along spatial axis {}", axis),
+                     .expected = fmt::format("a window of at most {} elements, padding included", context.text(padded)),
+                     .found = fmt::format("{} elements", context.text(extent(context, window, axis)))});
       continue;
     }
     counts[axis] = window.ceil ? count_rounded_up(context, window, axis, image[axis], span)

@@ -135,7 +135,7 @@ void shift_by_powers(Step& step) {
 
 void write_remainder(Step& step) {
   const ElementType type = step.need_elem(step.input(0));
-  if (!is_integer(type)) refuse("no older operators give the remainder of reals without rounding");
+  if (!is_integer(type)) refuse("older opsets cannot express the remainder of floating-point numbers without rounding");
   const ElementType computed = storage_bits(type) < 32 ? ElementType::int32 : type;
   const auto wide = [&](ValueId value) { return computed == type ? value : cast(step, value, computed, "wide"); };
   const ValueId b = wide(step.input(1));

@@ -181,7 +181,7 @@ void equal_shapes_at_run_time(Step& step) {
   const ValueId a_shape = padded_shape(step, a, b), b_shape = padded_shape(step, b, a);
   step.set_input(0, repeated_at_run_time(step, step.input(0), type, a_shape, b_shape));
   step.set_input(1, repeated_at_run_time(step, step.input(1), type, b_shape, a_shape));
-  step.note("equal shapes by products with ones and Tile");
+  step.note("shapes made equal by products with ones and Tile");
 }
 
 /// The same for opset 7, where products broadcast.

@@ -10,10 +10,10 @@ namespace onnxkit::opset {
 std::int64_t coordinates_of(Step& step, ValueId data, ValueId indices) {
   const checker::Shape* shape = step.shape(indices);
   if (!shape || shape->empty() || !shape->back().is_constant())
-    refuse_unknown("how many axes the indices name is not known");
+    refuse_unknown("the length of the index tuples is unknown");
   const std::int64_t count = shape->back().constant();
   const auto rank = step.rank(data);
-  if (count < 1 || (rank && count > *rank)) refuse("the indices name more axes than there are, or none");
+  if (count < 1 || (rank && count > *rank)) refuse("the index tuples are empty or longer than the rank of the data");
   return count;
 }
 
@@ -42,7 +42,7 @@ ValueId reduced(Step& step, const std::string& reduction, ElementType type, Valu
   if (reduction == "mul") return step.add(is_boolean ? "And" : "Mul", {old, update}, {}, "reduced");
   if (reduction == "min") return step.add(is_boolean ? "And" : "Min", {old, update}, {}, "reduced");
   if (reduction == "max") return step.add(is_boolean ? "Or" : "Max", {old, update}, {}, "reduced");
-  refuse("there is no such reduction");
+  refuse("unknown reduction");
 }
 
 }  // namespace onnxkit::opset

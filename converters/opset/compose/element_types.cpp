@@ -68,7 +68,7 @@ bool take_detour(Step& step, const Detours& detours) {
 }
 
 Way by_way_of(Detours detours) {
-  return adapt("types that are missing are taken through wider ones",
+  return adapt("missing types are computed in wider ones",
                [detours = std::move(detours)](Step& step) { take_detour(step, detours); });
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<std::int64_t> whole_numbers(const ir::Tensor& tensor) {
   auto reader = ir::ElementReader::open(tensor);
-  if (!reader) refuse("the content of the Constant lies outside the model file or is malformed");
+  if (!reader) refuse("the content of the Constant is outside the model file or malformed");
   std::vector<std::int64_t> values(static_cast<std::size_t>(reader->count()));
   if (reader->read(values) != values.size()) refuse("the content of the Constant is malformed");
   return values;
@@ -38,7 +38,8 @@ void write_old_constant(Step& step, const ir::Tensor& tensor, ValueId result) {
   const ElementType type = ir::element_type_of(tensor);
   const bool is_readable = (is_integer(type) && storage_bits(type) >= 8) || type == ElementType::boolean;
   if (!is_readable)
-    refuse(fmt::format("Constant holds real numbers only until opset 8, and they are not cast to {}", name_of(type)));
+    refuse(fmt::format("up to opset 8 Constant holds floating-point numbers only, and they are not cast to {}",
+                       name_of(type)));
   const std::vector<std::int64_t> values = whole_numbers(tensor);
   const bool is_unsigned = type == ElementType::uint64;
   constexpr std::int64_t exact = std::int64_t{1} << 53;

@@ -136,7 +136,7 @@ void indices_from_front(Step& step, std::size_t data, std::size_t indices, std::
     }
   }
   step.set_input(indices, nonnegative_indices(step, step.input(data), given, axis));
-  step.note("indices counted from the front at run time");
+  step.note("negative indices made non-negative at run time");
 }
 
 ValueId intercept_output(Step& step, std::size_t output, std::string_view hint) {
@@ -169,7 +169,7 @@ void axis_from_front(Step& step, std::string_view attribute, std::size_t inputs)
   }
   reverse_axes_around(step, inputs);
   step.set({attribute, -*axis - 1});
-  step.note("the rank is not known: axes reversed before and after");
+  step.note("the rank is unknown: axes reversed before and after");
 }
 
 }  // namespace onnxkit::opset

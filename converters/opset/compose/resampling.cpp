@@ -45,7 +45,7 @@ void read_scales_or_sizes(Step& step, Resampling& r) {
   } else if (scales == ValueId::none || is_surely_empty(scales) || is_surely_given(sizes)) {
     r.sizes = sizes;
   } else {
-    refuse_unknown("one of scales and sizes is empty, and which one is not known");
+    refuse_unknown("either scales or sizes is empty, but which one is unknown");
   }
 }
 
@@ -154,7 +154,7 @@ Resampling read_resampling(Step& step) {
   if (const checker::Shape* shape = step.shape(r.x)) {
     for (ResampledAxis& axis : r.axes) {
       const auto at = static_cast<std::size_t>(axis.axis);
-      if (at >= shape->size()) refuse("an axis lies beyond the rank of the input");
+      if (at >= shape->size()) refuse("an axis is outside the rank of the input");
       if ((*shape)[at].is_constant()) axis.size = (*shape)[at].constant();
     }
   }
@@ -162,7 +162,7 @@ Resampling read_resampling(Step& step) {
   if (r.sizes != ValueId::none) {
     learn_from_sizes(step, r);
   } else if (scales) {
-    if (r.axes_known && scales->size() != r.axes.size()) refuse("there are not as many scales as axes");
+    if (r.axes_known && scales->size() != r.axes.size()) refuse("the number of scales differs from the number of axes");
     for (std::size_t i = 0; i < r.axes.size(); ++i) learn_from_scales(r.axes[i], (*scales)[i], r.rules.crops());
   }
   return r;

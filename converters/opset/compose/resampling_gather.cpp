@@ -196,7 +196,7 @@ class ComputedAxis {
       const ValueId steps = ops_.sub(ops_.mul(v_.scale, v_.size), one);
       return ops_.div(ops_.mul(i, last), ops_.add(steps, is_zero(steps)));
     }
-    if (rule != "tf_crop_and_resize") refuse(fmt::format("there is no coordinate_transformation_mode {}", quote(rule)));
+    if (rule != "tf_crop_and_resize") refuse(fmt::format("unknown coordinate_transformation_mode {}", quote(rule)));
     const ValueId begin = ops_.mul(v_.begin, last), length = ops_.sub(ops_.mul(v_.end, last), begin);
     const ValueId steps = ops_.max(ops_.sub(v_.new_size, one), one);
     const ValueId alone = ops_.mul(ops_.indicator(ops_.less(v_.new_size, ops_.real(2))), half);
@@ -250,7 +250,7 @@ class Writer {
   Writer(Step& step, const Resampling& r) : step_(step), r_(r), ops_(step) {}
 
   void write() {
-    if (!r_.axes_known) refuse_unknown("neither the rank of the input nor the number of scales is known");
+    if (!r_.axes_known) refuse_unknown("the rank of the input and the number of scales are unknown");
     if (r_.rules.mode != Mode::nearest) plan_type();
     for (std::size_t i = 0; i < r_.axes.size(); ++i) plan_axis(i);
     if (working_ != own_) stages_.push_back([this](ValueId from, ValueId to) { cast(from, own_, to); });
@@ -273,9 +273,8 @@ class Writer {
   void plan_type() {
     own_ = working_ = step_.need_elem(r_.x);
     if (!is_floating(own_))
-      refuse(
-          fmt::format("elements between others are rounded to {} as the runtime sees fit, and only a Resize does that",
-                      name_of(own_)));
+      refuse(fmt::format("runtimes round interpolated elements to {} differently, and only a Resize does so",
+                         name_of(own_)));
     if (own_ == f32 || own_ == f64) return;
     working_ = f32;
     stages_.push_back([this](ValueId from, ValueId to) { cast(from, f32, to); });
@@ -289,10 +288,10 @@ class Writer {
     auto table = sampled && knows_region ? tap_table(*sampled, r_.rules) : std::nullopt;
     if (table) return plan_constant(axis.axis, *std::move(table));
     if (step_.opset_after() < 9)
-      refuse_unknown(fmt::format(
-          "the size or scale of axis {} is known at run time only, and before opset 9 there are no operators to "
-          "compute the indices with",
-          axis.axis));
+      refuse_unknown(
+          fmt::format("the size or scale of axis {} is known at run time only, and opsets below 9 have no operators to "
+                      "compute the indices",
+                      axis.axis));
     plan_computed(index);
   }
 

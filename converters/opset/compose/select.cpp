@@ -36,7 +36,7 @@ ValueId select(Step& step, ValueId condition, ValueId yes, ValueId no, ElementTy
                const std::optional<std::vector<std::int64_t>>& sizes) {
   if (type == ElementType::boolean) return select_booleans(step, condition, yes, no);
   if (is_integer(type)) return select_integers(step, condition, yes, no, type);
-  if (!sizes) refuse_unknown("the sizes of the result must be known, to choose elements by their positions");
+  if (!sizes) refuse_unknown("the sizes of the result must be known in order to select elements by position");
   const std::int64_t count = storable_count(*sizes);
   const auto flat = [&](ValueId value) {
     const ValueId full =

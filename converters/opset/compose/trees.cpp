@@ -25,13 +25,12 @@ constexpr std::array<std::string_view, 6> mode_names = {"BRANCH_LEQ", "BRANCH_LT
 List list_of(const Step& step, std::string_view name, std::size_t count, bool is_optional = false) {
   List list = step.integers(name).value_or(List());
   if (list.empty() && is_optional) list.resize(count);
-  if (list.size() != count) refuse(fmt::format("{} has not one entry for each of {}", name, count));
+  if (list.size() != count) refuse(fmt::format("{} must have one entry per entry of {}", name, count));
   return list;
 }
 
 std::vector<std::int64_t> modes_of(const Step& step) {
-  if (step.is_reference("nodes_modes"))
-    refuse_unknown("attribute nodes_modes is what the caller of the function gives");
+  if (step.is_reference("nodes_modes")) refuse_unknown("the function's caller sets attribute nodes_modes");
   const ir::Attribute* found = step.node().find_attribute("nodes_modes");
   const auto* texts = found ? found->as<std::vector<Text>>() : nullptr;
   List modes;
@@ -60,7 +59,7 @@ void read_votes(const Step& step, const std::string& prefix, const Places& place
   const List in_tree = list_of(step, prefix + "_treeids", targets.size());
   const List of_node = list_of(step, prefix + "_nodeids", targets.size());
   const std::vector<double> weights = reals_or_tensor(step, prefix + "_weights");
-  if (weights.size() != targets.size()) refuse("there is not one weight for each vote");
+  if (weights.size() != targets.size()) refuse("the number of weights differs from the number of votes");
   for (std::size_t i = 0; i < targets.size(); ++i)
     trees.nodes[places.find(in_tree[i], of_node[i])].votes.push_back({targets[i], weights[i]});
 }
@@ -149,8 +148,7 @@ void Trees::add_constant(std::int64_t target, double weight) {
 
 std::vector<double> reals_or_tensor(const Step& step, std::string_view name) {
   const std::string as_tensor = std::string(name) + "_as_tensor";
-  if (step.is_reference(as_tensor))
-    refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", as_tensor));
+  if (step.is_reference(as_tensor)) refuse_unknown(fmt::format("the function's caller sets attribute {}", as_tensor));
   const ir::Attribute* found = step.node().find_attribute(as_tensor);
   if (found && found->tensor()) {
     auto numbers = ir::read_reals(*found->tensor(), most_read);
@@ -169,12 +167,13 @@ Trees read_trees(const Step& step, std::string_view votes) {
   const List if_true = list_of(step, "nodes_truenodeids", count), if_false = list_of(step, "nodes_falsenodeids", count);
   const List missing = list_of(step, "nodes_missing_value_tracks_true", count, true);
   const std::vector<double> splits = reals_or_tensor(step, "nodes_values");
-  if (splits.size() != count) refuse("nodes_values has not one entry for each node");
+  if (splits.size() != count) refuse("nodes_values must have one entry per node");
   Trees trees;
   Places places;
   std::map<std::int64_t, std::size_t> root_of;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!places.by_id.emplace(std::pair(trees_of[i], ids[i]), i).second) refuse("a tree has two nodes of one id");
+    if (!places.by_id.emplace(std::pair(trees_of[i], ids[i]), i).second)
+      refuse("a tree has two nodes with the same id");
     if (root_of.emplace(trees_of[i], i).second) trees.roots.push_back(i);
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -221,8 +220,7 @@ void emit_ensemble(Step& step, const Trees& trees, const EnsembleOptions& option
 namespace {
 
 std::vector<double> numbers_in(const Step& step, std::string_view name) {
-  if (step.is_reference(name))
-    refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", name));
+  if (step.is_reference(name)) refuse_unknown(fmt::format("the function's caller sets attribute {}", name));
   const ir::Attribute* found = step.node().find_attribute(name);
   if (!found || !found->tensor()) return {};
   auto numbers = ir::read_reals(*found->tensor(), most_read);
@@ -231,7 +229,7 @@ std::vector<double> numbers_in(const Step& step, std::string_view name) {
 }
 
 std::size_t index_below(std::int64_t number, std::size_t count) {
-  if (number < 0 || static_cast<std::uint64_t>(number) >= count) refuse(fmt::format("there is no node {}", number));
+  if (number < 0 || static_cast<std::uint64_t>(number) >= count) refuse(fmt::format("node {} does not exist", number));
   return static_cast<std::size_t>(number);
 }
 
@@ -260,7 +258,7 @@ struct Listing {
   std::int64_t enqueue(std::size_t node, std::size_t member = 0) {
     items.push_back({node, member});
     if (ids.size() + items.size() > static_cast<std::size_t>(most_storable))
-      refuse("the trees have too many nodes, or are no trees");
+      refuse("the trees have too many nodes, or form a cycle");
     return static_cast<std::int64_t>(items.size()) - 1;
   }
 
@@ -300,7 +298,7 @@ Trees read_ensemble(const Step& step) {
              false_leafs = list_of(step, "nodes_falseleafs", count);
   const List missing = list_of(step, "nodes_missing_value_tracks_true", count, true);
   const List targets = list_of(step, "leaf_targetids", leaves);
-  if (splits.size() != count) refuse("nodes_splits has not one entry for each node");
+  if (splits.size() != count) refuse("nodes_splits must have one entry per node");
   Trees trees;
   std::size_t next_member = 0;
   for (std::size_t i = 0; i < count; ++i) {

@@ -178,12 +178,21 @@ class Driver {
   void refuse_node(const Scope& scope, std::size_t node, std::int64_t from, std::int64_t to, Refusal refusal) {
     lineage_of(*scope.graph).blocked[node] = true;
     const std::string op = ir::qualified_op(scope.graph->nodes[node]);
+    const std::string_view op_type = scope.graph->nodes[node].op_type.view();
     Refused refused;
     refused.code = std::move(refusal.code);
     refused.location = location_of(scope, node);
-    refused.message = fmt::format("{} cannot go from opset {} to {}: {}", scope.graph->nodes[node].op_type.view(), from,
-                                  to, refusal.reason);
-    if (op != refused.location.op) refused.written_with = op;
+    if (op == refused.location.op) {
+      refused.message =
+          fmt::format("{} cannot be converted from opset {} to {}: {}", op_type, from, to, refusal.reason);
+    } else {
+      const spec::OpSchema* schema = table_.find(domain_, op_type, to);
+      const std::string obstacle = schema && !schema->deprecated
+                                       ? fmt::format("cannot be converted from opset {} to {}", from, to)
+                                       : fmt::format("opset {} lacks", to);
+      refused.message = fmt::format("rewritten using {}, which {}: {}", op_type, obstacle, refusal.reason);
+      refused.written_with = op;
+    }
     if (told_.insert(refused.location.path() + '\n' + refused.message).second)
       result_.refusals.push_back(std::move(refused));
   }
@@ -201,7 +210,7 @@ class Driver {
                                                                         : "operator-too-new";
         finding.location = location_of(*scope, n);
         finding.message =
-            fmt::format("{} is no operator of opset {}, which the model says it uses", node.op_type.view(), opset);
+            fmt::format("opset {1}, which the model imports, has no operator {0}", node.op_type.view(), opset);
         result_.refusals.push_back(std::move(finding));
         lineage_of(*scope->graph).blocked[n] = true;
       }
@@ -248,7 +257,8 @@ class Driver {
     try {
       const Way* way = crossing.way;
       if (!way || way->kind == Way::Kind::none)
-        throw Refusal{"no-equivalent", fmt::format("nothing is known of {} between the two", node.op_type.view())};
+        throw Refusal{"no-equivalent",
+                      fmt::format("no version change of {} is known between the two", node.op_type.view())};
       if (way->kind == Way::Kind::refusal) throw Refusal{"no-equivalent", way->why};
       if (way->kind == Way::Kind::adapter) way->function(step);
       Patch patch = step.take();
@@ -283,7 +293,7 @@ class Driver {
     if (change.what.empty()) change.what = what;
     for (const ValueId value : patch.declared) {
       const std::string_view name = scope.graph->name_of(value);
-      change.what += fmt::format("; relies on the sizes that the model declares of {}", quote(name));
+      change.what += fmt::format("; relies on the declared sizes of {}", quote(name));
       result_.believed.emplace(name);
     }
     result_.changes.push_back(std::move(change));

@@ -38,15 +38,14 @@ void Leftovers::remove_from(ir::Graph& graph, const std::set<ValueId>& candidate
   std::erase_if(graph.initializers, [&](const ir::Tensor& tensor) {
     const ValueId id = graph.find(tensor.name);
     if (!goes(id)) return false;
-    told.push_back(fmt::format("initializer {} removed: nothing reads it any more", quote(tensor.name)));
+    told.push_back(fmt::format("removed initializer {}: it is now unused", quote(tensor.name)));
     gone.insert(id);
     return true;
   });
   std::erase_if(graph.nodes, [&](const ir::Node& node) {
     if (node.op_type != "Constant" || !node.domain.empty() || node.outputs.size() != 1 || !goes(node.outputs[0]))
       return false;
-    told.push_back(
-        fmt::format("Constant {} removed: nothing reads it any more", quote(graph.name_of(node.outputs[0]))));
+    told.push_back(fmt::format("removed Constant {}: it is now unused", quote(graph.name_of(node.outputs[0]))));
     gone.insert(node.outputs[0]);
     return true;
   });

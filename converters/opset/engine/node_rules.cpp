@@ -19,7 +19,8 @@ std::optional<Refusal> unfit_attributes(const ir::Node& node, const spec::OpSche
   }
   for (const spec::AttributeSchema& attribute : schema.attributes) {
     if (attribute.required && !node.find_attribute(attribute.name))
-      return no_equivalent(fmt::format("{} {} needs attribute {}", schema.name, schema.since_version, attribute.name));
+      return no_equivalent(
+          fmt::format("{} {} requires attribute {}", schema.name, schema.since_version, attribute.name));
   }
   return std::nullopt;
 }
@@ -34,7 +35,7 @@ std::optional<Refusal> unfit_counts(const ir::Node& node, const spec::OpSchema& 
   const auto told = [&](std::string_view what, std::size_t n, std::size_t least,
                         std::size_t most) -> std::optional<Refusal> {
     if (n >= least && (most == spec::no_limit || n <= most)) return std::nullopt;
-    return no_equivalent(fmt::format("{} {} does not take {} {}", schema.name, schema.since_version, n, what));
+    return no_equivalent(fmt::format("{} {} does not allow {} {}", schema.name, schema.since_version, n, what));
   };
   if (auto refusal = told("inputs", count(node.inputs), std::min<std::size_t>(schema.min_inputs, node.inputs.size()),
                           schema.max_inputs))
@@ -77,7 +78,7 @@ bool same_default(const spec::AttributeSchema& a, const spec::AttributeSchema& b
 std::optional<Refusal> unfit(const ir::Node& node, const Scope& scope, const spec::OpSchema* schema, std::int64_t opset,
                              InferredValues& inferred, const spec::OpSchema* before) {
   if (!schema || schema->deprecated)
-    return no_equivalent(fmt::format("{} is no operator of opset {}", node.op_type.view(), opset));
+    return no_equivalent(fmt::format("opset {1} has no operator {0}", node.op_type.view(), opset));
   if (auto refusal = unfit_attributes(node, *schema)) return refusal;
   if (auto refusal = unfit_counts(node, *schema)) return refusal;
   return unfit_types(node, scope, before, *schema, inferred);
@@ -89,7 +90,7 @@ void drop_omitted(const ir::Node& node, const spec::OpSchema& after, Patch& patc
     if (edited || most == spec::no_limit || values.size() <= most || count(values) > most) return;
     edited.emplace(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(most));
     patch.edits = true;
-    patch.notes.emplace_back("omitted inputs or outputs are not written");
+    patch.notes.emplace_back("trailing omitted inputs or outputs removed");
   };
   drop(node.inputs, after.max_inputs, patch.inputs);
   drop(node.outputs, after.max_outputs, patch.outputs);

@@ -24,7 +24,7 @@ void StepRegistry::change(Names ops, std::int32_t version, const Way& up, const 
 }
 
 void StepRegistry::types(Names ops, std::initializer_list<std::int32_t> versions) {
-  const Way way = compatible("only the types that are allowed differ");
+  const Way way = compatible("only the allowed types differ");
   for (const std::int32_t version : versions) change(ops, version, {way, way, true});
 }
 

@@ -109,7 +109,7 @@ ValueId count_up(Step& step, const Size& size) {
   if (step.opset_after() >= 11)
     return step.add("Range", {step.scalar(0), as_scalar(step, size), step.scalar(1)}, {}, "range");
   if (step.opset_after() < 9)
-    refuse_unknown("the size of an axis is not known, and nothing older than opset 9 counts to it");
+    refuse_unknown("the size of an axis is unknown, and no operator below opset 9 can count up to it");
   const ValueId ones = step.value("ones");
   const std::int64_t one = 1;
   ir::Tensor tensor;

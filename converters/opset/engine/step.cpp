@@ -21,7 +21,7 @@ namespace {
 void require_axis(std::string_view attribute, std::int64_t value) {
   const bool is_axis = attribute.ends_with("axis") || attribute.ends_with("axes");
   constexpr auto most = static_cast<std::int64_t>(checker::max_rank);
-  if (is_axis && (value < -most || value > most)) refuse(fmt::format("no tensor has an axis {}", value));
+  if (is_axis && (value < -most || value > most)) refuse(fmt::format("axis {} does not exist in any tensor", value));
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ bool Step::is_used(std::size_t index) const { return setting_.inferred.is_used(g
 const ir::Attribute* Step::given(std::string_view attribute) const {
   const ir::Attribute* found = node_.find_attribute(attribute);
   if (found && !found->ref_attr_name.empty())
-    refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", attribute));
+    refuse_unknown(fmt::format("the function's caller sets attribute {}", attribute));
   return found;
 }
 
@@ -224,13 +224,13 @@ std::optional<double> Step::constant_real(ValueId value) const {
 ElementType Step::need_elem(ValueId value) const {
   const ElementType known = elem(value);
   if (known == ElementType::undefined)
-    refuse_unknown(fmt::format("the type of {} is not known", quote(graph().name_of(value))));
+    refuse_unknown(fmt::format("the type of {} is unknown", quote(graph().name_of(value))));
   return known;
 }
 
 std::int64_t Step::need_rank(ValueId value) const {
   const auto known = rank(value);
-  if (!known) refuse_unknown(fmt::format("the rank of {} is not known", quote(graph().name_of(value))));
+  if (!known) refuse_unknown(fmt::format("the rank of {} is unknown", quote(graph().name_of(value))));
   return *known;
 }
 
@@ -392,7 +392,7 @@ ir::Tensor Step::tensor(ElementType type, std::vector<std::int64_t> dims, const 
   } else if (is_integer(type)) {
     std::vector<std::int64_t> whole(values.size());
     std::transform(values.begin(), values.end(), whole.begin(), [](double real) {
-      if (!(std::abs(real) < 0x1p63)) refuse(fmt::format("{} is no integer of 64 bits", real));
+      if (!(std::abs(real) < 0x1p63)) refuse(fmt::format("{} is not a 64-bit integer", real));
       return static_cast<std::int64_t>(real);
     });
     if (type == ElementType::uint64) {
@@ -401,7 +401,7 @@ ir::Tensor Step::tensor(ElementType type, std::vector<std::int64_t> dims, const 
       encode(type, whole, target);
     }
   } else {
-    refuse(fmt::format("there is no constant of type {} to write it with", name_of(type)));
+    refuse(fmt::format("a constant of type {} cannot be written", name_of(type)));
   }
   return ir::make_tensor(setting_.model, type, std::move(dims), std::as_bytes(std::span(bytes)));
 }

@@ -19,9 +19,7 @@ ValueId integers_as_input(Step& step, std::string_view attribute) {
     return list ? step.vector(*list, attribute) : ValueId::none;
   }
   if (step.opset_after() < 12)
-    refuse(fmt::format(
-        "attribute {} is what the caller of the function gives, and Constant takes such a one from opset 12 on",
-        attribute));
+    refuse(fmt::format("the function's caller sets attribute {}, which Constant supports from opset 12 on", attribute));
   const ValueId result = step.value(attribute);
   ir::Attribute copy = clone(*step.node().find_attribute(attribute));
   copy.name = "value_ints";
@@ -36,7 +34,7 @@ std::vector<std::int64_t> need_integers(Step& step, std::size_t input, std::stri
   const bool is_given =
       std::any_of(inputs.begin(), inputs.end(), [&](const ir::ValueInfo& info) { return info.value == value; });
   refuse(fmt::format("{} is not constant: {} is {}", what, quote(step.graph().name_of(value)),
-                     is_given ? "what the caller gives" : "computed at run time"));
+                     is_given ? "set by the function's caller" : "computed at run time"));
 }
 
 void drop_if_default(Step& step, std::string_view attribute) {
@@ -49,19 +47,19 @@ void drop_if_default(Step& step, std::string_view attribute) {
        : schema->type == spec::AttributeType::string ? step.string(attribute) == schema->default_value.string
                                                      : false);
   if (!is_default)
-    refuse(fmt::format("attribute {} has another value than its default, and came with {} {}", attribute,
+    refuse(fmt::format("attribute {} does not have its default value, and was added in {} {}", attribute,
                        step.before().name, step.before().since_version));
   step.remove(attribute);
 }
 
 Way drop_attribute(std::string_view attribute) {
-  return adapt(fmt::format("{} removed: it means nothing", attribute),
+  return adapt(fmt::format("removed {}: it has no meaning", attribute),
                [name = std::string(attribute)](Step& step) { step.remove(name); });
 }
 
 Way drop_default(std::initializer_list<std::string_view> attributes) {
   const std::vector<std::string> names(attributes.begin(), attributes.end());
-  return adapt(fmt::format("{} removed: the older version does what the default says", fmt::join(names, ", ")),
+  return adapt(fmt::format("removed {}: the older version behaves like the default", fmt::join(names, ", ")),
                [names](Step& step) {
                  for (const std::string& name : names) drop_if_default(step, name);
                });
@@ -84,14 +82,14 @@ Way input_to_attribute(std::size_t input, std::string_view attribute) {
 }
 
 Way nonnegative_axis(std::string_view attribute, std::size_t input) {
-  return adapt(fmt::format("{} counted from the front", attribute), [name = std::string(attribute), input](Step& step) {
+  return adapt(fmt::format("{} made non-negative", attribute), [name = std::string(attribute), input](Step& step) {
     const auto axis = step.find_integer(name);
     if (axis && *axis < 0) step.set({name, counted_from_front(step, *axis, step.input(input))});
   });
 }
 
 Way nonnegative_axes(std::string_view attribute, std::size_t input) {
-  return adapt(fmt::format("{} counted from the front", attribute), [name = std::string(attribute), input](Step& step) {
+  return adapt(fmt::format("{} made non-negative", attribute), [name = std::string(attribute), input](Step& step) {
     auto axes = step.integers(name);
     if (!axes) return;
     bool any = false;

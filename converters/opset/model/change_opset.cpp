@@ -21,7 +21,7 @@ std::optional<Error> wrong_target(const std::string& domain, std::int64_t versio
   const std::string name = domain.empty() ? "ai.onnx" : domain;
   const std::int32_t newest = spec::newest_opset(ir::canonical_domain(domain));
   if (!spec::is_official_domain(ir::canonical_domain(domain)) || newest == 0)
-    return make_error("opset-range", fmt::format("{} is no domain of the ONNX standard", quote(name)));
+    return make_error("opset-range", fmt::format("{} is not a domain of the ONNX standard", quote(name)));
   if (version < 1 || version > newest)
     return make_error("opset-range", fmt::format("{} has opsets 1 to {} (onnx {}), not {}", name, newest,
                                                  spec::onnx_release(), version));
@@ -50,10 +50,10 @@ void say_first_opset(ir::Model& model) {
 Diagnostic new_fault(Diagnostic finding, const std::set<std::string>& believed) {
   if (believed.empty()) {
     finding.notes.push_back(
-        "the model as it came does not have this fault: the conversion is at fault, please report it");
+        "the original model does not have this fault: this is a bug of the conversion, please report it");
   } else {
     finding.message =
-        fmt::format("the sizes that the model declares of {} cannot be: {}", quote(*believed.begin()), finding.message);
+        fmt::format("the declared sizes of {} are impossible: {}", quote(*believed.begin()), finding.message);
   }
   return finding;
 }

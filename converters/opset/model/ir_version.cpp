@@ -61,7 +61,7 @@ Need greatest_need(const ir::Model& model) {
   };
   if (!model.opset_imports.empty()) raise(3, "an opset import");
   for (const auto& scope : ir::graph_scopes(model)) {
-    if (!only_initializers_that_are_inputs(*scope->graph)) raise(4, "an initializer that is no input");
+    if (!only_initializers_that_are_inputs(*scope->graph)) raise(4, "an initializer that is not an input");
     if (!scope->graph->sparse_initializers.empty()) raise(5, "a sparse initializer");
     if (!scope->graph->metadata_props.empty()) raise(10, "metadata of a graph");
     for (const ir::Node& node : scope->graph->nodes) {
@@ -86,12 +86,12 @@ std::optional<Diagnostic> set_ir_version(ir::Model& model, std::optional<std::in
   Diagnostic finding;
   finding.code = "ir-version";
   if (wanted && (*wanted < 1 || *wanted > spec::newest_ir_version())) {
-    finding.message = fmt::format("there are IR versions 1 to {}, not {}", spec::newest_ir_version(), *wanted);
+    finding.message = fmt::format("the IR version must be from 1 to {}, not {}", spec::newest_ir_version(), *wanted);
     return finding;
   }
   if (wanted && *wanted < need.version) {
-    finding.message =
-        fmt::format("IR version {} cannot hold {}, which came with version {}", *wanted, need.what, need.version);
+    finding.message = fmt::format("IR version {} does not support {}, which was added in version {}", *wanted,
+                                  need.what, need.version);
     return finding;
   }
   if (wanted) {

@@ -100,7 +100,7 @@ std::vector<OpsetRefusal> OldFaults::relied_on(std::span<const OpsetChange> chan
   std::vector<OpsetRefusal> refusals;
   for (const std::size_t i : found) {
     refusals.push_back(refuse(i));
-    refusals.back().notes.emplace_back("the conversion would rest on it");
+    refusals.back().notes.emplace_back("the conversion depends on it");
   }
   return refusals;
 }

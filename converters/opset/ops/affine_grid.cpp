@@ -12,7 +12,7 @@ std::int64_t image_axes(Step& step) {
   const checker::Shape* theta = step.shape(step.input(0));
   if (theta && theta->size() == 3 && (*theta)[1].is_constant()) return (*theta)[1].constant();
   const auto axes = length_of_axis_list(step, step.input(1));
-  if (!axes) refuse_unknown("whether images have two or three axes is not known");
+  if (!axes) refuse_unknown("whether images have two or three axes is unknown");
   return *axes - 2;
 }
 
@@ -35,7 +35,7 @@ ValueId positions(Step& step, ValueId length, ElementType type, bool align_corne
 
 void in_steps(Step& step) {
   const std::int64_t axes = image_axes(step);
-  if (axes != 2 && axes != 3) refuse("images have two or three axes");
+  if (axes != 2 && axes != 3) refuse("only images with two or three axes are supported");
   const ElementType type = step.need_elem(step.input(0)), work = wider(type, ElementType::float32);
   const bool align_corners = step.integer("align_corners") != 0;
   const ValueId size = step.input(1);
@@ -69,7 +69,7 @@ void in_steps(Step& step) {
 }  // namespace
 
 void register_affine_grid(StepRegistry& registry) {
-  registry.introduced({"AffineGrid"}, 20, adapt("written as positions times theta", in_steps));
+  registry.introduced({"AffineGrid"}, 20, adapt("rewritten as positions times theta", in_steps));
 }
 
 }  // namespace onnxkit::opset

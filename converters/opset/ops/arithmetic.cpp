@@ -82,7 +82,7 @@ void two_of_any_shapes(Step& step) {
     sum = step.add("Div", {sum, step.number(step.need_elem(step.input(0)), 2, "count")}, {}, "mean");
   step.emit("Identity", {sum}, {step.output(0)});
   step.replace();
-  step.note("written as Add, which broadcasts");
+  step.note("rewritten as Add, which broadcasts");
 }
 
 void to_equal_shapes(Step& step) {
@@ -117,7 +117,7 @@ void chosen_by_comparison(Step& step) {
   }
   step.emit("Identity", {best}, {step.output(0)});
   step.replace();
-  step.note("written as comparisons and Where");
+  step.note("rewritten as comparisons and Where");
 }
 
 // ---- comparisons
@@ -198,7 +198,7 @@ void multiply_integers(Step& step, ElementType type) {
   const auto exponent = step.constant_integers(step.input(1));
   if (!exponent || exponent->size() != 1 || step.rank(step.input(1)) != 0 || (*exponent)[0] < 0 ||
       (*exponent)[0] > largest)
-    refuse("a power of integers is written as products only for one constant exponent that is small and not negative");
+    refuse("an integer power can be rewritten as products only for a single, small, non-negative constant exponent");
   ValueId power = step.add("Mul", {step.input(0), step.number(type, 0, "zero")}, {}, "zeros");
   power = step.add("Add", {power, step.number(type, 1, "one")}, {}, "ones");
   for (std::int64_t i = 0; i < (*exponent)[0]; ++i) power = step.add("Mul", {power, step.input(0)}, {}, "power");
@@ -255,7 +255,7 @@ void clip_by_limits(Step& step) {
   }
   step.emit("Identity", {x}, {step.output(0)});
   step.replace();
-  step.note("written as Max and Min");
+  step.note("rewritten as Max and Min");
 }
 
 /// Of integers, by comparison.
@@ -269,7 +269,7 @@ void clip_by_choices(Step& step) {
   }
   step.emit("Identity", {x}, {step.output(0)});
   step.replace();
-  step.note("written as comparisons and Where");
+  step.note("rewritten as comparisons and Where");
 }
 
 /// What an attribute must say for a constant bound; nullopt when float32 does not hold it or it is computed.
@@ -301,7 +301,7 @@ void order_bounds(Step& step) {
   if (low && high && !(*high < *low)) return;
   const ValueId is_above = step.add("Less", {step.input(2), step.input(1)}, {}, "is_above");
   step.set_input(1, step.add("Where", {is_above, step.input(2), step.input(1)}, {}, "min"));
-  step.note("min is at most max, as version 12 does not say what else is meant");
+  step.note("min must not exceed max, because version 12 does not define that case");
 }
 
 // ---- PRelu
@@ -333,7 +333,8 @@ void slope_to_numpy(Step& step) {
 void slope_for_each_element(Step& step) {
   const auto sizes = step.sizes(step.input(0));
   if (!sizes)
-    refuse_unknown("the sizes of the input must be known for a slope that is neither one nor for each channel");
+    refuse_unknown(
+        "the sizes of the input must be known for a slope that is neither a single element nor one per channel");
   if (std::find(sizes->begin(), sizes->end(), 0) != sizes->end()) refuse("the input is empty");
   const std::vector<ValueId> values = with_common_shape(step, {step.input(0), step.input(1)});
   const auto row = [&](ValueId value) { return step.add("Flatten", {value}, {{"axis", std::int64_t{0}}}, "row"); };
@@ -347,7 +348,7 @@ void slope_for_each_element(Step& step) {
 
 void slope_to_channels(Step& step) {
   const checker::Shape* slope = step.shape(step.input(1));
-  if (!slope) refuse_unknown("the shape of the slope is not known");
+  if (!slope) refuse_unknown("the shape of the slope is unknown");
   if (std::all_of(slope->begin(), slope->end(), [](checker::Dim size) { return size.is(1); })) return;
   const std::int64_t rank = step.need_rank(step.input(0));
   const auto own = static_cast<std::int64_t>(slope->size());
@@ -382,40 +383,41 @@ void prelu_of_integers(Step& step) {
 
 void register_comparisons(StepRegistry& registry) {
   const Way wider = compatible("more types are allowed");
-  registry.change({"Less", "Greater"}, 9, wider, adapt("integers as reals", compare_as_reals));
-  registry.change({"Equal"}, 11, wider, adapt("other types by comparisons", equal_of_other_types));
+  registry.change({"Less", "Greater"}, 9, wider,
+                  adapt("integers computed as floating-point numbers", compare_as_reals));
+  registry.change({"Equal"}, 11, wider, adapt("other types computed by comparisons", equal_of_other_types));
   registry.types({"Less", "Greater", "Equal"}, {13});
   registry.types({"Equal"}, {19});
-  registry.introduced({"LessOrEqual", "GreaterOrEqual"}, 12, adapt("written as Less or Greater, and Equal", or_equal));
+  registry.introduced({"LessOrEqual", "GreaterOrEqual"}, 12,
+                      adapt("rewritten as Less or Greater, and Equal", or_equal));
   registry.change({"LessOrEqual", "GreaterOrEqual"}, 16, wider, by_way_of(through_float32()));
 }
 
 void register_clip_and_prelu(StepRegistry& registry) {
   const Way wider = compatible("more types are allowed");
   registry.change({"Clip"}, 6, drop_attribute("consumed_inputs"),
-                  adapt("bounds stay as they are", clip_without_consumed_inputs));
+                  adapt("bounds are unchanged", clip_without_consumed_inputs));
   registry.change({"Clip"}, 11, adapt("bounds become inputs", bounds_to_inputs),
                   adapt("bounds become attributes", bounds_to_attributes));
   registry.change({"Clip"}, 12, wider, adapt("integers are compared", integers_by_choices));
-  registry.change({"Clip"}, 13, compatible("min above max has a meaning"), adapt("min at most max", order_bounds));
+  registry.change({"Clip"}, 13, compatible("min above max is defined"), adapt("min does not exceed max", order_bounds));
 
   registry.change({"PRelu"}, 6, drop_attribute("consumed_inputs"), compatible("consumed_inputs may be absent"));
-  registry.change({"PRelu"}, 7, adapt("the slope is placed by its shape", slope_to_numpy),
-                  adapt("one slope for each channel", slope_to_channels));
-  registry.change({"PRelu"}, 9, wider, adapt("integers by products", prelu_of_integers));
+  registry.change({"PRelu"}, 7, adapt("the slope broadcasts by its shape", slope_to_numpy),
+                  adapt("one slope per channel", slope_to_channels));
+  registry.change({"PRelu"}, 9, wider, adapt("integers computed by products", prelu_of_integers));
   registry.change({"PRelu"}, 16, wider, by_way_of(through_float32()));
 }
 
 void register_integers(StepRegistry& registry) {
-  registry.introduced({"Mod"}, 10, adapt("written as Div, Mul and Sub", write_remainder));
+  registry.introduced({"Mod"}, 10, adapt("rewritten as Div, Mul and Sub", write_remainder));
   registry.types({"Mod"}, {13});
-  registry.change({"Mod"}, 28, compatible("reals may have the sign of the divisor, too"),
-                  adapt("reals by fmod, moved to the sign of the divisor", remainder_by_fmod));
-  registry.introduced({"BitShift"}, 11, adapt("written as products and quotients", shift_by_powers));
-  registry.change({"BitShift"}, 28, compatible("shifts by the width and more have a meaning"),
-                  adapt("shifts stay below the width", shift_within_width));
-  registry.introduced({"BitwiseAnd", "BitwiseOr", "BitwiseXor"}, 18,
-                      adapt("written for each binary digit", write_by_digits));
+  registry.change({"Mod"}, 28, compatible("floating-point results may also have the sign of the divisor"),
+                  adapt("floating-point numbers by fmod, adjusted to the sign of the divisor", remainder_by_fmod));
+  registry.introduced({"BitShift"}, 11, adapt("rewritten as products and quotients", shift_by_powers));
+  registry.change({"BitShift"}, 28, compatible("shifts by the bit width or more are defined"),
+                  adapt("shifts are less than the bit width", shift_within_width));
+  registry.introduced({"BitwiseAnd", "BitwiseOr", "BitwiseXor"}, 18, adapt("rewritten bit by bit", write_by_digits));
 }
 
 }  // namespace
@@ -425,21 +427,22 @@ void register_arithmetic(StepRegistry& registry) {
   const StepRegistry::Names binary = {"Add", "Sub",   "Mul",     "Div",  "Pow", "And",
                                       "Or",  "Equal", "Greater", "Less", "Xor"};
   const StepRegistry::Names variadic = {"Sum", "Mean", "Max", "Min"};
-  registry.change(sums, 6, drop_attribute("consumed_inputs"), adapt("integers in float64", wrapping_arithmetic));
-  registry.change(binary, 7, adapt("B is placed by its shape", to_numpy_broadcast),
-                  adapt("B is placed by broadcast and axis", to_limited));
+  registry.change(sums, 6, drop_attribute("consumed_inputs"),
+                  adapt("integers computed in float64", wrapping_arithmetic));
+  registry.change(binary, 7, adapt("B broadcasts by its shape", to_numpy_broadcast),
+                  adapt("B broadcasts by attributes broadcast and axis", to_limited));
   registry.types(sums, {13});
   registry.change(sums, 14, compatible("more types are allowed"), by_way_of(narrow_through_int32()));
 
-  registry.change({"Pow"}, 12, compatible("more types are allowed"), adapt("both of one type", pow_of_one_type));
+  registry.change({"Pow"}, 12, compatible("more types are allowed"), adapt("both of the same type", pow_of_one_type));
   registry.types({"Pow"}, {13});
   registry.change({"Pow"}, 15, compatible("more types are allowed"),
                   adapt("the exponent without bfloat16", exponent_without_bfloat16));
   register_comparisons(registry);
 
   registry.change(variadic, 6, drop_attribute("consumed_inputs"), compatible("consumed_inputs may be absent"));
-  registry.change(variadic, 8, compatible("equal shapes stay what they are"),
-                  adapt("the inputs get equal shapes", to_equal_shapes));
+  registry.change(variadic, 8, compatible("equal shapes are unchanged"),
+                  adapt("the inputs are made equal in shape", to_equal_shapes));
   registry.change({"Max", "Min"}, 12, compatible("more types are allowed"),
                   adapt("integers are compared", chosen_by_comparison));
   registry.types(variadic, {13});

@@ -26,7 +26,7 @@ constexpr std::string_view q_heads = "q_num_heads", kv_heads = "kv_num_heads";
 bool is_packed(Step& step, std::size_t input, std::string_view heads) {
   const auto rank = step.rank(step.input(input));
   if (!rank && step.has(heads))
-    refuse_unknown(fmt::format("the rank of {} is not known", quote(step.graph().name_of(step.input(input)))));
+    refuse_unknown(fmt::format("the rank of {} is unknown", quote(step.graph().name_of(step.input(input)))));
   return rank == 3;
 }
 
@@ -175,7 +175,7 @@ void without_windows(Step& step) {
   step.remove("right_window_size");
   if (!bounds.any()) return;
   say_with_mask(step, bounds);
-  step.note("the window is said with the mask");
+  step.note("the window is expressed in the mask");
 }
 
 /// Version 23 aligns causal masks by the past alone and broadcasts a mask of one column.
@@ -188,14 +188,14 @@ void without_valid_lengths(Step& step) {
     say_with_mask(step, bounds);
     step.remove("is_causal");
     step.drop_inputs(valid_lengths);
-    step.note("nonpad_kv_seqlen is said with the mask");
+    step.note("nonpad_kv_seqlen is expressed in the mask");
     return;
   }
   if (!step.has_input(mask)) return;
   const Mask whole = padded_mask(step, step.need_elem(step.input(query)));
   if (whole.all == step.input(mask)) return;
   step.set_input(mask, whole.all);
-  step.note("the mask is made as long as the keys");
+  step.note("the mask is extended to the length of the keys");
 }
 
 /// Version 24 takes a mask of one column for one that ends there.
@@ -207,7 +207,7 @@ void with_whole_mask(Step& step) {
   const Size keys = key_count(step);
   if (keys.known == 1) return;
   step.set_input(mask, step.add("Expand", {given, as_vector(step, keys)}, {}, "mask"));
-  step.note("a mask of one column is made as long as the keys");
+  step.note("a mask of one column is extended to the length of the keys");
 }
 
 // ---- below 23
@@ -222,7 +222,7 @@ Heads unpacked(Step& step, std::size_t input, std::string_view heads) {
   const ValueId x = step.input(input);
   if (!is_packed(step, input, heads)) return {x, size_of(step, x, 1), size_of(step, x, 3)};
   const std::int64_t count = step.integer(heads);
-  if (count < 1) refuse(fmt::format("attribute {} is no number of heads", heads));
+  if (count < 1) refuse(fmt::format("attribute {} is not a valid number of heads", heads));
   const Size size = quotient(step, size_of(step, x, 2), count);
   return {transpose(step, reshape_to(step, x, {0, 0, count, size}), {0, 2, 1, 3}), count, size};
 }
@@ -265,7 +265,7 @@ class Composition {
     if (queries.known && keys.known) {
       if (*queries.known == *keys.known) return ValueId::none;
       if (*keys.known == 0 || *queries.known % *keys.known != 0)
-        refuse("the heads of the queries cannot be shared out among those of the keys");
+        refuse("the number of query heads is not a multiple of the number of key heads");
       storable_count(std::vector{*queries.known});
       std::vector<std::int64_t> heads;
       for (std::int64_t i = 0; i < *queries.known; ++i) heads.push_back(i / (*queries.known / *keys.known));
@@ -366,11 +366,11 @@ class Composition {
 
 void register_attention(StepRegistry& registry) {
   registry.introduced({"Attention"}, 23,
-                      adapt("written as MatMul, Softmax and MatMul", [](Step& step) { Composition(step).build(); }));
-  registry.change({"Attention"}, 24, adapt("a mask of one column ends there", with_whole_mask),
-                  adapt("valid lengths and the end of a mask are said with the mask", without_valid_lengths));
-  registry.change({"Attention"}, 25, compatible("without windows as before"),
-                  adapt("windows are said with the mask", without_windows));
+                      adapt("rewritten as MatMul, Softmax and MatMul", [](Step& step) { Composition(step).build(); }));
+  registry.change({"Attention"}, 24, adapt("a mask of one column is not broadcast", with_whole_mask),
+                  adapt("valid lengths and the end of a mask are expressed in the mask", without_valid_lengths));
+  registry.change({"Attention"}, 25, compatible("no window, as before"),
+                  adapt("windows are expressed in the mask", without_windows));
 }
 
 }  // namespace onnxkit::opset

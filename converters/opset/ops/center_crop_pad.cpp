@@ -26,7 +26,7 @@ void pad_then_slice(Step& step) {
 }  // namespace
 
 void register_center_crop_pad(StepRegistry& registry) {
-  registry.introduced({"CenterCropPad"}, 18, adapt("written as Pad and Slice", pad_then_slice));
+  registry.introduced({"CenterCropPad"}, 18, adapt("rewritten as Pad and Slice", pad_then_slice));
 }
 
 }  // namespace onnxkit::opset

@@ -17,7 +17,7 @@ std::size_t need_axes(Step& step) {
   for (const std::size_t input : {std::size_t{1}, std::size_t{2}}) {
     if (const auto length = length_of_axis_list(step, step.input(input))) return static_cast<std::size_t>(*length);
   }
-  refuse_unknown("the number of image axes is not known");
+  refuse_unknown("the number of spatial axes is unknown");
 }
 
 /// What the elements of one axis of the image take: [image, block], which cell of the block it is, which block, and whether there is one.
@@ -62,7 +62,7 @@ class Blocks {
  private:
   List list(std::string_view name, std::size_t length, std::int64_t fallback) {
     const List given = step_.integers(name).value_or(List(length, fallback));
-    if (given.size() != length) refuse("an attribute does not fit the axes of the image");
+    if (given.size() != length) refuse("an attribute does not match the spatial axes");
     for (const std::int64_t entry : given) {
       if (entry < 0 || entry >= std::int64_t{1} << 31 || (entry == 0 && fallback == 1))
         refuse("an attribute is out of range");
@@ -89,7 +89,7 @@ ElementType sum_type(ElementType type) {
     return type;
   if (is_floating(type)) return ElementType::float32;
   if (is_integer(type) || type == ElementType::boolean) return ElementType::int32;
-  refuse("there is no sum of this type");
+  refuse("this type cannot be added");
 }
 
 /// Every element of the image gathers what all cells of a block give it.
@@ -125,7 +125,7 @@ void in_steps(Step& step) {
 }  // namespace
 
 void register_col2im(StepRegistry& registry) {
-  registry.introduced({"Col2Im"}, 18, adapt("written with Gather and a sum", in_steps));
+  registry.introduced({"Col2Im"}, 18, adapt("rewritten using Gather and a sum", in_steps));
 }
 
 }  // namespace onnxkit::opset

@@ -21,9 +21,9 @@ void gather_chosen(Step& step) {
 }  // namespace
 
 void register_compress(StepRegistry& registry) {
-  registry.introduced({"Compress"}, 9, adapt("written as Gather of the chosen positions", gather_chosen));
+  registry.introduced({"Compress"}, 9, adapt("rewritten as Gather of the selected positions", gather_chosen));
   registry.change({"Compress"}, 11, compatible("axis may also be negative"),
-                  adapt("axis counted from the front", [](Step& step) { axis_from_front(step, "axis", 1); }));
+                  adapt("axis made non-negative", [](Step& step) { axis_from_front(step, "axis", 1); }));
   registry.change({"Compress"}, 28, compatible("it only allows more types"), by_way_of(through_float32()));
 }
 

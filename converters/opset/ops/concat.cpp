@@ -11,10 +11,11 @@ void write_axis(Step& step) {
 }  // namespace
 
 void register_concat(StepRegistry& registry) {
-  registry.change({"Concat"}, 4, adapt("axis written out: its default was 1", write_axis), compatible("axis is given"));
+  registry.change({"Concat"}, 4, adapt("wrote out axis: its default was 1", write_axis),
+                  compatible("axis is already given"));
   registry.change(
       {"Concat"}, 11, compatible("axis may also be negative"),
-      adapt("axis counted from the front", [](Step& step) { axis_from_front(step, "axis", step.input_count()); }));
+      adapt("axis made non-negative", [](Step& step) { axis_from_front(step, "axis", step.input_count()); }));
   registry.types({"Concat"}, {13});
 }
 

@@ -22,11 +22,11 @@ const ir::Tensor* value_of(const Step& step) {
 
 void to_real_constant(Step& step) {
   const ir::Tensor* value = value_of(step);
-  if (!value) refuse_unknown("attribute value is what the caller of the function gives");
+  if (!value) refuse_unknown("the function's caller sets attribute value");
   if (fits_old_constant(ir::element_type_of(*value))) return;
   write_old_constant(step, *value, step.output(0));
   step.replace();
-  step.note("a Cast of real numbers");
+  step.note("a Cast of floating-point numbers");
 }
 
 /// Row-major positions of the elements that are there; a list of positions or of coordinates says which.
@@ -37,7 +37,7 @@ std::vector<std::int64_t> positions(const ir::SparseTensor& sparse, std::int64_t
   std::vector<std::int64_t> read(static_cast<std::size_t>(reader->count()));
   if (reader->read(read) != read.size()) refuse("the positions of the sparse tensor cannot be read");
   const std::size_t rank = sparse.indices->dims.size() == 2 ? sparse.dims.size() : 1;
-  if (rank == 0 || read.size() % rank != 0) refuse("the positions of the sparse tensor do not fit its shape");
+  if (rank == 0 || read.size() % rank != 0) refuse("the positions of the sparse tensor do not match its shape");
   std::vector<std::int64_t> result;
   for (std::size_t i = 0; i < read.size(); i += rank) {
     std::int64_t at = read[i];
@@ -45,7 +45,7 @@ std::vector<std::int64_t> positions(const ir::SparseTensor& sparse, std::int64_t
       if (read[i + k] < 0 || read[i + k] >= sparse.dims[k]) at = -1;
       at = at < 0 ? -1 : at * sparse.dims[k] + read[i + k];
     }
-    if (at < 0 || at >= count) refuse("a position of the sparse tensor lies outside its shape");
+    if (at < 0 || at >= count) refuse("a position of the sparse tensor is outside its shape");
     result.push_back(at);
   }
   return result;
@@ -54,7 +54,7 @@ std::vector<std::int64_t> positions(const ir::SparseTensor& sparse, std::int64_t
 /// All elements written down; those that are not there are 0.
 ir::Tensor dense(Step& step, const ir::SparseTensor& sparse) {
   const auto count = checked_element_count(sparse.dims);
-  if (!count || *count > largest_dense) refuse("the sparse tensor is too large to be written with all its zeros");
+  if (!count || *count > largest_dense) refuse("the sparse tensor is too large to write with all its zeros");
   const ElementType type = sparse.values ? ir::element_type_of(*sparse.values) : ElementType::undefined;
   auto reader = sparse.values ? ir::ElementReader::open(*sparse.values) : std::nullopt;
   const auto width = static_cast<std::size_t>(storage_bits(type) / 8);
@@ -62,7 +62,7 @@ ir::Tensor dense(Step& step, const ir::SparseTensor& sparse) {
   const std::vector<std::int64_t> places = positions(sparse, *count);
   std::vector<std::byte> given((static_cast<std::size_t>(reader->count()) + 8) * width);
   if (places.size() != static_cast<std::size_t>(reader->count()) || reader->read_raw(given) < places.size() * width)
-    refuse("the sparse tensor has not as many values as positions");
+    refuse("the sparse tensor has different numbers of values and positions");
   std::string bytes(static_cast<std::size_t>(*count) * width, '\0');
   for (std::size_t i = 0; i < places.size(); ++i) {
     for (std::size_t k = 0; k < width; ++k)
@@ -79,7 +79,7 @@ void to_dense(Step& step) {
   const ir::Attribute* attribute = step.node().find_attribute("sparse_value");
   if (!attribute) return;
   const auto* held = attribute->as<std::unique_ptr<ir::SparseTensor>>();
-  if (!held || !*held) refuse_unknown("attribute sparse_value is what the caller of the function gives");
+  if (!held || !*held) refuse_unknown("the function's caller sets attribute sparse_value");
   step.set_attribute(step.attribute("value", dense(step, **held)));
   step.remove("sparse_value");
 }
@@ -128,7 +128,7 @@ void to_tensor(Step& step) {
     if (!name.starts_with("value_")) continue;
     step.set_attribute(step.attribute("value", as_tensor(step, attribute)));
     step.remove(name);
-    step.note(fmt::format("{} written as a tensor", name));
+    step.note(fmt::format("{} rewritten as a tensor", name));
     return;
   }
 }
@@ -137,11 +137,11 @@ void to_tensor(Step& step) {
 
 void register_constant(StepRegistry& registry) {
   registry.change({"Constant"}, 9, compatible("more types are allowed"),
-                  adapt("written as real numbers, the rest by Cast", to_real_constant));
-  registry.change({"Constant"}, 11, compatible("a sparse tensor is allowed, too"),
-                  adapt("a sparse tensor is written with its zeros", to_dense));
-  registry.change({"Constant"}, 12, compatible("numbers and strings are allowed, too"),
-                  adapt("the value as a tensor", to_tensor));
+                  adapt("rewritten as floating-point numbers, other types by Cast", to_real_constant));
+  registry.change({"Constant"}, 11, compatible("a sparse tensor is also allowed"),
+                  adapt("a sparse tensor is rewritten with its zeros", to_dense));
+  registry.change({"Constant"}, 12, compatible("numbers and strings are also allowed"),
+                  adapt("the value is rewritten as a tensor", to_tensor));
   registry.types({"Constant"}, {13, 19, 21, 23, 24, 25});
 }
 

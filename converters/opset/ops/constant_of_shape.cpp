@@ -4,7 +4,7 @@ namespace onnxkit::opset {
 namespace {
 
 void to_expand(Step& step) {
-  if (step.is_reference("value")) refuse_unknown("attribute value is what the caller of the function gives");
+  if (step.is_reference("value")) refuse_unknown("the function's caller sets attribute value");
   const ir::Attribute* given = step.node().find_attribute("value");
   ValueId one = ValueId::none;
   if (given && given->tensor()) {
@@ -22,7 +22,7 @@ void to_expand(Step& step) {
 }  // namespace
 
 void register_constant_of_shape(StepRegistry& registry) {
-  registry.introduced({"ConstantOfShape"}, 9, adapt("written as Expand of one element", to_expand));
+  registry.introduced({"ConstantOfShape"}, 9, adapt("rewritten as Expand of one element", to_expand));
   registry.types({"ConstantOfShape"}, {20, 21, 23, 24, 25});
 }
 

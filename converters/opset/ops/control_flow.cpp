@@ -19,7 +19,7 @@ void need_equal_shapes(Step& step) {
   for (std::size_t i = 0; i < step.output_count(); ++i) {
     if (!step.give_one_shape("then_branch", "else_branch", i))
       refuse_unknown(
-          fmt::format("output {} must have one shape in both branches until opset 10, and it is not known to have", i));
+          fmt::format("up to opset 10 output {} must have the same shape in both branches, which is not known", i));
   }
 }
 
@@ -36,7 +36,7 @@ std::size_t body_output_count(const Step& step) {
 List per_value(const Step& step, std::string_view attribute, std::size_t count) {
   List list = step.integers(attribute).value_or(List());
   if (list.empty()) list.resize(count);
-  if (list.size() != count) refuse(fmt::format("{} has not one entry for each scanned value", attribute));
+  if (list.size() != count) refuse(fmt::format("{} must have one entry per scanned value", attribute));
   return list;
 }
 
@@ -49,9 +49,9 @@ ScanCounts counts_of(const Step& step, std::size_t offset) {
   const std::int64_t scanned = step.integer("num_scan_inputs");
   const std::size_t inputs = step.input_count() - std::min(step.input_count(), offset);
   if (scanned < 1 || static_cast<std::uint64_t>(scanned) > inputs)
-    refuse("num_scan_inputs is not one of the inputs' number");
+    refuse("num_scan_inputs does not match the number of inputs");
   const std::size_t states = inputs - static_cast<std::size_t>(scanned), outputs = body_output_count(step);
-  if (outputs < states) refuse("the body does not give its states back");
+  if (outputs < states) refuse("the body does not return its states");
   return {states, static_cast<std::size_t>(scanned), outputs - states};
 }
 
@@ -139,7 +139,7 @@ void to_batch_of_one(Step& step) {
       step.emit("Transpose", {squeeze(step, value, {0}, "without_batch")}, {step.output(i)}, {{"perm", perm}});
     }
   }
-  step.note("scans a batch of one");
+  step.note("scans a batch of size 1");
 }
 
 struct BatchedScan {
@@ -227,7 +227,7 @@ void scan_over_batch(Step& step) {
     const auto rank = step.rank(output);
     scan.ranks.push_back(rank ? std::optional(*rank - 1) : std::nullopt);
     if (scan.has_lengths && i >= scan.counts.states && scan.types[i] == ElementType::undefined)
-      refuse_unknown(fmt::format("the type of output {} is not known, which shorter sequences are padded with", i));
+      refuse_unknown(fmt::format("the type of output {}, needed to pad shorter sequences, is unknown", i));
   }
   const List directions = per_value(step, "directions", scan.counts.scanned);
   auto body = std::make_shared<ir::Attribute>(scan_of_one_sequence(step, scan, directions));
@@ -240,22 +240,23 @@ void scan_over_batch(Step& step) {
   step.remove("directions");
   step.set({"num_scan_inputs", all});
   step.finish([body](ir::Model&, ir::Node& node, std::vector<ir::Node>&) { nest_body(node, *body); });
-  step.note("a Scan over the batch around a Scan over each sequence");
+  step.note("rewritten as a Scan over the batch that contains a Scan over each sequence");
 }
 
 }  // namespace
 
 void register_control_flow(StepRegistry& registry) {
-  registry.change({"If"}, 11, compatible("the branches may give different shapes, too"),
-                  adapt("both branches give the same shapes", need_equal_shapes));
-  const Way loop = compatible("the text is clearer; the numbers are the same");
+  registry.change({"If"}, 11, compatible("the branches may also return different shapes"),
+                  adapt("both branches return the same shapes", need_equal_shapes));
+  const Way loop = compatible("only the specification text differs");
   registry.change({"Loop"}, 11, loop, loop);
   registry.types({"If", "Loop"}, {13, 16, 19, 21, 23, 24, 25});
-  registry.introduced({"Scan"}, 8, never("no older operator scans a tensor"));
-  registry.change({"Scan"}, 9, adapt("a Scan over the batch around one over each sequence", scan_over_batch),
-                  adapt("scans a batch of one", to_batch_of_one));
+  registry.introduced({"Scan"}, 8, never("older opsets have no Scan"));
+  registry.change({"Scan"}, 9,
+                  adapt("rewritten as a Scan over the batch that contains one over each sequence", scan_over_batch),
+                  adapt("scans a batch of size 1", to_batch_of_one));
   registry.change({"Scan"}, 11, compatible("axes may also be negative"),
-                  adapt("axes counted from the front", scan_axes_from_front));
+                  adapt("axes made non-negative", scan_axes_from_front));
   registry.types({"Scan"}, {16, 19, 21, 23, 24, 25});
 }
 

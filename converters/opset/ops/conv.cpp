@@ -81,7 +81,7 @@ void quantized_in_reals(Step& step) {
   const ElementType real = ElementType::float64, type = step.need_elem(step.input(7));
   const std::int64_t rank =
       step.rank(step.input(3)).value_or(0) > 0 ? *step.rank(step.input(3)) : step.need_rank(step.input(0));
-  if (rank < 3) refuse("the image has no image axes");
+  if (rank < 3) refuse("the image has no spatial axes");
   const ElementType narrow = sum_type(step, 3);
   const ValueId x = centred(step, 0, 2, narrow, false), w = centred(step, 3, 5, narrow, true);
   const ValueId exact = step.value("sums");
@@ -113,14 +113,14 @@ List axis_list(Step& step, std::string_view name, std::size_t length, std::int64
   const List list = step.integers(name).value_or(List(length, fallback));
   const auto is_odd = [fallback](std::int64_t v) { return v < fallback || v >= std::int64_t{1} << 30; };
   if (list.size() != length || std::any_of(list.begin(), list.end(), is_odd))
-    refuse(fmt::format("attribute {} does not fit the axes of the image", name));
+    refuse(fmt::format("attribute {} does not match the spatial axes", name));
   return list;
 }
 
 Deformed need_sizes(Step& step) {
   Deformed d;
   const auto weight = step.sizes(step.input(1));
-  if (!weight || weight->size() < 3) refuse_unknown("the size of the filters is not known");
+  if (!weight || weight->size() < 3) refuse_unknown("the size of the filters is unknown");
   d.kernel.assign(weight->begin() + 2, weight->end());
   const std::size_t axes = d.kernel.size();
   d.strides = axis_list(step, "strides", axes, 1);
@@ -131,11 +131,11 @@ Deformed need_sizes(Step& step) {
   d.channels = (*weight)[1] * d.group;
   d.filters = weight->front();
   if (d.group < 1 || d.offset_group < 1 || d.channels % d.offset_group != 0)
-    refuse("the channels cannot be split into groups");
+    refuse("the number of channels is not divisible by group");
   const checker::Shape* offsets = step.shape(step.input(2));
   for (std::size_t i = 0; i < axes; ++i) {
     if (!offsets || offsets->size() != axes + 2 || !(*offsets)[i + 2].is_constant())
-      refuse_unknown("the size of the result is not known");
+      refuse_unknown("the size of the result is unknown");
     d.result.push_back((*offsets)[i + 2].constant());
   }
   d.places = storable_count(d.result);
@@ -177,7 +177,7 @@ ValueId seen_by_cells(Step& step, const Deformed& d) {
   ValueId image = cast(step, step.input(0), real, "image");
   if (d.offset_group > 1) {
     const auto sizes = step.sizes(step.input(0));
-    if (!sizes) refuse_unknown("the size of the image is not known");
+    if (!sizes) refuse_unknown("the size of the image is unknown");
     std::int64_t area = 1;
     for (std::size_t i = 2; i < sizes->size(); ++i) area *= (*sizes)[i];
     image = reshape(step, image, {-1, d.channels / d.offset_group, area}, "groups");
@@ -222,11 +222,13 @@ void deformed_in_steps(Step& step) {
 }  // namespace
 
 void register_conv(StepRegistry& registry) {
-  const Way wording = compatible("only the wording differs");
+  const Way wording = compatible("only the specification text differs");
   registry.change({"Conv"}, 11, wording, wording);
-  registry.introduced({"ConvInteger"}, 10, adapt("computed as real numbers, which hold its sums", integer_in_reals));
-  registry.introduced({"QLinearConv"}, 10, adapt("computed as real numbers, which hold its sums", quantized_in_reals));
-  registry.introduced({"DeformConv"}, 19, adapt("written with Gather, weights and Conv", deformed_in_steps));
+  registry.introduced({"ConvInteger"}, 10,
+                      adapt("computed in floating point, which represents its sums exactly", integer_in_reals));
+  registry.introduced({"QLinearConv"}, 10,
+                      adapt("computed in floating point, which represents its sums exactly", quantized_in_reals));
+  registry.introduced({"DeformConv"}, 19, adapt("rewritten using Gather, weights and Conv", deformed_in_steps));
   registry.types({"Conv", "DeformConv"}, {22});
 }
 

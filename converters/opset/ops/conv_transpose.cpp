@@ -17,7 +17,7 @@ void larger_half_at_end(Step& step) {
   if (!step.has("output_shape") || is_same(step.string("auto_pad", "NOTSET"))) return;
   step.set({"auto_pad", std::string("SAME_UPPER")});
   step.remove("pads");
-  step.note("SAME_UPPER says where the larger half of an odd padding goes");
+  step.note("SAME_UPPER decides where the larger half of an odd padding goes");
 }
 
 std::optional<List> kernel_of(const Step& step) {
@@ -32,7 +32,7 @@ List list_of(Step& step, std::string_view name, std::size_t length, std::int64_t
   const bool fits = list.size() == length && std::all_of(list.begin(), list.end(), [](std::int64_t v) {
                       return 0 <= v && v < std::int64_t{1} << 30;
                     });
-  if (!fits) refuse(fmt::format("attribute {} does not fit the axes of the image", name));
+  if (!fits) refuse(fmt::format("attribute {} does not match the spatial axes", name));
   return list;
 }
 
@@ -52,7 +52,7 @@ std::optional<List> total_padding(Step& step, const List& kernel) {
       total.push_back(reach - strides[i]);
       continue;
     }
-    if (stated.size() != axes) refuse("output_shape does not fit the axes of the image");
+    if (stated.size() != axes) refuse("output_shape does not match the spatial axes");
     if (!shape || shape->size() != axes + 2 || !(*shape)[i + 2].is_constant()) return std::nullopt;
     total.push_back(strides[i] * ((*shape)[i + 2].constant() - 1) + reach - stated[i]);
   }
@@ -85,7 +85,7 @@ void write_padding(Step& step) {
     if (is_same(auto_pad)) return;
     step.set({"auto_pad", std::string("SAME_LOWER")});
     step.remove("pads");
-    return step.note("SAME_LOWER says where the larger half of an odd padding goes");
+    return step.note("SAME_LOWER decides where the larger half of an odd padding goes");
   }
   const List &total = *known_total, &extra = *known_extra;
   List begin, end;
@@ -100,15 +100,15 @@ void write_padding(Step& step) {
   step.set({"pads", begin});
   step.remove("auto_pad");
   step.remove("output_shape");
-  step.note("the padding is written out");
+  step.note("wrote out the padding");
 }
 
 }  // namespace
 
 void register_conv_transpose(StepRegistry& registry) {
   registry.change({"ConvTranspose"}, 11,
-                  adapt("of an odd padding the larger half stays at the end", larger_half_at_end),
-                  adapt("of an odd padding the larger half stays where it is", write_padding));
+                  adapt("the larger half of an odd padding stays at the end", larger_half_at_end),
+                  adapt("the larger half of an odd padding stays in place", write_padding));
   registry.types({"ConvTranspose"}, {22});
 }
 

@@ -28,7 +28,7 @@ std::int64_t places_of_crd(Step& step) {
   if (!is_crd) return 0;
   const std::int64_t block = step.integer("blocksize");
   if (block < 1 || block > (std::int64_t{1} << 20)) refuse("blocksize is out of range");
-  step.note("mode CRD is DCR with channels in another order");
+  step.note("mode CRD rewritten as DCR with reordered channels");
   return block * block;
 }
 
@@ -53,12 +53,12 @@ void depth_from_dcr_order(Step& step) {
 }  // namespace
 
 void register_depth_to_space(StepRegistry& registry) {
-  registry.change({"DepthToSpace"}, 11, compatible("the default of mode is what there was before"),
-                  adapt("mode removed", depth_in_dcr_order));
+  registry.change({"DepthToSpace"}, 11, compatible("the default of mode is the older behaviour"),
+                  adapt("removed mode", depth_in_dcr_order));
   registry.types({"DepthToSpace"}, {13, 28});
   registry.types({"SpaceToDepth"}, {13});
-  registry.change({"SpaceToDepth"}, 28, compatible("the default of mode is what there was before"),
-                  adapt("mode removed", depth_from_dcr_order));
+  registry.change({"SpaceToDepth"}, 28, compatible("the default of mode is the older behaviour"),
+                  adapt("removed mode", depth_from_dcr_order));
 }
 
 }  // namespace onnxkit::opset

@@ -16,7 +16,7 @@ void draw(Step& step) {
   const ValueId kept = step.add("Mul", {x, mask}, {}, "masked");
   step.emit("Div", {kept, step.number(type, 1 - double{ratio}, "share")}, {step.output(0)});
   step.replace();
-  step.note("what is dropped is drawn by operators of its own: version 7 never drops");
+  step.note("dropped elements drawn by separate operators: version 7 never drops");
 }
 
 void to_always_test(Step& step) {
@@ -66,7 +66,7 @@ void ratio_to_input(Step& step) {
   } else {
     const float given = step.real("ratio");
     if (!(given >= 0 && given < 1)) {
-      step.note("the ratio, which is no share, is left out: nothing is dropped");
+      step.note("removed ratio, which is outside [0, 1): nothing is dropped");
       return step.remove("ratio");
     }
     ratio = step.number(ElementType::float32, given, "ratio");
@@ -79,7 +79,7 @@ void ratio_to_attribute(Step& step) {
   const auto ratio = step.has_input(1) ? step.constant_real(step.input(1)) : 0.5;
   if (step.has_input(2) && ratio != 0.0) {
     const auto training = step.constant_real(step.input(2));
-    if (!training) refuse("whether anything is dropped is decided at run time, and older versions never drop");
+    if (!training) refuse("training_mode is computed at run time, and older versions never drop");
     if (*training != 0) refuse("training_mode is set, and older versions never drop");
   }
   if (ratio && step.has_input(1)) step.set({"ratio", static_cast<float>(*ratio)});
@@ -90,7 +90,7 @@ void ratio_to_attribute(Step& step) {
 }  // namespace
 
 void register_dropout(StepRegistry& registry) {
-  registry.change({"Dropout"}, 6, drop_attribute("consumed_inputs"), compatible("consumed_inputs may be left out"));
+  registry.change({"Dropout"}, 6, drop_attribute("consumed_inputs"), compatible("consumed_inputs may be omitted"));
   registry.change({"Dropout"}, 7, adapt("always in test mode", to_always_test),
                   adapt("is_test is set", to_stated_mode));
   registry.change({"Dropout"}, 10, adapt("the mask is boolean", mask_of_truths),

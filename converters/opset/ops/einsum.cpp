@@ -106,7 +106,7 @@ class Contraction {
 
   std::vector<Operand> read_operands() {
     if (equation_.operands.size() != step_.input_count())
-      refuse("the equation has another number of terms than the node has inputs");
+      refuse("the number of terms in the equation differs from the number of inputs");
     std::vector<Operand> operands;
     std::size_t most = 0;
     for (std::size_t i = 0; i < equation_.operands.size(); ++i) {
@@ -115,7 +115,7 @@ class Contraction {
       std::size_t broadcast = 0;
       if (has(term, ellipsis)) {
         const std::int64_t rest = step_.need_rank(x) - static_cast<std::int64_t>(term.size()) + 1;
-        if (rest < 0 || rest > 30) refuse("the equation does not fit the rank of an operand");
+        if (rest < 0 || rest > 30) refuse("the equation does not match the rank of an operand");
         broadcast = static_cast<std::size_t>(rest);
         most = std::max(most, broadcast);
       }
@@ -126,7 +126,7 @@ class Contraction {
       const bool is_known =
           std::any_of(operands.begin(), operands.end(), [index](const Operand& o) { return has(o.term, index); });
       if (!is_known || std::count(equation_.result.begin(), equation_.result.end(), index) != 1)
-        refuse("the result of the equation cannot be read");
+        refuse("the result term of the equation is malformed");
     }
     return operands;
   }
@@ -134,7 +134,7 @@ class Contraction {
   Operand read_operand(ValueId x, const std::string& term) {
     Operand operand{x, term, {}};
     if (const checker::Shape* shape = step_.shape(x)) {
-      if (shape->size() != term.size()) refuse("the equation does not fit the rank of an operand");
+      if (shape->size() != term.size()) refuse("the equation does not match the rank of an operand");
       for (std::size_t axis = 0; axis < term.size(); ++axis) {
         if ((*shape)[axis].is_constant()) operand.known[term[axis]] = (*shape)[axis].constant();
       }
@@ -258,9 +258,9 @@ void without_bfloat16(Step& step) {
 
 void register_einsum(StepRegistry& registry) {
   registry.introduced({"Einsum"}, 12,
-                      adapt("written as products and sums", [](Step& step) { Contraction(step).build(); }));
-  registry.change({"Einsum"}, 28, compatible("bfloat16 is allowed, too"),
-                  adapt("bfloat16 is computed in single", without_bfloat16));
+                      adapt("rewritten as products and sums", [](Step& step) { Contraction(step).build(); }));
+  registry.change({"Einsum"}, 28, compatible("bfloat16 is also allowed"),
+                  adapt("bfloat16 is computed in float32", without_bfloat16));
 }
 
 }  // namespace onnxkit::opset

@@ -29,7 +29,7 @@ ValueId parameter(Step& step, ElementType type, float value, std::string_view na
 /// Where x / alpha may overflow, only numbers below 0 take that way.
 void celu(Step& step) {
   const float alpha = step.real("alpha");
-  if (!(alpha > 0)) refuse("Celu by way of Elu wants a positive alpha");
+  if (!(alpha > 0)) refuse("rewriting Celu as Elu requires a positive alpha");
   const ValueId x = step.input(0);
   const ElementType type = step.need_elem(x);
   const ValueId a = parameter(step, type, alpha, "alpha");
@@ -98,7 +98,7 @@ void relu_of_integers(Step& step) {
 void shrink(Step& step) {
   const ValueId x = step.input(0);
   const ElementType type = step.need_elem(x);
-  if (is_integer(type)) refuse("what Shrink does with the fractions of integers is left open");
+  if (is_integer(type)) refuse("the specification does not define how Shrink rounds integer results");
   const auto sizes = step.sizes(x);
   const ValueId bias = step.number(type, step.real("bias"), "bias");
   const ValueId is_high = step.add("Greater", {x, step.number(type, step.real("lambd"), "lambd")}, {}, "is_high");
@@ -189,25 +189,25 @@ void erf_of_integers(Step& step) {
 }
 
 void register_introductions(StepRegistry& registry) {
-  registry.introduced({"Celu"}, 12, adapt("written as Elu", celu));
-  registry.introduced({"Gelu"}, 20, adapt("written as its function body", gelu));
-  registry.introduced({"HardSwish"}, 14, adapt("written as HardSigmoid and Mul", hard_swish));
-  registry.introduced({"Mish"}, 18, adapt("written as Softplus, Tanh and Mul", mish));
-  registry.introduced({"Swish"}, 24, adapt("written as Sigmoid and Mul", swish));
-  registry.introduced({"ThresholdedRelu"}, 10, adapt("written as Less and Where", thresholded_relu));
-  registry.introduced({"Shrink"}, 9, adapt("written as comparisons and choices", shrink));
-  registry.introduced({"Sign"}, 9, adapt("written as comparisons", sign));
-  registry.introduced({"IsNaN"}, 9, adapt("neither below 1 nor above 0", is_nan));
-  registry.introduced({"IsInf"}, 10, adapt("beyond the largest finite number", is_inf));
-  registry.introduced({"Round"}, 11, adapt("written as Floor and what is left", round));
+  registry.introduced({"Celu"}, 12, adapt("rewritten as Elu", celu));
+  registry.introduced({"Gelu"}, 20, adapt("rewritten as its function body", gelu));
+  registry.introduced({"HardSwish"}, 14, adapt("rewritten as HardSigmoid and Mul", hard_swish));
+  registry.introduced({"Mish"}, 18, adapt("rewritten as Softplus, Tanh and Mul", mish));
+  registry.introduced({"Swish"}, 24, adapt("rewritten as Sigmoid and Mul", swish));
+  registry.introduced({"ThresholdedRelu"}, 10, adapt("rewritten as Less and Where", thresholded_relu));
+  registry.introduced({"Shrink"}, 9, adapt("rewritten as comparisons and selections", shrink));
+  registry.introduced({"Sign"}, 9, adapt("rewritten as comparisons", sign));
+  registry.introduced({"IsNaN"}, 9, adapt("rewritten as not below 1 and not above 0", is_nan));
+  registry.introduced({"IsInf"}, 10, adapt("rewritten as a comparison with the largest finite number", is_inf));
+  registry.introduced({"Round"}, 11, adapt("rewritten as Floor and the remainder", round));
   registry.introduced({"BitwiseNot"}, 18, adapt("-x - 1", bitwise_not));
-  registry.introduced({"Cosh"}, 9, adapt("written as Exp", cosh));
-  registry.introduced({"Sinh"}, 9, adapt("written as Tanh and Exp", sinh));
+  registry.introduced({"Cosh"}, 9, adapt("rewritten as Exp", cosh));
+  registry.introduced({"Sinh"}, 9, adapt("rewritten as Tanh and Exp", sinh));
   registry.introduced({"Acosh", "Asinh", "Atanh"}, 9,
-                      never("older operators give it only by way of differences that lose digits"));
+                      never("older operators compute it only through differences that lose digits"));
   registry.introduced({"Acos", "Asin", "Atan", "Cos", "Sin", "Tan"}, 7,
-                      never("there are no trigonometric operators before"));
-  registry.introduced({"Erf"}, 9, never("no older operators give the error function but by approximation"));
+                      never("older opsets have no trigonometric operators"));
+  registry.introduced({"Erf"}, 9, never("older operators can only approximate the error function"));
 }
 
 }  // namespace
@@ -224,7 +224,7 @@ void register_elementwise(StepRegistry& registry) {
       {"Abs", "Ceil", "Exp", "Floor", "IsNaN", "Log", "Neg", "Reciprocal", "Relu", "Sigmoid", "Sign", "Sqrt", "Tanh"},
       {13});
   registry.change({"Erf"}, 13, adapt("integers are cast", erf_of_integers), compatible("bfloat16 is new"));
-  registry.change({"Relu"}, 14, wider, adapt("integers by Max", relu_of_integers));
+  registry.change({"Relu"}, 14, wider, adapt("integers computed by Max", relu_of_integers));
   registry.change({"LeakyRelu"}, 16, wider, without_bfloat16);
   registry.change({"IsNaN"}, 20, wider,
                   by_way_of(through_float32({ElementType::float8e4m3fn, ElementType::float8e4m3fnuz,
@@ -238,7 +238,7 @@ void register_elementwise(StepRegistry& registry) {
        "HardSwish", "Mish",  "Round", "Selu",  "Sin",  "Sinh",  "Softplus", "Softsign", "Tan", "ThresholdedRelu"},
       22, wider, without_bfloat16);
   registry.change({"Celu"}, 28, wider,
-                  adapt("half precision through float32, float64 written as Elu", celu_of_other_types));
+                  adapt("float16 computed in float32, float64 rewritten as Elu", celu_of_other_types));
   register_introductions(registry);
 }
 

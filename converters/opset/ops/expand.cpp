@@ -22,7 +22,7 @@ void tile(Step& step) {
   const ValueId x = step.input(0), shape = step.input(1);
   const std::int64_t rank = step.need_rank(x);
   const auto length = length_of_axis_list(step, shape);
-  if (!length) refuse_unknown("the length of the shape is not known");
+  if (!length) refuse_unknown("the length of the shape is unknown");
   const std::int64_t full = std::max(rank, *length);
   ValueId source = x;
   if (full > rank) {
@@ -58,7 +58,7 @@ void tile(Step& step) {
 }  // namespace
 
 void register_expand(StepRegistry& registry) {
-  registry.introduced({"Expand"}, 8, adapt("written as Tile", tile));
+  registry.introduced({"Expand"}, 8, adapt("rewritten as Tile", tile));
   registry.types({"Expand"}, {13});
 }
 

@@ -10,7 +10,8 @@ namespace {
 ElementType result_type(Step& step) {
   const auto named = step.find_integer("dtype");
   if (!named) return step.need_elem(step.input(0));
-  if (!is_known_element_type(static_cast<std::int32_t>(*named))) refuse(fmt::format("dtype {} is no type", *named));
+  if (!is_known_element_type(static_cast<std::int32_t>(*named)))
+    refuse(fmt::format("dtype {} is not an element type", *named));
   return static_cast<ElementType>(*named);
 }
 
@@ -33,7 +34,7 @@ void constant_matrix(Step& step) {
   const ElementType type = result_type(step);
   const auto sizes = step.sizes(step.input(0));
   if (!sizes || sizes->size() != 2)
-    refuse_unknown("the sizes of the matrix are not known, so that no constant can take its place");
+    refuse_unknown("the sizes of the matrix are unknown, so a constant cannot replace it");
   const std::int64_t count = storable_count(*sizes), columns = (*sizes)[1], k = step.integer("k");
   std::vector<double> elements;
   for (std::int64_t at = 0; at < count; ++at) elements.push_back(at % columns - at / columns == k ? 1 : 0);
@@ -45,9 +46,9 @@ void constant_matrix(Step& step) {
 }  // namespace
 
 void register_eye_like(StepRegistry& registry) {
-  registry.introduced({"EyeLike"}, 9, adapt("written as a constant", constant_matrix));
+  registry.introduced({"EyeLike"}, 9, adapt("rewritten as a constant", constant_matrix));
   registry.change({"EyeLike"}, 22, compatible("it only allows more types"),
-                  adapt("bfloat16 by Cast", without_bfloat16));
+                  adapt("bfloat16 computed through Cast", without_bfloat16));
 }
 
 }  // namespace onnxkit::opset

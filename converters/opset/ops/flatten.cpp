@@ -14,7 +14,7 @@ void count_from_front(Step& step) {
   const ValueId shape = step.add("Concat", {rows, columns}, {{"axis", std::int64_t{0}}}, "rows_and_columns");
   step.emit("Reshape", {with_zero_sizes(step, x, shape), shape}, {step.output(0)});
   step.replace();
-  step.note("the rank is not known: reshaped to what its sizes multiply to");
+  step.note("the rank is unknown: reshaped to products of the sizes");
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ void count_from_front(Step& step) {
 void register_flatten(StepRegistry& registry) {
   registry.types({"Flatten"}, {9, 13, 21, 23, 24, 25});
   registry.change({"Flatten"}, 11, compatible("axis may also be negative"),
-                  adapt("axis counted from the front", count_from_front));
+                  adapt("axis made non-negative", count_from_front));
 }
 
 }  // namespace onnxkit::opset

@@ -6,9 +6,9 @@
 namespace onnxkit::opset {
 
 void register_gather(StepRegistry& registry) {
-  registry.change({"Gather"}, 11, compatible("indices may also be negative"),
-                  adapt("indices counted from the front",
-                        [](Step& step) { indices_from_front(step, 0, 1, step.integer("axis")); }));
+  registry.change(
+      {"Gather"}, 11, compatible("indices may also be negative"),
+      adapt("indices made non-negative", [](Step& step) { indices_from_front(step, 0, 1, step.integer("axis")); }));
   registry.types({"Gather"}, {13});
 }
 

@@ -10,7 +10,7 @@ namespace {
 void gather_flat(Step& step) {
   const ValueId data = step.input(0);
   const checker::Shape* shape = step.shape(data) ? step.shape(data) : step.shape(step.input(1));
-  if (!shape) refuse_unknown("the ranks of the data and the indices are not known");
+  if (!shape) refuse_unknown("the ranks of the data and the indices are unknown");
   const auto rank = static_cast<std::int64_t>(shape->size());
   std::int64_t axis = step.integer("axis");
   if (axis < 0) axis += rank;
@@ -41,7 +41,7 @@ void gather_flat(Step& step) {
 }  // namespace
 
 void register_gather_elements(StepRegistry& registry) {
-  registry.introduced({"GatherElements"}, 11, adapt("written as Gather from the flattened tensor", gather_flat));
+  registry.introduced({"GatherElements"}, 11, adapt("rewritten as Gather from the flattened tensor", gather_flat));
   registry.types({"GatherElements"}, {13});
 }
 

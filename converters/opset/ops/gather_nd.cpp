@@ -13,7 +13,7 @@ void name_the_batch(Step& step) {
   if (batch == 0) return;
   const ValueId indices = step.input(1);
   const std::int64_t rank = step.need_rank(indices);
-  if (batch < 0 || batch >= rank) refuse("batch_dims does not fit the rank of the indices");
+  if (batch < 0 || batch >= rank) refuse("batch_dims does not match the rank of the indices");
   const ValueId one = step.vector(std::vector<std::int64_t>{1});
   const ValueId shape =
       step.add("Concat", {sizes_of(step, indices, 0, -1), one}, {{"axis", std::int64_t{0}}}, "batch_shape");
@@ -26,7 +26,7 @@ void name_the_batch(Step& step) {
   }
   parts.push_back(indices);
   step.set_input(1, step.add("Concat", parts, {{"axis", rank - 1}}, "indices"));
-  step.note("places in the batch become indices");
+  step.note("batch positions become indices");
 }
 
 void gather_rows(Step& step) {
@@ -44,9 +44,9 @@ void gather_rows(Step& step) {
 }  // namespace
 
 void register_gather_nd(StepRegistry& registry) {
-  registry.introduced({"GatherND"}, 11, adapt("written as Gather of rows", gather_rows));
-  registry.change({"GatherND"}, 12, compatible("batch_dims defaults to what there was before"),
-                  adapt("batch_dims removed", name_the_batch));
+  registry.introduced({"GatherND"}, 11, adapt("rewritten as Gather of rows", gather_rows));
+  registry.change({"GatherND"}, 12, compatible("the default of batch_dims is the older behaviour"),
+                  adapt("removed batch_dims", name_the_batch));
   registry.types({"GatherND"}, {13});
 }
 

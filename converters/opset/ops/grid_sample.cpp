@@ -43,11 +43,11 @@ std::int64_t need_image_rank(Step& step) {
 
 void in_steps(Step& step) {
   const std::int64_t axes = need_image_rank(step) - 2;
-  if (axes < 1 || axes > 5) refuse("images of one to five axes can be sampled with older operators");
+  if (axes < 1 || axes > 5) refuse("older operators can sample images with one to five axes only");
   const ElementType type = step.need_elem(step.input(0));
   const PlaceRules rules = rules_of(step);
   const bool is_nearest = rules.mode == Interpolation::nearest;
-  if (!is_nearest && type == ElementType::boolean) refuse("truth values cannot be interpolated");
+  if (!is_nearest && type == ElementType::boolean) refuse("booleans cannot be interpolated");
   const ElementType work = is_nearest ? type : real;
   const checker::Shape* shape = step.shape(step.input(0));
   const std::int64_t batch = shape && shape->front().is_constant() ? shape->front().constant() : -1;
@@ -81,7 +81,7 @@ void new_names(Step& step) {
 void old_names(Step& step) {
   if (need_image_rank(step) != 4) {
     in_steps(step);
-    return step.note("written with Gather: version 16 takes images of two axes only");
+    return step.note("rewritten using Gather: version 16 supports images with two axes only");
   }
   const std::string mode = step.string("mode");
   step.set({"mode", mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode});
@@ -90,7 +90,7 @@ void old_names(Step& step) {
 }  // namespace
 
 void register_grid_sample(StepRegistry& registry) {
-  registry.introduced({"GridSample"}, 16, adapt("written with Gather and weights", in_steps));
+  registry.introduced({"GridSample"}, 16, adapt("rewritten using Gather and weights", in_steps));
   registry.change({"GridSample"}, 20, adapt("modes have new names", new_names),
                   adapt("modes have old names", old_names));
   registry.types({"GridSample"}, {22});

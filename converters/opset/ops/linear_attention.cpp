@@ -31,7 +31,7 @@ class LinearAttention {
         kv_heads_(step.integer("kv_num_heads")) {
     constexpr std::int64_t most = 1 << 16;
     if (kv_heads_ < 1 || q_heads_ < 1 || q_heads_ % kv_heads_ != 0 || q_heads_ > most)
-      refuse("the heads of the queries cannot be shared out among those of the keys");
+      refuse("the number of query heads is not a multiple of the number of key heads");
     const std::string rule = step.string("update_rule");
     decays_ = rule == "gated" || rule == "gated_delta";
     replaces_ = rule == "delta" || rule == "gated_delta";
@@ -64,7 +64,7 @@ class LinearAttention {
 
   /// [length, batch, heads, size] of [batch, length, heads * size]; without `heads` each element is one.
   ValueId by_place(Input input, std::optional<std::int64_t> heads) {
-    if (!step_.has_input(input)) refuse("the rule needs an input that is missing");
+    if (!step_.has_input(input)) refuse("the update rule requires an input that is missing");
     const ValueId x = step_.input(input);
     const ValueId wide = cast(step_, x, single);
     const ValueId split = heads ? reshape_to(step_, wide, {0, 0, *heads, quotient(step_, size_of(step_, x, 2), *heads)})
@@ -159,7 +159,7 @@ void to_convolution(Step& step) {
   Size channels = size_of(step, step.input(filters), 0);
   if (!channels.known) channels = size_of(step, step.input(signal), 1);
   if (!channels.known)
-    refuse_unknown(fmt::format("the number of channels of {} is not known, and Conv needs it as an attribute",
+    refuse_unknown(fmt::format("the number of channels of {}, which Conv requires as an attribute, is unknown",
                                quote(step.graph().name_of(step.input(signal)))));
   const Size kept = difference(step, size_of(step, step.input(filters), 2), 1);
   ValueId all = ValueId::none;
@@ -189,8 +189,8 @@ void to_convolution(Step& step) {
 
 void register_linear_attention(StepRegistry& registry) {
   registry.introduced({"LinearAttention"}, 27,
-                      adapt("written as a recurrence", [](Step& step) { LinearAttention(step).build(); }));
-  registry.introduced({"CausalConvWithState"}, 27, adapt("written as Conv over past and input", to_convolution));
+                      adapt("rewritten as a recurrence", [](Step& step) { LinearAttention(step).build(); }));
+  registry.introduced({"CausalConvWithState"}, 27, adapt("rewritten as Conv over past and input", to_convolution));
 }
 
 }  // namespace onnxkit::opset

@@ -72,11 +72,11 @@ void cross_entropy(Step& step) {
 
 void register_losses(StepRegistry& registry) {
   registry.introduced({"NegativeLogLikelihoodLoss"}, 12,
-                      adapt("written with GatherElements and sums", negative_log_likelihood));
+                      adapt("rewritten using GatherElements and sums", negative_log_likelihood));
   registry.introduced({"SoftmaxCrossEntropyLoss"}, 12,
-                      adapt("written with LogSoftmax, GatherElements and sums", cross_entropy));
+                      adapt("rewritten using LogSoftmax, GatherElements and sums", cross_entropy));
   registry.types({"SoftmaxCrossEntropyLoss"}, {13});
-  const Way wording = compatible("only the wording differs");
+  const Way wording = compatible("only the specification text differs");
   registry.change({"NegativeLogLikelihoodLoss"}, 13, wording, wording);
   registry.types({"NegativeLogLikelihoodLoss"}, {22});
 }

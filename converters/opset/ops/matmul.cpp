@@ -37,7 +37,7 @@ void quantized_product(Step& step) {
     const auto sizes = step.sizes(step.input(of_result));
     if (sizes && std::any_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size != 1; }))
       refuse(
-          "the result has several scales or zero points, of which the specification does not say whether they belong "
+          "the result has several scales or zero points, and the specification does not say whether they belong "
           "to rows");
   }
   const ValueId a = factor(step, 0, 2, true), b = factor(step, 3, 5, false);
@@ -59,9 +59,9 @@ void quantized_product(Step& step) {
 
 void register_matmul(StepRegistry& registry) {
   registry.types({"MatMul"}, {9, 13});
-  registry.introduced({"MatMulInteger"}, 10, adapt("written as MatMul of float64, which is exact", integer_product));
+  registry.introduced({"MatMulInteger"}, 10, adapt("rewritten as MatMul of float64, which is exact", integer_product));
   registry.introduced({"QLinearMatMul"}, 10,
-                      adapt("written as MatMul of float64, scaled and rounded", quantized_product));
+                      adapt("rewritten as MatMul of float64, scaled and rounded", quantized_product));
   registry.change({"QLinearMatMul"}, 21, compatible("more types are allowed"),
                   by_way_of(through_float32({ElementType::float16, ElementType::bfloat16})));
 }

@@ -31,8 +31,7 @@ std::size_t count_of(const Labels& labels) {
 }
 
 std::optional<Words> words_of(const Step& step, std::string_view attribute) {
-  if (step.is_reference(attribute))
-    refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", attribute));
+  if (step.is_reference(attribute)) refuse_unknown(fmt::format("the function's caller sets attribute {}", attribute));
   const ir::Attribute* found = step.node().find_attribute(attribute);
   const auto* texts = found ? found->as<std::vector<Text>>() : nullptr;
   if (!found) return std::nullopt;
@@ -42,8 +41,7 @@ std::optional<Words> words_of(const Step& step, std::string_view attribute) {
 }
 
 const ir::Tensor* tensor_of(const Step& step, std::string_view attribute) {
-  if (step.is_reference(attribute))
-    refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", attribute));
+  if (step.is_reference(attribute)) refuse_unknown(fmt::format("the function's caller sets attribute {}", attribute));
   const ir::Attribute* found = step.node().find_attribute(attribute);
   return found ? found->tensor() : nullptr;
 }
@@ -61,7 +59,7 @@ Labels labels_in(const ir::Tensor& tensor, std::string_view attribute) {
   } else if (type == ElementType::float32) {
     if (const auto numbers = ir::read_reals(tensor, most_labels)) return Reals(numbers->begin(), numbers->end());
   } else {
-    throw Refusal{"type-not-there", fmt::format("{} has a type that is only allowed from version 4 on", attribute)};
+    throw Refusal{"type-not-there", fmt::format("{} has a type that requires version 4", attribute)};
   }
   refuse_unknown(fmt::format("{} cannot be read", attribute));
 }
@@ -87,7 +85,7 @@ void need_plain_keys(const Labels& keys) {
   if (!reals) return;
   for (const float key : *reals) {
     if (key == 0 || std::isnan(key))
-      refuse("the keys hold 0 or NaN, of which version 2 tells apart what differs in bits, and version 4 does not");
+      refuse("the keys contain 0 or NaN: version 2 distinguishes their bit patterns, version 4 does not");
   }
 }
 
@@ -140,12 +138,12 @@ void first_key_wins(Step& step) {
   keep_entries(values, kept);
   set_labels(step, "keys", keys);
   set_labels(step, "values", values);
-  step.note("of equal keys only the first is left");
+  step.note("kept only the first of equal keys");
 }
 
 void set_default(Step& step, const ir::Tensor& tensor) {
   const Labels given = labels_in(tensor, "default_tensor");
-  if (count_of(given) != 1) refuse("default_tensor does not hold one element");
+  if (count_of(given) != 1) refuse("default_tensor must have one element");
   if (const auto* number = std::get_if<Integers>(&given)) step.set({"default_int64", number->front()});
   if (const auto* real = std::get_if<Reals>(&given)) step.set({"default_float", real->front()});
   if (const auto* word = std::get_if<Words>(&given)) step.set({"default_string", word->front()});
@@ -160,7 +158,7 @@ void tensors_to_lists(Step& step) {
   if (!is_unique) {
     keep_entries(keys, kept);
     keep_entries(values, kept);
-    step.note("of equal keys only the last is left");
+    step.note("kept only the last of equal keys");
   }
   if (!is_unique || step.has("keys_tensor")) set_labels(step, "keys", keys);
   if (!is_unique || step.has("values_tensor")) set_labels(step, "values", values);
@@ -178,7 +176,8 @@ void list_to_keys(Step& step) {
   set_labels(step, "keys", from_words ? Labels(words) : Labels(places));
   set_labels(step, "values", from_words ? Labels(places) : Labels(words));
   step.remove("classes_strings");
-  step.note(from_words ? "the words become keys, their places values" : "the places become keys, the words values");
+  step.note(from_words ? "the strings become keys, their indices values"
+                       : "the indices become keys, the strings values");
 }
 
 void keys_to_list(Step& step) {
@@ -186,25 +185,25 @@ void keys_to_list(Step& step) {
   const bool from_words = std::holds_alternative<Words>(keys);
   const auto* words = std::get_if<Words>(from_words ? &keys : &values);
   const auto* places = std::get_if<Integers>(from_words ? &values : &keys);
-  if (!words || !places) refuse("version 1 turns words into integers and integers into words only");
-  if (words->size() != places->size()) refuse("there are not as many keys as values");
+  if (!words || !places) refuse("version 1 maps only strings to integers and integers to strings");
+  if (words->size() != places->size()) refuse("the number of keys differs from the number of values");
   Words ordered(words->size());
   std::vector<bool> taken(words->size());
   for (std::size_t i = 0; i < places->size(); ++i) {
     const auto place = static_cast<std::uint64_t>((*places)[i]);
     if (place >= taken.size() || taken[place])
-      refuse("version 1 counts the words from 0 on, and these integers are no such count");
+      refuse("version 1 numbers the strings from 0, and these integers are not such a sequence");
     taken[place] = true;
     ordered[place] = (*words)[i];
   }
   if (from_words && std::set<std::string>(words->begin(), words->end()).size() != words->size())
-    refuse("a key is there twice");
+    refuse("a key occurs twice");
   for (const std::string_view name : {"keys_strings", "keys_int64s", "values_strings", "values_int64s", "keys_floats",
                                       "values_floats", "default_float"})
     step.remove(name);
   step.remove(from_words ? "default_string" : "default_int64");
   step.set({"classes_strings", ordered});
-  step.note("the words in the order of their integers");
+  step.note("the strings are listed in the order of their integers");
 }
 
 }  // namespace
@@ -212,7 +211,7 @@ void keys_to_list(Step& step) {
 void register_ml_features(StepRegistry& registry) {
   registry.change({"ai.onnx.ml::LabelEncoder"}, 2, adapt("the list becomes keys and values", list_to_keys),
                   adapt("keys and values become a list", keys_to_list));
-  registry.change({"ai.onnx.ml::LabelEncoder"}, 4, adapt("of equal keys the first is kept", first_key_wins),
+  registry.change({"ai.onnx.ml::LabelEncoder"}, 4, adapt("the first of equal keys is kept", first_key_wins),
                   adapt("tensors become lists", tensors_to_lists));
 }
 

@@ -27,7 +27,7 @@ void tensors_to_floats(Step& step) {
     for (const double number : reals_or_tensor(step, name)) {
       floats.push_back(static_cast<float>(number));
       if (static_cast<double>(floats.back()) != number)
-        refuse(fmt::format("{} holds numbers that float does not hold exactly", as_tensor));
+        refuse(fmt::format("{} contains numbers that float cannot represent exactly", as_tensor));
     }
     step.remove(as_tensor);
     step.set({name, floats});
@@ -77,7 +77,7 @@ void import_main_opset(ir::Model& model, std::vector<ir::Node>& added) {
 void need_main_opset(Step& step) {
   if (step.in_function())
     refuse_unknown(
-        "nodes of ai.onnx beside TreeEnsemble are needed, and which opset of it the function imports is not asked");
+        "the rewrite adds nodes of ai.onnx, and the opset of ai.onnx that the function imports is not checked");
   step.finish([](ir::Model& model, ir::Node&, std::vector<ir::Node>& added) { import_main_opset(model, added); });
 }
 
@@ -106,7 +106,7 @@ void set_copies(const Trees& trees, EnsembleOptions& options) {
     return;
   }
   if (trees.has_leaf_without_votes())
-    refuse("a leaf has no vote, and in TreeEnsemble each leaf counts for the least or the greatest");
+    refuse("a leaf has no vote, but every leaf of TreeEnsemble enters the minimum or maximum");
   options.repeats_votes = true;
 }
 
@@ -133,7 +133,9 @@ void regressor_to_ensemble(Step& step) {
   const bool is_moved =
       options.aggregate != sum && std::any_of(base.begin(), base.end(), [](double number) { return number != 0; });
   if (is_moved && options.post_transform != no_transform)
-    refuse("base_values are added to what is no sum before post_transform, which TreeEnsemble cannot say");
+    refuse(
+        "base_values are added to an aggregate other than a sum before post_transform, which TreeEnsemble cannot "
+        "express");
   for (std::size_t i = 0; i < base.size() && options.aggregate == sum; ++i) {
     if (base[i] != 0) trees.add_constant(static_cast<std::int64_t>(i), base[i]);
   }
@@ -157,7 +159,7 @@ std::string name_at(const std::array<std::string_view, n>& names, std::int64_t n
 /// Down: TreeEnsembleRegressor, which gives float.
 void ensemble_to_regressor(Step& step) {
   const ElementType type = step.need_elem(step.input(0));
-  if (type == ElementType::float64) refuse("TreeEnsembleRegressor gives float only, and the result is double");
+  if (type == ElementType::float64) refuse("TreeEnsembleRegressor returns float only, and the result is double");
   const Trees trees = read_ensemble(step);
   const bool is_float = type == ElementType::float32;
   const ValueId x = is_float ? step.input(0) : converted(step, step.input(0), ElementType::float32);
@@ -255,14 +257,13 @@ void emit_label(Step& step, ValueId scores, std::size_t classes, ValueId result)
 
 std::size_t class_count(const Step& step) {
   for (const std::string_view name : {"classlabels_int64s", "classlabels_strings"}) {
-    if (step.is_reference(name))
-      refuse_unknown(fmt::format("attribute {} is what the caller of the function gives", name));
+    if (step.is_reference(name)) refuse_unknown(fmt::format("the function's caller sets attribute {}", name));
     const ir::Attribute* found = step.node().find_attribute(name);
     if (!found) continue;
     if (const auto* words = found->as<std::vector<Text>>()) return words->size();
     if (const auto* numbers = found->as<List>()) return numbers->size();
   }
-  refuse("there are no classes");
+  refuse("the model has no classes");
 }
 
 /// In double, so that labels and scores are those of the sums before they are rounded to float.
@@ -273,7 +274,7 @@ void classifier_to_ensemble(Step& step) {
   const std::vector<double> base = reals_or_tensor(step, "base_values");
   const auto binary = binary_votes(trees, classes);
   if (!base.empty() && base.size() != classes && !(binary && base.size() == 1))
-    refuse("base_values has not one entry for each class");
+    refuse("base_values must have one entry per class");
   const std::int64_t post = post_transform_of(step);
   const Classifier made = binary ? two_classes(trees, *binary, base, post) : several_classes(trees, base, post);
   const ElementType type = ElementType::float64;
@@ -302,14 +303,14 @@ void classifier_to_ensemble(Step& step) {
 
 void register_ml_models(StepRegistry& registry) {
   registry.change({"ai.onnx.ml::TreeEnsembleClassifier", "ai.onnx.ml::TreeEnsembleRegressor"}, 3,
-                  compatible("numbers may also be given as tensors of double"),
-                  adapt("tensors of double become floats where these hold them", tensors_to_floats));
+                  compatible("numbers may also be tensors of double"),
+                  adapt("tensors of double become floats if these represent them exactly", tensors_to_floats));
   registry.deprecated({"ai.onnx.ml::TreeEnsembleRegressor"}, 5,
-                      adapt("written as TreeEnsemble", regressor_to_ensemble));
+                      adapt("rewritten as TreeEnsemble", regressor_to_ensemble));
   registry.deprecated({"ai.onnx.ml::TreeEnsembleClassifier"}, 5,
-                      adapt("written as TreeEnsemble, ArgMax and LabelEncoder", classifier_to_ensemble));
+                      adapt("rewritten as TreeEnsemble, ArgMax and LabelEncoder", classifier_to_ensemble));
   registry.introduced({"ai.onnx.ml::TreeEnsemble"}, 5,
-                      adapt("written as TreeEnsembleRegressor", ensemble_to_regressor));
+                      adapt("rewritten as TreeEnsembleRegressor", ensemble_to_regressor));
 }
 
 }  // namespace onnxkit::opset

@@ -4,7 +4,7 @@ namespace onnxkit::opset {
 
 void register_non_zero(StepRegistry& registry) {
   registry.introduced({"NonZero"}, 9,
-                      never("no operator below opset 9 gives as many results as there are elements other than zero"));
+                      never("no operator below opset 9 has an output whose size is the number of nonzero elements"));
   registry.types({"NonZero"}, {13});
 }
 

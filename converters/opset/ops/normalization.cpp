@@ -26,7 +26,7 @@ void with_two_image_axes(Step& step) {
   step.set_output(0, y);
   step.then();
   step.emit("Reshape", {y, shape}, {step.output(0)});
-  step.note("reshaped to four axes before, given its shape back after");
+  step.note("reshaped to four axes before, restored after");
 }
 
 // ---- BatchNormalization
@@ -58,7 +58,7 @@ void batch_to_1(Step& step) {
   const bool per_place = step.integer("spatial") == 0 && four && of_scale.value_or(*rank - 1) == *rank - 1;
   if (!per_place) return with_two_image_axes(step);
   on_reshaped(step, reshape(step, step.input(0), *four, "image"), List(four->begin() + 1, four->end()), "image");
-  step.note("reshaped to four axes before, with statistics for each place; given their shapes back after");
+  step.note("reshaped to four axes before, with statistics per position; shapes restored after");
 }
 
 bool has_statistics(const Step& step) {
@@ -81,7 +81,7 @@ void test_by_outputs(Step& step) {
   step.remove("is_test");
   if (trains) return name_statistics(step);
   for (std::size_t k = 1; k < step.output_count(); ++k) {
-    if (step.is_used(k)) refuse("statistics are read although is_test is set, which leaves them open");
+    if (step.is_used(k)) refuse("statistics outputs are read, but they are undefined because is_test is set");
   }
   if (step.output_count() > 1) step.drop_outputs(1);
 }
@@ -98,7 +98,7 @@ void places_to_channels(Step& step) {
   step.remove("spatial");
   const ValueId places = step.add("Flatten", {step.input(0)}, {{"axis", std::int64_t{1}}}, "flat");
   on_reshaped(step, places, {-1}, "flat");
-  step.note("statistics for each place: flattened before, given their shapes back after");
+  step.note("statistics per position: flattened before, shapes restored after");
 }
 
 /// Before version 9 there is a channel axis always.
@@ -165,7 +165,7 @@ void to_one_type(Step& step) {
     const ElementType type = to == step.output(0) ? step.elem(step.input(0)) : step.elem(step.input(3));
     step.emit("Cast", {from}, {to}, {{"to", static_cast<std::int64_t>(type)}});
   }
-  step.note("computed in one type");
+  step.note("computed in a single type");
 }
 
 void mode_by_outputs(Step& step) {
@@ -178,14 +178,14 @@ void mode_by_outputs(Step& step) {
 
 void register_batch(StepRegistry& registry) {
   const StepRegistry::Names op = {"BatchNormalization"};
-  registry.change(op, 6, drop_attribute("consumed_inputs"), adapt("consumed_inputs written", batch_to_1));
-  registry.change(op, 7, adapt("the outputs tell training from test mode", test_by_outputs),
-                  adapt("is_test tells training from test mode", test_by_attribute));
+  registry.change(op, 6, drop_attribute("consumed_inputs"), adapt("wrote consumed_inputs", batch_to_1));
+  registry.change(op, 7, adapt("the number of outputs selects training or test mode", test_by_outputs),
+                  adapt("is_test selects training or test mode", test_by_attribute));
   registry.change(op, 9, adapt("statistics are per channel", places_to_channels),
-                  adapt("there is a channel axis", with_channel_axis));
+                  adapt("the input has a channel axis", with_channel_axis));
   registry.change(op, 14, adapt("training_mode is set", mode_by_attribute),
-                  adapt("the outputs tell training from test mode", mode_by_outputs));
-  registry.change(op, 15, compatible("more combinations of types"), adapt("computed in one type", to_one_type));
+                  adapt("the number of outputs selects training or test mode", mode_by_outputs));
+  registry.change(op, 15, compatible("more combinations of types"), adapt("computed in a single type", to_one_type));
 }
 
 // ---- normalizations that older versions do in steps
@@ -360,15 +360,15 @@ void mean_variance_in_steps(Step& step) {
 void register_normalization(StepRegistry& registry) {
   register_batch(registry);
   registry.change({"InstanceNormalization"}, 6, drop_attribute("consumed_inputs"),
-                  adapt("two image axes", with_two_image_axes));
-  registry.introduced({"LayerNormalization"}, 17, adapt("written as means and a quotient", layer_in_steps));
-  registry.introduced({"RMSNormalization"}, 23, adapt("written as a mean of squares and a quotient", rms_in_steps));
+                  adapt("two spatial axes", with_two_image_axes));
+  registry.introduced({"LayerNormalization"}, 17, adapt("rewritten as means and a quotient", layer_in_steps));
+  registry.introduced({"RMSNormalization"}, 23, adapt("rewritten as a mean of squares and a quotient", rms_in_steps));
   registry.introduced({"GroupNormalization"}, 18,
-                      adapt("written as means and a quotient", [](Step& step) { group_in_steps(step, true); }));
-  registry.change({"GroupNormalization"}, 21, adapt("scale and bias are repeated for each channel", scale_by_channel),
-                  adapt("written as means and a quotient", [](Step& step) { group_in_steps(step, false); }));
+                      adapt("rewritten as means and a quotient", [](Step& step) { group_in_steps(step, true); }));
+  registry.change({"GroupNormalization"}, 21, adapt("scale and bias repeated per channel", scale_by_channel),
+                  adapt("rewritten as means and a quotient", [](Step& step) { group_in_steps(step, false); }));
   registry.introduced({"MeanVarianceNormalization"}, 9,
-                      adapt("written as means and a quotient", mean_variance_in_steps));
+                      adapt("rewritten as means and a quotient", mean_variance_in_steps));
   registry.types({"InstanceNormalization", "LpNormalization"}, {22});
   registry.types({"MeanVarianceNormalization", "LRN"}, {13});
 }

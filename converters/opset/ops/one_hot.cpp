@@ -28,7 +28,7 @@ void negative_to_outside(Step& step) {
   const ValueId index = cast(step, step.input(0), ElementType::int64, "indices");
   const ValueId is_negative = step.add("Less", {index, step.scalar(0)}, {}, "is_negative");
   step.set_input(0, step.add("Where", {is_negative, depth_as_scalar(step), index}, {}, "indices"));
-  step.note("negative indices become depth, which is outside");
+  step.note("negative indices replaced with depth, which is out of range");
 }
 
 void negative_to_front(Step& step) {
@@ -39,7 +39,7 @@ void negative_to_front(Step& step) {
   const ValueId is_negative = step.add("Less", {index, step.scalar(0)}, {}, "is_negative");
   const ValueId added = step.add("Add", {index, depth_as_scalar(step)}, {}, "counted");
   step.set_input(0, step.add("Where", {is_negative, added, index}, {}, "indices"));
-  step.note("negative indices counted from the front");
+  step.note("negative indices made non-negative");
 }
 
 std::int64_t known_depth(Step& step, std::int64_t axis) {
@@ -82,9 +82,9 @@ void pick_from_values(Step& step) {
 }  // namespace
 
 void register_one_hot(StepRegistry& registry) {
-  registry.introduced({"OneHot"}, 9, adapt("written as Equal, and Gather of the two values", pick_from_values));
-  registry.change({"OneHot"}, 11, adapt("indices that may be negative stay off", negative_to_outside),
-                  adapt("indices that may be negative counted from the front", negative_to_front));
+  registry.introduced({"OneHot"}, 9, adapt("rewritten as Equal, and Gather of the two values", pick_from_values));
+  registry.change({"OneHot"}, 11, adapt("negative indices still select the off value", negative_to_outside),
+                  adapt("negative indices made non-negative", negative_to_front));
   registry.change({"OneHot"}, 28, compatible("it only allows more types"), by_way_of(through_float32()));
 }
 

@@ -9,7 +9,7 @@ bool is_optional(const checker::Type& type) { return type.kind == checker::Type:
 bool takes_optional(Step& step) {
   const checker::Type* type = step.type(step.input(0));
   if (!type || type->is_unknown())
-    refuse_unknown("whether the input is an optional value or a tensor or sequence is not known");
+    refuse_unknown("whether the input is an optional, a tensor or a sequence is unknown");
   return is_optional(*type);
 }
 
@@ -17,7 +17,7 @@ void get_only_from_optional(Step& step) {
   if (takes_optional(step)) return;
   step.emit("Identity", {step.input(0)}, {step.output(0)});
   step.replace();
-  step.note("Identity: the input is no optional value");
+  step.note("rewritten as Identity: the input is not an optional");
 }
 
 void ask_only_optional(Step& step) {
@@ -25,7 +25,7 @@ void ask_only_optional(Step& step) {
   if (is_given && takes_optional(step)) return;
   step.emit("Identity", {step.number(ElementType::boolean, is_given ? 1 : 0)}, {step.output(0)});
   step.replace();
-  step.note(is_given ? "always true: the input is no optional value" : "always false: there is no input");
+  step.note(is_given ? "always true: the input is not an optional" : "always false: there is no input");
 }
 
 /// Tensors of types that version 18 does not know need no optional operator at all.
@@ -37,19 +37,19 @@ void without_newer_types(Step& step, void (*rewrite)(Step&)) {
 }  // namespace
 
 void register_optional(StepRegistry& registry) {
-  const Way none = never("no older version knows optional values");
+  const Way none = never("older opsets have no optional values");
   registry.introduced({"Optional", "OptionalHasElement", "OptionalGetElement"}, 15, none);
-  registry.change({"OptionalGetElement"}, 18, compatible("tensors and sequences are taken, too"),
-                  adapt("taken from optional values only", get_only_from_optional));
-  registry.change({"OptionalHasElement"}, 18, compatible("tensors and sequences are taken, too, and no input"),
-                  adapt("asked of optional values only", ask_only_optional));
+  registry.change({"OptionalGetElement"}, 18, compatible("tensors and sequences are also allowed"),
+                  adapt("only optional values are allowed", get_only_from_optional));
+  registry.change({"OptionalHasElement"}, 18, compatible("tensors, sequences and a missing input are also allowed"),
+                  adapt("only optional values are allowed", ask_only_optional));
   registry.types({"Optional"}, {28});
   const Way more_types = compatible("more types are allowed");
   registry.change({"OptionalGetElement"}, 28, more_types,
-                  adapt("Identity: the input is no optional value",
+                  adapt("rewritten as Identity: the input is not an optional",
                         [](Step& step) { without_newer_types(step, get_only_from_optional); }));
   registry.change({"OptionalHasElement"}, 28, more_types,
-                  adapt("always true: the input is no optional value",
+                  adapt("always true: the input is not an optional",
                         [](Step& step) { without_newer_types(step, ask_only_optional); }));
 }
 

@@ -39,7 +39,7 @@ void pads_to_paddings(Step& step) {
     step.set_input(0,
                    step.add("Slice", {step.input(0)}, {{"starts", starts}, {"ends", ends}, {"axes", axes}}, "cropped"));
   }
-  step.note("pads becomes paddings, and a Slice where it is negative");
+  step.note("pads becomes paddings, plus a Slice where it is negative");
 }
 
 // ---- 2 | 11
@@ -137,7 +137,7 @@ void pad_with_gather(Step& step, const std::string& otherwise) {
     outside = outside == ValueId::none ? placed : step.add("Or", {outside, placed}, {}, "outside");
   }
   step.replace();
-  step.note("each axis by Gather, as the sizes of the result are known");
+  step.note("each axis rewritten as Gather, because the sizes of the result are known");
   if (outside == ValueId::none) return chain(step, step.input(0), std::move(links), step.output(0));
   const ValueId gathered = step.value("gathered");
   chain(step, step.input(0), std::move(links), gathered);
@@ -152,7 +152,7 @@ void any_type(Step& step) {
     case ElementType::complex64:
     case ElementType::complex128:
       return pad_with_gather(step,
-                             "version 11 pads numbers only, and the sizes of the tensor and the result are not known");
+                             "version 11 pads numbers only, and the sizes of the tensor and the result are unknown");
     default:
       return;
   }
@@ -163,9 +163,10 @@ void inputs_to_attributes(Step& step) {
   const ElementType elem = step.elem(step.input(0));
   if (!given || elem == ElementType::int64 || elem == ElementType::uint64)
     return pad_with_gather(
-        step, given ? "version 2 pads real numbers only, and the sizes of the tensor and the result are not known"
-                    : "pads is computed at run time, and in version 2 it is an attribute; the sizes of the tensor and "
-                      "the result are not known");
+        step, given
+                  ? "version 2 pads floating-point numbers only, and the sizes of the tensor and the result are unknown"
+                  : "pads is computed at run time, but it is an attribute in version 2; the sizes of the tensor and "
+                    "the result are unknown");
   const Integers& pads = *given;
   step.set({"pads", pads});
   step.drop_inputs(1);
@@ -182,7 +183,7 @@ void inputs_to_attributes(Step& step) {
   step.then();
   if (!by_mask) return chain(step, padded, {{"Cast", {}, {cast_target(step, type)}}}, step.output(0));
   put_value_in(step, pads, through_double ? cast(step, padded, type, "narrow") : padded, step.input(2));
-  step.note("pads becomes an attribute; the value is put in with Where");
+  step.note("pads becomes an attribute; Where inserts the value");
 }
 
 // ---- 13 | 18
@@ -213,7 +214,7 @@ void pads_of_all_axes(Step& step) {
   const ValueId all_begins = step.add("ScatterElements", {zeros, step.input(3), begins}, {}, "all_begins");
   const ValueId all_ends = step.add("ScatterElements", {zeros, step.input(3), ends}, {}, "all_ends");
   step.set_input(1, step.add("Concat", {all_begins, all_ends}, {{"axis", std::int64_t{0}}}, "pads"));
-  step.note("pads of all axes, computed at run time");
+  step.note("pads for all axes, computed at run time");
 }
 
 // ---- 18 | 19
@@ -249,7 +250,7 @@ void wrap_with_gather(Step& step) {
   }
   chain(step, step.input(0), std::move(links), step.output(0));
   step.replace();
-  step.note("mode wrap: each axis by Gather, positions counted round");
+  step.note("mode wrap: each axis rewritten as Gather with wrapped positions");
 }
 
 }  // namespace
@@ -259,10 +260,12 @@ void register_pad(StepRegistry& registry) {
                   adapt("pads becomes paddings", pads_to_paddings));
   registry.change({"Pad"}, 11, adapt("pads and value become inputs", attributes_to_inputs),
                   adapt("pads and value become attributes", inputs_to_attributes));
-  registry.change({"Pad"}, 18, compatible("without axes pads speaks of all axes"),
-                  adapt("pads of all axes", pads_of_all_axes));
-  registry.change({"Pad"}, 19, compatible("mode wrap is new"), adapt("mode wrap by Gather", wrap_with_gather));
-  registry.change({"Pad"}, 13, compatible("it only allows more types"), adapt("other types by Gather", any_type));
+  registry.change({"Pad"}, 18, compatible("pads applies to all axes when axes is omitted"),
+                  adapt("pads for all axes", pads_of_all_axes));
+  registry.change({"Pad"}, 19, compatible("mode wrap is new"),
+                  adapt("mode wrap rewritten as Gather", wrap_with_gather));
+  registry.change({"Pad"}, 13, compatible("it only allows more types"),
+                  adapt("other types computed by Gather", any_type));
   registry.types({"Pad"}, {21, 23, 24, 25});
 }
 

@@ -32,7 +32,7 @@ List axis_list(Step& step, std::string_view name, std::size_t length, std::int64
   const bool fits = given->size() == length && std::all_of(given->begin(), given->end(), [least](std::int64_t v) {
                       return v >= least && v < std::int64_t{1} << 30;
                     });
-  if (!fits) refuse(fmt::format("attribute {} does not fit the axes of the image", name));
+  if (!fits) refuse(fmt::format("attribute {} does not match the spatial axes", name));
   return *given;
 }
 
@@ -41,7 +41,7 @@ void place(PoolAxis& axis, std::string_view auto_pad, bool ceil) {
   if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
     if (axis.image >= 0) axis.places = ceil_div(axis.image, axis.stride);
     if (axis.image < 0 && axis.stride != 1)
-      refuse_unknown("what auto_pad means follows from the size of the image, which is not known");
+      refuse_unknown("the padding that auto_pad selects depends on the size of the image, which is unknown");
     const std::int64_t total =
         axis.stride == 1 ? axis.extent() - 1 : std::max<std::int64_t>(0, axis.reached() - axis.image);
     axis.begin = auto_pad == "SAME_LOWER" ? total - total / 2 : total / 2;
@@ -51,7 +51,7 @@ void place(PoolAxis& axis, std::string_view auto_pad, bool ceil) {
   if (auto_pad == "VALID") axis.begin = axis.end = 0;
   if (axis.image < 0) return;
   const std::int64_t span = axis.image + axis.begin + axis.end - axis.extent();
-  if (span < 0) refuse("the window does not fit into the image");
+  if (span < 0) refuse("the window is larger than the image");
   axis.places = span / axis.stride + 1;
   if (ceil) axis.places = std::min(ceil_div(span, axis.stride) + 1, ceil_div(axis.image + axis.begin, axis.stride));
 }
@@ -64,7 +64,7 @@ PoolAxes read_axes(Step& step) {
   const std::string auto_pad = step.string("auto_pad", "NOTSET");
   const bool ceil = step.integer("ceil_mode") != 0;
   const checker::Shape* shape = step.shape(step.input(0));
-  if (shape && shape->size() != count + 2) refuse("kernel_shape does not fit the axes of the image");
+  if (shape && shape->size() != count + 2) refuse("kernel_shape does not match the spatial axes");
   PoolAxes axes;
   for (std::size_t i = 0; i < count; ++i) {
     axes.push_back({kernel[i], strides[i], dilations[i], pads[i], pads[count + i]});
@@ -118,7 +118,7 @@ void write_ceil_as_pads(Step& step) {
     if (axis.places < 0) {
       // Where no window can begin behind the image, one stride less a cell of padding adds what rounding up does.
       if (axis.end + axis.stride > axis.extent())
-        refuse_unknown("which windows ceil_mode adds follows from the size of the image, which is not known");
+        refuse_unknown("the windows that ceil_mode adds depend on the size of the image, which is unknown");
       begin.push_back(axis.begin);
       stated.push_back(axis.end);
       beyond.push_back(axis.stride - 1);
@@ -139,7 +139,7 @@ void write_ceil_as_pads(Step& step) {
   }
   for (std::size_t i = 0; i < stated.size(); ++i) stated[i] += beyond[i];
   set_pads(step, begin, stated);
-  step.note("ceil_mode written as padding");
+  step.note("ceil_mode rewritten as padding");
 }
 
 void without_ceil(Step& step) {
@@ -282,11 +282,10 @@ void without_dilations(Step& step) {
     return;
   }
   const PoolAxes axes = read_axes(step);
-  if (step.is_used(1)) refuse("the indices of a dilated pool cannot be told by the older version");
+  if (step.is_used(1)) refuse("the older version cannot return the indices of a dilated pool");
   for (const PoolAxis& axis : axes) {
-    if (axis.places < 0)
-      refuse_unknown("dilations can be written with older operators where the image's size is known");
-    if (axis.places == 0) refuse("a dilated pool over an empty image");
+    if (axis.places < 0) refuse_unknown("rewriting dilations for older operators requires the size of the image");
+    if (axis.places == 0) refuse("a dilated pool over an empty image cannot be rewritten");
   }
   const std::string op(step.node().op_type.view());
   const ElementType type = step.need_elem(step.input(0));
@@ -299,7 +298,7 @@ void without_dilations(Step& step) {
   if (op == "AveragePool") result = count_fewer(step, axes, step.integer("count_include_pad") != 0, type, result);
   step.emit("Identity", {result}, {step.output(0)});
   step.replace();
-  step.note("the cells that a dilated window meets are brought together");
+  step.note("the elements that each dilated window covers are made contiguous");
 }
 
 // ---- AveragePool
@@ -312,25 +311,26 @@ void without_counted_padding(Step& step) {
   const List begin = list_of(axes, &PoolAxis::begin), end = list_of(axes, &PoolAxis::end);
   pad_with_zeros(step, begin, end);
   set_pads(step, List(axes.size(), 0), List(axes.size(), 0));
-  step.note("padding written as zeros, which count");
+  step.note("padding rewritten as zeros, which count");
 }
 
 void register_average(StepRegistry& registry) {
   const StepRegistry::Names op = {"AveragePool"};
   registry.change(op, 7, compatible("count_include_pad is new"),
                   adapt("padding does not count", without_counted_padding));
-  registry.change(op, 10, compatible("ceil_mode is new"), adapt("the number of places is rounded down", without_ceil));
-  const Way wording = compatible("only the wording differs");
+  registry.change(op, 10, compatible("ceil_mode is new"),
+                  adapt("the number of output positions is rounded down", without_ceil));
+  const Way wording = compatible("only the specification text differs");
   registry.change(op, 11, wording, wording);
   registry.change(op, 19, compatible("dilations are new"), adapt("no dilations", without_dilations));
-  registry.change(op, 22, compatible("more types; windows that would start behind the image are left out as before"),
-                  adapt("ceil_mode counts windows behind the image", ceil_before_22));
+  registry.change(op, 22, compatible("more types; windows that would start after the image are still omitted"),
+                  adapt("ceil_mode counts windows after the image", ceil_before_22));
 }
 
 // ---- MaxPool
 
 void without_indices(Step& step) {
-  if (step.is_used(1)) refuse("the indices of the greatest elements are used, and they come with MaxPool 8");
+  if (step.is_used(1)) refuse("the indices output is used, and it was added in MaxPool 8");
   if (step.output_count() > 1) step.drop_outputs(1);
   step.remove("storage_order");
 }
@@ -354,12 +354,12 @@ void register_max(StepRegistry& registry) {
   registry.change(op, 8, compatible("indices are new"), adapt("no indices", without_indices));
   registry.change(op, 10, compatible("ceil_mode and dilations are new"),
                   adapt("no ceil_mode, no dilations", without_dilations));
-  const Way wording = compatible("only the wording differs");
+  const Way wording = compatible("only the specification text differs");
   registry.change(op, 11, wording, wording);
   registry.change(op, 12, compatible("more types"),
-                  adapt("8-bit integers are computed as real numbers", without_bytes));
-  registry.change(op, 22, compatible("more types; windows that would start behind the image are left out as before"),
-                  adapt("ceil_mode counts windows behind the image", ceil_before_22));
+                  adapt("8-bit integers are computed in floating point", without_bytes));
+  registry.change(op, 22, compatible("more types; windows that would start after the image are still omitted"),
+                  adapt("ceil_mode counts windows after the image", ceil_before_22));
 }
 
 // ---- Lp norms
@@ -369,7 +369,7 @@ bool is_whole(float p) { return p == static_cast<float>(static_cast<std::int64_t
 /// With another p than a whole number: the norm of p = 1 over |x| to the power p, and its root; in float64, which powers do not overflow.
 void whole_p(Step& step) {
   const float p = step.real("p", 2);
-  if (!(p > 0 && p < 1e6F)) refuse("p is no positive number");
+  if (!(p > 0 && p < 1e6F)) refuse("p is not a positive number");
   if (is_whole(p)) return step.set({"p", static_cast<std::int64_t>(p)});
   const ElementType type = step.need_elem(step.input(0)), real = ElementType::float64;
   const Attr broadcast{"broadcast", std::int64_t{1}};
@@ -383,19 +383,20 @@ void whole_p(Step& step) {
   const ValueId root = step.add("Pow", {sum, exponent}, {broadcast}, "root");
   const std::string name = type == ElementType::float64 ? "DOUBLE" : type == ElementType::float32 ? "FLOAT" : "FLOAT16";
   step.emit("Cast", {root}, {step.output(0)}, {{"to", name}});
-  step.note("p is no whole number: written with powers");
+  step.note("p is not an integer: rewritten using powers");
 }
 
 void real_p(Step& step) { step.set({"p", static_cast<float>(step.integer("p", 2))}); }
 
 void register_lp(StepRegistry& registry) {
-  registry.change({"LpPool"}, 2, adapt("p is a whole number", whole_p), adapt("p is a real number", real_p));
-  const Way wording = compatible("only the wording differs");
+  registry.change({"LpPool"}, 2, adapt("p is an integer", whole_p), adapt("p is a floating-point number", real_p));
+  const Way wording = compatible("only the specification text differs");
   registry.change({"LpPool"}, 11, wording, wording);
   registry.change({"LpPool"}, 18, compatible("ceil_mode and dilations are new"),
                   adapt("no ceil_mode, no dilations", without_dilations));
   registry.types({"LpPool"}, {22});
-  registry.change({"GlobalLpPool"}, 2, adapt("p is a whole number", whole_p), adapt("p is a real number", real_p));
+  registry.change({"GlobalLpPool"}, 2, adapt("p is an integer", whole_p),
+                  adapt("p is a floating-point number", real_p));
   registry.types({"GlobalLpPool", "GlobalAveragePool", "GlobalMaxPool"}, {22});
 }
 
@@ -405,8 +406,8 @@ void register_pool(StepRegistry& registry) {
   register_average(registry);
   register_max(registry);
   register_lp(registry);
-  registry.introduced({"MaxUnpool"}, 9, never("no older operator writes values to computed places"));
-  const Way wording = compatible("only the wording differs");
+  registry.introduced({"MaxUnpool"}, 9, never("no older operator writes values to computed positions"));
+  const Way wording = compatible("only the specification text differs");
   registry.change({"MaxUnpool"}, 11, wording, wording);
   registry.types({"MaxUnpool"}, {22});
 }

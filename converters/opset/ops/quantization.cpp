@@ -25,7 +25,8 @@ ValueId spread_blocks(Step& step, ValueId given, std::int64_t block) {
   const checker::Shape* shape = step.shape(x);
   const bool is_axis = shape && axis >= 0 && static_cast<std::size_t>(axis) < shape->size();
   const checker::Dim size = is_axis ? (*shape)[static_cast<std::size_t>(axis)] : checker::Dim();
-  if (!size.is_constant()) refuse_unknown(fmt::format("the size of axis {}, which has blocks, is not known", axis));
+  if (!size.is_constant())
+    refuse_unknown(fmt::format("the size of axis {}, which is split into blocks, is unknown", axis));
   List places;
   const std::int64_t count = storable_count(List{size.constant()});
   for (std::int64_t i = 0; i < count; ++i) places.push_back(i / block);
@@ -100,7 +101,7 @@ void quantize_by_parts(Step& step) {
   ir::Node& last = step.emit("Cast", {result}, {step.output(0)}, {cast_target(step, type)});
   if (is_floating(type)) last.attributes.push_back(step.attribute({"saturate", step.integer("saturate", 1)}));
   step.replace();
-  step.note("written as the formula: divided, rounded, moved and bounded");
+  step.note("rewritten as the formula: divide, round, add the zero point, clip");
 }
 
 /// The formula, rounded once: what the types hold is exact in double.
@@ -115,7 +116,7 @@ void dequantize_by_parts(Step& step) {
   const ValueId scale = spread(step, cast(step, step.input(1), wide, "scale"));
   cast_into(step, step.add("Mul", {result, scale}, {}, "scaled"), type, step.output(0));
   step.replace();
-  step.note("written as the formula: moved and scaled");
+  step.note("rewritten as the formula: subtract the zero point, multiply by the scale");
 }
 
 bool has_two_bytes(ElementType type) { return type == ElementType::int16 || type == ElementType::uint16; }
@@ -131,7 +132,7 @@ void quantize_in_one_type(Step& step) {
   if (x != precision) step.set_input(0, cast(step, step.input(0), precision, "x"));
   if (scale != precision) step.set_input(1, cast(step, step.input(1), precision, "scale"));
   step.remove("precision");
-  step.note(fmt::format("x and scale are made {}, in which the quotient is rounded", name_of(precision)));
+  step.note(fmt::format("x and scale are cast to {}, in which the quotient is rounded", name_of(precision)));
 }
 
 /// The zero point tells the type, and has the shape of the scale.
@@ -211,28 +212,29 @@ void dynamic_by_parts(Step& step) {
 
 void register_quantization(StepRegistry& registry) {
   const Way more_types = compatible("more types are allowed");
-  registry.introduced({"QuantizeLinear"}, 10, adapt("written as its formula", quantize_by_parts));
-  registry.change({"QuantizeLinear"}, 13, compatible("a scalar scale means the same"),
-                  adapt("a scale for each slice is written as the formula", quantize_all_alike));
+  registry.introduced({"QuantizeLinear"}, 10, adapt("rewritten as its formula", quantize_by_parts));
+  registry.change({"QuantizeLinear"}, 13, compatible("a scalar scale has the same meaning"),
+                  adapt("a scale per slice is rewritten as the formula", quantize_all_alike));
   registry.change({"QuantizeLinear"}, 19, adapt("x has the type of the scale", divide_integers_as_float),
-                  adapt("scales other than float are written as the formula", quantize_by_float));
-  registry.change({"QuantizeLinear"}, 21, more_types,
-                  adapt("the zero point tells the type; blocks are written as the formula", quantize_without_blocks));
+                  adapt("scales other than float are rewritten as the formula", quantize_by_float));
+  registry.change(
+      {"QuantizeLinear"}, 21, more_types,
+      adapt("the zero point decides the type; blocks are rewritten as the formula", quantize_without_blocks));
   registry.change({"QuantizeLinear"}, 23, more_types,
                   adapt("x and scale have the type in which the quotient is rounded", quantize_in_one_type));
   registry.types({"QuantizeLinear", "DequantizeLinear"}, {24, 25, 28});
 
-  registry.introduced({"DequantizeLinear"}, 10, adapt("written as its formula", dequantize_by_parts));
-  registry.change({"DequantizeLinear"}, 13, compatible("a scalar scale means the same"),
-                  adapt("a scale for each slice is written as the formula", dequantize_all_alike));
+  registry.introduced({"DequantizeLinear"}, 10, adapt("rewritten as its formula", dequantize_by_parts));
+  registry.change({"DequantizeLinear"}, 13, compatible("a scalar scale has the same meaning"),
+                  adapt("a scale per slice is rewritten as the formula", dequantize_all_alike));
   registry.change({"DequantizeLinear"}, 19, more_types,
-                  adapt("scales other than float are written as the formula", dequantize_to_float));
+                  adapt("scales other than float are rewritten as the formula", dequantize_to_float));
   registry.change({"DequantizeLinear"}, 21, more_types,
-                  adapt("blocks are written as the formula", dequantize_without_blocks));
+                  adapt("blocks are rewritten as the formula", dequantize_without_blocks));
   registry.change({"DequantizeLinear"}, 23, more_types,
                   adapt("the result has the type of the scale", dequantize_to_scale));
 
-  registry.introduced({"DynamicQuantizeLinear"}, 11, adapt("written as its formula", dynamic_by_parts));
+  registry.introduced({"DynamicQuantizeLinear"}, 11, adapt("rewritten as its formula", dynamic_by_parts));
 }
 
 }  // namespace onnxkit::opset

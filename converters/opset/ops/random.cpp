@@ -20,7 +20,7 @@ void to_uniform(Step& step) {
   const ValueId is_below = step.add("Less", {drawn, share}, {}, "is_below");
   step.emit("Cast", {is_below}, {step.output(0)}).attributes.push_back(std::move(type));
   step.replace();
-  step.note("written as RandomUniformLike and Less: the distribution is the same, other numbers may be drawn");
+  step.note("rewritten as RandomUniformLike and Less: same distribution, but the numbers drawn may differ");
 }
 
 /// Only the shape of the input matters where dtype is stated.
@@ -34,10 +34,10 @@ void without_bfloat16(Step& step) {
 void register_random(StepRegistry& registry) {
   registry.types({"RandomNormal", "RandomUniform", "Bernoulli", "Multinomial"}, {22});
   registry.change({"RandomNormalLike", "RandomUniformLike"}, 22, compatible("more types are allowed"),
-                  adapt("the shape is taken of a float tensor", without_bfloat16));
-  registry.introduced({"Bernoulli"}, 15, adapt("written as RandomUniformLike and Less", to_uniform));
+                  adapt("the shape is taken from a float tensor", without_bfloat16));
+  registry.introduced({"Bernoulli"}, 15, adapt("rewritten as RandomUniformLike and Less", to_uniform));
   registry.introduced({"Multinomial"}, 7,
-                      never("no older operators draw classes; through RandomUniform other numbers would be drawn"));
+                      never("no older operator draws classes; RandomUniform would draw different numbers"));
 }
 
 }  // namespace onnxkit::opset

@@ -123,7 +123,7 @@ void without_half(Step& step) {
   if (type != ElementType::float16 && type != ElementType::bfloat16) return;
   if (stash != static_cast<std::int64_t>(ElementType::float32) &&
       stash != static_cast<std::int64_t>(ElementType::float64))
-    refuse(fmt::format("stash_type {} is no type that Range 11 computes in", stash));
+    refuse(fmt::format("Range 11 does not compute in stash_type {}", stash));
   for (std::size_t i = 0; i < 3; ++i)
     step.set_input(i, cast(step, step.input(i), static_cast<ElementType>(stash), "wide"));
   const ValueId wide = intercept_output(step, 0, "wide");
@@ -135,9 +135,9 @@ void without_half(Step& step) {
 }  // namespace
 
 void register_range(StepRegistry& registry) {
-  registry.introduced({"Range"}, 11, adapt("written as a constant, or with NonZero, which counts", count_with_older));
-  registry.change({"Range"}, 27, compatible("stash_type matters for the new types only"),
-                  adapt("stash_type removed", without_half));
+  registry.introduced({"Range"}, 11, adapt("rewritten as a constant, or using NonZero to count", count_with_older));
+  registry.change({"Range"}, 27, compatible("stash_type affects the new types only"),
+                  adapt("removed stash_type", without_half));
 }
 
 }  // namespace onnxkit::opset

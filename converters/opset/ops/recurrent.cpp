@@ -47,10 +47,10 @@ void time_first(Step& step) {
 
 void register_recurrent(StepRegistry& registry) {
   const StepRegistry::Names cells = {"RNN", "GRU", "LSTM"};
-  registry.change({"GRU"}, 3, adapt("the default of direction is spelt as it should be", spell_direction),
-                  adapt("the last state is always given", to_first_gru));
+  registry.change({"GRU"}, 3, adapt("the spelling of the default of direction was corrected", spell_direction),
+                  adapt("the last state is always returned", to_first_gru));
   registry.change(cells, 7, drop_attribute("output_sequence"),
-                  adapt("output_sequence says whether Y is given", state_whether_y_is_wanted));
+                  adapt("output_sequence decides whether Y is returned", state_whether_y_is_wanted));
   registry.change(cells, 14, compatible("time stays first"), adapt("time is first", time_first));
   registry.types(cells, {22});
 }

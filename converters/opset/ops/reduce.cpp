@@ -21,7 +21,7 @@ bool is_never_empty(const Step& step, ValueId value) {
 ValueId reshape_to(Step& step, ValueId x, ValueId sizes, bool may_be_zero, std::string_view hint) {
   if (!may_be_zero) return step.add("Reshape", {x, sizes}, {}, hint);
   if (step.opset_after() < 14)
-    refuse_unknown("whether the tensor is empty is not known, and Reshape takes sizes of 0 from opset 14 on");
+    refuse_unknown("whether the tensor is empty is unknown, and Reshape supports sizes of 0 from opset 14 on");
   return step.add("Reshape", {x, sizes}, {{"allowzero", std::int64_t{1}}}, hint);
 }
 
@@ -35,14 +35,14 @@ void reduce_nothing(Step& step) {
   if (is_identity) {
     step.emit("Identity", {step.input(0)}, {step.output(0)});
     step.replace();
-    return step.note("reduces over no axes: written as Identity");
+    return step.note("reduces over no axes: rewritten as Identity");
   }
   step.set_input(0, unsqueeze(step, step.input(0), {0}, "with_axis"));
   step.drop_inputs(1);
   step.remove("noop_with_empty_axes");
   step.set({"axes", List{0}});
   step.set({"keepdims", std::int64_t{0}});
-  step.note("reduces over no axes: works along an axis of one element");
+  step.note("reduces over no axes: rewritten along an axis of one element");
 }
 
 /// By axis of a tensor of this rank 1 where it is reduced, else 0.
@@ -74,7 +74,7 @@ void reduce_empty(Step& step, ValueId sizes) {
   step.set_output(0, fill);
   step.then();
   step.emit("Expand", {fill, sizes}, {step.output(0)});
-  step.note("axes are computed, and there are no elements: the result of nothing is spread over the shape");
+  step.note("axes are computed and the tensor is empty: the result of an empty reduction is expanded to the shape");
 }
 
 /// Each axis becomes two: a kept one has its size and 1, a reduced one 1 and its size. Then it is always the second ones that are reduced.
@@ -104,7 +104,7 @@ void reduce_computed(Step& step, bool noop) {
   step.remove("noop_with_empty_axes");
   step.set({"axes", axes});
   step.set({"keepdims", std::int64_t{0}});
-  step.note("axes are computed: each axis becomes two, of which the second is reduced");
+  step.note("axes are computed: each axis is split in two, and the second is reduced");
   if (keep) return;
   const ValueId result = step.value("with_all_axes");
   step.set_output(0, result);
@@ -142,7 +142,7 @@ void bytes_by_way_of_reals(Step& step) {
   const ValueId least = step.number(ElementType::float32, is_signed ? -128 : 0, "least");
   const ValueId most = step.number(ElementType::float32, is_signed ? 127 : 255, "greatest");
   cast_into(step, step.add("Clip", {extreme, least, most}, {}, "in_range"), type, step.output(0));
-  step.note("bytes are reduced as float, which holds them");
+  step.note("8-bit integers are reduced as float, which represents them exactly");
 }
 
 void copy_attributes(const Step& step, ir::Node& to) {
@@ -158,7 +158,7 @@ void log_sum_of_integers(Step& step) {
   const ValueId real = cast(step, sum, ElementType::float64, "sum_as_real");
   cast_into(step, step.add("Log", {real}, {}, "log"), type, step.output(0));
   step.replace();
-  step.note("the logarithm is taken in double");
+  step.note("the logarithm is computed in double");
 }
 
 void log_sum_exp_of_integers(Step& step) {
@@ -202,7 +202,7 @@ void last_as_first_of_reversed(Step& step) {
   step.set_output(0, first);
   step.then();
   step.emit("Sub", {last, first}, {step.output(0)});
-  step.note("the last place is the first one of the reversed axis");
+  step.note("the last position is the first one on the reversed axis");
 }
 
 // ---- CumSum, CumProd
@@ -298,7 +298,7 @@ void product_as_scan(Step& step) { as_scan(step, {"Mul", 1}); }
 void register_log_of_integers(StepRegistry& registry) {
   const Way down = compatible("integers are allowed again");
   registry.change({"ReduceLogSum"}, 28,
-                  adapt("integers are summed, their logarithm is taken in double", log_sum_of_integers), down);
+                  adapt("integers are summed, and their logarithm is computed in double", log_sum_of_integers), down);
   registry.change({"ReduceLogSumExp"}, 28, adapt("integers are computed in double", log_sum_exp_of_integers), down);
 }
 
@@ -310,25 +310,25 @@ void register_reduce(StepRegistry& registry) {
   const StepRegistry::Names but_sum = {"ReduceL1",   "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
                                        "ReduceMean", "ReduceMin", "ReduceProd",   "ReduceSumSquare"};
   registry.change(all, 11, compatible("axes may also be negative"), nonnegative_axes("axes"));
-  registry.change({"ReduceMax", "ReduceMin"}, 12, compatible("bytes are allowed, too"),
-                  adapt("bytes are reduced in a wider type", bytes_by_way_of_reals));
+  registry.change({"ReduceMax", "ReduceMin"}, 12, compatible("8-bit integers are also allowed"),
+                  adapt("8-bit integers are reduced in a wider type", bytes_by_way_of_reals));
   registry.types(but_sum, {13});
   const Way to_attribute = adapt("axes become an attribute", axes_to_attribute);
   registry.change({"ReduceSum"}, 13, attribute_to_input("axes", 1), to_attribute);
   registry.change(but_sum, 18, attribute_to_input("axes", 1), to_attribute);
-  registry.change({"ReduceMax", "ReduceMin"}, 20, compatible("booleans are allowed, too"),
+  registry.change({"ReduceMax", "ReduceMin"}, 20, compatible("booleans are also allowed"),
                   by_way_of({{ElementType::boolean, ElementType::uint8}}));
   register_log_of_integers(registry);
 
   registry.change({"ArgMax", "ArgMin"}, 11, compatible("axis may also be negative"), nonnegative_axis("axis"));
-  registry.change({"ArgMax", "ArgMin"}, 12, compatible("the first place is chosen by default"),
-                  adapt("the last place is found on the reversed axis", last_as_first_of_reversed));
+  registry.change({"ArgMax", "ArgMin"}, 12, compatible("the first position is selected by default"),
+                  adapt("the last position is found on the reversed axis", last_as_first_of_reversed));
   registry.types({"ArgMax", "ArgMin"}, {13});
 
-  registry.introduced({"CumSum"}, 11, adapt("written as Scan", sum_as_scan));
-  registry.change({"CumSum"}, 14, compatible("types of 16 bits are allowed, too"),
+  registry.introduced({"CumSum"}, 11, adapt("rewritten as Scan", sum_as_scan));
+  registry.change({"CumSum"}, 14, compatible("16-bit types are also allowed"),
                   by_way_of(through_float32({ElementType::float16, ElementType::bfloat16})));
-  registry.introduced({"CumProd"}, 26, adapt("written as Scan", product_as_scan));
+  registry.introduced({"CumProd"}, 26, adapt("rewritten as Scan", product_as_scan));
 }
 
 }  // namespace onnxkit::opset

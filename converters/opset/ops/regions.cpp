@@ -108,11 +108,11 @@ void to_version_10(Step& step) {
   const auto moved = shifted_regions(step, type);
   if (!moved) {
     align_in_steps(step, true);
-    return step.note("written with Gather: version 10 makes regions at least one cell large");
+    return step.note("rewritten using Gather: version 10 makes regions at least one element large");
   }
   const auto count = static_cast<std::int64_t>(moved->size() / 4);
   step.set_input(1, step.numbers(type, {count, 4}, *moved, "regions"));
-  step.note("the regions are moved by half a pixel");
+  step.note("the regions are shifted by half a pixel");
 }
 
 }  // namespace
@@ -120,14 +120,14 @@ void to_version_10(Step& step) {
 void register_regions(StepRegistry& registry) {
   registry.types({"MaxRoiPool"}, {22});
   registry.introduced({"RoiAlign"}, 10,
-                      adapt("written with Gather and weights", [](Step& step) { align_in_steps(step, false); }));
+                      adapt("rewritten using Gather and weights", [](Step& step) { align_in_steps(step, false); }));
   registry.change({"RoiAlign"}, 16, adapt("no shift by half a pixel, as before", state_no_shift),
                   adapt("no shift by half a pixel", to_version_10));
   registry.types({"RoiAlign"}, {22});
-  registry.introduced(
-      {"NonMaxSuppression"}, 10,
-      never("no older operator drops boxes that overlap better ones; only a loop over the boxes would"));
-  const Way strict = compatible("boxes that overlap by the threshold itself stay, which version 10 leaves open");
+  registry.introduced({"NonMaxSuppression"}, 10,
+                      never("no older operator drops overlapping boxes; only a loop over the boxes could"));
+  const Way strict =
+      compatible("boxes that overlap by exactly the threshold are kept, which version 10 does not define");
   registry.change({"NonMaxSuppression"}, 11, strict, strict);
 }
 

@@ -12,7 +12,7 @@ std::vector<std::int64_t> target_from_result(Step& step) {
   const auto out = promised_shape(step, step.output(0));
   const auto give_up = [] {
     refuse(
-        "the shape is computed at run time, and in version 1 it is an attribute; the sizes of the result are not "
+        "the shape is computed at run time, but it is an attribute in version 1; the sizes of the result are not "
         "known");
   };
   if (!out) give_up();
@@ -62,7 +62,7 @@ void without_allowzero(Step& step) {
   step.remove("allowzero");
   if (!is_needed) return;
   step.set_input(0, with_zero_sizes(step, step.input(0), step.input(1)));
-  step.note("an empty tensor gets size 0 in all axes first, so that each 0 of the shape copies one");
+  step.note("an empty tensor is first reshaped to size 0 in all axes, so that each 0 of the shape copies one");
 }
 
 }  // namespace
@@ -71,8 +71,8 @@ void register_reshape(StepRegistry& registry) {
   registry.change({"Reshape"}, 5, adapt("shape becomes an input", shape_to_input),
                   adapt("shape becomes an attribute", shape_to_attribute));
   registry.types({"Reshape"}, {13, 19, 21, 23, 24, 25});
-  registry.change({"Reshape"}, 14, compatible("the default of allowzero is what there was before"),
-                  adapt("allowzero removed", without_allowzero));
+  registry.change({"Reshape"}, 14, compatible("the default of allowzero is the older behaviour"),
+                  adapt("removed allowzero", without_allowzero));
 }
 
 }  // namespace onnxkit::opset

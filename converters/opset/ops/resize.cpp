@@ -103,7 +103,7 @@ void height_and_width_from_scales(Step& step) {
   }
   if (scales.size() > 4 || growing.size() > 2 || !fits_type) {
     write_with_gather(step, r);
-    step.note("Upsample 1 has no such scales or type: its elements are gathered");
+    step.note("Upsample 1 lacks these scales or this type: rewritten using Gather");
     return;
   }
   perm.insert(perm.end(), growing.begin(), growing.end());
@@ -123,7 +123,7 @@ void scales_become_input(Step& step) {
 
 void scales_become_attribute(Step& step) {
   const auto scales = step.constant_reals(step.input(1));
-  if (!scales) refuse("the scales are computed at run time, and Upsample 7 takes constants only");
+  if (!scales) refuse("the scales are computed at run time, but Upsample 7 requires constants");
   step.set({"scales", std::vector<float>(scales->begin(), scales->end())});
   step.drop_inputs(1);
 }
@@ -133,7 +133,7 @@ void resize_to_upsample(Step& step) {
   if (scales && std::all_of(scales->begin(), scales->end(), [](double scale) { return scale >= 1; }))
     return step.set_op("Upsample");
   write_with_gather(step, read_resampling(step));
-  step.note("Upsample does not shrink: the elements are gathered");
+  step.note("Upsample does not shrink: rewritten using Gather");
 }
 
 // ---- 10 and 11
@@ -174,7 +174,7 @@ void choose_rounding(Step& step, const Resampling& r) {
   step.set_input(0, shrunk);
   step.set_input(2, growing);
   step.set({"nearest_mode", "floor"});
-  step.note("asymmetric; two nodes, as axes that shrink round up and axes that grow round down");
+  step.note("asymmetric; two nodes, because axes that shrink round up and axes that grow round down");
 }
 
 void to_version_11(Step& step) {
@@ -246,7 +246,7 @@ void to_version_10(Step& step) {
     return write_version_10(step, r, same ? r.scales : step.vector(*scales, "scales"), mode);
   }
   write_with_gather(step, r);
-  step.note("Resize 10 does not sample there: the elements are gathered");
+  step.note("Resize 10 samples other positions: rewritten using Gather");
 }
 
 // ---- 11 and 13
@@ -273,11 +273,11 @@ void to_version_13(Step& step) {
   if (step.string("mode") == "nearest" && (down || rounding == "round_prefer_floor")) {
     step.set({"coordinate_transformation_mode", "half_pixel"});
     step.set({"nearest_mode", down ? "round_prefer_ceil" : "ceil"});
-    step.note("tf_half_pixel_for_nn is gone: half_pixel with another rounding takes the same elements");
+    step.note("tf_half_pixel_for_nn was removed: half_pixel with another rounding selects the same elements");
     return;
   }
   write_with_gather(step, read_resampling(step));
-  step.note("tf_half_pixel_for_nn is gone: the elements are gathered");
+  step.note("tf_half_pixel_for_nn was removed: rewritten using Gather");
 }
 
 void to_version_11_from_13(Step& step) {
@@ -413,13 +413,13 @@ void to_version_13_from_18(Step& step) {
                                  });
   if (antialias_matters) {
     write_with_gather(step, r);
-    step.note("there is no antialias: the elements are gathered and weighted");
+    step.note("antialias does not exist: rewritten using Gather and weights");
     return;
   }
   const bool policy_matters = r.keeps_ratio();
   if (policy_matters && !write_without_policy(step, r)) {
     write_with_gather(step, r);
-    step.note("there is no keep_aspect_ratio_policy: the elements are gathered");
+    step.note("keep_aspect_ratio_policy does not exist: rewritten using Gather");
     return;
   }
   step.remove("antialias");
@@ -443,7 +443,7 @@ void without_half_pixel_symmetric(Step& step) {
   if (same || (r.sizes != ValueId::none && !r.keeps_ratio()))
     return step.set({"coordinate_transformation_mode", "half_pixel"});
   write_with_gather(step, r);
-  step.note("there is no half_pixel_symmetric: the elements are gathered");
+  step.note("half_pixel_symmetric does not exist: rewritten using Gather");
 }
 
 }  // namespace
@@ -455,14 +455,14 @@ void register_resize(StepRegistry& registry) {
                   adapt("scales become an attribute", scales_become_attribute));
   registry.deprecated({"Upsample"}, 10, adapt("Resize 10 does the same", [](Step& step) { step.set_op("Resize"); }));
   registry.introduced({"Resize"}, 10, adapt("Upsample does the same where nothing shrinks", resize_to_upsample));
-  registry.change({"Resize"}, 11, adapt("asymmetric, and rounded as version 10 does", to_version_11),
+  registry.change({"Resize"}, 11, adapt("asymmetric, with the rounding of version 10", to_version_11),
                   adapt("version 10 samples the same elements", to_version_10));
   registry.change({"Resize"}, 13, adapt("scales or sizes, and no tf_half_pixel_for_nn", to_version_13),
-                  adapt("what is not given is empty", to_version_11_from_13));
-  registry.change({"Resize"}, 18, compatible("antialias, axes and policies may be given"),
-                  adapt("for all axes, without policy", to_version_13_from_18));
-  registry.change({"Resize"}, 19, compatible("half_pixel_symmetric may be said"),
-                  adapt("half_pixel_symmetric is none of the older modes", without_half_pixel_symmetric));
+                  adapt("missing inputs are empty", to_version_11_from_13));
+  registry.change({"Resize"}, 18, compatible("antialias, axes and policies are allowed"),
+                  adapt("applies to all axes, without policy", to_version_13_from_18));
+  registry.change({"Resize"}, 19, compatible("half_pixel_symmetric is allowed"),
+                  adapt("half_pixel_symmetric has no equivalent among the older modes", without_half_pixel_symmetric));
 }
 
 }  // namespace onnxkit::opset

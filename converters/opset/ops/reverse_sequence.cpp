@@ -34,7 +34,7 @@ void gather_rows(Step& step) {
 }  // namespace
 
 void register_reverse_sequence(StepRegistry& registry) {
-  registry.introduced({"ReverseSequence"}, 10, adapt("written as Gather of rows", gather_rows));
+  registry.introduced({"ReverseSequence"}, 10, adapt("rewritten as Gather of rows", gather_rows));
   registry.change({"ReverseSequence"}, 28, compatible("it only allows more types"), by_way_of(through_float32()));
 }
 

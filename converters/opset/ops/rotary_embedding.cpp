@@ -31,7 +31,7 @@ class Rotation {
   explicit Rotation(Step& step) : step_(step), own_(step.elem(step.input(0))) {
     const auto rank = step.rank(step.input(0));
     if (!rank && step.has("num_heads"))
-      refuse_unknown(fmt::format("the rank of {} is not known", quote(step.graph().name_of(step.input(0)))));
+      refuse_unknown(fmt::format("the rank of {} is unknown", quote(step.graph().name_of(step.input(0)))));
     packed_ = rank == 3;
     is_half_ = own_ == ElementType::float16 || own_ == ElementType::bfloat16;
   }
@@ -43,7 +43,7 @@ class Rotation {
     ValueId heads = x;
     if (packed_) {
       const std::int64_t count = step_.integer("num_heads");
-      if (count < 1) refuse("num_heads is no number of heads");
+      if (count < 1) refuse("num_heads is not a valid number of heads");
       size = quotient(step_, size, count);
       heads = reshape_to(step_, x, {0, 0, count, size});
     }
@@ -96,8 +96,9 @@ class Rotation {
 }  // namespace
 
 void register_rotary_embedding(StepRegistry& registry) {
-  registry.introduced({"RotaryEmbedding"}, 23,
-                      adapt("written as products with cosines and sines", [](Step& step) { Rotation(step).build(); }));
+  registry.introduced({"RotaryEmbedding"}, 23, adapt("rewritten as products with cosines and sines", [](Step& step) {
+                        Rotation(step).build();
+                      }));
 }
 
 }  // namespace onnxkit::opset

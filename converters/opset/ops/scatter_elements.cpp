@@ -18,10 +18,10 @@ void reduce_in_rounds(Step& step) {
   if (shape && axis < 0) axis += static_cast<std::int64_t>(shape->size());
   const bool is_known = shape && axis >= 0 && axis < static_cast<std::int64_t>(shape->size()) &&
                         (*shape)[static_cast<std::size_t>(axis)].is_constant();
-  if (!is_known) refuse_unknown("how many updates there are along the axis is not known");
+  if (!is_known) refuse_unknown("the number of updates along the axis is unknown");
   const std::int64_t rounds = (*shape)[static_cast<std::size_t>(axis)].constant();
   if (rounds > most_rounds)
-    refuse(fmt::format("reduction {} over {} updates along the axis would take as many rounds", reduction, rounds));
+    refuse(fmt::format("reduction {} over {} updates along the axis would require as many rounds", reduction, rounds));
   const ElementType type = step.need_elem(step.input(0));
   ValueId data = step.input(0);
   for (std::int64_t i = 0; i < rounds; ++i) {
@@ -35,7 +35,7 @@ void reduce_in_rounds(Step& step) {
   }
   if (rounds == 0) step.emit("Identity", {data}, {step.output(0)});
   step.replace();
-  step.note(fmt::format("reduction {}: read, combined and written back", reduction));
+  step.note(fmt::format("reduction {}: elements are read, combined and written back", reduction));
 }
 
 void to_scatter(Step& step) {
@@ -46,15 +46,15 @@ void to_scatter(Step& step) {
 }  // namespace
 
 void register_scatter_elements(StepRegistry& registry) {
-  registry.introduced({"Scatter"}, 9, never("no operator below opset 9 writes to places that are computed"));
+  registry.introduced({"Scatter"}, 9, never("no operator below opset 9 writes to computed positions"));
   registry.deprecated({"Scatter"}, 11,
                       adapt("becomes ScatterElements", [](Step& step) { step.set_op("ScatterElements"); }));
   registry.introduced({"ScatterElements"}, 11, adapt("becomes Scatter", to_scatter));
   registry.types({"ScatterElements"}, {13});
-  registry.change({"ScatterElements"}, 16, compatible("reduction defaults to what there was before"),
-                  adapt("reduction removed", reduce_in_rounds));
+  registry.change({"ScatterElements"}, 16, compatible("the default of reduction is the older behaviour"),
+                  adapt("removed reduction", reduce_in_rounds));
   registry.change({"ScatterElements"}, 18, compatible("min and max are new"),
-                  adapt("reductions min and max in rounds", reduce_in_rounds));
+                  adapt("reductions min and max rewritten in rounds", reduce_in_rounds));
 }
 
 }  // namespace onnxkit::opset

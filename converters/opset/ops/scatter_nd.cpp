@@ -28,12 +28,12 @@ void reduce_in_rounds(Step& step) {
   const ElementType type = step.need_elem(step.input(0));
   const std::int64_t count = coordinates_of(step, step.input(0), step.input(1));
   const auto rounds = tuples(step);
-  if (!rounds) refuse_unknown("how many updates there are is not known");
+  if (!rounds) refuse_unknown("the number of updates is unknown");
   if (*rounds > most_rounds)
-    refuse(fmt::format("reduction {} over more than {} updates would take as many rounds", reduction, most_rounds));
+    refuse(fmt::format("reduction {} over more than {} updates would require as many rounds", reduction, most_rounds));
   ValueId data = step.input(0);
   step.replace();
-  step.note(fmt::format("reduction {}: read, combined and written back", reduction));
+  step.note(fmt::format("reduction {}: elements are read, combined and written back", reduction));
   if (*rounds == 0) {
     step.emit("Identity", {data}, {step.output(0)});
     return;
@@ -71,12 +71,12 @@ void scatter_rows(Step& step) {
 }  // namespace
 
 void register_scatter_nd(StepRegistry& registry) {
-  registry.introduced({"ScatterND"}, 11, adapt("written as Scatter of rows", scatter_rows));
+  registry.introduced({"ScatterND"}, 11, adapt("rewritten as Scatter of rows", scatter_rows));
   registry.types({"ScatterND"}, {13});
-  registry.change({"ScatterND"}, 16, compatible("reduction defaults to what there was before"),
-                  adapt("reduction removed", reduce_in_rounds));
+  registry.change({"ScatterND"}, 16, compatible("the default of reduction is the older behaviour"),
+                  adapt("removed reduction", reduce_in_rounds));
   registry.change({"ScatterND"}, 18, compatible("min and max are new"),
-                  adapt("reductions min and max in rounds", reduce_in_rounds));
+                  adapt("reductions min and max rewritten in rounds", reduce_in_rounds));
 }
 
 }  // namespace onnxkit::opset

@@ -58,7 +58,7 @@ class Mapping {
     const ir::Attribute* attribute = step_.node().find_attribute("body");
     const ir::Graph* graph = attribute ? attribute->graph() : nullptr;
     if (!graph || graph->inputs.size() != step_.input_count() || graph->outputs.size() != step_.output_count())
-      refuse("the body has another number of inputs or outputs than the node");
+      refuse("the node and its body have different numbers of inputs or outputs");
     const ValueId count = step_.add("SequenceLength", {step_.input(0)}, {}, "count");
     std::vector<ValueId> inputs = {count, step_.number(ElementType::boolean, 1)}, outputs;
     for (std::size_t i = 0; i < step_.output_count(); ++i) {
@@ -83,7 +83,7 @@ class Mapping {
   std::int64_t element_type(std::size_t output) const {
     const checker::Type* type = step_.type(step_.output(output));
     if (!is_sequence(type) || !type->element || type->element->elem == ElementType::undefined)
-      refuse_unknown(fmt::format("the element type of output {} is not known", output));
+      refuse_unknown(fmt::format("the element type of output {} is unknown", output));
     return static_cast<std::int64_t>(type->element->elem);
   }
 
@@ -93,7 +93,7 @@ class Mapping {
       const checker::Type* type = step_.type(step_.input(i));
       if (!type || type->is_unknown())
         refuse_unknown(
-            fmt::format("whether {} is a sequence is not known", quote(step_.graph().name_of(step_.input(i)))));
+            fmt::format("whether {} is a sequence is unknown", quote(step_.graph().name_of(step_.input(i)))));
       are_sequences.push_back(is_sequence(type));
     }
     step_.begin_body();
@@ -263,7 +263,7 @@ class Sequences {
 };
 
 constexpr const char* unknown_sequence =
-    "no older version knows sequences, and the elements of this one are not known one by one";
+    "older opsets have no sequences, and the elements of this one are not known individually";
 
 ValueId materialised(Step& step, const Element& element) {
   if (!element.is_piece) return element.x;
@@ -274,7 +274,7 @@ ValueId materialised(Step& step, const Element& element) {
 void drop_sequence(Step& step) {
   if (!Sequences(step).is_needless(step.output(0))) refuse(unknown_sequence);
   step.replace();
-  step.note("gone: its elements are read one by one");
+  step.note("removed: its elements are read individually");
 }
 
 void take_element(Step& step) {
@@ -312,13 +312,13 @@ void join_elements(Step& step) {
 }  // namespace
 
 void register_sequence(StepRegistry& registry) {
-  const Way gone = adapt("gone: its elements are read one by one", drop_sequence);
+  const Way gone = adapt("removed: its elements are read individually", drop_sequence);
   registry.introduced({"SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase", "SplitToSequence"}, 11,
                       gone);
   registry.introduced({"SequenceAt"}, 11, adapt("the element itself", take_element));
-  registry.introduced({"SequenceLength"}, 11, adapt("written as a constant", count_elements));
-  registry.introduced({"ConcatFromSequence"}, 11, adapt("written as Concat", join_elements));
-  registry.introduced({"SequenceMap"}, 17, adapt("written as Loop", [](Step& step) { Mapping(step).build(); }));
+  registry.introduced({"SequenceLength"}, 11, adapt("rewritten as a constant", count_elements));
+  registry.introduced({"ConcatFromSequence"}, 11, adapt("rewritten as Concat", join_elements));
+  registry.introduced({"SequenceMap"}, 17, adapt("rewritten as Loop", [](Step& step) { Mapping(step).build(); }));
   registry.types({"SplitToSequence"}, {24});
 }
 

@@ -23,7 +23,7 @@ void slice_shape(Step& step) {
     const ValueId shape = intercept_output(step, 0, "shape");
     step.then();
     step.emit("Slice", {shape, start, end, axes}, {step.output(0)});
-    step.note("the whole shape, and a slice of it");
+    step.note("the whole shape, then a slice of it");
   }
   step.remove("start");
   step.remove("end");
@@ -34,7 +34,7 @@ void slice_shape(Step& step) {
 void register_shape(StepRegistry& registry) {
   registry.types({"Shape", "Size"}, {13, 19, 21, 23, 24, 25});
   registry.change({"Shape"}, 15, compatible("start and end default to the whole shape"),
-                  adapt("start and end removed: they say the whole shape", slice_shape));
+                  adapt("removed start and end: they select the whole shape", slice_shape));
 }
 
 }  // namespace onnxkit::opset

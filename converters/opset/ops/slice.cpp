@@ -80,8 +80,8 @@ void gather_steps(Step& step, const Lists& lists) {
     const bool known = shape && axis >= 0 && axis < static_cast<std::int64_t>(shape->size());
     const checker::Dim size = known ? (*shape)[static_cast<std::size_t>(axis)] : checker::Dim();
     if (!size.is_constant())
-      refuse(fmt::format(
-          "version 1 has no steps, and the size of axis {} is not known, so that Gather cannot take its place", axis));
+      refuse(
+          fmt::format("version 1 has no steps, and the size of axis {} is unknown, so Gather cannot replace it", axis));
     storable_count(std::vector{size.constant()});
     const auto positions = taken(size.constant(), lists.starts[i], lists.ends[i], lists.steps[i]);
     links.push_back({"Gather", {step.vector(positions, "positions")}, {{"axis", axis}}});
@@ -90,7 +90,7 @@ void gather_steps(Step& step, const Lists& lists) {
     links.push_back({"Slice", {}, {{"starts", plain.starts}, {"ends", plain.ends}, {"axes", plain.axes}}});
   chain(step, step.input(0), std::move(links), step.output(0));
   step.replace();
-  step.note("axes with a step other than 1 by Gather");
+  step.note("axes with a step other than 1 rewritten as Gather");
 }
 
 /// Start and step of an axis, float64 vectors of one element; `plain` when the axis stays as it is.
@@ -127,8 +127,8 @@ void gather_computed(Step& step) {
   const auto in = step.sizes(step.input(0)), out = promised_sizes(step, step.output(0));
   if (!in || !out || in->size() != out->size())
     refuse(
-        "starts, ends, axes or steps are computed at run time, and in version 1 they are attributes; the sizes of the "
-        "result are not known");
+        "starts, ends, axes or steps are computed at run time, but they are attributes in version 1; the sizes of the "
+        "result are unknown");
   std::optional<std::vector<std::int64_t>> axes;
   if (step.has_input(3)) {
     axes = step.constant_integers(step.input(3));
@@ -136,7 +136,7 @@ void gather_computed(Step& step) {
     axes.emplace(in->size());
     std::iota(axes->begin(), axes->end(), 0);
     const auto count = step.sizes(step.input(1));
-    if (!count || count->size() != 1) refuse_unknown("the number of starts is not known");
+    if (!count || count->size() != 1) refuse_unknown("the number of starts is unknown");
     axes->resize(std::min(axes->size(), static_cast<std::size_t>(std::max<std::int64_t>(count->front(), 0))));
   }
   std::vector<Link> links;
@@ -158,7 +158,7 @@ void gather_computed(Step& step) {
   }
   chain(step, step.input(0), std::move(links), step.output(0));
   step.replace();
-  step.note("computed at run time: Gather, as the sizes of the result are known");
+  step.note("computed at run time: rewritten as Gather, because the sizes of the result are known");
 }
 
 void lists_to_attributes(Step& step) {
@@ -188,7 +188,7 @@ void axes_from_front(Step& step) {
   const ValueId is_negative = step.add("Less", {step.input(3), zero}, {}, "is_negative");
   const ValueId counted = step.add("Add", {step.input(3), rank_value}, {}, "counted");
   step.set_input(3, step.add("Where", {is_negative, counted, step.input(3)}, {}, "axes"));
-  step.note("axes counted from the front at run time");
+  step.note("axes made non-negative at run time");
 }
 
 }  // namespace
@@ -197,7 +197,7 @@ void register_slice(StepRegistry& registry) {
   registry.change({"Slice"}, 10, adapt("starts, ends and axes become inputs", lists_to_inputs),
                   adapt("starts, ends and axes become attributes", lists_to_attributes));
   registry.change({"Slice"}, 11, compatible("axes may also be negative"),
-                  adapt("axes counted from the front", axes_from_front));
+                  adapt("axes made non-negative", axes_from_front));
   registry.types({"Slice"}, {13});
 }
 

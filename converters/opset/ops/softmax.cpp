@@ -41,7 +41,7 @@ void to_one_axis(Step& step) {
                               (axis < *rank && all_one_behind(step, counted_from_front(step, axis, step.input(0)))))))
     return;
   flatten_around(step, axis);
-  step.note("flattened at axis before, given its shape back after");
+  step.note("flattened at axis before, restored after");
 }
 
 /// The axis last: moved there, two-dimensional from there on, moved back.
@@ -72,8 +72,8 @@ void to_flattened(Step& step) {
 void register_softmax(StepRegistry& registry) {
   const StepRegistry::Names family = {"Softmax", "LogSoftmax", "Hardmax"};
   registry.change(family, 11, compatible("axis may also be negative"), nonnegative_axis("axis"));
-  registry.change(family, 13, adapt("works along one axis", to_one_axis),
-                  adapt("works on two dimensions", to_flattened));
+  registry.change(family, 13, adapt("operates along one axis", to_one_axis),
+                  adapt("operates on two dimensions", to_flattened));
 }
 
 }  // namespace onnxkit::opset

@@ -74,7 +74,7 @@ void around_computed_axis(Step& step) {
   step.then();
   const ValueId shape = lines.shape(step, size_of(step, spectrum, 1), size_of(step, spectrum, 3));
   step.emit("Reshape", {spectrum, shape}, {step.output(0)});
-  step.note("the axis is computed: the signal is laid out anew around it");
+  step.note("the axis is computed: the signal is transposed around it");
 }
 
 void axis_to_attribute(Step& step) {
@@ -82,7 +82,7 @@ void axis_to_attribute(Step& step) {
   if (step.has_input(2)) {
     const auto stated = step.constant_integers(step.input(2));
     if (!stated) return around_computed_axis(step);
-    if (stated->size() != 1) refuse("the axis is no scalar");
+    if (stated->size() != 1) refuse("the axis is not a scalar");
     axis = stated->front();
   }
   step.set({"axis", axis});
@@ -139,7 +139,9 @@ void window_to_cosines(Step& step, const Cosines& of) {
 }
 
 Way cosines(double a0, double a1, double a2) {
-  return adapt("written as its cosines", [a0, a1, a2](Step& step) { window_to_cosines(step, {a0, a1, a2}); });
+  return adapt("rewritten as a formula with cosines", [a0, a1, a2](Step& step) {
+    window_to_cosines(step, {a0, a1, a2});
+  });
 }
 
 // ---- transforms
@@ -225,7 +227,7 @@ ValueId transformed(Step& step, ValueId x, std::int64_t rank, std::int64_t axis,
   const Size bins = t.bins(step);
   const bool is_known = places.known && bins.known && t.length.known;
   if (is_known && *places.known > most_computed / std::max<std::int64_t>(1, *bins.known))
-    refuse("the matrix that would take the place of the transform has more than 16 million elements");
+    refuse("the matrix that would replace the transform has more than 16 million elements");
   const bool is_stored = is_known && is_foldable(List{*places.known, *bins.known});
   const ValueId matrix =
       is_stored ? stored_matrix(step, t, *places.known, *bins.known) : computed_matrix(step, t, places, bins);
@@ -297,7 +299,7 @@ void dft_to_product(Step& step) {
   const auto parts = known_parts(step, x);
   if (!parts) return unknown_dft_to_product(step);
   const std::int64_t rank = step.need_rank(x), axis = counted_from_front(step, step.integer("axis", 1), x);
-  if (axis < 0 || axis >= rank - 1) refuse("the axis holds no signal");
+  if (axis < 0 || axis >= rank - 1) refuse("the axis is not a signal axis");
   const Size places = size_of(step, x, axis);
   Transform t = transform_of(step, *parts);
   t.length = length_of(step, t, places);
@@ -311,7 +313,7 @@ void stft_to_product(Step& step) {
   const Size length = step.has_input(frame_length) ? size_in(step, frame_length)
                       : step.has_input(window)     ? size_of(step, step.input(window), 0)
                                                    : there;
-  if (pace.known && *pace.known < 1) refuse("frames do not move forward");
+  if (pace.known && *pace.known < 1) refuse("the frame step is not positive");
   if (length.known && *length.known < 1) refuse("the transform has no length");
   const Size frames = sum(step, quotient(step, difference(step, there, length), pace), 1);
   const ValueId starts =
@@ -339,8 +341,7 @@ void mel_to_constant(Step& step) {
   std::vector<double> given;
   for (std::size_t i = 0; i < 5; ++i) {
     const auto known = step.constant_real(step.input(i));
-    if (!known)
-      refuse_unknown("an input is computed at run time; the matrix is written as a constant where all are known");
+    if (!known) refuse_unknown("an input is computed at run time, but the matrix is only written as a constant");
     given.push_back(*known);
   }
   constexpr double most = 1 << 28;
@@ -354,7 +355,7 @@ void mel_to_constant(Step& step) {
   for (std::int64_t i = 0; i < bands + 2; ++i) {
     const double mel = low + static_cast<double>(i) * (high - low) / static_cast<double>(bands + 2);
     const double bin = std::floor(static_cast<double>(length + 1) * hertz_of(mel) / given[2]);
-    if (!(bin >= 0 && bin <= static_cast<double>(bins))) refuse("an edge lies outside the spectrum");
+    if (!(bin >= 0 && bin <= static_cast<double>(bins))) refuse("an edge is outside the spectrum");
     edges.push_back(static_cast<std::int64_t>(bin));
   }
   std::vector<double> weights;
@@ -376,9 +377,9 @@ void register_spectral(StepRegistry& registry) {
   registry.introduced({"HannWindow"}, 17, cosines(0.5, 0.5, 0));
   registry.introduced({"HammingWindow"}, 17, cosines(25.0 / 46, 21.0 / 46, 0));
   registry.introduced({"BlackmanWindow"}, 17, cosines(0.42, 0.5, 0.08));
-  registry.introduced({"MelWeightMatrix"}, 17, adapt("written as a constant", mel_to_constant));
-  registry.introduced({"DFT"}, 17, adapt("written as a product with cosines and sines", dft_to_product));
-  registry.introduced({"STFT"}, 17, adapt("written as frames times cosines and sines", stft_to_product));
+  registry.introduced({"MelWeightMatrix"}, 17, adapt("rewritten as a constant", mel_to_constant));
+  registry.introduced({"DFT"}, 17, adapt("rewritten as a product with cosines and sines", dft_to_product));
+  registry.introduced({"STFT"}, 17, adapt("rewritten as frames times cosines and sines", stft_to_product));
   registry.change({"DFT"}, 20, adapt("axis becomes an input", axis_to_input),
                   adapt("axis becomes an attribute", axis_to_attribute));
 }

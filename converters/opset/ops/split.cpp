@@ -11,10 +11,11 @@ namespace {
 std::vector<std::int64_t> whole_numbers(Step& step, std::size_t input) {
   const auto reals = step.constant_reals(step.input(input));
   if (!reals)
-    refuse("the sizes of the pieces are computed at run time, and no operator of opset 2 cuts at such places");
+    refuse("the sizes of the pieces are computed at run time, and no operator of opset 2 splits at computed positions");
   std::vector<std::int64_t> sizes;
   for (const double real : *reals) {
-    if (!(std::abs(real) < 9e15) || std::trunc(real) != real) refuse(fmt::format("{} is no size of a piece", real));
+    if (!(std::abs(real) < 9e15) || std::trunc(real) != real)
+      refuse(fmt::format("{} is not a valid size of a piece", real));
     sizes.push_back(static_cast<std::int64_t>(real));
   }
   return sizes;
@@ -55,7 +56,7 @@ void cut_with_slice(Step& step) {
     begin = end;
   }
   step.replace();
-  step.note("the sizes are computed at run time: one Slice for each piece");
+  step.note("the sizes are computed at run time: rewritten as one Slice per piece");
 }
 
 void split_to_attribute(Step& step) {
@@ -101,12 +102,12 @@ void write_sizes(Step& step) {
 
 void register_split(StepRegistry& registry) {
   registry.change({"Split"}, 2, adapt("the sizes become an attribute", sizes_to_attribute),
-                  compatible("version 1 knows the attribute, too"));
+                  compatible("version 1 has the attribute, too"));
   registry.change({"Split"}, 11, compatible("axis may also be negative"),
-                  adapt("axis counted from the front", [](Step& step) { axis_from_front(step, "axis", 1); }));
+                  adapt("axis made non-negative", [](Step& step) { axis_from_front(step, "axis", 1); }));
   registry.change({"Split"}, 13, attribute_to_input("split", 1),
                   adapt("the sizes become an attribute", split_to_attribute));
-  registry.change({"Split"}, 18, adapt("num_outputs written out", write_num_outputs),
+  registry.change({"Split"}, 18, adapt("num_outputs is written out", write_num_outputs),
                   adapt("num_outputs becomes sizes of the pieces", write_sizes));
 }
 

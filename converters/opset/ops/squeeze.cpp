@@ -32,7 +32,7 @@ Way squeezed_axes_to_attribute() {
 void register_squeeze(StepRegistry& registry) {
   registry.change({"Squeeze"}, 11, compatible("axes may also be negative"), nonnegative_axes("axes"));
   registry.change({"Unsqueeze"}, 11, compatible("axes may also be negative"),
-                  adapt("axes counted from the front", count_unsqueezed_from_front));
+                  adapt("axes made non-negative", count_unsqueezed_from_front));
   registry.change({"Squeeze"}, 13, attribute_to_input("axes", 1), squeezed_axes_to_attribute());
   registry.change({"Unsqueeze"}, 13, attribute_to_input("axes", 1), input_to_attribute(1, "axes"));
   registry.types({"Squeeze", "Unsqueeze"}, {21, 23, 24, 25});

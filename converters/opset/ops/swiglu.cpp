@@ -14,7 +14,7 @@ void to_swish(Step& step) {
 }  // namespace
 
 void register_swiglu(StepRegistry& registry) {
-  registry.introduced({"SwiGLU"}, 28, adapt("written as Swish and Mul", to_swish));
+  registry.introduced({"SwiGLU"}, 28, adapt("rewritten as Swish and Mul", to_swish));
 }
 
 }  // namespace onnxkit::opset

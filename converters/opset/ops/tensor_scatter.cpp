@@ -30,7 +30,7 @@ void scatter_along_sequence(Step& step) {
 }  // namespace
 
 void register_tensor_scatter(StepRegistry& registry) {
-  registry.introduced({"TensorScatter"}, 24, adapt("written as ScatterElements", scatter_along_sequence));
+  registry.introduced({"TensorScatter"}, 24, adapt("rewritten as ScatterElements", scatter_along_sequence));
 }
 
 }  // namespace onnxkit::opset

@@ -13,7 +13,7 @@ namespace {
 std::optional<std::int64_t> whole_number(Step& step, std::size_t input) {
   const auto real = step.constant_real(step.input(input));
   if (!real) return std::nullopt;
-  if (std::trunc(*real) != *real || !(std::abs(*real) < 9e15)) refuse(fmt::format("{} is no whole number", *real));
+  if (std::trunc(*real) != *real || !(std::abs(*real) < 9e15)) refuse(fmt::format("{} is not an integer", *real));
   return static_cast<std::int64_t>(*real);
 }
 
@@ -43,7 +43,7 @@ void one_axis_to_all(Step& step) {
   const ValueId tiles = count ? step.vector(Integers{*count}, "tiles") : as_vector(step, 1);
   step.set_input(
       1, step.add("Concat", {ones(step, before), tiles, ones(step, behind)}, {{"axis", std::int64_t{0}}}, "repeats"));
-  step.note("a repeat count for each axis, computed at run time");
+  step.note("one repeat count per axis, computed at run time");
 }
 
 /// What version 1 counts in: the type of the data. Below these numbers all whole ones are exact.
@@ -73,14 +73,16 @@ std::optional<std::vector<std::int64_t>> known_repeats(Step& step) {
 void one_tile_for_each_axis(Step& step) {
   const auto repeats = known_repeats(step);
   if (!repeats)
-    refuse("repeats is computed at run time, and version 1 counts in the type of the data, which need not be exact");
+    refuse(
+        "repeats is computed at run time, but version 1 stores it in the type of the data, which may not represent it "
+        "exactly");
   const ElementType given = step.need_elem(step.input(0));
   // Booleans and integers of 32 bits are exact in float64.
   const bool is_cast =
       given == ElementType::boolean || (is_integer(given) && storage_bits(given) >= 8 && storage_bits(given) <= 32);
   const ElementType type = is_cast ? ElementType::float64 : given;
   if (type != ElementType::float16 && type != ElementType::float32 && type != ElementType::float64)
-    throw Refusal{"type-not-there", fmt::format("Tile 1 does not allow {} as input input", name_of(type))};
+    throw Refusal{"type-not-there", fmt::format("Tile 1 does not allow {} as its input", name_of(type))};
   std::vector<Link> links;
   for (std::size_t i = 0; i < repeats->size(); ++i) {
     const std::int64_t count = (*repeats)[i];
@@ -102,8 +104,8 @@ void one_tile_for_each_axis(Step& step) {
 }  // namespace
 
 void register_tile(StepRegistry& registry) {
-  registry.change({"Tile"}, 6, adapt("one axis becomes a repeat count for each axis", one_axis_to_all),
-                  adapt("one Tile for each repeated axis", one_tile_for_each_axis));
+  registry.change({"Tile"}, 6, adapt("one axis becomes one repeat count per axis", one_axis_to_all),
+                  adapt("one Tile per repeated axis", one_tile_for_each_axis));
   registry.types({"Tile"}, {13});
 }
 

@@ -21,7 +21,7 @@ std::int64_t known_k(Step& step) {
     const checker::Dim size = (*shape)[static_cast<std::size_t>(at)];
     if (size.is_constant()) return size.constant();
   }
-  refuse("k is computed at run time, and in version 1 it is an attribute");
+  refuse("k is computed at run time, but it is an attribute in version 1");
 }
 
 void k_to_attribute(Step& step) {
@@ -71,7 +71,8 @@ void to_largest_sorted(Step& step) {
   if (through_double) back.push_back({"Cast", {}, {cast_target(step, type)}});
   if (values) chain(step, y, std::move(back), step.output(0));
   if (indices) step.emit("Transpose", {places}, {step.output(1)});
-  step.note(largest ? "in float64, which holds the integers" : "the smallest are the largest of the negated");
+  step.note(largest ? "computed in float64, which represents the integers exactly"
+                    : "the smallest elements are the largest of the negated input");
 }
 
 }  // namespace
@@ -79,8 +80,8 @@ void to_largest_sorted(Step& step) {
 void register_top_k(StepRegistry& registry) {
   registry.change({"TopK"}, 10, adapt("k becomes an input", k_to_input),
                   adapt("k becomes an attribute", k_to_attribute));
-  registry.change({"TopK"}, 11, compatible("largest and sorted default to what there was before"),
-                  adapt("largest and sorted removed", to_largest_sorted));
+  registry.change({"TopK"}, 11, compatible("the defaults of largest and sorted are the older behaviour"),
+                  adapt("removed largest and sorted", to_largest_sorted));
   registry.types({"TopK"}, {24});
 }
 

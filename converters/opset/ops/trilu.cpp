@@ -49,7 +49,7 @@ void choose_with_where(Step& step) {
 }  // namespace
 
 void register_trilu(StepRegistry& registry) {
-  registry.introduced({"Trilu"}, 14, adapt("written as Where with a triangle", choose_with_where));
+  registry.introduced({"Trilu"}, 14, adapt("rewritten as Where with a triangle", choose_with_where));
 }
 
 }  // namespace onnxkit::opset

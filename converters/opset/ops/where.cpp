@@ -15,7 +15,7 @@ void to_selection(Step& step) {
 }  // namespace
 
 void register_where(StepRegistry& registry) {
-  registry.introduced({"Where"}, 9, adapt("elements are chosen by arithmetic or by their positions", to_selection));
+  registry.introduced({"Where"}, 9, adapt("elements are selected by arithmetic or by position", to_selection));
   registry.change({"Where"}, 16, compatible("more types are allowed"), by_way_of(through_float32()));
 }
 

@@ -11,7 +11,8 @@
 namespace onnxkit {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "packed elements are read and written as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "packed elements are read and written in their memory layout");
 
 /// Calls f(T()) with the machine's integer of the type's width; false for packed and other types.
 template <class F>

@@ -10,7 +10,7 @@ namespace onnxkit {
 namespace {
 
 Error size_error(ElementType type, std::span<const std::int64_t> dims, const std::string& found) {
-  Error error = make_error("tensor-size", "the content of a tensor does not fit its type and dims");
+  Error error = make_error("tensor-size", "the content of a tensor does not match its type and dims");
   error.diagnostic.expected = fmt::format("{}[{}]", name_of(type), fmt::join(dims, ", "));
   error.diagnostic.found = found;
   return error;

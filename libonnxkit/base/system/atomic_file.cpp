@@ -143,7 +143,7 @@ Result<void> AtomicFile::publish() {
   }
   if (::close(std::exchange(fd_, -1)) != 0)
     return failure("cannot write");  // where a network file system says that it is full
-  if (::rename(hidden_.c_str(), target_.c_str()) != 0) return failure("cannot put the file in its place");
+  if (::rename(hidden_.c_str(), target_.c_str()) != 0) return failure("cannot rename the file into place");
   hidden_.clear();
   return synced_ ? sync_folder() : Result<void>{};
 }
@@ -153,7 +153,7 @@ Result<void> AtomicFile::publish_twin() {
   const fs::path twin = hidden_name(target_);
   if (::link(hidden_.c_str(), twin.c_str()) != 0) return failure("cannot link the file");
   if (::rename(twin.c_str(), target_.c_str()) != 0) {
-    const Error error = failure("cannot put the file in its place");
+    const Error error = failure("cannot rename the file into place");
     ::unlink(twin.c_str());
     return error;
   }

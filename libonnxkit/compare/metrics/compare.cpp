@@ -60,15 +60,15 @@ std::optional<std::string> worst_element(const Tensor& expected, const Tensor& g
     }
   }
   if (differing == 0) return std::nullopt;
-  return fmt::format("{} of {} elements differ; the worst, {}, is {} and should be {}", differing, expected.size(),
-                     worst, text(b[static_cast<std::size_t>(worst)]), text(a[static_cast<std::size_t>(worst)]));
+  return fmt::format("{} of {} elements differ; the worst, {}, is {} instead of {}", differing, expected.size(), worst,
+                     text(b[static_cast<std::size_t>(worst)]), text(a[static_cast<std::size_t>(worst)]));
 }
 
 std::optional<std::string> tensor_difference(const Tensor& expected, const Tensor& got, const Tolerance& tolerance) {
   if (expected.type() != got.type())
-    return fmt::format("the type is {} and should be {}", name_of(got.type()), name_of(expected.type()));
+    return fmt::format("the type is {} instead of {}", name_of(got.type()), name_of(expected.type()));
   if (expected.dims() != got.dims())
-    return fmt::format("the shape is [{}] and should be [{}]", fmt::join(got.dims(), ", "),
+    return fmt::format("the shape is [{}] instead of [{}]", fmt::join(got.dims(), ", "),
                        fmt::join(expected.dims(), ", "));
   switch (domain_of(expected.type())) {
     case Domain::real:
@@ -86,7 +86,7 @@ std::optional<std::string> tensor_difference(const Tensor& expected, const Tenso
   }
   for (std::size_t i = 0; i < expected.strings().size(); ++i) {
     if (expected.strings()[i] != got.strings()[i])
-      return fmt::format("element {} is {} and should be {}", i, quote(got.strings()[i]), quote(expected.strings()[i]));
+      return fmt::format("element {} is {} instead of {}", i, quote(got.strings()[i]), quote(expected.strings()[i]));
   }
   return std::nullopt;
 }
@@ -95,7 +95,7 @@ std::optional<std::string> tensor_difference(const Tensor& expected, const Tenso
 
 std::optional<std::string> difference(const Value& expected, const Value& got, const Tolerance& tolerance) {
   if (expected.kind != got.kind || expected.items.size() != got.items.size())
-    return fmt::format("the value is {} and should be {}", type_text(got), type_text(expected));
+    return fmt::format("the value is {} instead of {}", type_text(got), type_text(expected));
   if (expected.kind == ValueKind::tensor || expected.kind == ValueKind::map) {
     if (auto found = tensor_difference(expected.tensor, got.tensor, tolerance)) return found;
   }

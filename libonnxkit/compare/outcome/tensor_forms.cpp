@@ -12,13 +12,13 @@ Error shape_mismatch(const Tensor& a, const Tensor& b) {
 }
 
 Error undefined_for_type(std::string_view what, const Tensor& tensor) {
-  Error error = make_error("undefined-for-type", fmt::format("there are no {} for this element type", what));
+  Error error = make_error("undefined-for-type", fmt::format("{} are not available for this element type", what));
   error.diagnostic.found = type_text(tensor);
   return error;
 }
 
 Error outcome_shape(std::string_view what, std::string expected, const Tensor& tensor) {
-  Error error = make_error("outcome-shape", fmt::format("the tensor does not have the form of {}", what));
+  Error error = make_error("outcome-shape", fmt::format("the tensor does not have the shape of {}", what));
   error.diagnostic.expected = std::move(expected);
   error.diagnostic.found = type_text(tensor);
   return error;

@@ -15,7 +15,7 @@ Result<Source> open_source(const std::filesystem::path& path) {
 Result<ir::Model> load_model(const Source& source, const ReadOptions& options, ReadReport& report) {
   const Format* format = options.format.empty() ? registry().to_read(source) : registry().find(options.format);
   if (!format || !format->read) {
-    Error error = make_error("unsupported-format", quote(options.format) + " is no format that can be read");
+    Error error = make_error("unsupported-format", quote(options.format) + " is not a format that can be read");
     error.diagnostic.expected = registry().readable();
     return error;
   }

@@ -64,7 +64,7 @@ class Saving {
     plan_ = *std::move(plan);
     std::error_code status;
     if (fs::is_other(path_, status)) return write_directly();
-    if (!fs::is_directory(folder_, status)) return fault("cannot-write", "there is no such folder");
+    if (!fs::is_directory(folder_, status)) return fault("cannot-write", "the folder does not exist");
     replaces_ = fs::exists(path_, status);
     used_before_ = data_locations(path_);
     used_by_input_ = data_locations(model_);
@@ -82,7 +82,8 @@ class Saving {
   };
 
   Result<void> write_directly() {
-    if (!plan_.sidecars.empty()) return fault("cannot-write", "data files cannot lie beside " + quote(path_.string()));
+    if (!plan_.sidecars.empty())
+      return fault("cannot-write", "data files cannot be written beside " + quote(path_.string()));
     auto file = write_model(plan_.placements);
     return file ? file->publish() : std::move(file).error();
   }
@@ -155,13 +156,13 @@ class Saving {
 
   Result<void> may_replace(const fs::path& target, bool used, const std::string& location) {
     if (is_data_of_input(target)) {
-      return fault("data-file-exists", "the data file would replace one that the input uses", location);
+      return fault("data-file-exists", "the data file would replace a file that the input uses", location);
     }
     if (options_.force) return {};
     const fs::path user = users_.other_user(target);
     const bool ours = used || wire::is_default_sidecar(path_.filename().string(), location);
     if (ours && user.empty()) return {};
-    Error error = fault("data-file-exists", "a data file of this name exists, and other models may use it", location);
+    Error error = fault("data-file-exists", "a data file with this name exists and other models may use it", location);
     if (!user.empty()) error.diagnostic.notes.push_back(quote(user.string()) + " is one");
     error.diagnostic.help = "--external=FILE chooses another name, --force replaces the file";
     return error;
@@ -277,7 +278,7 @@ Result<const Format*> output_format(const fs::path& path, const std::string& nam
   if (!name.empty()) {
     const Format* named = registry().find(name);
     if (named && named->can_write()) return named;
-    Error error = make_error("unsupported-format", quote(name) + " is no format that can be written");
+    Error error = make_error("unsupported-format", quote(name) + " is not a format that can be written");
     error.diagnostic.expected = registry().writable();
     return error;
   }

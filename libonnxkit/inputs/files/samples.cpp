@@ -42,14 +42,13 @@ Result<std::size_t> sample_count(const ir::Graph& graph, const std::vector<Named
     if (!rank || dims.size() != *rank + 1) continue;
     ++with_axis;
     if (count >= 0 && dims.front() != count)
-      return make_error("sample-axis",
-                        fmt::format("{} has {} samples and others have {}", quote(array.name), dims.front(), count));
+      return make_error("sample-axis", fmt::format("{} has {} samples, but other inputs have {}", quote(array.name),
+                                                   dims.front(), count));
     count = dims.front();
   }
   if (with_axis == 0) return std::size_t{0};
-  if (without > 0)
-    return make_error("sample-axis", "some arrays have an axis for samples before those of the input, others not");
-  if (count < 1) return make_error("sample-axis", "there is no sample");
+  if (without > 0) return make_error("sample-axis", "some arrays have a leading axis of samples, others do not");
+  if (count < 1) return make_error("sample-axis", "the arrays hold no samples");
   for (const NamedValue& array : arrays) {
     if (array.value.tensor.dims().empty() || array.value.tensor.dims().front() != count)
       return make_error("sample-axis", fmt::format("{} has no axis for the {} samples", quote(array.name), count));

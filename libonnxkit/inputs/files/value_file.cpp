@@ -112,7 +112,7 @@ Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::pa
     values.push_back({std::string(name), std::move(value->value)});
   }
   if (const auto other = numbered_beyond(folder, "input", graph.inputs.size())) {
-    Error error = make_error("cannot-read", "the folder holds more inputs than the model has");
+    Error error = make_error("cannot-read", "the folder contains more inputs than the model has");
     error.diagnostic.location.file = other->string();
     return error;
   }
@@ -211,7 +211,7 @@ Result<void> write_folder(std::span<const NamedValue> values, const fs::path& fo
   fs::create_directories(folder, failed);
   if (failed)
     return make_error("cannot-write",
-                      fmt::format("the folder {} cannot be made: {}", quote(folder.string()), failed.message()));
+                      fmt::format("the folder {} cannot be created: {}", quote(folder.string()), failed.message()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string bytes = wire::write_value(values[i].value, values[i].name);
     if (auto written = replace_file(folder / fmt::format("output_{}.pb", i), bytes); !written) return written;

@@ -92,8 +92,7 @@ void print(std::string_view bytes, const wire::JsonHost& host) {
   const protobuf::LogSilencer silence;
   const auto proto = schema().make_model();
   if (!proto->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return host.fail(host.owner, "json-unprintable",
-                     "protobuf does not take the model, which nests its parts too deeply");
+    return host.fail(host.owner, "json-unprintable", "the model is nested too deeply for protobuf");
   if (const auto* field = find_invalid_utf8(*proto))
     return host.fail(host.owner, "json-unprintable",
                      ("JSON is UTF-8, and a field " + field->full_name() + " is not").c_str());

@@ -15,7 +15,7 @@ std::string read_jpeg(PictureBytes file, Canvas& canvas) {
   const auto size = static_cast<unsigned long>(file.size());
   if (tjDecompressHeader3(decoder.get(), file.data(), size, &width, &height, &subsampling, &colours) != 0)
     return tjGetErrorStr2(decoder.get());
-  if (colours == TJCS_CMYK || colours == TJCS_YCCK) return "JPEG files of four colours are not supported";
+  if (colours == TJCS_CMYK || colours == TJCS_YCCK) return "JPEG files with four colour channels are not supported";
   if (!canvas.open(height, width)) return too_large;
   constexpr int flags = TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS;
   if (tjDecompress2(decoder.get(), file.data(), size, canvas.row(0), width, 0, height, TJPF_RGB, flags) != 0)

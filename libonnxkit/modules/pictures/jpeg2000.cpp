@@ -46,7 +46,7 @@ unsigned sample(const opj_image_comp_t& component, std::size_t at) {
 }
 
 std::string check(const opj_image_t& image) {
-  if (image.numcomps == 0) return "the picture has no channels";
+  if (image.numcomps == 0) return "the image has no channels";
   if (image.color_space == OPJ_CLRSPC_SYCC || image.color_space == OPJ_CLRSPC_EYCC ||
       image.color_space == OPJ_CLRSPC_CMYK)
     return "only grey and RGB colours are supported in JPEG 2000 files";

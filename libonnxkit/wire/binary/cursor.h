@@ -23,15 +23,15 @@ constexpr const char* to_string(Fault fault) {
     case Fault::none:
       return "no fault";
     case Fault::ends_early:
-      return "the bytes end in the middle of a field";
+      return "the bytes end within a field";
     case Fault::too_long:
-      return "a length reaches beyond the end";
+      return "a length extends beyond the end";
     case Fault::overlong_varint:
       return "a variable-length integer has more than ten bytes";
     case Fault::bad_tag:
       return "no valid field starts here";
     case Fault::unmatched_group:
-      return "a group is not closed by its own end";
+      return "a group has no matching end";
     case Fault::too_deep:
       return "messages are nested too deeply";
   }

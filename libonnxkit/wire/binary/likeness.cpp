@@ -97,7 +97,7 @@ std::optional<std::string> other_content(std::string_view bytes, bool well_forme
   if (is_wholly<ir::Graph>(bytes)) return "a GraphProto without its model";
   if (is_wholly<ir::Function>(bytes)) return "a FunctionProto without its model";
   if (is_wholly<ir::SparseTensor>(bytes)) return "a SparseTensorProto";
-  if (model.known == 0) return "nothing that onnxkit knows";
+  if (model.known == 0) return "an unknown format";
   return std::nullopt;
 }
 

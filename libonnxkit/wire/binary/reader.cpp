@@ -170,7 +170,7 @@ class FieldReader {
       r_.budget -= sizeof(M);
       return true;
     }
-    return r_.fail("more parts than a file of this size can describe", cursor_.offset());
+    return r_.fail("more parts than a file of this size can contain", cursor_.offset());
   }
 
   void read(const char*, Text& member) {
@@ -398,7 +398,7 @@ Error reading_error(const Reading& reading, const std::filesystem::path& path) {
   if (!d.location.scope.empty() && d.location.scope.front() == "graph") d.location.scope.front() = "main";
   d.location.byte_offset = reading.fault_offset;
   if (reading.bytes_missing) {
-    d.message = "the file ends too early: " + reading.why;
+    d.message = "the file is truncated: " + reading.why;
     d.found = std::to_string(reading.file.size()) + " bytes";
     d.help = "copy or export the file again";
   }
@@ -433,7 +433,7 @@ Result<ir::SparseTensor> read_sparse_tensor(std::string_view body, std::string_v
 Result<ir::Model> read_binary(std::shared_ptr<const MappedFile> file, const std::filesystem::path& path,
                               const NameContent& name_content) {
   const std::string_view bytes = file->view();
-  if (bytes.empty()) return plain_error("empty-file", "the file has no bytes", path);
+  if (bytes.empty()) return plain_error("empty-file", "the file is empty", path);
   ir::Model model;
   model.path = path;
   model.files.push_back(std::move(file));

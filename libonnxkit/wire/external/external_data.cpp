@@ -14,8 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* outside_help =
-    "--allow-outside-data follows it all the same; do so only for models that you trust";
+constexpr const char* outside_help = "--allow-outside-data permits it; use it only for models that you trust";
 
 Error fault(ErrorCode code, std::string message, std::string expected = {}, std::string found = {},
             std::string help = {}) {
@@ -35,7 +34,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 }
 
 Error bad_number(std::string_view key, std::string_view text) {
-  return fault("external-range", "the " + std::string(key) + " of the external data is no number of bytes",
+  return fault("external-range", "the " + std::string(key) + " of the external data is not a number of bytes",
                "a decimal number, not negative", quote(text));
 }
 
@@ -58,7 +57,7 @@ bool is_cached_blob(const fs::path& model_folder, const fs::path& named, const f
 Result<void> check_spelling(std::string_view location) {
   const fs::path path(location);
   if (location.find('\0') != location.npos)
-    return fault("external-location", "the location holds a zero byte", {}, quote(location));
+    return fault("external-location", "the location contains a zero byte", {}, quote(location));
   if (path.is_absolute()) {
     return fault("external-location", "the location is an absolute path", "a path below the model's folder",
                  quote(location), outside_help);
@@ -80,14 +79,14 @@ Result<void> check_links(const fs::path& folder, const fs::path& named, const fs
   std::error_code status;
   const fs::path real_folder = fs::canonical(folder, status);
   if (!is_below(real_folder, target) && !is_cached_blob(folder, named, target)) {
-    return fault("external-location", "the location leads out of the model's folder by a symbolic link",
+    return fault("external-location", "a symbolic link leads the location out of the model's folder",
                  "a file in " + quote(real_folder.string()), quote(location) + " is " + quote(target.string()),
                  outside_help);
   }
   const auto links = fs::hard_link_count(target, status);
   if (!status && links > 1) {
-    return fault("external-location", "the external file has several hard links and may be a file from anywhere",
-                 "a file with one name", std::to_string(links) + " names of " + quote(location),
+    return fault("external-location", "the external file has several hard links and may be any file",
+                 "a file with one hard link", std::to_string(links) + " hard links to " + quote(location),
                  std::string("copy the file, or: ") + outside_help);
   }
   return {};
@@ -128,7 +127,7 @@ Result<ExternalReference> parse_external_data(const ir::Tensor& tensor) {
     const bool is_known =
         key == "location" || key == "offset" || key == "length" || key == "checksum" || key == "basepath";
     if (is_known && std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      return fault("external-key", "the external data names its " + std::string(key) + " twice");
+      return fault("external-key", "the external data repeats its " + std::string(key) + " twice");
     }
     seen.push_back(key);
     if (!is_known) reference.unknown_keys.push_back(key);
@@ -137,8 +136,7 @@ Result<ExternalReference> parse_external_data(const ir::Tensor& tensor) {
     if (key == "length") length = entry.value;
     if (key == "checksum") reference.checksum = entry.value;
   }
-  if (reference.location.empty())
-    return fault("external-location", "the external data does not say in which file it lies", "a location");
+  if (reference.location.empty()) return fault("external-location", "the external data has no location", "a location");
   const auto parsed_offset = parse_number(offset);
   if (!parsed_offset) return bad_number("offset", offset);
   reference.offset = *parsed_offset;
@@ -151,8 +149,7 @@ Result<ExternalReference> parse_external_data(const ir::Tensor& tensor) {
 
 Result<fs::path> resolve_location(const fs::path& model_path, std::string_view location, bool allow_outside) {
   if (model_path.empty()) {
-    return fault("external-missing",
-                 "the model does not come from a file, so there is no folder to look for its external data in", {},
+    return fault("external-missing", "the model does not come from a file, so its external data has no folder", {},
                  quote(location));
   }
   if (!allow_outside) {
@@ -168,7 +165,7 @@ Result<fs::path> resolve_location(const fs::path& model_path, std::string_view l
   const fs::path target = fs::canonical(named, status);
   if (status) return missing(location, folder, "the file of the external data does not exist");
   if (!fs::is_regular_file(target, status))
-    return missing(location, folder, "the external data does not lie in a regular file");
+    return missing(location, folder, "the external data is not in a regular file");
   if (!allow_outside) {
     if (Result<void> linked = check_links(folder, named, target, location); !linked) return std::move(linked).error();
   }
@@ -208,7 +205,7 @@ Result<void> ExternalData::check_sum(const ExternalReference& reference) {
   if (held.sha1.empty()) held.sha1 = sha1_of((*held.file)->view());
   if (lower(reference.checksum) == held.sha1) return {};
   return fault("external-checksum",
-               "the external file " + quote(reference.location) + " is not the one that the model was saved with",
+               "the external file " + quote(reference.location) + " does not match the checksum in the model",
                "SHA1 " + quote(reference.checksum), held.sha1);
 }
 
@@ -217,7 +214,7 @@ Result<std::span<const std::byte>> ExternalData::bytes(const ir::Tensor& tensor)
   if (!reference) return reference.error();
   const auto needed = ir::expected_bytes(tensor);
   if (reference->length && needed && *reference->length != *needed) {
-    return fault("external-size", "the length of the external data does not fit type and shape",
+    return fault("external-size", "the length of the external data does not match its type and shape",
                  std::to_string(*needed) + " bytes", std::to_string(*reference->length) + " bytes");
   }
   const auto& opened = entry(reference->location).file;
@@ -227,7 +224,7 @@ Result<std::span<const std::byte>> ExternalData::bytes(const ir::Tensor& tensor)
   const std::uint64_t size = reference->length.value_or(needed.value_or(rest));
   const auto end = checked_add(reference->offset, size);
   if (!end || *end > all.size()) {
-    return fault("external-range", "the external data reaches beyond the end of its file",
+    return fault("external-range", "the external data extends beyond the end of its file",
                  "at most " + std::to_string(all.size()) + " bytes in " + quote(reference->location),
                  std::to_string(size) + " bytes from byte " + std::to_string(reference->offset));
   }

@@ -110,7 +110,7 @@ Result<void> may_be_copied(const std::string& location) {
   Error error =
       make_error("external-location", "a data file above the model's folder or with a hidden name is not copied");
   error.diagnostic.found = quote(location);
-  error.diagnostic.help = "--embed or --external take the weights along";
+  error.diagnostic.help = "--embed or --external copies the weights";
   return error;
 }
 
@@ -252,7 +252,7 @@ Result<void> write_sidecar(const Sidecar& sidecar, const ByteSink& sink) {
         return status.ok();
       });
       if (!complete && status)
-        status = about(make_error("tensor-size", "the data of the tensor does not fit its shape"), *segment.typed);
+        status = about(make_error("tensor-size", "the data of the tensor does not match its shape"), *segment.typed);
     }
     if (!status) return status;
   }

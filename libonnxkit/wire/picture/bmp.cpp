@@ -35,7 +35,7 @@ struct Bitmap {
 std::string read_header(PictureBytes file, Bitmap& bitmap) {
   if (file.size() < 54) return cut_off;
   const std::uint32_t header = number(file, 14, 4), compression = number(file, 30, 4);
-  if (header < 40 || header > 124) return "bitmaps of this age are not supported";
+  if (header < 40 || header > 124) return "old bitmap versions are not supported";
   const auto height = static_cast<std::int32_t>(number(file, 22, 4));
   bitmap.pixels = number(file, 10, 4);
   bitmap.palette = 14 + std::size_t{header};

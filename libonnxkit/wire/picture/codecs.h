@@ -38,8 +38,8 @@ class Canvas {
   std::int64_t width_ = 0;
 };
 
-inline constexpr const char* too_large = "the picture has no pixels or more than are allowed";
-inline constexpr const char* cut_off = "the file ends too early";
+inline constexpr const char* too_large = "the image has no pixels, or more than allowed";
+inline constexpr const char* cut_off = "the file is truncated";
 
 /// One of the readers below as a function of the modules' interface.
 template <std::string (*read)(PictureBytes, Canvas&)>

@@ -71,7 +71,7 @@ Result<Picture> decode_picture(std::span<const std::byte> file, std::int64_t max
     if (!loaded) return loaded.error();
     decoder.here = (*loaded)->*decoder.there;
   }
-  if (!decoder.here) return make_error("picture", "the bytes are no picture of a known form");
+  if (!decoder.here) return make_error("picture", "the bytes are not an image in a known format");
   Decoding decoding{.picture = {}, .max_pixels = max_pixels, .fault = {}};
   const PictureHost host{.owner = &decoding, .open = open, .fail = fail};
   decoder.here(reinterpret_cast<const std::uint8_t*>(file.data()), file.size(), &host);

@@ -78,7 +78,7 @@ std::string read_pnm(PictureBytes file, Canvas& canvas) {
       unsigned channel[3];
       for (int c = 0; c < (colour ? 3 : 1); ++c) {
         const auto value = sample(x);
-        if (!value || *value > *most) return value ? "a sample is larger than the largest" : cut_off;
+        if (!value || *value > *most) return value ? "a sample is larger than the declared maximum" : cut_off;
         channel[c] = static_cast<unsigned>((*value * 255 + *most / 2) / *most);
       }
       if (bits) channel[0] = 255 - channel[0];

@@ -216,7 +216,7 @@ std::string_view TextCursor::plain_string() {
     scratch_ += text_[next_++];
     end = text_.find_first_of("\"\\", next_);
   }
-  fail_at(start, "a closing '\"'", "a string that never ends");
+  fail_at(start, "a closing '\"'", "an unterminated string");
   return {};
 }
 
@@ -233,7 +233,7 @@ std::string_view TextCursor::escaped_string() {
       scratch_ += c;
     }
   }
-  fail_at(start, "a closing '\"'", "a string that never ends");
+  fail_at(start, "a closing '\"'", "an unterminated string");
   return {};
 }
 
@@ -275,7 +275,7 @@ std::string_view TextCursor::hex_string() {
     const int low = high < 0 ? -1 : hex_digit(at(next_ + 1));
     if (low < 0) {
       if (at_end()) {
-        fail_at(start, "a closing '\"'", "a string that never ends");
+        fail_at(start, "a closing '\"'", "an unterminated string");
       } else {
         fail("two hexadecimal digits");
       }

@@ -102,7 +102,7 @@ class FieldSetter {
   }
   template <class Other>
   void set(Other&) {
-    p_.in_.fail("another field: this one is written outside of the block");
+    p_.in_.fail("another field: this one is written outside the block");
   }
   template <class M>
   void message(M& m) {
@@ -163,7 +163,7 @@ bool Parser::special_field(std::string_view name, ir::Tensor& tensor) {
   }
   if (name != "raw") return false;
   if (const auto misfit = move_to_raw(model_, tensor))
-    in_.fail(fmt::format("elements that fit the type (element {} is {})", misfit->index, misfit->value));
+    in_.fail(fmt::format("elements that the type can represent (element {} is {})", misfit->index, misfit->value));
   return true;
 }
 

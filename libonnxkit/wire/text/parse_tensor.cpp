@@ -19,7 +19,7 @@ void Parser::tensor_after_type(ir::Tensor& tensor, const std::optional<ir::Decla
   tensor.data_type = type->elem_type;
   tensor.dims.reserve(type->shape->dims.size());
   for (const ir::DeclaredDim& dim : type->shape->dims) {
-    if (!dim.value) return in_.fail("data of a type whose dimensions are all numbers");
+    if (!dim.value) return in_.fail("a type with constant dimensions before data");
     tensor.dims.push_back(*dim.value);
   }
   tensor_data(tensor);
@@ -59,15 +59,16 @@ void Parser::element(std::string& out, LiteralForm form, bool raw) {
   std::uint64_t bits = 0;
   if (form.field == ir::TypedField::uint64_data) {
     const Number number = in_.number();
-    if (number.spelling.empty()) return in_.fail("a number without sign");
+    if (number.spelling.empty()) return in_.fail("an unsigned number");
     const auto value = number.is_float ? std::nullopt : to_uint64(number.spelling);
-    if (!value || (raw && !fits_raw(*value, form))) return wrong(start, "a number without sign that fits the type");
+    if (!value || (raw && !fits_raw(*value, form)))
+      return wrong(start, "an unsigned number that the type can represent");
     bits = *value;
   } else {
     const std::int64_t value = integer("a whole number");
     bits = static_cast<std::uint64_t>(value);
     const bool fits_typed = form.field == ir::TypedField::int64_data || value == static_cast<std::int32_t>(value);
-    if (!(raw ? fits_raw(bits, form) : fits_typed)) return wrong(start, "a number that fits the type");
+    if (!(raw ? fits_raw(bits, form) : fits_typed)) return wrong(start, "a number that the type can represent");
   }
   if (raw) {
     append_little_endian(out, bits, form.raw_bytes);

@@ -119,7 +119,7 @@ class Parser {
    public:
     Nesting(Parser& parser, int levels) : parser_(parser), levels_(levels) {
       parser_.depth_ += levels_;
-      if (parser_.depth_ > max_message_depth) parser_.in_.fail("nothing nested so deeply");
+      if (parser_.depth_ > max_message_depth) parser_.in_.fail("less nesting");
     }
     ~Nesting() { parser_.depth_ -= levels_; }
     Nesting(const Nesting&) = delete;

@@ -108,8 +108,8 @@ Result<Tensor> read_npy(std::span<const std::byte> bytes, const std::shared_ptr<
   const bool text = header->kind == 'U' || header->kind == 'S';
   const ElementType type = text ? ElementType::string : element_type_of(*header, options);
   if (type == ElementType::undefined) {
-    return unsupported(header->kind == 'V' ? "an array of voids, whose element type must be told"
-                                           : "an array of a type that ONNX does not have",
+    return unsupported(header->kind == 'V' ? "a void array, which requires a declared element type"
+                                           : "an array with an element type that ONNX does not have",
                        quote(header->descr));
   }
   std::vector<std::byte> own;

@@ -86,7 +86,8 @@ class LiteralParser {
 /// descr, fortran_order and shape, each once.
 Result<void> parse_dictionary(std::string_view text, NpyHeader& header) {
   LiteralParser parser(text);
-  const Error broken = malformed_npy("the header is no dictionary of descr, fortran_order and shape", {}, quote(text));
+  const Error broken =
+      malformed_npy("the header is not a dictionary of descr, fortran_order and shape", {}, quote(text));
   std::optional<std::string_view> descr;
   std::optional<bool> order;
   std::optional<std::vector<std::int64_t>> shape;
@@ -120,7 +121,7 @@ Result<void> parse_dictionary(std::string_view text, NpyHeader& header) {
 /// "<f4": byte order, letter, size in bytes (of U: in characters of four bytes).
 Result<void> parse_descr(NpyHeader& header) {
   std::string_view descr = header.descr;
-  const Error broken = malformed_npy("the element type is not understood", {}, quote(header.descr));
+  const Error broken = malformed_npy("unknown element type", {}, quote(header.descr));
   if (!descr.empty() && std::string_view("<>|=").find(descr.front()) != std::string_view::npos) {
     header.swapped = descr.front() == '>';
     descr.remove_prefix(1);
@@ -137,19 +138,18 @@ Result<void> parse_descr(NpyHeader& header) {
 }
 
 Result<std::string_view> header_text(std::string_view file, NpyHeader& header) {
-  if (!file.starts_with(magic)) return malformed_npy("the file does not start as a .npy file does");
+  if (!file.starts_with(magic)) return malformed_npy("the file does not start with the .npy magic");
   constexpr std::size_t version_at = 6, length_at = 8;
-  if (file.size() < length_at + 2) return malformed_npy("the file ends in its header");
+  if (file.size() < length_at + 2) return malformed_npy("the file ends within its header");
   const auto byte = [&](std::size_t at) { return static_cast<std::size_t>(static_cast<unsigned char>(file[at])); };
   const std::size_t version = byte(version_at);
-  if (version < 1 || version > 3)
-    return malformed_npy("unknown version of the format", "1 to 3", std::to_string(version));
+  if (version < 1 || version > 3) return malformed_npy("unknown format version", "1 to 3", std::to_string(version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t start = length_at + length_bytes;
-  if (file.size() < start) return malformed_npy("the file ends in its header");
+  if (file.size() < start) return malformed_npy("the file ends within its header");
   std::size_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= byte(length_at + i) << (8 * i);
-  if (file.size() - start < length) return malformed_npy("the file ends in its header");
+  if (file.size() - start < length) return malformed_npy("the file ends within its header");
   header.size = start + length;
   return file.substr(start, length);
 }
@@ -171,13 +171,13 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> file) {
   if (Result<void> parsed = parse_descr(header); !parsed) return std::move(parsed).error();
   const auto count = checked_element_count(header.dims);
   const std::string shape = fmt::format("({})", fmt::join(header.dims, ", "));
-  if (!count) return malformed_npy("the shape is impossible", "sizes of 0 or more", shape);
+  if (!count) return malformed_npy("the shape is invalid", "sizes of 0 or more", shape);
   const bool pickled_or_date = header.width == 0 && header.kind != 'U' && header.kind != 'S';
   if (pickled_or_date) return header;
   const auto bytes = checked_mul(static_cast<std::uint64_t>(*count), header.width);
   const std::uint64_t found = file.size() - header.size;
   if (!bytes || *bytes != found) {
-    return malformed_npy("the data does not fit the shape",
+    return malformed_npy("the size of the data does not match the shape",
                          bytes ? fmt::format("{} bytes for {} of {}", *bytes, shape, quote(header.descr)) : shape,
                          fmt::format("{} bytes", found));
   }

@@ -75,7 +75,7 @@ Result<Tensor> read_npy_text(const NpyHeader& header, std::span<const std::byte>
   const auto count = checked_element_count(header.dims).value_or(0);
   constexpr std::int64_t most_empty = 1 << 20;  // strings of no width, which take no bytes of the file
   if (header.width == 0 && count > most_empty)
-    return malformed_npy("more empty strings than a file of this size should hold",
+    return malformed_npy("more empty strings than a file of this size may contain",
                          fmt::format("at most {}", most_empty), std::to_string(count));
   const auto width = static_cast<std::size_t>(header.width);
   std::vector<std::string> strings;
@@ -87,7 +87,7 @@ Result<Tensor> read_npy_text(const NpyHeader& header, std::span<const std::byte>
     } else if (auto text = from_characters(element, header.swapped)) {
       strings.push_back(*std::move(text));
     } else {
-      return malformed_npy("a string holds what is no character of Unicode", {}, fmt::format("string {}", i));
+      return malformed_npy("a string contains an invalid Unicode character", {}, fmt::format("string {}", i));
     }
   }
   return Tensor::from_strings(header.dims, std::move(strings));
@@ -100,7 +100,7 @@ Result<std::string> write_npy_text(const Tensor& tensor) {
   std::size_t longest = 1;
   for (const std::string& text : strings) {
     if (!text.empty() && text.back() == '\0') {
-      Error error = make_error("unsupported-npy", "numpy cannot hold a string that ends in a zero character");
+      Error error = make_error("unsupported-npy", "numpy cannot represent a string that ends in a zero character");
       error.diagnostic.found = quote(text);
       return error;
     }

@@ -100,7 +100,7 @@ Result<Member> member_at(unzFile zip) {
   if (unzGetCurrentFileInfo64(zip, nullptr, name.data(), info.size_filename, nullptr, 0, nullptr, 0) != UNZ_OK)
     return malformed("the directory of the archive is damaged");
   constexpr std::string_view ending = ".npy";
-  if (!name.ends_with(ending)) return malformed("a member of the archive is no array", quote(name));
+  if (!name.ends_with(ending)) return malformed("a member of the archive is not an array", quote(name));
   constexpr uLong encrypted = 1;
   if ((info.flag & encrypted) != 0) return malformed("a member of the archive is encrypted", quote(name));
   return Member{name.substr(0, name.size() - ending.size()), info.uncompressed_size};
@@ -160,7 +160,7 @@ void flatten(const std::string& name, const Value& value, std::vector<std::pair<
 
 Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>& file, const VoidTypes& void_types) {
   const auto announced = announced_entries(file->view());
-  if (!announced) return malformed("the file is no complete zip archive");
+  if (!announced) return malformed("the file is not a complete zip archive");
   if (*announced == 0) return std::vector<NamedValue>();
   MemoryFile memory{.bytes = file->view()};
   zlib_filefunc64_def calls = callbacks(memory);
@@ -174,7 +174,7 @@ Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>
   for (; status == UNZ_OK; status = unzGoToNextFile(archive.get())) {
     auto member = member_at(archive.get());
     if (!member) return std::move(member).error();
-    if (!names.insert(member->name).second) return malformed("two arrays have one name", quote(member->name));
+    if (!names.insert(member->name).second) return malformed("two arrays have the same name", quote(member->name));
     if (member->size > left) return malformed("the archive unpacks to more data than its size explains");
     left -= member->size;
     auto content = unpack(archive.get(), *member);
@@ -204,7 +204,7 @@ Result<std::string> write_npz(std::span<const NamedValue> values, const NpzOptio
     const auto content = write_npy(tensor);
     if (!content) error = about(content.error(), name);
     if (content && !add_member(zip, name + ".npy", *content, options.compress))
-      error = about(make_error("unsupported-npy", "the archive cannot hold this array"), name);
+      error = about(make_error("unsupported-npy", "the archive cannot store this array"), name);
     if (error) break;
   }
   const bool closed = zipClose(zip, nullptr) == ZIP_OK;

@@ -19,7 +19,7 @@ Error fault(const ir::Tensor& stored, ErrorCode code, std::string message) {
 }
 
 Error size_fault(const ir::Tensor& stored) {
-  Error error = fault(stored, "tensor-size", "the data of the tensor does not fit its shape");
+  Error error = fault(stored, "tensor-size", "the data of the tensor does not match its shape");
   error.diagnostic.expected = fmt::format("{}[{}]", name_of(element_type_of(stored)), fmt::join(stored.dims, ", "));
   return error;
 }
@@ -71,16 +71,16 @@ Result<Tensor> scatter_numbers(const Tensor& values, const std::vector<std::int6
 
 Result<Tensor> tensor_of(const ir::Tensor& stored, const TensorSource& source) {
   const ElementType type = element_type_of(stored);
-  if (type == ElementType::undefined) return fault(stored, "tensor-type", "the tensor has no known element type");
+  if (type == ElementType::undefined) return fault(stored, "tensor-type", "the tensor has an unknown element type");
   if (stored.segment)
-    return fault(stored, "tensor-segment", "the tensor is stored in segments, which nothing can join");
+    return fault(stored, "tensor-segment", "the tensor is stored in segments, which is not supported");
   if (!ir::element_count(stored)) {
-    return fault(stored, "tensor-dims", "a size is negative, or all of them together are too large");
+    return fault(stored, "tensor-dims", "a size is negative, or the product of the sizes is too large");
   }
   if (type == ElementType::string) return strings_of(stored);
   if (stored.is_external()) {
     if (!source.external)
-      return fault(stored, "external-missing", "the data of the tensor lies outside, where nothing may be read");
+      return fault(stored, "external-missing", "the data of the tensor is external, which is not allowed here");
     const auto bytes = source.external(stored);
     if (!bytes) return bytes.error();
     return from_stored_bytes(stored, *bytes, source.owner);
@@ -99,7 +99,7 @@ Result<Tensor> tensor_of(const ir::SparseTensor& stored, const TensorSource& sou
   std::span<const std::byte> external;
   if (stored.indices->is_external()) {
     if (!source.external)
-      return fault(*stored.indices, "external-missing", "the indices lie outside, where nothing may be read");
+      return fault(*stored.indices, "external-missing", "the indices are external, which is not allowed here");
     const auto bytes = source.external(*stored.indices);
     if (!bytes) return bytes.error();
     external = *bytes;

@@ -125,7 +125,7 @@ class ValueReader {
     return !error;
   }
   bool charge(std::uint64_t bytes, std::string_view at) {
-    if (bytes > budget_) fail("malformed-protobuf", "more parts than a file of this size can describe", at);
+    if (bytes > budget_) fail("malformed-protobuf", "more parts than a file of this size can contain", at);
     budget_ -= std::min(bytes, budget_);
     return !error;
   }
@@ -212,12 +212,12 @@ class ValueReader {
     const auto stack = stacked(values.items);
     const bool strings = key_type == static_cast<std::uint64_t>(ElementType::string);
     if (!strings && (key_type >= element_type_count || !is_integer(static_cast<ElementType>(key_type))))
-      fail("tensor-type", "the keys of a map are integers or strings", body);
+      fail("tensor-type", "the keys of a map must be integers or strings", body);
     const std::size_t count = strings ? string_keys.size() : keys.size();
     if (count != values.items.size()) {
-      fail("tensor-size", "a map has as many keys as values", body);
+      fail("tensor-size", "a map must have as many keys as values", body);
     } else if (!stack || count == 0) {
-      fail("unsupported-format", "the values of a map are no tensors of one type and shape", body);
+      fail("unsupported-format", "the values of a map must be tensors of the same type and shape", body);
     }
     if (error) return {};
     const std::vector<std::int64_t> dims = {static_cast<std::int64_t>(count)};
@@ -304,7 +304,7 @@ std::string map_message(const Value& value, std::string_view name) {
 Result<NamedValue> read_value(const std::shared_ptr<const MappedFile>& file, ValueKind kind) {
   const std::string_view bytes = file->view();
   if (bytes.empty() && (kind == ValueKind::tensor || kind == ValueKind::map))
-    return make_error("empty-file", "the file has no bytes");
+    return make_error("empty-file", "the file is empty");
   ValueReader reader(file);
   Value value = reader.read(bytes, kind);
   if (reader.error) return *std::move(reader.error);

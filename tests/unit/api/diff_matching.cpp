@@ -91,7 +91,7 @@ TEST_CASE("inputs that could be either way are not guessed") {
   const auto inputs = inputs_for(std::vector{desc("p", {2}), desc("q", {2})}, set, {});
   REQUIRE_FALSE(inputs);
   CHECK(inputs.error().diagnostic.code == "input-missing");
-  CHECK(message(inputs.error()) == R"(the inputs do not match: the model takes "p", "q", given are "a", "b")");
+  CHECK(message(inputs.error()) == R"(the inputs do not match: the model has "p", "q"; given: "a", "b")");
 }
 
 TEST_CASE("an input that need not be given may be left out") {
@@ -136,7 +136,7 @@ TEST_CASE("a graph's inputs go by name, or as the only one left") {
   CHECK(to_reals(named->values[0].value.tensor)[0] == 7);
   const auto missing = inputs_for(graph, {"s", {{"p", floats({2})}, {"q", floats({2})}}}, {});
   REQUIRE_FALSE(missing);
-  CHECK(message(missing.error()) == R"(the inputs do not match: the model takes "a", "b", given are "p", "q")");
+  CHECK(message(missing.error()) == R"(the inputs do not match: the model has "a", "b"; given: "p", "q")");
 }
 
 TEST_CASE("outputs are brought under the names of the first side") {
@@ -163,7 +163,7 @@ TEST_CASE("outputs are brought under the names of the first side") {
   SUBCASE("or not at all") {
     const auto found = matched_outputs({{"p", floats({1, 10})}, {"q", floats({1, 10})}}, wanted, {});
     REQUIRE_FALSE(found);
-    CHECK(message(found.error()) == R"(no output matches "label", "scores"; there are "p", "q")");
+    CHECK(message(found.error()) == R"(no output matches "label", "scores"; this side has "p", "q")");
   }
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("an output that is missing leaves the others") {
   REQUIRE(found);
   CHECK(names(found->values) == Names{"label", "scores"});
   CHECK(found->values[1].value.kind == ValueKind::none);
-  CHECK(found->absent.at("scores") == R"(no output of this side matches it; there are "p", "q", "label")");
+  CHECK(found->absent.at("scores") == R"(no output of this side matches it; it has "p", "q", "label")");
 }
 
 TEST_CASE("an input is cast to the floating type that a side takes") {

@@ -187,7 +187,7 @@ TEST_CASE("layers: a name that stands for another value there is told and not na
       compared("main (float[4] x) => (float[4] y) { t = Sin (x) u = Cos (t) y = Exp (u) }",
                "main (float[4] x) => (float[4] y) { s = Sin (x) u = Cos (s) t = Tan (x) y = Exp (u) }", false);
   CHECK(!side.first_guilty);
-  CHECK(side.layers_note.find("\"t\" is off") != std::string::npos);
+  CHECK(side.layers_note.find("\"t\" deviates") != std::string::npos);
 }
 
 TEST_CASE("layers: nothing in common, and nothing wrong") {

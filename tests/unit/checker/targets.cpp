@@ -116,14 +116,14 @@ TEST_CASE("a malformed profile is refused with its line") {
     CHECK(profile.error().diagnostic.code == "target-profile");
     return profile.error().diagnostic.message;
   };
-  CHECK(message("format: 2\n") == "bad.yaml:1: this program reads format 1");
+  CHECK(message("format: 2\n") == "bad.yaml:1: only format 1 is supported");
   CHECK(message("format: 1\ncolour: red\n") == "bad.yaml:2: a support profile has no key \"colour\"");
   CHECK(message("format: 1\ntarget: x\n") ==
-        "bad.yaml:1: a support profile states its target, version, date and source");
+        "bad.yaml:1: a support profile must have a target, version, date and source");
   CHECK(message("operators:\n  ai.onnx:\n    Abs:\n    - {status: perhaps}\n") ==
         "bad.yaml:4: status is runs, loads or refused, not \"perhaps\"");
   CHECK(message("operators:\n  ai.onnx:\n    Abs:\n    - {when: [{attribute: a}]}\n") ==
-        "bad.yaml:4: a condition makes one demand");
+        "bad.yaml:4: a condition must make one demand");
   CHECK(message("operators: [\n").starts_with("bad.yaml:"));
 }
 
@@ -134,22 +134,26 @@ TEST_CASE("operators: listed, refused, of another version, not listed") {
       "    Relu:\n    - {since: [6]}\n    Exp:\n    - {status: loads}";
   const std::string text = model(
       "(float[2] x) => (float[2] y) { a = Abs (x) b = Neg (a) c = Relu (b) d = Exp (c) e = Sin (d) y = Sin (e) }");
-  CHECK(findings(text, profile_of(operators)) ==
-        Found{"target-unsupported main / node 1: toy 1.2.3: cannot run Neg (since opset 13): no kernel",
-              "target-unknown main / node 3: toy 1.2.3: not known whether Exp (since opset 13) runs: loads, but was "
-              "never seen to run",
-              "target-unknown main / node 2: toy 1.2.3: not known whether Relu (since opset 14) runs: this version of "
-              "the operator is not listed",
-              "target-unknown main / node 4: toy 1.2.3: not known whether Sin (since opset 7) runs: not listed; 2 "
-              "nodes, this is the first"});
-  CHECK(findings(text, profile_of(operators, "exhaustive: true")) ==
-        Found{"target-unsupported main / node 1: toy 1.2.3: cannot run Neg (since opset 13): no kernel",
-              "target-unsupported main / node 2: toy 1.2.3: cannot run Relu (since opset 14): this version of the "
-              "operator is not listed",
-              "target-unsupported main / node 4: toy 1.2.3: cannot run Sin (since opset 7): not listed",
-              "target-unsupported main / node 5: toy 1.2.3: cannot run Sin (since opset 7): not listed",
-              "target-unknown main / node 3: toy 1.2.3: not known whether Exp (since opset 13) runs: loads, but was "
-              "never seen to run"});
+  CHECK(
+      findings(text, profile_of(operators)) ==
+      Found{
+          "target-unsupported main / node 1: toy 1.2.3: cannot run Neg (since opset 13): no kernel",
+          "target-unknown main / node 3: toy 1.2.3: unknown whether Exp (since opset 13) runs: loads, but has not been "
+          "observed to run",
+          "target-unknown main / node 2: toy 1.2.3: unknown whether Relu (since opset 14) runs: this version of "
+          "the operator is not listed",
+          "target-unknown main / node 4: toy 1.2.3: unknown whether Sin (since opset 7) runs: not listed; 2 "
+          "nodes, of which this is the first"});
+  CHECK(
+      findings(text, profile_of(operators, "exhaustive: true")) ==
+      Found{
+          "target-unsupported main / node 1: toy 1.2.3: cannot run Neg (since opset 13): no kernel",
+          "target-unsupported main / node 2: toy 1.2.3: cannot run Relu (since opset 14): this version of the "
+          "operator is not listed",
+          "target-unsupported main / node 4: toy 1.2.3: cannot run Sin (since opset 7): not listed",
+          "target-unsupported main / node 5: toy 1.2.3: cannot run Sin (since opset 7): not listed",
+          "target-unknown main / node 3: toy 1.2.3: unknown whether Exp (since opset 13) runs: loads, but has not been "
+          "observed to run"});
 }
 
 TEST_CASE("an exhaustive list says nothing of domains that it does not mention") {
@@ -169,11 +173,11 @@ TEST_CASE("types: run, refused, not tried, narrowed, outside of what the target 
   CHECK(abs("float").empty());
   CHECK(abs("bfloat16") == Found{"target-unsupported main / node 0 / input 0: toy 1.2.3: cannot run Abs (since opset "
                                  "13): T = bfloat16: no kernel"});
-  CHECK(abs("int8") == Found{"target-unknown main / node 0 / input 0: toy 1.2.3: not known whether Abs (since opset "
+  CHECK(abs("int8") == Found{"target-unknown main / node 0 / input 0: toy 1.2.3: unknown whether Abs (since opset "
                              "13) runs: loads with T = int8, but "
-                             "was never seen to run"});
-  CHECK(abs("int64") == Found{"target-unknown main / node 0 / input 0: toy 1.2.3: not known whether Abs (since opset "
-                              "13) runs: T = int64 was not tried"});
+                             "has not been observed to run"});
+  CHECK(abs("int64") == Found{"target-unknown main / node 0 / input 0: toy 1.2.3: unknown whether Abs (since opset "
+                              "13) runs: T = int64 was not tested"});
   CHECK(abs("int64", "limits: {narrowed: {int64: int32}}").empty());
   CHECK(
       abs("float", "limits: {types: [int32]}") ==
@@ -226,11 +230,11 @@ TEST_CASE("limits of the whole model") {
   const std::string text = model("(float[N] x) => (float[N] y) { y = Abs (x) }");
   CHECK(found("limits: {opset: {ai.onnx: [7, 20]}, ir_version: 10}", text).empty());
   CHECK(found("limits: {opset: {ai.onnx: [7, 19]}}", text) ==
-        Found{"target-opset opset_import 0: toy 1.2.3: takes opsets 7 to 19 of ai.onnx"});
+        Found{"target-opset opset_import 0: toy 1.2.3: supports opsets 7 to 19 of ai.onnx"});
   CHECK(found("limits: {ir_version: 9}", text) ==
-        Found{"target-ir-version ir_version: toy 1.2.3: reads IR version 9 at most"});
+        Found{"target-ir-version ir_version: toy 1.2.3: reads IR versions up to 9"});
   CHECK(found("limits: {static_shapes: true}", text) ==
-        Found{"target-static-shapes main / input \"x\": toy 1.2.3: needs inputs of fixed shape"});
+        Found{"target-static-shapes main / input \"x\": toy 1.2.3: requires inputs of fixed shape"});
 }
 
 TEST_CASE("nodes of subgraphs and function bodies are judged, calls are not") {

@@ -182,7 +182,7 @@ TEST_CASE("NaN and infinity count where the exact answer has none") {
   const Spread all = around({1, 2, 3}, 0.01);
   CHECK(judge(all, reals({1, not_a_number, 3})).verdict == Verdict::mismatch);
   CHECK(judge(all, reals({1, infinity, 3})).verdict == Verdict::mismatch);
-  CHECK(judge(all, reals({1, 2, not_a_number})).why == "NaN or infinity in 1 elements where the exact answer has none");
+  CHECK(judge(all, reals({1, 2, not_a_number})).why == "NaN or infinity in 1 elements that are finite in the exact answer");
   const Tensor wild = reals({1, not_a_number, infinity, -infinity});
   CHECK(judge(spread(wild, {wild}), reals({1, not_a_number, infinity, -infinity})).verdict == Verdict::rounding);
   CHECK(judge(spread(wild, {wild}), reals({1, not_a_number, -infinity, -infinity})).verdict == Verdict::mismatch);
@@ -279,7 +279,7 @@ TEST_CASE("another shape is a mismatch unless noise can bring it about") {
   const Spread all = around({1, 2, 3}, 0.01);
   const Judgement found = judge(all, reals({1, 2}));
   CHECK(found.verdict == Verdict::mismatch);
-  CHECK(found.why == "the shape is [2] and should be [3]");
+  CHECK(found.why == "the shape is [2] instead of [3]");
   const Spread varying = spread(integers({1, 2, 3}), {integers({1, 2}), integers({1, 2, 3})});
   CHECK(judge(varying, integers({5, 6})).verdict == Verdict::undecidable);
   CHECK(judge(varying, integers({1, 2, 4})).verdict == Verdict::undecidable);

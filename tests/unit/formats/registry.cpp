@@ -44,7 +44,7 @@ TEST_CASE("formats: content that is no model is named") {
       {"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"},
       {"<!DOCTYPE html><html></html>", "web page"},
       {std::string(5000, '\0'), "begins with zeros"},
-      {std::string(64, '\xff'), "nothing that onnxkit knows"},
+      {std::string(64, '\xff'), "an unknown format"},
   };
   for (const auto& one : cases) {
     const std::string &bytes = one.first, &title = one.second;

@@ -49,10 +49,10 @@ TEST_CASE("inputs, outputs and attributes that changed") {
   CHECK(changes("Clip", 1, 6) == Lines{"attribute consumed_inputs removed",
                                        "attribute max has the default 3.4028235e+38",
                                        "attribute min has the default -3.4028235e+38"});
-  CHECK(changes("Softmax", 11, 13)[0] == "attribute axis: the default was 1, is -1");
+  CHECK(changes("Softmax", 11, 13)[0] == "attribute axis: the default changed from 1 to -1");
   CHECK(changes("Softmax", 1, 11).empty());
-  CHECK(changes("Cast", 1, 6) == Lines{"attribute to: the type was string, is int"});
-  CHECK(changes("Loop", 1, 11) == Lines{"input v_initial takes at least 0 values, before 1"});
+  CHECK(changes("Cast", 1, 6) == Lines{"attribute to: the type changed from string to int"});
+  CHECK(changes("Loop", 1, 11) == Lines{"input v_initial takes at least 0 values instead of 1"});
   CHECK(changes("Split", 1, 2)[0] == "input split removed");
 }
 

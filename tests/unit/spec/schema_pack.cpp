@@ -139,14 +139,14 @@ TEST_CASE("the YAML of com.microsoft and its compiled-in table say the same") {
 
 TEST_CASE("what is wrong with a pack is told with its line") {
   CHECK(fault_of("") == "a schema pack must be a mapping with the keys domain, source, operators");
-  CHECK(fault_of("domain: d\n") == "line 1: a schema pack needs the key 'operators'");
+  CHECK(fault_of("domain: d\n") == "line 1: a schema pack requires the key 'operators'");
   CHECK(fault_of("domain: d\noperators: 3\n") == "line 2: 'operators' must be a list");
   CHECK(fault_of("domain: d\nopertors: []\n") ==
         "line 2: a schema pack has no key \"opertors\"; its keys are domain, source, operators");
   CHECK(fault_of("domain: [d]\noperators: []\n") == "line 1: a domain must be a string");
   CHECK(fault_of("domain: d\ndomain: e\noperators: []\n") == "line 2: the key 'domain' is given twice");
   CHECK(fault_of("domain: d\noperators: [\n").starts_with("line 3: not YAML: "));
-  CHECK(fault_of("domain: d\noperators:\n- {}\n") == "line 3: an operator needs the key 'name'");
+  CHECK(fault_of("domain: d\noperators:\n- {}\n") == "line 3: an operator requires the key 'name'");
   CHECK(fault_of("domain: d\noperators:\n- name: ''\n") == "line 3: an operator's name must not be empty");
   CHECK(fault_of("domain: d\noperators:\n- name: A\n- name: A\n") == "line 4: version 1 of \"A\" is given twice");
   CHECK(fault_in_operator("  since_version: zero\n") == "line 4: expected a version, found \"zero\"");
@@ -157,28 +157,28 @@ TEST_CASE("what is wrong with a pack is told with its line") {
 
 TEST_CASE("what is wrong with inputs, outputs and types of a pack") {
   const std::string inputs = "  inputs:\n  - ";
-  CHECK(fault_in_operator(inputs + "{name: x}\n") == "line 5: an input or output needs the key 'type'");
+  CHECK(fault_in_operator(inputs + "{name: x}\n") == "line 5: an input or output requires the key 'type'");
   CHECK(fault_in_operator(inputs + "{name: x, type: T}\n") ==
         "line 5: \"T\" is neither a name under 'types' nor a type like tensor(float)");
   CHECK(fault_in_operator(inputs + "{name: x, type: tensor(float), optional: true, variadic: 1}\n") ==
         "line 5: an input or output is optional or variadic, not both");
   CHECK(fault_in_operator(inputs + "{name: x, type: tensor(float), variadic: -1}\n") ==
-        "line 5: -1 is no least number of values");
+        "line 5: -1 is not a valid minimum number of values");
   CHECK(fault_in_operator(inputs + "{name: x, type: tensor(float), heterogeneous: true}\n") ==
         "line 5: only a variadic input or output can be heterogeneous");
   CHECK(
       fault_in_operator(inputs + "{name: x, type: tensor(float), variadic: 1}\n  - {name: y, type: tensor(float)}\n") ==
       "line 6: nothing can follow a variadic one in 'inputs'");
   CHECK(fault_in_operator("  types:\n    T: [tensor(float), float]\n") ==
-        "line 5: \"float\" is no type; types are written like tensor(float)");
-  CHECK(fault_in_operator("  types:\n    T: []\n") == "line 5: the type constraint \"T\" allows nothing");
+        "line 5: \"float\" is not a type; write types like tensor(float)");
+  CHECK(fault_in_operator("  types:\n    T: []\n") == "line 5: the type constraint \"T\" allows no types");
   CHECK(fault_in_operator("  types: [T]\n") == "line 4: 'types' must be a mapping from names to lists of types");
 }
 
 TEST_CASE("what is wrong with attributes of a pack") {
   const std::string attribute = "  attributes:\n    a: ";
   CHECK(fault_in_operator(attribute + "{type: integer}\n") ==
-        "line 5: \"integer\" is no attribute type; they are float, int, string, tensor, graph, floats, ...");
+        "line 5: \"integer\" is not an attribute type; use float, int, string, tensor, graph, floats, ...");
   CHECK(fault_in_operator(attribute + "{type: int, required: true, default: 1}\n") ==
         "line 5: a required attribute has no default");
   CHECK(fault_in_operator(attribute + "{type: int, default: '1'}\n") == "line 5: expected an integer, found \"1\"");
@@ -187,7 +187,7 @@ TEST_CASE("what is wrong with attributes of a pack") {
   CHECK(fault_in_operator(attribute + "{type: tensor, default: 1}\n") ==
         "line 5: an attribute of type tensor cannot have a default here");
   CHECK(fault_in_operator(attribute + "{type: string, default: a, values: [b]}\n") ==
-        "line 5: the default \"a\" is not among the values");
+        "line 5: the default \"a\" is not one of the values");
   CHECK(fault_in_operator(attribute + "{type: int, values: [b]}\n") ==
         "line 5: only an attribute of type string or strings can list its values");
   CHECK(fault_in_operator(attribute + "{type: int}\n    a: {type: int}\n") ==

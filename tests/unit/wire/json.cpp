@@ -61,7 +61,7 @@ TEST_CASE("json: what cannot be printed or read") {
   const auto json = wire::print_json(*latin);
   REQUIRE(!json.ok());
   CHECK(json.error().diagnostic.code == "json-unprintable");
-  CHECK(json.error().diagnostic.message == "JSON is UTF-8, and a field onnx.NodeProto.doc_string is not");
+  CHECK(json.error().diagnostic.message == "JSON requires UTF-8, but a field onnx.NodeProto.doc_string is not UTF-8");
 
   CHECK(error_of("{") == "json-syntax");
   CHECK(error_of("{\"no_such_field\": 1}") == "json-syntax");

@@ -61,7 +61,7 @@ TEST_CASE("other messages of the schema are told apart from a model") {
   const std::pair<std::string, std::string> cases[] = {
       {tensor, "TensorProto"},
       {graph, "GraphProto"},
-      {std::string(64, '\xff'), "nothing that onnxkit knows"},
+      {std::string(64, '\xff'), "an unknown format"},
   };
   for (const auto& one : cases) {
     const std::string guess = one.second;

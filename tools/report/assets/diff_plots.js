@@ -133,7 +133,7 @@ function drawLayers(layers, guilty, label, onNode) {
     const sound = known(own).filter(i => !layers[i].guilty), unsound = known(own).filter(i => layers[i].guilty);
     area.svg.append("path").attr("class", "second").attr("stroke-width", size).attr("d", dots(sound.map(i => at(own, i))));
     area.svg.append("path").attr("class", "alarm").attr("stroke-width", 2).attr("d", unsound.map(i => cross(...at(own, i))).join(""));
-    if (guilty !== null) drawGuilty(area, x(guilty), layers[guilty].place.op || "node " + guilty, layers[guilty].guilty ? "first guilty" : "first off");
+    if (guilty !== null) drawGuilty(area, x(guilty), layers[guilty].place.op || "node " + guilty, layers[guilty].guilty ? "first culprit" : "deviates first");
     addCursor(area, x, layers.length, guilty ?? 0, onNode);
   });
 }
@@ -232,7 +232,7 @@ function drawConfusion(triples, classes, label) {
       group.append("rect").attr("x", x + 1).attr("y", y + 1).attr("width", Math.max(1, cell - 2)).attr("height", Math.max(1, cell - 2))
         .attr("fill", off ? "var(--bad-back)" : "var(--high)").attr("fill-opacity", off ? 1 : share(count))
         .attr("stroke", off ? "var(--bad)" : "none").attr("stroke-width", 1.5);
-      group.append("title").text(`a says ${a}, b says ${b}: ${count}`);
+      group.append("title").text(`a: ${a}, b: ${b}: ${count}`);
       if (cell >= 18) {
         const text = group.append("text").attr("x", x + cell / 2).attr("y", y + cell / 2 + 4).attr("text-anchor", "middle").text(d3.format(",")(count));
         text.style("fill", off ? "var(--bad)" : share(count) > .55 ? "var(--on-high)" : "var(--ink)").style("font-weight", off ? 600 : 400);

@@ -87,7 +87,7 @@ function title() {
 function verdictTitle() {
   return {
     "identical": "All answers are identical", "within tolerance": "All answers are within tolerance", "rounding": "The answers differ by rounding only",
-    "undecidable": "The answers differ only where rounding decides", "not compared": "Not every answer could be judged",
+    "undecidable": "The answers differ only where rounding decides", "not compared": "Not every answer could be compared",
     "beyond tolerance": "Answers differ by more than the tolerance", "not rounding": "Answers differ by more than rounding", "mismatch": "Answers do not match",
   }[data.verdict] || data.verdict;
 }
@@ -170,7 +170,7 @@ function figuresOf(output) {
 function floors(output) {
   if (!output.floors.length) return null;
   const rows = output.floors.map(floor => [floor.profile, short(floor.rms), short(floor.largest), el("span.whole", floor.healthy ? "✓ explained by it" : "✕ more than that")]);
-  return el("figure", caption("Held against honest rounding", "in sigmas; explained where rms is at most 2 (more for few elements) and the largest at most 12"),
+  return el("figure", caption("Compared with rounding", "in sigmas; explained where rms is at most 2 (more for few elements) and the largest at most 12"),
     table(["arithmetic", ">rms", ">largest", ""], rows, "Deviation by arithmetic"));
 }
 
@@ -230,7 +230,7 @@ function segmentation(output) {
   const grey = ([r, g, blue]) => Array(3).fill(225 - (.3 * r + .59 * g + .11 * blue) * .25);
   const same = maps.different === 0 ? "no pixel differs" : `${count(maps.different)} of ${count(total)} pixels (${short(100 * maps.different / total)} %)`;
   const picture = (title, text, colourAt) => el("figure", caption(title, text), drawMap(maps, `${title}: ${text}`, colourAt));
-  const made = el("div", el("div.maps", picture("a", `expected, ${maps.width} × ${maps.height}`, i => palette.get(a[i])), picture("b", "what this side gave", i => palette.get(b[i])),
+  const made = el("div", el("div.maps", picture("a", `expected, ${maps.width} × ${maps.height}`, i => palette.get(a[i])), picture("b", "this side", i => palette.get(b[i])),
     picture("Where they disagree", same, i => a[i] === b[i] ? grey(palette.get(a[i])) : [213, 0, 60])));
   if (maps.step > 1) made.append(el("p.soft", `Drawn at 1/${maps.step} of the size; a point stands for ${maps.step} × ${maps.step} pixels and is marked where one of them disagrees.`));
   const iou = output.outcome.class_iou || [];
@@ -298,21 +298,21 @@ function layersPanel(side) {
   const guilty = side.first_guilty !== null && side.first_guilty < layers.length ? side.first_guilty : null;
   const readout = named("div.readout", {"aria-live": "polite"});
   const isOneNode = layer => !layer.stretch || layer.stretch.nodes.length === 1 && layer.stretch.side_nodes.length === 1;
-  const nodeText = layer => placeText(layer.place) + (isOneNode(layer) ? "" : " and what leads to it");
+  const nodeText = layer => placeText(layer.place) + (isOneNode(layer) ? "" : " and the nodes before it");
   const few = (list, name) => list.slice(0, 8).map(item => name(item)).join(", ") + (list.length > 8 ? ` and ${list.length - 8} more` : "");
-  const stretchText = ({stretch}) => `somewhere in the nodes that make it from ${few(stretch.from, visible)}: ${stretch.nodes.length} of the first model (${few(stretch.nodes, placeText)}), ` +
+  const stretchText = ({stretch}) => `somewhere in the nodes that compute it from ${few(stretch.from, visible)}: ${stretch.nodes.length} of the first model (${few(stretch.nodes, placeText)}), ` +
     `${stretch.side_nodes.length} of this side (${few(stretch.side_nodes, placeText)})`;
   const show = i => {
     const layer = layers[i];
-    readout.replaceChildren(el("b", given(nodeText(layer))), layer.guilty ? i === guilty ? "  first guilty" : "  guilty" : i === guilty ? "  first off" : "", el("br"), "own deviation ", sigmas(layer.own),
-      ", inherited ", sigmas(layer.inherited), ", in all ", sigmas(layer.total), ` sigmas (rms / largest), |d| up to ${short(layer.max_absolute)}; `, chip(layer.verdict), el("br"),
+    readout.replaceChildren(el("b", given(nodeText(layer))), layer.guilty ? i === guilty ? "  first culprit" : "  culprit" : i === guilty ? "  deviates first" : "", el("br"), "own deviation ", sigmas(layer.own),
+      ", inherited ", sigmas(layer.inherited), ", total ", sigmas(layer.total), ` sigmas (rms / largest), |d| up to ${short(layer.max_absolute)}; `, chip(layer.verdict), el("br"),
       code(layer.value), " ", el("span.type", visible(layer.type)), ...isOneNode(layer) ? [] : [el("br"), given(stretchText(layer))]);
   };
   show(guilty ?? 0);
   const blamed = layers.filter(layer => layer.guilty).length;
-  const first = guilty === null ? "" : isOneNode(layers[guilty]) ? placeText(layers[guilty].place) : `somewhere in the ${layers[guilty].stretch.nodes.length} nodes that make ${visible(layers[guilty].value)}`;
-  const text = (guilty === null ? "no node deviates by more than rounding on its own" : !blamed ? `the first that is off is ${first}` : `the first deviation of its own is ${isOneNode(layers[guilty]) ? "that of " : ""}${first}` +
-    (blamed > 1 ? `, one of ${blamed}` : "")) + (side.not_looked_at ? `; ${count(side.not_looked_at)} more that are off were not looked at` : "") + (side.layers_note ? `; ${visible(side.layers_note)}` : "");
+  const first = guilty === null ? "" : isOneNode(layers[guilty]) ? placeText(layers[guilty].place) : `somewhere in the ${layers[guilty].stretch.nodes.length} nodes that compute ${visible(layers[guilty].value)}`;
+  const text = (guilty === null ? "no node deviates by more than rounding on its own" : !blamed ? `the first value that deviates is ${first}` : `the first node with its own deviation is ${first}` +
+    (blamed > 1 ? `, one of ${blamed}` : "")) + (side.not_looked_at ? `; ${count(side.not_looked_at)} more that deviate were not examined` : "") + (side.layers_note ? `; ${visible(side.layers_note)}` : "");
   const key = (kind, path, words) => {
     const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg"), stroke = document.createElementNS("http://www.w3.org/2000/svg", "path");
     sign.setAttribute("viewBox", "0 0 22 12");
@@ -328,9 +328,9 @@ function layersPanel(side) {
   const rows = worst.map(([layer]) => Object.assign([given(nodeText(layer)), sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total), chip(layer.verdict)], {marked: layer.guilty}));
   const made = el("div.panel", el("figure", caption("Deviation along the graph", `${counted(layers.length, "value")} compared; ${text}`),
     drawLayers(layers, guilty, `Deviation along the graph: ${text}. The arrow keys move along the nodes.`, show),
-    el("div.key", key("mark", "M1,6h20", "in all, within the model"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, and more than rounding"), el("span.hint", "Point at a node, or use the arrow keys, to see it.")), readout));
-  if (rows.length) made.append(el("h3", "Own and inherited deviations"), table(["node", ">own, rms / largest", ">inherited", ">in all", "the value is"], rows, "Own and inherited deviations", true));
-  for (const layer of layers.filter(layer => layer.guilty && !isOneNode(layer)).slice(0, 10)) made.append(el("p", code(layer.value), " goes wrong ", given(stretchText(layer))));
+    el("div.key", key("mark", "M1,6h20", "total, within the model"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, more than rounding"), el("span.hint", "Point at a node, or use the arrow keys, to see it.")), readout));
+  if (rows.length) made.append(el("h3", "Own and inherited deviations"), table(["node", ">own, rms / largest", ">inherited", ">total", "the value is"], rows, "Own and inherited deviations", true));
+  for (const layer of layers.filter(layer => layer.guilty && !isOneNode(layer)).slice(0, 10)) made.append(el("p", code(layer.value), " is wrong ", given(stretchText(layer))));
   return made;
 }
 
@@ -340,7 +340,7 @@ function failurePanel(side) {
   const error = side.failure.error;
   const made = el("div.note.bad", el("b", `Failed at ${visible(side.failure.at)}: `), given(error.message), el("div.soft", code(error.code)));
   (error.notes || []).forEach(note => made.append(el("div", given(note))));
-  if (error.help) made.append(el("div", el("b", "A way out: "), given(error.help)));
+  if (error.help) made.append(el("div", el("b", "Help: "), given(error.help)));
   return made;
 }
 
@@ -355,7 +355,7 @@ function logPanel(side) {
 function sidePanel(side, i) {
   const runtime = [side.backend === side.label ? "" : side.backend, side.version, side.device].filter(Boolean).map(visible).join(" ");
   const made = named("section", {id: "side" + i}, el("h2", given(side.label), runtime ? el("span.soft", " " + runtime) : ""));
-  if (i !== data.base && side.outputs.length) made.append(el("p.soft", "a is what ", given(data.sides[data.base].label), " gave, b what this side gave, d = b − a."));
+  if (i !== data.base && side.outputs.length) made.append(el("p.soft", "a is what ", given(data.sides[data.base].label), " returned, b what this side returned, d = b − a."));
   side.warnings.forEach(warning => made.append(el("p.note", given(warning))));
   if (side.failure) made.append(failurePanel(side));
   if (side.log) made.append(...[logPanel(side)].filter(Boolean));
@@ -402,13 +402,13 @@ function setting() {
   data.sets.slice(0, 30).forEach((set, i) => sets.append(i ? ", " : "", given(set)));
   if (data.sets.length > 30) sets.append(` and ${count(data.sets.length - 30)} more`);
   const floor = data.noise_floor;
-  made.append(el("h3", "Inputs and noise floor"), list([["inputs", sets], ["noise floor", floor.note ? given("none: " + floor.note) : `the exact answer and noisy replicas of it, ${seconds(floor.seconds)}`]]));
-  made.append(el("h3", "What the words mean"), list([
-    ["identical", "bit for bit"], ["within tolerance", "within a tolerance that was set by hand"],
-    ["rounding", "no further off than honest rounding in the arithmetic that is named"], ["undecidable", "only elements differ that rounding can flip, such as a tie of argmax"],
-    ["not compared", "no noise floor could be told and no tolerance was set"], ["beyond tolerance", "beyond a tolerance that was set by hand"],
-    ["not rounding", "further off than any arithmetic that was tried explains"], ["mismatch", "another type, shape or number of elements, or NaN or infinity on one side only"],
-    ["sigma", "the standard deviation that honest rounding gives an element, from noisy replicas of the exact run"],
+  made.append(el("h3", "Inputs and noise floor"), list([["inputs", sets], ["noise floor", floor.note ? given("none: " + floor.note) : `the exact answer and perturbed runs, ${seconds(floor.seconds)}`]]));
+  made.append(el("h3", "Glossary"), list([
+    ["identical", "bit for bit"], ["within tolerance", "within a tolerance that was set"],
+    ["rounding", "explained by rounding in the named arithmetic"], ["undecidable", "only elements differ that rounding can flip, such as a tie of argmax"],
+    ["not compared", "no noise floor was available and no tolerance was set"], ["beyond tolerance", "beyond a tolerance that was set"],
+    ["not rounding", "more than rounding in any tested arithmetic explains"], ["mismatch", "another type, shape or number of elements, or NaN or infinity on one side only"],
+    ["sigma", "the standard deviation of an element due to rounding, estimated from perturbed runs"],
   ]));
   return made;
 }

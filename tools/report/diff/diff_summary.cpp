@@ -27,7 +27,7 @@ std::string finding_reason(const OutputDiff& output) {
   if (const std::string change = outcome_change(output.outcome); !change.empty())
     return output.verdict == Verdict::mismatch && !reason.empty() ? reason + "; " + change : change;
   if (reason.empty() && output.metrics)
-    reason = fmt::format("it is off by {:.3g} at most, {:.2g} % of its range", output.metrics->max_absolute,
+    reason = fmt::format("it deviates by at most {:.3g}, {:.2g} % of its range", output.metrics->max_absolute,
                          100 * output.metrics->range_relative);
   if (const std::string sentence = sentence_of(output.outcome); !reason.empty() && !sentence.empty())
     reason += "; " + sentence;
@@ -78,9 +78,9 @@ std::string conclusion(const SideReport& side, const DiffReport& report) {
     if (group.all.verdict == Verdict::rounding) coarsest = std::max(coarsest, group.all.profile);
     judged = judged && group.all.verdict != Verdict::not_compared;
   }
-  if (!judged) return "; where there is no judgement, look at the figures";
+  if (!judged) return "; outputs without a verdict: see the metrics";
   if (coarsest.value_or(Profile::float32) == Profile::float32) return ": nothing to worry about";
-  return fmt::format(": fine if this side is meant to compute in {}", name_of(*coarsest));
+  return fmt::format(": expected if this side computes in {}", name_of(*coarsest));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ std::string conclusion(const SideReport& side, const DiffReport& report) {
 std::string diff_summary(const SideReport& side, const DiffReport& report) {
   if (side.outputs.empty()) {
     if (side.failure) return failure_sentence(side);
-    return &side == &report.sides[report.base] ? "what the others are held against" : "nothing was compared";
+    return &side == &report.sides[report.base] ? "the baseline of the comparison" : "nothing was compared";
   }
   std::string text =
       is_finding(side.verdict) ? finding_sentence(side, report) : counts_text(side) + conclusion(side, report);

@@ -133,7 +133,7 @@ std::string remarks(const std::vector<OutputGroup>& groups, std::size_t sets) {
 }
 
 std::string side_text(const SideReport& side, const DiffReport& report, bool color) {
-  std::string text = fmt::format("{} against {}\n", painted(bold, title(side), color),
+  std::string text = fmt::format("{} compared with {}\n", painted(bold, title(side), color),
                                  without_controls(report.sides[report.base].label));
   const std::size_t sets = report.sets.size();
   std::vector<std::string> titles = {"output"};
@@ -171,7 +171,7 @@ std::string times_text(const DiffReport& report) {
     table.add(std::move(row));
   }
   if (!any) return "";
-  return table.text(0, false) + (few ? "  so few runs tell little: --repeat 20 tells the spread\n\n" : "\n");
+  return table.text(0, false) + (few ? "  too few runs to estimate the spread: use --repeat 20\n\n" : "\n");
 }
 
 /// A line for each warning of each side.
@@ -213,7 +213,7 @@ std::string failure_text(const SideReport& side, bool color) {
 /// What a layer stands for: a node, or the last of several.
 std::string layer_text(const LayerDiff& layer) {
   const bool several = layer.stretch && !layer.stretch->is_one_node();
-  return node_text(layer.location) + (several ? " and what leads to it" : "");
+  return node_text(layer.location) + (several ? " and the nodes before it" : "");
 }
 
 /// Who is guilty, in lines.
@@ -229,24 +229,24 @@ std::string guilty_text(const LayerDiff& layer, std::string_view title) {
     for (std::size_t i = 0; i < std::min(most_from, stretch.from.size()); ++i)
       from += (i > 0 ? ", " : " from ") + quote(stretch.from[i], 60);
     if (stretch.from.size() > most_from) from += fmt::format(" and {} more", stretch.from.size() - most_from);
-    text += fmt::format("somewhere in the nodes that make {}{}", value, from);
+    text += fmt::format("somewhere in the nodes that compute {}{}", value, from);
     text += fmt::format("{}{} of the first model: {}", indent, stretch.nodes.size(), nodes_text(stretch.nodes));
     text += fmt::format("{}{} of this side: {}", indent, stretch.side_nodes.size(), nodes_text(stretch.side_nodes));
   }
-  return text + fmt::format("{}own deviation {}, inherited {}, in all {} sigma (rms / max)\n", indent,
-                            sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total));
+  return text + fmt::format("{}own deviation {}, inherited {}, total {} sigma (rms / max)\n", indent, sigmas(layer.own),
+                            sigmas(layer.inherited), sigmas(layer.total));
 }
 
 std::string blame_text(const SideReport& side) {
   std::string text;
   std::size_t guilty = 0;
   for (const LayerDiff& layer : side.layers) {
-    if (layer.guilty && ++guilty <= most_layers) text += guilty_text(layer, guilty == 1 ? "first guilty" : "guilty");
+    if (layer.guilty && ++guilty <= most_layers) text += guilty_text(layer, guilty == 1 ? "first culprit" : "guilty");
   }
-  if (guilty > most_layers) text += fmt::format("  guilty        {} more\n", guilty - most_layers);
+  if (guilty > most_layers) text += fmt::format("  culprits      {} more\n", guilty - most_layers);
   if (guilty > 0) return text;
   if (side.first_guilty && *side.first_guilty < side.layers.size())
-    return guilty_text(side.layers[*side.first_guilty], "first off");
+    return guilty_text(side.layers[*side.first_guilty], "deviates at");
   return "  no node deviates by more than rounding\n";
 }
 
@@ -258,11 +258,11 @@ std::string layers_text(const SideReport& side, bool color) {
   std::string text = fmt::format("layers of {}: {} compared\n", painted(bold, without_controls(side.label), color),
                                  counted(side.layers.size(), "value"));
   text += blame_text(side) + note;
-  if (side.not_looked_at > 0) text += fmt::format("  not looked at {} more that are off\n", side.not_looked_at);
-  if (!side.repro.empty()) text += fmt::format("  alone in      {}\n", without_controls(side.repro));
+  if (side.not_looked_at > 0) text += fmt::format("  not examined  {} more that deviate\n", side.not_looked_at);
+  if (!side.repro.empty()) text += fmt::format("  reproduced in {}\n", without_controls(side.repro));
   const std::vector<std::size_t> worst = worst_layers(side.layers, most_layers);
   if (worst.empty()) return text;
-  Table table({">own rms / max", ">inherited", ">in all", "value", "deviation", "node"});
+  Table table({">own rms / max", ">inherited", ">total", "value", "deviation", "node"});
   for (const std::size_t i : worst) {
     const LayerDiff& layer = side.layers[i];
     const bool is_off = is_finding(layer.verdict);

@@ -59,7 +59,7 @@ void add_graph(std::string& text, const GraphSummary& graph, std::size_t cluster
 Error no_graphviz(std::string why) {
   Error error =
       make_error(ErrorKind::unsupported, "no-graphviz", "Graphviz could not draw the graph: " + std::move(why));
-  error.diagnostic.help = "install Graphviz (the program dot), or use --format html, which needs nothing";
+  error.diagnostic.help = "install Graphviz (the program dot), or use --format html, which does not require it";
   return error;
 }
 
