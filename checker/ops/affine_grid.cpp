@@ -29,7 +29,7 @@ std::optional<std::size_t> image_axes(InferContext& context, const std::optional
   return size->size() - 2;
 }
 
-void infer(InferContext& context) {
+void infer_affine_grid(InferContext& context) {
   if (rank_differs(context, 0, 3)) return;
   const auto size = sizes_from_content(context, 1);
   const auto axes = image_axes(context, size);
@@ -52,6 +52,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_affine_grid(InferRegistry& registry) { registry.add("AffineGrid", all_versions(), infer); }
+void register_affine_grid(InferRegistry& registry) { registry.add("AffineGrid", all_versions(), infer_affine_grid); }
 
 }  // namespace onnxkit::checker

@@ -9,7 +9,7 @@
 namespace onnxkit::checker {
 namespace {
 
-enum Input : std::size_t { query, key, value, mask, past_key, past_value, valid_lengths };
+enum AttentionInput : std::size_t { query, key, value, mask, past_key, past_value, valid_lengths };
 
 /// One of Q, K, V in its unpacked form.
 struct Heads {

@@ -6,7 +6,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_center_crop_pad(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   const auto sizes = sizes_from_content(context, 1);
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
@@ -27,6 +27,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_center_crop_pad(InferRegistry& registry) { registry.add("CenterCropPad", all_versions(), infer); }
+void register_center_crop_pad(InferRegistry& registry) {
+  registry.add("CenterCropPad", all_versions(), infer_center_crop_pad);
+}
 
 }  // namespace onnxkit::checker

@@ -8,7 +8,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void check_length(InferContext& context, std::string_view attribute, std::size_t expected) {
+void check_length_col2im(InferContext& context, std::string_view attribute, std::size_t expected) {
   const auto values = context.integers(attribute);
   if (!values || values->size() == expected) return;
   context.error({.code = "attribute-length",
@@ -38,7 +38,7 @@ Dim block_count(InferContext& context, const Shape& image, const Shape& block) {
   return total;
 }
 
-Dim channels(InferContext& context, Dim rows, Dim block) {
+Dim channels_col2im(InferContext& context, Dim rows, Dim block) {
   if (rows.is_unknown() || block.is_unknown()) return {};
   if (rows.is_constant() && block.is_constant() && block.constant() > 0 && rows.constant() % block.constant() != 0) {
     context.error({.code = "divisibility",
@@ -51,22 +51,22 @@ Dim channels(InferContext& context, Dim rows, Dim block) {
   return context.dims().floor_div(rows, block);
 }
 
-void infer(InferContext& context) {
+void infer_col2im(InferContext& context) {
   const Shape* columns = context.input_shape(0);
   const bool wrong = rank_differs(context, 0, 3);
   const auto image = sizes_from_content(context, 1);
   const auto block = sizes_from_content(context, 2);
   context.lose_shape_to_content(0, 1, "the size of the image is unknown");
   if (!image) return;
-  for (const char* attribute : {"strides", "dilations"}) check_length(context, attribute, image->size());
-  check_length(context, "pads", 2 * image->size());
+  for (const char* attribute : {"strides", "dilations"}) check_length_col2im(context, attribute, image->size());
+  check_length_col2im(context, "pads", 2 * image->size());
   Shape result(2);
   result.insert(result.end(), image->begin(), image->end());
   const bool fits =
       !length_differs(context, 2, image->size(), "the block must have as many axes as the image") && block;
   if (columns && !wrong && fits && block->size() == image->size()) {
     result[0] = (*columns)[0];
-    result[1] = channels(context, (*columns)[1], product(context, *block));
+    result[1] = channels_col2im(context, (*columns)[1], product(context, *block));
     const Dim blocks = block_count(context, *image, *block);
     if (!blocks.is_unknown()) {
       require_equal(context, blocks, (*columns)[2],
@@ -80,6 +80,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_col2im(InferRegistry& registry) { registry.add("Col2Im", all_versions(), infer); }
+void register_col2im(InferRegistry& registry) { registry.add("Col2Im", all_versions(), infer_col2im); }
 
 }  // namespace onnxkit::checker

@@ -16,7 +16,7 @@ Dim kept(InferContext& context) {
   return count;
 }
 
-void check_length(InferContext& context, Dim size) {
+void check_length_compress(InferContext& context, Dim size) {
   const auto length = vector_length(context, 1);
   if (!length || !size.is_constant() || static_cast<std::int64_t>(*length) <= size.constant()) return;
   context.error({.code = "shape-mismatch",
@@ -26,18 +26,18 @@ void check_length(InferContext& context, Dim size) {
                  .found = fmt::format("{} entries", *length)});
 }
 
-void infer(InferContext& context) {
+void infer_compress(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (rank_differs(context, 1, 1)) return context.lose_shape(0, "the condition is not a vector");
   const auto stated = context.find_integer("axis");
   if (!stated) {
-    if (shape) check_length(context, product(context, *shape));
+    if (shape) check_length_compress(context, product(context, *shape));
     return context.set_shape(0, {kept(context)});
   }
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
   const auto axis = resolve_axis(context, *stated, shape->size(), at_attribute("axis"));
   if (!axis) return;
-  check_length(context, (*shape)[*axis]);
+  check_length_compress(context, (*shape)[*axis]);
   Shape result = *shape;
   result[*axis] = kept(context);
   context.set_shape(0, std::move(result));
@@ -45,6 +45,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_compress(InferRegistry& registry) { registry.add("Compress", all_versions(), infer); }
+void register_compress(InferRegistry& registry) { registry.add("Compress", all_versions(), infer_compress); }
 
 }  // namespace onnxkit::checker

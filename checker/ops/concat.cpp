@@ -78,7 +78,7 @@ void join_contents(InferContext& context, std::size_t axis) {
   });
 }
 
-void infer(InferContext& context) {
+void infer_concat(InferContext& context) {
   const auto first = model_input(context);
   if (!first) return context.lose_shape(0, "no input has a usable rank");
   const std::size_t rank = *context.input_rank(*first);
@@ -91,7 +91,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_concat(InferRegistry& registry) {
-  registry.add("Concat", all_versions(), infer, {.inputs = {{0, Role::moved}, {1, Role::moved}}});
+  registry.add("Concat", all_versions(), infer_concat, {.inputs = {{0, Role::moved}, {1, Role::moved}}});
 }
 
 }  // namespace onnxkit::checker

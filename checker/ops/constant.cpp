@@ -54,7 +54,7 @@ const ir::SparseTensor* sparse_value(InferContext& context) {
   return held ? held->get() : nullptr;
 }
 
-void infer(InferContext& context) {
+void infer_constant(InferContext& context) {
   if (!has_one_value(context)) return context.lose_shape(0, "the Constant has no value, or several");
   const auto integer = [](std::int64_t v) { return Scalar::integer(v); };
   const auto real = [](float v) { return Scalar::real(v); };
@@ -80,6 +80,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_constant(InferRegistry& registry) { registry.add("Constant", all_versions(), infer); }
+void register_constant(InferRegistry& registry) { registry.add("Constant", all_versions(), infer_constant); }
 
 }  // namespace onnxkit::checker

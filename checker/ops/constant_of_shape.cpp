@@ -9,7 +9,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_constant_of_shape(InferContext& context) {
   const ir::Tensor* filler = context.tensor("value");
   ElementType type = ElementType::float32;
   Scalar element = Scalar::integer(0);
@@ -38,7 +38,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_constant_of_shape(InferRegistry& registry) {
-  registry.add("ConstantOfShape", all_versions(), infer, {.inputs = {{0, Role::size}}});
+  registry.add("ConstantOfShape", all_versions(), infer_constant_of_shape, {.inputs = {{0, Role::size}}});
 }
 
 }  // namespace onnxkit::checker

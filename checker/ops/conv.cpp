@@ -18,7 +18,7 @@ bool comes_in_groups(InferContext& context, Dim size, std::int64_t groups, Where
   return require_divisible(context, size, groups, at, fmt::format("{} cannot be split into {} groups", what, groups));
 }
 
-void check_channels(InferContext& context, std::size_t x_index, std::size_t w_index, std::int64_t groups) {
+void check_channels_conv(InferContext& context, std::size_t x_index, std::size_t w_index, std::int64_t groups) {
   const Shape* x = context.input_shape(x_index);
   const Shape* w = context.input_shape(w_index);
   if (w && !comes_in_groups(context, (*w)[0], groups, at_input(w_index), "the filters")) return;
@@ -44,7 +44,7 @@ std::optional<Shape> conv_shape(InferContext& context, std::size_t x_index, std:
   if (!x && !w) return std::nullopt;
   const std::size_t rank = x ? x->size() : w->size();
   if (rank_differs(context, w_index, rank)) return std::nullopt;
-  if (const auto groups = read_groups(context, "group")) check_channels(context, x_index, w_index, *groups);
+  if (const auto groups = read_groups(context, "group")) check_channels_conv(context, x_index, w_index, *groups);
   Shape y(rank);
   if (x) y[0] = (*x)[0];
   if (w) y[1] = (*w)[0];

@@ -12,7 +12,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void check_channels(InferContext& context, std::int64_t groups) {
+void check_channels_conv_transpose(InferContext& context, std::int64_t groups) {
   const Shape* x = context.input_shape(0);
   const Shape* w = context.input_shape(1);
   if (!x) return;
@@ -26,7 +26,7 @@ void check_channels(InferContext& context, std::int64_t groups) {
 }
 
 /// The image sizes that the attribute states. Some files put batch and channels before them.
-std::optional<Shape> stated_sizes(InferContext& context, std::size_t axes) {
+std::optional<Shape> stated_sizes_conv_transpose(InferContext& context, std::size_t axes) {
   const auto stated = context.integers("output_shape");
   if (!stated) return std::nullopt;
   if (stated->size() == axes + 2 || stated->size() == axes) {
@@ -87,7 +87,7 @@ Shape image_sizes(InferContext& context, std::size_t axes) {
   const auto window = read_window(context, axes, w ? w : &no_weight);
   const auto padding = axis_attribute(context, "output_padding", axes, 0, 0);
   if (window && padding) check_output_padding(context, *window, *padding);
-  if (auto stated = stated_sizes(context, axes)) return *stated;
+  if (auto stated = stated_sizes_conv_transpose(context, axes)) return *stated;
   Shape sizes(axes);
   for (std::size_t axis = 0; window && padding && x && axis < axes; ++axis) {
     sizes[axis] = written_size(context, *window, axis, (*x)[axis + 2], (*padding)[axis]);
@@ -95,7 +95,7 @@ Shape image_sizes(InferContext& context, std::size_t axes) {
   return sizes;
 }
 
-void infer(InferContext& context) {
+void infer_conv_transpose(InferContext& context) {
   if (rank_below(context, 0, 3) || rank_below(context, 1, 3)) return;
   const Shape* x = context.input_shape(0);
   const Shape* w = context.input_shape(1);
@@ -106,7 +106,7 @@ void infer(InferContext& context) {
   Shape y(rank);
   if (x) y[0] = (*x)[0];
   if (require_in_range(context, "group", groups, 1)) {
-    check_channels(context, groups);
+    check_channels_conv_transpose(context, groups);
     if (w) y[1] = context.dims().mul((*w)[1], groups);
   }
   require_shape(context, 2, {y[1]}, "the bias must have one element per output channel");
@@ -118,7 +118,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_conv_transpose(InferRegistry& registry) {
-  registry.add("ConvTranspose", all_versions(), infer, {.cost = cost::transposed_convolution});
+  registry.add("ConvTranspose", all_versions(), infer_conv_transpose, {.cost = cost::transposed_convolution});
 }
 
 }  // namespace onnxkit::checker

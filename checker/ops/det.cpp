@@ -5,7 +5,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_det(InferContext& context) {
   if (rank_below(context, 0, 2)) return;
   const Shape* x = context.input_shape(0);
   if (!x) return;
@@ -17,6 +17,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_det(InferRegistry& registry) { registry.add("Det", all_versions(), infer); }
+void register_det(InferRegistry& registry) { registry.add("Det", all_versions(), infer_det); }
 
 }  // namespace onnxkit::checker

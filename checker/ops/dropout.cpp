@@ -7,13 +7,13 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer_1(InferContext& context) {
+void infer_1_dropout(InferContext& context) {
   context.copy_shape(0, 0);
   context.copy_shape(0, 1);
 }
 
 void infer_12(InferContext& context) {
-  infer_1(context);
+  infer_1_dropout(context);
   require_single_element(context, 1, "the ratio must be a scalar");
   require_single_element(context, 2, "training_mode must be a scalar");
   context.input_value(2);  // so that the info have it
@@ -29,7 +29,7 @@ void infer_12(InferContext& context) {
 }  // namespace
 
 void register_dropout(InferRegistry& registry) {
-  registry.add("Dropout", versions(1, 11), infer_1, {.inputs = {{0, Role::moved}}});
+  registry.add("Dropout", versions(1, 11), infer_1_dropout, {.inputs = {{0, Role::moved}}});
   registry.add("Dropout", since(12), infer_12, {.inputs = {{0, Role::moved}}});
 }
 

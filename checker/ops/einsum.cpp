@@ -204,7 +204,7 @@ class Indices {
   bool complete_ = true;
 };
 
-void infer(InferContext& context) {
+void infer_einsum(InferContext& context) {
   const auto equation = parse(context);
   if (!equation || !is_well_formed(context, *equation)) return;
   Indices indices(context);
@@ -220,6 +220,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_einsum(InferRegistry& registry) { registry.add("Einsum", all_versions(), infer); }
+void register_einsum(InferRegistry& registry) { registry.add("Einsum", all_versions(), infer_einsum); }
 
 }  // namespace onnxkit::checker

@@ -6,11 +6,11 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer_same(InferContext& context) { context.copy_shape(0, 0); }
+void infer_same_elementwise(InferContext& context) { context.copy_shape(0, 0); }
 
 /// Follows the content as well, for what occurs in shape arithmetic.
 template <ScalarUnary fold>
-void infer_folded(InferContext& context) {
+void infer_folded_elementwise(InferContext& context) {
   context.copy_shape(0, 0);
   const Constant* value = context.input_value(0);
   if (!value) return;
@@ -27,16 +27,16 @@ void register_elementwise(InferRegistry& registry) {
         "Cosh",      "Elu",      "Erf",      "Exp",        "Gelu", "HardSigmoid", "HardSwish",      "IsInf",   "IsNaN",
         "LeakyRelu", "Log",      "Mish",     "Reciprocal", "Relu", "Selu",        "Shrink",         "Sigmoid", "Sin",
         "Sinh",      "Softplus", "Softsign", "Swish",      "Tan",  "Tanh",        "ThresholdedRelu"}) {
-    registry.add(op, all_versions(), infer_same);
+    registry.add(op, all_versions(), infer_same_elementwise);
   }
-  registry.add("Abs", all_versions(), infer_folded<scalar_abs>);
-  registry.add("Ceil", all_versions(), infer_folded<scalar_ceil>);
-  registry.add("Floor", all_versions(), infer_folded<scalar_floor>);
-  registry.add("Neg", all_versions(), infer_folded<scalar_neg>);
-  registry.add("Not", all_versions(), infer_folded<scalar_not>);
-  registry.add("Round", all_versions(), infer_folded<scalar_round>);
-  registry.add("Sign", all_versions(), infer_folded<scalar_sign>);
-  registry.add("Sqrt", all_versions(), infer_folded<scalar_sqrt>);
+  registry.add("Abs", all_versions(), infer_folded_elementwise<scalar_abs>);
+  registry.add("Ceil", all_versions(), infer_folded_elementwise<scalar_ceil>);
+  registry.add("Floor", all_versions(), infer_folded_elementwise<scalar_floor>);
+  registry.add("Neg", all_versions(), infer_folded_elementwise<scalar_neg>);
+  registry.add("Not", all_versions(), infer_folded_elementwise<scalar_not>);
+  registry.add("Round", all_versions(), infer_folded_elementwise<scalar_round>);
+  registry.add("Sign", all_versions(), infer_folded_elementwise<scalar_sign>);
+  registry.add("Sqrt", all_versions(), infer_folded_elementwise<scalar_sqrt>);
 }
 
 }  // namespace onnxkit::checker

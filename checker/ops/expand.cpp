@@ -32,7 +32,7 @@ std::optional<Shape> broadcast_sizes(InferContext& context, const Shape& data, c
   return result;
 }
 
-void move_elements(InferContext& context) {
+void move_elements_expand(InferContext& context) {
   const Constant* value = movable_value(context, 0);
   if (!value) return;
   set_picked(context, value->type, [&](std::span<const std::int64_t> at) {
@@ -45,7 +45,7 @@ void move_elements(InferContext& context) {
   });
 }
 
-void infer(InferContext& context) {
+void infer_expand(InferContext& context) {
   const Shape* data = context.input_shape(0);
   const auto target = sizes_from_content(context, 1);
   if (!data) return context.lose_shape(0, "the rank of the input is unknown");
@@ -53,14 +53,14 @@ void infer(InferContext& context) {
   context.lose_shape_to_content(0, 1, "the target sizes are unknown");
   if (auto result = broadcast_sizes(context, *data, *target)) {
     context.set_shape(0, std::move(*result));
-    move_elements(context);
+    move_elements_expand(context);
   }
 }
 
 }  // namespace
 
 void register_expand(InferRegistry& registry) {
-  registry.add("Expand", all_versions(), infer, {.inputs = {{0, Role::moved}, {1, Role::size}}});
+  registry.add("Expand", all_versions(), infer_expand, {.inputs = {{0, Role::moved}, {1, Role::size}}});
 }
 
 }  // namespace onnxkit::checker

@@ -8,7 +8,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_eye_like(InferContext& context) {
   if (!rank_differs(context, 0, 2)) {
     context.set_shape(0, Shape(2));
     context.copy_shape(0, 0);
@@ -30,6 +30,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_eye_like(InferRegistry& registry) { registry.add("EyeLike", all_versions(), infer); }
+void register_eye_like(InferRegistry& registry) { registry.add("EyeLike", all_versions(), infer_eye_like); }
 
 }  // namespace onnxkit::checker

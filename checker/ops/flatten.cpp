@@ -8,7 +8,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_flatten(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   context.set_shape(0, unknown_sizes(2));
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
@@ -33,7 +33,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_flatten(InferRegistry& registry) {
-  registry.add("Flatten", all_versions(), infer, {.inputs = {{0, Role::moved}}});
+  registry.add("Flatten", all_versions(), infer_flatten, {.inputs = {{0, Role::moved}}});
 }
 
 }  // namespace onnxkit::checker

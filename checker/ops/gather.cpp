@@ -6,7 +6,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void move_elements(InferContext& context, std::size_t axis) {
+void move_elements_gather(InferContext& context, std::size_t axis) {
   const Constant* data = movable_value(context, 0);
   const Constant* indices = movable_value(context, 1);
   if (!data || !indices) return;
@@ -22,7 +22,7 @@ void move_elements(InferContext& context, std::size_t axis) {
   });
 }
 
-void infer(InferContext& context) {
+void infer_gather(InferContext& context) {
   if (rank_below(context, 0, 1)) return;
   const Shape* data = context.input_shape(0);
   const Shape* indices = context.input_shape(1);
@@ -36,13 +36,13 @@ void infer(InferContext& context) {
   result.insert(result.end(), indices->begin(), indices->end());
   result.insert(result.end(), gathered + 1, data->end());
   context.set_shape(0, std::move(result));
-  move_elements(context, *axis);
+  move_elements_gather(context, *axis);
 }
 
 }  // namespace
 
 void register_gather(InferRegistry& registry) {
-  registry.add("Gather", all_versions(), infer, {.inputs = {{0, Role::moved}, {1, Role::index}}});
+  registry.add("Gather", all_versions(), infer_gather, {.inputs = {{0, Role::moved}, {1, Role::index}}});
 }
 
 }  // namespace onnxkit::checker

@@ -5,7 +5,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_gather_elements(InferContext& context) {
   context.lose_shape(0, "the rank of the indices is unknown");
   const auto axis = check_element_indices(context);
   context.copy_shape(1, 0);
@@ -25,7 +25,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_gather_elements(InferRegistry& registry) {
-  registry.add("GatherElements", all_versions(), infer, {.inputs = {{1, Role::index}}});
+  registry.add("GatherElements", all_versions(), infer_gather_elements, {.inputs = {{1, Role::index}}});
 }
 
 }  // namespace onnxkit::checker

@@ -44,7 +44,7 @@ std::optional<Ranks> ranks(InferContext& context, const Shape& data, const Shape
   return Ranks{static_cast<std::size_t>(batch), static_cast<std::size_t>(tuple.constant())};
 }
 
-void move_elements(InferContext& context, const Ranks& ranks) {
+void move_elements_gather_nd(InferContext& context, const Ranks& ranks) {
   const Constant* data = movable_value(context, 0);
   const Constant* indices = movable_value(context, 1);
   if (!indices) return;
@@ -77,7 +77,7 @@ void move_elements(InferContext& context, const Ranks& ranks) {
   });
 }
 
-void infer(InferContext& context) {
+void infer_gather_nd(InferContext& context) {
   if (rank_below(context, 0, 1) || rank_below(context, 1, 1)) return;
   const Shape* data = context.input_shape(0);
   const Shape* indices = context.input_shape(1);
@@ -99,14 +99,14 @@ void infer(InferContext& context) {
   }
   result.insert(result.end(), data->begin() + static_cast<std::ptrdiff_t>(found->batch + found->tuple), data->end());
   context.set_shape(0, std::move(result));
-  move_elements(context, *found);
+  move_elements_gather_nd(context, *found);
 }
 
 }  // namespace
 
 void register_gather_nd(InferRegistry& registry) {
-  registry.add("GatherND", all_versions(), infer, {.inputs = {{1, Role::index_nd}}});
-  registry.add("com.microsoft", "GatherND", all_versions(), infer, {.inputs = {{1, Role::index_nd}}});
+  registry.add("GatherND", all_versions(), infer_gather_nd, {.inputs = {{1, Role::index_nd}}});
+  registry.add("com.microsoft", "GatherND", all_versions(), infer_gather_nd, {.inputs = {{1, Role::index_nd}}});
 }
 
 }  // namespace onnxkit::checker

@@ -33,7 +33,7 @@ bool inner_sizes_agree(InferContext& context, const Shape& a, const Shape& b) {
   return false;
 }
 
-void infer(InferContext& context) {
+void infer_gemm(InferContext& context) {
   if (rank_differs(context, 0, 2) || rank_differs(context, 1, 2)) return;
   const Shape a = matrix(context, 0, "transA");
   const Shape b = matrix(context, 1, "transB");
@@ -50,6 +50,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_gemm(InferRegistry& registry) { registry.add("Gemm", all_versions(), infer, {.cost = cost::gemm}); }
+void register_gemm(InferRegistry& registry) { registry.add("Gemm", all_versions(), infer_gemm, {.cost = cost::gemm}); }
 
 }  // namespace onnxkit::checker

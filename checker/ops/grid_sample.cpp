@@ -7,7 +7,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_grid_sample(InferContext& context) {
   const bool flat_only = context.since() < 20;
   if (flat_only ? rank_differs(context, 0, 4) || rank_differs(context, 1, 4)
                 : rank_below(context, 0, 3) || rank_below(context, 1, 3)) {
@@ -39,6 +39,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_grid_sample(InferRegistry& registry) { registry.add("GridSample", all_versions(), infer); }
+void register_grid_sample(InferRegistry& registry) { registry.add("GridSample", all_versions(), infer_grid_sample); }
 
 }  // namespace onnxkit::checker

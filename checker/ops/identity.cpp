@@ -5,7 +5,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_identity(InferContext& context) {
   if (const Constant* value = context.input_value(0)) context.set_value(0, *value);
   context.copy_type(0, 0);
 }
@@ -13,7 +13,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_identity(InferRegistry& registry) {
-  registry.add("Identity", all_versions(), infer, {.inputs = {{0, Role::moved}}});
+  registry.add("Identity", all_versions(), infer_identity, {.inputs = {{0, Role::moved}}});
 }
 
 }  // namespace onnxkit::checker

@@ -8,7 +8,7 @@
 namespace onnxkit::checker {
 namespace {
 
-enum Input : std::size_t { query, key, value, past_state, decay, beta };
+enum LinearAttentionInput : std::size_t { queries, keys, values, past_state, decay, beta };
 
 Dim axis_of(InferContext& context, std::size_t input, std::size_t axis) {
   const Shape* shape = context.input_shape(input);
@@ -44,8 +44,8 @@ void require_gates(InferContext& context) {
   if (rule == "delta" || rule == "gated_delta") require(beta, "beta");
 }
 
-void infer(InferContext& context) {
-  for (const std::size_t input : {query, key, value}) {
+void infer_linear_attention(InferContext& context) {
+  for (const std::size_t input : {queries, keys, values}) {
     if (rank_differs(context, input, 3)) return;
   }
   const std::int64_t q_heads = context.integer("q_num_heads", 1);
@@ -56,24 +56,24 @@ void infer(InferContext& context) {
                     "the number of query heads is not a multiple of the number of key heads");
   require_gates(context);
   DimPool& dims = context.dims();
-  const Dim batch = axis_of(context, query, 0);
-  const Dim time = axis_of(context, query, 1);
-  const Dim dk = head_size(context, query, q_heads);
-  const Dim dv = head_size(context, value, kv_heads);
-  require_shape(context, key, {batch, time, dims.mul(dk, kv_heads)},
+  const Dim batch = axis_of(context, queries, 0);
+  const Dim time = axis_of(context, queries, 1);
+  const Dim dk = head_size(context, queries, q_heads);
+  const Dim dv = head_size(context, values, kv_heads);
+  require_shape(context, keys, {batch, time, dims.mul(dk, kv_heads)},
                 "keys must match the length and size of the queries");
-  require_shape(context, value, {batch, time, Dim()}, "there must be one value per query");
+  require_shape(context, values, {batch, time, Dim()}, "there must be one value per query");
   require_shape(context, past_state, {batch, kv_heads, dk, dv}, "the state must be one matrix per head");
   check_gate(context, decay, batch, time, dims.mul(dk, kv_heads), kv_heads,
              "decay must have one element per head or per row of a head");
   check_gate(context, beta, batch, time, kv_heads, 1, "beta must have one element per head, or one for all");
   context.set_shape(0, {batch, time, dims.mul(dv, q_heads)});
   context.set_shape(1, {batch, kv_heads, dk, dv});
-  if (context.output_type(1).elem == ElementType::undefined) context.set_elem(1, context.input_elem(query));
+  if (context.output_type(1).elem == ElementType::undefined) context.set_elem(1, context.input_elem(queries));
 }
 
 }  // namespace
 
-void register_linear_attention(InferRegistry& registry) { registry.add("LinearAttention", all_versions(), infer); }
+void register_linear_attention(InferRegistry& registry) { registry.add("LinearAttention", all_versions(), infer_linear_attention); }
 
 }  // namespace onnxkit::checker

@@ -6,7 +6,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_losses(InferContext& context) {
   context.copy_shape(0, 1);  // log_prob of SoftmaxCrossEntropyLoss
   if (rank_below(context, 0, 2)) return;
   const Shape* scores = context.input_shape(0);
@@ -34,8 +34,8 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_losses(InferRegistry& registry) {
-  registry.add("NegativeLogLikelihoodLoss", all_versions(), infer, {.inputs = {{1, Role::label}}});
-  registry.add("SoftmaxCrossEntropyLoss", all_versions(), infer, {.inputs = {{1, Role::label}}});
+  registry.add("NegativeLogLikelihoodLoss", all_versions(), infer_losses, {.inputs = {{1, Role::label}}});
+  registry.add("SoftmaxCrossEntropyLoss", all_versions(), infer_losses, {.inputs = {{1, Role::label}}});
 }
 
 }  // namespace onnxkit::checker

@@ -7,12 +7,12 @@
 namespace onnxkit::checker {
 namespace {
 
-constexpr std::string_view domain = "com.microsoft";
+constexpr std::string_view domain_microsoft = "com.microsoft";
 
-void infer_same(InferContext& context) { context.copy_shape(0, 0); }
+void infer_same_microsoft(InferContext& context) { context.copy_shape(0, 0); }
 
 template <std::size_t... inputs>
-void infer_broadcast(InferContext& context) {
+void infer_broadcast_microsoft(InferContext& context) {
   constexpr std::size_t list[] = {inputs...};
   if (auto shape = broadcast(context, list)) context.set_shape(0, std::move(*shape));
 }
@@ -56,7 +56,7 @@ void swap_last_two(Shape& shape) {
 }
 
 /// transBatchA and transBatchB move the batch axes behind the first matrix axis; those are left to be unknown.
-void infer_matmul(InferContext& context) {
+void infer_matmul_microsoft(InferContext& context) {
   const Shape* a_given = context.input_shape(0);
   const Shape* b_given = context.input_shape(1);
   const bool odd = context.integer("transBatchA") != 0 || context.integer("transBatchB") != 0;
@@ -79,7 +79,7 @@ void infer_matmul(InferContext& context) {
 
 void infer_integer_matmul(InferContext& context) {
   context.set_elem(0, ElementType::int32);
-  infer_matmul(context);
+  infer_matmul_microsoft(context);
 }
 
 /// The weight is packed; its real sizes are the attributes K and N.
@@ -103,7 +103,7 @@ void infer_packed_matmul(InferContext& context) {
 }
 
 template <std::size_t b_index>
-void infer_gemm(InferContext& context) {
+void infer_gemm_microsoft(InferContext& context) {
   if (rank_differs(context, 0, 2) || rank_differs(context, b_index, 2)) return;
   const Shape* a = context.input_shape(0);
   const Shape* b = context.input_shape(b_index);
@@ -117,25 +117,25 @@ void infer_gemm(InferContext& context) {
 void infer_qgemm(InferContext& context) {
   // Without an output zero point the result is float.
   context.set_elem(0, context.has_input(8) ? context.input_elem(8) : ElementType::float32);
-  infer_gemm<3>(context);
+  infer_gemm_microsoft<3>(context);
 }
 
 // ---- attention
 
 Dim positive(const std::optional<std::int64_t>& number) { return number && *number > 0 ? Dim(*number) : Dim(); }
 
-Dim divided(InferContext& context, Dim a, Dim b) {
+Dim divided_microsoft(InferContext& context, Dim a, Dim b) {
   if (a.is_unknown() || b.is_unknown()) return {};
   return context.dims().exact_div(a, b).value_or(Dim());
 }
 
-void infer_attention(InferContext& context) {
+void infer_attention_microsoft(InferContext& context) {
   const Shape* input = context.input_shape(0);
   const Shape* weights = context.input_shape(1);
   if (rank_differs(context, 0, 3) || rank_differs(context, 1, 2) || !input || !weights) return;
   if (inner_sizes_differ(context, (*input)[2], (*weights)[0], 1)) return;
   const auto sizes = context.integers("qkv_hidden_sizes");
-  const Dim hidden = sizes && sizes->size() == 3 ? Dim((*sizes)[2]) : divided(context, (*weights)[1], 3);
+  const Dim hidden = sizes && sizes->size() == 3 ? Dim((*sizes)[2]) : divided_microsoft(context, (*weights)[1], 3);
   context.set_shape(0, {(*input)[0], (*input)[1], hidden});
   if (!context.has_output(1)) return;
   const Dim heads = positive(context.find_integer("num_heads"));
@@ -143,7 +143,7 @@ void infer_attention(InferContext& context) {
   const Dim before = !context.has_input(4) ? Dim(0) : past && past->size() == 5 ? (*past)[3] : Dim();
   context.set_elem(1, context.input_elem(0));
   context.set_shape(1,
-                    {2, (*input)[0], heads, context.dims().add(before, (*input)[1]), divided(context, hidden, heads)});
+                    {2, (*input)[0], heads, context.dims().add(before, (*input)[1]), divided_microsoft(context, hidden, heads)});
 }
 
 /// Queries are [B, S, H], or packed with keys and values as [B, S, heads, 3, size]; values [B, L, H] or [B, heads, L, size].
@@ -173,7 +173,7 @@ void infer_group_query_attention(InferContext& context) {
   const Dim kv_heads = positive(context.find_integer("kv_num_heads"));
   const bool packed = !context.has_input(1);
   const Dim all_heads = packed ? dims.add(heads, dims.mul(kv_heads, 2)) : heads;
-  const Dim size = divided(context, (*query)[2], all_heads);
+  const Dim size = divided_microsoft(context, (*query)[2], all_heads);
   if ((*query)[2].is_constant() && all_heads.is_constant() && size.is_unknown()) {
     context.error({.code = "divisibility",
                    .at = at_input(0),
@@ -216,7 +216,7 @@ void infer_integer_sum(InferContext& context) {
   if (type == ElementType::uint8) context.set_elem(0, ElementType::uint32);
 }
 
-void infer_grid_sample(InferContext& context) { context.set_elem(0, context.input_elem(0)); }
+void infer_grid_sample_microsoft(InferContext& context) { context.set_elem(0, context.input_elem(0)); }
 
 void infer_blocked_scores(InferContext& context) { context.copy_shape(1, 0); }
 
@@ -276,7 +276,7 @@ void infer_expand_dims(InferContext& context) {
 void register_microsoft(InferRegistry& registry) {
   const auto add = [&registry](std::initializer_list<const char*> ops, InferFunction function,
                                const InferTraits& traits = {}) {
-    for (const char* op : ops) registry.add(domain, op, all_versions(), function, traits);
+    for (const char* op : ops) registry.add(domain_microsoft, op, all_versions(), function, traits);
   };
   add({"BiasAdd",
        "BiasGelu",
@@ -303,28 +303,28 @@ void register_microsoft(InferRegistry& registry) {
        "ScaledSiLU",
        "Trilu",
        "QOrderedLayerNormalization"},
-      infer_same);
+      infer_same_microsoft);
   add({"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, infer_skip_normalization);
   add({"BiasDropout"}, infer_bias_dropout);
   add({"BiasSplitGelu"}, infer_bias_split_gelu);
-  add({"QLinearAdd", "QLinearMul"}, infer_broadcast<0, 3>);
-  add({"MulInteger"}, infer_broadcast<0, 2>);
-  add({"QLinearWhere"}, infer_broadcast<0, 1, 4>);
-  add({"FusedMatMul"}, infer_matmul, {.cost = cost::matmul});
+  add({"QLinearAdd", "QLinearMul"}, infer_broadcast_microsoft<0, 3>);
+  add({"MulInteger"}, infer_broadcast_microsoft<0, 2>);
+  add({"QLinearWhere"}, infer_broadcast_microsoft<0, 1, 4>);
+  add({"FusedMatMul"}, infer_matmul_microsoft, {.cost = cost::matmul});
   add({"FusedMatMulActivation", "TransposeMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "GemmFastGelu"},
-      infer_matmul);
+      infer_matmul_microsoft);
   add({"MatMulInteger16"}, infer_integer_matmul);
   add({"MatMulNBits", "MatMulBnb4"}, infer_packed_matmul);
-  add({"FusedGemm"}, infer_gemm<1>, {.cost = cost::gemm});
+  add({"FusedGemm"}, infer_gemm_microsoft<1>, {.cost = cost::gemm});
   add({"QGemm"}, infer_qgemm);
-  add({"Attention"}, infer_attention);
+  add({"Attention"}, infer_attention_microsoft);
   add({"MultiHeadAttention", "DecoderMaskedMultiHeadAttention"}, infer_multi_head_attention);
   add({"GroupQueryAttention"}, infer_group_query_attention);
   add({"EmbedLayerNormalization"}, infer_embed_normalization, {.inputs = {{0, Role::row, 2}, {1, Role::row, 4}}});
   add({"Tokenizer"}, infer_tokenizer);
   add({"MurmurHash3"}, infer_hash);
   add({"ReduceSumInteger"}, infer_integer_sum);
-  add({"GridSample"}, infer_grid_sample);
+  add({"GridSample"}, infer_grid_sample_microsoft);
   add({"NGramRepeatBlock"}, infer_blocked_scores);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);
   add({"QLinearConcat"}, infer_qlinear_concat);

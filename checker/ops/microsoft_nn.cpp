@@ -43,11 +43,11 @@ void infer_pool(InferContext& context, bool channels_last) {
   context.set_shape(0, channels_last ? channels_to_back(std::move(result)) : std::move(result));
 }
 
-void infer_max_pool(InferContext& context) { infer_pool(context, true); }
+void infer_max_pool_microsoft_nn(InferContext& context) { infer_pool(context, true); }
 void infer_masked_pool(InferContext& context) { infer_pool(context, false); }
 void infer_average_pool(InferContext& context) { infer_pool(context, context.integer("channels_last") != 0); }
 
-void infer_qlinear_conv(InferContext& context) {
+void infer_qlinear_conv_microsoft_nn(InferContext& context) {
   if (rank_below(context, 0, 3) || rank_below(context, 3, 3)) return;
   const Shape* given = context.input_shape(0);
   const Shape* weight = context.input_shape(3);
@@ -94,7 +94,7 @@ void infer_crop_and_resize(InferContext& context) {
                         known ? size->elements[0].dim() : Dim(), known ? size->elements[1].dim() : Dim()});
 }
 
-void infer_unique(InferContext& context) {
+void infer_unique_microsoft_nn(InferContext& context) {
   const Dim count = context.data_dependent("unique", "the number of distinct elements");
   context.set_shape(0, {count});
   context.set_shape(1, {context.input_shape(0) ? product(context, *context.input_shape(0)) : Dim()});
@@ -104,13 +104,13 @@ void infer_unique(InferContext& context) {
 }  // namespace
 
 void register_microsoft_nn(InferRegistry& registry) {
-  registry.add(domain, "NhwcMaxPool", all_versions(), infer_max_pool);
+  registry.add(domain, "NhwcMaxPool", all_versions(), infer_max_pool_microsoft_nn);
   registry.add(domain, "MaxpoolWithMask", all_versions(), infer_masked_pool);
   registry.add(domain, "QLinearAveragePool", all_versions(), infer_average_pool);
-  registry.add(domain, "QLinearConv", all_versions(), infer_qlinear_conv, {.cost = cost::quantized_convolution});
+  registry.add(domain, "QLinearConv", all_versions(), infer_qlinear_conv_microsoft_nn, {.cost = cost::quantized_convolution});
   registry.add(domain, "DynamicQuantizeLSTM", all_versions(), infer_quantized_lstm);
   registry.add(domain, "CropAndResize", all_versions(), infer_crop_and_resize);
-  registry.add(domain, "Unique", all_versions(), infer_unique);
+  registry.add(domain, "Unique", all_versions(), infer_unique_microsoft_nn);
 }
 
 }  // namespace onnxkit::checker

@@ -7,9 +7,9 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer_same(InferContext& context) { context.copy_shape(0, 0); }
+void infer_same_ml_features(InferContext& context) { context.copy_shape(0, 0); }
 
-void infer_normalizer(InferContext& context) {
+void infer_normalizer_ml_features(InferContext& context) {
   features_of(context, 0);
   context.copy_shape(0, 0);
 }
@@ -105,7 +105,7 @@ void infer_category_mapper(InferContext& context) {
   context.copy_shape(0, 0);
 }
 
-void infer_one_hot(InferContext& context) {
+void infer_one_hot_ml_features(InferContext& context) {
   const std::string_view categories = one_attribute(context, {"cats_int64s", "cats_strings"}, true);
   const Shape* shape = context.input_shape(0);
   if (!shape || categories.empty()) return;
@@ -202,13 +202,13 @@ void infer_zip_map(InferContext& context) {
 }  // namespace
 
 void register_ml_features(InferRegistry& registry) {
-  registry.add(ml_domain, "Binarizer", all_versions(), infer_same);
-  registry.add(ml_domain, "Normalizer", all_versions(), infer_normalizer);
+  registry.add(ml_domain, "Binarizer", all_versions(), infer_same_ml_features);
+  registry.add(ml_domain, "Normalizer", all_versions(), infer_normalizer_ml_features);
   registry.add(ml_domain, "Scaler", all_versions(), infer_scaler);
   registry.add(ml_domain, "Imputer", all_versions(), infer_imputer);
   registry.add(ml_domain, "LabelEncoder", all_versions(), infer_label_encoder);
   registry.add(ml_domain, "CategoryMapper", all_versions(), infer_category_mapper);
-  registry.add(ml_domain, "OneHotEncoder", all_versions(), infer_one_hot);
+  registry.add(ml_domain, "OneHotEncoder", all_versions(), infer_one_hot_ml_features);
   registry.add(ml_domain, "DictVectorizer", all_versions(), infer_dict_vectorizer);
   registry.add(ml_domain, "CastMap", all_versions(), infer_cast_map);
   registry.add(ml_domain, "FeatureVectorizer", all_versions(), infer_feature_vectorizer);

@@ -30,7 +30,7 @@ std::optional<Constant> positions(InferContext& context, const Constant& input) 
                      });
 }
 
-void infer(InferContext& context) {
+void infer_non_zero(InferContext& context) {
   const auto rank = context.input_rank(0);
   const Constant* input = movable_value(context, 0);
   if (input && !input->shape.empty()) {
@@ -45,6 +45,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_non_zero(InferRegistry& registry) { registry.add("NonZero", all_versions(), infer); }
+void register_non_zero(InferRegistry& registry) { registry.add("NonZero", all_versions(), infer_non_zero); }
 
 }  // namespace onnxkit::checker

@@ -29,7 +29,7 @@ Dim depth(InferContext& context) {
   return depth;
 }
 
-void infer(InferContext& context) {
+void infer_one_hot(InferContext& context) {
   const Shape* indices = context.input_shape(0);
   is_not_single(context, 1, "rank-mismatch");
   length_differs(context, 2, 2, "values must be the pair [off, on]");
@@ -43,6 +43,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_one_hot(InferRegistry& registry) { registry.add("OneHot", all_versions(), infer); }
+void register_one_hot(InferRegistry& registry) { registry.add("OneHot", all_versions(), infer_one_hot); }
 
 }  // namespace onnxkit::checker

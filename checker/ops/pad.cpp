@@ -45,7 +45,7 @@ std::optional<std::vector<std::size_t>> padded_axes(InferContext& context, std::
   return all;
 }
 
-void move_elements(InferContext& context, const std::vector<std::size_t>& axes, const Shape& pads) {
+void move_elements_pad(InferContext& context, const std::vector<std::size_t>& axes, const Shape& pads) {
   const Constant* value = movable_value(context, 0);
   if (!value || context.string("mode") != "constant") return;
   Scalar filler = Scalar::integer(0);
@@ -70,7 +70,7 @@ void move_elements(InferContext& context, const std::vector<std::size_t>& axes, 
   });
 }
 
-void infer(InferContext& context) {
+void infer_pad(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   const Pads pads = read_pads(context);
   if (context.since() >= 11) is_not_single(context, 2, "shape-mismatch");
@@ -102,11 +102,11 @@ void infer(InferContext& context) {
                    .found = fmt::format("{} and {}", context.text(given[i]), context.text(given[i + axes->size()]))});
   }
   context.set_shape(0, std::move(result));
-  move_elements(context, *axes, given);
+  move_elements_pad(context, *axes, given);
 }
 
 }  // namespace
 
-void register_pad(InferRegistry& registry) { registry.add("Pad", all_versions(), infer); }
+void register_pad(InferRegistry& registry) { registry.add("Pad", all_versions(), infer_pad); }
 
 }  // namespace onnxkit::checker

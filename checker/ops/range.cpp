@@ -58,7 +58,7 @@ void infer_reals(InferContext& context, ElementType type, double start, double l
   context.set_value(0, std::move(value));
 }
 
-void infer(InferContext& context) {
+void infer_range(InferContext& context) {
   for (std::size_t i = 0; i < 3; ++i) is_not_single(context, i, "rank-mismatch");
   const Scalar start = single(context, 0), limit = single(context, 1), step = single(context, 2);
   if (step.constant_real() == 0.0) {
@@ -86,8 +86,8 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_range(InferRegistry& registry) {
-  registry.add("Range", all_versions(), infer, {.inputs = {{1, Role::size}}});
-  registry.add("com.microsoft", "Range", all_versions(), infer, {.inputs = {{1, Role::size}}});
+  registry.add("Range", all_versions(), infer_range, {.inputs = {{1, Role::size}}});
+  registry.add("com.microsoft", "Range", all_versions(), infer_range, {.inputs = {{1, Role::size}}});
 }
 
 }  // namespace onnxkit::checker

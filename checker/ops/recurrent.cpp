@@ -101,7 +101,7 @@ void check_activations(InferContext& context, const Cell& cell, const Sizes& siz
        .found = fmt::format("{} names", activations->size())});
 }
 
-void infer(InferContext& context, const Cell& cell) {
+void infer_recurrent(InferContext& context, const Cell& cell) {
   if (!require_in_range(context, "layout", context.integer("layout"), 0, 1) || rank_differs(context, 0, 3)) return;
   const Sizes sizes = read_sizes(context, cell);
   check_weights(context, cell, sizes);
@@ -115,9 +115,9 @@ void infer(InferContext& context, const Cell& cell) {
   context.set_shape(2, sizes.state());
 }
 
-void infer_rnn(InferContext& context) { infer(context, {.gates = 1, .activations = 1}); }
-void infer_gru(InferContext& context) { infer(context, {.gates = 3, .activations = 2}); }
-void infer_lstm(InferContext& context) { infer(context, {.gates = 4, .activations = 3}); }
+void infer_rnn(InferContext& context) { infer_recurrent(context, {.gates = 1, .activations = 1}); }
+void infer_gru(InferContext& context) { infer_recurrent(context, {.gates = 3, .activations = 2}); }
+void infer_lstm(InferContext& context) { infer_recurrent(context, {.gates = 4, .activations = 3}); }
 
 }  // namespace
 

@@ -15,7 +15,7 @@ struct Axes {
   Where at;
 };
 
-Axes axes_of(InferContext& context) {
+Axes axes_of_reduce(InferContext& context) {
   if (!context.has_input(1))
     return {.known = true,
             .list = context.integers("axes").value_or(std::vector<std::int64_t>()),
@@ -75,7 +75,7 @@ void infer_reduce(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (!shape) return;
   const bool keep = context.integer("keepdims", 1) == 1;
-  const Axes axes = axes_of(context);
+  const Axes axes = axes_of_reduce(context);
   if (!axes.known) return infer_unknown_axes(context, shape->size(), keep);
   if (axes.list.empty() && context.integer("noop_with_empty_axes") != 0) return context.set_shape(0, *shape);
   const auto reduced = resolve_axes(context, axes.list, shape->size(), axes.at);

@@ -121,7 +121,7 @@ class Reshape {
   bool zero_copies_;
 };
 
-void infer_1(InferContext& context) {
+void infer_1_reshape(InferContext& context) {
   const auto* entries = context.list_as_written<std::int64_t>("shape");
   if (!entries) return context.lose_shape(0, "attribute shape is missing");
   Reshape(context, at_attribute("shape"), true).infer(Shape(entries->begin(), entries->end()));
@@ -139,7 +139,7 @@ void infer_5(InferContext& context) {
 }  // namespace
 
 void register_reshape(InferRegistry& registry) {
-  registry.add("Reshape", versions(1, 4), infer_1, {.inputs = {{0, Role::moved}}});
+  registry.add("Reshape", versions(1, 4), infer_1_reshape, {.inputs = {{0, Role::moved}}});
   registry.add("Reshape", since(5), infer_5, {.inputs = {{0, Role::moved}}});
 }
 

@@ -24,7 +24,7 @@ bool axes_are_wrong(InferContext& context, std::int64_t batch, std::int64_t time
   return wrong;
 }
 
-void infer(InferContext& context) {
+void infer_reverse_sequence(InferContext& context) {
   context.copy_shape(0, 0);
   const std::int64_t batch = context.integer("batch_axis", 1), time = context.integer("time_axis", 0);
   if (axes_are_wrong(context, batch, time) || rank_below(context, 0, 2) || rank_differs(context, 1, 1)) return;
@@ -38,7 +38,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_reverse_sequence(InferRegistry& registry) {
-  registry.add("ReverseSequence", all_versions(), infer, {.inputs = {{1, Role::time}}});
+  registry.add("ReverseSequence", all_versions(), infer_reverse_sequence, {.inputs = {{1, Role::time}}});
 }
 
 }  // namespace onnxkit::checker

@@ -37,7 +37,7 @@ void check_caches(InferContext& context, Dim batch, Dim time, Dim head_size) {
   require_shape(context, 3, {batch, time}, "there must be one position id per position");
 }
 
-void infer(InferContext& context) {
+void infer_rotary_embedding(InferContext& context) {
   context.copy_shape(0, 0);
   const Shape* x = context.input_shape(0);
   if (!x) return;
@@ -55,6 +55,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_rotary_embedding(InferRegistry& registry) { registry.add("RotaryEmbedding", all_versions(), infer); }
+void register_rotary_embedding(InferRegistry& registry) {
+  registry.add("RotaryEmbedding", all_versions(), infer_rotary_embedding);
+}
 
 }  // namespace onnxkit::checker

@@ -8,7 +8,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void check_updates(InferContext& context) {
+void check_updates_scatter_elements(InferContext& context) {
   const Shape* indices = context.input_shape(1);
   const Shape* updates = context.input_shape(2);
   if (!indices || rank_differs(context, 2, indices->size()) || !updates) return;
@@ -22,7 +22,7 @@ void check_updates(InferContext& context) {
   }
 }
 
-void put_elements(InferContext& context, std::size_t axis) {
+void put_elements_scatter_elements(InferContext& context, std::size_t axis) {
   const Constant* data = movable_value(context, 0);
   const Constant* indices = movable_value(context, 1);
   const Constant* updates = movable_value(context, 2);
@@ -44,18 +44,18 @@ void put_elements(InferContext& context, std::size_t axis) {
   if (known) context.set_value(0, std::move(result));
 }
 
-void infer(InferContext& context) {
+void infer_scatter_elements(InferContext& context) {
   context.copy_shape(0, 0);
   const auto axis = check_element_indices(context);
-  check_updates(context);
-  if (axis) put_elements(context, *axis);
+  check_updates_scatter_elements(context);
+  if (axis) put_elements_scatter_elements(context, *axis);
 }
 
 }  // namespace
 
 void register_scatter_elements(InferRegistry& registry) {
-  registry.add("Scatter", all_versions(), infer, {.inputs = {{1, Role::index}}});
-  registry.add("ScatterElements", all_versions(), infer, {.inputs = {{1, Role::index}}});
+  registry.add("Scatter", all_versions(), infer_scatter_elements, {.inputs = {{1, Role::index}}});
+  registry.add("ScatterElements", all_versions(), infer_scatter_elements, {.inputs = {{1, Role::index}}});
 }
 
 }  // namespace onnxkit::checker

@@ -24,7 +24,7 @@ std::optional<std::size_t> tuple_length(InferContext& context, const Shape& data
   return std::nullopt;
 }
 
-void check_updates(InferContext& context, const Shape& expected) {
+void check_updates_scatter_nd(InferContext& context, const Shape& expected) {
   const Shape* updates = context.input_shape(2);
   if (rank_differs(context, 2, expected.size()) || !updates) return;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -60,7 +60,7 @@ bool indices_are_known(InferContext& context, const Constant& indices, std::size
   return known;
 }
 
-void put_elements(InferContext& context, std::size_t length) {
+void put_elements_scatter_nd(InferContext& context, std::size_t length) {
   const Constant* indices = movable_value(context, 1);
   if (!indices || length == 0 || !indices_are_known(context, *indices, length)) return;
   const Constant* data = movable_value(context, 0);
@@ -91,7 +91,7 @@ void put_elements(InferContext& context, std::size_t length) {
   context.set_value(0, std::move(result));
 }
 
-void infer(InferContext& context) {
+void infer_scatter_nd(InferContext& context) {
   context.copy_shape(0, 0);
   if (rank_below(context, 0, 1) || rank_below(context, 1, 1)) return;
   const Shape* data = context.input_shape(0);
@@ -101,14 +101,14 @@ void infer(InferContext& context) {
   if (!length) return;
   Shape updates(indices->begin(), indices->end() - 1);
   updates.insert(updates.end(), data->begin() + static_cast<std::ptrdiff_t>(*length), data->end());
-  check_updates(context, updates);
-  put_elements(context, *length);
+  check_updates_scatter_nd(context, updates);
+  put_elements_scatter_nd(context, *length);
 }
 
 }  // namespace
 
 void register_scatter_nd(InferRegistry& registry) {
-  registry.add("ScatterND", all_versions(), infer, {.inputs = {{1, Role::index_nd}}});
+  registry.add("ScatterND", all_versions(), infer_scatter_nd, {.inputs = {{1, Role::index_nd}}});
 }
 
 }  // namespace onnxkit::checker

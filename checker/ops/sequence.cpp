@@ -170,7 +170,7 @@ std::optional<Pieces> pieces_of(InferContext& context, Dim total) {
   return Pieces{common, count};
 }
 
-void infer_split(InferContext& context) {
+void infer_split_sequence(InferContext& context) {
   const Type* input = context.input_type(0);
   if (!input) return;
   if (!input->shape) return context.set_type(0, Type::sequence(bare(input->elem)));
@@ -188,7 +188,7 @@ void infer_split(InferContext& context) {
   context.set_type(0, Type::sequence(Type::tensor(input->elem, std::move(shape)), pieces->count));
 }
 
-void infer_concat(InferContext& context) {
+void infer_concat_sequence(InferContext& context) {
   const Type* sequence = sequence_at(context, 0);
   if (!sequence || !sequence->element || !sequence->element->is_tensor()) return;
   context.set_elem(0, sequence->element->elem);
@@ -220,8 +220,8 @@ void register_sequence(InferRegistry& registry) {
   registry.add("SequenceErase", all_versions(), infer_erase, {.inputs = {{0, Role::moved}}});
   registry.add("SequenceAt", all_versions(), infer_at, {.inputs = {{0, Role::like_output}}});
   registry.add("SequenceLength", all_versions(), infer_length);
-  registry.add("SplitToSequence", all_versions(), infer_split, {.inputs = {{1, Role::pieces}}});
-  registry.add("ConcatFromSequence", all_versions(), infer_concat, {.inputs = {{0, Role::joined}}});
+  registry.add("SplitToSequence", all_versions(), infer_split_sequence, {.inputs = {{1, Role::pieces}}});
+  registry.add("ConcatFromSequence", all_versions(), infer_concat_sequence, {.inputs = {{0, Role::joined}}});
 }
 
 }  // namespace onnxkit::checker

@@ -200,12 +200,12 @@ class Slice {
   bool has_axes_ = false, has_steps_ = false;
 };
 
-void infer(InferContext& context) { Slice(context).infer(); }
+void infer_slice(InferContext& context) { Slice(context).infer(); }
 
 }  // namespace
 
 void register_slice(InferRegistry& registry) {
-  registry.add("Slice", all_versions(), infer, {.inputs = {{0, Role::moved}}});
+  registry.add("Slice", all_versions(), infer_slice, {.inputs = {{0, Role::moved}}});
 }
 
 }  // namespace onnxkit::checker

@@ -6,7 +6,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_softmax(InferContext& context) {
   context.copy_shape(0, 0);
   if (const auto rank = context.input_rank(0); rank && (*rank > 0 || context.has_attribute("axis"))) {
     resolve_axis(context, context.integer("axis"), *rank, at_attribute("axis"));
@@ -16,7 +16,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_softmax(InferRegistry& registry) {
-  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) registry.add(op, all_versions(), infer);
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) registry.add(op, all_versions(), infer_softmax);
 }
 
 }  // namespace onnxkit::checker

@@ -18,7 +18,7 @@ void complain(InferContext& context, Where at, std::string message, std::string 
 }
 
 /// The sizes that the node states, unknown ones where unknown; nullopt when they are wrong.
-std::optional<Shape> stated_sizes(InferContext& context, const IntegerList& list, Dim total) {
+std::optional<Shape> stated_sizes_split(InferContext& context, const IntegerList& list, Dim total) {
   const std::size_t count = context.output_count();
   if (list.length && *list.length != count) {
     complain(context, list.at, "the number of sizes differs from the number of outputs", fmt::format("{} sizes", count),
@@ -107,7 +107,7 @@ std::optional<Shape> piece_sizes(InferContext& context, Dim total) {
                    .found = list.present ? "both" : "neither"});
     return std::nullopt;
   }
-  if (list.present) return stated_sizes(context, list, total);
+  if (list.present) return stated_sizes_split(context, list, total);
   return numbered ? numbered_pieces(context, total) : even_pieces(context, total);
 }
 
@@ -130,7 +130,7 @@ void set_contents(InferContext& context, std::size_t axis, const Shape& pieces) 
   }
 }
 
-void infer(InferContext& context) {
+void infer_split(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (!shape) {
     piece_sizes(context, Dim());
@@ -152,7 +152,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_split(InferRegistry& registry) {
-  registry.add("Split", all_versions(), infer, {.inputs = {{0, Role::moved}, {1, Role::pieces}}});
+  registry.add("Split", all_versions(), infer_split, {.inputs = {{0, Role::moved}, {1, Role::pieces}}});
 }
 
 }  // namespace onnxkit::checker

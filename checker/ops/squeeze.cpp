@@ -11,7 +11,7 @@
 namespace onnxkit::checker {
 namespace {
 
-IntegerList axes_of(InferContext& context) {
+IntegerList axes_of_squeeze(InferContext& context) {
   return context.since() < 13 ? list_from_attribute(context, "axes") : list_from_input(context, 1);
 }
 
@@ -34,7 +34,7 @@ void squeeze_ones(InferContext& context, const Shape& shape) {
 
 void infer_squeeze(InferContext& context) {
   const Shape* shape = context.input_shape(0);
-  const IntegerList axes = axes_of(context);
+  const IntegerList axes = axes_of_squeeze(context);
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
   if (!axes.present) return squeeze_ones(context, *shape);
   if (!axes.values) {
@@ -63,7 +63,7 @@ void infer_squeeze(InferContext& context) {
 
 void infer_unsqueeze(InferContext& context) {
   const Shape* shape = context.input_shape(0);
-  const IntegerList axes = axes_of(context);
+  const IntegerList axes = axes_of_squeeze(context);
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
   if (!axes.length || *axes.length > max_rank) return context.lose_shape_to_content(0, 1, "the axes are unknown");
   const std::size_t rank = shape->size() + *axes.length;

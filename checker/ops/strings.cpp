@@ -36,7 +36,7 @@ void infer_string_split(InferContext& context) {
 }
 
 /// Takes [C] or [1, C]. Removing stopwords leaves a number of strings that depends on them.
-void infer_normalizer(InferContext& context) {
+void infer_normalizer_strings(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (!shape) return;
   const bool matrix = shape->size() == 2 && !context.dims().never_equal(shape->front(), 1);
@@ -126,7 +126,7 @@ void register_strings(InferRegistry& registry) {
   registry.add("RegexFullMatch", all_versions(), infer_match);
   registry.add("StringConcat", all_versions(), infer_string_concat);
   registry.add("StringSplit", all_versions(), infer_string_split);
-  registry.add("StringNormalizer", all_versions(), infer_normalizer);
+  registry.add("StringNormalizer", all_versions(), infer_normalizer_strings);
   registry.add("TfIdfVectorizer", all_versions(), infer_tfidf);
   registry.add("ImageDecoder", all_versions(), infer_image_decoder);
 }

@@ -5,7 +5,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_swiglu(InferContext& context) {
   const Shape* a = context.input_shape(0);
   const Shape* b = context.input_shape(1);
   if (a) require_shape(context, 1, *a, "gate and value must have the same shape");
@@ -14,6 +14,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_swiglu(InferRegistry& registry) { registry.add("SwiGLU", all_versions(), infer); }
+void register_swiglu(InferRegistry& registry) { registry.add("SwiGLU", all_versions(), infer_swiglu); }
 
 }  // namespace onnxkit::checker

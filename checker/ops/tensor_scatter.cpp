@@ -29,7 +29,7 @@ void check_update(InferContext& context, const Shape& cache, std::size_t axis) {
   }
 }
 
-void infer(InferContext& context) {
+void infer_tensor_scatter(InferContext& context) {
   context.copy_shape(0, 0);
   const Shape* cache = context.input_shape(0);
   if (!cache || rank_below(context, 0, 2)) return;
@@ -53,6 +53,8 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_tensor_scatter(InferRegistry& registry) { registry.add("TensorScatter", all_versions(), infer); }
+void register_tensor_scatter(InferRegistry& registry) {
+  registry.add("TensorScatter", all_versions(), infer_tensor_scatter);
+}
 
 }  // namespace onnxkit::checker

@@ -8,7 +8,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer_1(InferContext& context) {
+void infer_1_tile(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   if (!shape) return context.lose_shape(0, "the rank of the input is unknown");
   // Both numbers have the type of the data, so they may be reals.
@@ -52,7 +52,7 @@ void infer_6(InferContext& context) {
 }  // namespace
 
 void register_tile(InferRegistry& registry) {
-  registry.add("Tile", versions(1, 5), infer_1, {.inputs = {{0, Role::moved}, {1, Role::size}}});
+  registry.add("Tile", versions(1, 5), infer_1_tile, {.inputs = {{0, Role::moved}, {1, Role::size}}});
   registry.add("Tile", since(6), infer_6, {.inputs = {{0, Role::moved}, {1, Role::size}}});
 }
 

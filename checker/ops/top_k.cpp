@@ -8,7 +8,7 @@
 namespace onnxkit::checker {
 namespace {
 
-Dim count(InferContext& context) {
+Dim count_top_k(InferContext& context) {
   if (context.since() == 1) return context.integer("k");
   length_differs(context, 1, 1, "k must be a single number");
   const Constant* value = context.input_value(1);
@@ -16,9 +16,9 @@ Dim count(InferContext& context) {
   return context.size_from_content(1, "k", "k of TopK is unknown");
 }
 
-void infer(InferContext& context) {
+void infer_top_k(InferContext& context) {
   const Shape* shape = context.input_shape(0);
-  const Dim k = count(context);
+  const Dim k = count_top_k(context);
   const Where at = context.since() == 1 ? at_attribute("k") : at_input(1);
   Dim size;
   for (std::size_t i = 0; i < 2; ++i) context.lose_shape(i, "the rank of the input is unknown");
@@ -44,7 +44,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_top_k(InferRegistry& registry) {
-  registry.add("TopK", all_versions(), infer, {.inputs = {{1, Role::count}}});
+  registry.add("TopK", all_versions(), infer_top_k, {.inputs = {{1, Role::count}}});
 }
 
 }  // namespace onnxkit::checker

@@ -8,7 +8,7 @@
 namespace onnxkit::checker {
 namespace {
 
-constexpr std::string_view domain = "ai.onnx.preview.training";
+constexpr std::string_view domain_training = "ai.onnx.preview.training";
 constexpr std::size_t first_tensor = 2;  // behind learning rate and update count
 
 void check_group_shape(InferContext& context, std::size_t x, std::size_t input) {
@@ -64,10 +64,10 @@ void infer_gradient(InferContext& context) {
 }  // namespace
 
 void register_training(InferRegistry& registry) {
-  registry.add(domain, "Adagrad", all_versions(), infer_one_kept);
-  registry.add(domain, "Momentum", all_versions(), infer_one_kept);
-  registry.add(domain, "Adam", all_versions(), infer_two_kept);
-  registry.add(domain, "Gradient", all_versions(), infer_gradient);
+  registry.add(domain_training, "Adagrad", all_versions(), infer_one_kept);
+  registry.add(domain_training, "Momentum", all_versions(), infer_one_kept);
+  registry.add(domain_training, "Adam", all_versions(), infer_two_kept);
+  registry.add(domain_training, "Gradient", all_versions(), infer_gradient);
 }
 
 }  // namespace onnxkit::checker

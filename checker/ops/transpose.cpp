@@ -34,7 +34,7 @@ std::optional<std::vector<std::size_t>> permutation(InferContext& context, const
   return std::nullopt;
 }
 
-void infer(InferContext& context) {
+void infer_transpose(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   // A list without elements is a permutation of no axes, not the default.
   const auto* perm = context.list_as_written<std::int64_t>("perm");
@@ -64,7 +64,7 @@ void infer(InferContext& context) {
 }  // namespace
 
 void register_transpose(InferRegistry& registry) {
-  registry.add("Transpose", all_versions(), infer, {.inputs = {{0, Role::moved}}});
+  registry.add("Transpose", all_versions(), infer_transpose, {.inputs = {{0, Role::moved}}});
 }
 
 }  // namespace onnxkit::checker

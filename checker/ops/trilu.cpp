@@ -6,7 +6,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_trilu(InferContext& context) {
   context.copy_shape(0, 0);
   rank_below(context, 0, 2);
   is_not_single(context, 1, "rank-mismatch");
@@ -14,6 +14,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_trilu(InferRegistry& registry) { registry.add("Trilu", all_versions(), infer); }
+void register_trilu(InferRegistry& registry) { registry.add("Trilu", all_versions(), infer_trilu); }
 
 }  // namespace onnxkit::checker

@@ -6,7 +6,7 @@
 namespace onnxkit::checker {
 namespace {
 
-void infer(InferContext& context) {
+void infer_unique(InferContext& context) {
   const Shape* shape = context.input_shape(0);
   const Dim count = context.data_dependent("unique", "the number of distinct entries decides the size at run time");
   context.set_shape(1, {count});
@@ -28,6 +28,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_unique(InferRegistry& registry) { registry.add("Unique", all_versions(), infer); }
+void register_unique(InferRegistry& registry) { registry.add("Unique", all_versions(), infer_unique); }
 
 }  // namespace onnxkit::checker

@@ -36,7 +36,7 @@ void choose_elements(InferContext& context) {
   });
 }
 
-void infer(InferContext& context) {
+void infer_where(InferContext& context) {
   constexpr std::array<std::size_t, 3> inputs = {0, 1, 2};
   context.lose_shape(0, "the rank of an input is unknown");
   auto shape = broadcast(context, inputs);
@@ -47,6 +47,6 @@ void infer(InferContext& context) {
 
 }  // namespace
 
-void register_where(InferRegistry& registry) { registry.add("Where", all_versions(), infer); }
+void register_where(InferRegistry& registry) { registry.add("Where", all_versions(), infer_where); }
 
 }  // namespace onnxkit::checker

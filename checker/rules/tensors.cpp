@@ -83,7 +83,7 @@ void check_size(RuleContext& context, const ir::Tensor& tensor, ElementType type
   }
 }
 
-void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorLocation& location) {
+void check_tensor_tensors(RuleContext& context, const ir::Tensor& tensor, const TensorLocation& location) {
   const ElementType type = ir::element_type_of(tensor);
   if (type == ElementType::undefined) {
     context.error("tensor-type", location, "the tensor has an unknown element type", "a TensorProto.DataType",
@@ -108,8 +108,8 @@ void check_tensor(RuleContext& context, const ir::Tensor& tensor, const TensorLo
 void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const TensorLocation& location) {
   const auto before = context.collector.error_count();
   if (sparse.values && sparse.indices) {
-    check_tensor(context, *sparse.values, location);
-    check_tensor(context, *sparse.indices, location);
+    check_tensor_tensors(context, *sparse.values, location);
+    check_tensor_tensors(context, *sparse.indices, location);
   }
   if (context.collector.error_count() > before) return;
   const auto report = [&](const Error& error) {
@@ -124,7 +124,9 @@ void check_sparse(RuleContext& context, const ir::SparseTensor& sparse, const Te
 void check_tensors(RuleContext& context) {
   for_each_tensor(
       context,
-      [&](const ir::Tensor& tensor, const TensorLocation& location) { check_tensor(context, tensor, location); },
+      [&](const ir::Tensor& tensor, const TensorLocation& location) {
+        check_tensor_tensors(context, tensor, location);
+      },
       [&](const ir::SparseTensor& sparse, const TensorLocation& location) { check_sparse(context, sparse, location); });
 }
 

@@ -24,10 +24,10 @@ Attribute attribute_with(Model& model, std::string_view name, Payload payload) {
 Attribute make_attribute(Model& model, const Attr& attribute) {
   return std::visit(
       [&](const auto& value) {
-        using Value = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, std::string>) {
+        using Held = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Held, std::string>) {
           return attribute_with(model, attribute.name, model.keep(value));
-        } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+        } else if constexpr (std::is_same_v<Held, std::vector<std::string>>) {
           std::vector<Text> texts;
           for (const std::string& text : value) texts.push_back(model.keep(text));
           return attribute_with(model, attribute.name, std::move(texts));

@@ -8,7 +8,7 @@ namespace onnxkit::reference {
 namespace {
 
 /// With align_corners the outer elements lie at -1 and 1, else their outer edges do.
-double position(std::int64_t i, std::int64_t size, bool align_corners) {
+double position_affine_grid(std::int64_t i, std::int64_t size, bool align_corners) {
   const auto at = static_cast<double>(i), count = static_cast<double>(size);
   if (!align_corners) return (2 * at + 1) / count - 1;
   return size == 1 ? -1 : 2 * at / (count - 1) - 1;
@@ -35,7 +35,7 @@ void affine_grid(KernelContext& context) {
       std::int64_t rest = i;
       for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
         const std::int64_t count = sizes[sizes.size() - 1 - axis];
-        at[axis] = position(rest % count, count, align_corners);
+        at[axis] = position_affine_grid(rest % count, count, align_corners);
         rest /= count;
       }
       at[sizes.size()] = 1;

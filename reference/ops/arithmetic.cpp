@@ -40,7 +40,7 @@ Operands operands_of(const KernelContext& context) {
 
 /// A type-preserving operator on numbers; f is a generic callable.
 template <auto f>
-void numbers(KernelContext& context) {
+void numbers_arithmetic(KernelContext& context) {
   const auto [a, b] = operands_of(context);
   context.set_output(0, dispatch_numbers(a.domain(), [&, &x = a, &y = b]<class T>(std::type_identity<T>) {
                        return map<T, T, T>(context, x, y, x.type(), [](T p, T q) { return f(p, q); });
@@ -76,13 +76,13 @@ void bits(KernelContext& context) {
                      }));
 }
 
-constexpr auto plus = [](auto a, auto b) { return add(a, b); };
+constexpr auto plus_arithmetic = [](auto a, auto b) { return add(a, b); };
 constexpr auto minus = [](auto a, auto b) { return subtract(a, b); };
-constexpr auto times = [](auto a, auto b) { return multiply(a, b); };
+constexpr auto times_arithmetic = [](auto a, auto b) { return multiply(a, b); };
 constexpr auto over = [](auto a, auto b) { return divide(a, b); };
-constexpr auto greatest = [](auto a, auto b) { return greater_of(a, b); };
-constexpr auto least = [](auto a, auto b) { return lesser_of(a, b); };
-constexpr auto both = [](bool a, bool b) { return a && b; };
+constexpr auto greatest_arithmetic = [](auto a, auto b) { return greater_of(a, b); };
+constexpr auto least_arithmetic = [](auto a, auto b) { return lesser_of(a, b); };
+constexpr auto both_arithmetic = [](bool a, bool b) { return a && b; };
 constexpr auto either = [](bool a, bool b) { return a || b; };
 constexpr auto one_of = [](bool a, bool b) { return a != b; };
 constexpr auto equal = [](const auto& a, const auto& b) { return a == b; };
@@ -197,7 +197,7 @@ void variadic(KernelContext& context) {
 
 /// The sum of all inputs; of three reals and more without rounding on the way.
 Tensor sum_of_inputs(const KernelContext& context) {
-  const Tensor folded = fold<plus>(context);
+  const Tensor folded = fold<plus_arithmetic>(context);
   if (folded.domain() != Domain::real || context.input_count() < 3) return folded;
   std::vector<Tensor> parts;
   for (const Tensor* input : context.inputs_from()) parts.push_back(expand(context, *input, folded.dims()));
@@ -272,17 +272,17 @@ void clip(KernelContext& context) {
 }  // namespace
 
 void register_arithmetic(KernelRegistry& registry) {
-  registry.add("Add", all_versions(), numbers<plus>,
+  registry.add("Add", all_versions(), numbers_arithmetic<plus_arithmetic>,
                {.noise = noise::arithmetic, .derivative = derivative::add, .sizes = SizeRole::step});
-  registry.add("Sub", all_versions(), numbers<minus>,
+  registry.add("Sub", all_versions(), numbers_arithmetic<minus>,
                {.noise = noise::arithmetic, .derivative = derivative::sub, .sizes = SizeRole::step});
-  registry.add("Mul", all_versions(), numbers<times>,
+  registry.add("Mul", all_versions(), numbers_arithmetic<times_arithmetic>,
                {.noise = noise::arithmetic, .derivative = derivative::mul, .sizes = SizeRole::step});
-  registry.add("Div", all_versions(), numbers<over>,
+  registry.add("Div", all_versions(), numbers_arithmetic<over>,
                {.noise = noise::arithmetic, .derivative = derivative::div, .sizes = SizeRole::step});
   registry.add("Pow", all_versions(), pow, {.noise = noise::transcendental, .derivative = derivative::pow});
   registry.add("Mod", all_versions(), mod, {.noise = noise::ordinary});
-  registry.add("And", all_versions(), logic<both>);
+  registry.add("And", all_versions(), logic<both_arithmetic>);
   registry.add("Or", all_versions(), logic<either>);
   registry.add("Xor", all_versions(), logic<one_of>);
   registry.add("Equal", all_versions(), comparison<equal>);
@@ -295,9 +295,9 @@ void register_arithmetic(KernelRegistry& registry) {
   registry.add("BitwiseOr", all_versions(), bits<bits_or>);
   registry.add("BitwiseXor", all_versions(), bits<bits_xor>);
   registry.add("Sum", all_versions(), sum, {.noise = noise::sum, .derivative = derivative::sum});
-  registry.add("Max", all_versions(), variadic<greatest>,
+  registry.add("Max", all_versions(), variadic<greatest_arithmetic>,
                {.noise = noise::exact, .derivative = derivative::extreme, .sizes = SizeRole::step});
-  registry.add("Min", all_versions(), variadic<least>,
+  registry.add("Min", all_versions(), variadic<least_arithmetic>,
                {.noise = noise::exact, .derivative = derivative::extreme, .sizes = SizeRole::step});
   registry.add("Mean", all_versions(), mean, {.noise = noise::sum, .derivative = derivative::mean});
   registry.add("PRelu", all_versions(), prelu, {.noise = noise::arithmetic});

@@ -15,7 +15,7 @@
 namespace onnxkit::reference {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinity_attention = std::numeric_limits<double>::infinity();
 
 enum Input : std::size_t { query, key, value, mask, past_key, past_value, valid_lengths };
 enum Output : std::size_t { result, present_key, present_value, scores_seen };
@@ -98,7 +98,7 @@ Tensor attention_bias(const KernelContext& context, const Tensor& scores) {
                         const std::int64_t batch = row / (heads * length), query_index = row % length;
                         for (std::int64_t j = 0; j < total; ++j) {
                           if (!visibility.sees(batch, query_index, j))
-                            all[static_cast<std::size_t>(row * total + j)] += -infinity;
+                            all[static_cast<std::size_t>(row * total + j)] += -infinity_attention;
                         }
                       }
                     });
@@ -113,7 +113,7 @@ void clear_masked_rows(Tensor& probabilities, const Tensor& bias) {
   const std::span<double> all = probabilities.write<double>();
   for (std::size_t at = 0; at < all.size(); at += static_cast<std::size_t>(total)) {
     const auto row = added.subspan(at, static_cast<std::size_t>(total));
-    if (std::all_of(row.begin(), row.end(), [](double x) { return x == -infinity; }))
+    if (std::all_of(row.begin(), row.end(), [](double x) { return x == -infinity_attention; }))
       std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(at), total, 0.0);
   }
 }

@@ -6,14 +6,14 @@
 namespace onnxkit::reference {
 namespace {
 
-struct Axis {
+struct Col2imAxis {
   std::int64_t image, block, stride, dilation, pad;
   std::int64_t steps;  ///< positions of the block
 };
 
-constexpr std::int64_t far = std::int64_t{1} << 31;
+constexpr std::int64_t far_col2im = std::int64_t{1} << 31;
 
-std::vector<Axis> axes_of(const KernelContext& context) {
+std::vector<Col2imAxis> axes_of_col2im(const KernelContext& context) {
   const std::vector<std::int64_t> image = context.input(1).integers(), block = context.input(2).integers();
   const std::size_t rank = image.size();
   require(rank > 0 && block.size() == rank, "image and block have different ranks");
@@ -22,11 +22,11 @@ std::vector<Axis> axes_of(const KernelContext& context) {
   const auto pads = context.integers("pads").value_or(Dims(2 * rank, 0));
   require(strides.size() == rank && dilations.size() == rank && pads.size() == 2 * rank,
           "an attribute must have one entry per axis");
-  std::vector<Axis> axes;
+  std::vector<Col2imAxis> axes;
   for (std::size_t i = 0; i < rank; ++i) {
     for (const std::int64_t number : {image[i], block[i], strides[i], dilations[i]})
-      require(0 < number && number < far, "a size, stride or dilation is out of range");
-    require(0 <= pads[i] && pads[i] < far && 0 <= pads[i + rank] && pads[i + rank] < far, "a pad is out of range");
+      require(0 < number && number < far_col2im, "a size, stride or dilation is out of range");
+    require(0 <= pads[i] && pads[i] < far_col2im && 0 <= pads[i + rank] && pads[i + rank] < far_col2im, "a pad is out of range");
     const std::int64_t room = image[i] + pads[i] + pads[i + rank], reach = dilations[i] * (block[i] - 1) + 1;
     require(reach <= room, "the block is larger than the image");
     axes.push_back({image[i], block[i], strides[i], dilations[i], pads[i], (room - reach) / strides[i] + 1});
@@ -35,12 +35,12 @@ std::vector<Axis> axes_of(const KernelContext& context) {
 }
 
 template <class T>
-void add_block(const T* columns, std::int64_t blocks, T* image, const std::vector<Axis>& axes, std::int64_t element) {
+void add_block(const T* columns, std::int64_t blocks, T* image, const std::vector<Col2imAxis>& axes, std::int64_t element) {
   for (std::int64_t b = 0; b < blocks; ++b) {
     std::int64_t in_block = element, step = b, offset = 0, stride = 1;
     bool inside = true;
     for (std::size_t i = axes.size(); i-- > 0;) {
-      const Axis& axis = axes[i];
+      const Col2imAxis& axis = axes[i];
       const std::int64_t at = step % axis.steps * axis.stride + in_block % axis.block * axis.dilation - axis.pad;
       inside = inside && 0 <= at && at < axis.image;
       offset += at * stride;
@@ -55,10 +55,10 @@ void add_block(const T* columns, std::int64_t blocks, T* image, const std::vecto
 void col2im(KernelContext& context) {
   const Tensor& x = context.input(0);
   require(x.rank() == 3, "the input must have the axes batch, element of a block, block");
-  const std::vector<Axis> axes = axes_of(context);
+  const std::vector<Col2imAxis> axes = axes_of_col2im(context);
   std::optional<std::int64_t> elements = 1, blocks = 1;
   Dims dims = {x.dim(0), 0};
-  for (const Axis& axis : axes) {
+  for (const Col2imAxis& axis : axes) {
     elements = elements ? checked_mul(*elements, axis.block) : elements;
     blocks = blocks ? checked_mul(*blocks, axis.steps) : blocks;
     dims.push_back(axis.image);

@@ -149,8 +149,8 @@ Dims sizes_of(const Labels& labels, const std::map<Label, std::int64_t>& sizes) 
 }
 
 /// The product of two operands, summed over the labels that are not in `kept`.
-Operand multiply(const KernelContext& context, const Operand& left, const Operand& right, const Labels& kept,
-                 const std::map<Label, std::int64_t>& sizes) {
+Operand multiply_einsum(const KernelContext& context, const Operand& left, const Operand& right, const Labels& kept,
+                        const std::map<Label, std::int64_t>& sizes) {
   const Operand a = sum_others(context, left, joined(kept, right.labels));
   const Operand b = sum_others(context, right, joined(kept, a.labels));
   Labels stacked, summed, rows, columns;
@@ -221,7 +221,7 @@ void einsum(KernelContext& context) {
     Labels kept = result;
     for (std::size_t later = i + 1; later < operands.size(); ++later) kept = joined(kept, operands[later].labels);
     require(operands[i].tensor.type() == product.tensor.type(), "the operands have different element types");
-    product = multiply(context, product, without_repeated(operands[i], sizes), kept, sizes);
+    product = multiply_einsum(context, product, without_repeated(operands[i], sizes), kept, sizes);
   }
   context.set_output(0, ordered(context, sum_others(context, product, result), result));
 }

@@ -58,14 +58,14 @@ constexpr auto asin = [](double x) { return std::asin(x); };
 constexpr auto asinh = [](double x) { return std::asinh(x); };
 constexpr auto atan = [](double x) { return std::atan(x); };
 constexpr auto atanh = [](double x) { return std::atanh(x); };
-constexpr auto ceil = [](double x) { return std::ceil(x); };
+constexpr auto ceil_elementwise = [](double x) { return std::ceil(x); };
 constexpr auto cos = [](double x) { return std::cos(x); };
 constexpr auto cosh = [](double x) { return std::cosh(x); };
 constexpr auto exp = [](double x) { return std::exp(x); };
-constexpr auto floor = [](double x) { return std::floor(x); };
+constexpr auto floor_elementwise = [](double x) { return std::floor(x); };
 constexpr auto log = [](double x) { return std::log(x); };
 constexpr auto reciprocal = [](double x) { return 1 / x; };
-constexpr auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+constexpr auto sigmoid_elementwise = [](double x) { return 1 / (1 + std::exp(-x)); };
 constexpr auto sin = [](double x) { return std::sin(x); };
 constexpr auto sinh = [](double x) { return std::sinh(x); };
 constexpr auto softsign = [](double x) { return x / (1 + std::abs(x)); };
@@ -73,7 +73,7 @@ constexpr auto sqrt = [](double x) { return std::sqrt(x); };
 constexpr auto tan = [](double x) { return std::tan(x); };
 constexpr auto tanh = [](double x) { return std::tanh(x); };
 /// Halves to the even neighbour, which is how the machine rounds unless told otherwise.
-constexpr auto round = [](double x) { return std::nearbyint(x); };
+constexpr auto round_elementwise = [](double x) { return std::nearbyint(x); };
 /// log(1 + e^x) without overflow.
 constexpr auto softplus = [](double x) { return greater_of(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
 constexpr auto mish = [](double x) { return x * std::tanh(softplus(x)); };
@@ -118,7 +118,7 @@ constexpr auto selu = [](const KernelContext& context) {
   };
 };
 constexpr auto swish = [](const KernelContext& context) {
-  return [alpha = double{context.real("alpha")}](double x) { return x * sigmoid(alpha * x); };
+  return [alpha = double{context.real("alpha")}](double x) { return x * sigmoid_elementwise(alpha * x); };
 };
 constexpr auto thresholded_relu = [](const KernelContext& context) {
   return [alpha = double{context.real("alpha")}](double x) { return x > alpha ? x : 0; };
@@ -129,7 +129,7 @@ constexpr auto exact_gelu = [](double x) { return 0.5 * x * std::erfc(-x / std::
 /// x / (1 + e^-2t) is 0.5 x (1 + tanh t).
 constexpr auto tanh_gelu = [](double x) {
   const double t = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-  return x * sigmoid(2 * t);
+  return x * sigmoid_elementwise(2 * t);
 };
 
 void gelu(KernelContext& context) {
@@ -197,7 +197,7 @@ void register_elementwise(KernelRegistry& registry) {
   registry.add("Atan", all_versions(), reals<atan>, {.noise = noise::transcendental});
   registry.add("Atanh", all_versions(), reals<atanh>, {.noise = noise::transcendental});
   registry.add("BitwiseNot", all_versions(), bitwise_not);
-  registry.add("Ceil", all_versions(), reals<ceil>, {.noise = noise::exact, .sizes = SizeRole::step});
+  registry.add("Ceil", all_versions(), reals<ceil_elementwise>, {.noise = noise::exact, .sizes = SizeRole::step});
   registry.add("Celu", all_versions(), with_attributes<celu>,
                {.noise = NoiseRule{.results = 3, .input = 1, .absolute = 2}});
   registry.add("Cos", all_versions(), reals<cos>, {.noise = noise::transcendental, .derivative = derivative::cos});
@@ -207,7 +207,7 @@ void register_elementwise(KernelRegistry& registry) {
   registry.add("Erf", all_versions(), erf,
                {.noise = NoiseRule{.results = 3, .absolute = 3}, .derivative = derivative::erf});
   registry.add("Exp", all_versions(), reals<exp>, {.noise = noise::transcendental, .derivative = derivative::exp});
-  registry.add("Floor", all_versions(), reals<floor>, {.noise = noise::exact, .sizes = SizeRole::step});
+  registry.add("Floor", all_versions(), reals<floor_elementwise>, {.noise = noise::exact, .sizes = SizeRole::step});
   registry.add("Gelu", all_versions(), gelu, {.noise = noise::gelu, .derivative = derivative::gelu});
   registry.add("HardSigmoid", all_versions(), with_attributes<hard_sigmoid>,
                {.noise = NoiseRule{.results = 2, .absolute = 1}});
@@ -224,10 +224,10 @@ void register_elementwise(KernelRegistry& registry) {
   registry.add("Reciprocal", all_versions(), reals<reciprocal>,
                {.noise = noise::arithmetic, .derivative = derivative::reciprocal});
   registry.add("Relu", all_versions(), relu, {.noise = noise::exact, .derivative = derivative::relu});
-  registry.add("Round", all_versions(), reals<round>, {.noise = noise::exact, .sizes = SizeRole::step});
+  registry.add("Round", all_versions(), reals<round_elementwise>, {.noise = noise::exact, .sizes = SizeRole::step});
   registry.add("Selu", all_versions(), with_attributes<selu>, {.noise = NoiseRule{.results = 3, .absolute = 2}});
   registry.add("Shrink", all_versions(), shrink, {.noise = noise::ordinary});
-  registry.add("Sigmoid", all_versions(), reals<sigmoid>,
+  registry.add("Sigmoid", all_versions(), reals<sigmoid_elementwise>,
                {.noise = NoiseRule{.results = 3, .absolute = 1}, .derivative = derivative::sigmoid});
   registry.add("Sign", all_versions(), numbers<sign>, {.noise = noise::exact});
   registry.add("Sin", all_versions(), reals<sin>, {.noise = noise::transcendental, .derivative = derivative::sin});

@@ -11,7 +11,7 @@ namespace onnxkit::reference {
 namespace {
 
 template <class T>
-MatrixView<const T> factor(const KernelContext& context, std::size_t input, std::string_view transposed) {
+MatrixView<const T> factor_gemm(const KernelContext& context, std::size_t input, std::string_view transposed) {
   const Tensor& x = context.input(input);
   require(x.rank() == 2, "A and B must be matrices");
   const MatrixView<const T> matrix = row_major(x.as<T>().data(), x.dim(0), x.dim(1));
@@ -20,7 +20,7 @@ MatrixView<const T> factor(const KernelContext& context, std::size_t input, std:
 
 /// Integers times a fraction are truncated.
 template <class T>
-Tensor scaled(const KernelContext& context, const Tensor& x, float by) {
+Tensor scaled_gemm(const KernelContext& context, const Tensor& x, float by) {
   if (by == 1) return x;
   return map<T, T>(context, x, x.type(), [by](T v) {
     if constexpr (std::is_same_v<T, double>)
@@ -35,14 +35,14 @@ void gemm(KernelContext& context) {
   require(first.type() == context.input(1).type(), "A and B have different element types");
   context.set_output(
       0, dispatch_numbers(first.domain(), [&]<class T>(std::type_identity<T>) {
-        const auto a = factor<T>(context, 0, "transA");
-        const auto b = factor<T>(context, 1, "transB");
+        const auto a = factor_gemm<T>(context, 0, "transA");
+        const auto b = factor_gemm<T>(context, 1, "transB");
         require(a.columns == b.rows, [&] {
           return fmt::format("inner sizes differ: [{}, {}] times [{}, {}]", a.rows, a.columns, b.rows, b.columns);
         });
         Tensor product = context.make(first.type(), {a.rows, b.columns});
         multiply_matrices<T>(context, first.type(), a, b, row_major(product.write<T>().data(), a.rows, b.columns));
-        product = scaled<T>(context, product, context.real("alpha", 1));
+        product = scaled_gemm<T>(context, product, context.real("alpha", 1));
         const Tensor* c = context.find_input(2);
         const float beta = context.real("beta", 1);
         if (!c || beta == 0) return product;
@@ -51,7 +51,7 @@ void gemm(KernelContext& context) {
         require(
             c->dims() == product.dims() || (broadcasts && broadcast_dims(c->dims(), product.dims()) == product.dims()),
             "C does not broadcast to the product");
-        return map<T, T, T>(context, product, scaled<T>(context, *c, beta), first.type(),
+        return map<T, T, T>(context, product, scaled_gemm<T>(context, *c, beta), first.type(),
                             [](T p, T q) { return add(p, q); });
       }));
 }

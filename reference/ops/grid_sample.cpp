@@ -12,26 +12,26 @@
 namespace onnxkit::reference {
 namespace {
 
-enum class Mode { nearest, linear, cubic };
+enum class GridSampleMode { nearest, linear, cubic };
 enum class Padding { zeros, border, reflection };
 
 /// The neighbours of a position are 2 or 4 to the power of the number of axes.
 constexpr std::size_t max_interpolated_axes = 10;
 
-struct Rules {
-  Mode mode;
+struct GridSampleRules {
+  GridSampleMode mode;
   Padding padding;
   bool align_corners;
 };
 
-Rules rules_of(const KernelContext& context) {
+GridSampleRules rules_of_grid_sample(const KernelContext& context) {
   const std::string_view mode = context.string("mode"), padding = context.string("padding_mode");
   const bool cubic = mode == "cubic" || mode == "bicubic", nearest = mode == "nearest";
   require(cubic || nearest || mode == "linear" || mode == "bilinear", "unknown mode");
   require(padding == "zeros" || padding == "border" || padding == "reflection", "unknown padding_mode");
-  return {cubic     ? Mode::cubic
-          : nearest ? Mode::nearest
-                    : Mode::linear,
+  return {cubic     ? GridSampleMode::cubic
+          : nearest ? GridSampleMode::nearest
+                    : GridSampleMode::linear,
           padding == "zeros"    ? Padding::zeros
           : padding == "border" ? Padding::border
                                 : Padding::reflection,
@@ -39,7 +39,7 @@ Rules rules_of(const KernelContext& context) {
 }
 
 /// The element that stands for an integral position, maybe outside of the axis.
-std::int64_t element_at(double at, std::int64_t size, const Rules& rules) {
+std::int64_t element_at(double at, std::int64_t size, const GridSampleRules& rules) {
   const auto last = static_cast<double>(size - 1);
   if (0 <= at && at <= last) return static_cast<std::int64_t>(at);
   if (rules.padding == Padding::zeros || !std::isfinite(at)) return no_source;
@@ -64,15 +64,15 @@ std::array<double, 4> cubic_weights(double t) {
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 
-std::vector<Tap> taps_of(double normalized, std::int64_t size, const Rules& rules, const Noise* noise,
+std::vector<Tap> taps_of_grid_sample(double normalized, std::int64_t size, const GridSampleRules& rules, const Noise* noise,
                          std::uint64_t key) {
   const auto count = static_cast<double>(size);
   double at = rules.align_corners ? (normalized + 1) / 2 * (count - 1) : ((normalized + 1) * count - 1) / 2;
   const auto tap = [&](double i, double weight) { return Tap{element_at(i, size, rules), weight}; };
-  if (rules.mode == Mode::nearest) return {tap(std::nearbyint(at), 1)};
+  if (rules.mode == GridSampleMode::nearest) return {tap(std::nearbyint(at), 1)};
   if (noise) at = noise->position(at, key);
   const double floor = std::floor(at), rest = at - floor;
-  if (rules.mode == Mode::linear) return {tap(floor, 1 - rest), tap(floor + 1, rest)};
+  if (rules.mode == GridSampleMode::linear) return {tap(floor, 1 - rest), tap(floor + 1, rest)};
   std::vector<Tap> taps;
   const std::array<double, 4> weights = cubic_weights(rest);
   for (std::size_t i = 0; i < weights.size(); ++i) taps.push_back(tap(floor - 1 + static_cast<double>(i), weights[i]));
@@ -80,13 +80,13 @@ std::vector<Tap> taps_of(double normalized, std::int64_t size, const Rules& rule
 }
 
 /// The product of the axes' taps: offsets into one channel. `key` is that of the first axis' noise.
-std::vector<Tap> joint_taps(const double* position, const Dims& sizes, const Rules& rules, const Noise* noise,
+std::vector<Tap> joint_taps(const double* position, const Dims& sizes, const GridSampleRules& rules, const Noise* noise,
                             std::uint64_t key) {
   std::vector<Tap> joint = {{0, 1}};
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     std::vector<Tap> longer;
     // The grid lists coordinates from the innermost axis on.
-    const std::vector<Tap> own = taps_of(position[sizes.size() - 1 - axis], sizes[axis], rules, noise, key + axis);
+    const std::vector<Tap> own = taps_of_grid_sample(position[sizes.size() - 1 - axis], sizes[axis], rules, noise, key + axis);
     for (const Tap& outer : joint) {
       for (const Tap& inner : own) {
         const bool inside = outer.from != no_source && inner.from != no_source;
@@ -99,8 +99,8 @@ std::vector<Tap> joint_taps(const double* position, const Dims& sizes, const Rul
 }
 
 template <class T>
-T sampled(const T* channel, const std::vector<Tap>& taps, Mode mode) {
-  if (mode == Mode::nearest) return taps.front().from == no_source ? T() : channel[taps.front().from];
+T sampled(const T* channel, const std::vector<Tap>& taps, GridSampleMode mode) {
+  if (mode == GridSampleMode::nearest) return taps.front().from == no_source ? T() : channel[taps.front().from];
   if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, bool>) {
     throw Fault("undefined-for-type", "strings and booleans cannot be interpolated");
   } else if constexpr (std::is_same_v<T, Complex>) {
@@ -119,12 +119,12 @@ T sampled(const T* channel, const std::vector<Tap>& taps, Mode mode) {
 void grid_sample(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& grid = context.input(1);
-  const Rules rules = rules_of(context);
+  const GridSampleRules rules = rules_of_grid_sample(context);
   if (grid.domain() != Domain::real) throw Fault("undefined-for-type", "the grid must be floating-point");
   require(x.rank() >= 3 && grid.rank() == x.rank(), "input and grid must have the same rank, 3 or more");
   require(grid.dim(0) == x.dim(0) && grid.dims().back() == x.rank() - 2, "the grid does not match the input");
   const Dims sizes(x.dims().begin() + 2, x.dims().end());
-  require(rules.mode == Mode::nearest || sizes.size() <= max_interpolated_axes,
+  require(rules.mode == GridSampleMode::nearest || sizes.size() <= max_interpolated_axes,
           "there are too many axes to interpolate");
   Dims dims(x.dims().begin(), x.dims().begin() + 2);
   dims.insert(dims.end(), grid.dims().begin() + 1, grid.dims().end() - 1);

@@ -9,7 +9,7 @@
 namespace onnxkit::reference {
 namespace {
 
-struct Operands {
+struct LinearAttentionOperands {
   Tensor q, k, v;               ///< [batch, heads, length, size]
   std::optional<Tensor> decay;  ///< [batch, kv_heads, length, key size or 1]
   std::optional<Tensor> beta;   ///< [batch, kv_heads or 1, length, 1]
@@ -29,14 +29,14 @@ Tensor gate(const KernelContext& context, std::size_t input, std::int64_t heads,
   return unpack_heads(context, x, heads);
 }
 
-Operands read_operands(const KernelContext& context) {
+LinearAttentionOperands read_operands_linear_attention(const KernelContext& context) {
   const std::int64_t q_heads = context.integer("q_num_heads"), kv_heads = context.integer("kv_num_heads");
-  Operands o{unpack_heads(context, context.input(0), q_heads),
-             unpack_heads(context, context.input(1), kv_heads),
-             unpack_heads(context, context.input(2), kv_heads),
-             {},
-             {},
-             context.real("scale")};
+  LinearAttentionOperands o{unpack_heads(context, context.input(0), q_heads),
+                            unpack_heads(context, context.input(1), kv_heads),
+                            unpack_heads(context, context.input(2), kv_heads),
+                            {},
+                            {},
+                            context.real("scale")};
   require_attention_shapes(o.q, o.k, o.v);
   require(o.q.dim(2) == o.k.dim(2), "queries, keys and values must have the same length");
   if (o.scale == 0) o.scale = 1 / std::sqrt(static_cast<double>(o.q.dim(3)));
@@ -53,8 +53,8 @@ Operands read_operands(const KernelContext& context) {
 }
 
 /// One place: S = exp(g) S, then S += k (x) v, with v replaced by beta (v - S^T k) for the delta rules. `value` is scratch.
-void update(const Operands& o, std::int64_t batch, std::int64_t head, std::int64_t time, std::span<double> state,
-            std::vector<double>& value) {
+void update(const LinearAttentionOperands& o, std::int64_t batch, std::int64_t head, std::int64_t time,
+            std::span<double> state, std::vector<double>& value) {
   const std::span<const double> k = at(o.k, batch, head, time), v = at(o.v, batch, head, time);
   value.assign(v.begin(), v.end());
   if (o.decay) {
@@ -83,7 +83,7 @@ void read(std::span<const double> state, std::span<const double> q, double scale
 }
 
 void linear_attention(KernelContext& context) {
-  const Operands o = read_operands(context);
+  const LinearAttentionOperands o = read_operands_linear_attention(context);
   const std::int64_t batches = o.q.dim(0), q_heads = o.q.dim(1), kv_heads = o.k.dim(1), length = o.q.dim(2),
                      value_size = o.v.dim(3), shared = q_heads / kv_heads;
   const Dims state_dims = {batches, kv_heads, o.k.dim(3), value_size};

@@ -38,7 +38,7 @@ void matmul_integer(KernelContext& context) {
 }
 
 /// A scale that broadcasts against the product.
-Tensor scale_of(const KernelContext& context, std::size_t input, bool is_left) {
+Tensor scale_of_matmul(const KernelContext& context, std::size_t input, bool is_left) {
   const Tensor& scale = context.input(input);
   if (scale.size() == 1) return scale.reshaped({});
   return is_left && scale.rank() == 1 ? scale.reshaped({scale.size(), 1}) : scale;
@@ -47,7 +47,7 @@ Tensor scale_of(const KernelContext& context, std::size_t input, bool is_left) {
 void qlinear_matmul(KernelContext& context) {
   const Tensor product = matrix_product(context, factor(context, 0, 2, true), factor(context, 3, 5, false));
   const double y_scale = context.input(6).real();
-  const Tensor a_scale = scale_of(context, 1, true), b_scale = scale_of(context, 4, false);
+  const Tensor a_scale = scale_of_matmul(context, 1, true), b_scale = scale_of_matmul(context, 4, false);
   const Dims scaled = broadcast_dims(a_scale.dims(), b_scale.dims());
   require(broadcast_dims(product.dims(), scaled) == product.dims(), "the scales do not match the product");
   const Tensor y =

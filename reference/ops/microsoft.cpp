@@ -90,7 +90,7 @@ void distances(KernelContext& context) {
 }
 
 /// The different elements in the order in which they come, where each element is among them, and how often each comes.
-void unique(KernelContext& context) {
+void unique_microsoft(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor reals = as_reals(context, x);
   std::map<double, std::int64_t> place;
@@ -414,7 +414,7 @@ void register_microsoft(KernelRegistry& registry) {
   add("Inverse", inverse, {.noise = noise::ordinary});
   add("ExpandDims", expand_dims, {.noise = noise::moved});
   add("CDist", distances, {.noise = noise::ordinary});
-  add("Unique", unique, {.noise = noise::moved});
+  add("Unique", unique_microsoft, {.noise = noise::moved});
   add("UnfoldTensor", unfold, {.noise = noise::moved});
   add("ReduceSumInteger", sum_integers, {.is_quantizing = true});
   add("IsAllFinite", is_all_finite);

@@ -11,8 +11,8 @@
 namespace onnxkit::reference {
 namespace {
 
-double exact_gelu(double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); }
-double tanh_gelu(double x) {
+double exact_gelu_microsoft(double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); }
+double tanh_gelu_microsoft(double x) {
   constexpr double slope = 0.7978845608028654;  // sqrt(2 / pi)
   return 0.5 * x * (1 + std::tanh(slope * (x + 0.044715 * x * x * x)));
 }
@@ -49,7 +49,7 @@ void bias_split_gelu(KernelContext& context) {
   const std::int64_t axis = x.rank() - 1, half = x.dims().back() / 2;
   context.set_output(
       0, map_reals(context, slice_axis(context, sum, axis, 0, half), slice_axis(context, sum, axis, half, 2 * half),
-                   x.type(), [](double left, double right) { return left * exact_gelu(right); }));
+                   x.type(), [](double left, double right) { return left * exact_gelu_microsoft(right); }));
 }
 
 /// Rows are all axes from `axis` on. A bias with fewer elements repeats for each run of outer axes, or (is_inner_broadcast) lacks the axes just
@@ -111,9 +111,9 @@ void register_microsoft_activations(KernelRegistry& registry) {
   const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
     registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("Gelu", with_bias<exact_gelu>, {.noise = noise::gelu});
-  add("BiasGelu", with_bias<exact_gelu>, {.noise = noise::ordinary});
-  add("FastGelu", with_bias<tanh_gelu>, {.noise = noise::gelu});
+  add("Gelu", with_bias<exact_gelu_microsoft>, {.noise = noise::gelu});
+  add("BiasGelu", with_bias<exact_gelu_microsoft>, {.noise = noise::ordinary});
+  add("FastGelu", with_bias<tanh_gelu_microsoft>, {.noise = noise::gelu});
   add("QuickGelu", quick_gelu, {.noise = NoiseRule{.results = 4, .input = 1, .absolute = 1}});
   add("BiasAdd", bias_add, {.noise = noise::ordinary});
   add("BiasSplitGelu", bias_split_gelu, {.noise = noise::ordinary});

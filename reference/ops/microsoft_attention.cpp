@@ -51,7 +51,7 @@ AttentionResult attend(const KernelContext& context, const Tensor& q, const Tens
   return result;
 }
 
-double scale_of(const KernelContext& context, std::int64_t head_size) {
+double scale_of_microsoft(const KernelContext& context, std::int64_t head_size) {
   const double given = context.real("scale");
   return given != 0 ? given : 1 / std::sqrt(static_cast<double>(head_size));
 }
@@ -177,7 +177,7 @@ void attend_projected(KernelContext& context, const AttentionInputs& in) {
   bias.check(batch, heads);
   const bool causal = context.integer("unidirectional") != 0;
   const AttentionResult result =
-      attend(context, q, k, v, scale_of(context, q.dim(3)), [&](ScoreRow at, std::span<double> row) {
+      attend(context, q, k, v, scale_of_microsoft(context, q.dim(3)), [&](ScoreRow at, std::span<double> row) {
         mask.add(at, row);
         bias.add(at, row);
         if (causal) hide_future(at, past, row);
@@ -201,7 +201,7 @@ Tensor projection(const KernelContext& context, const Tensor& x, const Tensor& w
   return sum_of(context, product, *bias);
 }
 
-void attention(KernelContext& context) {
+void attention_microsoft(KernelContext& context) {
   const Tensor x = as_reals(context, context.input(0)), weights = as_reals(context, context.input(1));
   attend_projected(context, {projection(context, x, weights, context.find_input(2)), context.find_input(3),
                              context.find_input(4), context.find_input(5), context.input(0).type()});
@@ -274,7 +274,7 @@ void multi_head_attention(KernelContext& context) {
   bias.check(batch, heads);
   const bool causal = context.integer("unidirectional") != 0;
   const AttentionResult result =
-      attend(context, p.q, p.k, p.v, scale_of(context, p.q.dim(3)), [&](ScoreRow at, std::span<double> row) {
+      attend(context, p.q, p.k, p.v, scale_of_microsoft(context, p.q.dim(3)), [&](ScoreRow at, std::span<double> row) {
         mask.add(at, row);
         bias.add(at, row);
         if (causal) hide_future(at, past, row);
@@ -296,7 +296,7 @@ Tensor turned(const KernelContext& context, const Tensor& x, const Tensor& cosin
   return rotate_pairs(context, x, cosines, sines, positions, interleaved);
 }
 
-void rotary_embedding(KernelContext& context) {
+void rotary_embedding_microsoft(KernelContext& context) {
   const Tensor &x = context.input(0), &given = context.input(1), &cosines = context.input(2);
   require(x.rank() == 3 || x.rank() == 4, "the input must be [batch, length, size] or [batch, heads, length, size]");
   require(cosines.rank() == 2, "cos_cache must be a matrix");
@@ -349,7 +349,7 @@ Lengths lengths_of(const KernelContext& context, std::int64_t batch, std::int64_
 }
 
 /// Past positions of each sequence, then its new ones, then zeros.
-Tensor present(const KernelContext& context, const Tensor* past, const Tensor& now, const Lengths& lengths) {
+Tensor present_microsoft(const KernelContext& context, const Tensor* past, const Tensor& now, const Lengths& lengths) {
   Tensor all = context.make(real_type, {now.dim(0), now.dim(1), lengths.buffer, now.dim(3)});
   require(!past || (past->rank() == 4 && past->dim(0) == now.dim(0) && past->dim(1) == now.dim(1) &&
                     past->dim(3) == now.dim(3)),
@@ -427,8 +427,8 @@ void group_query_attention(KernelContext& context) {
   const std::int64_t batch = p.q.dim(0), rows = p.q.dim(2);
   const Lengths lengths = lengths_of(context, batch, rows);
   if (context.integer("do_rotary") != 0) rotate_positions(context, p, lengths);
-  const Tensor k = present(context, context.find_input(3), p.k, lengths);
-  const Tensor v = present(context, context.find_input(4), p.v, lengths);
+  const Tensor k = present_microsoft(context, context.find_input(3), p.k, lengths);
+  const Tensor v = present_microsoft(context, context.find_input(4), p.v, lengths);
 
   const std::int64_t window = context.integer("local_window_size", -1);
   const bool causal = context.integer("causal", 1) != 0, smooth = context.integer("smooth_softmax") == 1;
@@ -439,7 +439,7 @@ void group_query_attention(KernelContext& context) {
   const Bias bias(context.find_input(10), rows, most);
   bias.check(batch, heads);
   const AttentionResult result =
-      attend(context, p.q, k, v, scale_of(context, p.q.dim(3)), [&](ScoreRow at, std::span<double> row) {
+      attend(context, p.q, k, v, scale_of_microsoft(context, p.q.dim(3)), [&](ScoreRow at, std::span<double> row) {
         if (cap > 0)
           for (double& x : row) x = cap * std::tanh(x / cap);
         bias.add(at, row);
@@ -470,11 +470,11 @@ void register_microsoft_attention(KernelRegistry& registry) {
   const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
     registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("Attention", attention, {.noise = noise::ordinary});
+  add("Attention", attention_microsoft, {.noise = noise::ordinary});
   add("QAttention", quantized_attention, {.noise = noise::ordinary});
   add("MultiHeadAttention", multi_head_attention, {.noise = noise::ordinary});
   add("GroupQueryAttention", group_query_attention, {.noise = noise::ordinary});
-  add("RotaryEmbedding", rotary_embedding, {.noise = noise::ordinary});
+  add("RotaryEmbedding", rotary_embedding_microsoft, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

@@ -18,9 +18,9 @@ Tensor scaled(const KernelContext& context, const Tensor& x, double by, ElementT
 }
 
 /// An activation by its name in fused operators.
-class Activation {
+class MicrosoftActivation {
  public:
-  explicit Activation(const KernelContext& context)
+  explicit MicrosoftActivation(const KernelContext& context)
       : name_(context.string("activation")),
         alpha_(context.find_real("activation_alpha")),
         beta_(context.find_real("activation_beta")) {
@@ -68,8 +68,8 @@ void fused_matmul(KernelContext& context) {
   const Tensor b =
       operand(context, context.input(1), context.integer("transB") != 0, context.integer("transBatchB") != 0);
   const Tensor product = matrix_product(context, a, b);
-  context.set_output(
-      0, Activation(context).apply(context, scaled(context, product, context.real("alpha", 1), a.type()), a.type()));
+  context.set_output(0, MicrosoftActivation(context).apply(
+                            context, scaled(context, product, context.real("alpha", 1), a.type()), a.type()));
 }
 
 /// alpha * A' * B' + beta * C, then the activation.
@@ -85,7 +85,7 @@ void fused_gemm(KernelContext& context) {
     y = sum_of(context, y, scaled(context, *c, context.real("beta", 1), a.type()));
     require(y.dims() == dims, "C does not broadcast to the product");
   }
-  context.set_output(0, Activation(context).apply(context, y, a.type()));
+  context.set_output(0, MicrosoftActivation(context).apply(context, y, a.type()));
 }
 
 /// The tanh form of Gelu on a product with bias.

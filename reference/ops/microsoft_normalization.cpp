@@ -29,7 +29,7 @@ struct Normalized {
 };
 
 /// Rows of the last axis, scaled by gamma and shifted by beta where given.
-Normalized normalize_rows(const KernelContext& context, const Tensor& x, const Tensor& gamma, const Tensor* beta,
+Normalized normalize_rows_microsoft(const KernelContext& context, const Tensor& x, const Tensor& gamma, const Tensor* beta,
                           bool centered, ElementType type) {
   require(x.rank() > 0 && gamma.size() == x.dims().back(), "gamma must have one element per column");
   require(!beta || beta->size() == gamma.size(), "beta must have one element per column");
@@ -61,7 +61,7 @@ void normalize_sum(KernelContext& context, bool centered) {
   if (const Tensor* bias = context.find_input(centered ? 4 : 3)) sum = sum_of(context, sum, *bias);
   require(sum.dims() == x.dims(), "skip or bias do not broadcast to the input");
   Normalized result =
-      normalize_rows(context, sum, context.input(2), centered ? context.find_input(3) : nullptr, centered, x.type());
+      normalize_rows_microsoft(context, sum, context.input(2), centered ? context.find_input(3) : nullptr, centered, x.type());
   context.set_output(0, std::move(result.y));
   context.set_output(1, std::move(result.mean));
   context.set_output(2, std::move(result.inverse_deviation));
@@ -123,7 +123,7 @@ Tensor embed(KernelContext& context, const Embeddings& in, const Tensor* positio
     add_row(in.positions, position, row, "position");
     if (segment_ids) add_row(in.segments, segment_ids->as<std::int64_t>()[i], row, "segment");
   }
-  Normalized result = normalize_rows(context, sum, in.gamma, &in.beta, true, type);
+  Normalized result = normalize_rows_microsoft(context, sum, in.gamma, &in.beta, true, type);
   context.set_output(0, std::move(result.y));
   context.set_output(1, mask_index(context, context.find_input(7), batch, length));
   return sum;
@@ -150,7 +150,7 @@ void quantized_embed_layer_normalization(KernelContext& context) {
 // ---- GroupNorm
 
 /// [N, C, ...] or, with channels_last, [N, ..., C]; a group are `C / groups` channels at all places.
-Tensor normalize_groups(const KernelContext& context, const Tensor& x, ElementType type) {
+Tensor normalize_groups_microsoft(const KernelContext& context, const Tensor& x, ElementType type) {
   const bool last = context.integer("channels_last", 1) != 0;
   require(x.rank() >= 3, "the input has no channel and spatial axes");
   const std::int64_t batch = x.dim(0), channels = last ? x.dims().back() : x.dim(1), groups = context.integer("groups");
@@ -192,7 +192,7 @@ Tensor normalize_groups(const KernelContext& context, const Tensor& x, ElementTy
 
 void group_norm(KernelContext& context) {
   const Tensor& x = context.input(0);
-  context.set_output(0, normalize_groups(context, x, x.type()));
+  context.set_output(0, normalize_groups_microsoft(context, x, x.type()));
 }
 
 void skip_group_norm(KernelContext& context) {
@@ -210,7 +210,7 @@ void skip_group_norm(KernelContext& context) {
   Tensor sum = sum_of(context, x, skip);
   if (const Tensor* bias = context.find_input(4)) sum = sum_of(context, sum, as_channels(*bias, 1));
   require(sum.dims() == x.dims(), "skip or bias do not broadcast to the input");
-  context.set_output(0, normalize_groups(context, sum, x.type()));
+  context.set_output(0, normalize_groups_microsoft(context, sum, x.type()));
   context.set_output(1, sum.retyped(x.type()));
 }
 

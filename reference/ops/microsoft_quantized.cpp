@@ -24,15 +24,15 @@ void binary(KernelContext& context) {
   set_quantized(context, map_reals(context, a, b, real_type, f), 6, 7);
 }
 
-constexpr auto plus = [](double a, double b) { return a + b; };
-constexpr auto times = [](double a, double b) { return a * b; };
+constexpr auto plus_quantized = [](double a, double b) { return a + b; };
+constexpr auto times_quantized = [](double a, double b) { return a * b; };
 
-void sigmoid(KernelContext& context) {
+void sigmoid_quantized(KernelContext& context) {
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
   set_quantized(context, map_reals(context, x, real_type, [](double v) { return 1 / (1 + std::exp(-v)); }), 3, 4);
 }
 
-void leaky_relu(KernelContext& context) {
+void leaky_relu_quantized(KernelContext& context) {
   const double alpha = context.real("alpha", 0.01F);
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
   set_quantized(context, map_reals(context, x, real_type, [alpha](double v) { return v < 0 ? alpha * v : v; }), 3, 4);
@@ -46,7 +46,7 @@ void softmax_lane(Lane<const double> x, Lane<double> y) {
 }
 
 /// The attribute opset tells whether `axis` is one axis (13 on) or splits the tensor into rows.
-void softmax(KernelContext& context) {
+void softmax_quantized(KernelContext& context) {
   Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
   const Dims dims = x.dims();
   const bool one_axis = context.integer("opset") >= 13;
@@ -78,7 +78,7 @@ void concatenate(KernelContext& context) {
   context.set_output(0, concat(context, pointers, normalize_axis(context.integer("axis"), parts.front().rank())));
 }
 
-void where(KernelContext& context) {
+void where_quantized(KernelContext& context) {
   const ElementType type = context.input(1).type();
   const Affine to = affine_at(context, 7, 8);
   const Tensor x =
@@ -90,7 +90,7 @@ void where(KernelContext& context) {
   context.set_output(0, quantized(context, z, Affine(), type));
 }
 
-void reduce_mean(KernelContext& context) {
+void reduce_mean_quantized(KernelContext& context) {
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
   std::vector<std::int64_t> axes = context.integers("axes").value_or(std::vector<std::int64_t>());
   if (axes.empty()) axes = identity_index(x.rank());
@@ -109,7 +109,7 @@ void multiply_integers(KernelContext& context) {
     const Tensor* given = context.find_input(zero);
     return dequantized(context, context.input(x), Affine{1, given ? given->real() : 0});
   };
-  const Tensor product = map_reals(context, offset(0, 1), offset(2, 3), real_type, times);
+  const Tensor product = map_reals(context, offset(0, 1), offset(2, 3), real_type, times_quantized);
   context.set_output(0, quantized(context, product, Affine(), ElementType::int32));
 }
 
@@ -125,7 +125,7 @@ Tensor along_axis(const KernelContext& context, const Tensor& x, const Tensor& g
   return given.reshaped(std::move(dims));
 }
 
-void quantize(KernelContext& context) {
+void quantize_quantized(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor* zero = context.find_input(2);
   const ElementType type = zero ? zero->type() : ElementType::uint8;
@@ -136,7 +136,7 @@ void quantize(KernelContext& context) {
   context.set_output(0, quantized(context, shifted, Affine(), type));
 }
 
-void dequantize(KernelContext& context) {
+void dequantize_quantized(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor scale = along_axis(context, x, context.input(1));
   const Tensor* given = context.find_input(2);
@@ -173,7 +173,7 @@ Windows windows_over(const KernelContext& context, const Tensor& x, std::span<co
 
 /// y = f(plane of x, place) for every window on every plane.
 template <class F>
-Tensor pooled(const KernelContext& context, const Tensor& x, const Windows& windows, F f) {
+Tensor pooled_quantized(const KernelContext& context, const Tensor& x, const Windows& windows, F f) {
   Dims dims = places_of(windows);
   dims.insert(dims.begin(), {x.dim(0), x.dim(1)});
   Tensor y = context.make(real_type, std::move(dims));
@@ -199,7 +199,7 @@ Tensor mean_of_windows(const KernelContext& context, const Tensor& x) {
       axis.first = 0;
     }
   }
-  return pooled(context, x, windows, [&](const double* plane, const std::int64_t* place) {
+  return pooled_quantized(context, x, windows, [&](const double* plane, const std::int64_t* place) {
     double sum = 0, cells = 1;
     for_each_cell(windows, place, 0, [&](std::int64_t at) { sum += plane[at]; });
     for (std::size_t axis = 0; axis < counted.size(); ++axis) {
@@ -233,7 +233,7 @@ Tensor convolved(const KernelContext& context, const Tensor& x, const Tensor& we
   return y;
 }
 
-void global_average_pool(KernelContext& context) {
+void global_average_pool_quantized(KernelContext& context) {
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
   require(x.rank() >= 3, "the input has no spatial axes");
   const bool last = context.integer("channels_last") != 0;
@@ -250,7 +250,7 @@ void global_average_pool(KernelContext& context) {
 }
 
 /// The zero point is added before the sum is rounded.
-void average_pool(KernelContext& context) {
+void average_pool_quantized(KernelContext& context) {
   const Tensor x = dequantized(context, context.input(0), affine_at(context, 1, 2));
   const Affine to = affine_at(context, 3, 4);
   const Tensor mean =
@@ -263,7 +263,7 @@ void nhwc_max_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor image = channels_to_front(context, as_reals(context, x));
   const Windows windows = windows_over(context, image);
-  const Tensor most = pooled(context, image, windows, [&](const double* plane, const std::int64_t* place) {
+  const Tensor most = pooled_quantized(context, image, windows, [&](const double* plane, const std::int64_t* place) {
     double greatest = static_cast<double>(least_of(x.type()));
     for_each_cell(windows, place, 0, [&](std::int64_t at) { greatest = std::max(greatest, plane[at]); });
     return greatest;
@@ -280,7 +280,7 @@ Tensor for_filters(const Tensor& given, const Tensor& weight) {
   return given.reshaped(std::move(dims));
 }
 
-void convolve(KernelContext& context) {
+void convolve_quantized(KernelContext& context) {
   const Tensor& w = context.input(3);
   require(w.rank() >= 3, "the weight has no window");
   const double x_scale = context.input(1).real();
@@ -306,21 +306,21 @@ void register_microsoft_quantized(KernelRegistry& registry) {
   const auto add = [&registry](const char* op, Kernel kernel, const KernelTraits& traits = {}) {
     registry.add(microsoft_domain, op, all_versions(), kernel, traits);
   };
-  add("QLinearAdd", binary<plus>, {.is_quantizing = true});
-  add("QLinearMul", binary<times>, {.is_quantizing = true});
-  add("QLinearSigmoid", sigmoid, {.is_quantizing = true});
-  add("QLinearLeakyRelu", leaky_relu, {.is_quantizing = true});
-  add("QLinearSoftmax", softmax, {.is_quantizing = true});
+  add("QLinearAdd", binary<plus_quantized>, {.is_quantizing = true});
+  add("QLinearMul", binary<times_quantized>, {.is_quantizing = true});
+  add("QLinearSigmoid", sigmoid_quantized, {.is_quantizing = true});
+  add("QLinearLeakyRelu", leaky_relu_quantized, {.is_quantizing = true});
+  add("QLinearSoftmax", softmax_quantized, {.is_quantizing = true});
   add("QLinearConcat", concatenate, {.is_quantizing = true});
-  add("QLinearWhere", where, {.is_quantizing = true});
-  add("QLinearReduceMean", reduce_mean, {.is_quantizing = true});
-  add("QLinearGlobalAveragePool", global_average_pool, {.is_quantizing = true});
-  add("QLinearAveragePool", average_pool, {.is_quantizing = true});
-  add("QLinearConv", convolve, {.is_quantizing = true});
+  add("QLinearWhere", where_quantized, {.is_quantizing = true});
+  add("QLinearReduceMean", reduce_mean_quantized, {.is_quantizing = true});
+  add("QLinearGlobalAveragePool", global_average_pool_quantized, {.is_quantizing = true});
+  add("QLinearAveragePool", average_pool_quantized, {.is_quantizing = true});
+  add("QLinearConv", convolve_quantized, {.is_quantizing = true});
   add("NhwcMaxPool", nhwc_max_pool);
   add("MulInteger", multiply_integers, {.is_quantizing = true});
-  add("QuantizeLinear", quantize, {.noise = noise::quantized, .is_quantizing = true});
-  add("DequantizeLinear", dequantize, {.noise = noise::ordinary, .is_quantizing = true});
+  add("QuantizeLinear", quantize_quantized, {.noise = noise::quantized, .is_quantizing = true});
+  add("DequantizeLinear", dequantize_quantized, {.noise = noise::ordinary, .is_quantizing = true});
 }
 
 }  // namespace onnxkit::reference

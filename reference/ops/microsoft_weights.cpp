@@ -62,7 +62,7 @@ void matmul_bnb4(KernelContext& context) {
 // ---- GatherBlockQuantized
 
 /// Packed uint8 as one number for each element of `bits` bits, low bits first, along the last axis of that size.
-Tensor unpacked(const KernelContext& context, const Tensor& packed, std::int64_t bits, std::int64_t last) {
+Tensor unpacked_microsoft(const KernelContext& context, const Tensor& packed, std::int64_t bits, std::int64_t last) {
   if (packed.type() != ElementType::uint8 || bits == 8) return as_reals(context, packed);
   const std::int64_t per_byte = 8 / bits;
   require(packed.rank() > 0 && packed.dims().back() == (last + per_byte - 1) / per_byte,
@@ -101,12 +101,12 @@ void gather_block_quantized(KernelContext& context) {
   const auto spread = [&](const Tensor& x) { return select(context, x, blocks); };
   Tensor zero = context.scalar(real_type, packed ? static_cast<double>(1 << (bits - 1)) : 0);
   if (const Tensor* given = context.find_input(3)) {
-    zero = unpacked(context, *given, bits, scales.dims().back());
+    zero = unpacked_microsoft(context, *given, bits, scales.dims().back());
     require(zero.dims() == scales.dims(), "there must be one zero point per block");
     zero = spread(zero);
   }
   const Tensor scale = spread(as_reals(context, scales));
-  const Tensor table = dequantized(context, unpacked(context, data, bits, dims.back()), &scale, &zero);
+  const Tensor table = dequantized(context, unpacked_microsoft(context, data, bits, dims.back()), &scale, &zero);
   const Tensor& indices = context.input(1);
   std::vector<std::vector<std::int64_t>> index;
   for (const std::int64_t size : dims) index.push_back(identity_index(size));

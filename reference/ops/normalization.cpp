@@ -219,14 +219,14 @@ NormalizedRows normalize_rows(const KernelContext& context, const Tensor& x, boo
   return result;
 }
 
-constexpr auto times = [](double a, double b) { return a * b; };
-constexpr auto plus = [](double a, double b) { return a + b; };
+constexpr auto times_normalization = [](double a, double b) { return a * b; };
+constexpr auto plus_normalization = [](double a, double b) { return a + b; };
 
 void layer(KernelContext& context) {
   const Tensor& x = context.input(0);
   const NormalizedRows rows = normalize_rows(context, x, true);
-  Tensor y = combine(context, rows.y, context.input(1), "scale", times);
-  if (const Tensor* bias = context.find_input(2)) y = combine(context, y, *bias, "bias", plus);
+  Tensor y = combine(context, rows.y, context.input(1), "scale", times_normalization);
+  if (const Tensor* bias = context.find_input(2)) y = combine(context, y, *bias, "bias", plus_normalization);
   context.set_output(0, y);
   Dims dims = x.dims();
   const auto axis = static_cast<std::size_t>(normalize_axis(context.integer("axis", -1), x.rank()));
@@ -241,7 +241,7 @@ void layer(KernelContext& context) {
 void rms(KernelContext& context) {
   const Tensor& scale = context.input(1);
   const Tensor y = normalize_rows(context, context.input(0), false).y;
-  context.set_output(0, combine(context, y, scale, "scale", times).retyped(scale.type()));
+  context.set_output(0, combine(context, y, scale, "scale", times_normalization).retyped(scale.type()));
 }
 
 /// A lane of norm 0 stays 0.

@@ -12,7 +12,7 @@ namespace {
 
 enum class Mode { constant, reflect, edge, wrap };
 
-Mode mode_of(const KernelContext& context) {
+Mode mode_of_pad(const KernelContext& context) {
   const std::string_view name = context.string("mode");
   if (name == "constant") return Mode::constant;
   if (name == "reflect") return Mode::reflect;
@@ -66,7 +66,7 @@ std::int64_t source_of(std::int64_t i, std::int64_t size, Mode mode) {
 
 void pad(KernelContext& context) {
   const Tensor& x = context.input(0);
-  const Mode mode = mode_of(context);
+  const Mode mode = mode_of_pad(context);
   const Pads pads = pads_of(context, x.rank());
   Dims dims;
   std::vector<std::int64_t> firsts, kept;  // of what negative pads leave

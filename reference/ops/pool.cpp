@@ -57,7 +57,7 @@ Tensor pool(const KernelContext& context, const Tensor& x, const Windows& window
 
 /// Where no cell lies in the image: the least number there is.
 template <class T>
-T least(ElementType type) {
+T least_pool(ElementType type) {
   if constexpr (std::is_same_v<T, double>)
     return -std::numeric_limits<double>::infinity();
   else
@@ -87,7 +87,7 @@ void max_pool(KernelContext& context) {
   dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();
-    const T start = least<T>(x.type());
+    const T start = least_pool<T>(x.type());
     for_each_window(context, x, windows, [&](std::int64_t plane, const std::int64_t* place, std::int64_t i) {
       const T* const cells = from + plane * size;
       T best = start;
@@ -117,7 +117,7 @@ Windows with_padding(Windows windows) {
   return windows;
 }
 
-double mean(const double* plane, const Windows& windows, const std::int64_t* place, const Windows& counted) {
+double mean_pool(const double* plane, const Windows& windows, const std::int64_t* place, const Windows& counted) {
   ExactSum sum;
   for_each_cell(windows, place, 0, [&](std::int64_t at) { sum.add(plane[at]); });
   double cells = 1;
@@ -135,7 +135,7 @@ void average_pool(KernelContext& context) {
   const Windows counted = context.integer("count_include_pad") != 0 ? with_padding(windows) : windows;
   context.set_output(0,
                      pool(context, x, windows, [&](const double* plane, const Windows& w, const std::int64_t* place) {
-                       return mean(plane, w, place, counted);
+                       return mean_pool(plane, w, place, counted);
                      }));
 }
 
@@ -179,7 +179,7 @@ void global_average_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
   context.set_output(
       0, pool(context, x, whole_image(x), [](const double* plane, const Windows& windows, const std::int64_t* place) {
-        return mean(plane, windows, place, windows);
+        return mean_pool(plane, windows, place, windows);
       }));
 }
 
@@ -187,7 +187,7 @@ void global_max_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
   context.set_output(
       0, pool(context, x, whole_image(x), [](const double* plane, const Windows& windows, const std::int64_t* place) {
-        double best = least<double>(ElementType::float64);
+        double best = least_pool<double>(ElementType::float64);
         for_each_cell(windows, place, 0, [&](std::int64_t at) { best = greater_of(best, plane[at]); });
         return best;
       }));

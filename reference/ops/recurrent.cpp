@@ -14,7 +14,7 @@
 namespace onnxkit::reference {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinity_recurrent = std::numeric_limits<double>::infinity();
 
 struct Function {
   std::string_view name;
@@ -23,39 +23,39 @@ struct Function {
   std::optional<double> alpha = {}, beta = {};  ///< defaults of those that it takes
 };
 
-constexpr auto sigmoid = [](double x, double, double) { return 1 / (1 + std::exp(-x)); };
-constexpr auto relu = [](double x, double, double) { return x < 0 ? 0 : x; };
+constexpr auto sigmoid_recurrent = [](double x, double, double) { return 1 / (1 + std::exp(-x)); };
+constexpr auto relu_recurrent = [](double x, double, double) { return x < 0 ? 0 : x; };
 constexpr auto hyperbolic = [](double x, double, double) { return std::tanh(x); };
 constexpr auto affine = [](double x, double alpha, double beta) { return alpha * x + beta; };
-constexpr auto leaky_relu = [](double x, double alpha, double) { return x < 0 ? alpha * x : x; };
-constexpr auto thresholded_relu = [](double x, double alpha, double) { return x < alpha ? 0 : x; };
+constexpr auto leaky_relu_recurrent = [](double x, double alpha, double) { return x < 0 ? alpha * x : x; };
+constexpr auto thresholded_relu_recurrent = [](double x, double alpha, double) { return x < alpha ? 0 : x; };
 constexpr auto scaled_tanh = [](double x, double alpha, double beta) { return alpha * std::tanh(beta * x); };
-constexpr auto hard_sigmoid = [](double x, double alpha, double beta) {
+constexpr auto hard_sigmoid_recurrent = [](double x, double alpha, double beta) {
   return std::clamp(alpha * x + beta, 0.0, 1.0);
 };
-constexpr auto elu = [](double x, double alpha, double) { return x < 0 ? alpha * std::expm1(x) : x; };
-constexpr auto softsign = [](double x, double, double) { return x / (1 + std::abs(x)); };
-constexpr auto softplus = [](double x, double, double) {
+constexpr auto elu_recurrent = [](double x, double alpha, double) { return x < 0 ? alpha * std::expm1(x) : x; };
+constexpr auto softsign_recurrent = [](double x, double, double) { return x / (1 + std::abs(x)); };
+constexpr auto softplus_recurrent = [](double x, double, double) {
   return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
 };
 
 constexpr Function functions[] = {
-    {"sigmoid", sigmoid, 3, 1},
+    {"sigmoid", sigmoid_recurrent, 3, 1},
     {"tanh", hyperbolic, 3, 0},
-    {"relu", relu, 0, 0},
+    {"relu", relu_recurrent, 0, 0},
     {"affine", affine, 2, 0, 1.0, 0.0},
-    {"leakyrelu", leaky_relu, 1, 0, 0.01},
-    {"thresholdedrelu", thresholded_relu, 0, 0, 1.0},
+    {"leakyrelu", leaky_relu_recurrent, 1, 0, 0.01},
+    {"thresholdedrelu", thresholded_relu_recurrent, 0, 0, 1.0},
     {"scaledtanh", scaled_tanh, 4, 0, 1.0, 1.0},
-    {"hardsigmoid", hard_sigmoid, 2, 1, 0.2, 0.5},
-    {"elu", elu, 3, 2, 1.0},
-    {"softsign", softsign, 2, 0},
-    {"softplus", softplus, 3, 32},
+    {"hardsigmoid", hard_sigmoid_recurrent, 2, 1, 0.2, 0.5},
+    {"elu", elu_recurrent, 3, 2, 1.0},
+    {"softsign", softsign_recurrent, 2, 0},
+    {"softplus", softplus_recurrent, 3, 32},
 };
 
 struct Activation {
   const Function* function = nullptr;
-  double alpha = 0, beta = 0, clip = infinity;
+  double alpha = 0, beta = 0, clip = infinity_recurrent;
 
   double operator()(double x) const { return unclipped(std::clamp(x, -clip, clip)); }
   double unclipped(double x) const { return function->f(x, alpha, beta); }
@@ -223,7 +223,7 @@ struct Cell {
 };
 
 /// The node with the time axis in front, whatever its layout.
-struct Operands {
+struct RecurrentOperands {
   Sizes sizes;
   Tensor x, w, r;
   const Tensor* bias;
@@ -244,7 +244,7 @@ std::int64_t direction_count(const KernelContext& context) {
   return 1;
 }
 
-Tensor first_state(const KernelContext& context, std::size_t input, const Operands& o, bool exists) {
+Tensor first_state(const KernelContext& context, std::size_t input, const RecurrentOperands& o, bool exists) {
   const Dims dims = {o.sizes.directions, o.sizes.batch, o.sizes.hidden};
   const Tensor* given = exists ? context.find_input(input) : nullptr;
   if (!given) return context.make(o.x.type(), dims);
@@ -254,8 +254,8 @@ Tensor first_state(const KernelContext& context, std::size_t input, const Operan
   return state;
 }
 
-Operands read_operands(const KernelContext& context, const Cell& cell) {
-  Operands o{};
+RecurrentOperands read_operands_recurrent(const KernelContext& context, const Cell& cell) {
+  RecurrentOperands o{};
   o.batch_first = context.integer("layout") != 0;
   o.x = context.input(0);
   o.w = context.input(1);
@@ -287,7 +287,7 @@ Operands read_operands(const KernelContext& context, const Cell& cell) {
 }
 
 /// X W^T + Wb of one direction: [time, batch, gates * hidden].
-Tensor project_inputs(const KernelContext& context, const Operands& o, std::int64_t direction) {
+Tensor project_inputs(const KernelContext& context, const RecurrentOperands& o, std::int64_t direction) {
   const Sizes& sizes = o.sizes;
   const std::int64_t width = o.w.dim(1), rows = sizes.time * sizes.batch;
   Tensor projected = context.make(o.x.type(), {sizes.time, sizes.batch, width});
@@ -310,7 +310,7 @@ std::vector<double> part_or_zeros(const Tensor* x, std::int64_t index, std::int6
   return {first, first + size};
 }
 
-Layer make_layer(const KernelContext& context, const Cell& cell, const Operands& o, std::int64_t direction) {
+Layer make_layer(const KernelContext& context, const Cell& cell, const RecurrentOperands& o, std::int64_t direction) {
   const std::int64_t hidden = o.sizes.hidden, width = cell.gates * hidden;
   const Dims state = {o.sizes.batch, hidden}, gates = {o.sizes.batch, width};
   const ElementType type = o.x.type();
@@ -340,8 +340,8 @@ void copy_row(const Tensor& from, std::int64_t from_row, Tensor& to, std::int64_
 }
 
 /// Fills y [time, directions, batch, hidden] and the last states [directions, batch, hidden] of one direction; of an empty sequence all stays 0.
-void run_direction(const Operands& o, Step step, Layer& layer, std::int64_t direction, bool backward, Tensor& y,
-                   Tensor& last_h, Tensor& last_c) {
+void run_direction(const RecurrentOperands& o, Step step, Layer& layer, std::int64_t direction, bool backward,
+                   Tensor& y, Tensor& last_h, Tensor& last_c) {
   const Sizes& sizes = o.sizes;
   const Tensor projected = project_inputs(layer.context, o, direction);
   for (std::int64_t at = 0; at < sizes.time; ++at) {
@@ -370,7 +370,7 @@ void run_direction(const Operands& o, Step step, Layer& layer, std::int64_t dire
 }
 
 void run(KernelContext& context, const Cell& cell) {
-  const Operands o = read_operands(context, cell);
+  const RecurrentOperands o = read_operands_recurrent(context, cell);
   const Sizes& sizes = o.sizes;
   const auto per_direction = static_cast<std::int64_t>(cell.activations.size());
   std::vector<std::string_view> names = context.strings("activations").value_or(std::vector<std::string_view>());

@@ -21,7 +21,7 @@ void reduce_with(KernelContext& context, F dispatch) {
 
 /// f takes a fiber of numbers; sums of float64 get an accumulator of twice the precision.
 template <auto f>
-void numbers(KernelContext& context) {
+void numbers_reduce(KernelContext& context) {
   reduce_with(context, [&](const Tensor& x, std::span<const std::int64_t> axes, bool keep) {
     return dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
       return reduce<T, T>(context, x, axes, keep, x.type(), [](Fiber<T> fiber) {
@@ -45,24 +45,24 @@ template <>
 struct Sum<double> : ExactSum {};
 
 template <class T, class F>
-T sum(const Fiber<T>& fiber, F element) {
+T sum_reduce(const Fiber<T>& fiber, F element) {
   Sum<T> total;
   for (const T x : fiber) total.add(element(x));
   return total.value();
 }
 
-constexpr auto identity = [](auto x) { return x; };
+constexpr auto identity_reduce = [](auto x) { return x; };
 constexpr auto square = [](auto x) { return multiply(x, x); };
 constexpr auto magnitude = [](auto x) { return x < 0 ? negate(x) : x; };
 
-constexpr auto reduce_sum = []<class T>(const Fiber<T>& fiber) { return sum(fiber, identity); };
-constexpr auto reduce_l1 = []<class T>(const Fiber<T>& fiber) { return sum(fiber, magnitude); };
-constexpr auto reduce_sum_square = []<class T>(const Fiber<T>& fiber) { return sum(fiber, square); };
+constexpr auto reduce_sum = []<class T>(const Fiber<T>& fiber) { return sum_reduce(fiber, identity_reduce); };
+constexpr auto reduce_l1 = []<class T>(const Fiber<T>& fiber) { return sum_reduce(fiber, magnitude); };
+constexpr auto reduce_sum_square = []<class T>(const Fiber<T>& fiber) { return sum_reduce(fiber, square); };
 constexpr auto reduce_l2 = []<class T>(const Fiber<T>& fiber) {
-  return std::sqrt(static_cast<double>(sum(fiber, square)));
+  return std::sqrt(static_cast<double>(sum_reduce(fiber, square)));
 };
 constexpr auto reduce_mean = []<class T>(const Fiber<T>& fiber) {
-  return divide(sum(fiber, identity), static_cast<T>(fiber.size()));
+  return divide(sum_reduce(fiber, identity_reduce), static_cast<T>(fiber.size()));
 };
 constexpr auto reduce_prod = []<class T>(const Fiber<T>& fiber) {
   T product = 1;
@@ -70,7 +70,7 @@ constexpr auto reduce_prod = []<class T>(const Fiber<T>& fiber) {
   return product;
 };
 constexpr auto reduce_log_sum = []<class T>(const Fiber<T>& fiber) {
-  return std::log(static_cast<double>(sum(fiber, identity)));
+  return std::log(static_cast<double>(sum_reduce(fiber, identity_reduce)));
 };
 constexpr auto reduce_log_sum_exp = []<class T>(const Fiber<T>& fiber) {
   double most = -std::numeric_limits<double>::infinity();
@@ -171,16 +171,16 @@ void cumulative(KernelContext& context) {
 }  // namespace
 
 void register_reduce(KernelRegistry& registry) {
-  registry.add("ReduceSum", all_versions(), numbers<reduce_sum>,
+  registry.add("ReduceSum", all_versions(), numbers_reduce<reduce_sum>,
                {.noise = noise::sum, .derivative = derivative::reduce_sum});
-  registry.add("ReduceMean", all_versions(), numbers<reduce_mean>,
+  registry.add("ReduceMean", all_versions(), numbers_reduce<reduce_mean>,
                {.noise = noise::sum, .derivative = derivative::reduce_mean});
-  registry.add("ReduceProd", all_versions(), numbers<reduce_prod>, {.noise = noise::sum});
-  registry.add("ReduceL1", all_versions(), numbers<reduce_l1>, {.noise = noise::sum});
-  registry.add("ReduceL2", all_versions(), numbers<reduce_l2>, {.noise = noise::sum});
-  registry.add("ReduceSumSquare", all_versions(), numbers<reduce_sum_square>, {.noise = noise::sum});
-  registry.add("ReduceLogSum", all_versions(), numbers<reduce_log_sum>, {.noise = noise::sum});
-  registry.add("ReduceLogSumExp", all_versions(), numbers<reduce_log_sum_exp>,
+  registry.add("ReduceProd", all_versions(), numbers_reduce<reduce_prod>, {.noise = noise::sum});
+  registry.add("ReduceL1", all_versions(), numbers_reduce<reduce_l1>, {.noise = noise::sum});
+  registry.add("ReduceL2", all_versions(), numbers_reduce<reduce_l2>, {.noise = noise::sum});
+  registry.add("ReduceSumSquare", all_versions(), numbers_reduce<reduce_sum_square>, {.noise = noise::sum});
+  registry.add("ReduceLogSum", all_versions(), numbers_reduce<reduce_log_sum>, {.noise = noise::sum});
+  registry.add("ReduceLogSumExp", all_versions(), numbers_reduce<reduce_log_sum_exp>,
                {.noise = NoiseRule{.results = 3, .input = 2, .length = NoiseRule::Length::reduced}});
   registry.add("ReduceMax", all_versions(), extreme<true>, {.noise = noise::exact});
   registry.add("ReduceMin", all_versions(), extreme<false>, {.noise = noise::exact});

@@ -124,8 +124,8 @@ Samples samples_of(double start, double end, bool shifted, std::int64_t ratio, s
 
 /// The four weighted neighbours of a sample are added, or in mode max their greatest counts: the official cases compare weighted neighbours,
 /// not interpolated values.
-double pooled(const double* plane, std::int64_t width, std::span<const Sample> rows, std::span<const Sample> columns,
-              bool is_max) {
+double pooled_regions(const double* plane, std::int64_t width, std::span<const Sample> rows,
+                      std::span<const Sample> columns, bool is_max) {
   double total = 0;
   bool first = true;
   for (const Sample& row : rows) {
@@ -182,7 +182,7 @@ void roi_align(KernelContext& context) {
               return std::span(samples.all)
                   .subspan(static_cast<std::size_t>(cell * samples.each), static_cast<std::size_t>(samples.each));
             };
-            *out++ = pooled(plane, width, part(rows, i), part(columns, k), is_max);
+            *out++ = pooled_regions(plane, width, part(rows, i), part(columns, k), is_max);
           }
         }
       }

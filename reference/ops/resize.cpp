@@ -23,11 +23,11 @@ struct Axis {
   double length() const { return scale * static_cast<double>(size); }
 };
 
-enum class Mode { nearest, linear, cubic };
+enum class ResizeMode { nearest, linear, cubic };
 enum class Rounding { prefer_floor, prefer_ceil, floor, ceil, shrinking_up };
 
 struct Rules {
-  Mode mode = Mode::nearest;
+  ResizeMode mode = ResizeMode::nearest;
   std::string_view coordinates = "asymmetric";
   Rounding rounding = Rounding::shrinking_up;
   bool antialias = false;
@@ -37,11 +37,11 @@ struct Rules {
   bool crops() const { return coordinates == "tf_crop_and_resize"; }
 };
 
-Mode mode_of(std::string_view name) {
-  if (name == "nearest") return Mode::nearest;
-  if (name == "linear" || name == "bilinear") return Mode::linear;
+ResizeMode mode_of_resize(std::string_view name) {
+  if (name == "nearest") return ResizeMode::nearest;
+  if (name == "linear" || name == "bilinear") return ResizeMode::linear;
   require(name == "cubic", "unknown mode");
-  return Mode::cubic;
+  return ResizeMode::cubic;
 }
 
 Rounding rounding_of(std::string_view name) {
@@ -52,13 +52,13 @@ Rounding rounding_of(std::string_view name) {
   return Rounding::prefer_floor;
 }
 
-Rules rules_of(const KernelContext& context) {
+Rules rules_of_resize(const KernelContext& context) {
   Rules rules;
-  rules.mode = mode_of(context.string("mode"));
+  rules.mode = mode_of_resize(context.string("mode"));
   if (context.schema().name == "Upsample" || context.since() < 11) return rules;
   rules.coordinates = context.string("coordinate_transformation_mode");
   rules.rounding = rounding_of(context.string("nearest_mode"));
-  rules.antialias = context.integer("antialias") != 0 && rules.mode != Mode::nearest;
+  rules.antialias = context.integer("antialias") != 0 && rules.mode != ResizeMode::nearest;
   rules.exclude_outside = context.integer("exclude_outside") != 0;
   rules.cubic_a = context.real("cubic_coeff_a", -0.75F);
   rules.extrapolation = context.real("extrapolation_value");
@@ -123,14 +123,14 @@ double cubic_filter(double x, double a) {
 /// are left out and the others made to add up to 1.
 Taps interpolated(double at, const Axis& axis, const Rules& rules) {
   const double shrink = rules.antialias ? std::min(axis.scale, 1.0) : 1.0;
-  const double reach = (rules.mode == Mode::linear ? 1 : 2) / shrink;
+  const double reach = (rules.mode == ResizeMode::linear ? 1 : 2) / shrink;
   require(reach <= 1 << 20, "a scale is too small for the antialiasing filter");
   const auto last = static_cast<double>(axis.size - 1);
   Taps taps;
   double total = 0;
   for (double i = std::floor(at - reach) + 1; i < at + reach; ++i) {
     const double x = (i - at) * shrink;
-    const double weight = rules.mode == Mode::linear ? linear_filter(x) : cubic_filter(x, rules.cubic_a);
+    const double weight = rules.mode == ResizeMode::linear ? linear_filter(x) : cubic_filter(x, rules.cubic_a);
     if (weight == 0 || (rules.exclude_outside && (i < 0 || i > last))) continue;
     const auto from = static_cast<std::int64_t>(std::clamp(i, 0.0, last));
     if (!taps.from.empty() && taps.from.back() == from) {
@@ -148,7 +148,7 @@ Taps interpolated(double at, const Axis& axis, const Rules& rules) {
 }
 
 /// `noise` is for interpolation only: which element is nearest is decided in single precision, as by all runtimes.
-std::vector<Taps> taps_of(const Axis& axis, const Rules& rules, const Noise* noise) {
+std::vector<Taps> taps_of_resize(const Axis& axis, const Rules& rules, const Noise* noise) {
   std::vector<Taps> all;
   for (std::int64_t i = 0; i < axis.new_size; ++i) {
     double at = source_position(axis, rules.coordinates, i);
@@ -156,11 +156,11 @@ std::vector<Taps> taps_of(const Axis& axis, const Rules& rules, const Noise* noi
     require(std::abs(at) < 1e15, "a position is out of range");
     if (noise) at = noise->position(at, static_cast<std::uint64_t>(i));
     Taps taps;
-    if (rules.mode == Mode::nearest)
+    if (rules.mode == ResizeMode::nearest)
       taps = {.outside = false, .from = {nearest(rounded, axis, rules.rounding)}, .weights = {1}};
     else
       taps = interpolated(at, axis, rules);
-    if (noise && rules.mode != Mode::nearest) {
+    if (noise && rules.mode != ResizeMode::nearest) {
       for (std::size_t k = 0; k < taps.weights.size(); ++k)
         taps.weights[k] = noise->weight(taps.weights[k], static_cast<std::uint64_t>(i) * 64 + k);
     }
@@ -177,7 +177,7 @@ Tensor resize_nearest(const KernelContext& context, const Tensor& x, const std::
   std::vector<std::vector<Taps>> taps;
   for (const Axis& axis : axes) {
     dims.push_back(axis.new_size);
-    taps.push_back(axis.resized ? taps_of(axis, rules, nullptr) : std::vector<Taps>());
+    taps.push_back(axis.resized ? taps_of_resize(axis, rules, nullptr) : std::vector<Taps>());
   }
   std::optional<Tensor> fill;
   if (rules.crops() && x.domain() != Domain::string && x.domain() != Domain::complex) {
@@ -203,7 +203,7 @@ Tensor resize_axis(const KernelContext& context, const Tensor& x, std::int64_t a
   dims[static_cast<std::size_t>(at)] = axis.new_size;
   Tensor y = context.make(x.type(), std::move(dims));
   if (y.size() == 0) return y;
-  const std::vector<Taps> taps = taps_of(axis, rules, context.noise());
+  const std::vector<Taps> taps = taps_of_resize(axis, rules, context.noise());
   for_each_lane<double, double>(context, x, y, at, [&](Lane<const double> from, Lane<double> to) {
     for (std::int64_t i = 0; i < to.size(); ++i) {
       const Taps& own = taps[static_cast<std::size_t>(i)];
@@ -343,7 +343,7 @@ class Plan {
 
 void resize(KernelContext& context) {
   const Tensor& x = context.input(0);
-  const Rules rules = rules_of(context);
+  const Rules rules = rules_of_resize(context);
   const std::vector<Axis> axes = Plan(context, rules).axes();
   Dims dims;
   for (const Axis& axis : axes) dims.push_back(axis.new_size);
@@ -351,7 +351,7 @@ void resize(KernelContext& context) {
   const Tensor room = context.make(x.type(), dims);
   if (room.size() == 0)
     context.set_output(0, room);
-  else if (rules.mode == Mode::nearest)
+  else if (rules.mode == ResizeMode::nearest)
     context.set_output(0, resize_nearest(context, x, axes, rules));
   else
     context.set_output(0, resize_smooth(context, x, axes, rules));

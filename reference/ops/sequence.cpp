@@ -22,7 +22,7 @@ ElementType element_type_of(const Value& sequence) {
 }
 
 /// A position counted from the front; `end`: how many positions there are.
-std::ptrdiff_t position(const KernelContext& context, std::size_t index, std::size_t length, std::size_t end) {
+std::ptrdiff_t position_sequence(const KernelContext& context, std::size_t index, std::size_t length, std::size_t end) {
   const std::int64_t given = context.input(index).integer();
   const auto count = static_cast<std::int64_t>(length);
   const std::int64_t counted = given < 0 ? given + count : given;
@@ -53,7 +53,7 @@ void sequence_insert(KernelContext& context) {
   require(type == ElementType::undefined || type == tensor.type(),
           "the tensor does not have the sequence's element type");
   const std::size_t length = sequence.items.size();
-  const auto at = context.has_input(2) ? position(context, 2, length, length + 1) : static_cast<std::ptrdiff_t>(length);
+  const auto at = context.has_input(2) ? position_sequence(context, 2, length, length + 1) : static_cast<std::ptrdiff_t>(length);
   sequence.items.insert(sequence.items.begin() + at, tensor);
   context.set_output(0, std::move(sequence));
 }
@@ -62,7 +62,7 @@ void sequence_erase(KernelContext& context) {
   Value sequence = sequence_at(context, 0);
   const std::size_t length = sequence.items.size();
   require(length > 0, "an empty sequence has no element to erase");
-  const auto at = context.has_input(1) ? position(context, 1, length, length) : static_cast<std::ptrdiff_t>(length - 1);
+  const auto at = context.has_input(1) ? position_sequence(context, 1, length, length) : static_cast<std::ptrdiff_t>(length - 1);
   sequence.declared = element_type_of(sequence);
   sequence.items.erase(sequence.items.begin() + at);
   context.set_output(0, std::move(sequence));
@@ -70,7 +70,7 @@ void sequence_erase(KernelContext& context) {
 
 void sequence_at(KernelContext& context) {
   const std::vector<Value>& items = sequence_at(context, 0).items;
-  context.set_output(0, items[static_cast<std::size_t>(position(context, 1, items.size(), items.size()))]);
+  context.set_output(0, items[static_cast<std::size_t>(position_sequence(context, 1, items.size(), items.size()))]);
 }
 
 void sequence_length(KernelContext& context) {
@@ -80,7 +80,7 @@ void sequence_length(KernelContext& context) {
 }
 
 /// Sizes of the pieces that an axis is split into. A scalar is the size of all but perhaps the last.
-std::vector<std::int64_t> piece_sizes(const Tensor& split, std::int64_t total) {
+std::vector<std::int64_t> piece_sizes_sequence(const Tensor& split, std::int64_t total) {
   if (split.rank() > 0) {
     require(split.rank() == 1, "split must be a scalar or a list");
     const std::vector<std::int64_t> sizes = split.integers();
@@ -106,7 +106,7 @@ void split_to_sequence(KernelContext& context) {
   const bool squeeze = !split && context.integer("keepdims", 1) == 0;
   Reservation reserved(context.memory());
   const auto sizes =
-      split ? piece_sizes(*split, x.dim(axis)) : std::vector<std::int64_t>(static_cast<std::size_t>(x.dim(axis)), 1);
+      split ? piece_sizes_sequence(*split, x.dim(axis)) : std::vector<std::int64_t>(static_cast<std::size_t>(x.dim(axis)), 1);
   std::vector<Value> items;
   std::int64_t at = 0;
   for (const std::int64_t size : sizes) {

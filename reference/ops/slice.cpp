@@ -33,11 +33,11 @@ Lists lists_of(const KernelContext& context) {
   return lists;
 }
 
-struct Range {
+struct SliceRange {
   std::int64_t first = 0, count = 0;
 };
 
-Range range_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
+SliceRange range_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
   require(step != 0, "the step must not be 0");
   if (size == 0) return {};
   if (start < 0) start += size;
@@ -62,7 +62,7 @@ void slice(KernelContext& context) {
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < lists.axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(normalize_axis(lists.axes[i], x.rank()));
-    const Range range = range_of(x.dims()[axis], lists.starts[i], lists.ends[i], lists.steps[i]);
+    const SliceRange range = range_of(x.dims()[axis], lists.starts[i], lists.ends[i], lists.steps[i]);
     dims[axis] = range.count;
     offset += range.first * strides[axis];
     strides[axis] = range.count > 1 ? strides[axis] * lists.steps[i] : 0;

@@ -9,16 +9,16 @@
 namespace onnxkit::reference {
 namespace {
 
-using Function = void (*)(Lane<const double> x, Lane<double> y);
+using SoftmaxFunction = void (*)(Lane<const double> x, Lane<double> y);
 
-double greatest(Lane<const double> x) {
+double greatest_softmax(Lane<const double> x) {
   double most = x[0];
   for (std::int64_t i = 1; i < x.size(); ++i) most = std::max(most, x[i]);
   return most;
 }
 
 void softmax(Lane<const double> x, Lane<double> y) {
-  const double most = greatest(x);
+  const double most = greatest_softmax(x);
   double sum = 0;
   for (std::int64_t i = 0; i < x.size(); ++i) sum += y[i] = std::exp(x[i] - most);
   for (std::int64_t i = 0; i < x.size(); ++i) y[i] /= sum;
@@ -33,8 +33,8 @@ void hardmax(Lane<const double> x, Lane<double> y) {
   for (std::int64_t i = 0; i < x.size(); ++i) y[i] = i == best;
 }
 
-template <Function f>
-void along_axis(KernelContext& context) {
+template <SoftmaxFunction f>
+void along_axis_softmax(KernelContext& context) {
   Tensor x = context.input(0);
   const Dims dims = x.dims();
   std::int64_t axis = normalize_axis(context.integer("axis"), std::max<std::int64_t>(x.rank(), 1));
@@ -53,11 +53,11 @@ void along_axis(KernelContext& context) {
 }  // namespace
 
 void register_softmax(KernelRegistry& registry) {
-  registry.add("Softmax", all_versions(), along_axis<softmax>,
+  registry.add("Softmax", all_versions(), along_axis_softmax<softmax>,
                {.noise = noise::along_axis, .derivative = derivative::softmax});
-  registry.add("LogSoftmax", all_versions(), along_axis<log_softmax>,
+  registry.add("LogSoftmax", all_versions(), along_axis_softmax<log_softmax>,
                {.noise = noise::along_axis, .derivative = derivative::log_softmax});
-  registry.add("Hardmax", all_versions(), along_axis<hardmax>, {.noise = noise::ordinary});
+  registry.add("Hardmax", all_versions(), along_axis_softmax<hardmax>, {.noise = noise::ordinary});
 }
 
 }  // namespace onnxkit::reference

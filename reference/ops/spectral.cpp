@@ -86,11 +86,11 @@ struct Transform {
 };
 
 /// A longer transform than this is not what a model means, and its tables would not fit.
-constexpr std::int64_t longest = std::int64_t{1} << 28;
+constexpr std::int64_t longest_spectral = std::int64_t{1} << 28;
 
 std::int64_t length_of(const Tensor& tensor) {
   const std::int64_t length = tensor.integer();
-  require(0 < length && length <= longest, "the length of the transform is out of range");
+  require(0 < length && length <= longest_spectral, "the length of the transform is out of range");
   return length;
 }
 
@@ -181,7 +181,7 @@ void dft(KernelContext& context) {
     what.length = length_of(*length);
   } else {
     what.length = to_real ? 2 * (x.dim(axis) - 1) : x.dim(axis);
-    require(0 < what.length && what.length <= longest, "the length of the transform is out of range");
+    require(0 < what.length && what.length <= longest_spectral, "the length of the transform is out of range");
   }
   context.set_output(0, transformed(context, x, axis, what));
 }
@@ -215,7 +215,7 @@ void stft(KernelContext& context) {
   require(!window || window->rank() == 1, "the window must have one axis");
   const std::int64_t length = stated ? length_of(*stated) : window ? window->size() : signal.dim(1);
   require(!window || window->size() == length, "window and frame have different lengths");
-  require(0 < length && length <= signal.dim(1) && length <= longest, "a frame is longer than the signal");
+  require(0 < length && length <= signal.dim(1) && length <= longest_spectral, "a frame is longer than the signal");
   const std::int64_t step = context.input(1).integer();
   require(step > 0, "the frame step must be positive");
   const bool onesided = context.integer("onesided", 1) != 0;
@@ -264,7 +264,7 @@ void mel_weight_matrix(KernelContext& context) {
   const std::int64_t bands = context.input(0).integer(), length = context.input(1).integer();
   const std::int64_t rate = context.input(2).integer();
   const double low = mel_of(context.input(3).real()), high = mel_of(context.input(4).real());
-  require(bands >= 0 && length >= 0 && bands <= longest && length <= longest && rate > 0,
+  require(bands >= 0 && length >= 0 && bands <= longest_spectral && length <= longest_spectral && rate > 0,
           "a count or the sample rate is out of range");
   const std::int64_t bins = length / 2 + 1;
   Tensor held = context.make(ElementType::float64, {bins, bands});

@@ -8,7 +8,7 @@
 namespace onnxkit::reference {
 namespace {
 
-std::vector<std::int64_t> piece_sizes(const KernelContext& context, std::int64_t total) {
+std::vector<std::int64_t> piece_sizes_split(const KernelContext& context, std::int64_t total) {
   if (const Tensor* sizes = context.find_input(1)) return whole_numbers(*sizes);
   if (const auto sizes = context.integers("split")) return *sizes;
   const auto count = static_cast<std::int64_t>(context.output_count());
@@ -28,7 +28,7 @@ void split(KernelContext& context) {
   const Tensor& x = context.input(0);
   require(context.output_count() > 0, "the node has no output");
   const std::int64_t axis = normalize_axis(context.integer("axis"), x.rank());
-  const std::vector<std::int64_t> sizes = piece_sizes(context, x.dim(axis));
+  const std::vector<std::int64_t> sizes = piece_sizes_split(context, x.dim(axis));
   require(sizes.size() == context.output_count(), "the number of sizes differs from the number of outputs");
   std::int64_t first = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

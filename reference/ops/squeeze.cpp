@@ -7,7 +7,7 @@
 namespace onnxkit::reference {
 namespace {
 
-std::optional<std::vector<std::int64_t>> axes_of(const KernelContext& context) {
+std::optional<std::vector<std::int64_t>> axes_of_squeeze(const KernelContext& context) {
   if (context.since() < 13) return context.integers("axes");
   const Tensor* axes = context.find_input(1);
   if (!axes) return std::nullopt;
@@ -20,7 +20,7 @@ bool contains(const std::vector<std::int64_t>& axes, std::int64_t axis) {
 
 void squeeze(KernelContext& context) {
   const Tensor& x = context.input(0);
-  const auto stated = axes_of(context);
+  const auto stated = axes_of_squeeze(context);
   const std::vector<std::int64_t> axes = stated ? normalize_axes(*stated, x.rank()) : std::vector<std::int64_t>();
   Dims dims;
   for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
@@ -33,7 +33,7 @@ void squeeze(KernelContext& context) {
 
 void unsqueeze(KernelContext& context) {
   const Tensor& x = context.input(0);
-  const auto stated = axes_of(context);
+  const auto stated = axes_of_squeeze(context);
   require(stated.has_value(), "the axes are missing");
   const std::int64_t rank = x.rank() + static_cast<std::int64_t>(stated->size());
   const std::vector<std::int64_t> axes = normalize_axes(*stated, rank);

@@ -17,7 +17,7 @@ std::int64_t image_axes(Step& step) {
 }
 
 /// Positions from -1 to 1 of the elements of an axis, which has `length` (a scalar).
-ValueId positions(Step& step, ValueId length, ElementType type, bool align_corners) {
+ValueId positions_affine_grid(Step& step, ValueId length, ElementType type, bool align_corners) {
   const ValueId zero = step.scalar(0), one = step.scalar(1);
   const Attr to_type{"to", static_cast<std::int64_t>(type)};
   const ValueId index = step.add("Cast", {step.add("Range", {zero, length, one})}, {to_type}, "index");
@@ -33,7 +33,7 @@ ValueId positions(Step& step, ValueId length, ElementType type, bool align_corne
   return step.add("Sub", {step.add("Div", {numerator, steps}), unit}, {}, "positions");
 }
 
-void in_steps(Step& step) {
+void in_steps_affine_grid(Step& step) {
   const std::int64_t axes = image_axes(step);
   if (axes != 2 && axes != 3) refuse("only images with two or three axes are supported");
   const ElementType type = step.need_elem(step.input(0)), work = wider(type, ElementType::float32);
@@ -45,7 +45,7 @@ void in_steps(Step& step) {
     const ValueId length = step.add("Gather", {size, step.scalar(axis + 2)}, {}, "length");
     List shape(static_cast<std::size_t>(axes), 1);
     shape[static_cast<std::size_t>(axis)] = -1;
-    const ValueId line = reshape(step, positions(step, length, work, align_corners), shape, "line");
+    const ValueId line = reshape(step, positions_affine_grid(step, length, work, align_corners), shape, "line");
     coordinates.push_back(unsqueeze(step, step.add("Expand", {line, image}), {axes}, "coordinate"));
   }
   const ValueId ones = step.add("Expand", {step.number(work, 1), image}, {}, "ones");
@@ -69,7 +69,7 @@ void in_steps(Step& step) {
 }  // namespace
 
 void register_affine_grid(StepRegistry& registry) {
-  registry.introduced({"AffineGrid"}, 20, adapt("rewritten as positions times theta", in_steps));
+  registry.introduced({"AffineGrid"}, 20, adapt("rewritten as positions times theta", in_steps_affine_grid));
 }
 
 }  // namespace onnxkit::opset

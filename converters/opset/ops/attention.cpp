@@ -16,7 +16,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-enum Input : std::size_t { query, key, value, mask, past_key, past_value, valid_lengths };
+enum AttentionInput : std::size_t { query, key, value, mask, past_key, past_value, valid_lengths };
 enum Output : std::size_t { result, present_key, present_value, scores_seen };
 enum Stage : std::int64_t { raw, capped, biased, weights };
 

@@ -83,7 +83,7 @@ class Blocks {
 };
 
 /// Small integers and truth values are added up as int32, which wraps and turns to truth alike.
-ElementType sum_type(ElementType type) {
+ElementType sum_type_col2im(ElementType type) {
   if (type == ElementType::float64 || type == ElementType::int32 || type == ElementType::int64 ||
       type == ElementType::uint32 || type == ElementType::uint64)
     return type;
@@ -93,8 +93,8 @@ ElementType sum_type(ElementType type) {
 }
 
 /// Every element of the image gathers what all cells of a block give it.
-void in_steps(Step& step) {
-  const ElementType type = step.need_elem(step.input(0)), work = sum_type(type);
+void in_steps_col2im(Step& step) {
+  const ElementType type = step.need_elem(step.input(0)), work = sum_type_col2im(type);
   Blocks blocks(step);
   ValueId cell = ValueId::none, block = ValueId::none, exists = ValueId::none, cells = ValueId::none,
           count = ValueId::none;
@@ -125,7 +125,7 @@ void in_steps(Step& step) {
 }  // namespace
 
 void register_col2im(StepRegistry& registry) {
-  registry.introduced({"Col2Im"}, 18, adapt("rewritten using Gather and a sum", in_steps));
+  registry.introduced({"Col2Im"}, 18, adapt("rewritten using Gather and a sum", in_steps_col2im));
 }
 
 }  // namespace onnxkit::opset

@@ -20,7 +20,7 @@ void copy_window(Step& step, ir::Node& conv) {
 }
 
 /// The narrowest type that holds the sums of the products of a filter with 8-bit integers exactly.
-ElementType sum_type(Step& step, std::size_t filters) {
+ElementType sum_type_conv(Step& step, std::size_t filters) {
   const auto sizes = step.sizes(step.input(filters));
   if (!sizes || sizes->empty()) return ElementType::float64;
   double sum = 255.0 * 255.0;
@@ -44,7 +44,7 @@ ValueId centred(Step& step, std::size_t input, std::size_t zero_point, ElementTy
 }
 
 void integer_in_reals(Step& step) {
-  const ElementType real = sum_type(step, 1);
+  const ElementType real = sum_type_conv(step, 1);
   const ValueId x = centred(step, 0, 2, real, false), w = centred(step, 1, 3, real, true), y = step.value("sums");
   copy_window(step, step.emit("Conv", {x, w}, {y}));
   step.emit("Cast", {y}, {step.output(0)}, {{"to", static_cast<std::int64_t>(ElementType::int32)}});
@@ -54,7 +54,7 @@ void integer_in_reals(Step& step) {
 // ---- QLinearConv
 
 /// To the nearest integer, halves to the even one.
-ValueId rounded(Step& step, ValueId x) {
+ValueId rounded_conv(Step& step, ValueId x) {
   const ElementType real = ElementType::float64;
   const Attr to_real{"to", static_cast<std::int64_t>(real)};
   const ValueId half = step.number(real, 0.5, "half"), two = step.number(real, 2, "two");
@@ -82,7 +82,7 @@ void quantized_in_reals(Step& step) {
   const std::int64_t rank =
       step.rank(step.input(3)).value_or(0) > 0 ? *step.rank(step.input(3)) : step.need_rank(step.input(0));
   if (rank < 3) refuse("the image has no spatial axes");
-  const ElementType narrow = sum_type(step, 3);
+  const ElementType narrow = sum_type_conv(step, 3);
   const ValueId x = centred(step, 0, 2, narrow, false), w = centred(step, 3, 5, narrow, true);
   const ValueId exact = step.value("sums");
   copy_window(step, step.emit("Conv", {x, w}, {exact}));
@@ -93,7 +93,7 @@ void quantized_in_reals(Step& step) {
   const ValueId scaled = step.add("Mul", {sums, scales}, {}, "scaled");
   const ValueId quotient = step.add("Div", {scaled, cast(step, step.input(6), real, "y_scale")}, {}, "quotient");
   const ValueId moved =
-      step.add("Add", {rounded(step, quotient), cast(step, step.input(7), real, "y_zero")}, {}, "moved");
+      step.add("Add", {rounded_conv(step, quotient), cast(step, step.input(7), real, "y_zero")}, {}, "moved");
   const bool is_signed = type == ElementType::int8;
   const ValueId clipped =
       step.add("Clip", {moved}, {{"min", is_signed ? -128.0F : 0.0F}, {"max", is_signed ? 127.0F : 255.0F}}, "clipped");
@@ -109,7 +109,7 @@ struct Deformed {
   std::int64_t group = 1, offset_group = 1, channels = 0, filters = 0, cells = 1, places = 1;
 };
 
-List axis_list(Step& step, std::string_view name, std::size_t length, std::int64_t fallback) {
+List axis_list_conv(Step& step, std::string_view name, std::size_t length, std::int64_t fallback) {
   const List list = step.integers(name).value_or(List(length, fallback));
   const auto is_odd = [fallback](std::int64_t v) { return v < fallback || v >= std::int64_t{1} << 30; };
   if (list.size() != length || std::any_of(list.begin(), list.end(), is_odd))
@@ -123,9 +123,9 @@ Deformed need_sizes(Step& step) {
   if (!weight || weight->size() < 3) refuse_unknown("the size of the filters is unknown");
   d.kernel.assign(weight->begin() + 2, weight->end());
   const std::size_t axes = d.kernel.size();
-  d.strides = axis_list(step, "strides", axes, 1);
-  d.dilations = axis_list(step, "dilations", axes, 1);
-  d.begin = axis_list(step, "pads", 2 * axes, 0);
+  d.strides = axis_list_conv(step, "strides", axes, 1);
+  d.dilations = axis_list_conv(step, "dilations", axes, 1);
+  d.begin = axis_list_conv(step, "pads", 2 * axes, 0);
   d.group = step.integer("group", 1);
   d.offset_group = step.integer("offset_group", 1);
   d.channels = (*weight)[1] * d.group;

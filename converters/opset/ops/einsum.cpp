@@ -244,7 +244,7 @@ class Contraction {
 };
 
 /// Version 12 knows no bfloat16: computed in single.
-void without_bfloat16(Step& step) {
+void without_bfloat16_einsum(Step& step) {
   if (step.elem(step.input(0)) != ElementType::bfloat16) return;
   for (std::size_t i = 0; i < step.input_count(); ++i)
     step.set_input(i, cast(step, step.input(i), ElementType::float32));
@@ -260,7 +260,7 @@ void register_einsum(StepRegistry& registry) {
   registry.introduced({"Einsum"}, 12,
                       adapt("rewritten as products and sums", [](Step& step) { Contraction(step).build(); }));
   registry.change({"Einsum"}, 28, compatible("bfloat16 is also allowed"),
-                  adapt("bfloat16 is computed in float32", without_bfloat16));
+                  adapt("bfloat16 is computed in float32", without_bfloat16_einsum));
 }
 
 }  // namespace onnxkit::opset

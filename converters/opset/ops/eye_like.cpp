@@ -16,7 +16,7 @@ ElementType result_type(Step& step) {
 }
 
 /// The input gives its shape only, so any type will do; the result is cast.
-void without_bfloat16(Step& step) {
+void without_bfloat16_eye_like(Step& step) {
   const ElementType from = step.elem(step.input(0)), to = result_type(step);
   if (from == ElementType::bfloat16) step.set_input(0, cast(step, step.input(0), ElementType::float32));
   if (to != ElementType::bfloat16) {
@@ -48,7 +48,7 @@ void constant_matrix(Step& step) {
 void register_eye_like(StepRegistry& registry) {
   registry.introduced({"EyeLike"}, 9, adapt("rewritten as a constant", constant_matrix));
   registry.change({"EyeLike"}, 22, compatible("it only allows more types"),
-                  adapt("bfloat16 computed through Cast", without_bfloat16));
+                  adapt("bfloat16 computed through Cast", without_bfloat16_eye_like));
 }
 
 }  // namespace onnxkit::opset

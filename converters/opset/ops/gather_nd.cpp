@@ -29,7 +29,7 @@ void name_the_batch(Step& step) {
   step.note("batch positions become indices");
 }
 
-void gather_rows(Step& step) {
+void gather_rows_gather_nd(Step& step) {
   const ValueId data = step.input(0), indices = step.input(1);
   const std::int64_t count = coordinates_of(step, data, indices);
   const ValueId row = row_of(step, data, indices, count);
@@ -44,7 +44,7 @@ void gather_rows(Step& step) {
 }  // namespace
 
 void register_gather_nd(StepRegistry& registry) {
-  registry.introduced({"GatherND"}, 11, adapt("rewritten as Gather of rows", gather_rows));
+  registry.introduced({"GatherND"}, 11, adapt("rewritten as Gather of rows", gather_rows_gather_nd));
   registry.change({"GatherND"}, 12, compatible("the default of batch_dims is the older behaviour"),
                   adapt("removed batch_dims", name_the_batch));
   registry.types({"GatherND"}, {13});

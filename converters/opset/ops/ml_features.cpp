@@ -40,7 +40,7 @@ std::optional<Words> words_of(const Step& step, std::string_view attribute) {
   return words;
 }
 
-const ir::Tensor* tensor_of(const Step& step, std::string_view attribute) {
+const ir::Tensor* tensor_of_ml_features(const Step& step, std::string_view attribute) {
   if (step.is_reference(attribute)) refuse_unknown(fmt::format("the function's caller sets attribute {}", attribute));
   const ir::Attribute* found = step.node().find_attribute(attribute);
   return found ? found->tensor() : nullptr;
@@ -66,7 +66,7 @@ Labels labels_in(const ir::Tensor& tensor, std::string_view attribute) {
 
 /// `side`: keys or values.
 Labels labels_of(const Step& step, const std::string& side) {
-  if (const ir::Tensor* tensor = tensor_of(step, side + "_tensor")) return labels_in(*tensor, side + "_tensor");
+  if (const ir::Tensor* tensor = tensor_of_ml_features(step, side + "_tensor")) return labels_in(*tensor, side + "_tensor");
   if (auto words = words_of(step, side + "_strings")) return *std::move(words);
   if (auto numbers = step.integers(side + "_int64s")) return *std::move(numbers);
   if (auto reals = step.reals(side + "_floats")) return *std::move(reals);
@@ -111,9 +111,9 @@ std::vector<bool> unique_entries(const Labels& keys, bool last) {
   std::vector<bool> kept(count_of(keys), true);
   std::visit(
       [&](const auto& list) {
-        using List = std::decay_t<decltype(list)>;
-        if constexpr (!std::is_same_v<List, std::monostate>) {
-          std::map<typename List::value_type, std::size_t> seen;
+        using Given = std::decay_t<decltype(list)>;
+        if constexpr (!std::is_same_v<Given, std::monostate>) {
+          std::map<typename Given::value_type, std::size_t> seen;
           for (std::size_t i = 0; i < list.size(); ++i) {
             const auto [entry, is_new] = seen.try_emplace(list[i], i);
             if (is_new) continue;
@@ -164,7 +164,7 @@ void tensors_to_lists(Step& step) {
   if (!is_unique || step.has("values_tensor")) set_labels(step, "values", values);
   step.remove("keys_tensor");
   step.remove("values_tensor");
-  if (const ir::Tensor* fallback = tensor_of(step, "default_tensor")) set_default(step, *fallback);
+  if (const ir::Tensor* fallback = tensor_of_ml_features(step, "default_tensor")) set_default(step, *fallback);
 }
 
 /// Version 1 looks up the place of a word in one list, or the word at a place.

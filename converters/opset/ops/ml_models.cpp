@@ -52,7 +52,7 @@ std::int64_t post_transform_of(const Step& step) {
 }
 
 constexpr std::int64_t no_transform = 0, softmax = 1, logistic = 2, softmax_zero = 3;
-constexpr std::int64_t average = 0, sum = 1;
+constexpr std::int64_t average = 0, sum_ml_models = 1;
 
 /// Nodes of ai.onnx stand beside the ensemble, in whatever opset the model imports. Cast is all of them that opset 6 changed.
 void import_main_opset(ir::Model& model, std::vector<ir::Node>& added) {
@@ -99,7 +99,7 @@ bool has_double_numbers(const Step& step) {
 /// Leaves say one thing each: those that have several votes stand in as many copies of their tree.
 void set_copies(const Trees& trees, EnsembleOptions& options) {
   options.copies = trees.most_votes();
-  if (options.aggregate == sum) return;
+  if (options.aggregate == sum_ml_models) return;
   if (options.aggregate == average) {
     options.copies = std::bit_ceil(options.copies);
     options.factor = static_cast<double>(options.copies);
@@ -131,12 +131,12 @@ void regressor_to_ensemble(Step& step) {
   options.type = is_float ? ElementType::float32 : ElementType::float64;
   const std::vector<double> base = reals_or_tensor(step, "base_values");
   const bool is_moved =
-      options.aggregate != sum && std::any_of(base.begin(), base.end(), [](double number) { return number != 0; });
+      options.aggregate != sum_ml_models && std::any_of(base.begin(), base.end(), [](double number) { return number != 0; });
   if (is_moved && options.post_transform != no_transform)
     refuse(
         "base_values are added to an aggregate other than a sum before post_transform, which TreeEnsemble cannot "
         "express");
-  for (std::size_t i = 0; i < base.size() && options.aggregate == sum; ++i) {
+  for (std::size_t i = 0; i < base.size() && options.aggregate == sum_ml_models; ++i) {
     if (base[i] != 0) trees.add_constant(static_cast<std::int64_t>(i), base[i]);
   }
   set_copies(trees, options);
@@ -164,7 +164,7 @@ void ensemble_to_regressor(Step& step) {
   const bool is_float = type == ElementType::float32;
   const ValueId x = is_float ? step.input(0) : converted(step, step.input(0), ElementType::float32);
   const ValueId y = is_float ? step.output(0) : step.value("scores");
-  const std::string aggregate = name_at(aggregates, step.integer("aggregate_function", sum), "aggregate_function");
+  const std::string aggregate = name_at(aggregates, step.integer("aggregate_function", sum_ml_models), "aggregate_function");
   const std::string transform = name_at(transforms, step.integer("post_transform"), "post_transform");
   std::vector<ir::Attribute> attributes = listed_trees(step, trees);
   attributes.push_back(step.attribute({"n_targets", step.integer("n_targets", 1)}));

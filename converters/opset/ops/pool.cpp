@@ -75,7 +75,7 @@ PoolAxes read_axes(Step& step) {
 }
 
 template <class Member>
-List list_of(const PoolAxes& axes, Member member) {
+List list_of_pool(const PoolAxes& axes, Member member) {
   List list;
   for (const PoolAxis& axis : axes) list.push_back(std::invoke(member, axis));
   return list;
@@ -197,7 +197,7 @@ ValueId split_phases(Step& step, const PoolAxes& axes, ElementType type, double 
 
 /// Back to one image, of which every stride-th place is kept.
 ValueId join_phases(Step& step, const PoolAxes& axes, ValueId pooled) {
-  List split = list_of(axes, &PoolAxis::dilation), joined;
+  List split = list_of_pool(axes, &PoolAxis::dilation), joined;
   for (const PoolAxis& axis : axes) {
     const std::int64_t length =
         ceil_div(std::max(axis.reached(), axis.image + axis.begin), axis.dilation) - axis.kernel + 1;
@@ -214,7 +214,7 @@ ValueId join_phases(Step& step, const PoolAxes& axes, ValueId pooled) {
     ends.push_back((axis.places - 1) * axis.stride + 1);
     numbers.push_back(static_cast<std::int64_t>(numbers.size()) + 2);
   }
-  const List begins(axes.size(), 0), strides = list_of(axes, &PoolAxis::stride);
+  const List begins(axes.size(), 0), strides = list_of_pool(axes, &PoolAxis::stride);
   if (step.opset_after() >= 10)
     return step.add("Slice",
                     {result, step.vector(begins), step.vector(ends), step.vector(numbers), step.vector(strides)}, {},
@@ -252,7 +252,7 @@ ValueId count_fewer(Step& step, const PoolAxes& axes, bool count_padding, Elemen
     return first == 0 && axis.reached() <= last;
   });
   if (all_count) return averages;
-  List dims = with_front({1, 1}, list_of(axes, &PoolAxis::places));
+  List dims = with_front({1, 1}, list_of_pool(axes, &PoolAxis::places));
   storable_count(dims);
   std::vector<double> factors = {1};
   for (const PoolAxis& axis : axes) {
@@ -292,7 +292,7 @@ void without_dilations(Step& step) {
   const bool is_max = op == "MaxPool";
   const ValueId images = split_phases(step, axes, type, is_max ? -std::numeric_limits<double>::infinity() : 0);
   const ValueId pooled = step.value("pooled");
-  ir::Node& node = step.emit(op, {images}, {pooled}, {{"kernel_shape", list_of(axes, &PoolAxis::kernel)}});
+  ir::Node& node = step.emit(op, {images}, {pooled}, {{"kernel_shape", list_of_pool(axes, &PoolAxis::kernel)}});
   if (op == "LpPool") node.attributes.push_back(step.attribute({"p", step.integer("p")}));
   ValueId result = join_phases(step, axes, pooled);
   if (op == "AveragePool") result = count_fewer(step, axes, step.integer("count_include_pad") != 0, type, result);
@@ -308,7 +308,7 @@ void without_counted_padding(Step& step) {
   step.remove("count_include_pad");
   if (!counts || step.string("auto_pad", "NOTSET") == "VALID") return;
   const PoolAxes axes = read_axes(step);
-  const List begin = list_of(axes, &PoolAxis::begin), end = list_of(axes, &PoolAxis::end);
+  const List begin = list_of_pool(axes, &PoolAxis::begin), end = list_of_pool(axes, &PoolAxis::end);
   pad_with_zeros(step, begin, end);
   set_pads(step, List(axes.size(), 0), List(axes.size(), 0));
   step.note("padding rewritten as zeros, which count");

@@ -24,7 +24,7 @@ void to_uniform(Step& step) {
 }
 
 /// Only the shape of the input matters where dtype is stated.
-void without_bfloat16(Step& step) {
+void without_bfloat16_random(Step& step) {
   if (!step.has("dtype") || step.elem(step.input(0)) != ElementType::bfloat16) return;
   step.set_input(0, step.add("Cast", {step.input(0)}, {{"to", static_cast<std::int64_t>(ElementType::float32)}}));
 }
@@ -34,7 +34,7 @@ void without_bfloat16(Step& step) {
 void register_random(StepRegistry& registry) {
   registry.types({"RandomNormal", "RandomUniform", "Bernoulli", "Multinomial"}, {22});
   registry.change({"RandomNormalLike", "RandomUniformLike"}, 22, compatible("more types are allowed"),
-                  adapt("the shape is taken from a float tensor", without_bfloat16));
+                  adapt("the shape is taken from a float tensor", without_bfloat16_random));
   registry.introduced({"Bernoulli"}, 15, adapt("rewritten as RandomUniformLike and Less", to_uniform));
   registry.introduced({"Multinomial"}, 7,
                       never("no older operator draws classes; RandomUniform would draw different numbers"));

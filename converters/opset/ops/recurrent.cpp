@@ -3,6 +3,8 @@
 namespace onnxkit::opset {
 namespace {
 
+using List = std::vector<std::int64_t>;
+
 /// Until version 6 Y may be left out only where output_sequence is 0; the text hardly says more.
 void state_whether_y_is_wanted(Step& step) {
   if (step.output(0) != ValueId::none) step.set({"output_sequence", std::int64_t{1}});
@@ -23,7 +25,6 @@ void to_first_gru(Step& step) {
 /// layout = 1 puts the batch first.
 void time_first(Step& step) {
   if (step.integer("layout") == 0) return step.remove("layout");
-  using List = std::vector<std::int64_t>;
   const List swapped = {1, 0, 2};
   const auto turn_input = [&](std::size_t index) {
     if (step.has_input(index))

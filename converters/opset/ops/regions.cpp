@@ -14,7 +14,7 @@ void state_no_shift(Step& step) { step.set({"coordinate_transformation_mode", st
 
 // ---- RoiAlign in steps
 
-constexpr ElementType real = ElementType::float64;
+constexpr ElementType real_regions = ElementType::float64;
 
 /// Where the samples of all cells lie along one axis, [regions, cells * ratio], and whether they lie in the map at all.
 struct Samples {
@@ -25,7 +25,8 @@ struct Samples {
 Samples samples(Step& step, ValueId ends, std::int64_t first, ValueId size, std::int64_t cells, bool shifted) {
   const std::int64_t ratio = step.integer("sampling_ratio");
   const auto column = [&](std::int64_t number) { return slice(step, ends, 1, number, number + 1, "coordinate"); };
-  const ValueId start = column(first), one = step.number(real, 1, "one"), zero = step.number(real, 0, "zero");
+  const ValueId start = column(first), one = step.number(real_regions, 1, "one"),
+                zero = step.number(real_regions, 0, "zero");
   ValueId length = step.add("Sub", {column(first + 2), start}, {}, "length");
   if (!shifted) length = step.add("Max", {length, one}, {}, "length");
   std::vector<double> offsets;
@@ -33,10 +34,11 @@ Samples samples(Step& step, ValueId ends, std::int64_t first, ValueId size, std:
     const double in_cell = (static_cast<double>(i % ratio) + 0.5) / static_cast<double>(ratio);
     offsets.push_back(static_cast<double>(i / ratio) + in_cell);
   }
-  const ValueId cell = step.add("Div", {length, step.number(real, static_cast<double>(cells), "cells")}, {}, "cell");
-  const ValueId steps = step.add("Mul", {cell, step.numbers(real, {1, cells * ratio}, offsets, "offsets")});
+  const ValueId cell =
+      step.add("Div", {length, step.number(real_regions, static_cast<double>(cells), "cells")}, {}, "cell");
+  const ValueId steps = step.add("Mul", {cell, step.numbers(real_regions, {1, cells * ratio}, offsets, "offsets")});
   const ValueId at = step.add("Add", {start, steps}, {}, "at");
-  const ValueId above = step.add("Not", {step.add("Less", {at, step.number(real, -1)})});
+  const ValueId above = step.add("Not", {step.add("Less", {at, step.number(real_regions, -1)})});
   const ValueId below = step.add("Not", {step.add("Greater", {at, size})});
   const ValueId last = step.add("Sub", {size, one}, {}, "last");
   return {step.add("Max", {step.add("Min", {at, last}), zero}, {}, "clamped"),
@@ -58,9 +60,9 @@ void align_in_steps(Step& step, bool shifted) {
     refuse("an attribute is out of range");
   const ElementType type = step.need_elem(step.input(0));
   const std::string mode = step.string("mode", "avg");
-  const ValueId scale = step.number(real, double{step.real("spatial_scale", 1)}, "scale");
-  ValueId ends = step.add("Mul", {cast(step, step.input(1), real, "regions"), scale}, {}, "scaled");
-  if (shifted) ends = step.add("Sub", {ends, step.number(real, 0.5, "half")}, {}, "shifted");
+  const ValueId scale = step.number(real_regions, double{step.real("spatial_scale", 1)}, "scale");
+  ValueId ends = step.add("Mul", {cast(step, step.input(1), real_regions, "regions"), scale}, {}, "scaled");
+  if (shifted) ends = step.add("Sub", {ends, step.number(real_regions, 0.5, "half")}, {}, "shifted");
   const ValueId shape = step.add("Shape", {step.input(0)});
   const std::vector<ValueId> lengths = image_lengths(step, shape, 2, step.shape(step.input(0)));
   const Samples rows = samples(step, ends, 1, lengths[0], height, shifted);
@@ -68,14 +70,14 @@ void align_in_steps(Step& step, bool shifted) {
   const List sizes = {1, height * ratio, width * ratio};
   const std::vector<ValueId> positions = {crossed(step, rows.at, 2, sizes), crossed(step, columns.at, 1, sizes)};
   const ValueId counts = step.add("And", {unsqueeze(step, rows.counts, {2}), unsqueeze(step, columns.counts, {1})});
-  const ValueId images = reshape(step, cast(step, step.input(2), real, "images"), {-1, 1, 1, 1}, "images");
+  const ValueId images = reshape(step, cast(step, step.input(2), real_regions, "images"), {-1, 1, 1, 1}, "images");
   PlaceRules rules;
   rules.outside = Outside::border;
   rules.greatest = mode == "max";
-  const ValueId map = cast(step, step.input(0), real, "map");
-  const ValueId seen = read_places(step, map, real, images, lengths, positions, rules);
+  const ValueId map = cast(step, step.input(0), real_regions, "map");
+  const ValueId seen = read_places(step, map, real_regions, images, lengths, positions, rules);
   const ValueId counted = reshape(step, counts, {-1, sizes[1] * sizes[2], 1}, "counted");
-  const ValueId inside = step.add("Where", {counted, seen, step.number(real, 0, "nothing")}, {}, "samples");
+  const ValueId inside = step.add("Where", {counted, seen, step.number(real_regions, 0, "nothing")}, {}, "samples");
   const ValueId planes = step.add("Transpose", {inside}, {{"perm", List{0, 2, 1}}}, "planes");
   const ValueId cells = reshape(step, planes, {0, 0, height, ratio, width, ratio}, "cells");
   const ValueId pooled = reduce(step, rules.greatest ? "ReduceMax" : "ReduceMean", cells, {3, 5}, false, "pooled");
@@ -100,7 +102,7 @@ std::optional<std::vector<double>> shifted_regions(Step& step, ElementType type)
   return moved;
 }
 
-void to_version_10(Step& step) {
+void to_version_10_regions(Step& step) {
   const bool shifted = step.string("coordinate_transformation_mode") == "half_pixel";
   step.remove("coordinate_transformation_mode");
   if (!shifted) return;
@@ -122,7 +124,7 @@ void register_regions(StepRegistry& registry) {
   registry.introduced({"RoiAlign"}, 10,
                       adapt("rewritten using Gather and weights", [](Step& step) { align_in_steps(step, false); }));
   registry.change({"RoiAlign"}, 16, adapt("no shift by half a pixel, as before", state_no_shift),
-                  adapt("no shift by half a pixel", to_version_10));
+                  adapt("no shift by half a pixel", to_version_10_regions));
   registry.types({"RoiAlign"}, {22});
   registry.introduced({"NonMaxSuppression"}, 10,
                       never("no older operator drops overlapping boxes; only a loop over the boxes could"));

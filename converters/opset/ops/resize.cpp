@@ -231,7 +231,7 @@ void write_version_10(Step& step, const Resampling& r, ValueId scales, Mode mode
   step.set_input(1, scales);
 }
 
-void to_version_10(Step& step) {
+void to_version_10_resize(Step& step) {
   const Resampling r = read_resampling(step);
   // What exclude_outside leaves out in mode linear is a repeated end, which adds up to the same.
   if (r.rules.mode == Mode::linear && r.rules.coordinates == "asymmetric" && r.scales != ValueId::none)
@@ -456,7 +456,7 @@ void register_resize(StepRegistry& registry) {
   registry.deprecated({"Upsample"}, 10, adapt("Resize 10 does the same", [](Step& step) { step.set_op("Resize"); }));
   registry.introduced({"Resize"}, 10, adapt("Upsample does the same where nothing shrinks", resize_to_upsample));
   registry.change({"Resize"}, 11, adapt("asymmetric, with the rounding of version 10", to_version_11),
-                  adapt("version 10 samples the same elements", to_version_10));
+                  adapt("version 10 samples the same elements", to_version_10_resize));
   registry.change({"Resize"}, 13, adapt("scales or sizes, and no tf_half_pixel_for_nn", to_version_13),
                   adapt("missing inputs are empty", to_version_11_from_13));
   registry.change({"Resize"}, 18, compatible("antialias, axes and policies are allowed"),

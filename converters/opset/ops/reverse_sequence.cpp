@@ -7,7 +7,7 @@ namespace onnxkit::opset {
 namespace {
 
 /// Rows of the tensor with its first two axes made one, in another order: time t of an entry of length n is that of n - 1 - t where t < n.
-void gather_rows(Step& step) {
+void gather_rows_reverse_sequence(Step& step) {
   const std::int64_t batch_axis = step.integer("batch_axis"), time_axis = step.integer("time_axis");
   const ValueId x = step.input(0);
   const Size times = size_of(step, x, time_axis), batches = size_of(step, x, batch_axis);
@@ -34,7 +34,7 @@ void gather_rows(Step& step) {
 }  // namespace
 
 void register_reverse_sequence(StepRegistry& registry) {
-  registry.introduced({"ReverseSequence"}, 10, adapt("rewritten as Gather of rows", gather_rows));
+  registry.introduced({"ReverseSequence"}, 10, adapt("rewritten as Gather of rows", gather_rows_reverse_sequence));
   registry.change({"ReverseSequence"}, 28, compatible("it only allows more types"), by_way_of(through_float32()));
 }
 

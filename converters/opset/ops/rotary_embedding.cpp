@@ -13,12 +13,12 @@ namespace {
 constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
 
 /// Both halves of an axis.
-struct Halves {
+struct RotaryEmbeddingHalves {
   ValueId first, second;
 };
 
-Halves halves(Step& step, ValueId x, std::int64_t axis) {
-  const Halves parts{step.value("first"), step.value("second")};
+RotaryEmbeddingHalves halves_rotary_embedding(Step& step, ValueId x, std::int64_t axis) {
+  const RotaryEmbeddingHalves parts{step.value("first"), step.value("second")};
   step.emit("Split", {x}, {parts.first, parts.second}, {{"axis", axis}, {"num_outputs", std::int64_t{2}}});
   return parts;
 }
@@ -76,7 +76,7 @@ class Rotation {
   ValueId turned(ValueId x, const Size& size) {
     const std::int64_t axis = is_interleaved() ? 4 : 3;
     if (is_interleaved()) x = reshape_to(step_, x, {0, 0, 0, quotient(step_, size, 2), 2});
-    const auto [first, second] = halves(step_, x, axis);
+    const auto [first, second] = halves_rotary_embedding(step_, x, axis);
     const ValueId cosine = angles(1), sine = angles(2);
     const ValueId real =
         step_.add("Sub", {product_of(step_, cosine, first), product_of(step_, sine, second)}, {}, "real");

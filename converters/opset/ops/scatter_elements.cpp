@@ -8,7 +8,7 @@ namespace onnxkit::opset {
 namespace {
 
 /// Within one position of the indices along the axis no place is met twice: read, combined, written back, position by position.
-void reduce_in_rounds(Step& step) {
+void reduce_in_rounds_scatter_elements(Step& step) {
   const std::string reduction = step.string("reduction", "none");
   if (reduction == "none") return step.remove("reduction");
   if (step.opset_after() >= 16 && reduction != "min" && reduction != "max") return;
@@ -52,9 +52,9 @@ void register_scatter_elements(StepRegistry& registry) {
   registry.introduced({"ScatterElements"}, 11, adapt("becomes Scatter", to_scatter));
   registry.types({"ScatterElements"}, {13});
   registry.change({"ScatterElements"}, 16, compatible("the default of reduction is the older behaviour"),
-                  adapt("removed reduction", reduce_in_rounds));
+                  adapt("removed reduction", reduce_in_rounds_scatter_elements));
   registry.change({"ScatterElements"}, 18, compatible("min and max are new"),
-                  adapt("reductions min and max rewritten in rounds", reduce_in_rounds));
+                  adapt("reductions min and max rewritten in rounds", reduce_in_rounds_scatter_elements));
 }
 
 }  // namespace onnxkit::opset

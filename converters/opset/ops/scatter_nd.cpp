@@ -21,7 +21,7 @@ std::optional<std::int64_t> tuples(const Step& step) {
 }
 
 /// Tuple by tuple: read, combined, written back.
-void reduce_in_rounds(Step& step) {
+void reduce_in_rounds_scatter_nd(Step& step) {
   const std::string reduction = step.string("reduction", "none");
   if (reduction == "none") return step.remove("reduction");
   if (step.opset_after() >= 16 && reduction != "min" && reduction != "max") return;
@@ -74,9 +74,9 @@ void register_scatter_nd(StepRegistry& registry) {
   registry.introduced({"ScatterND"}, 11, adapt("rewritten as Scatter of rows", scatter_rows));
   registry.types({"ScatterND"}, {13});
   registry.change({"ScatterND"}, 16, compatible("the default of reduction is the older behaviour"),
-                  adapt("removed reduction", reduce_in_rounds));
+                  adapt("removed reduction", reduce_in_rounds_scatter_nd));
   registry.change({"ScatterND"}, 18, compatible("min and max are new"),
-                  adapt("reductions min and max rewritten in rounds", reduce_in_rounds));
+                  adapt("reductions min and max rewritten in rounds", reduce_in_rounds_scatter_nd));
 }
 
 }  // namespace onnxkit::opset

@@ -14,7 +14,7 @@ namespace onnxkit::opset {
 namespace {
 
 using List = std::vector<std::int64_t>;
-constexpr auto real = ElementType::float64;
+constexpr auto real_spectral = ElementType::float64;
 /// Elements of a matrix that nodes compute: no model grows by it, but each run does.
 constexpr std::int64_t most_computed = std::int64_t{1} << 24;
 
@@ -114,14 +114,16 @@ struct Cosines {
 };
 
 ValueId computed_window(Step& step, const Cosines& of, const Size& size, const Size& steps) {
-  const ValueId places = cast(step, count_up(step, size), real);
-  const ValueId turns = step.add("Mul", {places, step.number(real, 2 * std::numbers::pi)}, {}, "turns");
-  const ValueId angle = step.add("Div", {turns, cast(step, as_vector(step, steps), real)}, {}, "angle");
-  const ValueId once = step.add("Mul", {step.add("Cos", {angle}, {}, "cos"), step.number(real, of.a1)}, {}, "once");
-  const ValueId window = step.add("Sub", {step.number(real, of.a0), once}, {}, "window");
+  const ValueId places = cast(step, count_up(step, size), real_spectral);
+  const ValueId turns = step.add("Mul", {places, step.number(real_spectral, 2 * std::numbers::pi)}, {}, "turns");
+  const ValueId angle = step.add("Div", {turns, cast(step, as_vector(step, steps), real_spectral)}, {}, "angle");
+  const ValueId once =
+      step.add("Mul", {step.add("Cos", {angle}, {}, "cos"), step.number(real_spectral, of.a1)}, {}, "once");
+  const ValueId window = step.add("Sub", {step.number(real_spectral, of.a0), once}, {}, "window");
   if (of.a2 == 0) return window;
-  const ValueId doubled = step.add("Mul", {angle, step.number(real, 2)}, {}, "doubled");
-  const ValueId twice = step.add("Mul", {step.add("Cos", {doubled}, {}, "cos"), step.number(real, of.a2)}, {}, "twice");
+  const ValueId doubled = step.add("Mul", {angle, step.number(real_spectral, 2)}, {}, "doubled");
+  const ValueId twice =
+      step.add("Mul", {step.add("Cos", {doubled}, {}, "cos"), step.number(real_spectral, of.a2)}, {}, "twice");
   return step.add("Add", {window, twice}, {}, "window");
 }
 
@@ -135,7 +137,7 @@ void window_to_cosines(Step& step, const Cosines& of) {
     const double turn = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(*steps.known);
     values.push_back(of.a0 - of.a1 * std::cos(turn) + of.a2 * std::cos(2 * turn));
   }
-  emit_as(step, step.numbers(real, {*size.known}, values, "window"), "output_datatype");
+  emit_as(step, step.numbers(real_spectral, {*size.known}, values, "window"), "output_datatype");
 }
 
 Way cosines(double a0, double a1, double a2) {
@@ -182,7 +184,7 @@ ValueId stored_matrix(Step& step, const Transform& t, std::int64_t places, std::
       if (!t.to_real()) all.push_back(is_imaginary ? c : s);
     }
   }
-  return step.numbers(real, {places * t.parts, bins * (t.to_real() ? 1 : 2)}, all, "matrix");
+  return step.numbers(real_spectral, {places * t.parts, bins * (t.to_real() ? 1 : 2)}, all, "matrix");
 }
 
 ValueId stacked(Step& step, ValueId a, ValueId b, std::int64_t axis) {
@@ -193,10 +195,13 @@ ValueId computed_matrix(Step& step, const Transform& t, const Size& places, cons
   const ValueId rows = unsqueeze(step, count_up(step, places), {1}), length = as_vector(step, t.length);
   const ValueId turns =
       step.add("Mod", {step.add("Mul", {rows, count_up(step, bins)}, {}, "turns"), length}, {}, "turns");
-  const ValueId whole = cast(step, length, real);
-  const ValueId angle = step.add(
-      "Div", {step.add("Mul", {cast(step, turns, real), step.number(real, 2 * std::numbers::pi)}, {}, "angle"), whole},
-      {}, "angle");
+  const ValueId whole = cast(step, length, real_spectral);
+  const ValueId angle =
+      step.add("Div",
+               {step.add("Mul", {cast(step, turns, real_spectral), step.number(real_spectral, 2 * std::numbers::pi)},
+                         {}, "angle"),
+                whole},
+               {}, "angle");
   ValueId c = step.add("Cos", {angle}, {}, "cos"), s = step.add("Sin", {angle}, {}, "sin");
   if (t.inverse) {
     c = step.add("Div", {c, whole}, {}, "cos");
@@ -208,7 +213,8 @@ ValueId computed_matrix(Step& step, const Transform& t, const Size& places, cons
                                      {step.add("Equal", {rows, step.scalar(0)}, {}, "is_first"),
                                       step.add("Equal", {step.add("Add", {rows, rows}), length}, {}, "is_last")},
                                      {}, "is_end");
-    const ValueId weight = step.add("Where", {at_ends, step.number(real, 1), step.number(real, 2)}, {}, "weight");
+    const ValueId weight =
+        step.add("Where", {at_ends, step.number(real_spectral, 1), step.number(real_spectral, 2)}, {}, "weight");
     const ValueId both = stacked(step, step.add("Mul", {c, weight}), step.add("Mul", {minus, weight}), 1);
     return reshape_to(step, both, {-1, bins});
   }
@@ -257,7 +263,7 @@ std::optional<std::int64_t> known_parts(Step& step, ValueId x) {
 ValueId completed(Step& step, ValueId x, std::int64_t rank) {
   List pads(static_cast<std::size_t>(2 * rank), 0);
   pads.back() = 1;
-  return slice(step, pad(step, x, real, pads, 0, "padded"), rank - 1, 0, 2, "complex");
+  return slice(step, pad(step, x, real_spectral, pads, 0, "padded"), rank - 1, 0, 2, "complex");
 }
 
 void emit_in_own_type(Step& step, ValueId y) {
@@ -274,7 +280,7 @@ Transform transform_of(Step& step, std::int64_t parts) {
   return t;
 }
 
-Size length_of(Step& step, const Transform& t, const Size& places) {
+Size length_of_spectral(Step& step, const Transform& t, const Size& places) {
   const Size length = step.has_input(1) ? size_in(step, 1)
                       : t.to_real()     ? product(step, difference(step, places, 1), 2)
                                         : places;
@@ -285,10 +291,10 @@ Size length_of(Step& step, const Transform& t, const Size& places) {
 /// The rank, or whether the signal is complex, is not known.
 void unknown_dft_to_product(Step& step) {
   const bool is_onesided = step.integer("onesided") != 0, is_inverse = step.integer("inverse") != 0;
-  Lines lines = laid_out(step, cast(step, step.input(0), real), step.vector(List{step.integer("axis", 1)}));
+  Lines lines = laid_out(step, cast(step, step.input(0), real_spectral), step.vector(List{step.integer("axis", 1)}));
   if (!is_onesided) lines.all = completed(step, lines.all, 4);
   Transform t = transform_of(step, is_onesided && !is_inverse ? 1 : 2);
-  t.length = length_of(step, t, lines.places);
+  t.length = length_of_spectral(step, t, lines.places);
   const ValueId y = transformed(step, lines.all, 4, 1, lines.places, t);
   const ValueId shape = lines.shape(step, t.bins(step), t.to_real() ? 1 : 2);
   emit_in_own_type(step, step.add("Reshape", {y, shape}, {}, "spectrum"));
@@ -302,8 +308,8 @@ void dft_to_product(Step& step) {
   if (axis < 0 || axis >= rank - 1) refuse("the axis is not a signal axis");
   const Size places = size_of(step, x, axis);
   Transform t = transform_of(step, *parts);
-  t.length = length_of(step, t, places);
-  emit_in_own_type(step, transformed(step, cast(step, x, real), rank, axis, places, t));
+  t.length = length_of_spectral(step, t, places);
+  emit_in_own_type(step, transformed(step, cast(step, x, real_spectral), rank, axis, places, t));
 }
 
 void stft_to_product(Step& step) {
@@ -322,10 +328,10 @@ void stft_to_product(Step& step) {
   const bool is_onesided = step.integer("onesided", 1) != 0;
   const auto parts = known_parts(step, x);
   if (is_onesided && parts == 2) refuse("the spectrum of complex numbers is not symmetric");
-  const ValueId wide = cast(step, x, real), all = parts || is_onesided ? wide : completed(step, wide, 3);
+  const ValueId wide = cast(step, x, real_spectral), all = parts || is_onesided ? wide : completed(step, wide, 3);
   ValueId framed = step.add("Gather", {all, places}, {{"axis", std::int64_t{1}}}, "frames");
   if (step.has_input(window)) {
-    const ValueId weights = unsqueeze(step, cast(step, step.input(window), real), {1});
+    const ValueId weights = unsqueeze(step, cast(step, step.input(window), real_spectral), {1});
     framed = step.add("Mul", {framed, weights}, {}, "windowed");
   }
   const Transform t{length, parts ? *parts : is_onesided ? 1 : 2, false, is_onesided};
@@ -368,7 +374,7 @@ void mel_to_constant(Step& step) {
       weights.push_back(weight);
     }
   }
-  emit_as(step, step.numbers(real, {bins, bands}, weights, "weights"), "output_datatype");
+  emit_as(step, step.numbers(real_spectral, {bins, bands}, weights, "weights"), "output_datatype");
 }
 
 }  // namespace

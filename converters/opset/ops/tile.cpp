@@ -10,6 +10,8 @@
 namespace onnxkit::opset {
 namespace {
 
+using Integers = std::vector<std::int64_t>;
+
 std::optional<std::int64_t> whole_number(Step& step, std::size_t input) {
   const auto real = step.constant_real(step.input(input));
   if (!real) return std::nullopt;
@@ -24,7 +26,6 @@ ValueId as_vector(Step& step, std::size_t input) {
 
 /// 1 everywhere but at the axis.
 void one_axis_to_all(Step& step) {
-  using Integers = std::vector<std::int64_t>;
   const auto axis = whole_number(step, 2), count = whole_number(step, 1);
   const auto rank = step.rank(step.input(0));
   step.drop_inputs(2);
