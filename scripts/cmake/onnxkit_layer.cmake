@@ -51,6 +51,7 @@ endfunction()
 function(onnxkit_precompile target group)
   if(ONNXKIT_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM onnxkit_precompiled_${group})
+    target_link_libraries(${target} PRIVATE fmt::fmt)  # whose definitions the precompiled headers saw
   endif()
 endfunction()
 

@@ -7,6 +7,7 @@
 #include "checker/infer/infer_registry.h"
 #include "checker/rule_registry.h"
 #include "libonnxkit/compare/outcome/task_registry.h"
+#include "libonnxkit/spec/resolution.h"
 #include "libonnxkit/wire/text.h"
 #include "reference/executor/kernel.h"
 
@@ -52,8 +53,9 @@ TEST_CASE("a rule finds what its page says") {
   checker::Collector collector;
   const spec::OpTable table;
   const auto scopes = ir::graph_scopes(*model);
+  const spec::Resolution resolution(*model, scopes, table);
   const checker::ExternalBytes no_bytes{};
-  checker::RuleContext context{*model, table, scopes, nullptr, no_bytes, collector};
+  checker::RuleContext context{*model, table, resolution, scopes, nullptr, no_bytes, collector};
   rules.run(checker::Stage::operators, context);
   const auto found = collector.take();
   REQUIRE(found.size() == 1);

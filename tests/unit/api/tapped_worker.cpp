@@ -29,10 +29,11 @@ while True:
 )";
 
 std::string told(const Model& model, const tests::TempFolder& folder, std::vector<std::string> taps) {
+  const auto context = Context::make({.workers = {.folders = {folder / "workers"}}});
+  REQUIRE(context);
   RunOptions options;
+  options.context = *context;
   options.backend = "teller";
-  options.workers.folders = {folder / "workers"};
-  options.workers.python = "python3";
   options.taps = std::move(taps);
   const auto report = run(model, {}, options);
   REQUIRE_FALSE(report);
