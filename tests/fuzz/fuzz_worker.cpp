@@ -40,7 +40,7 @@ Message message_of(std::span<const NamedValue> values) {
   return {list.dump(), *segment};
 }
 
-void check_outputs(const WorkerRun& run, std::span<const std::string> names) {
+void check_outputs(const exec::RunAnswer& run, std::span<const std::string> names) {
   const Message sent = message_of(run.outputs);
   const Json answer = {{"outputs", Json::parse(sent.text)}, {"samples", Json::array()}};
   const Segments segments = {sent.segment};

@@ -18,13 +18,13 @@ namespace onnxkit {
 
 struct CheckOptions {
   /// Codes that are not reported.
-  std::set<std::string> suppress;
+  std::set<std::string> suppress = {};
   /// Support profiles to hold the model against: "onnxruntime", "tflite@2.17" ...
-  std::vector<std::string> targets;
+  std::vector<std::string> targets = {};
   /// Schemas of operators, and what else calls share.
   Context context = {};
   /// Sizes of named dimensions.
-  std::map<std::string, std::int64_t> dims;
+  std::map<std::string, std::int64_t> dims = {};
   /// External data may lie outside the model's folder.
   bool allow_outside_data = false;
   /// Read all external data and compare it with its checksums.

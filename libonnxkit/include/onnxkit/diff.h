@@ -61,29 +61,29 @@ enum class Axes : std::uint8_t { nchw, nhwc, same };
 struct DiffOptions {
   /// Profiles that may explain a deviation, from fine to coarse; empty: float32 and the arithmetic that the side says it computes in, all of
   /// them where it does not say.
-  std::vector<Profile> profiles;
+  std::vector<Profile> profiles = {};
   int replicas = 4;
-  OutputTolerance tolerance;                          ///< set by hand: wins over the noise floor
-  std::map<std::string, OutputTolerance> tolerances;  ///< by output; wins over `tolerance`
-  std::map<std::string, std::string> tasks;           ///< by output; others are guessed
-  std::map<std::string, std::string>
-      scores;  ///< of detections: name of the output with the boxes to that with their scores
-  std::map<std::string, std::string>
-      names;  ///< input or output of the first side to that of the other, where they differ
+  OutputTolerance tolerance = {};                          ///< set by hand: wins over the noise floor
+  std::map<std::string, OutputTolerance> tolerances = {};  ///< by output; wins over `tolerance`
+  std::map<std::string, std::string> tasks = {};           ///< by output; others are guessed
+  std::map<std::string, std::string> scores =
+      {};  ///< of detections: name of the output with the boxes to that with their scores
+  std::map<std::string, std::string> names =
+      {};  ///< input or output of the first side to that of the other, where they differ
   /// Input or output of the first side to where other models than its have the channels; those of the first side are then in the other location.
-  std::map<std::string, Axes> axes;
+  std::map<std::string, Axes> axes = {};
   bool bisect = false;  ///< find the first wrong node with few values inside the graph
   /// Folder for the smallest model that shows the first wrong node; with several sides to look into, one in it for each that is wrong.
-  std::filesystem::path repro;
+  std::filesystem::path repro = {};
   bool layers = false;     ///< also compare values inside the graph
   int repeat = 1;          ///< measured runs of each side on each set
   int warmup = 1;          ///< unmeasured runs of each side before its first measured one
   std::uint64_t seed = 0;  ///< of the replicas' noise
-  Context context;         ///< its workers' limits hold for every side
-  Limits limits;           ///< threads of the reference
+  Context context = {};    ///< its workers' limits hold for every side
+  Limits limits = {};      ///< threads of the reference
   bool allow_outside_data = false;
-  std::stop_token stop;
-  std::function<void(std::string_view step)> on_step;  ///< for progress
+  std::stop_token stop = {};
+  std::function<void(std::string_view step)> on_step = {};  ///< for progress
 };
 
 // ---- what comes out

@@ -17,7 +17,7 @@ namespace onnxkit {
 
 struct InferOptions {
   /// Sizes of named dimensions: {"N", 8} makes every N an 8, those of the inputs included.
-  std::map<std::string, std::int64_t> dims;
+  std::map<std::string, std::int64_t> dims = {};
   /// Schemas of operators, and what else calls share.
   Context context = {};
   /// Takes the content of an initializer that is also a graph input for constant, though from IR version 4 on a caller may replace it. The report

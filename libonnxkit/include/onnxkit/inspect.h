@@ -16,7 +16,7 @@ namespace onnxkit {
 
 struct InspectOptions {
   /// Sizes of named dimensions.
-  std::map<std::string, std::int64_t> dims;
+  std::map<std::string, std::int64_t> dims = {};
   /// Schemas of operators, and what else calls share.
   Context context = {};
 };

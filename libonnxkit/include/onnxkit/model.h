@@ -103,7 +103,7 @@ struct SaveOptions {
   std::string format = {};
   Weights weights = Weights::keep;
   /// With extract: the file that takes the weights, relative to the output's folder; by default the output's name with ".data" added.
-  std::string sidecar;
+  std::string sidecar = {};
   bool file_per_tensor = false;
   std::uint64_t threshold = 1024;
   bool allow_outside_data = false;  ///< read external data from wherever the model says

@@ -110,9 +110,9 @@ struct OpDomain {
 struct OpQuery {
   /// "Resize", "com.microsoft::Gelu"; empty: all operators. A name without a domain means every domain that has it, and
   /// letters of the other case are forgiven.
-  std::vector<std::string> names;
+  std::vector<std::string> names = {};
   /// Only this domain.
-  std::optional<std::string> domain;
+  std::optional<std::string> domain = {};
   /// Schemas of operators, and what else calls share.
   Context context = {};
   /// Also tell which target runs which version.

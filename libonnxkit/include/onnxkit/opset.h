@@ -17,9 +17,9 @@ namespace onnxkit {
 
 struct OpsetOptions {
   /// Version wanted of each domain: {"", 21}, {"ai.onnx.ml", 5}. "ai.onnx" and "" are one.
-  std::map<std::string, std::int64_t> opsets;
+  std::map<std::string, std::int64_t> opsets = {};
   /// IR version of the result; without it the model keeps its own, raised only where the result could not be said in it.
-  std::optional<std::int64_t> ir_version;
+  std::optional<std::int64_t> ir_version = {};
   /// Schemas of operators, and what else calls share.
   Context context = {};
   bool allow_outside_data = false;
@@ -82,7 +82,7 @@ struct VerifyOptions {
   std::uint64_t seed = 0;
   /// Of each of the two runs. A model that would take more is not judged.
   Limits limits = {.threads = 0, .memory_bytes = std::uint64_t{4} << 30, .time_ms = 20'000, .iterations = 0};
-  std::map<std::string, std::int64_t> dims;
+  std::map<std::string, std::int64_t> dims = {};
 };
 
 /// What a comparison of two models by their results came to.

@@ -30,25 +30,25 @@ struct RunOptions {
   /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which offers none of wide and on_node and keeps the limits of the
   /// context's workers in place of `limits`.
   std::string backend = "reference";
-  std::map<std::string, std::string> backend_options;
+  std::map<std::string, std::string> backend_options = {};
   Context context = {};
   Limits limits = {};
   /// The binary file that the model was read from, when both are still what they were: a backend in a process of its own loads it there.
   /// Empty: the model is written for it.
-  std::filesystem::path unchanged_file;
+  std::filesystem::path unchanged_file = {};
   /// Reals narrower than float64 are not rounded between nodes, and come out as float64: the exact answer that rounded ones are held
   /// against.
   bool wide = false;
   std::uint64_t seed = 0;  ///< of made-up inputs and of random operators without a seed
-  std::stop_token stop;
+  std::stop_token stop = {};
   /// Inputs that get no value are made up; else they are an error.
   bool make_up_inputs = true;
-  std::map<std::string, std::int64_t> dims;  ///< sizes of named dimensions of made-up inputs
+  std::map<std::string, std::int64_t> dims = {};  ///< sizes of named dimensions of made-up inputs
   bool allow_outside_data = false;
   /// Values inside the main graph that are handed to on_value as soon as they exist.
-  std::vector<std::string> taps;
-  std::function<Result<void>(std::string_view name, const Value& value)> on_value;
-  std::function<void(const NodeTime&)> on_node;
+  std::vector<std::string> taps = {};
+  std::function<Result<void>(std::string_view name, const Value& value)> on_value = {};
+  std::function<void(const NodeTime&)> on_node = {};
 };
 
 struct RunInput {

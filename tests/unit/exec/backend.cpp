@@ -65,7 +65,11 @@ class SumSession : public exec::Session {
 
 class SumBackend : public exec::Backend {
  public:
-  Result<exec::BackendDesc> describe() override { return exec::BackendDesc{.name = "sum"}; }
+  Result<exec::BackendDesc> describe() override {
+    exec::BackendDesc about;
+    about.name = "sum";
+    return about;
+  }
   Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource&, const exec::LoadOptions&) override {
     return std::unique_ptr<exec::Session>(std::make_unique<SumSession>());
   }

@@ -139,7 +139,7 @@ TEST_CASE("formats: a format brings its reader, its writer and its findings") {
                 .is_folder = true,
                 .detect = [](const formats::Source&) { return formats::Match::certain; },
                 .read = [](const formats::Source&, const ReadOptions&, ReadReport& report) -> Result<ir::Model> {
-                  report.diagnostics.push_back({.code = "unsupported-operator"});
+                  report.diagnostics.emplace_back().code = "unsupported-operator";
                   return make_error(ErrorKind::unsupported, "unsupported-operator", "one operator is unknown");
                 },
                 .write = [](const ir::Model&, const std::filesystem::path&, const SaveOptions&,

@@ -36,7 +36,7 @@ Tensor integer(std::int64_t value) { return tensor<std::int64_t>(ElementType::in
 std::vector<double> answer(const std::string& signature, const std::string& node, std::vector<NamedValue> inputs) {
   const std::string text =
       "<ir_version: 10, opset_import: [\"\": 20]>\nmain (" + signature + ") => (y) { y = " + node + " }";
-  const auto model = read_model_bytes(text, "oracle", {.format = FileFormat::text});
+  const auto model = read_model_bytes(text, "oracle", {.format = "text"});
   REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
   const auto report = run(*model, std::move(inputs));
   REQUIRE_MESSAGE(report, (report ? "" : report.error().diagnostic.message));
