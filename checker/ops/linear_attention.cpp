@@ -74,6 +74,8 @@ void infer_linear_attention(InferContext& context) {
 
 }  // namespace
 
-void register_linear_attention(InferRegistry& registry) { registry.add("LinearAttention", all_versions(), infer_linear_attention); }
+void register_linear_attention(InferRegistry& registry) {
+  registry.add("LinearAttention", all_versions(), infer_linear_attention);
+}
 
 }  // namespace onnxkit::checker

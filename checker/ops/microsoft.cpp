@@ -142,8 +142,8 @@ void infer_attention_microsoft(InferContext& context) {
   const Shape* past = context.input_shape(4);
   const Dim before = !context.has_input(4) ? Dim(0) : past && past->size() == 5 ? (*past)[3] : Dim();
   context.set_elem(1, context.input_elem(0));
-  context.set_shape(1,
-                    {2, (*input)[0], heads, context.dims().add(before, (*input)[1]), divided_microsoft(context, hidden, heads)});
+  context.set_shape(
+      1, {2, (*input)[0], heads, context.dims().add(before, (*input)[1]), divided_microsoft(context, hidden, heads)});
 }
 
 /// Queries are [B, S, H], or packed with keys and values as [B, S, heads, 3, size]; values [B, L, H] or [B, heads, L, size].

@@ -107,7 +107,8 @@ void register_microsoft_nn(InferRegistry& registry) {
   registry.add(domain, "NhwcMaxPool", all_versions(), infer_max_pool_microsoft_nn);
   registry.add(domain, "MaxpoolWithMask", all_versions(), infer_masked_pool);
   registry.add(domain, "QLinearAveragePool", all_versions(), infer_average_pool);
-  registry.add(domain, "QLinearConv", all_versions(), infer_qlinear_conv_microsoft_nn, {.cost = cost::quantized_convolution});
+  registry.add(domain, "QLinearConv", all_versions(), infer_qlinear_conv_microsoft_nn,
+               {.cost = cost::quantized_convolution});
   registry.add(domain, "DynamicQuantizeLSTM", all_versions(), infer_quantized_lstm);
   registry.add(domain, "CropAndResize", all_versions(), infer_crop_and_resize);
   registry.add(domain, "Unique", all_versions(), infer_unique_microsoft_nn);

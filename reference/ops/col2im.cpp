@@ -26,7 +26,8 @@ std::vector<Col2imAxis> axes_of_col2im(const KernelContext& context) {
   for (std::size_t i = 0; i < rank; ++i) {
     for (const std::int64_t number : {image[i], block[i], strides[i], dilations[i]})
       require(0 < number && number < far_col2im, "a size, stride or dilation is out of range");
-    require(0 <= pads[i] && pads[i] < far_col2im && 0 <= pads[i + rank] && pads[i + rank] < far_col2im, "a pad is out of range");
+    require(0 <= pads[i] && pads[i] < far_col2im && 0 <= pads[i + rank] && pads[i + rank] < far_col2im,
+            "a pad is out of range");
     const std::int64_t room = image[i] + pads[i] + pads[i + rank], reach = dilations[i] * (block[i] - 1) + 1;
     require(reach <= room, "the block is larger than the image");
     axes.push_back({image[i], block[i], strides[i], dilations[i], pads[i], (room - reach) / strides[i] + 1});
@@ -35,7 +36,8 @@ std::vector<Col2imAxis> axes_of_col2im(const KernelContext& context) {
 }
 
 template <class T>
-void add_block(const T* columns, std::int64_t blocks, T* image, const std::vector<Col2imAxis>& axes, std::int64_t element) {
+void add_block(const T* columns, std::int64_t blocks, T* image, const std::vector<Col2imAxis>& axes,
+               std::int64_t element) {
   for (std::int64_t b = 0; b < blocks; ++b) {
     std::int64_t in_block = element, step = b, offset = 0, stride = 1;
     bool inside = true;

@@ -64,8 +64,8 @@ std::array<double, 4> cubic_weights(double t) {
   return {far(1 + t), near(t), near(1 - t), far(2 - t)};
 }
 
-std::vector<Tap> taps_of_grid_sample(double normalized, std::int64_t size, const GridSampleRules& rules, const Noise* noise,
-                         std::uint64_t key) {
+std::vector<Tap> taps_of_grid_sample(double normalized, std::int64_t size, const GridSampleRules& rules,
+                                     const Noise* noise, std::uint64_t key) {
   const auto count = static_cast<double>(size);
   double at = rules.align_corners ? (normalized + 1) / 2 * (count - 1) : ((normalized + 1) * count - 1) / 2;
   const auto tap = [&](double i, double weight) { return Tap{element_at(i, size, rules), weight}; };
@@ -86,7 +86,8 @@ std::vector<Tap> joint_taps(const double* position, const Dims& sizes, const Gri
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     std::vector<Tap> longer;
     // The grid lists coordinates from the innermost axis on.
-    const std::vector<Tap> own = taps_of_grid_sample(position[sizes.size() - 1 - axis], sizes[axis], rules, noise, key + axis);
+    const std::vector<Tap> own =
+        taps_of_grid_sample(position[sizes.size() - 1 - axis], sizes[axis], rules, noise, key + axis);
     for (const Tap& outer : joint) {
       for (const Tap& inner : own) {
         const bool inside = outer.from != no_source && inner.from != no_source;

@@ -29,8 +29,8 @@ struct Normalized {
 };
 
 /// Rows of the last axis, scaled by gamma and shifted by beta where given.
-Normalized normalize_rows_microsoft(const KernelContext& context, const Tensor& x, const Tensor& gamma, const Tensor* beta,
-                          bool centered, ElementType type) {
+Normalized normalize_rows_microsoft(const KernelContext& context, const Tensor& x, const Tensor& gamma,
+                                    const Tensor* beta, bool centered, ElementType type) {
   require(x.rank() > 0 && gamma.size() == x.dims().back(), "gamma must have one element per column");
   require(!beta || beta->size() == gamma.size(), "beta must have one element per column");
   const double epsilon = context.real("epsilon", 1e-12F);
@@ -60,8 +60,8 @@ void normalize_sum(KernelContext& context, bool centered) {
   Tensor sum = sum_of(context, x, context.input(1));
   if (const Tensor* bias = context.find_input(centered ? 4 : 3)) sum = sum_of(context, sum, *bias);
   require(sum.dims() == x.dims(), "skip or bias do not broadcast to the input");
-  Normalized result =
-      normalize_rows_microsoft(context, sum, context.input(2), centered ? context.find_input(3) : nullptr, centered, x.type());
+  Normalized result = normalize_rows_microsoft(context, sum, context.input(2),
+                                               centered ? context.find_input(3) : nullptr, centered, x.type());
   context.set_output(0, std::move(result.y));
   context.set_output(1, std::move(result.mean));
   context.set_output(2, std::move(result.inverse_deviation));

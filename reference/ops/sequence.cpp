@@ -53,7 +53,8 @@ void sequence_insert(KernelContext& context) {
   require(type == ElementType::undefined || type == tensor.type(),
           "the tensor does not have the sequence's element type");
   const std::size_t length = sequence.items.size();
-  const auto at = context.has_input(2) ? position_sequence(context, 2, length, length + 1) : static_cast<std::ptrdiff_t>(length);
+  const auto at =
+      context.has_input(2) ? position_sequence(context, 2, length, length + 1) : static_cast<std::ptrdiff_t>(length);
   sequence.items.insert(sequence.items.begin() + at, tensor);
   context.set_output(0, std::move(sequence));
 }
@@ -62,7 +63,8 @@ void sequence_erase(KernelContext& context) {
   Value sequence = sequence_at(context, 0);
   const std::size_t length = sequence.items.size();
   require(length > 0, "an empty sequence has no element to erase");
-  const auto at = context.has_input(1) ? position_sequence(context, 1, length, length) : static_cast<std::ptrdiff_t>(length - 1);
+  const auto at =
+      context.has_input(1) ? position_sequence(context, 1, length, length) : static_cast<std::ptrdiff_t>(length - 1);
   sequence.declared = element_type_of(sequence);
   sequence.items.erase(sequence.items.begin() + at);
   context.set_output(0, std::move(sequence));
@@ -105,8 +107,8 @@ void split_to_sequence(KernelContext& context) {
   const Tensor* split = context.find_input(1);
   const bool squeeze = !split && context.integer("keepdims", 1) == 0;
   Reservation reserved(context.memory());
-  const auto sizes =
-      split ? piece_sizes_sequence(*split, x.dim(axis)) : std::vector<std::int64_t>(static_cast<std::size_t>(x.dim(axis)), 1);
+  const auto sizes = split ? piece_sizes_sequence(*split, x.dim(axis))
+                           : std::vector<std::int64_t>(static_cast<std::size_t>(x.dim(axis)), 1);
   std::vector<Value> items;
   std::int64_t at = 0;
   for (const std::int64_t size : sizes) {

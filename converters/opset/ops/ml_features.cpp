@@ -66,7 +66,8 @@ Labels labels_in(const ir::Tensor& tensor, std::string_view attribute) {
 
 /// `side`: keys or values.
 Labels labels_of(const Step& step, const std::string& side) {
-  if (const ir::Tensor* tensor = tensor_of_ml_features(step, side + "_tensor")) return labels_in(*tensor, side + "_tensor");
+  if (const ir::Tensor* tensor = tensor_of_ml_features(step, side + "_tensor"))
+    return labels_in(*tensor, side + "_tensor");
   if (auto words = words_of(step, side + "_strings")) return *std::move(words);
   if (auto numbers = step.integers(side + "_int64s")) return *std::move(numbers);
   if (auto reals = step.reals(side + "_floats")) return *std::move(reals);

@@ -130,8 +130,8 @@ void regressor_to_ensemble(Step& step) {
   const bool is_float = given == ElementType::float32 && !has_double_numbers(step);
   options.type = is_float ? ElementType::float32 : ElementType::float64;
   const std::vector<double> base = reals_or_tensor(step, "base_values");
-  const bool is_moved =
-      options.aggregate != sum_ml_models && std::any_of(base.begin(), base.end(), [](double number) { return number != 0; });
+  const bool is_moved = options.aggregate != sum_ml_models &&
+                        std::any_of(base.begin(), base.end(), [](double number) { return number != 0; });
   if (is_moved && options.post_transform != no_transform)
     refuse(
         "base_values are added to an aggregate other than a sum before post_transform, which TreeEnsemble cannot "
@@ -164,7 +164,8 @@ void ensemble_to_regressor(Step& step) {
   const bool is_float = type == ElementType::float32;
   const ValueId x = is_float ? step.input(0) : converted(step, step.input(0), ElementType::float32);
   const ValueId y = is_float ? step.output(0) : step.value("scores");
-  const std::string aggregate = name_at(aggregates, step.integer("aggregate_function", sum_ml_models), "aggregate_function");
+  const std::string aggregate =
+      name_at(aggregates, step.integer("aggregate_function", sum_ml_models), "aggregate_function");
   const std::string transform = name_at(transforms, step.integer("post_transform"), "post_transform");
   std::vector<ir::Attribute> attributes = listed_trees(step, trees);
   attributes.push_back(step.attribute({"n_targets", step.integer("n_targets", 1)}));

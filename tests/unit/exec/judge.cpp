@@ -182,7 +182,8 @@ TEST_CASE("NaN and infinity count where the exact answer has none") {
   const Spread all = around({1, 2, 3}, 0.01);
   CHECK(judge(all, reals({1, not_a_number, 3})).verdict == Verdict::mismatch);
   CHECK(judge(all, reals({1, infinity, 3})).verdict == Verdict::mismatch);
-  CHECK(judge(all, reals({1, 2, not_a_number})).why == "NaN or infinity in 1 elements that are finite in the exact answer");
+  CHECK(judge(all, reals({1, 2, not_a_number})).why ==
+        "NaN or infinity in 1 elements that are finite in the exact answer");
   const Tensor wild = reals({1, not_a_number, infinity, -infinity});
   CHECK(judge(spread(wild, {wild}), reals({1, not_a_number, infinity, -infinity})).verdict == Verdict::rounding);
   CHECK(judge(spread(wild, {wild}), reals({1, not_a_number, -infinity, -infinity})).verdict == Verdict::mismatch);
