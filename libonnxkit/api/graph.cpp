@@ -87,7 +87,7 @@ std::vector<std::string_view> AttributeView::strings() const {
 
 Result<Tensor> AttributeView::tensor() const {
   const ir::Tensor* tensor = attribute_->tensor();
-  if (!tensor) return make_error("usage", "attribute " + quote(name()) + " is no tensor");
+  if (!tensor) return make_error("usage", "attribute " + quote(name()) + " is not a tensor");
   return wire::tensor_of(*tensor);
 }
 

@@ -16,7 +16,7 @@ struct DerivativeStep {
 
   bool has(std::size_t i) const { return i < node.inputs.size() && node.inputs[i].is_tensor(); }
   const Tensor& x(std::size_t i = 0) const {
-    require(has(i), "an input on the way is no tensor");
+    require(has(i), "an input on the path is not a tensor");
     return node.inputs[i].tensor;
   }
   const Tensor& y() const { return node.outputs[0].tensor; }

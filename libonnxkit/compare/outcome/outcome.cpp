@@ -44,7 +44,7 @@ Result<Outcome> outcome(std::string_view name, const Tensor& a, const Tensor& b,
                         const Tensor& b_scores, int threads) {
   if (name == no_task) return Outcome();
   const Task* const task = task_registry().find(name);
-  if (!task) return make_error("unknown-option", fmt::format("there is no task {}", quote(std::string(name))));
+  if (!task) return make_error("unknown-option", fmt::format("unknown task {}", quote(std::string(name))));
   for (const Tensor* tensor : {&a, &b}) {
     if (!are_numbers(tensor->type())) return undefined_for_type("outcomes", *tensor);
   }

@@ -95,7 +95,7 @@ void print(std::string_view bytes, const wire::JsonHost& host) {
     return host.fail(host.owner, "json-unprintable", "the model is nested too deeply for protobuf");
   if (const auto* field = find_invalid_utf8(*proto))
     return host.fail(host.owner, "json-unprintable",
-                     ("JSON is UTF-8, and a field " + field->full_name() + " is not").c_str());
+                     ("JSON requires UTF-8, but a field " + field->full_name() + " is not UTF-8").c_str());
   protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
