@@ -53,7 +53,7 @@ LinearAttentionOperands read_operands_linear_attention(const KernelContext& cont
 }
 
 /// One place: S = exp(g) S, then S += k (x) v, with v replaced by beta (v - S^T k) for the delta rules. `value` is scratch.
-void update(const LinearAttentionOperands& o, std::int64_t batch, std::int64_t head, std::int64_t time,
+void update_state(const LinearAttentionOperands& o, std::int64_t batch, std::int64_t head, std::int64_t time,
             std::span<double> state, std::vector<double>& value) {
   const std::span<const double> k = at(o.k, batch, head, time), v = at(o.v, batch, head, time);
   value.assign(v.begin(), v.end());
@@ -101,7 +101,7 @@ void linear_attention(KernelContext& context) {
       const auto state =
           all_states.subspan(static_cast<std::size_t>(i * state_size), static_cast<std::size_t>(state_size));
       for (std::int64_t time = 0; time < length; ++time) {
-        update(o, batch, head, time, state, value);
+        update_state(o, batch, head, time, state, value);
         for (std::int64_t reader = head * shared; reader < (head + 1) * shared; ++reader) {
           const std::int64_t to = ((batch * q_heads + reader) * length + time) * value_size;
           read(state, at(o.q, batch, reader, time), o.scale,

@@ -26,7 +26,7 @@ class LinearAttention {
  public:
   explicit LinearAttention(Step& step)
       : step_(step),
-        type_(step.need_elem(step.input(query))),
+        type_(step.need_elem(step.input(queries))),
         q_heads_(step.integer("q_num_heads")),
         kv_heads_(step.integer("kv_num_heads")) {
     constexpr std::int64_t most = 1 << 16;
@@ -38,12 +38,12 @@ class LinearAttention {
   }
 
   void build() {
-    std::vector<ValueId> along = {by_place(query, q_heads_), by_place(key, kv_heads_), by_place(value, kv_heads_)};
+    std::vector<ValueId> along = {by_place(queries, q_heads_), by_place(keys, kv_heads_), by_place(values, kv_heads_)};
     if (decays_) along.push_back(by_place(decay, kv_heads_));
     if (replaces_) along.push_back(by_place(beta, std::nullopt));
-    const Size value_size = quotient(step_, size_of(step_, step_.input(value), 2), kv_heads_);
+    const Size value_size = quotient(step_, size_of(step_, step_.input(values), 2), kv_heads_);
     const ValueId first = first_state(value_size);
-    const auto length = size_of(step_, step_.input(query), 1).known;
+    const auto length = size_of(step_, step_.input(queries), 1).known;
     const auto [read, state] =
         length && *length >= 1 && *length <= longest_unrolled ? unrolled(first, along, *length) : scanned(first, along);
     const ValueId scaled = step_.add("Mul", {read, scale()}, {}, "scaled");
@@ -54,7 +54,7 @@ class LinearAttention {
   }
 
  private:
-  enum Input : std::size_t { query, key, value, past, decay, beta };
+  enum Input : std::size_t { queries, keys, values, past, decay, beta };
   static constexpr std::int64_t longest_unrolled = 4;
 
   struct Result {
@@ -72,17 +72,17 @@ class LinearAttention {
     return transpose(step_, split, {1, 0, 2, 3});
   }
 
-  Size key_size() { return quotient(step_, size_of(step_, step_.input(key), 2), kv_heads_); }
+  Size key_size() { return quotient(step_, size_of(step_, step_.input(keys), 2), kv_heads_); }
 
   ValueId first_state(const Size& value_size) {
     if (step_.has_input(past)) return cast(step_, step_.input(past), single);
-    const ValueId shape = as_shape(step_, {size_of(step_, step_.input(query), 0), kv_heads_, key_size(), value_size});
+    const ValueId shape = as_shape(step_, {size_of(step_, step_.input(queries), 0), kv_heads_, key_size(), value_size});
     return step_.add("Expand", {step_.number(single, 0), shape}, {}, "state");
   }
 
   ValueId scale() {
     if (const float stated = step_.real("scale"); stated != 0) return step_.number(single, stated, "scale");
-    const Size size = quotient(step_, size_of(step_, step_.input(query), 2), q_heads_);
+    const Size size = quotient(step_, size_of(step_, step_.input(queries), 2), q_heads_);
     if (size.known)
       return step_.number(single, 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(1, *size.known))));
     return step_.add("Reciprocal", {step_.add("Sqrt", {cast(step_, size.computed, single)}, {}, "root")}, {}, "scale");

@@ -241,7 +241,7 @@ std::string blame_text(const SideReport& side) {
   std::string text;
   std::size_t guilty = 0;
   for (const LayerDiff& layer : side.layers) {
-    if (layer.guilty && ++guilty <= most_layers) text += guilty_text(layer, guilty == 1 ? "first culprit" : "guilty");
+    if (layer.guilty && ++guilty <= most_layers) text += guilty_text(layer, guilty == 1 ? "first culprit" : "culprit");
   }
   if (guilty > most_layers) text += fmt::format("  culprits      {} more\n", guilty - most_layers);
   if (guilty > 0) return text;
