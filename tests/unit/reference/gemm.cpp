@@ -81,7 +81,11 @@ int64_t faults(const Shape& shape, Order of_a, Order of_b, Order of_c, bool accu
   using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
   const Wide wide_a = elements(a.view).template cast<long double>(),
              wide_b = elements(b.view).template cast<long double>();
-  Wide sums = wide_a.lazyProduct(wide_b), magnitudes = wide_a.cwiseAbs().lazyProduct(wide_b.cwiseAbs());
+  Wide sums = Wide::Zero(shape.rows, shape.columns), magnitudes = sums;
+  if (wide_a.size() > 0 && wide_b.size() > 0) {  // Eigen steps through the null pointer of an empty factor
+    sums = wide_a.lazyProduct(wide_b);
+    magnitudes = wide_a.cwiseAbs().lazyProduct(wide_b.cwiseAbs());
+  }
   if (accumulate) {
     sums += elements(before.view).template cast<long double>();
     magnitudes += elements(before.view).template cast<long double>().cwiseAbs();
