@@ -198,8 +198,10 @@ TEST_CASE_TEMPLATE("gemm of integers wraps", T, std::int64_t, std::uint64_t) {
           auto c = Matrix<T>(shape.rows, shape.columns, of_a, 1).fill(number);
           auto wanted = c;
           using Wrapping = Eigen::Matrix<std::uint64_t, Eigen::Dynamic, Eigen::Dynamic>;
-          Wrapping sums = elements(a.view).template cast<std::uint64_t>().lazyProduct(
-              elements(b.view).template cast<std::uint64_t>());
+          const Wrapping wrapping_a = elements(a.view).template cast<std::uint64_t>(),
+                         wrapping_b = elements(b.view).template cast<std::uint64_t>();
+          Wrapping sums = Wrapping::Zero(shape.rows, shape.columns);
+          if (wrapping_a.size() > 0 && wrapping_b.size() > 0) sums = wrapping_a.lazyProduct(wrapping_b);
           if (accumulate) sums += elements(c.view).template cast<std::uint64_t>();
           elements(wanted.view) = sums.template cast<T>();
           gemm(accumulate ? three : one, a.read(), b.read(), c.view, accumulate);
