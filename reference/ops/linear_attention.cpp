@@ -54,7 +54,7 @@ LinearAttentionOperands read_operands_linear_attention(const KernelContext& cont
 
 /// One place: S = exp(g) S, then S += k (x) v, with v replaced by beta (v - S^T k) for the delta rules. `value` is scratch.
 void update_state(const LinearAttentionOperands& o, std::int64_t batch, std::int64_t head, std::int64_t time,
-            std::span<double> state, std::vector<double>& value) {
+                  std::span<double> state, std::vector<double>& value) {
   const std::span<const double> k = at(o.k, batch, head, time), v = at(o.v, batch, head, time);
   value.assign(v.begin(), v.end());
   if (o.decay) {
