@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
@@ -35,22 +36,7 @@ ElementType known_type(std::optional<std::int32_t> number) {
 
 }  // namespace
 
-ValueKind TypeView::kind() const {
-  using Kind = ir::DeclaredType::Kind;
-  switch (type_->kind) {
-    case Kind::tensor:
-    case Kind::sparse_tensor:
-      return ValueKind::tensor;
-    case Kind::sequence:
-      return ValueKind::sequence;
-    case Kind::optional:
-      return ValueKind::optional;
-    case Kind::map:
-      return ValueKind::map;
-    default:
-      return ValueKind::none;
-  }
-}
+ValueKind TypeView::kind() const { return exec::kind_of(*type_); }
 
 bool TypeView::is_sparse() const { return type_->kind == ir::DeclaredType::Kind::sparse_tensor; }
 

@@ -44,9 +44,9 @@ std::set<std::string_view> default_names(const ir::Graph& graph) {
   return names;
 }
 
-ValueKind kind_of(const ir::ValueInfo& declared) {
+ValueKind kind_of(const ir::DeclaredType& type) {
   using Kind = ir::DeclaredType::Kind;
-  switch (declared.type ? declared.type->kind : Kind::none) {
+  switch (type.kind) {
     case Kind::sequence:
       return ValueKind::sequence;
     case Kind::optional:
@@ -60,6 +60,8 @@ ValueKind kind_of(const ir::ValueInfo& declared) {
       return ValueKind::none;
   }
 }
+
+ValueKind kind_of(const ir::ValueInfo& declared) { return declared.type ? kind_of(*declared.type) : ValueKind::none; }
 
 ValueKind stored_kind_of(const ir::ValueInfo& declared) {
   const ValueKind kind = kind_of(declared);

@@ -31,6 +31,7 @@ std::vector<ValueDesc> describe_outputs(const ir::Graph& graph);
 std::set<std::string_view> default_names(const ir::Graph& graph);
 
 /// The kind of value that a declaration asks for: none where it has no type or an opaque one.
+ValueKind kind_of(const ir::DeclaredType& type);
 ValueKind kind_of(const ir::ValueInfo& declared);
 
 /// As kind_of, but a tensor where that is none: what a file for such an input holds most likely.
