@@ -9,7 +9,7 @@
 namespace onnxkit::checker {
 namespace {
 
-constexpr std::string_view domain = "com.microsoft";
+constexpr std::string_view microsoft = "com.microsoft";
 
 Shape channels_to_front(Shape shape) {
   std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
@@ -104,14 +104,14 @@ void infer_unique_microsoft_nn(InferContext& context) {
 }  // namespace
 
 void register_microsoft_nn(InferRegistry& registry) {
-  registry.add(domain, "NhwcMaxPool", all_versions(), infer_max_pool_microsoft_nn);
-  registry.add(domain, "MaxpoolWithMask", all_versions(), infer_masked_pool);
-  registry.add(domain, "QLinearAveragePool", all_versions(), infer_average_pool);
-  registry.add(domain, "QLinearConv", all_versions(), infer_qlinear_conv_microsoft_nn,
+  registry.add(microsoft, "NhwcMaxPool", all_versions(), infer_max_pool_microsoft_nn);
+  registry.add(microsoft, "MaxpoolWithMask", all_versions(), infer_masked_pool);
+  registry.add(microsoft, "QLinearAveragePool", all_versions(), infer_average_pool);
+  registry.add(microsoft, "QLinearConv", all_versions(), infer_qlinear_conv_microsoft_nn,
                {.cost = cost::quantized_convolution});
-  registry.add(domain, "DynamicQuantizeLSTM", all_versions(), infer_quantized_lstm);
-  registry.add(domain, "CropAndResize", all_versions(), infer_crop_and_resize);
-  registry.add(domain, "Unique", all_versions(), infer_unique_microsoft_nn);
+  registry.add(microsoft, "DynamicQuantizeLSTM", all_versions(), infer_quantized_lstm);
+  registry.add(microsoft, "CropAndResize", all_versions(), infer_crop_and_resize);
+  registry.add(microsoft, "Unique", all_versions(), infer_unique_microsoft_nn);
 }
 
 }  // namespace onnxkit::checker

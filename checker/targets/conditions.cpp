@@ -12,8 +12,6 @@ namespace onnxkit::checker {
 namespace {
 
 using Answer = ConditionResult::Answer;
-using Demand = TargetCondition::Demand;
-using Item = TargetCondition::Item;
 
 std::string text_of(const Type& type) {
   const auto wrapped = [&](std::string_view name) {
@@ -120,7 +118,7 @@ ConditionResult check_values(const TargetCondition& condition, const AttributeVa
             .expected = {},
             .found = {}};
   }
-  const bool wanted = condition.demand == Demand::in;
+  const bool wanted = condition.demand == TargetCondition::Demand::in;
   for (const ConditionValue& value : given.values) {
     const bool listed =
         std::ranges::any_of(condition.values, [&](const ConditionValue& one) { return same(one, value); });
@@ -143,7 +141,7 @@ ConditionResult check_input(const TargetCondition& condition, TargetInfo& info, 
                            .expected = std::move(expected),
                            .found = std::move(found)};
   };
-  if (condition.demand == Demand::constant) {
+  if (condition.demand == TargetCondition::Demand::constant) {
     if (info.is_constant(scope, id)) return {};
     return fails(fmt::format("input {} is not constant", condition.name), "a constant", "a computed value");
   }
@@ -155,12 +153,12 @@ ConditionResult check_input(const TargetCondition& condition, TargetInfo& info, 
             .expected = {},
             .found = {}};
   }
-  if (condition.demand == Demand::is_static) {
+  if (condition.demand == TargetCondition::Demand::is_static) {
     if (std::ranges::all_of(*type->shape, [](Dim d) { return d.is_constant(); })) return {};
     return fails(fmt::format("input {} has a dynamic shape", condition.name), "a fixed shape", "a dynamic one");
   }
   const auto rank = static_cast<std::int64_t>(type->shape->size());
-  if (condition.demand == Demand::not_rank) {
+  if (condition.demand == TargetCondition::Demand::not_rank) {
     if (std::ranges::find(condition.ranks, rank) == condition.ranks.end()) return {};
     return fails(fmt::format("input {} has rank {}", condition.name, rank), "a different rank",
                  fmt::format("rank {}", rank));
@@ -177,33 +175,37 @@ ConditionResult check_input(const TargetCondition& condition, TargetInfo& info, 
 
 ConditionResult judge(const TargetCondition& condition, TargetInfo& info, const ir::GraphScope& scope,
                       const ir::Node& node, const spec::OpSchema& schema, std::string& item) {
-  const ir::Attribute* attribute = condition.item == Item::attribute ? node.find_attribute(condition.name) : nullptr;
+  const ir::Attribute* attribute =
+      condition.item == TargetCondition::Item::attribute ? node.find_attribute(condition.name) : nullptr;
   std::optional<std::size_t> position;
-  if (condition.item == Item::input) position = position_of(schema.inputs, node.inputs, condition.name);
-  if (condition.item == Item::output) position = position_of(schema.outputs, node.outputs, condition.name);
-  const bool given = condition.item == Item::node || attribute || position;
-  item = condition.item == Item::attribute ? fmt::format("attribute {}", condition.name)
-         : !position                       ? std::string()
-                     : fmt::format("{} {}", condition.item == Item::input ? "input" : "output", *position);
+  if (condition.item == TargetCondition::Item::input)
+    position = position_of(schema.inputs, node.inputs, condition.name);
+  if (condition.item == TargetCondition::Item::output)
+    position = position_of(schema.outputs, node.outputs, condition.name);
+  const bool given = condition.item == TargetCondition::Item::node || attribute || position;
+  item = condition.item == TargetCondition::Item::attribute ? fmt::format("attribute {}", condition.name)
+         : !position
+             ? std::string()
+             : fmt::format("{} {}", condition.item == TargetCondition::Item::input ? "input" : "output", *position);
   switch (condition.demand) {
-    case Demand::present:
+    case TargetCondition::Demand::present:
       if (given == condition.present) return {};
       return {.answer = Answer::fails,
               .reason = fmt::format("{} {} is {}",
-                                    condition.item == Item::attribute ? "attribute"
-                                    : condition.item == Item::input   ? "input"
-                                                                      : "output",
+                                    condition.item == TargetCondition::Item::attribute ? "attribute"
+                                    : condition.item == TargetCondition::Item::input   ? "input"
+                                                                                       : "output",
                                     condition.name, given ? "given" : "left out"),
               .item = {},
               .expected = given ? "none" : "one",
               .found = given ? "one" : "none"};
-    case Demand::in:
-    case Demand::not_in: {
+    case TargetCondition::Demand::in:
+    case TargetCondition::Demand::not_in: {
       if (attribute) return check_values(condition, values_of(*attribute));
       const spec::AttributeSchema* formal = schema.find_attribute(condition.name);
       return formal && formal->has_default ? check_values(condition, values_of(*formal)) : ConditionResult{};
     }
-    case Demand::note:
+    case TargetCondition::Demand::note:
       if (!given) return {};
       return {.answer = Answer::unknown,
               .reason = condition.name.empty() ? condition.note : fmt::format("{}: {}", condition.name, condition.note),

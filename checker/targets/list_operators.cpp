@@ -94,7 +94,7 @@ Error unknown(ErrorCode code, std::string message, std::string_view word, std::s
   return error;
 }
 
-struct Key {
+struct OperatorKey {
   std::string_view domain, name;
 };
 
@@ -102,7 +102,7 @@ class Selection {
  public:
   Selection(const spec::OpTable& table, const OpQuery& query) : table_(table), query_(query) {}
 
-  Result<std::vector<Key>> run() {
+  Result<std::vector<OperatorKey>> run() {
     if (query_.domain) {
       const auto canonical = ir::canonical_domain(*query_.domain);
       if (!table_.knows_domain(canonical)) return unknown_domain(*query_.domain);
@@ -138,7 +138,7 @@ class Selection {
       domains = {domain};
       name = text.substr(separator + 2);
     }
-    std::vector<Key> exact, alike;
+    std::vector<OperatorKey> exact, alike;
     std::set<std::string_view> known;
     for (std::string_view domain : domains)
       for (std::string_view candidate : table_.operators(domain)) {
@@ -158,7 +158,7 @@ class Selection {
   const spec::OpTable& table_;
   const OpQuery& query_;
   std::vector<std::string_view> domains_;
-  std::vector<Key> keys_;
+  std::vector<OperatorKey> keys_;
 };
 
 Result<Profiles> all_profiles(const Context& context) {
@@ -193,7 +193,7 @@ Result<OpList> list_operators(const OpQuery& query) {
   const auto profiles = query.targets ? all_profiles(query.context) : Profiles();
   if (!profiles) return profiles.error();
   OpList list;
-  for (const Key& key : *keys) list.operators.push_back(info_of(table, *profiles, key.domain, key.name));
+  for (const OperatorKey& key : *keys) list.operators.push_back(info_of(table, *profiles, key.domain, key.name));
   list.domains = domains_of(list.operators);
   return list;
 }

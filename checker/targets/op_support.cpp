@@ -9,8 +9,6 @@
 namespace onnxkit::checker {
 namespace {
 
-using Demand = TargetCondition::Demand;
-
 std::string_view word(Standing standing) {
   switch (standing) {
     case Standing::runs:
@@ -54,21 +52,21 @@ std::string rank_text(const TargetCondition& condition) {
 
 std::string demand_text(const TargetCondition& condition) {
   switch (condition.demand) {
-    case Demand::in:
+    case TargetCondition::Demand::in:
       return (condition.values.size() == 1 ? "" : "one of ") + values_text(condition);
-    case Demand::not_in:
+    case TargetCondition::Demand::not_in:
       return "not " + values_text(condition);
-    case Demand::present:
+    case TargetCondition::Demand::present:
       return condition.present ? "given" : "left out";
-    case Demand::constant:
+    case TargetCondition::Demand::constant:
       return "constant";
-    case Demand::is_static:
+    case TargetCondition::Demand::is_static:
       return "of a fixed shape";
-    case Demand::rank:
+    case TargetCondition::Demand::rank:
       return rank_text(condition);
-    case Demand::not_rank:
+    case TargetCondition::Demand::not_rank:
       return fmt::format("not of rank {}", fmt::join(condition.ranks, ", "));
-    case Demand::note:
+    case TargetCondition::Demand::note:
       return condition.note;
   }
   return "";
@@ -77,7 +75,7 @@ std::string demand_text(const TargetCondition& condition) {
 std::string condition_text(const TargetCondition& condition) {
   const std::string item = item_text(condition);
   if (item.empty()) return demand_text(condition);
-  return item + (condition.demand == Demand::note ? ": " : " ") + demand_text(condition);
+  return item + (condition.demand == TargetCondition::Demand::note ? ": " : " ") + demand_text(condition);
 }
 
 /// As profiles write types: "float" for tensor(float), "seq(float)" for seq(tensor(float)).
@@ -133,7 +131,7 @@ std::string opset_obstacle(const TargetProfile& profile, const spec::OpSchema& s
 
 /// An item that the version lacks fulfils every demand but to be given.
 bool applies(const TargetCondition& condition, const spec::OpSchema& schema) {
-  if (condition.demand == Demand::present && condition.present) return true;
+  if (condition.demand == TargetCondition::Demand::present && condition.present) return true;
   const auto among = [&](std::span<const spec::FormalParameter> parameters) {
     return std::ranges::find(parameters, condition.name, &spec::FormalParameter::name) != parameters.end();
   };

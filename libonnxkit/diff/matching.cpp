@@ -22,7 +22,7 @@ bool fits_dims(std::span<const std::int64_t> dims, std::span<const std::int64_t>
                     [](std::int64_t is, std::int64_t want) { return want < 0 || is == want; });
 }
 
-Dims permuted(std::span<const std::int64_t> dims, const Order& order) {
+Dims permuted_dims(std::span<const std::int64_t> dims, const Order& order) {
   Dims out;
   for (const std::size_t axis : order) out.push_back(dims[axis]);
   return out;
@@ -91,8 +91,8 @@ bool is_alike(ElementType a, ElementType b, Types types) {
 std::optional<Order> layout_order(std::span<const std::int64_t> dims, std::span<const std::int64_t> declared) {
   if (dims.size() != declared.size() || dims.size() < 3 || fits_dims(dims, declared)) return std::nullopt;
   const auto moves = channel_moves(dims.size());
-  const bool last = fits_dims(permuted(dims, moves[0]), declared),
-             second = fits_dims(permuted(dims, moves[1]), declared);
+  const bool last = fits_dims(permuted_dims(dims, moves[0]), declared),
+             second = fits_dims(permuted_dims(dims, moves[1]), declared);
   if (last == second && (!last || moves[0] != moves[1])) return std::nullopt;
   return last ? moves[0] : moves[1];
 }
@@ -102,7 +102,7 @@ std::optional<Tensor> permuted(const Tensor& tensor, std::span<const std::size_t
   if (!one || *one < 2 || *one % 2 != 0) return std::nullopt;
   const std::size_t width = *one / 2;
   if (packed_size(tensor.type(), 1) != width) return std::nullopt;
-  const Dims dims = permuted(tensor.dims(), Order(order.begin(), order.end()));
+  const Dims dims = permuted_dims(tensor.dims(), Order(order.begin(), order.end()));
   Dims strides(dims.size(), 1), source(dims.size(), 1);
   for (std::size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * tensor.dims()[axis];
   for (std::size_t axis = 0; axis < dims.size(); ++axis) source[axis] = strides[order[axis]];

@@ -10,13 +10,13 @@
 namespace onnxkit::inputs {
 namespace {
 
-using Sizes = std::map<std::string, std::int64_t>;
+using NamedSizes = std::map<std::string, std::int64_t>;
 
 class Binder {
  public:
-  Binder(const ir::Graph& graph, const Sizes& sizes) : graph_(graph), sizes_(sizes) {}
+  Binder(const ir::Graph& graph, const NamedSizes& sizes) : graph_(graph), sizes_(sizes) {}
 
-  /// Sizes that stand for themselves, such as N.
+  /// NamedSizes that stand for themselves, such as N.
   Result<void> bind(std::size_t input, std::size_t axis, std::int64_t size) {
     const ir::Dim dim = dim_of(input, axis);
     const auto symbols = pool_.symbols_in(dim);
@@ -31,14 +31,14 @@ class Binder {
                          origin == origins_.end() ? "by a given size" : origin->second);
   }
 
-  /// Sizes that follow from others, such as 2*N.
+  /// NamedSizes that follow from others, such as 2*N.
   Result<void> check(std::size_t input, std::size_t axis, std::int64_t size) {
     const auto expected = size_of(pool_, dim_of(input, axis), sizes_);
     return !expected || *expected == size ? Result<void>()
                                           : contradiction(input, axis, size, *expected, "by the other inputs");
   }
 
-  Sizes take() { return std::move(sizes_); }
+  NamedSizes take() { return std::move(sizes_); }
 
  private:
   std::string_view name_of(std::size_t input) const { return graph_.name_of(graph_.inputs[input].value); }
@@ -60,7 +60,7 @@ class Binder {
   }
 
   const ir::Graph& graph_;
-  Sizes sizes_;
+  NamedSizes sizes_;
   std::map<std::string, std::string> origins_;
   ir::DimPool pool_;
 };
@@ -83,14 +83,14 @@ Result<void> for_each_axis(const ir::Graph& graph, std::span<const Value> given,
 
 }  // namespace
 
-std::optional<std::int64_t> size_of(const ir::DimPool& pool, ir::Dim dim, const Sizes& sizes) {
+std::optional<std::int64_t> size_of(const ir::DimPool& pool, ir::Dim dim, const NamedSizes& sizes) {
   return pool.evaluate(dim, [&](std::string_view name) {
     const auto found = sizes.find(std::string(name));
     return found == sizes.end() ? std::nullopt : std::optional(found->second);
   });
 }
 
-Result<Sizes> bound_sizes(const ir::Graph& graph, std::span<const Value> given, const Sizes& sizes) {
+Result<NamedSizes> bound_sizes(const ir::Graph& graph, std::span<const Value> given, const NamedSizes& sizes) {
   Binder binder(graph, sizes);
   const auto bind = [&](std::size_t input, std::size_t axis, std::int64_t size) {
     return binder.bind(input, axis, size);

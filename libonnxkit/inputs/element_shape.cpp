@@ -12,15 +12,16 @@ namespace {
 using checker::InputRole;
 using checker::Role;
 using ir::ValueId;
-using Sizes = std::vector<std::optional<std::int64_t>>;
+using ElementSizes = std::vector<std::optional<std::int64_t>>;
 
-class Tracer {
+class ElementShapeTracer {
  public:
   /// `opsets`: that the model imports.
-  Tracer(const spec::OpTable& table, std::span<const ir::OpsetImport> opsets, const checker::InferredModel& inferred)
+  ElementShapeTracer(const spec::OpTable& table, std::span<const ir::OpsetImport> opsets,
+                     const checker::InferredModel& inferred)
       : table_(table), opsets_(opsets), inferred_(inferred) {}
 
-  std::optional<Sizes> found;
+  std::optional<ElementSizes> found;
 
   void follow(const ir::Graph& graph, ValueId id) {
     if (found || id == ValueId::none || !seen_.insert({&graph, id}).second) return;
@@ -61,7 +62,7 @@ class Tracer {
       const auto* number = attribute ? attribute->as<std::int64_t>() : nullptr;
       return number ? *number : 0;
     };
-    std::optional<Sizes> joined = shape_of(graph, output_of(node));
+    std::optional<ElementSizes> joined = shape_of(graph, output_of(node));
     if (found || !joined || joined->empty()) return;
     const auto rank = static_cast<std::int64_t>(joined->size());
     const std::int64_t axis = integer("axis") < 0 ? integer("axis") + rank : integer("axis");
@@ -77,10 +78,10 @@ class Tracer {
     if (!found) found = shape_of(graph, id);
   }
 
-  std::optional<Sizes> shape_of(const ir::Graph& graph, ValueId id) const {
+  std::optional<ElementSizes> shape_of(const ir::Graph& graph, ValueId id) const {
     const checker::ValueInfo* info = id == ValueId::none ? nullptr : inferred_.find(graph, id);
     if (!info || !info->type.shape) return std::nullopt;
-    Sizes sizes;
+    ElementSizes sizes;
     for (const checker::Dim dim : *info->type.shape)
       sizes.push_back(dim.is_constant() ? std::optional(dim.constant()) : std::nullopt);
     return sizes;
@@ -94,9 +95,9 @@ class Tracer {
 
 }  // namespace
 
-std::optional<Sizes> element_shape_of_input(const ir::Model& model, const spec::OpTable& table,
-                                            const checker::InferredModel& inferred, ValueId input) {
-  Tracer tracer(table, model.opset_imports, inferred);
+std::optional<ElementSizes> element_shape_of_input(const ir::Model& model, const spec::OpTable& table,
+                                                   const checker::InferredModel& inferred, ValueId input) {
+  ElementShapeTracer tracer(table, model.opset_imports, inferred);
   tracer.follow(*model.graph, input);
   return std::move(tracer.found);
 }

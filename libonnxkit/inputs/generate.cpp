@@ -66,10 +66,10 @@ std::int64_t chosen_size(std::string_view name, std::string_view input, std::siz
   return rank >= 4 && axis >= 2 ? 64 : rank == 3 || rank == 2 ? 8 : 3;
 }
 
-/// Sizes for every dimension name of the inputs.
-class Sizes {
+/// FreeSizes for every dimension name of the inputs.
+class FreeSizes {
  public:
-  Sizes(const ir::Graph& graph, const std::map<std::string, std::int64_t>& given) : by_name_(given) {
+  FreeSizes(const ir::Graph& graph, const std::map<std::string, std::int64_t>& given) : by_name_(given) {
     // A mask over what is cached and what is new is as long as both, whatever its size is called.
     for (const bool masks : {false, true}) {
       for (const ir::ValueInfo& input : graph.inputs) {
@@ -297,7 +297,7 @@ class Generator {
 
   const ir::Model& model_;
   const spec::OpTable& table_;
-  Sizes sizes_;
+  FreeSizes sizes_;
   checker::InferredModel inferred_;
   Random random_;
   const bool has_limit_;

@@ -19,9 +19,9 @@ using ir::ValueId;
 
 using Opsets = std::span<const ir::OpsetImport>;
 
-class Tracer {
+class InputRangeTracer {
  public:
-  Tracer(const ir::Model& model, const spec::OpTable& table, const checker::InferredModel& inferred)
+  InputRangeTracer(const ir::Model& model, const spec::OpTable& table, const checker::InferredModel& inferred)
       : table_(table), inferred_(inferred), functions_(model) {}
 
   std::optional<InputRange> range;
@@ -148,7 +148,7 @@ class Tracer {
 
 std::optional<InputRange> range_of_input(const ir::Model& model, const spec::OpTable& table,
                                          const checker::InferredModel& inferred, ValueId input) {
-  Tracer tracer(model, table, inferred);
+  InputRangeTracer tracer(model, table, inferred);
   tracer.follow(*model.graph, model.opset_imports, input, "main");
   return std::move(tracer.range);
 }

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::uint64_t protobuf_limit = std::numeric_limits<std::int32_t>::max();
 
-Error too_large(std::uint64_t size, std::string_view what) {
+Error json_too_large(std::uint64_t size, std::string_view what) {
   return make_error("json-too-large",
                     fmt::format("the {} has {} bytes, but protobuf's JSON form is limited to 2 GiB", what, size));
 }
 
-Result<const JsonModule*> module() {
+Result<const JsonModule*> json_module() {
   static const auto loaded = []() -> Result<const JsonModule*> {
     const auto entry = load_module("json", json_module_entry);
     if (!entry) return entry.error();
@@ -42,7 +42,7 @@ ErrorCode code_of(std::string_view told) {
 }
 
 Result<JsonText> convert(ConvertJson JsonModule::*function, std::string_view bytes) {
-  const auto loaded = module();
+  const auto loaded = json_module();
   if (!loaded) return loaded.error();
   Conversion conversion;
   const JsonHost host{
@@ -62,7 +62,7 @@ Result<JsonText> convert(ConvertJson JsonModule::*function, std::string_view byt
 
 Result<JsonText> print_json(const ir::Model& model) {
   const std::uint64_t size = encoded_size(model);
-  if (size > protobuf_limit) return too_large(size, "model");
+  if (size > protobuf_limit) return json_too_large(size, "model");
   return convert(&JsonModule::print, to_bytes(model));
 }
 
@@ -71,7 +71,7 @@ Result<ir::Model> parse_json(std::string_view json, std::string_view source_name
     error.diagnostic.location.file = source_name;
     return error;
   };
-  if (json.size() > protobuf_limit) return failure(too_large(json.size(), "text"));
+  if (json.size() > protobuf_limit) return failure(json_too_large(json.size(), "text"));
   auto binary = convert(&JsonModule::parse, json);
   if (!binary) return failure(std::move(binary).error());
   return read_binary(MappedFile::from_bytes(std::move(binary->text)), std::filesystem::path());

@@ -21,7 +21,7 @@ Error no_room(const char* what) {
   return make_error("worker-failed", fmt::format("{}: {}", what, std::strerror(code)));
 }
 
-Error broken(std::string what) { return make_error("worker-protocol", std::move(what)); }
+Error broken_segment(std::string what) { return make_error("worker-protocol", std::move(what)); }
 
 bool write_all(int file, const Piece& piece) {
   std::uint64_t offset = piece.offset;
@@ -53,11 +53,11 @@ Result<std::shared_ptr<const Segment>> Segment::open(const Descriptor& file) {
   struct stat info {};
   const int seals = ::fcntl(file.get(), F_GET_SEALS);  // fails for anything but memory files
   if (seals < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
-    return broken("a descriptor that is not a memory file");
+    return broken_segment("a descriptor that is not a memory file");
   const auto size = static_cast<std::uint64_t>(info.st_size);
   const auto held = static_cast<std::uint64_t>(info.st_blocks) * block_bytes;
   if (held < size && size - held > most_hole_bytes)
-    return broken(fmt::format("a segment of {} bytes with only {} written", size, held));
+    return broken_segment(fmt::format("a segment of {} bytes with only {} written", size, held));
   std::shared_ptr<Segment> segment(new Segment);
   constexpr int steady = F_SEAL_SHRINK | F_SEAL_WRITE;
   const bool sealed = (seals & steady) == steady;
@@ -85,7 +85,7 @@ Result<void> Segment::copy(int file, std::size_t size) {
     const ssize_t count = ::pread(file, copy_.get() + have, size - have, static_cast<off_t>(have));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return no_room("cannot read outputs");
-    if (count == 0) return broken("a segment that shrank after it was sent");
+    if (count == 0) return broken_segment("a segment that shrank after it was sent");
     have += static_cast<std::size_t>(count);
   }
   bytes_ = {copy_.get(), size};

@@ -11,8 +11,8 @@
 namespace onnxkit::reference {
 namespace {
 
-constexpr std::int64_t swapped[] = {0, 2, 1, 3};
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t heads_first[] = {0, 2, 1, 3};
+constexpr double attend_infinity = std::numeric_limits<double>::infinity();
 
 /// The query heads that share a key head become more queries of that one.
 Tensor grouped(const Tensor& x, std::int64_t kv_heads) {
@@ -26,7 +26,7 @@ Tensor ungrouped(const Tensor& x, const Tensor& like) {
 
 void softmax_row(std::span<double> row, EmptyRow empty) {
   const double most = *std::max_element(row.begin(), row.end());
-  if (most == -infinity && empty == EmptyRow::zero) {
+  if (most == -attend_infinity && empty == EmptyRow::zero) {
     // NaN is no maximum; it must not vanish.
     if (std::none_of(row.begin(), row.end(), [](double x) { return std::isnan(x); })) {
       std::fill(row.begin(), row.end(), 0.0);
@@ -43,11 +43,11 @@ void softmax_row(std::span<double> row, EmptyRow empty) {
 Tensor unpack_heads(const KernelContext& context, const Tensor& x, std::int64_t heads) {
   require(x.rank() == 3, "packed heads must have rank 3");
   require(heads > 0 && x.dim(2) % heads == 0, "the last axis is not divisible by the number of heads");
-  return permute(context, x.reshaped({x.dim(0), x.dim(1), heads, x.dim(2) / heads}), swapped);
+  return permute(context, x.reshaped({x.dim(0), x.dim(1), heads, x.dim(2) / heads}), heads_first);
 }
 
 Tensor pack_heads(const KernelContext& context, const Tensor& x) {
-  return permute(context, x, swapped).reshaped({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+  return permute(context, x, heads_first).reshaped({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
 void require_attention_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -74,7 +74,7 @@ Tensor additive_mask(const KernelContext& context, const Tensor& mask, ElementTy
   const Tensor added = dispatch_scalars(mask.domain(), [&]<class T>(std::type_identity<T>) {
     return map<T, double>(context, mask, type, [](T x) {
       if constexpr (std::is_same_v<T, bool>)
-        return x ? 0.0 : -infinity;
+        return x ? 0.0 : -attend_infinity;
       else
         return static_cast<double>(x);
     });

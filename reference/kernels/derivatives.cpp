@@ -48,11 +48,11 @@ void require_numpy_broadcast(const DerivativeStep& step) {
           "Gradient does not support the broadcasting of opset 6 and before");
 }
 
-constexpr auto product = [](double a, double b) { return a * b; };
+constexpr auto multiplied = [](double a, double b) { return a * b; };
 
 template <class F>
 std::vector<Tensor> by_slope(const DerivativeStep& step, F derivative) {
-  return {combine(step.context, step.dy, combine(step.context, step.x(), step.y(), derivative), product)};
+  return {combine(step.context, step.dy, combine(step.context, step.x(), step.y(), derivative), multiplied)};
 }
 
 /// by_a and by_b are the derivatives by the operands as functions of both.
@@ -62,7 +62,7 @@ std::vector<Tensor> binary(const DerivativeStep& step) {
   const KernelContext& context = step.context;
   const auto part = [&](auto derivative, const Dims& dims) {
     const Tensor slope = combine(context, step.x(0), step.x(1), derivative);
-    return sum_to(context, combine(context, step.dy, slope, product), dims);
+    return sum_to(context, combine(context, step.dy, slope, multiplied), dims);
   };
   return {part(by_a, step.x(0).dims()), part(by_b, step.x(1).dims())};
 }
@@ -201,9 +201,9 @@ std::vector<Tensor> gelu(const DerivativeStep& step) {
 
 std::vector<Tensor> softmax(const DerivativeStep& step) {
   const KernelContext& context = step.context;
-  const Tensor sum = sum_over(context, combine(context, step.dy, step.y(), product), row_axes(step));
+  const Tensor sum = sum_over(context, combine(context, step.dy, step.y(), multiplied), row_axes(step));
   const Tensor rest = combine(context, step.dy, sum, [](double d, double s) { return d - s; });
-  return {combine(context, rest, step.y(), product)};
+  return {combine(context, rest, step.y(), multiplied)};
 }
 
 std::vector<Tensor> log_softmax(const DerivativeStep& step) {
@@ -260,7 +260,7 @@ std::vector<Tensor> extreme(const DerivativeStep& step) {
   }
   const Tensor share = combine(context, step.dy, count, [](double d, double c) { return c == 0 ? 0 : d / c; });
   for (std::size_t i = 0; i < all.size(); ++i)
-    all[i] = sum_to(context, combine(context, share, all[i], product), step.x(i).dims());
+    all[i] = sum_to(context, combine(context, share, all[i], multiplied), step.x(i).dims());
   return all;
 }
 

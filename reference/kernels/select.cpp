@@ -10,7 +10,7 @@
 namespace onnxkit::reference {
 namespace {
 
-constexpr std::int64_t grain = 1 << 14;
+constexpr std::int64_t selection_grain = 1 << 14;
 
 /// Elements of x and `fill`, or zeros without it, need no rounding.
 bool is_rounded(const Tensor& x, const Tensor* fill) {
@@ -35,7 +35,7 @@ void select_into(const KernelContext& context, const Tensor& x, Tensor& y,
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();
     const T other = fill ? fill_value<T>(*fill) : T();
-    context.for_range(y.size() / length, 1 + grain / length, [&](std::int64_t first, std::int64_t last) {
+    context.for_range(y.size() / length, 1 + selection_grain / length, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         std::int64_t offset = 0, rest = row;
         bool has_source = true;
@@ -112,7 +112,7 @@ Tensor strided(const KernelContext& context, const Tensor& x, Dims dims, std::sp
   dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from = x.as<T>().data() + offset;
     T* const to = y.write<T>().data();
-    context.for_range(y.size() / length, 1 + grain / length, [&](std::int64_t first, std::int64_t last) {
+    context.for_range(y.size() / length, 1 + selection_grain / length, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         std::int64_t source = 0, rest = row;
         for (std::int64_t axis = y.rank() - 1; axis-- > 0;) {

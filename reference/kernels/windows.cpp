@@ -133,7 +133,7 @@ double growth_of_errors(const KernelContext& context, const Windows& windows) {
 }
 
 template <class F>
-std::int64_t product(const Windows& windows, F member) {
+std::int64_t product_of(const Windows& windows, F member) {
   std::vector<std::int64_t> factors;
   for (const WindowAxis& axis : windows) factors.push_back(axis.*member);
   return element_count(factors);
@@ -196,9 +196,9 @@ Dims places_of(const Windows& windows) {
   return dims;
 }
 
-std::int64_t place_count(const Windows& windows) { return product(windows, &WindowAxis::places); }
-std::int64_t cell_count(const Windows& windows) { return product(windows, &WindowAxis::cells); }
-std::int64_t image_size(const Windows& windows) { return product(windows, &WindowAxis::image); }
+std::int64_t place_count(const Windows& windows) { return product_of(windows, &WindowAxis::places); }
+std::int64_t cell_count(const Windows& windows) { return product_of(windows, &WindowAxis::cells); }
+std::int64_t image_size(const Windows& windows) { return product_of(windows, &WindowAxis::image); }
 
 std::vector<std::int64_t> place_at(std::span<const WindowAxis> windows, std::int64_t number) {
   std::vector<std::int64_t> place(windows.size());

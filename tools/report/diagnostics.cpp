@@ -8,7 +8,6 @@
 namespace onnxkit::tools {
 namespace {
 
-constexpr std::string_view bold = "\x1b[1m";
 constexpr std::string_view dim = "\x1b[2m";
 constexpr std::string_view plain = "\x1b[0m";
 

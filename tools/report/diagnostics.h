@@ -26,6 +26,7 @@ nlohmann::ordered_json real_json(double number);
 /// JSON text of two-space indentation, ending in a line break.
 std::string json_text(const nlohmann::ordered_json& json);
 
+inline constexpr std::string_view bold = "\x1b[1m";  ///< a `paint`
 /// `text` between the terminal's escape sequence `paint` and the one that ends it; as it is without colour.
 std::string painted(std::string_view paint, std::string_view text, bool color);
 

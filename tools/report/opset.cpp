@@ -18,7 +18,7 @@ std::string domain_name(const std::string& domain) { return domain.empty() ? "ai
 
 std::string shown(const std::string& model) { return without_controls(model == "-" ? "<stdin>" : model); }
 
-std::string node_text(const Location& location) {
+std::string opset_node_text(const Location& location) {
   std::string text;
   for (const std::string& step : location.scope) text += (text.empty() ? "" : " / ") + step;
   if (location.node) text += fmt::format(" / node {} ({}", *location.node, location.op);
@@ -46,7 +46,7 @@ std::string imports_text(const OpsetReport& report) {
 std::size_t changed_nodes(const OpsetReport& report) {
   std::set<std::string> nodes;
   for (const OpsetChange& change : report.changes) {
-    if (change.location.node) nodes.insert(node_text(change.location));
+    if (change.location.node) nodes.insert(opset_node_text(change.location));
   }
   return nodes.size();
 }
@@ -64,7 +64,7 @@ constexpr std::string_view name_of(Equality verdict) {
 
 bool of_one_crossing(const OpsetChange& a, const OpsetChange& b) {
   return a.from == b.from && a.to == b.to && a.location.node.has_value() == b.location.node.has_value() &&
-         node_text(a.location) == node_text(b.location);
+         opset_node_text(a.location) == opset_node_text(b.location);
 }
 
 std::string line_of(const OpsetChange& change) {
@@ -157,7 +157,7 @@ std::string opset_plan(const OpsetFile& file) {
   for (auto change = changes.begin(); change != changes.end();) {
     const auto next =
         std::find_if(change, changes.end(), [&](const OpsetChange& other) { return !of_one_crossing(*change, other); });
-    const std::string location = change->location.node ? node_text(change->location) : at;
+    const std::string location = change->location.node ? opset_node_text(change->location) : at;
     if (location != at) text += fmt::format("  {}\n", location);
     at = location;
     text += crossing_text({change, next});

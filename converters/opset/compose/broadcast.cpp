@@ -12,7 +12,7 @@ using checker::Dim;
 using checker::Shape;
 
 /// A value under conversion with its sizes, as many as the result has.
-struct Operand {
+struct BroadcastOperand {
   ValueId value;
   std::int64_t rank;  ///< of the value itself; sizes before its first axis are 1
   Shape sizes;
@@ -25,21 +25,21 @@ bool is_size_known_not_one(Dim size) { return size.is_constant() && !size.is(1);
 /// The axis may have to be repeated in order to meet `other`.
 bool may_grow(Dim own, Dim other) { return !is_size_known_not_one(own) && !other.is(1) && !(own == other); }
 
-bool grows_anywhere(const Operand& own, const Operand& other) {
+bool grows_anywhere(const BroadcastOperand& own, const BroadcastOperand& other) {
   for (std::size_t i = 0; i < own.sizes.size(); ++i) {
     if (may_grow(own.sizes[i], other.sizes[i])) return true;
   }
   return false;
 }
 
-Operand operand(ValueId value, Shape shape, std::size_t rank) {
+BroadcastOperand operand(ValueId value, Shape shape, std::size_t rank) {
   const auto own = static_cast<std::int64_t>(shape.size());
   shape.insert(shape.begin(), rank - shape.size(), Dim(1));
   return {value, own, std::move(shape), value, own};
 }
 
 /// Size of an axis as a vector of one int64.
-ValueId size_at_run_time(Step& step, const Operand& x, std::size_t axis) {
+ValueId size_at_run_time(Step& step, const BroadcastOperand& x, std::size_t axis) {
   const Dim size = x.sizes[axis];
   if (size.is_constant()) return step.vector(std::vector<std::int64_t>{size.constant()}, "size");
   const auto at = static_cast<std::int64_t>(axis) - static_cast<std::int64_t>(x.sizes.size()) + x.original_rank;
@@ -49,7 +49,7 @@ ValueId size_at_run_time(Step& step, const Operand& x, std::size_t axis) {
 }
 
 /// How often an axis is repeated in order to meet `other`: its size where the own one is 1, else once.
-ValueId repeats_at_run_time(Step& step, const Operand& own, const Operand& other, std::size_t axis) {
+ValueId repeats_at_run_time(Step& step, const BroadcastOperand& own, const BroadcastOperand& other, std::size_t axis) {
   if (!may_grow(own.sizes[axis], other.sizes[axis])) return step.vector(std::vector<std::int64_t>{1}, "once");
   const ValueId wanted = size_at_run_time(step, other, axis);
   if (own.sizes[axis].is(1)) return wanted;
@@ -61,7 +61,7 @@ ValueId repeats_at_run_time(Step& step, const Operand& own, const Operand& other
 }
 
 /// Tile; its axes are those of the value, whose rank is that of the sizes.
-void repeat(Step& step, Operand& own, const Operand& other) {
+void repeat(Step& step, BroadcastOperand& own, const BroadcastOperand& other) {
   std::vector<std::int64_t> constant;
   const std::size_t rank = own.sizes.size();
   for (std::size_t i = 0; i < rank; ++i) {
@@ -87,7 +87,7 @@ void repeat(Step& step, Operand& own, const Operand& other) {
   }
 }
 
-void give_full_rank(Step& step, Operand& x) {
+void give_full_rank(Step& step, BroadcastOperand& x) {
   const auto rank = static_cast<std::int64_t>(x.sizes.size());
   if (x.rank == rank) return;
   std::vector<std::int64_t> axes;
@@ -96,30 +96,30 @@ void give_full_rank(Step& step, Operand& x) {
   x.rank = rank;
 }
 
-bool has_equal_sizes(const Operand& a, const Operand& b) {
+bool has_equal_sizes(const BroadcastOperand& a, const BroadcastOperand& b) {
   return a.rank == b.rank && std::equal(a.sizes.begin(), a.sizes.end(), b.sizes.begin());
 }
 
-bool is_single(const Operand& x) {
+bool is_single(const BroadcastOperand& x) {
   return std::all_of(x.sizes.begin(), x.sizes.end(), [](Dim size) { return size.is(1); });
 }
 
 /// Leaves of B the run of axes that A has, too: axes of size 1 before and behind it go, ones within it are repeated.
-void cover_run(Step& step, const Operand& a, Operand b) {
+void cover_run(Step& step, const BroadcastOperand& a, BroadcastOperand b) {
   const auto rank = static_cast<std::int64_t>(b.sizes.size());
   const auto starts_with_one = [&](std::int64_t axis) { return b.sizes[static_cast<std::size_t>(axis)].is(1); };
   std::int64_t first = rank - b.rank;
   std::int64_t end = rank;
   while (first < end && starts_with_one(first)) ++first;
   while (first < end && starts_with_one(end - 1)) --end;
-  Operand run = b;
+  BroadcastOperand run = b;
   std::vector<std::int64_t> dropped;
   for (std::int64_t i = rank - b.rank; i < rank; ++i) {
     if (i < first || i >= end) dropped.push_back(i - (rank - b.rank));
   }
   if (!dropped.empty()) run.value = step.add("Squeeze", {b.value}, {{"axes", dropped}}, "run");
   run.sizes.assign(b.sizes.begin() + first, b.sizes.begin() + end);
-  Operand covered = a;
+  BroadcastOperand covered = a;
   covered.sizes.assign(a.sizes.begin() + first, a.sizes.begin() + end);
   // Sizes at run time are found by their distance from the end of the shape.
   run.original_rank = b.original_rank - (rank - end);
@@ -248,7 +248,7 @@ void to_limited_broadcast(Step& step, std::string_view swapped) {
   const auto shapes = step.comparable_shapes({a, b});
   if (!shapes) return equal_shapes_at_run_time(step);
   const std::size_t rank = std::max((*shapes)[0].size(), (*shapes)[1].size());
-  Operand first = operand(a, (*shapes)[0], rank), second = operand(b, (*shapes)[1], rank);
+  BroadcastOperand first = operand(a, (*shapes)[0], rank), second = operand(b, (*shapes)[1], rank);
   if (has_equal_sizes(first, second)) return;
   const auto full = static_cast<std::int64_t>(rank);
   if (grows_anywhere(first, second) || first.rank < full) {
@@ -276,13 +276,13 @@ std::vector<ValueId> with_common_shape(Step& step, const std::vector<ValueId>& v
   if (!shapes) return common_shape_at_run_time(step, values);
   std::size_t rank = 0;
   for (const Shape& shape : *shapes) rank = std::max(rank, shape.size());
-  std::vector<Operand> operands;
+  std::vector<BroadcastOperand> operands;
   for (std::size_t i = 0; i < values.size(); ++i) operands.push_back(operand(values[i], (*shapes)[i], rank));
-  const bool all_equal =
-      std::all_of(operands.begin(), operands.end(), [&](const Operand& x) { return has_equal_sizes(operands[0], x); });
+  const bool all_equal = std::all_of(operands.begin(), operands.end(),
+                                     [&](const BroadcastOperand& x) { return has_equal_sizes(operands[0], x); });
   std::vector<ValueId> result;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    Operand x = operands[i];
+    BroadcastOperand x = operands[i];
     if (!all_equal) give_full_rank(step, x);
     for (std::size_t k = 0; k < operands.size() && !all_equal; ++k) {
       if (k == i || !grows_anywhere(x, operands[k])) continue;

@@ -12,10 +12,10 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-constexpr ElementType real = ElementType::float64;
+constexpr ElementType real_type = ElementType::float64;
 
 /// The neighbours of the positions along one axis: [N, P, 1, ..., T, ..., 1], T at its axis.
-struct Taps {
+struct AxisTaps {
   ValueId index = ValueId::none;   ///< whole, inside the image
   ValueId inside = ValueId::none;  ///< the neighbour is an element
   ValueId weight = ValueId::none;
@@ -24,9 +24,9 @@ struct Taps {
 class PlaceReader {
  public:
   PlaceReader(Step& step, const std::vector<ValueId>& lengths, const PlaceRules& rules)
-      : step_(step), lengths_(lengths), rules_(rules), one_(step.number(real, 1, "one")) {}
+      : step_(step), lengths_(lengths), rules_(rules), one_(step.number(real_type, 1, "one")) {}
 
-  Taps taps(std::size_t axis, ValueId positions) {
+  AxisTaps taps(std::size_t axis, ValueId positions) {
     List spread(lengths_.size());
     std::iota(spread.begin(), spread.end(), 2);
     const ValueId at = unsqueeze(step_, positions, spread, "at");
@@ -35,7 +35,7 @@ class PlaceReader {
         rules_.mode == Interpolation::linear ? std::vector<double>{0, 1} : std::vector<double>{-1, 0, 1, 2};
     const ValueId floor = step_.add("Floor", {at}, {}, "floor");
     const ValueId index = step_.add("Add", {floor, along(axis, offsets, "offsets")}, {}, "neighbours");
-    Taps taps = inside_image(axis, index);
+    AxisTaps taps = inside_image(axis, index);
     const ValueId rest = step_.add("Sub", {at, floor}, {}, "rest");
     taps.weight = rules_.mode == Interpolation::linear
                       ? weighed(axis, rest, {1, 0}, {-1, 1}, "weight")
@@ -47,7 +47,7 @@ class PlaceReader {
   ValueId along(std::size_t axis, const std::vector<double>& values, std::string_view hint) {
     List dims(lengths_.size(), 1);
     dims[axis] = static_cast<std::int64_t>(values.size());
-    return step_.numbers(real, dims, values, hint);
+    return step_.numbers(real_type, dims, values, hint);
   }
 
   /// start + slope * rest for each of the neighbours.
@@ -73,12 +73,12 @@ class PlaceReader {
 
   ValueId clamped(std::size_t axis, ValueId index) {
     const ValueId bounded = step_.add("Min", {index, last(axis)});
-    return step_.add("Max", {bounded, step_.number(real, 0, "zero")}, {}, "clamped");
+    return step_.add("Max", {bounded, step_.number(real_type, 0, "zero")}, {}, "clamped");
   }
 
   ValueId reflected(std::size_t axis, ValueId index) {
     const ValueId span = rules_.mirrors_at_centres ? last(axis) : lengths_[axis];
-    const ValueId low = step_.number(real, rules_.mirrors_at_centres ? 0 : -0.5, "low");
+    const ValueId low = step_.number(real_type, rules_.mirrors_at_centres ? 0 : -0.5, "low");
     const ValueId period = step_.add("Max", {step_.add("Add", {span, span}), one_}, {}, "period");
     const ValueId away = step_.add("Abs", {step_.add("Sub", {index, low})}, {}, "away");
     const ValueId rest = step_.add("Mod", {away, period}, {{"fmod", std::int64_t{1}}}, "rest");
@@ -86,18 +86,19 @@ class PlaceReader {
     return step_.add("Add", {step_.add("Sub", {span, over}), low}, {}, "reflected");
   }
 
-  Taps inside_image(std::size_t axis, ValueId index) {
-    Taps taps;
+  AxisTaps inside_image(std::size_t axis, ValueId index) {
+    AxisTaps taps;
     if (rules_.outside == Outside::zeros) {
       taps.inside = step_.add(
-          "And", {step_.add("Greater", {index, step_.number(real, -1)}), step_.add("Less", {index, lengths_[axis]})},
-          {}, "inside");
+          "And",
+          {step_.add("Greater", {index, step_.number(real_type, -1)}), step_.add("Less", {index, lengths_[axis]})}, {},
+          "inside");
     } else {
-      const ValueId infinity = step_.number(real, std::numeric_limits<double>::infinity(), "infinity");
+      const ValueId infinity = step_.number(real_type, std::numeric_limits<double>::infinity(), "infinity");
       taps.inside = step_.add("Less", {step_.add("Abs", {index}), infinity}, {}, "finite");
       index = clamped(axis, rules_.outside == Outside::border ? index : reflected(axis, index));
     }
-    taps.index = step_.add("Where", {taps.inside, index, step_.number(real, 0, "zero")}, {}, "element");
+    taps.index = step_.add("Where", {taps.inside, index, step_.number(real_type, 0, "zero")}, {}, "element");
     return taps;
   }
 
@@ -113,11 +114,11 @@ std::vector<ValueId> image_lengths(Step& step, ValueId shape, std::size_t axes, 
   std::vector<ValueId> lengths;
   for (std::size_t i = 0; i < axes; ++i) {
     if (known && known->size() == axes + 2 && (*known)[i + 2].is_constant()) {
-      lengths.push_back(step.number(real, static_cast<double>((*known)[i + 2].constant()), "length"));
+      lengths.push_back(step.number(real_type, static_cast<double>((*known)[i + 2].constant()), "length"));
       continue;
     }
     const ValueId length = step.add("Gather", {shape, step.scalar(static_cast<std::int64_t>(i) + 2)}, {}, "length");
-    lengths.push_back(step.add("Cast", {length}, {{"to", static_cast<std::int64_t>(real)}}, "length"));
+    lengths.push_back(step.add("Cast", {length}, {{"to", static_cast<std::int64_t>(real_type)}}, "length"));
   }
   return lengths;
 }
@@ -129,12 +130,12 @@ ValueId each_image(Step& step, ValueId image, std::int64_t count, std::size_t ax
     storable_count(dims);
     std::vector<double> numbers(static_cast<std::size_t>(count));
     std::iota(numbers.begin(), numbers.end(), 0.0);
-    return step.numbers(real, dims, numbers, "images");
+    return step.numbers(real_type, dims, numbers, "images");
   }
   dims[0] = -1;
   const ValueId computed = step.add("Gather", {step.add("Shape", {image}), step.scalar(0)}, {}, "count");
   const ValueId range = step.add("Range", {step.scalar(0), computed, step.scalar(1)}, {}, "images");
-  return reshape(step, step.add("Cast", {range}, {{"to", static_cast<std::int64_t>(real)}}), dims, "images");
+  return reshape(step, step.add("Cast", {range}, {{"to", static_cast<std::int64_t>(real_type)}}), dims, "images");
 }
 
 ValueId read_places(Step& step, ValueId image, ElementType type, ValueId images, const std::vector<ValueId>& lengths,
@@ -143,14 +144,14 @@ ValueId read_places(Step& step, ValueId image, ElementType type, ValueId images,
   PlaceReader reader(step, lengths, rules);
   ValueId flat = images, inside = ValueId::none, weight = ValueId::none;
   for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
-    const Taps taps = reader.taps(axis, positions[axis]);
+    const AxisTaps taps = reader.taps(axis, positions[axis]);
     flat = step.add("Add", {step.add("Mul", {flat, lengths[axis]}), taps.index}, {}, "place");
     inside = axis == 0 ? taps.inside : step.add("And", {inside, taps.inside}, {}, "inside");
     if (taps.weight != ValueId::none)
       weight = axis == 0 ? taps.weight : step.add("Mul", {weight, taps.weight}, {}, "weight");
   }
   if (rules.leaves_out_zero_weights) {
-    const ValueId zero = step.number(real, 0, "zero");
+    const ValueId zero = step.number(real_type, 0, "zero");
     inside = step.add("And", {inside, step.add("Greater", {weight, zero})}, {}, "counts");
     weight = step.add("Where", {inside, weight, zero}, {}, "weight");
   }

@@ -19,7 +19,7 @@ constexpr std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64
 
 /// What follows from a format.
 template <SmallFloatFormat F>
-struct Limits {
+struct FormatLimits {
   static constexpr int magnitude_bits = F.exponent_bits + F.mantissa_bits;
   static constexpr std::uint32_t sign_code = 1u << magnitude_bits;
   static constexpr std::uint32_t mantissa_mask = (1u << F.mantissa_bits) - 1;
@@ -47,8 +47,8 @@ struct Rounded {
 
   explicit Rounded(double magnitude) {
     const double power = std::bit_cast<double>(bits_of(magnitude) & exponent_field);
-    const double raised = power < Limits<F>::smallest_normal ? Limits<F>::smallest_normal : power;
-    binade = raised > Limits<F>::beyond_largest ? Limits<F>::beyond_largest : raised;
+    const double raised = power < FormatLimits<F>::smallest_normal ? FormatLimits<F>::smallest_normal : power;
+    binade = raised > FormatLimits<F>::beyond_largest ? FormatLimits<F>::beyond_largest : raised;
     shift = binade * power_of_two(52 - F.mantissa_bits);
     sum = magnitude + shift;
   }
@@ -56,14 +56,14 @@ struct Rounded {
   /// Exponent and mantissa as the format stores them; a carry out of the mantissa raises the exponent.
   std::uint64_t code() const {
     return (bits_of(sum) - bits_of(shift)) +
-           ((bits_of(binade) - bits_of(Limits<F>::smallest_normal)) >> (52 - F.mantissa_bits));
+           ((bits_of(binade) - bits_of(FormatLimits<F>::smallest_normal)) >> (52 - F.mantissa_bits));
   }
 };
 
 template <SmallFloatFormat F>
 double overflow_of(const FloatConversion& conversion) {
-  if (F.special == SpecialValues::finite) return Limits<F>::largest;
-  if (conversion.saturate && !Limits<F>::never_saturates) return Limits<F>::largest;
+  if (F.special == SpecialValues::finite) return FormatLimits<F>::largest;
+  if (conversion.saturate && !FormatLimits<F>::never_saturates) return FormatLimits<F>::largest;
   return F.special == SpecialValues::ieee ? infinity : quiet_nan;
 }
 
@@ -71,7 +71,7 @@ template <SmallFloatFormat F>
 double round_one(double value, double overflow) {
   const double magnitude = std::bit_cast<double>(bits_of(value) & ~sign_bit);
   double rounded = Rounded<F>(magnitude).value();
-  rounded = rounded > Limits<F>::largest ? overflow : rounded;
+  rounded = rounded > FormatLimits<F>::largest ? overflow : rounded;
   const double result = std::bit_cast<double>(bits_of(rounded) | (bits_of(value) & sign_bit));
   if constexpr (F.special == SpecialValues::zero) return result + 0.0;  // -0 becomes 0
   if constexpr (F.special == SpecialValues::finite) return value != value ? -0.0 : result;
@@ -82,15 +82,16 @@ double round_one(double value, double overflow) {
 template <SmallFloatFormat F>
 std::uint32_t encode_one(double value) {
   constexpr bool has_infinity = F.special == SpecialValues::ieee;
-  constexpr std::uint32_t overflow = Limits<F>::never_saturates ? Limits<F>::infinity_code : Limits<F>::largest_code;
+  constexpr std::uint32_t overflow =
+      FormatLimits<F>::never_saturates ? FormatLimits<F>::infinity_code : FormatLimits<F>::largest_code;
   const double magnitude = std::bit_cast<double>(bits_of(value) & ~sign_bit);
   const Rounded<F> rounded(magnitude);
   std::uint64_t code = rounded.code();
-  code = rounded.value() > Limits<F>::largest ? overflow : code;
-  if constexpr (has_infinity) code = magnitude == infinity ? Limits<F>::infinity_code : code;
-  std::uint64_t nan_code = Limits<F>::nan_code;
-  if constexpr (has_infinity) nan_code |= bits_of(magnitude) >> (52 - F.mantissa_bits) & Limits<F>::mantissa_mask;
-  std::uint64_t sign = bits_of(value) >> 63 << Limits<F>::magnitude_bits;
+  code = rounded.value() > FormatLimits<F>::largest ? overflow : code;
+  if constexpr (has_infinity) code = magnitude == infinity ? FormatLimits<F>::infinity_code : code;
+  std::uint64_t nan_code = FormatLimits<F>::nan_code;
+  if constexpr (has_infinity) nan_code |= bits_of(magnitude) >> (52 - F.mantissa_bits) & FormatLimits<F>::mantissa_mask;
+  std::uint64_t sign = bits_of(value) >> 63 << FormatLimits<F>::magnitude_bits;
   if constexpr (F.special == SpecialValues::zero) sign = code == 0 ? 0 : sign;
   if constexpr (F.special == SpecialValues::finite) sign = value != value ? 0 : sign;
   code = value != value ? nan_code : code;
@@ -145,12 +146,12 @@ double bfloat16_value(std::uint16_t bits) { return std::bit_cast<float>(std::uin
 
 template <SmallFloatFormat F>
 constexpr auto make_values() {
-  std::array<double, 2 * Limits<F>::sign_code> values{};
+  std::array<double, 2 * FormatLimits<F>::sign_code> values{};
   for (std::uint32_t code = 0; code < values.size(); ++code) {
     values[code] = small_float_value(code, F);
     if (values[code] == values[code]) continue;
-    const std::uint64_t sign = std::uint64_t{code >> Limits<F>::magnitude_bits} << 63;
-    const std::uint64_t payload = std::uint64_t{code & Limits<F>::mantissa_mask} << (52 - F.mantissa_bits);
+    const std::uint64_t sign = std::uint64_t{code >> FormatLimits<F>::magnitude_bits} << 63;
+    const std::uint64_t payload = std::uint64_t{code & FormatLimits<F>::mantissa_mask} << (52 - F.mantissa_bits);
     values[code] = std::bit_cast<double>(bits_of(quiet_nan) | sign | payload);
   }
   return values;
@@ -160,7 +161,7 @@ constexpr auto values_of = make_values<F>();
 
 template <SmallFloatFormat F>
 void decode_small(std::span<const std::byte> bytes, std::span<double> out) {
-  constexpr int bits = Limits<F>::magnitude_bits + 1;
+  constexpr int bits = FormatLimits<F>::magnitude_bits + 1;
   constexpr auto& values = values_of<F>;
   if constexpr (bits == 8) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = values[std::to_integer<std::size_t>(bytes[i])];
@@ -171,7 +172,7 @@ void decode_small(std::span<const std::byte> bytes, std::span<double> out) {
 
 template <SmallFloatFormat F>
 void encode_small(std::span<const double> in, std::span<std::byte> bytes) {
-  constexpr int bits = Limits<F>::magnitude_bits + 1;
+  constexpr int bits = FormatLimits<F>::magnitude_bits + 1;
   if constexpr (bits >= 8) {
     using Code = std::conditional_t<bits == 8, std::uint8_t, std::uint16_t>;
     std::byte* out = bytes.data();
@@ -250,7 +251,7 @@ double largest_finite(ElementType type) {
       break;
   }
   double largest = std::numeric_limits<double>::max();
-  with_format(type, [&]<SmallFloatFormat F>() { largest = Limits<F>::largest; });
+  with_format(type, [&]<SmallFloatFormat F>() { largest = FormatLimits<F>::largest; });
   return largest;
 }
 
@@ -275,7 +276,7 @@ void decode(ElementType type, std::span<const std::byte> bytes, std::span<double
       break;
     default:
       with_format(type, [&]<SmallFloatFormat F>() {
-        if constexpr (Limits<F>::magnitude_bits < 8) decode_small<F>(bytes, out);
+        if constexpr (FormatLimits<F>::magnitude_bits < 8) decode_small<F>(bytes, out);
       });
   }
 }

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view bold = "\x1b[1m";
 constexpr std::string_view dim = "\x1b[2m";
-constexpr std::string_view plain = "\x1b[0m";
+constexpr std::string_view all_off = "\x1b[0m";
 
 std::string_view color_of(Severity severity) {
   switch (severity) {
@@ -22,7 +22,7 @@ std::string_view color_of(Severity severity) {
 }
 
 std::string painted(std::string_view paint, std::string_view text, TextStyle style) {
-  return style == TextStyle::color ? fmt::format("{}{}{}", paint, text, plain) : std::string(text);
+  return style == TextStyle::color ? fmt::format("{}{}{}", paint, text, all_off) : std::string(text);
 }
 
 void add_line(std::string& text, std::string_view label, std::string_view value, TextStyle style) {

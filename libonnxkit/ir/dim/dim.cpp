@@ -15,10 +15,6 @@ constexpr std::size_t max_degree = 12;
 constexpr int max_depth = 16;
 constexpr int max_size = 512;
 
-std::uint64_t magnitude(std::int64_t value) {
-  return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-}
-
 Interval atom_bounds(AtomKind kind, const Interval& a, const Interval& b) {
   switch (kind) {
     case AtomKind::symbol:

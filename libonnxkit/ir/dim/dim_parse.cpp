@@ -8,34 +8,34 @@ namespace {
 constexpr std::size_t max_text = 2048;
 constexpr int max_nesting = 48;
 
-enum class Function : std::uint8_t { floor, ceiling, floor_div, ceil_div, exact_div, mod, min, max, broadcast };
+enum class DimFunction : std::uint8_t { floor, ceiling, floor_div, ceil_div, exact_div, mod, min, max, broadcast };
 
-struct FunctionName {
+struct DimFunctionName {
   std::string_view name;
-  Function function;
+  DimFunction function;
   bool takes_many = false;
   std::size_t arguments = 2;
 };
 
 // As printed by us, by SymPy and by PyTorch's symbolic shapes.
-constexpr FunctionName functions[] = {
-    {"min", Function::min, true},
-    {"Min", Function::min, true},
-    {"max", Function::max, true},
-    {"Max", Function::max, true},
-    {"broadcast", Function::broadcast, true},
-    {"floor", Function::floor, false, 1},
-    {"ceil", Function::ceiling, false, 1},
-    {"ceiling", Function::ceiling, false, 1},
-    {"FloorDiv", Function::floor_div},
-    {"CeilDiv", Function::ceil_div},
-    {"CleanDiv", Function::exact_div},
-    {"Mod", Function::mod},
-    {"PythonMod", Function::mod},
+constexpr DimFunctionName functions[] = {
+    {"min", DimFunction::min, true},
+    {"Min", DimFunction::min, true},
+    {"max", DimFunction::max, true},
+    {"Max", DimFunction::max, true},
+    {"broadcast", DimFunction::broadcast, true},
+    {"floor", DimFunction::floor, false, 1},
+    {"ceil", DimFunction::ceiling, false, 1},
+    {"ceiling", DimFunction::ceiling, false, 1},
+    {"FloorDiv", DimFunction::floor_div},
+    {"CeilDiv", DimFunction::ceil_div},
+    {"CleanDiv", DimFunction::exact_div},
+    {"Mod", DimFunction::mod},
+    {"PythonMod", DimFunction::mod},
 };
 
-const FunctionName* find_function(std::string_view name) {
-  for (const FunctionName& f : functions) {
+const DimFunctionName* find_function(std::string_view name) {
+  for (const DimFunctionName& f : functions) {
     if (f.name == name) return &f;
   }
   return nullptr;
@@ -112,9 +112,9 @@ class Parser {
     std::optional<Fraction> left = signed_factor();
     while (left) {
       if (take("//")) {
-        left = combined(Function::floor_div, left, signed_factor());
+        left = combined(DimFunction::floor_div, left, signed_factor());
       } else if (take("%")) {
-        left = combined(Function::mod, left, signed_factor());
+        left = combined(DimFunction::mod, left, signed_factor());
       } else if (take("/")) {
         left = quotient(*left, signed_factor());
       } else if (take("*")) {
@@ -207,14 +207,14 @@ class Parser {
     const std::string_view name = text_.substr(begin, at_ - begin);
     if (!is_plain_name(name)) return std::nullopt;
     if (at_ < text_.size() && text_[at_] == '(') {
-      const FunctionName* function = find_function(name);
+      const DimFunctionName* function = find_function(name);
       return function ? call(*function) : std::nullopt;
     }
     after_name_ = true;
     return whole_number(pool_.named(name));
   }
 
-  std::optional<Fraction> call(const FunctionName& f) {
+  std::optional<Fraction> call(const DimFunctionName& f) {
     ++at_;
     ++nesting_;
     std::optional<Fraction> result;
@@ -231,33 +231,33 @@ class Parser {
     return closed && right_count ? result : std::nullopt;
   }
 
-  std::optional<Fraction> first_argument(const FunctionName& f, const Fraction& a) {
-    if (f.function == Function::floor) return whole_number(pool_.floor_div(a.numerator, a.denominator));
-    if (f.function == Function::ceiling) return whole_number(pool_.ceil_div(a.numerator, a.denominator));
+  std::optional<Fraction> first_argument(const DimFunctionName& f, const Fraction& a) {
+    if (f.function == DimFunction::floor) return whole_number(pool_.floor_div(a.numerator, a.denominator));
+    if (f.function == DimFunction::ceiling) return whole_number(pool_.ceil_div(a.numerator, a.denominator));
     return a;
   }
 
-  std::optional<Fraction> combined(Function function, const std::optional<Fraction>& a,
+  std::optional<Fraction> combined(DimFunction function, const std::optional<Fraction>& a,
                                    const std::optional<Fraction>& b) {
     const std::optional<Dim> x = integer(a), y = integer(b);
     if (!x || !y) return std::nullopt;
     switch (function) {
-      case Function::floor_div:
+      case DimFunction::floor_div:
         return whole_number(pool_.floor_div(*x, *y));
-      case Function::ceil_div:
+      case DimFunction::ceil_div:
         return whole_number(pool_.ceil_div(*x, *y));
-      case Function::exact_div:
+      case DimFunction::exact_div:
         return whole_number(pool_.exact_div(*x, *y).value_or(Dim()));
-      case Function::mod:
+      case DimFunction::mod:
         return whole_number(pool_.mod(*x, *y));
-      case Function::min:
+      case DimFunction::min:
         return whole_number(pool_.min(*x, *y));
-      case Function::broadcast:
+      case DimFunction::broadcast:
         return whole_number(pool_.broadcast(*x, *y));
-      case Function::max:
+      case DimFunction::max:
         return whole_number(pool_.max(*x, *y));
-      case Function::floor:
-      case Function::ceiling:
+      case DimFunction::floor:
+      case DimFunction::ceiling:
         break;
     }
     return std::nullopt;

@@ -15,10 +15,6 @@ bool greater_monomial(const std::vector<AtomId>& a, const std::vector<AtomId>& b
   return a < b;
 }
 
-std::uint64_t magnitude(std::int64_t value) {
-  return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-}
-
 std::optional<Term> multiply(const Term& a, const Term& b) {
   Term product;
   if (__builtin_mul_overflow(a.coefficient, b.coefficient, &product.coefficient)) return std::nullopt;

@@ -28,6 +28,11 @@ struct PolynomialDivision {
   Polynomial remainder;  ///< terms that the leading term of the divisor does not divide
 };
 
+/// |value|, also of the least integer.
+inline std::uint64_t magnitude(std::int64_t value) {
+  return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+}
+
 Polynomial constant_polynomial(std::int64_t value);
 /// a + scale * b
 std::optional<Polynomial> add_scaled(const Polynomial& a, const Polynomial& b, std::int64_t scale);
@@ -35,7 +40,7 @@ std::optional<Polynomial> multiply(const Polynomial& a, const Polynomial& b);
 /// dividend = quotient * divisor + remainder with integer coefficients.
 /// Precondition: divisor is not empty.
 std::optional<PolynomialDivision> divide(Polynomial dividend, const Polynomial& divisor);
-/// `p` with `replacement` in the location of `atom`.
+/// `p` with `replacement` in place of `atom`.
 std::optional<Polynomial> substitute(const Polynomial& p, AtomId atom, const Polynomial& replacement);
 
 /// The term without atoms.

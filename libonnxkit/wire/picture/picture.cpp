@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 /// The decoders that are loaded when first asked for.
-Result<const PictureModule*> module() {
+Result<const PictureModule*> picture_module() {
   static const auto loaded = []() -> Result<const PictureModule*> {
     const auto entry = load_module("pictures", picture_module_entry);
     if (!entry) return entry.error();
@@ -67,7 +67,7 @@ void fail(void* owner, const char* why) { static_cast<Decoding*>(owner)->fault =
 Result<Picture> decode_picture(std::span<const std::byte> file, std::int64_t max_pixels) {
   Decoder decoder = decoder_of({reinterpret_cast<const char*>(file.data()), file.size()});
   if (decoder.there) {
-    const auto loaded = module();
+    const auto loaded = picture_module();
     if (!loaded) return loaded.error();
     decoder.here = (*loaded)->*decoder.there;
   }

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t most_layers = 10, most_from = 4;
 constexpr std::size_t most_log_lines = 5;
-constexpr std::string_view bold = "\x1b[1m";
 
 std::string_view paint_of(Verdict verdict) {
   if (is_finding(verdict)) return "\x1b[1;31m";
