@@ -7,9 +7,10 @@
 #include <fmt/core.h>
 
 namespace onnxkit::op_cases {
-namespace {
 
-[[noreturn]] void fail(const YAML::Node& at, std::string message) { throw YAML::Exception(at.Mark(), message); }
+void fail(const YAML::Node& at, const std::string& message) { throw YAML::Exception(at.Mark(), message); }
+
+namespace {
 
 void allow_keys(const YAML::Node& map, std::initializer_list<std::string_view> allowed) {
   for (const auto& entry : map) {

@@ -46,6 +46,9 @@ struct Case {
   double relative = 1e-5, absolute = 1e-7;  ///< how far outputs may be from `values` when the case is run
 };
 
+/// Throws YAML::Exception with the place of a node.
+[[noreturn]] void fail(const YAML::Node& at, const std::string& message);
+
 /// The case with TYPE spelt out.
 Case with_type(const Case& c, std::string_view type);
 

@@ -11,8 +11,6 @@
 namespace onnxkit::op_cases {
 namespace {
 
-[[noreturn]] void fail(const YAML::Node& at, std::string message) { throw YAML::Exception(at.Mark(), message); }
-
 spec::AttributeType guess_type(const YAML::Node& node) {
   using enum spec::AttributeType;
   const YAML::Node& one = node.IsSequence() && node.size() > 0 ? node[0] : node;

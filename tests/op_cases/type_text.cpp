@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ir::DeclaredType::Kind;
 
-[[noreturn]] void fail(std::string message) { throw YAML::Exception(YAML::Mark::null_mark(), message); }
+[[noreturn]] void bad_type(std::string message) { throw YAML::Exception(YAML::Mark::null_mark(), message); }
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -58,7 +58,7 @@ ir::DeclaredType parse_tensor(std::string_view text, StringPool& strings) {
   const std::size_t bracket = text.find('[');
   type.elem_type = static_cast<std::int32_t>(parse_element_type(trim(text.substr(0, bracket))));
   if (bracket == std::string_view::npos) return type;
-  if (text.back() != ']') fail(fmt::format("\"{}\" lacks its ]", text));
+  if (text.back() != ']') bad_type(fmt::format("\"{}\" lacks its ]", text));
   type.shape.emplace();
   for (const std::string_view dim : split_list(text.substr(bracket + 1, text.size() - bracket - 2))) {
     type.shape->dims.push_back(parse_dim(dim, strings));
@@ -85,7 +85,7 @@ ElementType parse_element_type(std::string_view text) {
     if (entry.name == text) return entry.type;
   }
   if (const auto type = element_type_named(text)) return *type;
-  fail(fmt::format("\"{}\" is no element type", text));
+  bad_type(fmt::format("\"{}\" is no element type", text));
 }
 
 ir::DeclaredDim parse_dim(std::string_view text, StringPool& strings) {
@@ -112,7 +112,7 @@ ir::DeclaredType parse_type(std::string_view text, StringPool& strings) {
   }
   if (const auto pair = inside(text, "map")) {
     const auto parts = split_list(*pair);
-    if (parts.size() != 2) fail(fmt::format("\"{}\" needs a key and a value", text));
+    if (parts.size() != 2) bad_type(fmt::format("\"{}\" needs a key and a value", text));
     ir::DeclaredType type = wrap(Kind::map, parse_type(parts[1], strings));
     type.key_type = static_cast<std::int32_t>(parse_element_type(parts[0]));
     return type;

@@ -34,6 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace onnxkit;
 using namespace onnxkit::opset_matrix;
+using opset_matrix::Outcome;  // not the public one
 
 struct Arguments {
   fs::path folder, table, save, corrections, judge;

@@ -10,13 +10,13 @@
 #include "onnxkit/ops.h"
 #include "tests/unit/temp_folder.h"
 
-namespace onnxkit {
+namespace onnxkit::tests::api_context {
 
 TEST_CASE("context: schema packs are read once and serve every call") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "pack.yaml",
-                  "domain: org.example\noperators:\n  - name: Twice\n    since_version: 1\n"
-                  "    inputs: [{name: X, type: tensor(float)}]\n    outputs: [{name: Y, type: tensor(float)}]\n");
+  const TempFolder folder;
+  put_file(folder / "pack.yaml",
+           "domain: org.example\noperators:\n  - name: Twice\n    since_version: 1\n"
+           "    inputs: [{name: X, type: tensor(float)}]\n    outputs: [{name: Y, type: tensor(float)}]\n");
   const auto context = Context::make({.schemas = {folder / "pack.yaml"}});
   REQUIRE(context.ok());
   std::filesystem::remove(folder / "pack.yaml");
@@ -56,4 +56,4 @@ TEST_CASE("context: a call's own limits win, the others are the context's") {
   CHECK(limits.iterations == 0);
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::tests::api_context

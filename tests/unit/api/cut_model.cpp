@@ -6,23 +6,13 @@
 #include <algorithm>
 
 #include "libonnxkit/diff/common_values.h"
+#include "tests/unit/support/models.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::api_cut_model {
+
 using Names = std::vector<std::string>;
 
 namespace {
-
-Model parse(const std::string& body) {
-  auto model = read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = "text"});
-  REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
-  return *std::move(model);
-}
-
-Names names_of(const ir::Graph& graph, const std::vector<ir::ValueInfo>& infos) {
-  Names names;
-  for (const ir::ValueInfo& info : infos) names.emplace_back(graph.name_of(info.value));
-  return names;
-}
 
 Names initializers_of(const ir::Graph& graph) {
   Names names;
@@ -32,7 +22,7 @@ Names initializers_of(const ir::Graph& graph) {
 
 /// The part of a model that leads to `output` from known values.
 Model part(const std::string& body, const std::string& output, const std::set<std::string, std::less<>>& known) {
-  auto model = diffing::fresh_copy(parse(body), {});
+  auto model = diffing::fresh_copy(parse_model(opset_17 + body), {});
   REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
   diffing::set_outputs(model->ir(), Names{output});
   const Names inputs = diffing::cut(model->ir(), known);
@@ -120,7 +110,7 @@ main (float[2] x) => (y)
 }
 
 TEST_CASE("set_outputs: values inside become the only outputs, unknown names and inputs are left out") {
-  auto model = diffing::fresh_copy(parse(chain), {});
+  auto model = diffing::fresh_copy(parse_model(opset_17 + chain), {});
   REQUIRE(model);
   diffing::set_outputs(model->ir(), Names{"q", "nothing", "x", "p", "y"});
   const ir::Graph& graph = *model->ir().graph;
@@ -131,7 +121,7 @@ TEST_CASE("set_outputs: values inside become the only outputs, unknown names and
 }
 
 TEST_CASE("common values: what both write, in the order of execution, with what leads to it and what follows") {
-  const Model one = parse(chain), other = parse(R"(
+  const Model one = parse_model(opset_17 + chain), other = parse_model(opset_17 + R"(
 main (float[2, 3] x, float[2, 4] q) => (float[2, 4] y)
 { p0 = Relu (x)
   p = Relu (p0)
@@ -150,7 +140,7 @@ main (float[2, 3] x, float[2, 4] q) => (float[2, 4] y)
 }
 
 TEST_CASE("common values: a shape vouches for no numbers") {
-  const Model model = parse(R"(
+  const Model model = parse_model(opset_17 + R"(
 main (float[2] x) => (float[2] y)
 { p = Neg (x)
   s = Shape (p)
@@ -160,3 +150,5 @@ main (float[2] x) => (float[2] y)
   CHECK(values.ancestors(2) == std::vector<bool>{true, true, false});
   CHECK(values.ancestors(2, diffing::CommonValues::Through::data) == std::vector<bool>{false, true, false});
 }
+
+}  // namespace onnxkit::tests::api_cut_model

@@ -7,7 +7,8 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "onnxkit/model.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::api_diff_matching {
+
 using diffing::inputs_for;
 using diffing::matched_outputs;
 using exec::ValueDesc;
@@ -198,3 +199,5 @@ TEST_CASE("outputs get the layout of the first side, which is told") {
   CHECK(other->values[0].value.tensor.dims() == Dims{1, 2, 5});
   CHECK(other->moved.empty());
 }
+
+}  // namespace onnxkit::tests::api_diff_matching

@@ -2,23 +2,17 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <string>
 
 #include "onnxkit/check.h"
 #include "onnxkit/run.h"
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/tensors.h"
 
-namespace onnxkit {
+namespace onnxkit::tests::api_graph {
 namespace {
 
-Model parse(const std::string& text) {
-  auto model = read_model_bytes(text, "test", {.format = "text"});
-  REQUIRE(model);
-  return *std::move(model);
-}
-
-const std::string header = "<ir_version: 8, opset_import: [\"\" : 17]>\n";
-const std::string text = header +
+const std::string text = opset_17 +
                          "main (float[N, 2] a, bool c) => (float[N, 2] y) <float[2] w = {1, 2}> {\n"
                          "  h = Add (a, w)\n"
                          "  s = Softmax <axis = 1> (h)\n"
@@ -26,18 +20,12 @@ const std::string text = header +
                          "              else_branch = e () => (float[N, 2] q) { q = Neg (s) }>\n"
                          "}";
 
-Tensor floats(const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
-}
-
 std::size_t errors_of(const Model& model) { return check(model)->errors; }
 
 }  // namespace
 
 TEST_CASE("graph: nodes, values, types and attributes as data") {
-  const Model model = parse(text);
+  const Model model = parse_model(text);
   const GraphView graph = main_graph(model).value();
   CHECK(graph.name() == "main");
   REQUIRE(graph.node_count() == 3);
@@ -75,7 +63,7 @@ TEST_CASE("graph: nodes, values, types and attributes as data") {
 }
 
 TEST_CASE("graph: subgraphs and functions") {
-  const Model model = parse(text);
+  const Model model = parse_model(text);
   const auto branch = main_graph(model)->node(2).find_attribute("then_branch");
   REQUIRE(branch);
   const auto graphs = branch->graphs();
@@ -86,7 +74,7 @@ TEST_CASE("graph: subgraphs and functions") {
 }
 
 TEST_CASE("graph: every kind of attribute is told by its own function") {
-  Model model = parse(text);
+  Model model = parse_model(text);
   GraphEditor editor(model);
   const std::map<std::string, AttributeValue> attributes = {{"f", 2.5f},
                                                             {"fs", std::vector<float>{1, 2}},
@@ -108,7 +96,7 @@ TEST_CASE("graph: every kind of attribute is told by its own function") {
 }
 
 TEST_CASE("graph editor: what is changed computes what it says") {
-  Model model = parse(header + "main (float[2] a) => (float[2] y) <float[2] w = {1, 2}> { y = Add (a, w) }");
+  Model model = parse_model(opset_17 + "main (float[2] a) => (float[2] y) <float[2] w = {1, 2}> { y = Add (a, w) }");
   GraphEditor editor(model);
   REQUIRE(editor.add_node({.op_type = "Neg", .inputs = {"a"}, .outputs = {"n"}}, 0));
   REQUIRE(editor.set_input(1, 0, "n"));
@@ -120,7 +108,7 @@ TEST_CASE("graph editor: what is changed computes what it says") {
 }
 
 TEST_CASE("graph editor: a renamed value keeps its readers, in subgraphs too") {
-  Model model = parse(text);
+  Model model = parse_model(text);
   GraphEditor editor(model);
   REQUIRE(editor.rename_value("s", "probabilities"));
   REQUIRE(editor.rename_value("w", "bias"));
@@ -135,7 +123,7 @@ TEST_CASE("graph editor: a renamed value keeps its readers, in subgraphs too") {
 }
 
 TEST_CASE("graph editor: attributes and nodes go") {
-  Model model = parse(text);
+  Model model = parse_model(text);
   GraphEditor editor(model);
   REQUIRE(editor.set_attribute(1, "axis", std::int64_t{0}));
   CHECK(main_graph(model)->node(1).find_attribute("axis")->integer() == 0);
@@ -149,4 +137,4 @@ TEST_CASE("graph editor: attributes and nodes go") {
   CHECK(editor.add_node({.op_type = "Relu"}, 9).error().kind == ErrorKind::usage);
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::tests::api_graph

@@ -3,36 +3,28 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <set>
 
 #include "onnxkit/diff.h"
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/tensors.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::api_layers {
 namespace {
-
-std::shared_ptr<const Model> parse(const std::string& body) {
-  auto model = read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = "text"});
-  REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
-  return std::make_shared<const Model>(*std::move(model));
-}
 
 /// Four numbers of full precision.
 Value numbers(double first) {
   std::vector<float> values;
   for (int i = 0; i < 4; ++i) values.push_back(static_cast<float>(std::sin(first + i)));
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return Value(*Tensor::from_bytes(ElementType::float32, {4}, std::move(bytes)));
+  return Value(floats(values));
 }
 
 SideReport compared(const std::string& sound, const std::string& faulty, bool bisect, std::vector<InputSet> sets = {}) {
   if (sets.empty()) sets.push_back({"one", {{"x", numbers(1)}}});
   DiffSide base, side;
   base.backend = side.backend = "reference";
-  base.model = parse(sound);
-  side.model = parse(faulty);
+  base.model = std::make_shared<const Model>(parse_model(opset_17 + sound));
+  side.model = std::make_shared<const Model>(parse_model(opset_17 + faulty));
   DiffOptions options;
   (bisect ? options.bisect : options.layers) = true;
   auto report = diff({base, side}, sets, options);
@@ -234,3 +226,5 @@ TEST_CASE("layers: a constant that a side keeps in its own type is not told as o
   CHECK(!side.first_guilty);
   CHECK(side.layers_note == "");
 }
+
+}  // namespace onnxkit::tests::api_layers

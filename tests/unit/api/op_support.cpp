@@ -6,8 +6,7 @@
 
 #include "libonnxkit/spec/op_table.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::api_op_support {
 namespace {
 
 constexpr const char* profile_text = R"yaml(
@@ -84,3 +83,5 @@ TEST_CASE("targets are told when asked for") {
   query.targets = false;
   CHECK(list_operators(query)->operators.front().versions[0].targets.empty());
 }
+
+}  // namespace onnxkit::tests::api_op_support

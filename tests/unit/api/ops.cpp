@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-using namespace onnxkit;
+namespace onnxkit::tests::api_ops {
 
 TEST_CASE("all operators are listed with their domains") {
   const auto list = list_operators();
@@ -71,3 +71,5 @@ TEST_CASE("versions know their range and what they changed") {
   CHECK(versions[3].deprecated);
   CHECK_FALSE(versions[3].until);
 }
+
+}  // namespace onnxkit::tests::api_ops

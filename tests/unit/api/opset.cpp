@@ -2,17 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/unit/support/models.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::api_opset {
 namespace {
-
-Model parse(const std::string& text) {
-  auto model = read_model_bytes(text, "test", {.format = "text"});
-  REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
-  return *std::move(model);
-}
 
 std::string text_of(const Model& model) {
   std::string text;
@@ -33,7 +27,7 @@ const std::string upsample =
 
 TEST_CASE("change_opset: a refused conversion leaves the model as it was") {
   // Squeeze changes at 13 and the batch of GridSample is refused below 16: the first step back has been done by then.
-  Model model = parse(
+  Model model = parse_model(
       "<ir_version: 8, opset_import: [\"\" : 16]>\n"
       "main (float[1, 1, 4, 4] x, float[1, 2, 2, 2] g, int64[1] a) => (float[1, 2, 2] z)\n"
       "{ y = GridSample (x, g) z = Squeeze (y, a) }");
@@ -45,7 +39,7 @@ TEST_CASE("change_opset: a refused conversion leaves the model as it was") {
 }
 
 TEST_CASE("change_opset: an IR version that is too old for the result leaves model and opset as they were") {
-  Model model = parse(upsample);
+  Model model = parse_model(upsample);
   const std::string before = text_of(model);
   const auto report = change_opset(model, {.opsets = {{"", 21}}, .ir_version = 3});
   REQUIRE(report);
@@ -55,7 +49,7 @@ TEST_CASE("change_opset: an IR version that is too old for the result leaves mod
 }
 
 TEST_CASE("change_opset: a copy made before is not converted along") {
-  Model model = parse(upsample);
+  Model model = parse_model(upsample);
   const Model copy = model;
   const std::string before = text_of(copy);
   const auto report = change_opset(model, {.opsets = {{"", 11}}});
@@ -64,3 +58,5 @@ TEST_CASE("change_opset: a copy made before is not converted along") {
   CHECK(text_of(copy) == before);
   CHECK(text_of(model).find("Resize") != std::string::npos);
 }
+
+}  // namespace onnxkit::tests::api_opset

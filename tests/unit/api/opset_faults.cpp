@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::api_opset_faults {
 namespace {
 
 Diagnostic fault(const char* code, std::vector<std::string> scope, const char* item, const char* name) {
@@ -38,3 +37,5 @@ TEST_CASE("a fault of which a conversion makes a fact refuses it") {
   CHECK(faults.relied_on({}, {"x", "y"}).size() == 1);
   CHECK(faults.warnings().size() == 1);
 }
+
+}  // namespace onnxkit::tests::api_opset_faults

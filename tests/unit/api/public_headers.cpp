@@ -6,7 +6,7 @@
 
 #include "doctest/doctest.h"
 
-namespace onnxkit {
+namespace onnxkit::tests::api_public_headers {
 
 std::string_view version_seen_by_twin();
 Error error_made_by_twin();
@@ -22,4 +22,4 @@ TEST_CASE("public headers: opset's and diff's judgements side by side") {
   CHECK(OutputDiff().verdict == Verdict::not_compared);
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::tests::api_public_headers

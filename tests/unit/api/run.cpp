@@ -3,38 +3,26 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <thread>
 
-namespace onnxkit {
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/results.h"
+#include "tests/unit/support/tensors.h"
+
+namespace onnxkit::tests::api_run {
 namespace {
 
-Model parse(const std::string& text) {
-  auto model = read_model_bytes(text, "test", {.format = "text"});
-  REQUIRE(model);
-  return *std::move(model);
-}
-
-Tensor floats(const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
-}
-
-const std::string header = "<ir_version: 8, opset_import: [\"\" : 17]>\n";
-const std::string sum = header + "main (float[2] a, float[2] b) => (float[2] y) { c = Add (a, b) y = Mul (c, c) }";
+const std::string sum = opset_17 + "main (float[2] a, float[2] b) => (float[2] y) { c = Add (a, b) y = Mul (c, c) }";
 const std::string endless =
-    header +
+    opset_17 +
     "main (float[1] x) => (float[1] y) { y = Loop (, , x) <body = body (int64 i, bool go, float[1] a) => "
     "(bool again, float[1] b) { again = Identity (go) b = Add (a, a) }> }";
-
-std::string code_of(const Result<RunReport>& report) { return report ? "" : report.error().diagnostic.code; }
 
 }  // namespace
 
 TEST_CASE("run: inputs by name, in any order") {
-  const Model model = parse(sum);
+  const Model model = parse_model(sum);
   const auto report = run(model, {{"b", floats({3, 4})}, {"a", floats({1, 2})}});
   REQUIRE(report);
   CHECK(to_reals(report->outputs[0].value.tensor) == std::vector<double>{16, 36});
@@ -42,7 +30,7 @@ TEST_CASE("run: inputs by name, in any order") {
 }
 
 TEST_CASE("run: NaN and infinities go through") {
-  const Model model = parse(sum);
+  const Model model = parse_model(sum);
   const float infinity = std::numeric_limits<float>::infinity();
   const auto report = run(model, {{"a", floats({infinity, std::nanf("")})}, {"b", floats({-infinity, 1})}});
   REQUIRE(report);
@@ -52,7 +40,7 @@ TEST_CASE("run: NaN and infinities go through") {
 }
 
 TEST_CASE("run: what does not fit an input is told") {
-  const Model model = parse(sum);
+  const Model model = parse_model(sum);
   CHECK(code_of(run(model, {{"c", floats({1, 2})}})) == "unknown-input");
   CHECK(code_of(run(model, {{"a", floats({1, 2, 3})}})) == "input-shape");
   CHECK(code_of(run(model, {{"a", *Tensor::from_strings({2}, {"x", "y"})}})) == "input-type");
@@ -63,7 +51,7 @@ TEST_CASE("run: what does not fit an input is told") {
 }
 
 TEST_CASE("run: the same seed makes the same inputs up") {
-  const Model model = parse(sum);
+  const Model model = parse_model(sum);
   RunOptions options;
   options.seed = 7;
   const auto once = run(model, {}, options), again = run(model, {}, options);
@@ -77,7 +65,8 @@ TEST_CASE("run: the same seed makes the same inputs up") {
 }
 
 TEST_CASE("run: wide keeps what rounding drops") {
-  const Model model = parse(header + "main (float[1] a, float[1] b) => (float[1] y) { c = Add (a, b) y = Sub (c, a) }");
+  const Model model =
+      parse_model(opset_17 + "main (float[1] a, float[1] b) => (float[1] y) { c = Add (a, b) y = Sub (c, a) }");
   const std::vector<NamedValue> inputs = {{"a", floats({1})}, {"b", floats({1e-10f})}};
   const auto rounded = run(model, inputs);
   RunOptions options;
@@ -91,7 +80,7 @@ TEST_CASE("run: wide keeps what rounding drops") {
 }
 
 TEST_CASE("run: values inside come as soon as they exist, and may end the run") {
-  const Model model = parse(sum);
+  const Model model = parse_model(sum);
   RunOptions options;
   options.taps = {"c"};
   std::vector<std::string> seen;
@@ -113,14 +102,15 @@ TEST_CASE("run: values inside come as soon as they exist, and may end the run") 
 }
 
 TEST_CASE("run: limits of time, passes and memory") {
-  const Model model = parse(endless);
+  const Model model = parse_model(endless);
   RunOptions options;
   options.limits.time_ms = 20;
   CHECK(code_of(run(model, {}, options)) == "time-limit");
   options = {};
   options.limits.iterations = 10;
   CHECK(code_of(run(model, {}, options)) == "iteration-limit");
-  const Model large = parse(header + "main () => (float[n] y) <int64[1] n = {1000000000}> { y = ConstantOfShape (n) }");
+  const Model large =
+      parse_model(opset_17 + "main () => (float[n] y) <int64[1] n = {1000000000}> { y = ConstantOfShape (n) }");
   options = {};
   options.limits.memory_bytes = 1 << 20;
   CHECK(code_of(run(large, {}, options)) == "memory-limit");
@@ -137,7 +127,7 @@ TEST_CASE("run: what is collected counts, even where all of it shares one conten
     RunOptions options;
     options.limits.memory_bytes = 1 << 20;
     options.limits.iterations = 20'000;
-    CHECK(code_of(run(parse(header + text), {}, options)) == "memory-limit");
+    CHECK(code_of(run(parse_model(opset_17 + text), {}, options)) == "memory-limit");
   }
 }
 
@@ -159,13 +149,13 @@ TEST_CASE("run: the time limit holds inside kernels") {  // which would take min
     RunOptions options;
     options.limits.time_ms = 20;
     options.limits.threads = 1;
-    CHECK(code_of(run(parse(header + text), {}, options)) == "time-limit");
+    CHECK(code_of(run(parse_model(opset_17 + text), {}, options)) == "time-limit");
   }
 }
 
 TEST_CASE("run: made-up inputs have the sizes that given ones bind") {
-  const Model model = parse(
-      header + "main (float[N] x, float[N] y, float[\"2*N\"] w) => (float[M] z) { z = Concat <axis = 0> (x, y, w) }");
+  const Model model = parse_model(
+      opset_17 + "main (float[N] x, float[N] y, float[\"2*N\"] w) => (float[M] z) { z = Concat <axis = 0> (x, y, w) }");
   const auto report = run(model, {{"y", floats({1, 2, 3})}});
   REQUIRE(report);
   CHECK(report->inputs[0].value.tensor.dims() == std::vector<std::int64_t>{3});
@@ -196,17 +186,17 @@ TEST_CASE("run: made-up inputs are what nodes ask of them") {
       "main (float[1, 1, 2, 2] x, int64[4] s) => (float[a, b, c, d] y) { y = Resize (x, , , s) }"};
   for (const std::string& text : texts) {
     CAPTURE(text);
-    CHECK(code_of(run(parse(header + text), {})) == "");
+    CHECK(code_of(run(parse_model(opset_17 + text), {})) == "");
   }
 }
 
 TEST_CASE("run: a list of windows without elements is not an absent one") {
   const std::string text = "main (float[1, 1, 4, 4] x) => (float[a, b, c, d] y) { y = MaxPool <kernel_shape = [2, 2], ";
-  CHECK(code_of(run(parse(header + text + "strides: ints = []> (x) }"), {})) == "kernel");
+  CHECK(code_of(run(parse_model(opset_17 + text + "strides: ints = []> (x) }"), {})) == "kernel");
 }
 
 TEST_CASE("run: a stop token ends it") {
-  const Model model = parse(endless);
+  const Model model = parse_model(endless);
   std::stop_source stop;
   RunOptions options;
   options.stop = stop.get_token();
@@ -217,4 +207,4 @@ TEST_CASE("run: a stop token ends it") {
   CHECK(code_of(run(model, {}, options)) == "cancelled");
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::tests::api_run

@@ -5,8 +5,7 @@
 #include "onnxkit/run.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::api_tapped_worker {
 namespace {
 
 /// A worker that loads nothing, and says which operator the file holds.
@@ -28,7 +27,7 @@ while True:
     channel.sendall(struct.pack("<I", len(body)) + body)
 )";
 
-std::string told(const Model& model, const tests::TempFolder& folder, std::vector<std::string> taps) {
+std::string told(const Model& model, const TempFolder& folder, std::vector<std::string> taps) {
   const auto context = Context::make({.workers = {.folders = {folder / "workers"}}});
   REQUIRE(context);
   RunOptions options;
@@ -43,12 +42,12 @@ std::string told(const Model& model, const tests::TempFolder& folder, std::vecto
 }  // namespace
 
 TEST_CASE("a worker runs the model as it is in memory, with taps and without") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "workers/teller.py", teller);
-  tests::put_file(folder / "model.onnxtxt",
-                  "<ir_version: 4, opset_import: [\"\" : 9]>\n"
-                  "main (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float[4] s = {1, 1, 2, 2}>\n"
-                  "{ p = Relu (x) y = Upsample (p, s) }");
+  const TempFolder folder;
+  put_file(folder / "workers/teller.py", teller);
+  put_file(folder / "model.onnxtxt",
+           "<ir_version: 4, opset_import: [\"\" : 9]>\n"
+           "main (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float[4] s = {1, 1, 2, 2}>\n"
+           "{ p = Relu (x) y = Upsample (p, s) }");
   auto model = read_model(folder / "model.onnxtxt");
   REQUIRE_MESSAGE(model, (model ? "" : model.error().diagnostic.message));
   CHECK(told(*model, folder, {}).find("Upsample") != std::string::npos);
@@ -59,3 +58,5 @@ TEST_CASE("a worker runs the model as it is in memory, with taps and without") {
   CHECK(told(*model, folder, {}).find("Resize") != std::string::npos);
   CHECK(told(*model, folder, {"p"}).find("Resize") != std::string::npos);
 }
+
+}  // namespace onnxkit::tests::api_tapped_worker

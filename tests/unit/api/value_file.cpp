@@ -7,7 +7,7 @@
 #include "onnxkit/model.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::api_value_file {
 
 TEST_CASE("an optional input may be stored as the value that it has, or as an OptionalProto") {
   const auto model = read_model_bytes(
@@ -15,7 +15,7 @@ TEST_CASE("an optional input may be stored as the value that it has, or as an Op
       "g (optional(float[2]) o) => (bool y) { y = OptionalHasElement (o) }",
       "test", {.format = "text"});
   REQUIRE(model);
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const auto content_of = [&](std::string_view bytes) {
     std::ofstream(folder / "input_0.pb", std::ios::binary)
         .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -33,3 +33,5 @@ TEST_CASE("an optional input may be stored as the value that it has, or as an Op
         std::vector<double>{1, 2});
   CHECK(content_of("\x0a\x01o\x10\x01"sv).empty());
 }
+
+}  // namespace onnxkit::tests::api_value_file

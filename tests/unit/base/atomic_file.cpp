@@ -6,7 +6,8 @@
 #include "libonnxkit/base/system/mapped_file.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::base_atomic_file {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -18,26 +19,26 @@ std::size_t entries_in(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("a file that is not published leaves nothing") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "out", "old");
+  const TempFolder folder;
+  put_file(folder / "out", "old");
   {
     auto file = AtomicFile::create(folder / "out");
     REQUIRE(file.ok());
     REQUIRE(file->write("new").ok());
     REQUIRE(file->sync().ok());
     CHECK(entries_in(folder.path()) == 2);
-    CHECK(tests::get_file(folder / "out") == "old");
+    CHECK(get_file(folder / "out") == "old");
   }
-  CHECK(tests::get_file(folder / "out") == "old");
+  CHECK(get_file(folder / "out") == "old");
   CHECK(entries_in(folder.path()) == 1);
 }
 
 TEST_CASE("a published file replaces the old one and keeps its permissions") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "out", "old");
+  const TempFolder folder;
+  put_file(folder / "out", "old");
   fs::permissions(folder / "out", static_cast<fs::perms>(0640));
   CHECK(replace_file(folder / "out", "new").ok());
-  CHECK(tests::get_file(folder / "out") == "new");
+  CHECK(get_file(folder / "out") == "new");
   CHECK(fs::status(folder / "out").permissions() == static_cast<fs::perms>(0640));
   CHECK(entries_in(folder.path()) == 1);
 
@@ -48,8 +49,8 @@ TEST_CASE("a published file replaces the old one and keeps its permissions") {
 }
 
 TEST_CASE("a mapping of the replaced file stays as it was") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "out", "old");
+  const TempFolder folder;
+  put_file(folder / "out", "old");
   const auto mapped = MappedFile::open(folder / "out");
   REQUIRE(mapped.ok());
   CHECK(replace_file(folder / "out", (*mapped)->view()).ok());
@@ -58,20 +59,20 @@ TEST_CASE("a mapping of the replaced file stays as it was") {
 }
 
 TEST_CASE("links are followed, devices written directly") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "store/real", "old");
+  const TempFolder folder;
+  put_file(folder / "store/real", "old");
   fs::create_symlink("store/real", folder / "link");
   fs::create_symlink("store/fresh", folder / "dangling");
   CHECK(replace_file(folder / "link", "new").ok());
   CHECK(replace_file(folder / "dangling", "made").ok());
   CHECK(fs::is_symlink(folder / "link"));
-  CHECK(tests::get_file(folder / "store/real") == "new");
-  CHECK(tests::get_file(folder / "store/fresh") == "made");
+  CHECK(get_file(folder / "store/real") == "new");
+  CHECK(get_file(folder / "store/fresh") == "made");
   CHECK(replace_file("/dev/null", "gone").ok());
 }
 
 TEST_CASE("what cannot be written is an error") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   fs::create_directory(folder / "folder");
   for (const fs::path& path : {folder / "folder", folder / "no/such/folder", fs::path("/dev/full"), fs::path("")}) {
     CAPTURE(path.string());
@@ -81,3 +82,5 @@ TEST_CASE("what cannot be written is an error") {
   }
   CHECK(replace_file(folder / std::string(250, 'n'), "x").ok());
 }
+
+}  // namespace onnxkit::tests::base_atomic_file

@@ -2,7 +2,7 @@
 
 #include "doctest/doctest.h"
 
-namespace onnxkit {
+namespace onnxkit::tests::base_diagnostic {
 
 TEST_CASE("diagnostic: format") {
   Diagnostic finding;
@@ -32,4 +32,4 @@ TEST_CASE("diagnostic: a finding without a place is one line") {
   CHECK(format(finding) == "warning[not-onnx]: no\\x0amodel\n");
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::tests::base_diagnostic

@@ -12,8 +12,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/dtype/small_float.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::base_dtype_float {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
@@ -336,3 +335,5 @@ TEST_CASE("what numpy and ml_dtypes say of small floats") {
   }
   CHECK(lines == 17);
 }
+
+}  // namespace onnxkit::tests::base_dtype_float

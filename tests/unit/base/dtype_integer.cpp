@@ -6,8 +6,7 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::base_dtype_integer {
 namespace {
 
 constexpr ElementType signed_types[] = {ElementType::int2,  ElementType::int4,  ElementType::int8,
@@ -149,3 +148,5 @@ TEST_CASE("complex numbers") {
   round_to(ElementType::complex64, std::span(values));
   CHECK(values == rounded);
 }
+
+}  // namespace onnxkit::tests::base_dtype_integer

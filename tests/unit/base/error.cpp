@@ -6,7 +6,7 @@
 #include "doctest/doctest.h"
 #include "onnxkit/result.h"
 
-namespace onnxkit {
+namespace onnxkit::tests::base_error {
 
 TEST_CASE("error: every code stands once, in order, and has a kind with a name") {
   std::string_view before;
@@ -36,4 +36,4 @@ TEST_CASE("error: names of kinds differ") {
   CHECK_FALSE(names.contains(""));
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::tests::base_error

@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-using namespace onnxkit;
+namespace onnxkit::tests::base_name_index {
 
 TEST_CASE("a name index agrees with a map through insertions, erasures and growth") {
   std::vector<std::string> names;
@@ -35,3 +35,5 @@ TEST_CASE("a name index agrees with a map through insertions, erasures and growt
   for (const auto& [name, id] : map) REQUIRE(index.find(name, name_of) == id);
   CHECK_FALSE(index.find("absent", name_of));
 }
+
+}  // namespace onnxkit::tests::base_name_index

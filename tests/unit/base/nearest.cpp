@@ -4,7 +4,7 @@
 
 #include <string>
 
-using onnxkit::nearest;
+namespace onnxkit::tests::base_nearest {
 
 TEST_CASE("the nearest of some words") {
   const std::string_view words[] = {"check", "convert", "infer", "json", "Softmax"};
@@ -34,3 +34,5 @@ TEST_CASE("what is far from all words has no nearest") {
   CHECK(nearest(std::string(10000, 'c'), words).empty());
   CHECK(nearest("check", {}).empty());
 }
+
+}  // namespace onnxkit::tests::base_nearest

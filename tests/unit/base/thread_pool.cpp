@@ -12,7 +12,7 @@
 #include "libonnxkit/base/system/cgroup.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::base_thread_pool {
 
 TEST_CASE("a loop visits every index once, in chunks of at least the grain") {
   for (const int threads : {1, 2, 5}) {
@@ -90,8 +90,8 @@ TEST_CASE("an exception ends the loop and reaches the caller") {
 }
 
 TEST_CASE("cores are bounded by the quotas of control groups") {
-  const tests::TempFolder root;
-  const auto put = [&](const char* path, const char* text) { tests::put_file(root / path, text); };
+  const TempFolder root;
+  const auto put = [&](const char* path, const char* text) { put_file(root / path, text); };
   CHECK(cgroup_cores(root.path()) == 0);
   put("proc/self/cgroup", "0::/a/b\n");
   CHECK(cgroup_cores(root.path()) == 0);
@@ -113,3 +113,5 @@ TEST_CASE("cores are bounded by the quotas of control groups") {
   CHECK(usable_cores() >= 1);
   CHECK(ThreadPool().threads() == usable_cores());
 }
+
+}  // namespace onnxkit::tests::base_thread_pool

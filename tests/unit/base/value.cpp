@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::base_value {
 namespace {
 
 Tensor floats(std::vector<std::int64_t> dims, std::size_t count) {
@@ -72,3 +71,5 @@ TEST_CASE("values name their types") {
   CHECK(type_text(Value::map(*Tensor::from_strings({4}, {"a", "b", "c", "d"}), floats({4}, 4))) ==
         "map(string, float; 4 keys)");
 }
+
+}  // namespace onnxkit::tests::base_value

@@ -4,16 +4,13 @@
 #include <doctest/doctest.h>
 
 #include "checker/check.h"
-#include "libonnxkit/wire/text.h"
+#include "tests/unit/support/models.h"
 
-namespace onnxkit::checker {
+namespace onnxkit::tests::checker_fix {
+
+using namespace checker;
+
 namespace {
-
-ir::Model parsed(std::string_view text) {
-  auto model = wire::parse_text(text, "test");
-  REQUIRE(model.ok());
-  return *std::move(model);
-}
 
 std::size_t errors_of(const ir::Model& model) {
   Collector collector;
@@ -28,7 +25,7 @@ std::vector<std::string> codes_of(const std::vector<Fix>& fixes) {
 }
 
 TEST_CASE("nodes are sorted, and only moved where they must be") {
-  ir::Model model = parsed(R"(
+  ir::Model model = parse_ir(R"(
     <ir_version: 10, opset_import: ["": 21]>
     g (float[2] x) => (float[2] y) {
       y = Neg(b)
@@ -42,7 +39,7 @@ TEST_CASE("nodes are sorted, and only moved where they must be") {
 }
 
 TEST_CASE("a name that hides an outer one is renamed in its graph and in the graphs inside it") {
-  ir::Model model = parsed(R"(
+  ir::Model model = parse_ir(R"(
     <ir_version: 10, opset_import: ["": 21]>
     g (bool c, float[2] x) => (float[2] y) {
       y = If (c) <
@@ -65,7 +62,7 @@ TEST_CASE("a name that hides an outer one is renamed in its graph and in the gra
 }
 
 TEST_CASE("stale value_info goes, right value_info stays") {
-  ir::Model model = parsed(R"(
+  ir::Model model = parse_ir(R"(
     <ir_version: 10, opset_import: ["": 21]>
     g (float[N, 3] x) => (float[N, 3] y) <float[N, 3] a, float[7, 7] b> {
       a = Relu(x)
@@ -80,7 +77,7 @@ TEST_CASE("stale value_info goes, right value_info stays") {
 }
 
 TEST_CASE("value_info of a value that does not exist goes under its own code") {
-  ir::Model model = parsed(R"(
+  ir::Model model = parse_ir(R"(
     <ir_version: 10, opset_import: ["": 21]>
     g (float[2] x) => (float[2] y) <float[2] nothing, float[7] a> {
       a = Relu(x)
@@ -91,7 +88,7 @@ TEST_CASE("value_info of a value that does not exist goes under its own code") {
 }
 
 TEST_CASE("a sparse initializer that hides an outer name is renamed") {
-  ir::Model model = parsed(R"(
+  ir::Model model = parse_ir(R"(
     <ir_version: 10, opset_import: ["": 21]>
     g (bool c, float[2] x) => (float[2] y) {
       y = If (c) <then_branch = t () => (float[2] p) { p = Abs(x) }, else_branch = e () => (float[2] s) { s = Relu(x) }>
@@ -106,7 +103,7 @@ TEST_CASE("a sparse initializer that hides an outer name is renamed") {
 }
 
 TEST_CASE("a missing import gets the newest opset in which every node fits and that goes with the IR version") {
-  ir::Model model = parsed(R"(
+  ir::Model model = parse_ir(R"(
     <ir_version: 6, opset_import: ["": 11]>
     g (float[2, 1] x) => (float[2] y) {
       y = Squeeze <axes = [1]> (x)
@@ -118,7 +115,7 @@ TEST_CASE("a missing import gets the newest opset in which every node fits and t
 }
 
 TEST_CASE("a cycle is left as it is") {
-  ir::Model model = parsed(R"(
+  ir::Model model = parse_ir(R"(
     <ir_version: 10, opset_import: ["": 21]>
     g (float[2] x) => (float[2] b) {
       a = Add(x, b)
@@ -129,4 +126,4 @@ TEST_CASE("a cycle is left as it is") {
 }
 
 }  // namespace
-}  // namespace onnxkit::checker
+}  // namespace onnxkit::tests::checker_fix

@@ -6,7 +6,7 @@
 
 #include "libonnxkit/spec/op_table.h"
 
-namespace onnxkit {
+namespace onnxkit::tests::checker_infer_registry {
 
 TEST_CASE("every operator version of the official table has an inference function") {
   std::string missing;
@@ -17,4 +17,4 @@ TEST_CASE("every operator version of the official table has an inference functio
   CHECK(missing == "");
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::tests::checker_infer_registry

@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include "libonnxkit/wire/text.h"
+#include "tests/unit/support/models.h"
 
-namespace onnxkit::checker {
+namespace onnxkit::tests::checker_inference {
+
+using namespace checker;
+
 namespace {
 
 struct Inferred {
@@ -19,11 +22,10 @@ struct Inferred {
 };
 
 Inferred inferred(std::string_view text, InferenceOptions options = {}) {
-  auto model = wire::parse_text(text, "test");
-  REQUIRE(model.ok());
+  ir::Model model = parse_ir(text);
   Collector collector;
-  InferredModel info = infer_types(*model, spec::OpTable(), options, collector);
-  return {*std::move(model), std::move(info), collector.take()};
+  InferredModel info = infer_types(model, spec::OpTable(), options, collector);
+  return {std::move(model), std::move(info), collector.take()};
 }
 
 TEST_CASE("each call of a function is inferred with its own argument types and attributes") {
@@ -141,4 +143,4 @@ TEST_CASE("bodies nested without end are bounded by the budget") {
 }
 
 }  // namespace
-}  // namespace onnxkit::checker
+}  // namespace onnxkit::tests::checker_inference

@@ -4,10 +4,11 @@
 #include <algorithm>
 
 #include "checker/check.h"
-#include "libonnxkit/wire/text.h"
+#include "tests/unit/support/models.h"
 
-using namespace onnxkit;
-using namespace onnxkit::checker;
+namespace onnxkit::tests::checker_targets {
+
+using namespace checker;
 
 namespace {
 
@@ -24,13 +25,12 @@ TargetProfile profile_of(std::string_view operators, std::string_view head = "ex
 
 /// Findings about the target, as "code place: message".
 std::vector<std::string> findings(std::string_view text, const TargetProfile& profile) {
-  const auto model = wire::parse_text(text, "test");
-  REQUIRE_MESSAGE(model.ok(), (model.ok() ? "" : model.error().diagnostic.message));
+  const ir::Model model = parse_ir(text);
   spec::OpTable table;
   Collector collector;
   ModelCheckOptions options;
   options.targets = {std::make_shared<const TargetProfile>(profile)};
-  check_model(*model, table, options, collector);
+  check_model(model, table, options, collector);
   std::vector<std::string> found;
   for (const Diagnostic& diagnostic : collector.diagnostics()) {
     if (diagnostic.code.starts_with("target-"))
@@ -260,3 +260,5 @@ TEST_CASE("narrowed initializers are told once per type") {
   CHECK(found == Found{"target-narrowed main / initializer \"a\": toy 1.2.3: computes int64 as int32; 2 initializers "
                        "are of that type"});
 }
+
+}  // namespace onnxkit::tests::checker_targets

@@ -7,8 +7,7 @@
 #include "onnx.pb.h"
 #include "tests/unit/wire/fill.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::converters_opset {
 namespace {
 
 void move_to_custom_domain(onnx::GraphProto& graph);
@@ -40,7 +39,7 @@ void set_imports(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& i
 /// A model with every field of the schema set, in which one node, with every field set too, is Unsqueeze of opset 12.
 onnx::ModelProto filled_model(std::uint32_t seed) {
   onnx::ModelProto proto;
-  tests::fill(proto, 4, seed);
+  fill(proto, 4, seed);
   proto.set_ir_version(10);
   set_imports(*proto.mutable_opset_import());
   move_to_custom_domain(*proto.mutable_graph());
@@ -53,7 +52,7 @@ onnx::ModelProto filled_model(std::uint32_t seed) {
     move_to_custom_domain(*training.mutable_algorithm());
   }
   auto* node = proto.mutable_graph()->add_node();
-  tests::fill(*node, 3, seed);
+  fill(*node, 3, seed);
   node->set_op_type("Unsqueeze");
   node->set_domain("");
   node->clear_input();
@@ -109,3 +108,5 @@ TEST_CASE("a registry tells operators of other domains by their full name") {
   CHECK(registry.find("ai.onnx.ml", "Scaler", 2) != nullptr);
   CHECK(registry.find("", "Scaler", 2) == nullptr);
 }
+
+}  // namespace onnxkit::tests::converters_opset

@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -11,24 +10,18 @@
 #include "libonnxkit/exec/registry.h"
 #include "onnxkit/model.h"
 #include "onnxkit/value_file.h"
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/results.h"
+#include "tests/unit/support/tensors.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::exec_backend {
 namespace {
 
 namespace fs = std::filesystem;
 
-Tensor floats(const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
-}
-
 std::shared_ptr<const ir::Model> parse(const std::string& body) {
-  auto model = read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body, "test", {.format = "text"});
-  REQUIRE(model);
-  const auto owner = std::make_shared<const Model>(*std::move(model));
+  const auto owner = std::make_shared<const Model>(parse_model(opset_17 + body));
   return {owner, &owner->ir()};
 }
 
@@ -41,8 +34,6 @@ std::unique_ptr<exec::Backend> backend(const std::string& name, const exec::Back
   REQUIRE(entry);
   return entry->make(settings);
 }
-
-std::string code_of(const auto& result) { return result ? "" : result.error().diagnostic.code; }
 
 /// A whole backend: its one output is the sum of all inputs.
 class SumSession : public exec::Session {
@@ -188,7 +179,7 @@ TEST_CASE("recorded: outputs go by the number of the inputs") {
 }
 
 TEST_CASE("recorded: a folder of outputs, or one of such folders") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const auto model = parse(network);
   const auto load = [&](const std::string& name) {
     return backend("recorded")->load({.model = model, .path = folder / name, .format = "recorded"}, {});
@@ -232,7 +223,7 @@ TEST_CASE("session context: one pool for a number of threads, one file while it 
 }
 
 TEST_CASE("worker: an unchanged file is loaded where it is, a changed model is written once") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const fs::path workers = folder.path() / "workers";
   fs::create_directory(workers);
   // The fake worker, with the path that it loads in place of its warning.
@@ -274,3 +265,5 @@ TEST_CASE("worker: an unchanged file is loaded where it is, a changed model is w
   CHECK(code_of(fake->load({.model = model}, {.math = exec::MathMode::unrounded})) == "not-supported");
   CHECK(code_of(fake->load({}, {})) == "no-model");
 }
+
+}  // namespace onnxkit::tests::exec_backend

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <complex>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -12,8 +11,10 @@
 #include <xtensor/xmath.hpp>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "tests/unit/support/tensors.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::exec_judge {
+
 using comparison::Judgement;
 using exec::Spread;
 
@@ -22,28 +23,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-template <class T>
-Tensor tensor(ElementType type, const std::vector<T>& values, std::vector<std::int64_t> dims = {}) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  std::vector<std::byte> bytes(*packed_size(type, count));
-  encode(type, std::span<const T>(values), bytes);
-  return *Tensor::from_bytes(type, dims.empty() ? std::vector{count} : std::move(dims), std::move(bytes));
-}
-
-Tensor reals(const std::vector<double>& values, ElementType type = ElementType::float64) {
-  return tensor(type, values);
-}
-
-Tensor integers(const std::vector<std::int64_t>& values) { return tensor(ElementType::int64, values); }
-
 Tensor complexes(const std::vector<std::complex<float>>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return *Tensor::from_bytes(ElementType::complex64, {static_cast<std::int64_t>(values.size())},
-                             {bytes.begin(), bytes.end()});
-}
-
-Tensor strings(const std::vector<std::string>& values) {
-  return *Tensor::from_strings({static_cast<std::int64_t>(values.size())}, values);
+  return stored(ElementType::complex64, {static_cast<std::int64_t>(values.size())}, values);
 }
 
 Spread spread(const Tensor& exact, const std::vector<Tensor>& samples = {}) {
@@ -62,7 +43,7 @@ Spread around(const std::vector<double>& exact, double sigma) {
 
 /// Numbers of no special type are those of a float32 model.
 Tensor as_single(const Tensor& x) {
-  return x.type() == ElementType::float64 ? tensor(ElementType::float32, to_reals(x), x.dims()) : x;
+  return x.type() == ElementType::float64 ? encoded(ElementType::float32, x.dims(), to_reals(x)) : x;
 }
 
 Judgement judge(const Spread& all, const Tensor& got, const Tensor* origin = nullptr) {
@@ -247,7 +228,7 @@ TEST_CASE("as many elements may differ that no sample flips as one sample flips 
 }
 
 TEST_CASE("booleans, unsigned numbers and small floats are discrete, too") {
-  const auto flags = [](std::vector<std::uint64_t> values) { return tensor(ElementType::uint8, values); };
+  const auto flags = [](std::vector<std::uint64_t> values) { return encoded(ElementType::uint8, values); };
   CHECK(judge(spread(flags({1, 255}), {flags({1, 254})}), flags({1, 254})).verdict == Verdict::undecidable);
   CHECK(judge(spread(flags({1, 255}), {flags({1, 255})}), flags({1, 254})).verdict == Verdict::not_rounding);
   const Tensor yes = *Tensor::from_bytes(ElementType::boolean, {1}, {std::byte{1}});
@@ -261,12 +242,12 @@ TEST_CASE("booleans, unsigned numbers and small floats are discrete, too") {
 }
 
 TEST_CASE("strings are the same, flipped or other") {
-  const Spread all = spread(strings({"a", "b"}), {strings({"a", "c"})});
-  CHECK(judge(all, strings({"a", "b"})).verdict == Verdict::identical);
-  CHECK(judge(all, strings({"a", "d"})).verdict == Verdict::undecidable);
-  CHECK(judge(all, strings({"x", "b"})).verdict == Verdict::undecidable);
-  const Spread firm = spread(strings({"a", "b"}), {strings({"a", "b"})});
-  CHECK(judge(firm, strings({"x", "b"})).verdict == Verdict::not_rounding);
+  const Spread all = spread(words({"a", "b"}), {words({"a", "c"})});
+  CHECK(judge(all, words({"a", "b"})).verdict == Verdict::identical);
+  CHECK(judge(all, words({"a", "d"})).verdict == Verdict::undecidable);
+  CHECK(judge(all, words({"x", "b"})).verdict == Verdict::undecidable);
+  const Spread firm = spread(words({"a", "b"}), {words({"a", "b"})});
+  CHECK(judge(firm, words({"x", "b"})).verdict == Verdict::not_rounding);
 }
 
 TEST_CASE("complex numbers are judged by their parts") {
@@ -310,8 +291,8 @@ TEST_CASE("against another backend's answer the floor is wider by the square roo
 }
 
 TEST_CASE("tensors without elements are the same") {
-  const Tensor none = tensor(ElementType::float32, std::vector<double>(), {0, 3});
-  CHECK(judge(spread(tensor(ElementType::float64, std::vector<double>(), {0, 3})), none).verdict == Verdict::rounding);
+  const Tensor none = encoded(ElementType::float32, {0, 3}, std::vector<double>());
+  CHECK(judge(spread(encoded(ElementType::float64, {0, 3}, std::vector<double>())), none).verdict == Verdict::rounding);
   CHECK(judge(spread(integers({})), integers({})).verdict == Verdict::identical);
 }
 
@@ -321,9 +302,9 @@ TEST_CASE("identical means bit for bit, all NaN being one") {
   CHECK(same(x, y));
   CHECK_FALSE(same(x, z));
   CHECK_FALSE(same(x, reals({1, not_a_number, 0}, ElementType::float32)));
-  CHECK_FALSE(same(integers({1, 2}), tensor(ElementType::int64, std::vector<std::int64_t>{1, 2}, {2, 1})));
-  CHECK(same(strings({"a"}), strings({"a"})));
-  CHECK_FALSE(same(strings({"a"}), strings({"b"})));
+  CHECK_FALSE(same(integers({1, 2}), encoded(ElementType::int64, {2, 1}, std::vector<std::int64_t>{1, 2})));
+  CHECK(same(words({"a"}), words({"a"})));
+  CHECK_FALSE(same(words({"a"}), words({"b"})));
   CHECK(same(Value::sequence({Value(x)}), Value::sequence({Value(y)})));
   CHECK_FALSE(same(Value::sequence({Value(x)}), Value::sequence({Value(x), Value(x)})));
   CHECK_FALSE(same(Value::sequence({Value(x)}), Value::optional(Value(x))));
@@ -345,3 +326,5 @@ TEST_CASE("a row that is far more sensitive than the rest is held against its ow
   got[8] += 1.5;
   CHECK(judge(all, reals(got)).verdict == Verdict::not_rounding);
 }
+
+}  // namespace onnxkit::tests::exec_judge

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <xtensor/xadapt.hpp>
@@ -12,27 +11,13 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/compare/metrics/metrics.h"
+#include "tests/unit/support/tensors.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::exec_metrics {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-template <class T>
-Tensor tensor(ElementType type, const std::vector<T>& values) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  std::vector<std::byte> bytes(*packed_size(type, count));
-  encode(type, std::span<const T>(values), bytes);
-  return *Tensor::from_bytes(type, {count}, std::move(bytes));
-}
-Tensor reals(const std::vector<double>& values, ElementType type = ElementType::float64) {
-  return tensor(type, values);
-}
-Tensor integers(const std::vector<std::int64_t>& values, ElementType type = ElementType::int64) {
-  return tensor(type, values);
-}
 
 Metrics figures(const Tensor& a, const Tensor& b, std::size_t worst = 10) {
   const auto found = compare(a, b, worst);
@@ -150,10 +135,12 @@ TEST_CASE("integers are compared as integers") {
   const auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
   CHECK(figures(integers({least}), integers({most})).max_absolute == 0x1p64);
   const auto top = std::numeric_limits<std::uint64_t>::max();
+  CHECK(figures(encoded<std::uint64_t>(ElementType::uint64, {top}),
+                encoded<std::uint64_t>(ElementType::uint64, {top - 1}))
+            .max_absolute == 1);
   CHECK(
-      figures(tensor<std::uint64_t>(ElementType::uint64, {top}), tensor<std::uint64_t>(ElementType::uint64, {top - 1}))
-          .max_absolute == 1);
-  CHECK(figures(integers({-8, 7, 3}, ElementType::int4), integers({7, 7, 3}, ElementType::int4)).max_absolute == 15);
+      figures(encoded<std::int64_t>(ElementType::int4, {-8, 7, 3}), encoded<std::int64_t>(ElementType::int4, {7, 7, 3}))
+          .max_absolute == 15);
 }
 
 TEST_CASE("numbers at the ends of double neither overflow nor vanish") {
@@ -263,3 +250,5 @@ TEST_CASE("tensors that cannot be compared") {
   CHECK(code(Tensor(), Tensor()) == "undefined-for-type");
   CHECK(code(reals({1}), reals({1, 2})) == "shape-mismatch");
 }
+
+}  // namespace onnxkit::tests::exec_metrics

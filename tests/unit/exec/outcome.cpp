@@ -2,31 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "libonnxkit/compare/outcome/outcome.h"
 #include "libonnxkit/compare/outcome/task_registry.h"
 #include "onnxkit/metrics.h"
+#include "tests/unit/support/tensors.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::exec_outcome {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-template <class T>
-Tensor tensor(ElementType type, std::vector<std::int64_t> dims, const std::vector<T>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(T));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(type, std::move(dims), std::move(bytes));
-}
-Tensor floats(std::vector<std::int64_t> dims, const std::vector<float>& values) {
-  return tensor(ElementType::float32, std::move(dims), values);
-}
-Tensor int64s(std::vector<std::int64_t> dims, const std::vector<std::int64_t>& values) {
-  return tensor(ElementType::int64, std::move(dims), values);
-}
 Tensor zeros(ElementType type, std::vector<std::int64_t> dims) {
   std::int64_t count = storage_bits(type) / 8;
   for (const std::int64_t dim : dims) count *= dim;
@@ -116,7 +103,7 @@ TEST_CASE("logits: divergence of probabilities and of the softmax") {
 }
 
 TEST_CASE("segmentation: of scores and of class numbers") {
-  const auto of_numbers = outcome("segmentation", int64s({1, 1, 4}, {0, 0, 1, 5}), int64s({1, 1, 4}, {0, 1, 1, 5}));
+  const auto of_numbers = outcome("segmentation", integers({1, 1, 4}, {0, 0, 1, 5}), integers({1, 1, 4}, {0, 1, 1, 5}));
   REQUIRE(of_numbers);
   CHECK_FALSE(of_numbers->same);
   CHECK(figure(*of_numbers, "pixel agreement") == 0.75);
@@ -149,13 +136,13 @@ TEST_CASE("detections: the highest score takes the box that it overlaps most") {
 }
 
 TEST_CASE("tokens: single ones, sequences and where they part") {
-  const auto found = outcome("tokens", int64s({2, 3}, {1, 2, 3, 4, 5, 6}), int64s({2, 3}, {1, 2, 3, 4, 7, 8}));
+  const auto found = outcome("tokens", integers({2, 3}, {1, 2, 3, 4, 5, 6}), integers({2, 3}, {1, 2, 3, 4, 7, 8}));
   REQUIRE(found);
   CHECK_FALSE(found->same);
   CHECK(figure(*found, "token agreement") == doctest::Approx(4.0 / 6));
   CHECK(figure(*found, "sequence agreement") == 0.5);
   CHECK(figure(*found, "first difference") == 1);
-  const auto alike = outcome("tokens", int64s({2}, {1, 2}), int64s({2}, {1, 2}));
+  const auto alike = outcome("tokens", integers({2}, {1, 2}), integers({2}, {1, 2}));
   REQUIRE(alike);
   CHECK(alike->same);
   CHECK(figure(*alike, "first difference") == -1);
@@ -173,8 +160,10 @@ TEST_CASE("outcomes ask for a form") {
   const Tensor text = *Tensor::from_strings({1, 1}, {"a"});
   CHECK(code(outcome("logits", text, text)) == "undefined-for-type");
   CHECK(code(outcome("detections", boxes, boxes, *Tensor::from_strings({2}, {"a", "b"}))) == "undefined-for-type");
-  CHECK(code(outcome("segmentation", int64s({1, 1, 1}, {65'536}), int64s({1, 1, 1}, {0}))) == "outcome-shape");
+  CHECK(code(outcome("segmentation", integers({1, 1, 1}, {65'536}), integers({1, 1, 1}, {0}))) == "outcome-shape");
   const auto none = outcome("none", text, text);
   REQUIRE(none);
   CHECK(none->figures.empty());
 }
+
+}  // namespace onnxkit::tests::exec_outcome

@@ -2,23 +2,16 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <limits>
 #include <numeric>
 
-using namespace onnxkit;
+#include "tests/unit/support/tensors.h"
 
+namespace onnxkit::tests::exec_plots {
 namespace {
 
-Tensor doubles(std::vector<std::int64_t> dims, const std::vector<double>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(double));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(ElementType::float64, std::move(dims), std::move(bytes));
-}
 Tensor classes(std::vector<std::int64_t> dims, const std::vector<std::uint8_t>& values) {
-  std::vector<std::byte> bytes(values.size());
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(ElementType::uint8, std::move(dims), std::move(bytes));
+  return stored(ElementType::uint8, std::move(dims), values);
 }
 
 }  // namespace
@@ -68,3 +61,5 @@ TEST_CASE("class maps show the first sample that differs") {
   CHECK_FALSE(comparison::class_maps_of(doubles({2}, {1, 2}), doubles({2}, {1, 2})));
   CHECK_FALSE(comparison::class_maps_of(classes({1, 1, 1}, {1}), classes({1, 1, 2}, {1, 2})));
 }
+
+}  // namespace onnxkit::tests::exec_plots

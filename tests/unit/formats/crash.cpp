@@ -10,8 +10,7 @@
 #include "onnxkit/element_type.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::formats_crash {
 namespace {
 
 constexpr std::int64_t elements = 40'000;
@@ -54,7 +53,7 @@ void check_whole(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_CASE("a killed save leaves the old model or the new one, with its data") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const std::filesystem::path path = folder / "m.onnx";
   REQUIRE(formats::save_model(model_full_of('c'), path, {.weights = Weights::extract, .sidecar = {}}).ok());
   for (int round = 0; round < 60; ++round) {
@@ -71,3 +70,5 @@ TEST_CASE("a killed save leaves the old model or the new one, with its data") {
   CHECK(formats::save_model(model_full_of('d'), path, {.weights = Weights::extract, .sidecar = {}}).ok());
   check_whole(path);
 }
+
+}  // namespace onnxkit::tests::formats_crash

@@ -9,7 +9,8 @@
 #include "libonnxkit/formats/frame/save.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::formats_registry {
+
 using namespace std::string_literals;
 
 namespace {
@@ -91,7 +92,7 @@ TEST_CASE("formats: what is written goes by the extension, and names of other fo
 }
 
 TEST_CASE("formats: a model is saved over itself whatever its name") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const auto path = folder / "model.bak";
   ReadReport report;
   auto model = formats::load_model(memory(text_model), {}, report);
@@ -107,7 +108,7 @@ TEST_CASE("formats: a model is saved over itself whatever its name") {
 }
 
 TEST_CASE("formats: folders are recognised by what is in them, and not read as files") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   CHECK(formats::registry().of_path(folder / ".") == nullptr);
   std::ofstream(folder / "saved_model.pb") << "x";
   CHECK(formats::registry().of_path(folder / ".")->name == "saved-model");
@@ -154,3 +155,5 @@ TEST_CASE("formats: a format brings its reader, its writer and its findings") {
   CHECK(registry.writable() == "echo (.echo)");
   CHECK(registry.to_read(memory("bytes")) == nullptr);
 }
+
+}  // namespace onnxkit::tests::formats_registry

@@ -8,9 +8,11 @@
 #include "libonnxkit/ir/tensor/tensors.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/external/external_data.h"
+#include "tests/unit/support/results.h"
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::formats_save {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -51,8 +53,6 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 using Names = std::vector<std::string>;
 
-std::string outcome(const Result<SaveReport>& result) { return result ? "" : result.error().diagnostic.code; }
-
 const fs::path sample = ONNXKIT_TESTDATA "/models/rnn/gru_opset11.onnx";
 const SaveOptions extract_all = {.weights = Weights::extract, .sidecar = {}, .threshold = 1};
 const SaveOptions embed = {.weights = Weights::embed, .sidecar = {}};
@@ -68,9 +68,9 @@ void check_embedding_leaves_data(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("weights go out into one file and come back") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const auto values = values_in(sample);
-  CHECK(outcome(formats::save_model(load(sample), folder / "m.onnx", extract_all)) == "");
+  CHECK(code_of(formats::save_model(load(sample), folder / "m.onnx", extract_all)) == "");
   CHECK(names_in(folder.path()) == Names{"m.onnx", "m.onnx.data"});
   CHECK(values_in(folder / "m.onnx") == values);
   CHECK(fs::file_size(folder / "m.onnx") < fs::file_size(sample) / 2);
@@ -83,32 +83,32 @@ TEST_CASE("weights go out into one file and come back") {
     CHECK(reference->offset % (*reference->length >= 4096 ? 4096 : 64) == 0);
   }
 
-  CHECK(outcome(formats::save_model(out, folder / "m.onnx", embed)) == "");
+  CHECK(code_of(formats::save_model(out, folder / "m.onnx", embed)) == "");
   CHECK(names_in(folder.path()) == Names{"m.onnx"});
   CHECK(values_in(folder / "m.onnx") == values);
 }
 
 TEST_CASE("a file for each tensor, and small ones stay") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const auto values = values_in(sample);
   SaveOptions options = extract_all;
   options.file_per_tensor = true;
   options.threshold = 500;
-  CHECK(outcome(formats::save_model(load(sample), folder / "m.onnx", options)) == "");
+  CHECK(code_of(formats::save_model(load(sample), folder / "m.onnx", options)) == "");
   const Names names = names_in(folder.path());
   CHECK(names.size() > 2);
   for (const std::string& name : names) CHECK((name == "m.onnx" || fs::file_size(folder / name) >= 500));
   CHECK(values_in(folder / "m.onnx") == values);
 
-  CHECK(outcome(formats::save_model(load(folder / "m.onnx"), folder / "m.onnx", extract_all)) == "");
+  CHECK(code_of(formats::save_model(load(folder / "m.onnx"), folder / "m.onnx", extract_all)) == "");
   CHECK(names_in(folder.path()) == Names{"m.onnx", "m.onnx.data"});
   CHECK(values_in(folder / "m.onnx") == values);
 }
 
 TEST_CASE("typed data of every element type is extracted as raw data") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const fs::path typed = ONNXKIT_TESTDATA "/models/precision/storage_typed.onnx";
-  CHECK(outcome(formats::save_model(load(typed), folder / "m.onnx", extract_all)) == "");
+  CHECK(code_of(formats::save_model(load(typed), folder / "m.onnx", extract_all)) == "");
   CHECK(values_in(folder / "m.onnx") == values_in(typed));
   const ir::Model out = load(folder / "m.onnx");
   const auto external = std::count_if(out.graph->initializers.begin(), out.graph->initializers.end(),
@@ -117,60 +117,60 @@ TEST_CASE("typed data of every element type is extracted as raw data") {
 }
 
 TEST_CASE("replacing a model in its place replaces its data file, too") {
-  const tests::TempFolder folder;
-  CHECK(outcome(formats::save_model(load(sample), folder / "m.onnx", extract_all)) == "");
+  const TempFolder folder;
+  CHECK(code_of(formats::save_model(load(sample), folder / "m.onnx", extract_all)) == "");
   const fs::path other = ONNXKIT_TESTDATA "/models/rnn/lstm_packed_opset13.onnx";
-  CHECK(outcome(formats::save_model(load(other), folder / "m.onnx", extract_all)) == "");
+  CHECK(code_of(formats::save_model(load(other), folder / "m.onnx", extract_all)) == "");
   CHECK(names_in(folder.path()) == Names{"m.onnx", "m.onnx.data"});
   CHECK(values_in(folder / "m.onnx") == values_in(other));
   CHECK(fs::hard_link_count(folder / "m.onnx.data") == 1);
 
   // The same once more: nothing changes, not even the file.
   const auto written = fs::last_write_time(folder / "m.onnx.data");
-  CHECK(outcome(formats::save_model(load(folder / "m.onnx"), folder / "m.onnx", extract_all)) == "");
+  CHECK(code_of(formats::save_model(load(folder / "m.onnx"), folder / "m.onnx", extract_all)) == "");
   CHECK(fs::last_write_time(folder / "m.onnx.data") == written);
 }
 
 TEST_CASE("to another folder the data files go along") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   SaveOptions options = extract_all;
   options.sidecar = "data/weights.bin";
-  CHECK(outcome(formats::save_model(load(sample), folder / "a.onnx", options)) == "");
+  CHECK(code_of(formats::save_model(load(sample), folder / "a.onnx", options)) == "");
   fs::create_directory(folder / "out");
-  CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "out/b.onnx", {})) == "");
+  CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "out/b.onnx", {})) == "");
   CHECK(values_in(folder / "out/b.onnx") == values_in(sample));
-  CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "out/b.onnx", {})) == "");
-  CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "c.onnx", {})) == "");
+  CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "out/b.onnx", {})) == "");
+  CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "c.onnx", {})) == "");
   CHECK(names_in(folder.path()) == Names{"a.onnx", "c.onnx", "data", "out"});
 
   // Other bytes under the same name, which b.onnx uses: fine for b.onnx, refused for a model beside it.
-  tests::put_file(folder / "out/data/weights.bin", std::string(fs::file_size(folder / "data/weights.bin"), 'x'));
-  CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "out/other.onnx", {})) == "data-file-exists");
+  put_file(folder / "out/data/weights.bin", std::string(fs::file_size(folder / "data/weights.bin"), 'x'));
+  CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "out/other.onnx", {})) == "data-file-exists");
   CHECK(names_in(folder / "out") == Names{"b.onnx", "data"});
-  CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "out/b.onnx", {})) == "");
+  CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "out/b.onnx", {})) == "");
   CHECK(values_in(folder / "out/b.onnx") == values_in(sample));
   CHECK(names_in(folder / "out/data") == Names{"weights.bin"});
 }
 
 TEST_CASE("a data file that another model of the folder uses stays") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const fs::path other = ONNXKIT_TESTDATA "/models/rnn/lstm_packed_opset13.onnx";
-  CHECK(outcome(formats::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
+  CHECK(code_of(formats::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
 
   SUBCASE("a copy of the model") { fs::copy_file(folder / "a.onnx", folder / "b.onnx"); }
   SUBCASE("a hard link, which keeps what the model was") { fs::create_hard_link(folder / "a.onnx", folder / "b.onnx"); }
   SUBCASE("the model in JSON") {
-    CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "b.json", {})) == "");
+    CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "b.json", {})) == "");
   }
-  CHECK(outcome(formats::save_model(load(other), folder / "a.onnx", extract_all)) == "data-file-exists");
+  CHECK(code_of(formats::save_model(load(other), folder / "a.onnx", extract_all)) == "data-file-exists");
   check_embedding_leaves_data(folder.path());
 }
 
 TEST_CASE("a data file that nobody needs any more is removed and named") {
-  const tests::TempFolder folder;
-  CHECK(outcome(formats::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
+  const TempFolder folder;
+  CHECK(code_of(formats::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
   fs::create_symlink("a.onnx", folder / "latest.onnx");  // no model of its own
-  tests::put_file(folder / "broken.onnx", "a.onnx.data");
+  put_file(folder / "broken.onnx", "a.onnx.data");
   const auto embedded = formats::save_model(load(folder / "a.onnx"), folder / "a.onnx", embed);
   REQUIRE(embedded.ok());
   CHECK(embedded->removed == std::vector<fs::path>{folder / "a.onnx.data"});
@@ -178,32 +178,32 @@ TEST_CASE("a data file that nobody needs any more is removed and named") {
 }
 
 TEST_CASE("in a folder of too many models a data file counts as used") {
-  const tests::TempFolder folder;
-  for (int i = 0; i < 1001; ++i) tests::put_file(folder / ("m" + std::to_string(i) + ".onnx"), "x");
-  CHECK(outcome(formats::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
+  const TempFolder folder;
+  for (int i = 0; i < 1001; ++i) put_file(folder / ("m" + std::to_string(i) + ".onnx"), "x");
+  CHECK(code_of(formats::save_model(load(sample), folder / "a.onnx", extract_all)) == "");
   check_embedding_leaves_data(folder.path());
 }
 
 TEST_CASE("data files that a save must not touch") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   SaveOptions options = extract_all;
   options.sidecar = "b.onnx.data";
-  CHECK(outcome(formats::save_model(load(sample), folder / "a.onnx", options)) == "");
+  CHECK(code_of(formats::save_model(load(sample), folder / "a.onnx", options)) == "");
   const fs::path other = ONNXKIT_TESTDATA "/models/rnn/lstm_packed_opset13.onnx";
 
   SUBCASE("that of an input which stays") {
     options.threshold = 500;  // other bytes under the default name of b.onnx
-    CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "b.onnx", options)) == "data-file-exists");
-    CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "b.onnx", {})) == "");
-    CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "b.onnx", embed)) == "");
+    CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "b.onnx", options)) == "data-file-exists");
+    CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "b.onnx", {})) == "");
+    CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "b.onnx", embed)) == "");
     CHECK(names_in(folder.path()) == Names{"a.onnx", "b.onnx", "b.onnx.data"});
   }
   SUBCASE("one of a model beside, unless forced") {
-    CHECK(outcome(formats::save_model(load(other), folder / "c.onnx", options)) == "data-file-exists");
+    CHECK(code_of(formats::save_model(load(other), folder / "c.onnx", options)) == "data-file-exists");
     CHECK(names_in(folder.path()) == Names{"a.onnx", "b.onnx.data"});
     CHECK(values_in(folder / "a.onnx") == values_in(sample));
     options.force = true;
-    CHECK(outcome(formats::save_model(load(other), folder / "c.onnx", options)) == "");
+    CHECK(code_of(formats::save_model(load(other), folder / "c.onnx", options)) == "");
     CHECK(values_in(folder / "c.onnx") == values_in(other));
     return;
   }
@@ -211,7 +211,7 @@ TEST_CASE("data files that a save must not touch") {
     for (const char* name : {"a.onnx", "c.onnx"}) {
       options.sidecar = name;
       options.force = true;
-      CHECK(outcome(formats::save_model(load(folder / "a.onnx"), folder / "c.onnx", options)) == "data-file-exists");
+      CHECK(code_of(formats::save_model(load(folder / "a.onnx"), folder / "c.onnx", options)) == "data-file-exists");
     }
   }
   SUBCASE("anything outside the output's folder") {
@@ -220,7 +220,7 @@ TEST_CASE("data files that a save must not touch") {
     for (const char* name : {"../w.bin", "/tmp/onnxkit-w.bin", "up/w.bin", "sub/", "."}) {
       CAPTURE(std::string(name));
       options.sidecar = name;
-      CHECK(outcome(formats::save_model(load(sample), folder / "out/m.onnx", options)) == "external-location");
+      CHECK(code_of(formats::save_model(load(sample), folder / "out/m.onnx", options)) == "external-location");
     }
     CHECK(names_in(folder / "out") == Names{"up"});
   }
@@ -228,10 +228,10 @@ TEST_CASE("data files that a save must not touch") {
 }
 
 TEST_CASE("tensors that share bytes go on sharing them") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   std::string bytes(200'000, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7);
-  tests::put_file(folder / "w.bin", bytes);
+  put_file(folder / "w.bin", bytes);
   ir::Model model;
   model.ir_version = 10;
   model.path = folder / "in.onnx";
@@ -251,7 +251,7 @@ TEST_CASE("tensors that share bytes go on sharing them") {
   add("whole", "0", 150'000);
   add("apart", "190000", 10'000);
   add("empty", "10", 0);
-  CHECK(outcome(formats::save_model(model, folder / "out.onnx", extract_all)) == "");
+  CHECK(code_of(formats::save_model(model, folder / "out.onnx", extract_all)) == "");
   CHECK(fs::file_size(folder / "out.onnx.data") < 150'000 + 4096 + 10'000);
   const auto values = values_in(folder / "out.onnx");
   REQUIRE(values.size() == 5);
@@ -263,26 +263,28 @@ TEST_CASE("tensors that share bytes go on sharing them") {
 }
 
 TEST_CASE("names that a model chooses for its data files") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   SaveOptions options = extract_all;
   options.sidecar = ".bashrc";
-  CHECK(outcome(formats::save_model(load(sample), folder / "in/m.onnx", options)) == "cannot-write");
+  CHECK(code_of(formats::save_model(load(sample), folder / "in/m.onnx", options)) == "cannot-write");
   fs::create_directories(folder / "in");
-  CHECK(outcome(formats::save_model(load(sample), folder / "in/m.onnx", options)) == "");
-  CHECK(outcome(formats::save_model(load(folder / "in/m.onnx"), folder / "m.onnx", {})) == "external-location");
-  CHECK(outcome(formats::save_model(load(folder / "in/m.onnx"), folder / "m.onnx", embed)) == "");
+  CHECK(code_of(formats::save_model(load(sample), folder / "in/m.onnx", options)) == "");
+  CHECK(code_of(formats::save_model(load(folder / "in/m.onnx"), folder / "m.onnx", {})) == "external-location");
+  CHECK(code_of(formats::save_model(load(folder / "in/m.onnx"), folder / "m.onnx", embed)) == "");
   CHECK(names_in(folder.path()) == Names{"in", "m.onnx"});
 }
 
 TEST_CASE("weights that cannot be had stop the saving") {
-  const tests::TempFolder folder;
-  CHECK(outcome(formats::save_model(load(sample), folder / "m.onnx", extract_all)) == "");
-  const std::string before = tests::get_file(folder / "m.onnx");
+  const TempFolder folder;
+  CHECK(code_of(formats::save_model(load(sample), folder / "m.onnx", extract_all)) == "");
+  const std::string before = get_file(folder / "m.onnx");
   fs::remove(folder / "m.onnx.data");
   fs::create_directory(folder / "out");
-  CHECK(outcome(formats::save_model(load(folder / "m.onnx"), folder / "m.onnx", embed)) == "external-missing");
-  CHECK(outcome(formats::save_model(load(folder / "m.onnx"), folder / "out/m.onnx", {})) == "external-missing");
+  CHECK(code_of(formats::save_model(load(folder / "m.onnx"), folder / "m.onnx", embed)) == "external-missing");
+  CHECK(code_of(formats::save_model(load(folder / "m.onnx"), folder / "out/m.onnx", {})) == "external-missing");
   CHECK(names_in(folder / "out").empty());
-  CHECK(tests::get_file(folder / "m.onnx") == before);
-  CHECK(outcome(formats::save_model(load(folder / "m.onnx"), folder / "copy.onnx", {})) == "");
+  CHECK(get_file(folder / "m.onnx") == before);
+  CHECK(code_of(formats::save_model(load(folder / "m.onnx"), folder / "copy.onnx", {})) == "");
 }
+
+}  // namespace onnxkit::tests::formats_save

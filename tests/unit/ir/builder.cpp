@@ -1,12 +1,12 @@
 #include "libonnxkit/ir/builder.h"
 
 #include "libonnxkit/ir/tensor/tensor_data.h"
-#include "tests/unit/ir/parse.h"
+#include "tests/unit/support/models.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::ir_builder {
 
 TEST_CASE("fresh names: new to every graph of the model, and to what was made before") {
-  ir::Model model = tests::parse_graph(R"(
+  ir::Model model = parse_graph(R"(
 g (float[2] x, bool c) => (float[2] y)
 { y = If (c) <then_branch = a () => (float[2] t) { t = Relu (x) }, else_branch = b () => (float[2] e) { e = Abs (x) }> })");
   model.functions.emplace_back().body.intern("inner");
@@ -51,3 +51,5 @@ TEST_CASE("builder: floats lie as in raw_data") {
   CHECK(ir::element_type_of(tensor) == ElementType::float32);
   CHECK(ir::read_reals(tensor, 2) == std::vector<double>{1.5, -2});
 }
+
+}  // namespace onnxkit::tests::ir_builder

@@ -10,8 +10,7 @@
 #include "onnx.pb.h"
 #include "tests/unit/wire/fill.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::ir_clone {
 namespace {
 
 ir::Model read(std::string bytes) {
@@ -27,7 +26,7 @@ TEST_CASE("clone: a model with every field of the schema set comes out byte by b
     CAPTURE(seed);
     onnx::ModelProto proto;
     std::uint32_t state = seed;
-    tests::fill(proto, 5, state);
+    fill(proto, 5, state);
     const std::string expected = proto.SerializeAsString();
     std::optional<ir::Model> original = read(expected);
     original->path = "somewhere.onnx";
@@ -103,3 +102,5 @@ TEST_CASE("share_storage: parts of a model live on in another that has text of i
   CHECK(model.graph->nodes[0].name == "from elsewhere");
   CHECK(model.doc_string == "own text");
 }
+
+}  // namespace onnxkit::tests::ir_clone

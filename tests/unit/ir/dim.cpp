@@ -6,9 +6,11 @@
 #include <map>
 #include <random>
 
-using onnxkit::ir::Dim;
-using onnxkit::ir::DimPool;
-using onnxkit::ir::SymbolOrigin;
+namespace onnxkit::tests::ir_dim {
+
+using ir::Dim;
+using ir::DimPool;
+using ir::SymbolOrigin;
 
 namespace {
 
@@ -353,3 +355,5 @@ TEST_CASE("simplified expressions keep their value, bounds and text") {
   }
   CHECK(known > 4000);
 }
+
+}  // namespace onnxkit::tests::ir_dim

@@ -3,18 +3,13 @@
 #include <optional>
 
 #include "libonnxkit/wire/binary/writer.h"
-#include "tests/unit/ir/parse.h"
+#include "tests/unit/support/models.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::ir_extract {
+
 using Names = std::vector<std::string>;
 
 namespace {
-
-Names values_of(const ir::Graph& graph, const std::vector<ir::ValueInfo>& infos) {
-  Names names;
-  for (const ir::ValueInfo& info : infos) names.emplace_back(graph.name_of(info.value));
-  return names;
-}
 
 ir::Model extracted(const ir::Model& model, const Names& from, const Names& to) {
   auto made = ir::extract(model, from, to);
@@ -32,40 +27,40 @@ g (float[2] x) => (float[2] y) <float[2] w = {1, 2}, float[2] v = {3, 4}, float[
 }  // namespace
 
 TEST_CASE("extract: nodes, inputs, initializers and declarations between named values") {
-  const ir::Model model = tests::parse_graph(chain);
+  const ir::Model model = parse_graph(chain);
   const ir::Model part = extracted(model, {"p"}, {"r"});
   const ir::Graph& graph = *part.graph;
-  CHECK(tests::ops_of(graph) == Names{"Add", "Mul"});
-  CHECK(values_of(graph, graph.inputs) == Names{"p"});
-  CHECK(values_of(graph, graph.outputs) == Names{"r"});
+  CHECK(ops_of(graph) == Names{"Add", "Mul"});
+  CHECK(names_of(graph, graph.inputs) == Names{"p"});
+  CHECK(names_of(graph, graph.outputs) == Names{"r"});
   CHECK(graph.initializers.size() == 2);
-  CHECK(values_of(graph, graph.value_infos) == Names{"q"});
+  CHECK(names_of(graph, graph.value_infos) == Names{"q"});
   CHECK(graph.find("x") == ir::ValueId::none);
   CHECK(part.opset_imports.size() == 2);
-  CHECK(tests::names_of(graph, graph.nodes[1].inputs) == Names{"q", "v"});
+  CHECK(names_of(graph, graph.nodes[1].inputs) == Names{"q", "v"});
 }
 
 TEST_CASE("extract: the model stays as it was and may go first") {
-  std::optional<ir::Model> model = tests::parse_graph(chain);
+  std::optional<ir::Model> model = parse_graph(chain);
   const std::string before = wire::to_bytes(*model);
   const ir::Model part = extracted(*model, {}, {"q"});
   CHECK(wire::to_bytes(*model) == before);
   const std::string bytes = wire::to_bytes(part);
   model.reset();
   CHECK(wire::to_bytes(part) == bytes);
-  CHECK(values_of(*part.graph, part.graph->inputs) == Names{"x"});
+  CHECK(names_of(*part.graph, part.graph->inputs) == Names{"x"});
   CHECK(part.graph->initializers.size() == 1);
 }
 
 TEST_CASE("extract: what subgraphs capture becomes an input") {
-  const ir::Model model = tests::parse_graph(R"(
+  const ir::Model model = parse_graph(R"(
 g (float[2] x, bool c) => (float[2] y)
 { p = Relu (x)
   q = Abs (p)
   y = If (c) <then_branch = a () => (float[2] t) { t = Abs (q) }, else_branch = b () => (float[2] e) { e = Neg (p) }> })");
   const ir::Model part = extracted(model, {"p", "q"}, {"y"});
-  CHECK(tests::ops_of(*part.graph) == Names{"If"});
-  CHECK(values_of(*part.graph, part.graph->inputs) == Names{"c", "p", "q"});
+  CHECK(ops_of(*part.graph) == Names{"If"});
+  CHECK(names_of(*part.graph, part.graph->inputs) == Names{"c", "p", "q"});
 }
 
 TEST_CASE("extract: functions that the part calls, and those they call") {
@@ -83,18 +78,20 @@ g (float[2] x) => (float[2] y) { p = mine.Outer (x) y = mine.Other (p) }
 }
 
 TEST_CASE("extract: an input or an initializer may be an output") {
-  const ir::Model model = tests::parse_graph(chain);
+  const ir::Model model = parse_graph(chain);
   const ir::Model part = extracted(model, {}, {"x", "w"});
   CHECK(part.graph->nodes.empty());
-  CHECK(values_of(*part.graph, part.graph->inputs) == Names{"x"});
-  CHECK(values_of(*part.graph, part.graph->outputs) == Names{"x", "w"});
+  CHECK(names_of(*part.graph, part.graph->inputs) == Names{"x"});
+  CHECK(names_of(*part.graph, part.graph->outputs) == Names{"x", "w"});
   CHECK(part.graph->initializers.size() == 1);
 }
 
 TEST_CASE("extract: unknown names are an error") {
-  const ir::Model model = tests::parse_graph(chain);
+  const ir::Model model = parse_graph(chain);
   const Names none, unknown = {"nothing"};
   CHECK(ir::extract(model, unknown, none).error().diagnostic.code == "unknown-value");
   CHECK(ir::extract(model, none, unknown).error().diagnostic.code == "unknown-value");
   CHECK(ir::extract(ir::Model(), none, none).error().diagnostic.code == "no-graph");
 }
+
+}  // namespace onnxkit::tests::ir_extract

@@ -2,9 +2,10 @@
 
 #include "libonnxkit/ir/builder.h"
 #include "libonnxkit/wire/binary/writer.h"
-#include "tests/unit/ir/parse.h"
+#include "tests/unit/support/models.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::ir_patch {
+
 using ir::Patch;
 using ir::ValueId;
 using Names = std::vector<std::string>;
@@ -46,7 +47,7 @@ Patch subtracting(ir::Model& model, ir::FreshNames& names) {
 }  // namespace
 
 TEST_CASE("patch: the graph is as it was until the patch is spliced in") {
-  ir::Model model = tests::parse_graph(chain);
+  ir::Model model = parse_graph(chain);
   const std::string before = wire::to_bytes(model);
   const Patch patch = without_second_relu(*model.graph);
   CHECK(fault(patch).empty());
@@ -56,11 +57,11 @@ TEST_CASE("patch: the graph is as it was until the patch is spliced in") {
 }
 
 TEST_CASE("patch: what read a replaced value reads the other") {
-  ir::Model model = tests::parse_graph(chain);
+  ir::Model model = parse_graph(chain);
   ir::Graph& graph = *model.graph;
   const ir::Splice done = ir::splice(graph, without_second_relu(graph));
-  CHECK(tests::ops_of(graph) == Names{"Relu", "Add", "Neg"});
-  CHECK(tests::names_of(graph, graph.nodes[1].inputs) == Names{"p", "w"});
+  CHECK(ops_of(graph) == Names{"Relu", "Add", "Neg"});
+  CHECK(names_of(graph, graph.nodes[1].inputs) == Names{"p", "w"});
   CHECK(done.origin == std::vector<std::size_t>{0, 2, 3});
   CHECK(done.changed == std::vector<std::size_t>{1});
   REQUIRE(done.removed.size() == 1);
@@ -68,7 +69,7 @@ TEST_CASE("patch: what read a replaced value reads the other") {
 }
 
 TEST_CASE("patch: new nodes stand where they were put, and take over the name of the node that goes") {
-  ir::Model model = tests::parse_graph(chain);
+  ir::Model model = parse_graph(chain);
   ir::Graph& graph = *model.graph;
   graph.nodes[3].name = "last";
   graph.nodes[3].doc_string = "what it is for";
@@ -76,10 +77,10 @@ TEST_CASE("patch: new nodes stand where they were put, and take over the name of
   Patch patch = subtracting(model, names);
   CHECK(fault(patch).empty());
   const ir::Splice done = ir::splice(graph, std::move(patch));
-  CHECK(tests::ops_of(graph) == Names{"Relu", "Relu", "Add", "Identity", "Sub"});
+  CHECK(ops_of(graph) == Names{"Relu", "Relu", "Add", "Identity", "Sub"});
   CHECK(graph.nodes[4].name == "last");
   CHECK(graph.nodes[4].doc_string == "what it is for");
-  CHECK(tests::names_of(graph, graph.nodes[4].inputs) == Names{"y_zero", "y_shifted"});
+  CHECK(names_of(graph, graph.nodes[4].inputs) == Names{"y_zero", "y_shifted"});
   CHECK(graph.initializers.back().name == "y_zero");
   CHECK(done.origin == std::vector<std::size_t>{0, 1, 2, 3, 3});
   CHECK(done.changed == std::vector<std::size_t>{3, 4});
@@ -88,7 +89,7 @@ TEST_CASE("patch: new nodes stand where they were put, and take over the name of
 TEST_CASE("patch: undo puts back nodes, initializers, declarations and names") {
   for (const bool replaces : {true, false}) {
     CAPTURE(replaces);
-    ir::Model model = tests::parse_graph(chain);
+    ir::Model model = parse_graph(chain);
     ir::Graph& graph = *model.graph;
     ir::ValueInfo& info = graph.value_infos.emplace_back();
     info.value = graph.find("q");
@@ -107,7 +108,7 @@ TEST_CASE("patch: undo puts back nodes, initializers, declarations and names") {
 }
 
 TEST_CASE("patch: edits and other inputs and outputs of a node") {
-  ir::Model model = tests::parse_graph(chain);
+  ir::Model model = parse_graph(chain);
   ir::Graph& graph = *model.graph;
   Patch patch(graph);
   const ValueId made = patch.value("r_before", ir::DeclaredType());
@@ -120,25 +121,25 @@ TEST_CASE("patch: edits and other inputs and outputs of a node") {
   patch.insert_behind(2, ir::make_node(model, "Abs", {made}, {graph.find("r")}));
   CHECK(fault(patch).empty());
   ir::splice(graph, std::move(patch));
-  CHECK(tests::ops_of(graph) == Names{"Relu", "Relu", "Mul", "Abs", "Neg"});
-  CHECK(tests::names_of(graph, graph.nodes[2].inputs) == Names{"w", "p"});
+  CHECK(ops_of(graph) == Names{"Relu", "Relu", "Mul", "Abs", "Neg"});
+  CHECK(names_of(graph, graph.nodes[2].inputs) == Names{"w", "p"});
   CHECK(graph.nodes[3].name == "named by hand");
   REQUIRE(graph.value_infos.size() == 1);
   CHECK(graph.name_of(graph.value_infos[0].value) == "r_before");
 }
 
 TEST_CASE("patch: nodes go to the end of a graph") {
-  ir::Model model = tests::parse_graph("g (float[2] x) => (float[2] x) {}");
+  ir::Model model = parse_graph("g (float[2] x) => (float[2] x) {}");
   Patch patch(*model.graph);
   const ValueId made = patch.value("made");
   patch.insert_before(0, ir::make_node(model, "Relu", {model.graph->find("x")}, {made}));
   CHECK(fault(patch).empty());
   ir::splice(*model.graph, std::move(patch));
-  CHECK(tests::ops_of(*model.graph) == Names{"Relu"});
+  CHECK(ops_of(*model.graph) == Names{"Relu"});
 }
 
 TEST_CASE("patch: what does not fit is refused") {
-  ir::Model model = tests::parse_graph(chain);
+  ir::Model model = parse_graph(chain);
   ir::Graph& graph = *model.graph;
   SUBCASE("a name that is taken") {
     Patch patch(graph);
@@ -200,7 +201,7 @@ TEST_CASE("patch: what does not fit is refused") {
 }
 
 TEST_CASE("patch: subgraphs read the other value, too, unless they have one of that name") {
-  ir::Model model = tests::parse_graph(R"(
+  ir::Model model = parse_graph(R"(
 g (float[2] x, bool c) => (float[2] y)
 { p = Relu (x)
   q = Relu (p)
@@ -213,7 +214,9 @@ g (float[2] x, bool c) => (float[2] y)
   const ir::Graph* else_branch = graph.nodes[2].find_attribute("else_branch")->graph();
   const ir::Splice done = ir::splice(graph, std::move(patch));
   CHECK(then_branch == graph.nodes[1].find_attribute("then_branch")->graph());
-  CHECK(tests::names_of(*then_branch, then_branch->nodes[0].inputs) == Names{"p"});
-  CHECK(tests::names_of(*else_branch, else_branch->nodes[0].outputs) == Names{"q"});
+  CHECK(names_of(*then_branch, then_branch->nodes[0].inputs) == Names{"p"});
+  CHECK(names_of(*else_branch, else_branch->nodes[0].outputs) == Names{"q"});
   CHECK(done.changed == std::vector<std::size_t>{1});
 }
+
+}  // namespace onnxkit::tests::ir_patch

@@ -8,7 +8,8 @@
 #include "libonnxkit/base/dtype/small_float.h"
 #include "libonnxkit/wire/binary/reader.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::ir_tensor_data {
+
 using namespace std::string_literals;
 
 namespace {
@@ -132,3 +133,5 @@ TEST_CASE("raw and typed storage of every element type hold the same numbers") {
   }
   CHECK(compared == 19);
 }
+
+}  // namespace onnxkit::tests::ir_tensor_data

@@ -1,9 +1,9 @@
 #include "libonnxkit/ir/uses.h"
 
-#include "tests/unit/ir/parse.h"
+#include "tests/unit/support/models.h"
 
-using namespace onnxkit;
-using tests::parse_graph;
+namespace onnxkit::tests::ir_uses {
+
 using Nodes = std::vector<std::uint32_t>;
 
 namespace {
@@ -32,7 +32,7 @@ g (float[2] x, bool c) => (float[2] y, float[2] p)
   CHECK(consumers(uses, graph, "p") == Nodes{1, 2});  // once each, although Add reads it twice and both branches do
   CHECK(consumers(uses, graph, "q") == Nodes{2, 3});
   CHECK(consumers(uses, graph, "y").empty());
-  CHECK(tests::names_of(graph, uses.reads(3)) == std::vector<std::string>{"q", "x"});
+  CHECK(names_of(graph, uses.reads(3)) == std::vector<std::string>{"q", "x"});
   CHECK(uses.reads(2).front() == graph.find("c"));
   CHECK(uses.is_output(graph.find("p")));
   CHECK_FALSE(uses.is_output(graph.find("q")));
@@ -66,3 +66,5 @@ TEST_CASE("initializers: dense and sparse by value, the last of a name") {
   CHECK_FALSE(table.contains(ir::ValueId::none));
   CHECK_FALSE(ir::InitializerTable(ir::Graph()).contains(ir::ValueId{0}));
 }
+
+}  // namespace onnxkit::tests::ir_uses

@@ -3,34 +3,23 @@
 
 #include <Eigen/Dense>
 #include <complex>
-#include <cstring>
 #include <random>
 #include <string>
 #include <unsupported/Eigen/FFT>
 #include <vector>
 
 #include "onnxkit/run.h"
+#include "tests/unit/support/tensors.h"
 
+namespace onnxkit::tests::reference_eigen_oracle {
 namespace {
 
-using namespace onnxkit;
 using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Signal = std::vector<std::complex<long double>>;
 
 std::mt19937_64 generator(11);
 double uniform() { return std::uniform_real_distribution<double>(-1, 1)(generator); }
-
-template <class T>
-Tensor tensor(ElementType type, std::vector<std::int64_t> dims, const std::vector<T>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(T));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(type, std::move(dims), std::move(bytes));
-}
-Tensor reals(std::vector<std::int64_t> dims, const std::vector<double>& values) {
-  return tensor(ElementType::float64, std::move(dims), values);
-}
-Tensor integer(std::int64_t value) { return tensor<std::int64_t>(ElementType::int64, {}, {value}); }
 
 /// What one node answers in float64.
 std::vector<double> answer(const std::string& signature, const std::string& node, std::vector<NamedValue> inputs) {
@@ -45,7 +34,7 @@ std::vector<double> answer(const std::string& signature, const std::string& node
 
 double determinant(const Matrix& a) {
   const std::vector<double> elements(a.data(), a.data() + a.size());
-  return answer("double[n, n] x", "Det (x)", {{"x", reals({a.rows(), a.cols()}, elements)}}).front();
+  return answer("double[n, n] x", "Det (x)", {{"x", doubles({a.rows(), a.cols()}, elements)}}).front();
 }
 
 std::vector<double> random_reals(std::size_t count) {
@@ -113,7 +102,7 @@ TEST_CASE("DFT equals Eigen's transform, both ways") {
   for (const std::int64_t length : lengths) {
     CAPTURE(length);
     const auto x = random_reals(2 * static_cast<std::size_t>(length));
-    const Tensor input = reals({1, length, 2}, x);
+    const Tensor input = doubles({1, length, 2}, x);
     const long double limit = 0x1p-52L * static_cast<long double>(length);
     CHECK(distance(answer("double[1, n, 2] x", "DFT (x)", {{"x", input}}), spectrum_of(signal_of(x, 2))) <= limit);
     CHECK(distance(answer("double[1, n, 2] x", "DFT <inverse = 1> (x)", {{"x", input}}),
@@ -125,7 +114,7 @@ TEST_CASE("DFT of reals gives the first half of Eigen's transform") {
   for (const std::int64_t length : lengths) {
     CAPTURE(length);
     const auto x = random_reals(static_cast<std::size_t>(length));
-    const auto found = answer("double[1, n, 1] x", "DFT <onesided = 1> (x)", {{"x", reals({1, length, 1}, x)}});
+    const auto found = answer("double[1, n, 1] x", "DFT <onesided = 1> (x)", {{"x", doubles({1, length, 1}, x)}});
     CHECK(found.size() == 2 * static_cast<std::size_t>(length / 2 + 1));
     CHECK(distance(found, spectrum_of(signal_of(x, 1))) <= 0x1p-52L * static_cast<long double>(length));
   }
@@ -136,7 +125,7 @@ TEST_CASE("STFT equals Eigen's transform of each windowed frame") {
   const auto x = random_reals(static_cast<std::size_t>(length)), window = random_reals(static_cast<std::size_t>(frame));
   const auto found =
       answer("double[1, n, 1] x, int64 step, double[m] window", "STFT (x, step, window)",
-             {{"x", reals({1, length, 1}, x)}, {"step", integer(step)}, {"window", reals({frame}, window)}});
+             {{"x", doubles({1, length, 1}, x)}, {"step", integers({}, {step})}, {"window", doubles({frame}, window)}});
   REQUIRE(found.size() == static_cast<std::size_t>(2 * frames * bins));
   for (std::int64_t i = 0; i < frames; ++i) {
     CAPTURE(i);
@@ -147,3 +136,5 @@ TEST_CASE("STFT equals Eigen's transform of each windowed frame") {
     CHECK(distance(of_frame, wanted) <= 0x1p-52L * frame);
   }
 }
+
+}  // namespace onnxkit::tests::reference_eigen_oracle

@@ -10,8 +10,9 @@
 
 #include "reference/kernels/gemm_kernel.h"
 
-using namespace onnxkit;
-using namespace onnxkit::reference;
+namespace onnxkit::tests::reference_gemm {
+
+using namespace reference;
 
 namespace {
 
@@ -211,3 +212,5 @@ TEST_CASE_TEMPLATE("gemm of integers wraps", T, std::int64_t, std::uint64_t) {
     }
   }
 }
+
+}  // namespace onnxkit::tests::reference_gemm

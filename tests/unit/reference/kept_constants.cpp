@@ -3,13 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
-
 #include "onnxkit/model.h"
 #include "reference/executor/executor.h"
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/tensors.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::reference_kept_constants {
 namespace {
 
 const std::string network =
@@ -21,21 +20,9 @@ const std::string network =
     "  a = Add (x, w) b = Mul (a, c) d = Sub (b, f) e = Add (d, z) y = Concat <axis = 0> (e, f)"
     "  s = Shape (x) r = ConstantOfShape (s) }";
 
-Tensor floats(const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
-}
-
-Tensor one() {
-  std::vector<std::byte> bytes(8);
-  bytes[0] = std::byte{1};
-  return *Tensor::from_bytes(ElementType::int64, {1}, std::move(bytes));
-}
-
 struct Runner {
   explicit Runner(std::uint64_t kept_bytes)
-      : model(*read_model_bytes(network, "test", {.format = "text"})),
+      : model(parse_model(network)),
         session(*reference::Executor::make(model.ir(), table, {.external_bytes = {}, .kept_bytes = kept_bytes})) {}
 
   /// The first output, and the most bytes that were alive.
@@ -59,7 +46,7 @@ struct Runner {
 TEST_CASE("kept constants: every run gives the same, with any room") {
   const std::vector<Value> inputs = {floats({1, 2, 3, 4}), Value(), Value()},
                            other = {floats({4, 3, 2, 1}), floats({9, 8, 7, 6}), Value()},
-                           sized = {floats({1, 2, 3, 4}), Value(), one()};
+                           sized = {floats({1, 2, 3, 4}), Value(), integers({1})};
   Runner none(0);
   const auto wanted = none.run(inputs).first, wanted_other = none.run(other).first,
              wanted_sized = none.run(sized).first;
@@ -102,3 +89,5 @@ TEST_CASE("kept constants: first come, first kept") {
   CHECK_FALSE(kept.find(&b));
   CHECK_FALSE(kept.find(&c));
 }
+
+}  // namespace onnxkit::tests::reference_kept_constants

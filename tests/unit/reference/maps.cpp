@@ -4,25 +4,10 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/wire/text.h"
 #include "reference/executor/executor.h"
+#include "tests/unit/support/tensors.h"
 
+namespace onnxkit::tests::reference_maps {
 namespace {
-
-using namespace onnxkit;
-
-Tensor integers(std::vector<std::int64_t> values) {
-  std::vector<std::byte> bytes(values.size() * 8);
-  encode(ElementType::int64, std::span<const std::int64_t>(values), bytes);
-  return *Tensor::from_bytes(ElementType::int64, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
-}
-Tensor floats(std::vector<double> values) {
-  std::vector<std::byte> bytes(values.size() * 4);
-  encode(ElementType::float32, std::span<const double>(values), bytes);
-  return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
-}
-Tensor words(std::vector<std::string> values) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  return *Tensor::from_strings({count}, std::move(values));
-}
 
 std::vector<double> numbers_of(const Value& value) {
   std::vector<double> numbers(static_cast<std::size_t>(value.tensor.size()));
@@ -99,3 +84,5 @@ TEST_CASE("ZipMap makes a map of each row") {
   CHECK(maps->items[1].tensor.strings()[1] == "b");
   CHECK(numbers_of(maps->items[1].items.front()) == std::vector<double>{3, 4});
 }
+
+}  // namespace onnxkit::tests::reference_maps

@@ -12,7 +12,9 @@
 
 #include "reference/noise/draws.h"
 
-using namespace onnxkit::reference;
+namespace onnxkit::tests::reference_noise {
+
+using namespace reference;
 
 namespace {
 
@@ -126,3 +128,5 @@ TEST_CASE("noise: what few bits hold stays, zeros with their signs and infinitie
     }
   }
 }
+
+}  // namespace onnxkit::tests::reference_noise

@@ -11,7 +11,10 @@
 
 #include "reference/executor/tensor.h"
 
-using namespace onnxkit::reference;
+namespace onnxkit::tests::reference_page_pool {
+
+using namespace reference;
+using reference::Tensor;
 
 namespace {
 
@@ -98,7 +101,6 @@ TEST_CASE("page pool: blocks never overlap, and nothing is lost") {
 
 TEST_CASE("memory: zeroed tensors are zero where others were, and the limit holds") {
   const auto memory = std::make_shared<Memory>(40 * mebi);
-  using onnxkit::ElementType;
   const auto size = static_cast<std::int64_t>(mebi);  // 8 MiB
   for (int turn = 0; turn < 4; ++turn) {
     Tensor a = Tensor::unset(memory, ElementType::float64, {size});
@@ -114,3 +116,5 @@ TEST_CASE("memory: zeroed tensors are zero where others were, and the limit hold
   CHECK(memory->peak() <= 40 * mebi);
   CHECK_THROWS_AS(Tensor(memory, ElementType::float64, {size}), Fault);
 }
+
+}  // namespace onnxkit::tests::reference_page_pool

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xmath.hpp>
@@ -12,24 +11,18 @@
 
 #include "libonnxkit/backends/backends.h"
 #include "onnxkit/model.h"
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/tensors.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::reference_perturbed {
+
 using exec::PerturbedOptions;
 using exec::Spread;
 
 namespace {
 
 Model parse(const std::string& body) {
-  auto model = read_model_bytes("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 1]>\n" + body, "test",
-                                {.format = "text"});
-  REQUIRE(model);
-  return *std::move(model);
-}
-
-Tensor floats(const std::vector<std::int64_t>& dims, const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(ElementType::float32, dims, std::move(bytes));
+  return parse_model("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 1]>\n" + body);
 }
 
 /// Of full precision, seeded.
@@ -80,15 +73,10 @@ struct Runner {
   std::unique_ptr<exec::Backend> backend;
 };
 
-bool same(const Tensor& a, const Tensor& b) {
-  return a.type() == b.type() && a.dims() == b.dims() &&
-         std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
-}
-
 /// Whether any sample differs from the exact answer.
 bool is_noisy(const Spread& spread) {
   return std::any_of(spread.samples.begin(), spread.samples.end(),
-                     [&](const Value& sample) { return !same(sample.tensor, spread.exact.tensor); });
+                     [&](const Value& sample) { return !same_content(sample.tensor, spread.exact.tensor); });
 }
 
 /// Of the errors of all samples.
@@ -119,7 +107,7 @@ TEST_CASE("perturbed samples: the exact run is the wide run bit for bit") {
   const std::vector<Value> inputs = {random({8, 32}), random({32, 16}, 2)};
   const Spread spread = runner.spreads(inputs)[0];
   CHECK(spread.exact.tensor.type() == ElementType::float64);
-  CHECK(same(spread.exact.tensor, runner.wide(inputs)));
+  CHECK(same_content(spread.exact.tensor, runner.wide(inputs)));
   CHECK(spread.samples.size() == 4);
   CHECK(is_noisy(spread));
 }
@@ -134,9 +122,9 @@ TEST_CASE("perturbed samples: equal seeds give equal samples on any number of th
     const Spread a = runner.spreads(inputs, one, 1)[0], b = runner.spreads(inputs, two, 2)[0],
                  c = runner.spreads(inputs, other, 1)[0];
     for (std::size_t i = 0; i < a.samples.size(); ++i) {
-      CHECK(same(a.samples[i].tensor, b.samples[i].tensor));
-      CHECK_FALSE(same(a.samples[i].tensor, c.samples[i].tensor));
-      for (std::size_t j = 0; j < i; ++j) CHECK_FALSE(same(a.samples[i].tensor, a.samples[j].tensor));
+      CHECK(same_content(a.samples[i].tensor, b.samples[i].tensor));
+      CHECK_FALSE(same_content(a.samples[i].tensor, c.samples[i].tensor));
+      for (std::size_t j = 0; j < i; ++j) CHECK_FALSE(same_content(a.samples[i].tensor, a.samples[j].tensor));
     }
   }
 }
@@ -410,10 +398,12 @@ TEST_CASE("perturbed samples: more samples have other errors, as large as is ask
   options.first_sample = 4;
   options.samples = 2;
   const Spread more = runner.spreads(inputs, options)[0];
-  for (const Value& a : first.samples) CHECK_FALSE(same(a.tensor, more.samples[0].tensor));
+  for (const Value& a : first.samples) CHECK_FALSE(same_content(a.tensor, more.samples[0].tensor));
   options.amplitude = 4;
   CHECK(deviation(runner.spreads(inputs, options)[0]) == doctest::Approx(4 * deviation(more)).epsilon(0.05));
   options.first_sample = 3;
   options.amplitude = 1;
-  CHECK(same(runner.spreads(inputs, options)[0].samples[0].tensor, first.samples[3].tensor));
+  CHECK(same_content(runner.spreads(inputs, options)[0].samples[0].tensor, first.samples[3].tensor));
 }
+
+}  // namespace onnxkit::tests::reference_perturbed

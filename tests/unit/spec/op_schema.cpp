@@ -4,8 +4,9 @@
 
 #include "libonnxkit/spec/op_table.h"
 
-using namespace onnxkit;
-using namespace onnxkit::spec;
+namespace onnxkit::tests::spec_op_schema {
+
+using namespace spec;
 
 TEST_CASE("types are spelled as ONNX spells them, and read back") {
   for (const OpSchema& schema : official_schemas())
@@ -114,3 +115,5 @@ TEST_CASE("actual inputs find their formal parameter") {
   CHECK(conv.type_name_of(*conv.input_at(2)) == "T");
   CHECK(conv.input_at(3) == nullptr);
 }
+
+}  // namespace onnxkit::tests::spec_op_schema

@@ -6,8 +6,9 @@
 #include <set>
 #include <tuple>
 
-using namespace onnxkit;
-using namespace onnxkit::spec;
+namespace onnxkit::tests::spec_op_table {
+
+using namespace spec;
 
 namespace {
 
@@ -29,7 +30,7 @@ TEST_CASE("the table holds every version of every official operator") {
 }
 
 TEST_CASE("releases, opsets and IR versions") {
-  CHECK(onnx_release() == "1.23.2");
+  CHECK(spec::onnx_release() == "1.23.2");
   CHECK(newest_ir_version() == 14);
   CHECK(newest_opset("") == 28);
   CHECK(newest_opset("ai.onnx") == 28);
@@ -149,3 +150,5 @@ TEST_CASE("listing domains, operators and versions") {
   CHECK(versions == std::vector<std::int32_t>{10, 11, 13, 18, 19});
   CHECK(table.versions("", "NoSuchOperator").empty());
 }
+
+}  // namespace onnxkit::tests::spec_op_table

@@ -3,10 +3,9 @@
 #include <thread>
 
 #include "libonnxkit/ir/order.h"
-#include "tests/unit/ir/parse.h"
+#include "tests/unit/support/models.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::spec_resolution {
 namespace {
 
 constexpr const char* text = R"(<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>
@@ -18,16 +17,10 @@ g (float[2] x, bool c) => (float[2] y)
 <domain: "mine", opset_import: ["" : 12]>
 Twice (a) => (b) { b = Relu (a) })";
 
-ir::Model parsed() {
-  auto model = wire::parse_text(text, "test");
-  REQUIRE_MESSAGE(model.ok(), (model.ok() ? "" : model.error().diagnostic.message));
-  return *std::move(model);
-}
-
 }  // namespace
 
 TEST_CASE("resolution: functions, operators in force, unknown operators and domains") {
-  const ir::Model model = parsed();
+  const ir::Model model = parse_ir(text);
   const spec::OpTable table;
   const spec::Resolution resolution(model, table);
   const ir::Graph& graph = *model.graph;
@@ -49,7 +42,7 @@ TEST_CASE("resolution: functions, operators in force, unknown operators and doma
 }
 
 TEST_CASE("resolution: subgraphs go by the imports of the model, bodies by those of their function") {
-  const ir::Model model = parsed();
+  const ir::Model model = parse_ir(text);
   const spec::OpTable table;
   const spec::Resolution resolution(model, table);
   std::vector<const ir::Graph*> branches;
@@ -62,7 +55,7 @@ TEST_CASE("resolution: subgraphs go by the imports of the model, bodies by those
 }
 
 TEST_CASE("resolution: threads may share one") {
-  const ir::Model model = parsed();
+  const ir::Model model = parse_ir(text);
   const spec::OpTable table;
   const spec::Resolution resolution(model, table);
   std::vector<std::size_t> known(4);
@@ -76,3 +69,5 @@ TEST_CASE("resolution: threads may share one") {
   for (std::thread& thread : threads) thread.join();
   CHECK(known == std::vector<std::size_t>(4, 2));
 }
+
+}  // namespace onnxkit::tests::spec_resolution

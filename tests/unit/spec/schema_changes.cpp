@@ -6,7 +6,9 @@
 
 #include "libonnxkit/spec/op_table.h"
 
-using namespace onnxkit::spec;
+namespace onnxkit::tests::spec_schema_changes {
+
+using namespace spec;
 
 namespace {
 
@@ -87,3 +89,5 @@ TEST_CASE("a version whose signature is the old one says what it changed") {
       CHECK_FALSE(after.meaning_change.empty());
     }
 }
+
+}  // namespace onnxkit::tests::spec_schema_changes

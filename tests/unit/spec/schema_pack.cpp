@@ -8,8 +8,9 @@
 
 #include "libonnxkit/spec/op_table.h"
 
-using namespace onnxkit;
-using namespace onnxkit::spec;
+namespace onnxkit::tests::spec_schema_pack {
+
+using namespace spec;
 
 namespace {
 
@@ -205,3 +206,5 @@ TEST_CASE("a hostile pack is refused in time") {
   CHECK_FALSE(SchemaPack::from_file("no/such/file.yaml").ok());
   CHECK_FALSE(SchemaPack::from_file(std::filesystem::temp_directory_path()).ok());
 }
+
+}  // namespace onnxkit::tests::spec_schema_pack

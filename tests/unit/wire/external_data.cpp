@@ -4,7 +4,8 @@
 
 #include "tests/unit/temp_folder.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::wire_external_data {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -33,18 +34,18 @@ std::string outcome(const fs::path& model, const Entries& entries, wire::Externa
 }  // namespace
 
 TEST_CASE("external data: each fault has its code") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const fs::path model = folder / "m/model.onnx";
-  tests::put_file(model, "model");
-  tests::put_file(folder / "m/w.bin", std::string(64, 'w'));
-  tests::put_file(folder / "m/sub/w.bin", std::string(24, 'w'));
-  tests::put_file(folder / "m/empty.bin", "");
-  tests::put_file(folder / "outside.bin", std::string(24, 'o'));
+  put_file(model, "model");
+  put_file(folder / "m/w.bin", std::string(64, 'w'));
+  put_file(folder / "m/sub/w.bin", std::string(24, 'w'));
+  put_file(folder / "m/empty.bin", "");
+  put_file(folder / "outside.bin", std::string(24, 'o'));
   fs::create_symlink("../outside.bin", folder / "m/link-out.bin");
   fs::create_symlink("w.bin", folder / "m/link-in.bin");
   fs::create_symlink("..", folder / "m/up");
   fs::create_symlink("nowhere", folder / "m/dangling.bin");
-  tests::put_file(folder / "m/hard.bin", std::string(24, 'h'));
+  put_file(folder / "m/hard.bin", std::string(24, 'h'));
   fs::create_hard_link(folder / "m/hard.bin", folder / "other-name.bin");
   const std::string absolute = (folder / "m/w.bin").string();
 
@@ -98,9 +99,9 @@ TEST_CASE("external data: each fault has its code") {
 }
 
 TEST_CASE("external data: tensors without elements need an offset inside the file and no more") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "w.bin", "abc");
-  tests::put_file(folder / "empty.bin", "");
+  const TempFolder folder;
+  put_file(folder / "w.bin", "abc");
+  put_file(folder / "empty.bin", "");
   struct Case {
     const char *location, *offset;
     bool ok;
@@ -117,8 +118,8 @@ TEST_CASE("external data: tensors without elements need an offset inside the fil
 }
 
 TEST_CASE("external data: the checksum is that of the whole file") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "w.bin", std::string(24, 'w') + "tail");
+  const TempFolder folder;
+  put_file(folder / "w.bin", std::string(24, 'w') + "tail");
   const Entries good = {{"location", "w.bin"}, {"checksum", "4FEDDE3951549E8D1415AA73F5F3F2B893788032"}};
   const Entries bad = {{"location", "w.bin"}, {"checksum", "0000000000000000000000000000000000000000"}};
   CHECK(outcome(folder / "m.onnx", bad) == "");
@@ -127,11 +128,11 @@ TEST_CASE("external data: the checksum is that of the whole file") {
 }
 
 TEST_CASE("external data: a Hugging Face cache needs no permission") {
-  const tests::TempFolder folder;
+  const TempFolder folder;
   const fs::path repository = folder / "models--org--name";
-  tests::put_file(repository / "blobs/1111", "model");
-  tests::put_file(repository / "blobs/2222", std::string(24, 'w'));
-  tests::put_file(repository / "secret", std::string(24, 's'));
+  put_file(repository / "blobs/1111", "model");
+  put_file(repository / "blobs/2222", std::string(24, 'w'));
+  put_file(repository / "secret", std::string(24, 's'));
   fs::create_directories(repository / "snapshots/abc/onnx");
   fs::create_symlink("../../blobs/1111", repository / "snapshots/abc/model.onnx");
   fs::create_symlink("../../blobs/2222", repository / "snapshots/abc/model.onnx_data");
@@ -150,13 +151,15 @@ TEST_CASE("external data: a Hugging Face cache needs no permission") {
 }
 
 TEST_CASE("external data: a link to a model finds what lies beside the model") {
-  const tests::TempFolder folder;
-  tests::put_file(folder / "store/model.onnx", "model");
-  tests::put_file(folder / "store/w.bin", std::string(24, 'w'));
-  tests::put_file(folder / "outside.bin", std::string(24, 'o'));
+  const TempFolder folder;
+  put_file(folder / "store/model.onnx", "model");
+  put_file(folder / "store/w.bin", std::string(24, 'w'));
+  put_file(folder / "outside.bin", std::string(24, 'o'));
   fs::create_symlink("../outside.bin", folder / "store/stolen.bin");
   fs::create_directories(folder / "work");
   fs::create_symlink("../store/model.onnx", folder / "work/model.onnx");
   CHECK(outcome(folder / "work/model.onnx", {{"location", "w.bin"}}) == "");
   CHECK(outcome(folder / "work/model.onnx", {{"location", "stolen.bin"}}) == "external-location");
 }
+
+}  // namespace onnxkit::tests::wire_external_data

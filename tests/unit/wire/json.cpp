@@ -4,14 +4,13 @@
 
 #include <cmath>
 
-#include "fill.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/binary/writer.h"
 #include "libonnxkit/wire/text.h"
 #include "onnx.pb.h"
+#include "tests/unit/wire/fill.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::wire_json {
 namespace {
 
 std::string json_of(const ir::Model& model) {
@@ -46,7 +45,7 @@ TEST_CASE("json: every field of the schema comes back") {
   for (std::uint32_t start = 0; start < 12; ++start) {
     onnx::ModelProto proto;
     std::uint32_t seed = start;
-    tests::fill(proto, 4, seed);
+    fill(proto, 4, seed);
     const auto model = wire::read_binary(MappedFile::from_bytes(proto.SerializeAsString()));
     REQUIRE(model.ok());
     const auto again = wire::parse_json(json_of(*model), "test");
@@ -85,3 +84,5 @@ TEST_CASE("json: fields that it has no place for are counted by message") {
   REQUIRE(json.ok());
   CHECK(json->dropped_fields == std::map<std::string, std::size_t>{{"ModelProto", 1}, {"NodeProto", 2}});
 }
+
+}  // namespace onnxkit::tests::wire_json

@@ -9,9 +9,7 @@
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wire/encode.h"
 
-using namespace onnxkit;
-using namespace onnxkit::tests;
-
+namespace onnxkit::tests::wire_large {
 namespace {
 
 constexpr std::uint64_t three_gib = std::uint64_t{3} << 30;
@@ -87,3 +85,5 @@ TEST_CASE("external data beyond 4 GiB") {
   REQUIRE(bytes.ok());
   CHECK(bytes->size() == 12);
 }
+
+}  // namespace onnxkit::tests::wire_large

@@ -7,12 +7,12 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/wire/values/npz.h"
+#include "tests/unit/support/tensors.h"
 #include "tests/unit/wire/show.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::wire_npy {
+
 using namespace std::string_literals;
-using onnxkit::tests::npy_bytes;
-using onnxkit::tests::shown;
 
 namespace {
 
@@ -27,13 +27,6 @@ std::string read_file(const std::string& name, ElementType void_type = ElementTy
 
 std::string with_header(const std::string& header, const std::string& data) {
   return "\x93NUMPY\1\0"s + static_cast<char>(header.size()) + '\0' + header + data;
-}
-
-template <class T>
-Tensor tensor_of(ElementType type, std::vector<std::int64_t> dims, std::vector<T> values) {
-  std::vector<std::byte> bytes(packed_size(type, static_cast<std::int64_t>(values.size())).value());
-  encode(type, std::span<const T>(values), bytes);
-  return *Tensor::from_bytes(type, std::move(dims), std::move(bytes));
 }
 
 std::string written(const Tensor& tensor) {
@@ -102,17 +95,16 @@ TEST_CASE("arrays are written as numpy writes them") {
 }
 
 TEST_CASE("types that numpy lacks become wider") {
-  const auto real = [](ElementType type, std::vector<double> values) {
-    const auto count = static_cast<std::int64_t>(values.size());
-    return read(written(tensor_of(type, {count}, std::move(values))));
+  const auto real = [](ElementType type, const std::vector<double>& values) {
+    return read(written(encoded(type, values)));
   };
   CHECK(real(ElementType::bfloat16, {1, -2.5}) == "float[2] 1 -2.5");
   CHECK(real(ElementType::float8e5m2, {57344}) == "float[1] 57344");
   CHECK(real(ElementType::float8e8m0, {0x1p-127, 0x1p127}) == "float[2] 5.877471754111438e-39 1.7014118346046923e+38");
   CHECK(real(ElementType::float6e2m3, {-7.5, 0.125, 1}) == "float[3] -7.5 0.125 1");
   CHECK(real(ElementType::float4e2m1, {-0.0, 6, 0.5}) == "float[3] -0 6 0.5");
-  CHECK(read(written(tensor_of<std::int64_t>(ElementType::int4, {3}, {-8, 7, -1}))) == "int8[3] -8 7 -1");
-  CHECK(read(written(tensor_of<std::uint64_t>(ElementType::uint2, {5}, {0, 1, 2, 3, 1}))) == "uint8[5] 0 1 2 3 1");
+  CHECK(read(written(encoded<std::int64_t>(ElementType::int4, {-8, 7, -1}))) == "int8[3] -8 7 -1");
+  CHECK(read(written(encoded<std::uint64_t>(ElementType::uint2, {0, 1, 2, 3, 1}))) == "uint8[5] 0 1 2 3 1");
 }
 
 TEST_CASE("headers as others write them") {
@@ -162,3 +154,5 @@ TEST_CASE("broken .npy files") {
   for (std::size_t size = 0; size < whole.size(); ++size) CHECK(read(whole.substr(0, size)) == "malformed-npy");
   CHECK(read("\x93NUMPY\4\0"s + whole.substr(8)) == "malformed-npy");
 }
+
+}  // namespace onnxkit::tests::wire_npy

@@ -7,10 +7,9 @@
 
 #include "tests/unit/wire/show.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::wire_npz {
+
 using namespace std::string_literals;
-using onnxkit::tests::npy_bytes;
-using onnxkit::tests::shown;
 
 namespace {
 
@@ -112,3 +111,5 @@ TEST_CASE("broken archives") {
     CHECK(found > whole.size() / 2);
   }
 }
+
+}  // namespace onnxkit::tests::wire_npz

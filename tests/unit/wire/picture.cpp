@@ -7,9 +7,8 @@
 
 #include "libonnxkit/base/system/mapped_file.h"
 
+namespace onnxkit::tests::wire_picture {
 namespace {
-
-using namespace onnxkit;
 
 std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
@@ -74,3 +73,5 @@ TEST_CASE("a picture larger than allowed is refused") {
   CHECK(wire::decode_picture(bytes, 48));
   CHECK_FALSE(wire::decode_picture(bytes, 47));
 }
+
+}  // namespace onnxkit::tests::wire_picture

@@ -6,9 +6,9 @@
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wire/encode.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::wire_reader {
+
 using namespace std::string_literals;
-using namespace onnxkit::tests;
 
 namespace {
 
@@ -116,3 +116,5 @@ TEST_CASE("every beginning of a model is an error or a smaller model") {
     }
   }
 }
+
+}  // namespace onnxkit::tests::wire_reader

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <iterator>
 
-#include "fill.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/binary/writer.h"
 #include "onnx.pb.h"
+#include "tests/unit/temp_folder.h"
+#include "tests/unit/wire/fill.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::wire_round_trip {
 namespace {
 
 std::string rewritten(const std::string& bytes) {
@@ -36,11 +36,6 @@ bool same(const std::string& a, const std::string& b) {
          parsed(a).SerializeAsString() == parsed(b).SerializeAsString();
 }
 
-std::string file_bytes(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 TEST_CASE("models of many exporters come back as they were, byte for byte where protobuf wrote them") {
@@ -48,7 +43,7 @@ TEST_CASE("models of many exporters come back as they were, byte for byte where 
   for (const auto& entry : std::filesystem::recursive_directory_iterator(ONNXKIT_TESTDATA "/models")) {
     if (entry.path().extension() != ".onnx") continue;
     CAPTURE(entry.path().filename());
-    const std::string bytes = file_bytes(entry.path());
+    const std::string bytes = get_file(entry.path());
     const std::string again = rewritten(bytes);
     CHECK(same(bytes, again));
     CHECK(again == parsed(bytes).SerializeAsString());
@@ -62,7 +57,7 @@ TEST_CASE("every field of the schema survives") {
     CAPTURE(start);
     onnx::ModelProto proto;
     std::uint32_t seed = start;
-    tests::fill(proto, 4, seed);
+    fill(proto, 4, seed);
     const std::string bytes = proto.SerializeAsString();
     CHECK(rewritten(bytes) == bytes);
   }
@@ -75,7 +70,7 @@ TEST_CASE("type alternatives of any depth survive") {
     auto* info = proto.mutable_graph()->add_value_info();
     info->set_name("x");
     std::uint32_t seed = start;
-    tests::fill(*info->mutable_type(), 8, seed);
+    fill(*info->mutable_type(), 8, seed);
     const std::string bytes = proto.SerializeAsString();
     CHECK(rewritten(bytes) == bytes);
   }
@@ -84,7 +79,7 @@ TEST_CASE("type alternatives of any depth survive") {
 TEST_CASE("unknown fields survive at every level") {
   onnx::ModelProto proto;
   std::uint32_t seed = 5;
-  tests::fill(proto, 3, seed);
+  fill(proto, 3, seed);
   const std::function<void(google::protobuf::Message&)> add_unknown = [&](google::protobuf::Message& message) {
     const auto* reflection = message.GetReflection();
     auto* unknown = reflection->MutableUnknownFields(&message);
@@ -136,3 +131,5 @@ TEST_CASE("what protobuf reads from unusual encodings, we read too") {
     CHECK(same(entry.second, rewritten(entry.second)));
   }
 }
+
+}  // namespace onnxkit::tests::wire_round_trip

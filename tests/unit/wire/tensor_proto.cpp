@@ -3,16 +3,16 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <cstring>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/wire/binary/reader.h"
+#include "tests/unit/support/tensors.h"
 #include "tests/unit/wire/encode.h"
 #include "tests/unit/wire/show.h"
 
-using namespace onnxkit;
+namespace onnxkit::tests::wire_tensor_proto {
+
 using namespace std::string_literals;
-using namespace onnxkit::tests;
 
 namespace {
 
@@ -48,12 +48,6 @@ std::string read_shown(const std::string& bytes) {
 
 const std::string ints = head(ElementType::int64, {2}) + raw<std::int64_t>({5, -6});
 const std::string floats = head(ElementType::float32, {2}) + raw<float>({1.5f, 2.5f});
-
-Tensor vector_of(std::vector<std::int64_t> values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return *Tensor::from_bytes(ElementType::int64, {static_cast<std::int64_t>(values.size())},
-                             {bytes.begin(), bytes.end()});
-}
 
 }  // namespace
 
@@ -146,22 +140,22 @@ TEST_CASE("sparse tensors become dense") {
 }
 
 TEST_CASE("values are written and read back") {
-  const Value one = vector_of({1, 2, 3});
+  const Value one = integers({1, 2, 3});
   const Value words = *Tensor::from_strings({2}, {"a", ""});
   const Value values[] = {
       one,
       words,
       *Tensor::from_bytes(ElementType::int4, {3}, {std::byte{0x21}, std::byte{3}}),
       *Tensor::from_bytes(ElementType::float32, {0, 2}, {}),
-      Value::sequence({one, vector_of({})}),
+      Value::sequence({one, integers({})}),
       Value::sequence({}),
       Value::sequence({Value::sequence({one}), Value::sequence({})}),
       Value::optional(std::nullopt),
       Value::optional(one),
       Value::optional(Value::sequence({words})),
-      Value::map(vector_of({7, -8}), words.tensor),
-      Value::map(words.tensor, vector_of({4, 5})),
-      Value::sequence({Value::map(vector_of({1}), vector_of({2}))}),
+      Value::map(integers({7, -8}), words.tensor),
+      Value::map(words.tensor, integers({4, 5})),
+      Value::sequence({Value::map(integers({1}), integers({2}))}),
   };
   for (const Value& value : values) {
     CAPTURE(type_text(value));
@@ -172,9 +166,10 @@ TEST_CASE("values are written and read back") {
     CHECK(type_text(back->value) == type_text(value));
     CHECK(wire::write_value(back->value, "n") == bytes);
   }
-  CHECK(shown(read(wire::write_value(Value::map(words.tensor, vector_of({4, 5}))), ValueKind::map)
-                  ->value.items[0]
-                  .tensor) == "int64[2] 4 5");
+  CHECK(
+      shown(
+          read(wire::write_value(Value::map(words.tensor, integers({4, 5}))), ValueKind::map)->value.items[0].tensor) ==
+      "int64[2] 4 5");
 }
 
 TEST_CASE("a tensor in place of an optional is its content") {
@@ -211,3 +206,5 @@ TEST_CASE("sequences, optionals and maps at fault") {
   for (int i = 0; i < 100'000; ++i) many += field(5, "");
   CHECK(code_of(many, ValueKind::sequence) == "malformed-protobuf");
 }
+
+}  // namespace onnxkit::tests::wire_tensor_proto

@@ -2,19 +2,13 @@
 #include <doctest/doctest.h>
 
 #include "libonnxkit/wire/text.h"
+#include "tests/unit/support/models.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::wire_text_parser {
 namespace {
 
-ir::Model parsed(std::string_view text) {
-  auto model = wire::parse_text(text, "test");
-  REQUIRE_MESSAGE(model.ok(), model.error().diagnostic.message);
-  return *std::move(model);
-}
-
 /// The one node of a graph around `node`.
-ir::Model with_node(const std::string& node) { return parsed("g (float x) => (float y) {" + node + "}"); }
+ir::Model with_node(const std::string& node) { return parse_ir("g (float x) => (float y) {" + node + "}"); }
 
 std::string error_of(std::string_view text) {
   const auto model = wire::parse_text(text, "test");
@@ -24,7 +18,7 @@ std::string error_of(std::string_view text) {
 }  // namespace
 
 TEST_CASE("header, graph and nodes") {
-  const auto model = parsed(R"(
+  const auto model = parse_ir(R"(
 # A comment
 <ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 3], producer_name: "hand", producer_version: "1", domain: "d",
  model_version: -4, doc_string: "two
@@ -94,7 +88,7 @@ TEST_CASE("attributes") {
 }
 
 TEST_CASE("functions") {
-  const auto model = parsed(R"(
+  const auto model = parse_ir(R"(
     g (float x) => (float y) { y = p.F <k = 3> (x) }
     <opset_import: ["": 18], domain: "p", overload: "v2", doc_string: "d">
     F <k, alpha: float = 0.5, l> (x, float[N] c) => (y) <float[N] t> { y = Add (x, c) })");
@@ -151,5 +145,7 @@ TEST_CASE("nesting is bounded, long input takes linear time") {
 
   std::string wide = "g () => () <float[1] w = {";
   for (int i = 0; i < 300000; ++i) wide += "1.25, ";
-  CHECK(parsed(wide + "2}> { }").graph->initializers[0].float_data.byte_count() == 300001 * 4);
+  CHECK(parse_ir(wide + "2}> { }").graph->initializers[0].float_data.byte_count() == 300001 * 4);
 }
+
+}  // namespace onnxkit::tests::wire_text_parser

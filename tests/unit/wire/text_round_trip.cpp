@@ -8,14 +8,13 @@
 #include <functional>
 #include <iterator>
 
-#include "fill.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/binary/writer.h"
 #include "libonnxkit/wire/text.h"
 #include "onnx.pb.h"
+#include "tests/unit/wire/fill.h"
 
-using namespace onnxkit;
-
+namespace onnxkit::tests::wire_text_round_trip {
 namespace {
 
 std::string text_of(const onnx::ModelProto& proto) {
@@ -94,7 +93,7 @@ TEST_CASE("text: every field of the schema survives") {
     CAPTURE(start);
     onnx::ModelProto proto;
     std::uint32_t seed = start;
-    tests::fill(proto, 4, seed);
+    fill(proto, 4, seed);
     check_round_trip(proto);
     add_unknown(proto);
     check_round_trip(proto);
@@ -109,7 +108,7 @@ TEST_CASE("text: absent and empty differ everywhere") {
   check_round_trip(proto);
   // A message of each kind, first without fields, then with empty strings.
   std::uint32_t seed = 1;
-  tests::fill(proto, 5, seed);
+  fill(proto, 5, seed);
   const std::function<void(google::protobuf::Message&, bool)> empty = [&](google::protobuf::Message& message,
                                                                           bool clear) {
     using google::protobuf::FieldDescriptor;
@@ -142,7 +141,7 @@ TEST_CASE("text: type alternatives of any depth survive") {
     auto* info = proto.mutable_graph()->add_value_info();
     info->set_name("x");
     std::uint32_t seed = start;
-    tests::fill(*info->mutable_type(), 8, seed);
+    fill(*info->mutable_type(), 8, seed);
     check_round_trip(proto);
     auto* attribute = proto.mutable_graph()->add_node()->add_attribute();
     attribute->set_name("t");
@@ -266,3 +265,5 @@ TEST_CASE("text: raw storage is the default where most tensors have it, and mark
   CHECK(text_of(mixed).find("raw_tensors") == std::string::npos);
   CHECK(text_of(mixed).find("int8[2] w = {-1, 2},  #@{raw}\n") != std::string::npos);
 }
+
+}  // namespace onnxkit::tests::wire_text_round_trip

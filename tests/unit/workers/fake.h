@@ -62,10 +62,4 @@ inline std::ptrdiff_t open_descriptors() {
   return std::distance(begin(all), end(all));
 }
 
-inline NamedValue floats(const std::string& name, const std::vector<float>& numbers) {
-  const auto bytes = std::as_bytes(std::span(numbers));
-  return {name, *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(numbers.size())},
-                                    {bytes.begin(), bytes.end()})};
-}
-
 }  // namespace onnxkit::tests

@@ -7,10 +7,11 @@
 #include <array>
 
 #include "libonnxkit/workers/process.h"
+#include "tests/unit/support/tensors.h"
 #include "tests/unit/workers/fake.h"
 
-using namespace onnxkit;
-using namespace onnxkit::tests;
+namespace onnxkit::tests::workers_faults {
+
 using namespace std::chrono_literals;
 using workers::Worker;
 using workers::WorkerLimits;
@@ -31,7 +32,7 @@ Course course_of(const std::string& fault, const std::string& token, const Worke
   if (!worker) return {"start", worker.error().diagnostic};
   const auto model = (*worker)->load("some/model.onnx", "onnx", {});
   if (!model) return {"load", model.error().diagnostic, (*worker)->log()};
-  const std::vector<NamedValue> inputs = {floats("y", {1, 2, 3})};
+  const std::vector<NamedValue> inputs = {{"y", floats({1, 2, 3})}};
   const auto run = (*worker)->run({.model = model->id, .inputs = inputs});
   if (!run) {
     const auto again = (*worker)->unload(model->id);
@@ -324,9 +325,11 @@ TEST_CASE("workers: a process that ended before it is asked again") {
   const auto model = (*worker)->load("model.onnx", "onnx", {});
   REQUIRE(model);
   for (const std::string& process : processes_with(token)) ::kill(std::stoi(process), SIGKILL);
-  const std::vector<NamedValue> inputs = {floats("y", std::vector<float>(1000))};
+  const std::vector<NamedValue> inputs = {{"y", floats(std::vector<float>(1000))}};
   const auto run = (*worker)->run({.model = model->id, .inputs = inputs});
   REQUIRE(!run);
   CHECK(run.error().diagnostic.code == "worker-crashed");
   CHECK(run.error().diagnostic.message == "fake ended while running: killed by SIGKILL");
 }
+
+}  // namespace onnxkit::tests::workers_faults

@@ -1,16 +1,16 @@
 #include "libonnxkit/workers/worker.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/workers/last_lines.h"
+#include "tests/unit/support/tensors.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/workers/fake.h"
 
-using namespace onnxkit;
-using namespace onnxkit::tests;
+namespace onnxkit::tests::workers_worker {
+
 using workers::Worker;
 
 namespace {
@@ -23,18 +23,8 @@ Tensor counted(ElementType type, std::vector<std::int64_t> dims) {
   return *Tensor::from_bytes(type, std::move(dims), std::move(bytes));
 }
 
-Tensor words(std::vector<std::string> texts) {
-  const auto count = static_cast<std::int64_t>(texts.size());
-  return *Tensor::from_strings({count}, std::move(texts));
-}
-
-bool same(const Tensor& a, const Tensor& b) {
-  return a.type() == b.type() && a.dims() == b.dims() && std::ranges::equal(a.bytes(), b.bytes()) &&
-         std::ranges::equal(a.strings(), b.strings());
-}
-
 bool same(const Value& a, const Value& b) {
-  return a.kind == b.kind && a.declared == b.declared && same(a.tensor, b.tensor) &&
+  return a.kind == b.kind && a.declared == b.declared && same_content(a.tensor, b.tensor) &&
          std::ranges::equal(a.items, b.items, [](const Value& x, const Value& y) { return same(x, y); });
 }
 
@@ -114,7 +104,7 @@ TEST_CASE("workers: what hello, load and run tell") {
   CHECK(model->outputs[0].type == ElementType::undefined);
   CHECK(!model->outputs[0].has_shape);
 
-  const std::vector<NamedValue> inputs = {floats("b", {1}), floats("a", {2, 3})};
+  const std::vector<NamedValue> inputs = {{"b", floats({1})}, {"a", floats({2, 3})}};
   const auto run = (*worker)->run({.model = model->id, .inputs = inputs, .outputs = {"a"}, .repeat = 3, .warmup = 1});
   REQUIRE(run);
   REQUIRE(run->outputs.size() == 1);
@@ -157,3 +147,5 @@ TEST_CASE("workers: the last lines of what is printed") {
   CHECK(lines.lines().size() == workers::LastLines::most_lines);
   CHECK(lines.lines().back().size() == workers::LastLines::longest_line);
 }
+
+}  // namespace onnxkit::tests::workers_worker
