@@ -28,16 +28,16 @@ std::vector<std::string_view> initializer_names(const ir::Graph& graph) {
   return names;
 }
 
-class Mender {
+class Fixer {
  public:
-  Mender(ir::Model& model, const spec::OpTable& table) : model_(model), table_(table), functions_(model) {}
+  Fixer(ir::Model& model, const spec::OpTable& table) : model_(model), table_(table), functions_(model) {}
 
   std::vector<Fix> run() {
     drop_repeated_imports();
     stamp_default_opset();
     if (model_.graph) {
       collect_names(*model_.graph);
-      mend_graph(*model_.graph, {"main"}, {});
+      fix_graph(*model_.graph, {"main"}, {});
     }
     for (ir::Function& function : model_.functions) {
       collect_names(function.body);
@@ -128,7 +128,7 @@ class Mender {
   }
 
   /// `visible`: names that an enclosing graph defines and this one can see.
-  void mend_graph(ir::Graph& graph, const Scope& scope, const std::unordered_set<std::string_view>& visible) {
+  void fix_graph(ir::Graph& graph, const Scope& scope, const std::unordered_set<std::string_view>& visible) {
     if (graph.name.empty()) {
       graph.name = scope.size() == 1 ? Text("main_graph") : model_.keep("body_of_" + scope.back());
       add("graph-name", scope, "", "", fmt::format("named the graph {}", quote(graph.name)));
@@ -143,7 +143,7 @@ class Mender {
         Scope inner = scope;
         inner.push_back(fmt::format("node {}", n));
         inner.emplace_back(graph.nodes[n].attributes[attribute].name.view());
-        mend_graph(body, inner, inside);
+        fix_graph(body, inner, inside);
       });
       for (const ValueId output : graph.nodes[n].outputs) {
         if (output != ValueId::none) inside.insert(graph.name_of(output));
@@ -271,6 +271,6 @@ class Mender {
 
 }  // namespace
 
-std::vector<Fix> fix_model(ir::Model& model, const spec::OpTable& table) { return Mender(model, table).run(); }
+std::vector<Fix> fix_model(ir::Model& model, const spec::OpTable& table) { return Fixer(model, table).run(); }
 
 }  // namespace onnxkit::checker

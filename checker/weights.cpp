@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "checker/tensor_walk.h"
+#include "checker/for_each_tensor.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::checker {

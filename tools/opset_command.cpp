@@ -304,7 +304,7 @@ OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoic
   if (!verified && verified.error().diagnostic.code == "unknown-dimension")
     return unreadable(std::move(file), verified.error());
   file.verified =
-      verified ? *std::move(verified) : VerifyReport{Equality::not_judged, verified.error().diagnostic.message, {}};
+      verified ? *std::move(verified) : VerifyReport{Equality::not_compared, verified.error().diagnostic.message, {}};
   return file;
 }
 

@@ -172,7 +172,7 @@ std::optional<std::size_t> symbol_of_origin(const ir::DimPool& dims, Dim size, S
   return std::nullopt;
 }
 
-/// A size that a walk follows.
+/// A size that a trace follows.
 struct OpenSize {
   std::size_t axis;
   std::size_t symbol;
@@ -232,9 +232,9 @@ struct Question {
   std::optional<std::size_t> symbol = {};
 };
 
-class Walk {
+class Trace {
  public:
-  Walk(const ir::Model& model, const Facts& info, const InferOptions& options)
+  Trace(const ir::Model& model, const Facts& info, const InferOptions& options)
       : info_(info),
         dims_(info.dims()),
         functions_(model),
@@ -482,7 +482,7 @@ Result<std::vector<WhyStep>> why_unknown(const ir::Model& model, std::string_vie
   const Facts info(model, *inferred);
   const auto start = find_value(model, info, value);
   if (!start) return start.error();
-  return Walk(model, info, options).from(*start);
+  return Trace(model, info, options).from(*start);
 }
 
 }  // namespace onnxkit::checker

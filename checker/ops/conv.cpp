@@ -101,12 +101,12 @@ void check_deformation(InferContext& context, const Shape& y) {
   if (!groups) return;
   if (x) comes_in_groups(context, (*x)[1], *groups, at_input(0), "the channels");
   const auto axes = static_cast<std::int64_t>(y.size() - 2);
-  const Dim cells = w ? context.dims().mul(product(context, std::span(*w).subspan(2)), *groups) : Dim();
+  const Dim offsets_per_position = w ? context.dims().mul(product(context, std::span(*w).subspan(2)), *groups) : Dim();
   Shape expected = y;
-  expected[1] = context.dims().mul(cells, axes);
+  expected[1] = context.dims().mul(offsets_per_position, axes);
   require_shape(context, 2, expected, fmt::format("there must be {} offsets per kernel tap and output position", axes));
   // For other than two axes the specification contradicts itself on the mask's channels.
-  expected[1] = axes == 2 ? cells : Dim();
+  expected[1] = axes == 2 ? offsets_per_position : Dim();
   require_shape(context, 4, expected, "there must be one factor per kernel tap and output position");
 }
 

@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "checker/for_each_tensor.h"
 #include "checker/rule_registry.h"
-#include "checker/tensor_walk.h"
 #include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/base/text/utf8.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"

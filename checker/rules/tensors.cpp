@@ -1,8 +1,8 @@
 // Stored tensors: a known element type, possible sizes, values in one field that fits the type, as many as the shape says.
 #include <fmt/core.h>
 
+#include "checker/for_each_tensor.h"
 #include "checker/rule_registry.h"
-#include "checker/tensor_walk.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/ir/tensor/sparse.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"

@@ -140,7 +140,7 @@ class TargetCheck {
     const auto& [opset, function, schema] = context_.resolution.of(*scope.graph, n);
     if (node.op_type.empty() || !opset || function) return;
     if (schema && schema->deprecated) return;
-    const Verdict verdict = judge(scope, node, schema);
+    const Verdict verdict = verdict_of(scope, node, schema);
     if (verdict.standing == Standing::refused) {
       const std::string version = schema ? fmt::format(" (since opset {})", schema->since_version) : std::string();
       report(Severity::error, "target-unsupported", context_.at(scope, n, verdict.item),
@@ -152,7 +152,7 @@ class TargetCheck {
     }
   }
 
-  Verdict judge(const ir::GraphScope& scope, const ir::Node& node, const spec::OpSchema* schema) {
+  Verdict verdict_of(const ir::GraphScope& scope, const ir::Node& node, const spec::OpSchema* schema) {
     Verdict verdict;
     const TargetEntry* entry = profile_.find(node.domain, node.op_type, schema ? schema->since_version : 0);
     if (!entry) {

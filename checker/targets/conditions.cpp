@@ -173,8 +173,8 @@ ConditionResult check_input(const TargetCondition& condition, TargetInfo& info, 
                fmt::format("rank {}", rank));
 }
 
-ConditionResult judge(const TargetCondition& condition, TargetInfo& info, const ir::GraphScope& scope,
-                      const ir::Node& node, const spec::OpSchema& schema, std::string& item) {
+ConditionResult check_condition(const TargetCondition& condition, TargetInfo& info, const ir::GraphScope& scope,
+                                const ir::Node& node, const spec::OpSchema& schema, std::string& item) {
   const ir::Attribute* attribute =
       condition.item == TargetCondition::Item::attribute ? node.find_attribute(condition.name) : nullptr;
   std::optional<std::size_t> position;
@@ -285,7 +285,7 @@ bool TargetInfo::is_constant(const ir::GraphScope& scope, ir::ValueId id) {
 ConditionResult evaluate(const TargetCondition& condition, TargetInfo& info, const ir::GraphScope& scope,
                          const ir::Node& node, const spec::OpSchema& schema) {
   std::string item;
-  ConditionResult result = judge(condition, info, scope, node, schema, item);
+  ConditionResult result = check_condition(condition, info, scope, node, schema, item);
   result.item = std::move(item);
   return result;
 }

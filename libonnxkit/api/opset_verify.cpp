@@ -86,8 +86,8 @@ std::optional<std::string> broken_promise(const ir::Graph& graph, const std::vec
   return std::nullopt;
 }
 
-VerifyReport not_judged(const Error& error) {
-  return {Equality::not_judged, fmt::format("the model could not be run to the end: {}", error.diagnostic.message)};
+VerifyReport not_compared(const Error& error) {
+  return {Equality::not_compared, fmt::format("the model could not be run to the end: {}", error.diagnostic.message)};
 }
 
 }  // namespace
@@ -96,10 +96,10 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   const Limits limits = options.context.limits(options.limits);
   const double bytes = weight_bytes(before.ir());
   if (limits.memory_bytes > 0 && bytes > static_cast<double>(limits.memory_bytes))
-    return VerifyReport{Equality::not_judged,
+    return VerifyReport{Equality::not_compared,
                         fmt::format("its weights alone need {:.0f} MB in the reference", bytes / 0x1p20)};
   RunOptions run_options;
-  run_options.wide = true;
+  run_options.unrounded = true;
   run_options.seed = options.seed;
   run_options.limits = limits;
   run_options.dims = options.dims;
@@ -109,7 +109,7 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   const auto first = run(before, {}, run_options);
   if (!first && first.error().diagnostic.code == "unknown-dimension") return first.error();
   if (!first) {
-    VerifyReport report = not_judged(first.error());
+    VerifyReport report = not_compared(first.error());
     report.location = first.error().diagnostic.location;
     return report;
   }
@@ -118,17 +118,17 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
     if (input.value.kind != ValueKind::none) inputs.push_back({input.name, input.value});
   }
   const auto second = run(after, std::move(inputs), run_options);
-  if (!second && !is_fault(second.error())) return not_judged(second.error());
+  if (!second && !is_fault(second.error())) return not_compared(second.error());
   const auto differs =
       second ? difference(first->outputs, second->outputs)
              : std::optional(fmt::format("the converted model fails: {}", second.error().diagnostic.message));
   if (!differs) return VerifyReport{Equality::equal, {}};
   if (const auto output = broken_promise(*before.ir().graph, first->outputs))
     return VerifyReport{
-        Equality::not_judged,
+        Equality::not_compared,
         fmt::format("with generated inputs output {} does not have its declared shape", quote(*output))};
   if (const auto random = random_operator(before.ir(), options.context.table()))
-    return VerifyReport{Equality::not_judged, fmt::format("{} draws random numbers", *random)};
+    return VerifyReport{Equality::not_compared, fmt::format("{} draws random numbers", *random)};
   return VerifyReport{Equality::different, *differs};
 }
 

@@ -73,7 +73,7 @@ exec::LoadOptions load_options(const RunOptions& options, const std::vector<RunI
   exec::LoadOptions load;
   load.table = options.context.shared_table();
   load.options = options.backend_options;
-  load.math = options.wide ? exec::MathMode::unrounded : exec::MathMode::declared;
+  load.math = options.unrounded ? exec::MathMode::unrounded : exec::MathMode::declared;
   load.threads = options.context.limits(options.limits).threads;
   for (const RunInput& input : inputs) {
     if (input.value.is_tensor()) load.shapes[input.name] = input.value.tensor.dims();
@@ -127,7 +127,7 @@ Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions
   const exec::Capabilities& can = desc->capabilities;
   const bool is_rounded =
       std::find(can.math_modes.begin(), can.math_modes.end(), exec::MathMode::unrounded) == can.math_modes.end();
-  if ((options.wide && is_rounded) || (options.on_node && can.profile != exec::ProfileDetail::node))
+  if ((options.unrounded && is_rounded) || (options.on_node && can.profile != exec::ProfileDetail::node))
     return make_error("not-supported", "only the reference supports unrounded runs and times per node");
   const bool taps_as_outputs = !options.taps.empty() && !can.taps;
   // The session does not outlive this call, and the model does.

@@ -26,23 +26,23 @@ CommonValues::CommonValues(const ir::Graph& graph, const ir::Graph& other)
       const std::int32_t producer = there == ValueId::none ? -1 : producers[index_of(there)];
       if (producer < 0) continue;
       if (is_constant(graph.nodes[node]) && is_constant(other.nodes[static_cast<std::size_t>(producer)])) continue;
-      if (places_.emplace(graph.name_of(id), names_.size()).second) names_.emplace_back(graph.name_of(id));
+      if (indices_.emplace(graph.name_of(id), names_.size()).second) names_.emplace_back(graph.name_of(id));
     }
   }
 }
 
 std::optional<std::size_t> CommonValues::find(std::string_view name) const {
-  const auto found = places_.find(name);
-  return found == places_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = indices_.find(name);
+  return found == indices_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::vector<bool> CommonValues::ancestors(std::size_t place, Through through) const {
+std::vector<bool> CommonValues::ancestors(std::size_t index, Through through) const {
   std::vector<bool> found(size(), false), seen(graph_.values.size(), false);
   std::vector<std::size_t> open;  // nodes
   const auto visit = [&](ValueId id) {
     if (const std::int32_t node = uses_.producer(id); node >= 0) open.push_back(static_cast<std::size_t>(node));
   };
-  visit(graph_.find(name(place)));
+  visit(graph_.find(name(index)));
   while (!open.empty()) {
     const std::size_t node = open.back();
     open.pop_back();
@@ -57,9 +57,9 @@ std::vector<bool> CommonValues::ancestors(std::size_t place, Through through) co
   return found;
 }
 
-std::vector<bool> CommonValues::descendants(std::size_t place) const {
+std::vector<bool> CommonValues::descendants(std::size_t index) const {
   std::vector<bool> found(size(), false), made(graph_.values.size(), false);
-  made[index_of(graph_.find(name(place)))] = true;
+  made[index_of(graph_.find(name(index)))] = true;
   for (const std::size_t node : order_) {
     const std::span<const ValueId> reads = uses_.reads(node);
     if (std::none_of(reads.begin(), reads.end(), [&](ValueId id) { return made[index_of(id)]; })) continue;

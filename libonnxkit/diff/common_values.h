@@ -13,28 +13,28 @@
 
 namespace onnxkit::diffing {
 
-/// The values that nodes of two main graphs write under one name, in the first graph's order of execution. Places count them from 0. Constants are not
+/// The values that nodes of two main graphs write under one name, in the first graph's order of execution. Indices count them from 0. Constants are not
 /// among them, as initializers are not: runtimes give them otherwise than they use them, and what is wrong in one shows in the node that reads it.
 class CommonValues {
  public:
   CommonValues(const ir::Graph& graph, const ir::Graph& other);
 
   std::size_t size() const { return names_.size(); }
-  const std::string& name(std::size_t place) const { return names_[place]; }
+  const std::string& name(std::size_t index) const { return names_[index]; }
   std::optional<std::size_t> find(std::string_view name) const;
   std::set<std::string, std::less<>> names() const { return {names_.begin(), names_.end()}; }
   enum class Through : std::uint8_t { all, data };
-  /// By places: what the value is made from in the first graph, near and far, itself not included; with `data` not what only its shape comes from.
-  std::vector<bool> ancestors(std::size_t place, Through through = Through::all) const;
+  /// By index: what the value is made from in the first graph, near and far, itself not included; with `data` not what only its shape comes from.
+  std::vector<bool> ancestors(std::size_t index, Through through = Through::all) const;
   /// What is made from the value.
-  std::vector<bool> descendants(std::size_t place) const;
+  std::vector<bool> descendants(std::size_t index) const;
 
  private:
   const ir::Graph& graph_;
   ir::Uses uses_;
   std::vector<std::size_t> order_;  // of nodes
   std::vector<std::string> names_;
-  std::map<std::string, std::size_t, std::less<>> places_;
+  std::map<std::string, std::size_t, std::less<>> indices_;
 };
 
 }  // namespace onnxkit::diffing

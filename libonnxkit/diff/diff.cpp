@@ -9,9 +9,9 @@
 
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/diff/axes.h"
-#include "libonnxkit/diff/floor.h"
 #include "libonnxkit/diff/layers.h"
 #include "libonnxkit/diff/model_traits.h"
+#include "libonnxkit/diff/noise_floor.h"
 #include "libonnxkit/diff/outputs.h"
 #include "libonnxkit/diff/side.h"
 #include "libonnxkit/ir/model.h"
@@ -19,7 +19,7 @@
 namespace onnxkit {
 namespace {
 
-using diffing::Floor;
+using diffing::NoiseFloor;
 using diffing::Side;
 
 class Comparison {
@@ -47,7 +47,7 @@ class Comparison {
       report_.verdict = std::max(report_.verdict, side.verdict);
     }
     if (options_.layers || options_.bisect || !options_.repro.empty()) look_inside();
-    if (floor_) report_.floor_seconds = floor_->seconds();
+    if (noise_floor_) report_.floor_seconds = noise_floor_->seconds();
     return std::move(report_);
   }
 
@@ -56,8 +56,8 @@ class Comparison {
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       SideReport& side = report_.sides[i];
       if (i == report_.base || side.failure || replays(i)) continue;
-      if (!floor_ || !sides_[i].model) {
-        side.layers_note = floor_ ? "only ONNX models have layers to compare" : report_.floor_note;
+      if (!noise_floor_ || !sides_[i].model) {
+        side.layers_note = noise_floor_ ? "only ONNX models have layers to compare" : report_.floor_note;
         continue;
       }
       if (!random_.empty()) {
@@ -78,8 +78,8 @@ class Comparison {
       }
       tell("looking inside", side);
       const InputSet inputs = set_for(floor_side_, set);
-      const diffing::LayerQuestion question{sides_[floor_side_], sides_[i],      inputs, *floor_, profile, options_,
-                                            sessions_,           repro_folder(i)};
+      const diffing::LayerQuestion question{
+          sides_[floor_side_], sides_[i], inputs, *noise_floor_, profile, options_, sessions_, repro_folder(i)};
       if (const auto compared = diffing::compare_layers(question, side); !compared)
         side.layers_note = compared.error().diagnostic.message;
     }
@@ -108,7 +108,8 @@ class Comparison {
     std::vector<Profile> profiles;
     for (const Profile profile : all_profiles) {
       const bool said = !own || !other || profile == own || profile == other || asked.contains(profile);
-      if (profile == Profile::float32 || (said && (!floor_ || floor_->applies(profile)))) profiles.push_back(profile);
+      if (profile == Profile::float32 || (said && (!noise_floor_ || noise_floor_->applies(profile))))
+        profiles.push_back(profile);
     }
     return profiles;
   }
@@ -193,7 +194,7 @@ class Comparison {
   }
 
   /// The floor is that of the base's model, or of the first ONNX model where the base has none.
-  void make_floor() {
+  void make_noise_floor() {
     const auto has_model = [&](std::size_t i) { return open_[i].is_open() && sides_[i].model; };
     std::size_t at = report_.base;
     if (!has_model(at)) at = 0;
@@ -202,12 +203,12 @@ class Comparison {
       report_.floor_note = "no side is an ONNX model that was loaded";
       return;
     }
-    auto floor = Floor::make(sides_[at].model, sessions_);
-    if (!floor) {
-      report_.floor_note = floor.error().diagnostic.message;
+    auto noise_floor = NoiseFloor::make(sides_[at].model, sessions_);
+    if (!noise_floor) {
+      report_.floor_note = noise_floor.error().diagnostic.message;
       return;
     }
-    floor_ = *std::move(floor);
+    noise_floor_ = *std::move(noise_floor);
     floor_side_ = at;
   }
 
@@ -293,7 +294,7 @@ class Comparison {
   }
 
   /// A quantizer's error is more than the steps of its arithmetic, and what it may cost is for people to say.
-  void tell_quantized(std::vector<OutputDiff>& outputs, std::size_t i) const {
+  void report_quantized(std::vector<OutputDiff>& outputs, std::size_t i) const {
     if (!is_other_model(i, report_.base) || !traits_[i].profiles.contains(Profile::int8)) return;
     for (OutputDiff& output : outputs) {
       if (output.verdict == Verdict::not_rounding && output.why.empty())
@@ -303,7 +304,7 @@ class Comparison {
     }
   }
 
-  static void tell_absent(const std::map<std::string, std::string>& absent, std::vector<OutputDiff>& outputs) {
+  static void report_absent(const std::map<std::string, std::string>& absent, std::vector<OutputDiff>& outputs) {
     for (OutputDiff& output : outputs) {
       const auto found = absent.find(output.name);
       if (found == absent.end() || output.verdict == Verdict::identical) continue;
@@ -318,7 +319,7 @@ class Comparison {
       std::size_t at = 0;
       for (; at < sides_.size() && !base; ++at) base = answer(at, set, {});
       report_.base = at - 1;
-      if (base) make_floor();
+      if (base) make_noise_floor();
     } else {
       base = answer(report_.base, set, {});
     }
@@ -330,30 +331,30 @@ class Comparison {
       SideReport& side = report_.sides[i];
       if (options_.on_step) options_.on_step("judging " + side.label);
       const InputSet floor_set = set_for(floor_side_, set);
-      diffing::Yardstick yardstick{&floor_set,
-                                   set,
-                                   &base->outputs,
-                                   is_exact,
-                                   floor_ ? &*floor_ : nullptr,
-                                   floor_side_ != report_.base,
-                                   owner(floor_side_),
-                                   owner(report_.base),
-                                   profiles_for(i, report_.base),
-                                   sets_.size(),
-                                   &pools_[i]};
-      auto judged = diffing::judge_outputs(yardstick, run->outputs, options_);
-      if (!judged) {  // the reference cannot tell the floor of this model: judge without it
-        report_.floor_note = judged.error().diagnostic.message;
-        floor_.reset();
-        yardstick.floor = nullptr;
-        judged = diffing::judge_outputs(yardstick, run->outputs, options_);
+      diffing::Criteria criteria{&floor_set,
+                                 set,
+                                 &base->outputs,
+                                 is_exact,
+                                 noise_floor_ ? &*noise_floor_ : nullptr,
+                                 floor_side_ != report_.base,
+                                 owner(floor_side_),
+                                 owner(report_.base),
+                                 profiles_for(i, report_.base),
+                                 sets_.size(),
+                                 &pools_[i]};
+      auto compared = diffing::compare_outputs(criteria, run->outputs, options_);
+      if (!compared) {  // the reference does not know the noise floor of this model: compare without it
+        report_.floor_note = compared.error().diagnostic.message;
+        noise_floor_.reset();
+        criteria.noise_floor = nullptr;
+        compared = diffing::compare_outputs(criteria, run->outputs, options_);
       }
-      if (sides_[i].model && sides_[report_.base].model) refuse_moved(run->moved, *judged);
-      tell_absent(run->absent, *judged);
-      leave_random(*judged, i);
-      tell_quantized(*judged, i);
-      side.outputs.insert(side.outputs.end(), std::make_move_iterator(judged->begin()),
-                          std::make_move_iterator(judged->end()));
+      if (sides_[i].model && sides_[report_.base].model) refuse_moved(run->moved, *compared);
+      report_absent(run->absent, *compared);
+      leave_random(*compared, i);
+      report_quantized(*compared, i);
+      side.outputs.insert(side.outputs.end(), std::make_move_iterator(compared->begin()),
+                          std::make_move_iterator(compared->end()));
       report_.compared = true;
     }
   }
@@ -365,7 +366,7 @@ class Comparison {
   std::deque<Side> open_;                     // one for each side
   std::vector<diffing::ModelTraits> traits_;  // of each side, without any where that is no ONNX model
   std::vector<diffing::Pools> pools_;         // of each side
-  std::optional<Floor> floor_;
+  std::optional<NoiseFloor> noise_floor_;
   std::size_t floor_side_ = 0;
   std::map<std::string, diffing::Draw> random_;  // outputs of the sides' models
   std::size_t input_side_ = 0;                   // the first with an ONNX model, whose inputs the sets have

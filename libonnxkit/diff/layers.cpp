@@ -24,20 +24,20 @@ constexpr int most_failures = 24;
 constexpr int more_samples = 4;  // times as many for what is in doubt
 constexpr double suspicious_rms = 1;
 
-using Places = std::vector<bool>;  // of common values
+using Flags = std::vector<bool>;  // of common values
 using Names = std::set<std::string, std::less<>>;
 using Values = std::map<std::string, Value, std::less<>>;
 
 /// What leads to a value, run alone on exact inputs.
 struct Own {
-  comparison::Judgement judgement;
+  comparison::TensorVerdict tensor_verdict;
   Value got;
 };
 
 /// Nothing where no deviation was measured: of other types than floating ones, of other shapes, with NaN on one side.
-std::optional<FloorMeasure> measured(const comparison::Judgement& judgement) {
-  const bool is_known = judgement.floor.healthy || judgement.floor.largest > 0;
-  return is_known ? std::optional(judgement.floor) : std::nullopt;
+std::optional<FloorMeasure> measured(const comparison::TensorVerdict& tensor_verdict) {
+  const bool is_known = tensor_verdict.floor.healthy || tensor_verdict.floor.largest > 0;
+  return is_known ? std::optional(tensor_verdict.floor) : std::nullopt;
 }
 
 class Layers {
@@ -45,7 +45,7 @@ class Layers {
   Layers(const LayerQuestion& question, SideReport& report)
       : question_(question),
         report_(report),
-        common_(question.floor.graph(), *question.side.model->ir().graph),
+        common_(question.noise_floor.graph(), *question.side.model->ir().graph),
         known_(common_.names()),
         asked_(common_.size(), false) {}
 
@@ -58,23 +58,23 @@ class Layers {
       if (compared.error().diagnostic.code == "cancelled") return compared.error();
       report_.layers_note = compared.error().diagnostic.message;
     }
-    const std::optional<std::size_t> guilty = find_guilty();
-    for (auto& [place, layer] : found_) {
-      if (place == guilty) report_.first_guilty = report_.layers.size();
+    const std::optional<std::size_t> culprit = find_culprit();
+    for (auto& [index, layer] : found_) {
+      if (index == culprit) report_.first_culprit = report_.layers.size();
       report_.layers.push_back(std::move(layer));
     }
-    if (guilty && wrong_alone(*guilty)) repro(*guilty);
+    if (culprit && wrong_alone(*culprit)) repro(*culprit);
     return {};
   }
 
  private:
   Result<void> all() {
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
-      if (const auto place = common_.find(name))
-        bytes_[*place] = spread.exact.is_tensor() ? spread.exact.tensor.bytes().size() : 0;
+      if (const auto index = common_.find(name))
+        bytes_[*index] = spread.exact.is_tensor() ? spread.exact.tensor.bytes().size() : 0;
       return {};
     };
-    if (auto run = question_.floor.each_value(question_.set, question_.profile, 0, take); !run) return run;
+    if (auto run = question_.noise_floor.each_value(question_.set, question_.profile, 0, take); !run) return run;
     std::vector<std::size_t> every(common_.size());
     std::iota(every.begin(), every.end(), std::size_t{0});
     for (const std::vector<std::size_t>& batch : batches(every)) {
@@ -84,28 +84,28 @@ class Layers {
   }
 
   /// As many together as a boundary holds.
-  std::vector<std::vector<std::size_t>> batches(const std::vector<std::size_t>& places) const {
+  std::vector<std::vector<std::size_t>> batches(const std::vector<std::size_t>& indices) const {
     std::vector<std::vector<std::size_t>> all;
     std::uint64_t size = 0;
-    for (const std::size_t place : places) {
-      const auto known = bytes_.find(place);
+    for (const std::size_t index : indices) {
+      const auto known = bytes_.find(index);
       const std::uint64_t more = known == bytes_.end() ? 0 : known->second;
       if (all.empty() || size + more > boundary_bytes) {
         all.emplace_back();
         size = 0;
       }
       size += more;
-      all.back().push_back(place);
+      all.back().push_back(index);
     }
     return all;
   }
 
   /// Goes back from wrong values to one that is made from right ones only and is wrong alone, a few values at a time.
   Result<void> search() {
-    std::vector<std::size_t> taps = some_of(Places(common_.size(), true));
-    for (const ir::ValueInfo& output : question_.floor.graph().outputs) {
-      const auto place = common_.find(question_.floor.graph().name_of(output.value));
-      if (place && std::find(taps.begin(), taps.end(), *place) == taps.end()) taps.push_back(*place);
+    std::vector<std::size_t> taps = some_of(Flags(common_.size(), true));
+    for (const ir::ValueInfo& output : question_.noise_floor.graph().outputs) {
+      const auto index = common_.find(question_.noise_floor.graph().name_of(output.value));
+      if (index && std::find(taps.begin(), taps.end(), *index) == taps.end()) taps.push_back(*index);
     }
     while (!taps.empty()) {
       if (auto compared = compare(taps); !compared) return compared;
@@ -117,16 +117,16 @@ class Layers {
   /// Values between what is right and what is wrong; none when the search is over.
   std::vector<std::size_t> next_taps() {
     std::optional<std::size_t> first;
-    Places behind_right(common_.size(), false);
+    Flags behind_right(common_.size(), false);
     std::size_t cleared = 0;
     for (const auto& layer : found_) {
-      const std::size_t place = layer.first;
+      const std::size_t index = layer.first;
       if (!is_off(layer)) {
-        behind_right = either(behind_right, common_.ancestors(place, CommonValues::Through::data));
-      } else if (has_effect(place) && cleared < most_suspects) {
-        if (!first) first = place;
-        const std::vector<std::size_t> taps = some_of(without(without(common_.ancestors(place), asked_), behind_right));
-        if (!taps.empty() || wrong_alone(place)) return taps;
+        behind_right = either(behind_right, common_.ancestors(index, CommonValues::Through::data));
+      } else if (has_effect(index) && cleared < most_suspects) {
+        if (!first) first = index;
+        const std::vector<std::size_t> taps = some_of(without(without(common_.ancestors(index), asked_), behind_right));
+        if (!taps.empty() || wrong_alone(index)) return taps;
         ++cleared;
       }
     }
@@ -134,141 +134,143 @@ class Layers {
     return first ? some_of(without(common_.ancestors(*first), asked_)) : std::vector<std::size_t>();
   }
 
-  /// At most as many places as a search taps, evenly taken, the last among them.
-  static std::vector<std::size_t> some_of(const Places& places) {
+  /// At most as many values as a search taps, evenly taken, the last among them.
+  static std::vector<std::size_t> some_of(const Flags& flags) {
     std::vector<std::size_t> all, some;
-    for (std::size_t place = 0; place < places.size(); ++place) {
-      if (places[place]) all.push_back(place);
+    for (std::size_t index = 0; index < flags.size(); ++index) {
+      if (flags[index]) all.push_back(index);
     }
     const std::size_t taps = std::min(all.size(), taps_of_a_search);
     for (std::size_t i = 1; i <= taps; ++i) some.push_back(all[i * all.size() / taps - 1]);
     return some;
   }
 
-  static Places without(Places places, const Places& others) {
-    for (std::size_t place = 0; place < places.size(); ++place) {
-      if (others[place]) places[place] = false;
+  static Flags without(Flags flags, const Flags& others) {
+    for (std::size_t index = 0; index < flags.size(); ++index) {
+      if (others[index]) flags[index] = false;
     }
-    return places;
+    return flags;
   }
 
-  static Places either(Places places, const Places& others) {
-    for (std::size_t place = 0; place < places.size(); ++place) places[place] = places[place] || others[place];
-    return places;
+  static Flags either(Flags flags, const Flags& others) {
+    for (std::size_t index = 0; index < flags.size(); ++index) flags[index] = flags[index] || others[index];
+    return flags;
   }
 
   static bool is_off(const std::pair<const std::size_t, LayerDiff>& layer) { return is_finding(layer.second.verdict); }
 
   /// Values that keep the side from running are found by halves and left out.
-  Result<void> by_halves(const std::vector<std::size_t>& places, std::string_view what,
+  Result<void> by_halves(const std::vector<std::size_t>& indices, std::string_view what,
                          const std::function<Result<void>(const std::vector<std::size_t>&)>& run) {
-    auto done = run(places);
+    auto done = run(indices);
     if (done) return done;
     const Diagnostic& fault = done.error().diagnostic;
     if (fault.code == "cancelled" || fault.code == "worker-timeout" || ++failures_ > most_failures) return done;
-    if (places.size() == 1) {
-      report_.layers_note = fmt::format("{} {}: {}", quote(common_.name(places[0])), what, fault.message);
+    if (indices.size() == 1) {
+      report_.layers_note = fmt::format("{} {}: {}", quote(common_.name(indices[0])), what, fault.message);
       return {};
     }
-    const auto middle = places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2);
-    if (auto half = by_halves({places.begin(), middle}, what, run); !half) return half;
-    return by_halves({middle, places.end()}, what, run);
+    const auto middle = indices.begin() + static_cast<std::ptrdiff_t>(indices.size() / 2);
+    if (auto half = by_halves({indices.begin(), middle}, what, run); !half) return half;
+    return by_halves({middle, indices.end()}, what, run);
   }
 
   /// Runs the side with these values as outputs, and the exact and noisy runs past them.
-  Result<void> compare(const std::vector<std::size_t>& places) {
-    for (const std::size_t place : places) asked_[place] = true;
-    return by_halves(places, "cannot be an output", [&](const auto& some) -> Result<void> {
+  Result<void> compare(const std::vector<std::size_t>& indices) {
+    for (const std::size_t index : indices) asked_[index] = true;
+    return by_halves(indices, "cannot be an output", [&](const auto& some) -> Result<void> {
       auto values = tapped(some);
       if (!values) return values.error();
       doubtful_.clear();
-      if (auto judged = judge_all(*values, question_.options.replicas); !judged) return judged;
+      if (auto compared = compare_all(*values, question_.options.perturbed_samples); !compared) return compared;
       std::erase_if(*values, [&](const auto& value) { return !doubtful_.contains(value.first); });
-      return values->empty() ? Result<void>() : judge_all(*values, question_.options.replicas * more_samples);
+      return values->empty() ? Result<void>()
+                             : compare_all(*values, question_.options.perturbed_samples * more_samples);
     });
   }
 
   /// The side's values.
-  Result<Values> tapped(const std::vector<std::size_t>& places) {
+  Result<Values> tapped(const std::vector<std::size_t>& indices) {
     auto model = fresh_copy(*question_.side.model, question_.options);
     if (!model) return model.error();
-    set_outputs(model->ir(), names_of(places));
+    set_outputs(model->ir(), names_of(indices));
     return run_once(side_on(question_.side, std::make_shared<const Model>(*std::move(model))), question_.set,
                     question_.sessions);
   }
 
-  std::vector<std::string> names_of(const std::vector<std::size_t>& places) const {
+  std::vector<std::string> names_of(const std::vector<std::size_t>& indices) const {
     std::vector<std::string> names;
-    for (const std::size_t place : places) names.push_back(common_.name(place));
+    for (const std::size_t index : indices) names.push_back(common_.name(index));
     return names;
   }
 
   const ir::Graph& side_graph() const { return *question_.side.model->ir().graph; }
 
-  Result<void> judge_all(const Values& values, int samples) {
+  Result<void> compare_all(const Values& values, int samples) {
     const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
       if (const auto value = values.find(name); value != values.end()) add(node, name, spread, value->second);
       return {};
     };
-    return question_.floor.each_value(question_.set, question_.profile, samples, take);
+    return question_.noise_floor.each_value(question_.set, question_.profile, samples, take);
   }
 
   void add(std::size_t node, std::string_view name, const exec::Spread& spread, const Value& got) {
     LayerDiff layer;
     layer.value = name;
-    layer.location = ir::location_of_node({"main"}, question_.floor.graph(), node);
+    layer.location = ir::location_of_node({"main"}, question_.noise_floor.graph(), node);
     layer.type = type_text(got);
     if (spread.exact.is_tensor() && got.is_tensor()) {
-      const comparison::Judgement judgement = comparison::judge(spread, got.tensor, question_.profile);
-      layer.verdict = judgement.verdict;
-      layer.total = measured(judgement);
-      if (judgement.in_doubt) doubtful_.emplace(name);
+      const comparison::TensorVerdict tensor_verdict = comparison::verdict_of(spread, got.tensor, question_.profile);
+      layer.verdict = tensor_verdict.verdict;
+      layer.total = measured(tensor_verdict);
+      if (tensor_verdict.in_doubt) doubtful_.emplace(name);
       const auto exact = as_stored(spread);
       if (exact && exact->is_tensor()) {
         if (auto metrics = onnxkit::compare(exact->tensor, got.tensor)) layer.metrics = *std::move(metrics);
       }
     }
-    if (const auto place = common_.find(name)) found_.insert_or_assign(*place, std::move(layer));
+    if (const auto index = common_.find(name)) found_.insert_or_assign(*index, std::move(layer));
   }
 
   /// Whether what leads to the value is wrong alone, on exact inputs; run when it is first asked for.
-  bool wrong_alone(std::size_t place) {
-    if (!alone_.contains(place)) look_alone({place});
-    const auto& own = alone_.at(place);
-    return own && is_finding(own->judgement.verdict);
+  bool wrong_alone(std::size_t index) {
+    if (!alone_.contains(index)) look_alone({index});
+    const auto& own = alone_.at(index);
+    return own && is_finding(own->tensor_verdict.verdict);
   }
 
   /// Runs what leads to the values alone, and tells the deviation within the model apart.
-  void look_alone(const std::vector<std::size_t>& places) {
-    for (const std::vector<std::size_t>& some : apart(places)) {
+  void look_alone(const std::vector<std::size_t>& indices) {
+    for (const std::vector<std::size_t>& some : apart(indices)) {
       const auto run =
           by_halves(some, "could not be run separately", [&](const auto& part) { return alone_at_once(part); });
       if (!run) report_.layers_note = run.error().diagnostic.message;
     }
     std::vector<std::size_t> known;
-    for (const std::size_t place : places) {
-      const auto& own = alone_.emplace(place, std::nullopt).first->second;
+    for (const std::size_t index : indices) {
+      const auto& own = alone_.emplace(index, std::nullopt).first->second;
       // A search asks many that are right; what those inherit nobody reads.
-      if (own && (question_.options.layers || is_finding(own->judgement.verdict))) known.push_back(place);
+      if (own && (question_.options.layers || is_finding(own->tensor_verdict.verdict))) known.push_back(index);
     }
     if (known.empty()) return;
-    if (const auto told = tell_inherited(known); !told) report_.layers_note = told.error().diagnostic.message;
-    for (const std::size_t place : known) alone_.at(place)->got = {};
+    if (const auto reported = report_inherited(known); !reported)
+      report_.layers_note = reported.error().diagnostic.message;
+    for (const std::size_t index : known) alone_.at(index)->got = {};
   }
 
   /// Groups of values none of which is made from another of its group: these can be run alone at once.
-  std::vector<std::vector<std::size_t>> apart(const std::vector<std::size_t>& places) {
+  std::vector<std::vector<std::size_t>> apart(const std::vector<std::size_t>& indices) {
     struct Group {
-      std::vector<std::size_t> places;
+      std::vector<std::size_t> indices;
       Names from, writes;
     };
     const auto meet = [](const Names& some, const Names& others) {
       return std::any_of(some.begin(), some.end(), [&](const std::string& name) { return others.contains(name); });
     };
     std::vector<Group> groups;
-    for (const std::size_t place : places) {
-      Group one = {{place}, {}, {}};
-      for (const Way& way : {way_in(question_.floor.graph(), place), way_in(side_graph(), place)}) {
+    for (const std::size_t index : indices) {
+      Group one = {{index}, {}, {}};
+      for (const Way& way : {way_in(question_.noise_floor.graph(), index), way_in(side_graph(), index)}) {
         one.from.insert(way.from.begin(), way.from.end());
         one.writes.insert(way.writes.begin(), way.writes.end());
       }
@@ -279,63 +281,64 @@ class Layers {
         groups.push_back(std::move(one));
         continue;
       }
-      group->places.push_back(place);
+      group->indices.push_back(index);
       group->from.merge(one.from);
       group->writes.merge(one.writes);
     }
     std::vector<std::vector<std::size_t>> all;
-    for (Group& group : groups) all.push_back(std::move(group.places));
+    for (Group& group : groups) all.push_back(std::move(group.indices));
     return all;
   }
 
-  Way way_in(const ir::Graph& graph, std::size_t place) const { return way_to(graph, names_of({place}), known_); }
+  Way way_in(const ir::Graph& graph, std::size_t index) const { return way_to(graph, names_of({index}), known_); }
 
-  Result<void> alone_at_once(const std::vector<std::size_t>& places) {
-    auto alone = run_alone(question_, names_of(places), known_);
+  Result<void> alone_at_once(const std::vector<std::size_t>& indices) {
+    auto alone = run_alone(question_, names_of(indices), known_);
     if (!alone) return alone.error();
-    auto floor = Floor::make(alone->base, question_.sessions);
-    if (!floor) return floor.error();
+    auto noise_floor = NoiseFloor::make(alone->base, question_.sessions);
+    if (!noise_floor) return noise_floor.error();
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
       const auto got = alone->got.find(name);
-      const auto place = common_.find(name);
-      if (got == alone->got.end() || !place || !spread.exact.is_tensor() || !got->second.is_tensor()) return {};
-      alone_[*place] = Own{comparison::judge(spread, got->second.tensor, question_.profile), got->second};
+      const auto index = common_.find(name);
+      if (got == alone->got.end() || !index || !spread.exact.is_tensor() || !got->second.is_tensor()) return {};
+      alone_[*index] = Own{comparison::verdict_of(spread, got->second.tensor, question_.profile), got->second};
       return {};
     };
-    if (auto run = floor->each_value(alone->inputs, question_.profile, question_.options.replicas, take); !run)
+    if (auto run = noise_floor->each_value(alone->inputs, question_.profile, question_.options.perturbed_samples, take);
+        !run)
       return run;
     std::erase_if(alone->got, [&](const auto& value) {
-      const auto place = common_.find(value.first);
-      const auto own = place ? alone_.find(*place) : alone_.end();
-      return own == alone_.end() || !own->second || !own->second->judgement.in_doubt;
+      const auto index = common_.find(value.first);
+      const auto own = index ? alone_.find(*index) : alone_.end();
+      return own == alone_.end() || !own->second || !own->second->tensor_verdict.in_doubt;
     });
     if (!alone->got.empty()) {
-      const int samples = question_.options.replicas * more_samples;
-      if (auto run = floor->each_value(alone->inputs, question_.profile, samples, take); !run) return run;
+      const int samples = question_.options.perturbed_samples * more_samples;
+      if (auto run = noise_floor->each_value(alone->inputs, question_.profile, samples, take); !run) return run;
     }
-    for (const std::size_t place : places) {
-      if (const auto own = alone_.find(place); own != alone_.end() && own->second) tell_own(place, *own->second);
+    for (const std::size_t index : indices) {
+      if (const auto own = alone_.find(index); own != alone_.end() && own->second) report_own(index, *own->second);
     }
     return {};
   }
 
-  void tell_own(std::size_t place, const Own& own) {
-    LayerDiff& layer = found_.at(place);
-    layer.own = measured(own.judgement);
-    layer.guilty = is_finding(own.judgement.verdict);
-    Stretch& stretch = layer.stretch.emplace();
-    const ir::Graph &base = question_.floor.graph(), &side = side_graph();
-    Way way = way_in(base, place), there = way_in(side, place);
-    stretch.nodes = places_of(base, way);
-    stretch.side_nodes = places_of(side, there);
-    stretch.from = std::move(way.from);
+  void report_own(std::size_t index, const Own& own) {
+    LayerDiff& layer = found_.at(index);
+    layer.own = measured(own.tensor_verdict);
+    layer.is_culprit = is_finding(own.tensor_verdict.verdict);
+    Subgraph& subgraph = layer.subgraph.emplace();
+    const ir::Graph &base = question_.noise_floor.graph(), &side = side_graph();
+    Way way = way_in(base, index), there = way_in(side, index);
+    subgraph.nodes = locations_of(base, way);
+    subgraph.side_nodes = locations_of(side, there);
+    subgraph.from = std::move(way.from);
     for (std::string& name : there.from) {
-      if (std::find(stretch.from.begin(), stretch.from.end(), name) == stretch.from.end())
-        stretch.from.push_back(std::move(name));
+      if (std::find(subgraph.from.begin(), subgraph.from.end(), name) == subgraph.from.end())
+        subgraph.from.push_back(std::move(name));
     }
   }
 
-  static std::vector<Location> places_of(const ir::Graph& graph, const Way& way) {
+  static std::vector<Location> locations_of(const ir::Graph& graph, const Way& way) {
     std::vector<Location> nodes;
     for (const std::size_t node : way.nodes) {
       if (graph.nodes[node].op_type != "Constant") nodes.push_back(ir::location_of_node({"main"}, graph, node));
@@ -343,45 +346,46 @@ class Layers {
     return nodes;
   }
 
-  /// Holds values within the model against those of what leads to them alone.
-  Result<void> tell_inherited(const std::vector<std::size_t>& places) {
-    auto values = tapped(places);
+  /// Compares values within the model with those of what leads to them alone.
+  Result<void> report_inherited(const std::vector<std::size_t>& indices) {
+    auto values = tapped(indices);
     if (!values) return values.error();
     const auto take = [&](std::size_t, std::string_view name, const exec::Spread& spread) -> Result<void> {
       const auto value = values->find(name);
       if (value == values->end() || !value->second.is_tensor() || !spread.exact.is_tensor()) return {};
-      const std::size_t place = *common_.find(name);
-      const Tensor &within = value->second.tensor, &alone = alone_.at(place)->got.tensor;
+      const std::size_t index = *common_.find(name);
+      const Tensor &within = value->second.tensor, &alone = alone_.at(index)->got.tensor;
       if (within.type() != alone.type() || within.dims() != alone.dims()) return {};
-      auto& inherited = found_.at(place).inherited =
-          measured(comparison::judge(spread, within, question_.profile, &alone));
+      auto& inherited = found_.at(index).inherited =
+          measured(comparison::verdict_of(spread, within, question_.profile, &alone));
       if (!inherited) return {};
-      // The judgement counts the rounding of both; told are standard deviations of one, as of the total.
+      // The verdict counts the rounding of both; reported are standard deviations of one, as of the total.
       inherited->rms *= std::numbers::sqrt2;
       inherited->largest *= std::numbers::sqrt2;
       return {};
     };
-    return question_.floor.each_value(question_.set, question_.profile, question_.options.replicas, take);
+    return question_.noise_floor.each_value(question_.set, question_.profile, question_.options.perturbed_samples,
+                                            take);
   }
 
   /// What to look at alone: what is before the first that is off and near the limit, then what is off.
   std::vector<std::size_t> suspects() {
     const std::size_t most = question_.options.layers ? most_looked_at : most_suspects;
     std::vector<std::size_t> near, off;
-    for (const auto& [place, layer] : found_) {
+    for (const auto& [index, layer] : found_) {
       if (!is_finding(layer.verdict)) continue;
       if (off.size() == most)
         ++report_.not_looked_at;
-      else if (has_effect(place))
-        off.push_back(place);
+      else if (has_effect(index))
+        off.push_back(index);
       else if (report_.layers_note.empty())
         report_.layers_note = fmt::format("{} deviates, but nothing that is computed from it", quote(layer.value));
     }
     if (off.empty()) return off;
-    const Places before = common_.ancestors(off.front());
-    for (const auto& [place, layer] : found_) {
-      if (before[place] && !is_finding(layer.verdict) && layer.total && layer.total->rms > suspicious_rms)
-        near.push_back(place);
+    const Flags before = common_.ancestors(off.front());
+    for (const auto& [index, layer] : found_) {
+      if (before[index] && !is_finding(layer.verdict) && layer.total && layer.total->rms > suspicious_rms)
+        near.push_back(index);
     }
     if (near.size() > most_suspects / 2) near.erase(near.begin(), near.end() - most_suspects / 2);
     near.insert(near.end(), off.begin(), off.end());
@@ -390,25 +394,25 @@ class Layers {
 
   /// Whether something that is made from it is off, too, or nothing is known about it. Else its name may stand for another value there, or it may be
   /// without meaning, as the shape of what is empty.
-  bool has_effect(std::size_t place) const {
-    const Places after = common_.descendants(place);
+  bool has_effect(std::size_t index) const {
+    const Flags after = common_.descendants(index);
     const auto follows = [&](const auto& other) { return after[other.first]; };
     return std::none_of(found_.begin(), found_.end(), follows) ||
            std::any_of(found_.begin(), found_.end(),
                        [&](const auto& other) { return follows(other) && is_off(other); });
   }
 
-  std::optional<std::size_t> find_guilty() {
+  std::optional<std::size_t> find_culprit() {
     const std::vector<std::size_t> all = suspects();
     if (question_.options.layers) {
       for (const std::vector<std::size_t>& batch : batches(all)) look_alone(batch);
     }
-    for (const std::size_t place : all) {
-      if (wrong_alone(place)) return place;
+    for (const std::size_t index : all) {
+      if (wrong_alone(index)) return index;
     }
     if (!is_finding(report_.verdict)) return std::nullopt;
     const auto first =
-        std::find_if(all.begin(), all.end(), [&](std::size_t place) { return is_finding(found_.at(place).verdict); });
+        std::find_if(all.begin(), all.end(), [&](std::size_t index) { return is_finding(found_.at(index).verdict); });
     if (report_.layers_note.empty()) {
       report_.layers_note =
           first == all.end()
@@ -418,10 +422,10 @@ class Layers {
     return first == all.end() ? std::nullopt : std::optional(*first);
   }
 
-  void repro(std::size_t place) {
+  void repro(std::size_t index) {
     if (question_.repro.empty()) return;
-    const auto alone = run_alone(question_, names_of({place}), known_);
-    const auto written = alone ? write_repro(*alone, question_, report_, common_.name(place), question_.repro)
+    const auto alone = run_alone(question_, names_of({index}), known_);
+    const auto written = alone ? write_repro(*alone, question_, report_, common_.name(index), question_.repro)
                                : Result<void>(alone.error());
     if (written)
       report_.repro = question_.repro.string();
@@ -433,9 +437,9 @@ class Layers {
   SideReport& report_;
   CommonValues common_;
   const Names known_;
-  Places asked_;
-  Names doubtful_;                              // of the values that were judged last
-  std::map<std::size_t, std::uint64_t> bytes_;  // of what follows, all by place
+  Flags asked_;
+  Names doubtful_;                              // of the values that were compared last
+  std::map<std::size_t, std::uint64_t> bytes_;  // of what follows, all by index
   std::map<std::size_t, LayerDiff> found_;
   std::map<std::size_t, std::optional<Own>> alone_;  // nothing for what could not be run
   int failures_ = 0;

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "libonnxkit/diff/floor.h"
+#include "libonnxkit/diff/noise_floor.h"
 #include "onnxkit/diff.h"
 
 namespace onnxkit::diffing {
@@ -11,15 +11,15 @@ struct LayerQuestion {
   const DiffSide& base;  ///< the ONNX model of the floor
   const DiffSide& side;  ///< another side with an ONNX model
   const InputSet& set;
-  Floor& floor;
+  NoiseFloor& noise_floor;
   Profile profile;
   const DiffOptions& options;
   Sessions& sessions;
-  std::filesystem::path repro;  ///< folder for what shows the first guilty node; empty for none
+  std::filesystem::path repro;  ///< folder for what shows the first culprit; empty for none
 };
 
 /// Compares values inside the graph that both models have under one name, a boundary's worth at a time, and finds the nodes that are wrong by themselves:
-/// all of them with options.layers, else the first by search. Results go into the report's layers, first_guilty, not_looked_at, layers_note and repro. Errors: of
+/// all of them with options.layers, else the first by search. Results go into the report's layers, first_culprit, not_looked_at, layers_note and repro. Errors: of
 /// changing and running the model.
 Result<void> compare_layers(const LayerQuestion& question, SideReport& report);
 

@@ -123,14 +123,14 @@ std::optional<OutputTolerance> tolerance_of(const DiffOptions& options, const st
 }
 
 /// Figures, outcome and plots of tensors that can be compared at all.
-void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const Tensor& b, const Yardstick& yardstick,
+void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const Tensor& b, const Criteria& criteria,
              const std::vector<NamedValue>& outputs, const DiffOptions& options) {
   if (auto metrics = compare(a, b)) diff.metrics = *std::move(metrics);
   const auto task = options.tasks.find(output);
   const std::string kind(task != options.tasks.end() ? std::string_view(task->second) : guess_task(a));
   Tensor a_scores, b_scores;
   if (const auto scores = options.scores.find(output); scores != options.scores.end()) {
-    for (const NamedValue& value : *yardstick.answers) {
+    for (const NamedValue& value : *criteria.answers) {
       if (value.name == scores->second) a_scores = value.value.tensor;
     }
     for (const NamedValue& value : outputs) {
@@ -158,11 +158,11 @@ const exec::Spread* spread_for(const std::string& output, const std::map<std::st
 }
 
 /// The spread with its channels where those of `like` are: as the user says, else when only that fits.
-exec::Spread in_layout_of(exec::Spread spread, const std::string& output, const Value& like, const Yardstick& yardstick,
+exec::Spread in_layout_of(exec::Spread spread, const std::string& output, const Value& like, const Criteria& criteria,
                           const DiffOptions& options) {
   if (!spread.exact.is_tensor() || !like.is_tensor()) return spread;
   const auto moved = [&](Value value) {
-    value = in_axes_of({{output, std::move(value)}}, options, yardstick.floor_owner, yardstick.base_owner)[0].value;
+    value = in_axes_of({{output, std::move(value)}}, options, criteria.noise_floor_owner, criteria.base_owner)[0].value;
     const auto order = layout_order(value.tensor.dims(), like.tensor.dims());
     auto tensor = order ? permuted(value.tensor, *order) : std::nullopt;
     return tensor ? Value(*std::move(tensor)) : value;
@@ -175,63 +175,63 @@ exec::Spread in_layout_of(exec::Spread spread, const std::string& output, const 
   return result;
 }
 
-/// Sets of inputs are judged together: what each may be by chance, all may not be.
-void judge_pooled(comparison::Judgement& judgement, const std::string& output, const Yardstick& yardstick) {
-  FloorMeasure& floor = judgement.floor;
-  if (yardstick.sets == 1 || !floor.healthy || floor.elements == 0) return;
-  Pool& pool = (*yardstick.pools)[{output, floor.profile}];
+/// Sets of inputs are compared together: what each may be by chance, all may not be.
+void compare_pooled(comparison::TensorVerdict& tensor_verdict, const std::string& output, const Criteria& criteria) {
+  FloorMeasure& floor = tensor_verdict.floor;
+  if (criteria.sets == 1 || !floor.healthy || floor.elements == 0) return;
+  Pool& pool = (*criteria.pools)[{output, floor.profile}];
   pool.elements += floor.elements;
   pool.squares += floor.rms * floor.rms * static_cast<double>(floor.elements);
   const double rms = std::sqrt(pool.squares / static_cast<double>(pool.elements));
-  const double limit = comparison::rms_limit(pool.elements, yardstick.sets);
+  const double limit = comparison::rms_limit(pool.elements, criteria.sets);
   if (rms <= limit) return;
   floor.healthy = false;
-  judgement.verdict = Verdict::not_rounding;
-  judgement.why =
+  tensor_verdict.verdict = Verdict::not_rounding;
+  tensor_verdict.why =
       fmt::format("over the {} sets up to this one the rms is {:.3g} sigma; rounding explains at most {:.3g}",
-                  yardstick.index + 1, rms, limit);
+                  criteria.index + 1, rms, limit);
 }
 
 /// Verdict by the noise floor, from the finest profile on.
-Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::string_view path, const Part& part,
-                            const Yardstick& yardstick, const DiffOptions& options) {
-  if (!yardstick.floor) return {};
-  for (const Profile profile : yardstick.profiles) {
+Result<void> compare_by_noise_floor(OutputDiff& diff, const std::string& output, std::string_view path,
+                                    const Part& part, const Criteria& criteria, const DiffOptions& options) {
+  if (!criteria.noise_floor) return {};
+  for (const Profile profile : criteria.profiles) {
     std::optional<exec::Spread> spread;
-    comparison::Judgement judgement;
+    comparison::TensorVerdict tensor_verdict;
     for (const bool more : {false, true}) {
-      if (more && !judgement.in_doubt) break;
+      if (more && !tensor_verdict.in_doubt) break;
       // Of numbers, more of the same tells sigma better; what flips by rarer errors is told by larger ones.
-      const double amplitude = judgement.floor.elements > 0 ? 1 : 4;
-      const auto spreads = more ? yardstick.floor->more_spreads(*yardstick.set, yardstick.index, profile, amplitude)
-                                : yardstick.floor->spreads(*yardstick.set, yardstick.index, profile);
+      const double amplitude = tensor_verdict.floor.elements > 0 ? 1 : 4;
+      const auto spreads = more ? criteria.noise_floor->more_spreads(*criteria.set, criteria.index, profile, amplitude)
+                                : criteria.noise_floor->spreads(*criteria.set, criteria.index, profile);
       if (!spreads) return spreads.error();
-      const exec::Spread* whole = spread_for(output, **spreads, *yardstick.answers, options);
+      const exec::Spread* whole = spread_for(output, **spreads, *criteria.answers, options);
       if (!whole) {
         diff.why = "the model that defines the noise floor has no matching output";
         return {};
       }
       spread = part_of(*whole, path);
-      if (spread && yardstick.floor_is_foreign)
-        spread = in_layout_of(*std::move(spread), output, part.base, yardstick, options);
+      if (spread && criteria.noise_floor_is_foreign)
+        spread = in_layout_of(*std::move(spread), output, part.base, criteria, options);
       if (!spread || !spread->exact.is_tensor()) {
         diff.verdict = Verdict::undecidable;
         diff.why = "rounding can change the structure of the output";
         return {};
       }
-      judgement = comparison::judge(*spread, part.got.tensor, profile, yardstick.is_exact ? nullptr : &part.base.tensor,
-                                    yardstick.sets);
+      tensor_verdict = comparison::verdict_of(*spread, part.got.tensor, profile,
+                                              criteria.is_exact ? nullptr : &part.base.tensor, criteria.sets);
     }
-    judge_pooled(judgement, part.name, yardstick);
-    diff.verdict = judgement.verdict;
-    diff.flips = judgement.flips;
-    diff.why = judgement.why;
-    diff.floors.push_back(judgement.floor);
+    compare_pooled(tensor_verdict, part.name, criteria);
+    diff.verdict = tensor_verdict.verdict;
+    diff.flips = tensor_verdict.flips;
+    diff.why = tensor_verdict.why;
+    diff.floors.push_back(tensor_verdict.floor);
     // In a coarser arithmetic the answer may have no numbers there either, as the root of what should be zero.
     const bool same_shape = spread->exact.tensor.dims() == part.got.tensor.dims();
-    if (judgement.verdict == Verdict::mismatch && !same_shape) return {};
-    if (!is_finding(judgement.verdict)) {
-      if (judgement.verdict == Verdict::identical) diff.verdict = Verdict::rounding;
+    if (tensor_verdict.verdict == Verdict::mismatch && !same_shape) return {};
+    if (!is_finding(tensor_verdict.verdict)) {
+      if (tensor_verdict.verdict == Verdict::identical) diff.verdict = Verdict::rounding;
       diff.profile = profile;
       return {};
     }
@@ -239,13 +239,13 @@ Result<void> judge_by_floor(OutputDiff& diff, const std::string& output, std::st
   return {};
 }
 
-Result<OutputDiff> judge_part(const std::string& output, std::string_view path, const Part& part,
-                              const Yardstick& yardstick, const std::vector<NamedValue>& outputs,
-                              const DiffOptions& options) {
+Result<OutputDiff> compare_part(const std::string& output, std::string_view path, const Part& part,
+                                const Criteria& criteria, const std::vector<NamedValue>& outputs,
+                                const DiffOptions& options) {
   OutputDiff diff;
   diff.name = part.name;
   diff.type = type_text(part.base);
-  diff.set = yardstick.set->name;
+  diff.set = criteria.set->name;
   if (part.base.kind != ValueKind::tensor || part.got.kind != ValueKind::tensor) {
     diff.verdict = comparison::identical(part.base, part.got) ? Verdict::identical : Verdict::mismatch;
     if (diff.verdict == Verdict::mismatch)
@@ -259,17 +259,18 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
     diff.why = fmt::format("the type is {} instead of {}", name_of(b.type()), name_of(a.type()));
     return diff;
   }
-  measure(diff, output, a, b, yardstick, outputs, options);
+  measure(diff, output, a, b, criteria, outputs, options);
   if (comparison::identical(part.base, part.got)) {
     diff.verdict = Verdict::identical;
     const Domain domain = domain_of(a.type());
-    for (const Profile profile : yardstick.profiles) {
+    for (const Profile profile : criteria.profiles) {
       if (domain == Domain::real || domain == Domain::complex)
-        (*yardstick.pools)[{part.name, profile}].elements += static_cast<std::uint64_t>(a.size());
+        (*criteria.pools)[{part.name, profile}].elements += static_cast<std::uint64_t>(a.size());
     }
     return diff;
   }
-  if (auto judged = judge_by_floor(diff, output, path, part, yardstick, options); !judged) return judged.error();
+  if (auto compared = compare_by_noise_floor(diff, output, path, part, criteria, options); !compared)
+    return compared.error();
   const std::uint64_t nan = diff.metrics ? diff.metrics->nan_mismatches : 0;
   const std::uint64_t inf = diff.metrics ? diff.metrics->inf_mismatches : 0;
   const std::string other_numbers =
@@ -282,7 +283,7 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
   const bool has_numbers = domain_of(a.type()) != Domain::string;
   if (tolerance && has_numbers && a.dims() == b.dims()) {
     diff.verdict = is_within(a, b, *tolerance) ? Verdict::within : Verdict::beyond;
-  } else if (!yardstick.floor) {
+  } else if (!criteria.noise_floor) {
     const bool same_shape = a.dims() == b.dims();
     diff.verdict = same_shape && nan + inf == 0 ? Verdict::not_compared : Verdict::mismatch;
     diff.why = !same_shape     ? fmt::format("the shape is [{}] instead of [{}]", fmt::join(b.dims(), ", "),
@@ -295,16 +296,16 @@ Result<OutputDiff> judge_part(const std::string& output, std::string_view path, 
 
 }  // namespace
 
-Result<std::vector<OutputDiff>> judge_outputs(const Yardstick& yardstick, const std::vector<NamedValue>& outputs,
-                                              const DiffOptions& options) {
+Result<std::vector<OutputDiff>> compare_outputs(const Criteria& criteria, const std::vector<NamedValue>& outputs,
+                                                const DiffOptions& options) {
   std::vector<OutputDiff> all;
-  for (std::size_t i = 0; i < yardstick.answers->size(); ++i) {
-    const NamedValue& base = (*yardstick.answers)[i];
+  for (std::size_t i = 0; i < criteria.answers->size(); ++i) {
+    const NamedValue& base = (*criteria.answers)[i];
     std::vector<Part> parts;
     flatten(base.name, base.value, outputs[i].value, parts);
     for (const Part& part : parts) {
-      auto diff = judge_part(base.name, std::string_view(part.name).substr(base.name.size()), part, yardstick, outputs,
-                             options);
+      auto diff = compare_part(base.name, std::string_view(part.name).substr(base.name.size()), part, criteria, outputs,
+                               options);
       if (!diff) return diff.error();
       all.push_back(*std::move(diff));
     }

@@ -50,7 +50,7 @@ Result<InputSet> exact_inputs(const LayerQuestion& question, const Names& wanted
     inputs.values.push_back({std::string(name), *std::move(value)});
     return {};
   };
-  if (auto run = question.floor.each_value(question.set, question.profile, 0, take); !run) return run.error();
+  if (auto run = question.noise_floor.each_value(question.set, question.profile, 0, take); !run) return run.error();
   return inputs;
 }
 
@@ -133,9 +133,9 @@ Result<void> write_repro(const Alone& alone, const LayerQuestion& question, cons
       if (auto written = replace_file(folder / fmt::format("input_{}.pb", i), bytes); !written) return written;
     }
   }
-  auto floor = Floor::make(alone.base, question.sessions);
-  if (!floor) return floor.error();
-  const auto spreads = floor->spreads(alone.inputs, 0, question.profile);
+  auto noise_floor = NoiseFloor::make(alone.base, question.sessions);
+  if (!noise_floor) return noise_floor.error();
+  const auto spreads = noise_floor->spreads(alone.inputs, 0, question.profile);
   if (!spreads) return spreads.error();
   auto expected = as_stored((*spreads)->at(value));
   if (!expected) return expected.error();

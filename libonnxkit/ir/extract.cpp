@@ -75,14 +75,14 @@ class Extractor {
   }
 
   void copy_declarations() {
-    std::set<ValueId> told;
+    std::set<ValueId> declared;
     for (const auto* infos : {&made_->inputs, &made_->outputs}) {
-      for (const ValueInfo& info : *infos) told.insert(info.value);
+      for (const ValueInfo& info : *infos) declared.insert(info.value);
     }
     for (const auto* infos : {&from_.value_infos, &from_.outputs}) {
       for (const ValueInfo& info : *infos) {
         if (info.value == ValueId::none || ids_[index_of(info.value)] == ValueId::none) continue;
-        if (told.insert(ids_[index_of(info.value)]).second) made_->value_infos.push_back(moved(clone(info)));
+        if (declared.insert(ids_[index_of(info.value)]).second) made_->value_infos.push_back(moved(clone(info)));
       }
     }
     for (const TensorAnnotation& annotation : from_.quantization_annotations) {

@@ -37,8 +37,8 @@ struct Conversion {
 };
 
 /// The module has two codes.
-ErrorCode code_of(std::string_view told) {
-  return told == "json-syntax" ? ErrorCode("json-syntax") : ErrorCode("json-unprintable");
+ErrorCode code_of(std::string_view reported) {
+  return reported == "json-syntax" ? ErrorCode("json-syntax") : ErrorCode("json-unprintable");
 }
 
 Result<JsonText> convert(ConvertJson JsonModule::*function, std::string_view bytes) {

@@ -10,7 +10,7 @@ namespace onnxkit::wire {
 
 /// Reads a model in the ONNX text syntax with the extensions of docs/text-syntax.md. The model owns its strings; `text` may go
 /// away. `source_name` is what errors name. Fails with text-syntax: line and column are in the message, the line is quoted.
-/// As with the binary form, only the form is judged: a model that makes no sense parses.
+/// As with the binary form, only the form is checked: a model that makes no sense parses.
 Result<ir::Model> parse_text(std::string_view text, std::string_view source_name);
 
 /// The model in the ONNX text syntax; parse_text of it gives an equal model. Where the official syntax can say all of the

@@ -59,7 +59,7 @@ exec::Support supports(const ir::Node&, const spec::OpSchema& schema) {
 
 struct Executor::State {
   PreparedModel prepared;
-  KeptConstants kept;
+  ConstantCache kept;
   std::shared_ptr<exec::SessionContext> context;
 };
 
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Executor>> Executor::make(const ir::Model& model, const s
   if (!missing.empty()) return exec::not_supported(missing);
   auto context = options.context ? options.context : std::make_shared<exec::SessionContext>();
   return std::unique_ptr<Executor>(new Executor(std::unique_ptr<State>(
-      new State{{model, table, options.external_bytes}, KeptConstants(options.kept_bytes), std::move(context)})));
+      new State{{model, table, options.external_bytes}, ConstantCache(options.kept_bytes), std::move(context)})));
 }
 
 Result<std::vector<onnxkit::Value>> Executor::run(std::span<const onnxkit::Value> inputs, const RunOptions& options) {

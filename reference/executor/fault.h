@@ -8,7 +8,7 @@
 
 namespace onnxkit::reference {
 
-/// Why a node cannot be computed. Thrown by kernels and walks, caught by the session: no Fault leaves this folder.
+/// Why a node cannot be computed. Thrown by kernels and passes over graphs, caught by the session: no Fault leaves this folder.
 class Fault : public std::runtime_error {
  public:
   /// `code` is what the Error of Session::run gets; "kernel" for what an operator cannot do with its inputs,

@@ -77,7 +77,7 @@ class KernelContext : public spec::NodeAttributes {
   const MemoryPtr& memory() const;
 
   /// Reals narrower than float64 are not rounded between nodes.
-  bool is_wide() const;
+  bool is_unrounded() const;
   /// The errors that contractions of reals add in a noisy run; null in others, and in nodes on quantized numbers, whose products are exact.
   const Noise* noise() const;
   ThreadPool& threads() const;

@@ -11,7 +11,7 @@
 #include "libonnxkit/wire/values/tensor_proto.h"
 #include "reference/executor/shape_arithmetic.h"
 #include "reference/numerics/arithmetic.h"
-#include "reference/numerics/wide.h"
+#include "reference/numerics/unrounded.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -87,7 +87,7 @@ PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table
   }
 }
 
-Run::Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, KeptConstants& kept)
+Run::Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, ConstantCache& kept)
     : Run(prepared, options, threads, std::make_shared<Memory>(options.memory_limit), std::nullopt) {
   if (options.memory_limit == 0) kept_ = &kept;
 }
@@ -332,7 +332,7 @@ void Run::conform(Value& value, bool always) {
   if (type == ElementType::float64 || type == ElementType::int64 || type == ElementType::uint64 ||
       type == ElementType::complex128)
     return;
-  if (options_.math == exec::MathMode::unrounded && is_wide_type(type) && !always) return;
+  if (options_.math == exec::MathMode::unrounded && is_unrounded_type(type) && !always) return;
   dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {
     const std::span<T> all = tensor.write<T>();
     constexpr std::int64_t grain = 1 << 16;
@@ -469,7 +469,7 @@ Tensor KernelContext::scalar(ElementType type, double value) const {
 Tensor KernelContext::constant(const ir::Tensor& tensor) const { return run_.load(tensor); }
 Tensor KernelContext::constant(const ir::SparseTensor& tensor) const { return run_.load(tensor); }
 const MemoryPtr& KernelContext::memory() const { return run_.memory_; }
-bool KernelContext::is_wide() const { return run_.options_.math == exec::MathMode::unrounded; }
+bool KernelContext::is_unrounded() const { return run_.options_.math == exec::MathMode::unrounded; }
 const Noise* KernelContext::noise() const {
   const bool is_quantized = has_input(0) && value(0).is_tensor() && domain_of(value(0).tensor.type()) != Domain::real;
   return run_.noise_ && !is_quantized ? &*run_.noise_ : nullptr;

@@ -9,8 +9,8 @@
 
 #include "libonnxkit/exec/plan.h"
 #include "libonnxkit/ir/uses.h"
+#include "reference/executor/constant_cache.h"
 #include "reference/executor/executor.h"
-#include "reference/executor/kept_constants.h"
 #include "reference/executor/kernel.h"
 #include "reference/noise/noise.h"
 
@@ -56,7 +56,7 @@ struct Frame {
 /// One run of a prepared model.
 class Run {
  public:
-  Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, KeptConstants& kept);
+  Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, ConstantCache& kept);
   /// With the errors of an arithmetic; many such runs may share one memory.
   Run(const PreparedModel& prepared, const RunOptions& options, ThreadPool& threads, MemoryPtr memory,
       std::optional<Noise> noise);
@@ -101,7 +101,7 @@ class Run {
   const RunOptions& options_;
   ThreadPool& threads_;
   MemoryPtr memory_;
-  KeptConstants* kept_ = nullptr;  ///< null where nothing is to be kept
+  ConstantCache* kept_ = nullptr;  ///< null where nothing is to be kept
   bool is_given_weights_ = false;  ///< an input takes the place of an initializer
   std::optional<Noise> noise_;
   std::chrono::steady_clock::time_point deadline_;

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/checked.h"
-#include "reference/numerics/wide.h"
+#include "reference/numerics/unrounded.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -220,12 +220,12 @@ Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed) {
   return tensor;
 }
 
-onnxkit::Tensor pack(const Tensor& tensor, bool wide) {
+onnxkit::Tensor pack(const Tensor& tensor, bool unrounded) {
   if (tensor.domain() == Domain::string) {
     const auto all = tensor.as<std::string>();
     return *onnxkit::Tensor::from_strings(tensor.dims(), {all.begin(), all.end()});
   }
-  const ElementType type = wide && is_wide_type(tensor.type()) ? ElementType::float64 : tensor.type();
+  const ElementType type = unrounded && is_unrounded_type(tensor.type()) ? ElementType::float64 : tensor.type();
   const auto bits = static_cast<std::uint64_t>(storage_bits(type)) * static_cast<std::uint64_t>(tensor.size());
   std::vector<std::byte> bytes((bits + 7) / 8);
   dispatch_all(tensor.domain(), [&]<class T>(std::type_identity<T>) {
@@ -252,8 +252,8 @@ Value unpack(const MemoryPtr& memory, const onnxkit::Value& packed) {
   return convert<Tensor>(packed, [&](const onnxkit::Tensor& tensor) { return unpack(memory, tensor); });
 }
 
-onnxkit::Value pack(const Value& value, bool wide) {
-  return convert<onnxkit::Tensor>(value, [&](const Tensor& tensor) { return pack(tensor, wide); });
+onnxkit::Value pack(const Value& value, bool unrounded) {
+  return convert<onnxkit::Tensor>(value, [&](const Tensor& tensor) { return pack(tensor, unrounded); });
 }
 
 }  // namespace onnxkit::reference

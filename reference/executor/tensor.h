@@ -201,10 +201,10 @@ decltype(auto) dispatch_scalars(Domain domain, F&& f) {
   return dispatch_numbers(domain, std::forward<F>(f));
 }
 
-/// From the packed form and back. `wide` leaves float16, bfloat16 and float32 as float64.
+/// From the packed form and back. `unrounded` leaves float16, bfloat16 and float32 as float64.
 Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed);
 Value unpack(const MemoryPtr& memory, const onnxkit::Value& packed);
-onnxkit::Tensor pack(const Tensor& tensor, bool wide = false);
-onnxkit::Value pack(const Value& value, bool wide = false);
+onnxkit::Tensor pack(const Tensor& tensor, bool unrounded = false);
+onnxkit::Value pack(const Value& value, bool unrounded = false);
 
 }  // namespace onnxkit::reference

@@ -122,7 +122,7 @@ Tensor rotate_pairs(const KernelContext& context, const Tensor& x, const Tensor&
 
 Tensor rounded(const KernelContext& context, const Tensor& x, ElementType type) {
   Tensor y = x.retyped(type);
-  if (!context.is_wide()) round_to(type, y.write<double>());
+  if (!context.is_unrounded()) round_to(type, y.write<double>());
   return y;
 }
 

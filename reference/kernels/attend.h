@@ -31,8 +31,8 @@ enum class EmptyRow { nan, zero };
 /// Softmax along the last axis, in place.
 void softmax_rows(const KernelContext& context, Tensor& scores, EmptyRow empty);
 
-/// Turns the pairs at the front of each head of x [batch, heads, length, size]; place t of sequence b is turned by the angles in row
-/// rows[b * length + t] of the caches [count, pairs]. A pair stands side by side when interleaved, else in the same place of both halves.
+/// Turns the pairs at the front of each head of x [batch, heads, length, size]; position t of sequence b is turned by the angles in row
+/// rows[b * length + t] of the caches [count, pairs]. A pair stands side by side when interleaved, else at the same index of both halves.
 Tensor rotate_pairs(const KernelContext& context, const Tensor& x, const Tensor& cosines, const Tensor& sines,
                     std::span<const std::int64_t> rows, bool interleaved);
 

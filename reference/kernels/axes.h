@@ -9,7 +9,7 @@
 #include "reference/executor/kernel.h"
 #include "reference/executor/tensor.h"
 
-// Axes, and the walks along one axis or over several: softmax, cumulative sums, sorting, reductions.
+// Axes, and the loops along one axis or over several: softmax, cumulative sums, sorting, reductions.
 namespace onnxkit::reference {
 
 /// An axis counted from the front; Fault outside [-rank, rank).
@@ -43,11 +43,11 @@ struct AxisView {
 };
 AxisView view_axis(const Dims& dims, std::int64_t axis);
 
-/// Elements at an even distance: one line through a tensor.
+/// Elements at an even distance: one row along any axis of a tensor.
 template <class T>
-class Lane {
+class StridedRow {
  public:
-  Lane(T* first, std::int64_t length, std::int64_t step) : first_(first), length_(length), step_(step) {}
+  StridedRow(T* first, std::int64_t length, std::int64_t step) : first_(first), length_(length), step_(step) {}
   std::int64_t size() const { return length_; }
   T& operator[](std::int64_t i) const { return first_[i * step_]; }
 
@@ -56,10 +56,10 @@ class Lane {
   std::int64_t length_, step_;
 };
 
-/// Calls f(lane of x, lane of y) for every line along `axis`; x and y have the same dims but for the size of that axis. Lines run on several
+/// Calls f(row of x, row of y) for every row along `axis`; x and y have the same dims but for the size of that axis. Rows run on several
 /// threads.
 template <class X, class Y, class F>
-void for_each_lane(const KernelContext& context, const Tensor& x, Tensor& y, std::int64_t axis, F f) {
+void for_each_strided_row(const KernelContext& context, const Tensor& x, Tensor& y, std::int64_t axis, F f) {
   const AxisView from = view_axis(x.dims(), axis);
   const AxisView to = view_axis(y.dims(), axis);
   const X* const in = x.as<X>().data();
@@ -68,17 +68,17 @@ void for_each_lane(const KernelContext& context, const Tensor& x, Tensor& y, std
   context.for_range(from.outer * from.inner, grain, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t o = i / from.inner, k = i % from.inner;
-      f(Lane<const X>(in + o * from.length * from.inner + k, from.length, from.inner),
-        Lane<Y>(out + o * to.length * to.inner + k, to.length, to.inner));
+      f(StridedRow<const X>(in + o * from.length * from.inner + k, from.length, from.inner),
+        StridedRow<Y>(out + o * to.length * to.inner + k, to.length, to.inner));
     }
   });
 }
 
 /// The elements that fall together in a reduction, in row-major order.
 template <class T>
-class Fiber {
+class ReductionSlice {
  public:
-  Fiber(const T* first, std::span<const std::int64_t> offsets) : first_(first), offsets_(offsets) {}
+  ReductionSlice(const T* first, std::span<const std::int64_t> offsets) : first_(first), offsets_(offsets) {}
   std::int64_t size() const { return static_cast<std::int64_t>(offsets_.size()); }
   const T& operator[](std::int64_t i) const { return first_[offsets_[static_cast<std::size_t>(i)]]; }
 
@@ -113,15 +113,15 @@ class Fiber {
 /// The shape that a reduction over `axes` leaves; reduced axes stay as 1 or go.
 Dims reduced_dims(const Dims& dims, std::span<const std::int64_t> axes, bool keep_dims);
 
-/// Where the fibers of a reduction over `axes` start, and the offsets of their elements.
+/// Where the slices of a reduction over `axes` start, and the offsets of their elements.
 struct Reduction {
   std::vector<std::int64_t> starts;   ///< of each result
-  std::vector<std::int64_t> offsets;  ///< of each element of a fiber
+  std::vector<std::int64_t> offsets;  ///< of each element of a slice
 };
-/// `axes` are normalised; none means that every element is a fiber of its own.
+/// `axes` are normalised; none means that every element is a slice of its own.
 Reduction plan_reduction(const Dims& dims, std::span<const std::int64_t> axes);
 
-/// y[i] = f(fiber i).
+/// y[i] = f(slice i).
 template <class X, class Y, class F>
 Tensor reduce(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> axes, bool keep_dims,
               ElementType result, F f) {
@@ -133,7 +133,7 @@ Tensor reduce(const KernelContext& context, const Tensor& x, std::span<const std
   const auto length = static_cast<std::int64_t>(plan.offsets.size());
   context.for_range(y.size(), 1 + (1 << 14) / (1 + length), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i)
-      out[i] = f(Fiber<X>(in + plan.starts[static_cast<std::size_t>(i)], plan.offsets));
+      out[i] = f(ReductionSlice<X>(in + plan.starts[static_cast<std::size_t>(i)], plan.offsets));
   });
   return y;
 }

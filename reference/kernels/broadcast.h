@@ -7,7 +7,7 @@
 #include "reference/executor/kernel.h"
 #include "reference/executor/tensor.h"
 
-// The element-wise walk: numpy's broadcasting, one implementation for all operators.
+// The element-wise loop: numpy's broadcasting, one implementation for all operators.
 namespace onnxkit::reference {
 
 /// Shape that two or more shapes broadcast to; Fault when they do not.
@@ -33,7 +33,8 @@ struct BroadcastAxis {
 std::vector<BroadcastAxis> merged_axes(const Dims& dims, std::span<const Dims* const> operands);
 
 template <std::size_t N, class Row>
-void walk_rows(const KernelContext& context, const Dims& dims, std::span<const Dims* const> operands, const Row& row) {
+void for_each_row(const KernelContext& context, const Dims& dims, std::span<const Dims* const> operands,
+                  const Row& row) {
   const std::vector<BroadcastAxis> axes = merged_axes(dims, operands);
   const BroadcastAxis inner = axes.back();
   std::int64_t rows = 1;
@@ -86,18 +87,18 @@ Tensor map(const KernelContext& context, const Tensor& a, const Tensor& b, Eleme
   const B* const from_b = b.as<B>().data();
   R* const to = y.write<R>().data();
   const Dims* const operands[] = {&a.dims(), &b.dims()};
-  detail::walk_rows<2>(context, y.dims(), operands,
-                       [&](std::int64_t at, const auto& offsets, const auto& steps, std::int64_t length) {
-                         R* const out = to + at;
-                         const A* const left = from_a + offsets[0];
-                         const B* const right = from_b + offsets[1];
-                         if (steps[0] == 1 && steps[1] == 1) {
-                           for (std::int64_t i = 0; i < length; ++i) out[i] = f(left[i], right[i]);
-                         } else {
-                           for (std::int64_t i = 0; i < length; ++i)
-                             out[i] = f(left[i * steps[0]], right[i * steps[1]]);
-                         }
-                       });
+  detail::for_each_row<2>(context, y.dims(), operands,
+                          [&](std::int64_t at, const auto& offsets, const auto& steps, std::int64_t length) {
+                            R* const out = to + at;
+                            const A* const left = from_a + offsets[0];
+                            const B* const right = from_b + offsets[1];
+                            if (steps[0] == 1 && steps[1] == 1) {
+                              for (std::int64_t i = 0; i < length; ++i) out[i] = f(left[i], right[i]);
+                            } else {
+                              for (std::int64_t i = 0; i < length; ++i)
+                                out[i] = f(left[i * steps[0]], right[i * steps[1]]);
+                            }
+                          });
   return y;
 }
 
@@ -111,13 +112,13 @@ Tensor map(const KernelContext& context, const Tensor& a, const Tensor& b, const
   const C* const from_c = c.as<C>().data();
   R* const to = y.write<R>().data();
   const Dims* const operands[] = {&a.dims(), &b.dims(), &c.dims()};
-  detail::walk_rows<3>(context, y.dims(), operands,
-                       [&](std::int64_t at, const auto& offsets, const auto& steps, std::int64_t length) {
-                         for (std::int64_t i = 0; i < length; ++i) {
-                           to[at + i] = f(from_a[offsets[0] + i * steps[0]], from_b[offsets[1] + i * steps[1]],
-                                          from_c[offsets[2] + i * steps[2]]);
-                         }
-                       });
+  detail::for_each_row<3>(context, y.dims(), operands,
+                          [&](std::int64_t at, const auto& offsets, const auto& steps, std::int64_t length) {
+                            for (std::int64_t i = 0; i < length; ++i) {
+                              to[at + i] = f(from_a[offsets[0] + i * steps[0]], from_b[offsets[1] + i * steps[1]],
+                                             from_c[offsets[2] + i * steps[2]]);
+                            }
+                          });
   return y;
 }
 

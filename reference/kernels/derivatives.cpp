@@ -24,9 +24,9 @@ Tensor scaled(const KernelContext& context, const Tensor& x, double factor) {
 
 /// Sums over axes, which stay with size 1.
 Tensor sum_over(const KernelContext& context, const Tensor& x, std::span<const std::int64_t> axes) {
-  return reduce<double, double>(context, x, axes, true, x.type(), [](Fiber<double> fiber) {
+  return reduce<double, double>(context, x, axes, true, x.type(), [](ReductionSlice<double> slice) {
     ExactSum sum;
-    for (const double v : fiber) sum.add(v);
+    for (const double v : slice) sum.add(v);
     return sum.value();
   });
 }

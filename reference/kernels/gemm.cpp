@@ -86,7 +86,7 @@ void multiply_blocks(const GemmKernel& kernel, MatrixView<const double> a, Matri
 }
 
 /// How many lines of that many elements make up some milliseconds; a multiple of what add_rows takes in one step, so that sums stay the same.
-int64_t stretch(int64_t elements) {
+int64_t lines_between_polls(int64_t elements) {
   return round_up(std::max<int64_t>((int64_t{1} << 22) / std::max<int64_t>(elements, 1), 1), 4);
 }
 
@@ -94,7 +94,7 @@ int64_t stretch(int64_t elements) {
 void multiply_rows(const GemmKernel& kernel, MatrixView<const double> a, MatrixView<const double> b,
                    MatrixView<double> c, bool accumulate, const Poll& poll) {
   const int64_t depth = a.columns;
-  const int64_t depth_step = stretch(c.columns), column_step = stretch(depth);
+  const int64_t depth_step = lines_between_polls(c.columns), column_step = lines_between_polls(depth);
   const Buffer of_a = make_buffer(depth), of_c = make_buffer(c.columns);
   for (int64_t i = 0; i < c.rows; ++i) {
     for (int64_t k = 0; k < depth; ++k) of_a[k] = a.data[i * a.row_stride + k * a.column_stride];

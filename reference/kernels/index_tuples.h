@@ -5,7 +5,7 @@
 
 #include "reference/kernels/axes.h"
 
-// Indices whose last axis holds the coordinates of one place each, as GatherND and ScatterND take them.
+// Indices whose last axis holds the coordinates of one position each, as GatherND and ScatterND take them.
 namespace onnxkit::reference {
 
 /// Number of coordinates in each tuple: the size of the last axis.
@@ -14,18 +14,18 @@ inline std::int64_t tuple_length(const Tensor& indices) {
   return indices.dims().back();
 }
 
-/// Row-major place of each tuple in a shape of the tuple's length; negative coordinates count from the end.
-inline std::vector<std::int64_t> tuple_places(const Tensor& indices, std::span<const std::int64_t> sizes) {
+/// Row-major position of each tuple in a shape of the tuple's length; negative coordinates count from the end.
+inline std::vector<std::int64_t> tuple_positions(const Tensor& indices, std::span<const std::int64_t> sizes) {
   const std::vector<std::int64_t> all = indices.integers();
   const std::int64_t count = element_count(std::span(indices.dims()).first(indices.dims().size() - 1));
-  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> positions;
   auto next = all.begin();
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t place = 0;
-    for (const std::int64_t size : sizes) place = place * size + normalize_index(*next++, size);
-    places.push_back(place);
+    std::int64_t position = 0;
+    for (const std::int64_t size : sizes) position = position * size + normalize_index(*next++, size);
+    positions.push_back(position);
   }
-  return places;
+  return positions;
 }
 
 }  // namespace onnxkit::reference

@@ -97,11 +97,11 @@ ClassLabels::ClassLabels(const KernelContext& context, std::string_view integers
 }
 
 Tensor ClassLabels::of(const KernelContext& context, std::span<const std::int64_t> classes) const {
-  for (const std::int64_t place : classes) require(place < labels_.size(), "the model has fewer labels than classes");
+  for (const std::int64_t label : classes) require(label < labels_.size(), "the model has fewer labels than classes");
   return pick(context, labels_, {static_cast<std::int64_t>(classes.size())}, classes);
 }
 
-std::int64_t place_of_greatest(std::span<const double> scores) {
+std::int64_t index_of_greatest(std::span<const double> scores) {
   return std::max_element(scores.begin(), scores.end()) - scores.begin();
 }
 

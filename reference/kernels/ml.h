@@ -27,7 +27,7 @@ class ClassLabels {
  public:
   ClassLabels(const KernelContext& context, std::string_view integers, std::string_view strings);
   std::size_t size() const { return static_cast<std::size_t>(labels_.size()); }
-  /// One label for each row by its place in the list; Fault beyond it.
+  /// One label for each row by its index in the list; Fault beyond it.
   Tensor of(const KernelContext& context, std::span<const std::int64_t> classes) const;
 
  private:
@@ -35,6 +35,6 @@ class ClassLabels {
 };
 
 /// The first of the greatest.
-std::int64_t place_of_greatest(std::span<const double> scores);
+std::int64_t index_of_greatest(std::span<const double> scores);
 
 }  // namespace onnxkit::reference

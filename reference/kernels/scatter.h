@@ -5,7 +5,7 @@
 #include "reference/executor/tensor.h"
 #include "reference/numerics/arithmetic.h"
 
-// What the scattering operators do with an element that is written to a place.
+// What the scattering operators do with an element that is written to a position.
 namespace onnxkit::reference {
 
 enum class ScatterReduction { none, add, mul, min, max };
@@ -44,16 +44,16 @@ T combine(ScatterReduction reduction, const T& old, const T& update) {
   }
 }
 
-/// A copy of `data` in which element place(i) takes in element i of `updates`, one after the other.
-template <class Place>
-Tensor scatter(const Tensor& data, const Tensor& updates, ScatterReduction reduction, Place place) {
+/// A copy of `data` in which element position_of(i) takes in element i of `updates`, one after the other.
+template <class PositionOf>
+Tensor scatter(const Tensor& data, const Tensor& updates, ScatterReduction reduction, PositionOf position_of) {
   require(updates.type() == data.type(), "data and updates have different element types");
   Tensor y = data;
   dispatch_all(data.domain(), [&]<class T>(std::type_identity<T>) {
     const std::span<const T> from = updates.as<T>();
     const std::span<T> to = y.write<T>();
     for (std::size_t i = 0; i < from.size(); ++i) {
-      T& element = to[static_cast<std::size_t>(place(static_cast<std::int64_t>(i)))];
+      T& element = to[static_cast<std::size_t>(position_of(static_cast<std::int64_t>(i)))];
       element = reduction == ScatterReduction::none ? from[i] : combine(reduction, element, from[i]);
     }
   });

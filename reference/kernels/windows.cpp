@@ -34,8 +34,8 @@ std::pair<std::int64_t, std::int64_t> range_inside(std::int64_t first, std::int6
 }
 
 /// With ceil_mode the last window may hang over the end, but not begin behind the image.
-std::int64_t count_places(const WindowAttributes& window, std::size_t axis, std::int64_t image, std::int64_t begin,
-                          std::int64_t end) {
+std::int64_t count_positions(const WindowAttributes& window, std::size_t axis, std::int64_t image, std::int64_t begin,
+                             std::int64_t end) {
   const std::int64_t stride = window.strides[axis];
   const std::int64_t span = image + begin + end - window.extent(axis);
   require(span >= 0, [&] {
@@ -48,11 +48,11 @@ std::int64_t count_places(const WindowAttributes& window, std::size_t axis, std:
 
 WindowAxis place_on_axis(const WindowAttributes& window, std::size_t axis, std::int64_t image) {
   WindowAxis result{
-      .image = image, .step = window.strides[axis], .spacing = window.dilations[axis], .cells = window.kernel[axis]};
+      .image = image, .step = window.strides[axis], .spacing = window.dilations[axis], .taps = window.kernel[axis]};
   if (window.is_same()) {
-    result.places = ceil_div(image, result.step);
+    result.positions = ceil_div(image, result.step);
     const std::int64_t total =
-        std::max<std::int64_t>(0, (result.places - 1) * result.step + window.extent(axis) - image);
+        std::max<std::int64_t>(0, (result.positions - 1) * result.step + window.extent(axis) - image);
     const bool lower = window.padding == WindowAttributes::Padding::same_lower;
     result.behind = lower ? total / 2 : total - total / 2;
     result.first = result.behind - total;
@@ -60,26 +60,26 @@ WindowAxis place_on_axis(const WindowAttributes& window, std::size_t axis, std::
     const bool valid = window.padding == WindowAttributes::Padding::valid;
     const std::int64_t begin = valid ? 0 : window.begin[axis];
     result.behind = valid ? 0 : window.end[axis];
-    result.places = count_places(window, axis, image, begin, result.behind);
+    result.positions = count_positions(window, axis, image, begin, result.behind);
     result.first = -begin;
   }
   return result;
 }
 
-/// Row (cell `cell` of one plane) of the matrix that the places [first, last) are the columns of.
-void copy_cells(std::span<const WindowAxis> windows, const double* plane, std::span<const std::int64_t> cell,
-                std::vector<std::int64_t> place, std::int64_t count, double* to) {
+/// Row (tap `tap` of one channel) of the matrix that the output positions [first, last) are the columns of.
+void copy_taps(std::span<const WindowAxis> windows, const double* channel, std::span<const std::int64_t> tap,
+               std::vector<std::int64_t> position, std::int64_t count, double* to) {
   const WindowAxis& inner = windows.back();
   const std::span<const WindowAxis> outer = windows.first(windows.size() - 1);
-  const auto [reached_first, reached_last] = inner.reached(cell.back());
-  const std::int64_t shift = inner.first + cell.back() * inner.spacing;
+  const auto [reached_first, reached_last] = inner.reached(tap.back());
+  const std::int64_t shift = inner.first + tap.back() * inner.spacing;
   while (count > 0) {
-    const std::int64_t from = place.back(), until = std::min(inner.places, from + count);
+    const std::int64_t from = position.back(), until = std::min(inner.positions, from + count);
     std::int64_t base = 0;
     bool is_inside = true;
     for (std::size_t axis = 0; axis < outer.size(); ++axis) {
       const WindowAxis& a = outer[axis];
-      const std::int64_t at = place[axis] * a.step + a.first + cell[axis] * a.spacing;
+      const std::int64_t at = position[axis] * a.step + a.first + tap[axis] * a.spacing;
       is_inside = 0 <= at && at < a.image;
       if (!is_inside) break;
       base = base * a.image + at;
@@ -88,7 +88,7 @@ void copy_cells(std::span<const WindowAxis> windows, const double* plane, std::s
     const std::int64_t high = is_inside ? std::clamp(reached_last, low, until) : until;
     to = std::fill_n(to, low - from, 0.0);
     if (low < high) {
-      const double* source = plane + base * inner.image + low * inner.step + shift;
+      const double* source = channel + base * inner.image + low * inner.step + shift;
       if (inner.step == 1) {
         to = std::copy_n(source, high - low, to);
       } else {
@@ -97,22 +97,23 @@ void copy_cells(std::span<const WindowAxis> windows, const double* plane, std::s
     }
     to = std::fill_n(to, until - high, 0.0);
     count -= until - from;
-    place.back() = 0;
-    next_place(outer, place);
+    position.back() = 0;
+    next_position(outer, position);
   }
 }
 
-/// The rows of one plane, one for each cell of the window.
-void copy_plane(const Windows& windows, const double* plane, std::int64_t first, std::int64_t count, double* columns) {
-  const std::int64_t cells = cell_count(windows);
-  const std::vector<std::int64_t> place = place_at(windows, first);
-  std::vector<std::int64_t> cell(windows.size());
-  for (std::int64_t k = 0; k < cells; ++k) {
-    copy_cells(windows, plane, cell, place, count, columns);
+/// The rows of one channel, one for each tap of the window.
+void copy_channel(const Windows& windows, const double* channel, std::int64_t first, std::int64_t count,
+                  double* columns) {
+  const std::int64_t taps = tap_count(windows);
+  const std::vector<std::int64_t> position = position_at(windows, first);
+  std::vector<std::int64_t> tap(windows.size());
+  for (std::int64_t k = 0; k < taps; ++k) {
+    copy_taps(windows, channel, tap, position, count, columns);
     columns += count;
-    for (std::size_t axis = cell.size(); axis-- > 0;) {
-      if (++cell[axis] < windows[axis].cells) break;
-      cell[axis] = 0;
+    for (std::size_t axis = tap.size(); axis-- > 0;) {
+      if (++tap[axis] < windows[axis].taps) break;
+      tap[axis] = 0;
     }
   }
 }
@@ -120,14 +121,14 @@ void copy_plane(const Windows& windows, const double* plane, std::int64_t first,
 /// The windows are the image itself.
 bool is_pointwise(const Windows& windows) {
   return std::all_of(windows.begin(), windows.end(), [](const WindowAxis& axis) {
-    return axis.cells == 1 && axis.step == 1 && axis.first == 0 && axis.places == axis.image;
+    return axis.taps == 1 && axis.step == 1 && axis.first == 0 && axis.positions == axis.image;
   });
 }
 
-/// Of a noisy run, against a plain sum: Winograd's method serves windows of several cells without gaps, moved by one.
+/// Of a noisy run, against a plain sum: Winograd's method serves windows of several taps without gaps, moved by one.
 double growth_of_errors(const KernelContext& context, const Windows& windows) {
   const bool fits = windows.size() > 1 && std::all_of(windows.begin(), windows.end(), [](const WindowAxis& axis) {
-                      return axis.cells > 1 && axis.step == 1 && axis.spacing == 1;
+                      return axis.taps > 1 && axis.step == 1 && axis.spacing == 1;
                     });
   return fits && context.noise() ? context.noise()->arithmetic().winograd : 1;
 }
@@ -176,12 +177,12 @@ WindowAttributes read_window(const KernelContext& context, std::size_t axes, std
   return window;
 }
 
-std::pair<std::int64_t, std::int64_t> WindowAxis::inside(std::int64_t place) const {
-  return range_inside(place * step + first, spacing, image, cells);
+std::pair<std::int64_t, std::int64_t> WindowAxis::inside(std::int64_t position) const {
+  return range_inside(position * step + first, spacing, image, taps);
 }
 
-std::pair<std::int64_t, std::int64_t> WindowAxis::reached(std::int64_t cell) const {
-  return range_inside(first + cell * spacing, step, image, places);
+std::pair<std::int64_t, std::int64_t> WindowAxis::reached(std::int64_t tap) const {
+  return range_inside(first + tap * spacing, step, image, positions);
 }
 
 Windows place_windows(const WindowAttributes& window, std::span<const std::int64_t> image) {
@@ -190,44 +191,44 @@ Windows place_windows(const WindowAttributes& window, std::span<const std::int64
   return windows;
 }
 
-Dims places_of(const Windows& windows) {
+Dims positions_of(const Windows& windows) {
   Dims dims;
-  for (const WindowAxis& axis : windows) dims.push_back(axis.places);
+  for (const WindowAxis& axis : windows) dims.push_back(axis.positions);
   return dims;
 }
 
-std::int64_t place_count(const Windows& windows) { return product_of(windows, &WindowAxis::places); }
-std::int64_t cell_count(const Windows& windows) { return product_of(windows, &WindowAxis::cells); }
+std::int64_t position_count(const Windows& windows) { return product_of(windows, &WindowAxis::positions); }
+std::int64_t tap_count(const Windows& windows) { return product_of(windows, &WindowAxis::taps); }
 std::int64_t image_size(const Windows& windows) { return product_of(windows, &WindowAxis::image); }
 
-std::vector<std::int64_t> place_at(std::span<const WindowAxis> windows, std::int64_t number) {
-  std::vector<std::int64_t> place(windows.size());
+std::vector<std::int64_t> position_at(std::span<const WindowAxis> windows, std::int64_t number) {
+  std::vector<std::int64_t> position(windows.size());
   for (std::size_t axis = windows.size(); axis-- > 0;) {
-    place[axis] = number % windows[axis].places;
-    number /= windows[axis].places;
+    position[axis] = number % windows[axis].positions;
+    number /= windows[axis].positions;
   }
-  return place;
+  return position;
 }
 
-void contract_columns(const KernelContext& context, ElementType type, std::int64_t planes,
+void contract_columns(const KernelContext& context, ElementType type, std::int64_t channels,
                       MatrixView<const double> weights, MatrixView<double> result, bool accumulate,
                       const FillColumns& fill, double factor) {
-  const std::int64_t places = result.columns, rows = weights.columns;
-  if (places == 0 || result.rows == 0) return;
+  const std::int64_t positions = result.columns, rows = weights.columns;
+  if (positions == 0 || result.rows == 0) return;
   // Blocks of about 8 MB stay in the cache between being filled and being multiplied. The weights are packed anew for each, which a few hundred
-  // places pay for.
+  // positions pay for.
   const std::int64_t fitting = (std::int64_t{1} << 20) / std::max<std::int64_t>(rows, 1);
-  const std::int64_t blocks = ceil_div(places, std::clamp<std::int64_t>(fitting, 512, 2048));
-  const std::int64_t block = ceil_div(places, blocks), rows_of_plane = planes == 0 ? 0 : rows / planes;
+  const std::int64_t blocks = ceil_div(positions, std::clamp<std::int64_t>(fitting, 512, 2048));
+  const std::int64_t block = ceil_div(positions, blocks), rows_of_channel = channels == 0 ? 0 : rows / channels;
   const auto run = [&](std::int64_t first, std::int64_t last) {
     Tensor scratch = context.make_unset(ElementType::float64, {rows, block});
     double* const columns = scratch.write<double>().data();
     for (std::int64_t b = first; b < last; ++b) {
-      const std::int64_t from = b * block, count = std::min(block, places - from);
+      const std::int64_t from = b * block, count = std::min(block, positions - from);
       if (count <= 0) break;  // equal blocks may leave the last ones without any
-      context.for_range(planes, 8, [&](std::int64_t first_plane, std::int64_t last_plane) {
-        for (std::int64_t plane = first_plane; plane < last_plane; ++plane)
-          fill(plane, from, count, columns + plane * rows_of_plane * count);
+      context.for_range(channels, 8, [&](std::int64_t first_channel, std::int64_t last_channel) {
+        for (std::int64_t channel = first_channel; channel < last_channel; ++channel)
+          fill(channel, from, count, columns + channel * rows_of_channel * count);
       });
       MatrixView<double> part = result;
       part.data += from * result.column_stride;
@@ -243,18 +244,18 @@ void contract_columns(const KernelContext& context, ElementType type, std::int64
     run(0, blocks);
 }
 
-void contract_windows(const KernelContext& context, ElementType type, const double* image, std::int64_t planes,
+void contract_windows(const KernelContext& context, ElementType type, const double* image, std::int64_t channels,
                       const Windows& windows, MatrixView<const double> weights, MatrixView<double> result,
                       bool accumulate) {
   if (is_pointwise(windows)) {
-    multiply_matrices<double>(context, type, weights, row_major(image, planes, result.columns), result, accumulate);
+    multiply_matrices<double>(context, type, weights, row_major(image, channels, result.columns), result, accumulate);
     return;
   }
-  const std::int64_t plane_size = image_size(windows);
+  const std::int64_t channel_size = image_size(windows);
   contract_columns(
-      context, type, planes, weights, result, accumulate,
-      [&](std::int64_t plane, std::int64_t first, std::int64_t count, double* columns) {
-        copy_plane(windows, image + plane * plane_size, first, count, columns);
+      context, type, channels, weights, result, accumulate,
+      [&](std::int64_t channel, std::int64_t first, std::int64_t count, double* columns) {
+        copy_channel(windows, image + channel * channel_size, first, count, columns);
       },
       growth_of_errors(context, windows));
 }

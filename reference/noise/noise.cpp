@@ -12,7 +12,7 @@
 #include "reference/noise/draws.h"
 #include "reference/noise/noise_kernel.h"
 #include "reference/numerics/instruction_sets.h"
-#include "reference/numerics/wide.h"
+#include "reference/numerics/unrounded.h"
 
 namespace onnxkit::reference {
 namespace {

@@ -25,7 +25,7 @@ struct Arithmetic {
 };
 Arithmetic arithmetic_of(Profile profile);
 
-/// The random errors of one replica. Equal seeds and keys give equal errors, on any number of threads.
+/// The random errors of one perturbed sample. Equal seeds and keys give equal errors, on any number of threads.
 class Noise {
  public:
   /// All errors are `amplitude` times as large.

@@ -68,16 +68,16 @@ void col2im(KernelContext& context) {
   require(elements && x.dim(1) % *elements == 0, "the columns are not divisible into blocks");
   require(blocks && x.dim(2) == *blocks, "the number of blocks does not match the image");
   dims[1] = x.dim(1) / *elements;
-  const std::int64_t planes = dims[0] * dims[1], area = element_count(std::span(dims).subspan(2));
+  const std::int64_t channels = dims[0] * dims[1], area = element_count(std::span(dims).subspan(2));
   Tensor y = context.make(x.type(), std::move(dims));
   if (x.domain() == Domain::string) throw Fault("undefined-for-type", "strings cannot be added");
   dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) {
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();
-    context.for_range(planes, 1, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t plane = first; plane < last; ++plane) {
+    context.for_range(channels, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t channel = first; channel < last; ++channel) {
         for (std::int64_t element = 0; element < *elements; ++element)
-          add_block(from + (plane * *elements + element) * *blocks, *blocks, to + plane * area, axes, element);
+          add_block(from + (channel * *elements + element) * *blocks, *blocks, to + channel * area, axes, element);
       }
     });
   });

@@ -18,12 +18,12 @@ namespace {
 
 /// The sizes that all convolutions have in common.
 struct Convolution {
-  std::int64_t batch, groups, planes, filters;  ///< planes and filters of one group
+  std::int64_t batch, groups, channels, filters;  ///< channels and filters of one group
   Windows windows;
-  std::int64_t places, cells;
+  std::int64_t positions, taps;
 
   Dims result() const {
-    Dims dims = places_of(windows);
+    Dims dims = positions_of(windows);
     dims.insert(dims.begin(), {batch, groups * filters});
     return dims;
   }
@@ -42,13 +42,13 @@ Convolution read_convolution(const KernelContext& context, const Tensor& x, cons
   const WindowAttributes window = read_window(context, kernel.size() - 2, kernel.subspan(2));
   Convolution c{.batch = x.dim(0),
                 .groups = groups,
-                .planes = w.dim(1),
+                .channels = w.dim(1),
                 .filters = w.dim(0) / groups,
                 .windows = place_windows(window, image.subspan(2)),
-                .places = 0,
-                .cells = 0};
-  c.places = place_count(c.windows);
-  c.cells = cell_count(c.windows);
+                .positions = 0,
+                .taps = 0};
+  c.positions = position_count(c.windows);
+  c.taps = tap_count(c.windows);
   return c;
 }
 
@@ -73,7 +73,7 @@ Tensor start_result(const KernelContext& context, const Convolution& c, ElementT
   const std::span<const double> from = bias->as<double>();
   double* to = y.write<double>().data();
   for (std::int64_t n = 0; n < c.batch; ++n) {
-    for (const double value : from) to = std::fill_n(to, c.places, value);
+    for (const double value : from) to = std::fill_n(to, c.positions, value);
   }
   return y;
 }
@@ -85,12 +85,12 @@ Tensor convolve(const KernelContext& context, const Tensor& x, const Tensor& w, 
   const double* const images = x.as<double>().data();
   const double* const weights = w.as<double>().data();
   double* const to = y.write<double>().data();
-  const std::int64_t plane_size = image_size(c.windows), rows = c.planes * c.cells;
+  const std::int64_t channel_size = image_size(c.windows), rows = c.channels * c.taps;
   for_each_group(context, c, [&](std::int64_t n, std::int64_t group) {
     const std::int64_t part = n * c.groups + group;
-    contract_windows(context, x.type(), images + part * c.planes * plane_size, c.planes, c.windows,
+    contract_windows(context, x.type(), images + part * c.channels * channel_size, c.channels, c.windows,
                      row_major(weights + group * c.filters * rows, c.filters, rows),
-                     row_major(to + part * c.filters * c.places, c.filters, c.places), bias != nullptr);
+                     row_major(to + part * c.filters * c.positions, c.filters, c.positions), bias != nullptr);
   });
   return y;
 }
@@ -157,49 +157,49 @@ void qlinear_conv(KernelContext& context) {
   context.set_output(0, quantized(context, scaled, context.input(7)));
 }
 
-/// x at a place between its cells, linear along each axis; cells outside count as zero.
+/// x at a position between its elements, linear along each axis; elements outside count as zero.
 double sample(const double* x, std::span<const WindowAxis> axes, const double* at) {
   const double low = std::floor(*at), part = *at - low;
   double sum = 0;
   std::int64_t step = 1;
   for (const WindowAxis& inner : axes.subspan(1)) step *= inner.image;
   for (const int side : {0, 1}) {
-    const double weight = side == 0 ? 1 - part : part, cell = low + side;
-    if (weight == 0 || !(cell >= 0 && cell < static_cast<double>(axes.front().image))) continue;
-    const double* const from = x + static_cast<std::int64_t>(cell) * step;
+    const double weight = side == 0 ? 1 - part : part, neighbour = low + side;
+    if (weight == 0 || !(neighbour >= 0 && neighbour < static_cast<double>(axes.front().image))) continue;
+    const double* const from = x + static_cast<std::int64_t>(neighbour) * step;
     sum += weight * (axes.size() == 1 ? *from : sample(from, axes.subspan(1), at + 1));
   }
   return sum;
 }
 
-/// Offsets [offset groups, cells, axes, places] and mask [offset groups, cells, places] of one image.
+/// Offsets [offset groups, taps, axes, positions] and mask [offset groups, taps, positions] of one image.
 struct Deformation {
   const double* offsets;
   const double* mask;  ///< may be null
 };
 
-/// What every cell of the windows at the places [first, first + count) sees of one plane.
-void fill_deformed(const Convolution& c, const double* plane, Deformation d, std::int64_t first, std::int64_t count,
+/// What every tap of the windows at the positions [first, first + count) sees of one channel.
+void fill_deformed(const Convolution& c, const double* channel, Deformation d, std::int64_t first, std::int64_t count,
                    double* columns) {
   const std::size_t axes = c.windows.size();
-  std::vector<std::int64_t> cell(axes);
+  std::vector<std::int64_t> tap(axes);
   std::vector<double> at(axes);
-  for (std::int64_t k = 0; k < c.cells; ++k) {
+  for (std::int64_t k = 0; k < c.taps; ++k) {
     std::int64_t rest = k;
     for (std::size_t axis = axes; axis-- > 0;) {
-      cell[axis] = rest % c.windows[axis].cells;
-      rest /= c.windows[axis].cells;
+      tap[axis] = rest % c.windows[axis].taps;
+      rest /= c.windows[axis].taps;
     }
-    std::vector<std::int64_t> place = place_at(c.windows, first);
-    for (std::int64_t p = first; p < first + count; ++p, next_place(c.windows, place)) {
+    std::vector<std::int64_t> position = position_at(c.windows, first);
+    for (std::int64_t p = first; p < first + count; ++p, next_position(c.windows, position)) {
       for (std::size_t axis = 0; axis < axes; ++axis) {
         const WindowAxis& a = c.windows[axis];
         const std::int64_t offset =
-            (k * static_cast<std::int64_t>(axes) + static_cast<std::int64_t>(axis)) * c.places + p;
-        at[axis] = static_cast<double>(place[axis] * a.step + a.first + cell[axis] * a.spacing) + d.offsets[offset];
+            (k * static_cast<std::int64_t>(axes) + static_cast<std::int64_t>(axis)) * c.positions + p;
+        at[axis] = static_cast<double>(position[axis] * a.step + a.first + tap[axis] * a.spacing) + d.offsets[offset];
       }
-      const double seen = sample(plane, c.windows, at.data());
-      *columns++ = d.mask ? seen * d.mask[k * c.places + p] : seen;
+      const double seen = sample(channel, c.windows, at.data());
+      *columns++ = d.mask ? seen * d.mask[k * c.positions + p] : seen;
     }
   }
 }
@@ -212,10 +212,10 @@ void deform_conv(KernelContext& context) {
   require(offset_groups > 0 && channels % offset_groups == 0,
           "the number of channels is not divisible by offset_group");
   Dims expected = c.result();
-  const std::array<std::int64_t, 2> kinds = {offset_groups, c.cells};
+  const std::array<std::int64_t, 2> kinds = {offset_groups, c.taps};
   expected[1] = element_count(kinds);
   require(!mask || mask->dims() == expected, "the mask must have one factor per kernel tap and output position");
-  const std::int64_t axes = static_cast<std::int64_t>(c.windows.size()), per_image = expected[1] * c.places;
+  const std::int64_t axes = static_cast<std::int64_t>(c.windows.size()), per_image = expected[1] * c.positions;
   const std::array<std::int64_t, 2> coordinates = {expected[1], axes};
   expected[1] = element_count(coordinates);
   require(offsets.dims() == expected, "there must be one offset per axis, kernel tap and output position");
@@ -223,18 +223,19 @@ void deform_conv(KernelContext& context) {
   Tensor y = start_result(context, c, x.type(), bias);
   if (y.size() == 0) return context.set_output(0, y);
   double* const to = y.write<double>().data();
-  const std::int64_t plane_size = image_size(c.windows), rows = c.planes * c.cells;
+  const std::int64_t channel_size = image_size(c.windows), rows = c.channels * c.taps;
   for_each_group(context, c, [&](std::int64_t n, std::int64_t group) {
-    const auto fill = [&](std::int64_t plane, std::int64_t first, std::int64_t count, double* columns) {
-      const std::int64_t channel = group * c.planes + plane, offset_group = channel / (channels / offset_groups);
-      const std::int64_t start = n * per_image + offset_group * c.cells * c.places;
+    const auto fill = [&](std::int64_t in_group, std::int64_t first, std::int64_t count, double* columns) {
+      const std::int64_t channel = group * c.channels + in_group, offset_group = channel / (channels / offset_groups);
+      const std::int64_t start = n * per_image + offset_group * c.taps * c.positions;
       const Deformation d{offsets.as<double>().data() + start * axes,
                           mask ? mask->as<double>().data() + start : nullptr};
-      fill_deformed(c, x.as<double>().data() + (n * channels + channel) * plane_size, d, first, count, columns);
+      fill_deformed(c, x.as<double>().data() + (n * channels + channel) * channel_size, d, first, count, columns);
     };
-    contract_columns(
-        context, x.type(), c.planes, row_major(w.as<double>().data() + group * c.filters * rows, c.filters, rows),
-        row_major(to + (n * c.groups + group) * c.filters * c.places, c.filters, c.places), bias != nullptr, fill);
+    contract_columns(context, x.type(), c.channels,
+                     row_major(w.as<double>().data() + group * c.filters * rows, c.filters, rows),
+                     row_major(to + (n * c.groups + group) * c.filters * c.positions, c.filters, c.positions),
+                     bias != nullptr, fill);
   });
   context.set_output(0, y);
 }

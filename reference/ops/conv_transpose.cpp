@@ -1,4 +1,4 @@
-// ConvTranspose: filters [C, M/group, k1, ..., kn] write their window for each place of the image [N, C, d1, ..., dn].
+// ConvTranspose: filters [C, M/group, k1, ..., kn] write their window for each position of the image [N, C, d1, ..., dn].
 //   size = stride * (image - 1) + output_padding + extent of the window - pads; output_shape states it instead, auto_pad SAME_* makes it
 //   stride * image, and the pads follow. Of an odd padding the larger half is at the end for SAME_UPPER, else at the beginning; version 1 puts
 //   it at the end, too, when output_shape is given without SAME_*.
@@ -47,33 +47,33 @@ std::vector<std::int64_t> stated_sizes(const KernelContext& context, std::size_t
   return stated;
 }
 
-/// The places of the result that have one remainder by the stride: they are what an ordinary convolution gives with the cells
-/// first_cell, first_cell + cell_step, ... of the kernel.
+/// The positions of the result that have one remainder by the stride: they are what an ordinary convolution gives with the taps
+/// first_tap, first_tap + tap_step, ... of the kernel.
 struct Phase {
   WindowAxis window;
-  std::int64_t remainder = 0, first_cell = 0, cell_step = 1;
+  std::int64_t remainder = 0, first_tap = 0, tap_step = 1;
 };
 
 Phase make_phase(const WindowAttributes& window, std::size_t axis, std::int64_t image, Placing result,
                  std::int64_t remainder) {
   const std::int64_t stride = window.strides[axis], dilation = window.dilations[axis], kernel = window.kernel[axis];
   const std::int64_t common = std::gcd(stride, dilation), start = remainder + result.begin;
-  Phase phase{.window = {}, .remainder = remainder, .cell_step = stride / common};
-  std::int64_t& first = phase.first_cell;
-  while (first < std::min(phase.cell_step, kernel) && (start - first * dilation) % stride != 0) ++first;
-  const bool has_cells = first < kernel && (start - first * dilation) % stride == 0;
+  Phase phase{.window = {}, .remainder = remainder, .tap_step = stride / common};
+  std::int64_t& first = phase.first_tap;
+  while (first < std::min(phase.tap_step, kernel) && (start - first * dilation) % stride != 0) ++first;
+  const bool has_taps = first < kernel && (start - first * dilation) % stride == 0;
   phase.window = {.image = image,
-                  .places = (result.size - remainder - 1) / stride + 1,
-                  .first = has_cells ? (start - first * dilation) / stride : 0,
+                  .positions = (result.size - remainder - 1) / stride + 1,
+                  .first = has_taps ? (start - first * dilation) / stride : 0,
                   .spacing = -dilation / common,
-                  .cells = has_cells ? (kernel - first - 1) / phase.cell_step + 1 : 0};
+                  .taps = has_taps ? (kernel - first - 1) / phase.tap_step + 1 : 0};
   return phase;
 }
 
 struct Transposed {
   WindowAttributes window;
-  std::int64_t batch, groups, planes, filters;  ///< planes and filters of one group
-  Dims image, result;                           ///< sizes of their axes
+  std::int64_t batch, groups, channels, filters;  ///< channels and filters of one group
+  Dims image, result;                             ///< sizes of their axes
 };
 
 using Phases = std::vector<Phase>;
@@ -97,53 +97,53 @@ std::int64_t offset_of(const Phases& phases, std::span<const std::int64_t> dims,
   return offset;
 }
 
-/// The filters of one group as a matrix [filters, planes * cells of the phase].
+/// The filters of one group as a matrix [filters, channels * taps of the phase].
 Tensor phase_weights(const KernelContext& context, const Transposed& t, const Phases& phases, const double* w) {
   const Windows windows = windows_of(phases);
   Dims counts;
-  for (const WindowAxis& axis : windows) counts.push_back(axis.cells);
-  const std::int64_t cells = cell_count(windows), kernel = element_count(t.window.kernel);
-  Tensor weights = context.make(ElementType::float64, {t.filters, t.planes, cells});
+  for (const WindowAxis& axis : windows) counts.push_back(axis.taps);
+  const std::int64_t taps = tap_count(windows), kernel = element_count(t.window.kernel);
+  Tensor weights = context.make(ElementType::float64, {t.filters, t.channels, taps});
   double* const to = weights.write<double>().data();
-  for (std::int64_t cell = 0; cell < cells; ++cell) {
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
     const std::int64_t from = offset_of(
-        phases, t.window.kernel, cell, counts, [](const Phase& p) { return p.first_cell; },
-        [&](std::size_t axis) { return phases[axis].cell_step; });
+        phases, t.window.kernel, tap, counts, [](const Phase& p) { return p.first_tap; },
+        [&](std::size_t axis) { return phases[axis].tap_step; });
     for (std::int64_t m = 0; m < t.filters; ++m) {
-      for (std::int64_t c = 0; c < t.planes; ++c)
-        to[(m * t.planes + c) * cells + cell] = w[(c * t.filters + m) * kernel + from];
+      for (std::int64_t c = 0; c < t.channels; ++c)
+        to[(m * t.channels + c) * taps + tap] = w[(c * t.filters + m) * kernel + from];
     }
   }
   return weights;
 }
 
-/// Adds the places of one phase to the result of one image and group.
+/// Adds the output positions of one phase to the result of one image and group.
 void write_phase(const KernelContext& context, const Transposed& t, const Phases& phases, ElementType type,
                  const double* image, const double* w, double* result) {
   const Windows windows = windows_of(phases);
-  const std::int64_t cells = cell_count(windows), places = place_count(windows);
-  if (cells == 0 || places == 0) return;
-  const Dims counts = places_of(windows);
+  const std::int64_t taps = tap_count(windows), positions = position_count(windows);
+  if (taps == 0 || positions == 0) return;
+  const Dims counts = positions_of(windows);
   const std::int64_t size = element_count(t.result);
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(places));
-  for (std::int64_t place = 0; place < places; ++place) {
-    offsets[static_cast<std::size_t>(place)] = offset_of(
-        phases, t.result, place, counts, [](const Phase& p) { return p.remainder; },
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(positions));
+  for (std::int64_t position = 0; position < positions; ++position) {
+    offsets[static_cast<std::size_t>(position)] = offset_of(
+        phases, t.result, position, counts, [](const Phase& p) { return p.remainder; },
         [&](std::size_t axis) { return t.window.strides[axis]; });
   }
-  Tensor part = context.make(ElementType::float64, {t.filters, places});
+  Tensor part = context.make(ElementType::float64, {t.filters, positions});
   double* const values = part.write<double>().data();
   for (std::int64_t m = 0; m < t.filters; ++m) {
-    for (std::int64_t i = 0; i < places; ++i)
-      values[m * places + i] = result[m * size + offsets[static_cast<std::size_t>(i)]];
+    for (std::int64_t i = 0; i < positions; ++i)
+      values[m * positions + i] = result[m * size + offsets[static_cast<std::size_t>(i)]];
   }
   const Tensor weights = phase_weights(context, t, phases, w);
-  contract_windows(context, type, image, t.planes, windows,
-                   row_major(weights.as<double>().data(), t.filters, t.planes * cells),
-                   row_major(values, t.filters, places), true);
+  contract_windows(context, type, image, t.channels, windows,
+                   row_major(weights.as<double>().data(), t.filters, t.channels * taps),
+                   row_major(values, t.filters, positions), true);
   for (std::int64_t m = 0; m < t.filters; ++m) {
-    for (std::int64_t i = 0; i < places; ++i)
-      result[m * size + offsets[static_cast<std::size_t>(i)]] = values[m * places + i];
+    for (std::int64_t i = 0; i < positions; ++i)
+      result[m * size + offsets[static_cast<std::size_t>(i)]] = values[m * positions + i];
   }
 }
 
@@ -158,7 +158,7 @@ Transposed read_transposed(const KernelContext& context, std::vector<Placing>& p
   Transposed t{.window = read_window(context, image.size(), kernel),
                .batch = x.dim(0),
                .groups = groups,
-               .planes = x.dim(1) / groups,
+               .channels = x.dim(1) / groups,
                .filters = w.dim(1),
                .image = Dims(image.begin(), image.end()),
                .result = {}};
@@ -193,8 +193,8 @@ void conv_transpose(KernelContext& context) {
   const double* const images = x.as<double>().data();
   const double* const weights = w.as<double>().data();
   double* const to = y.write<double>().data();
-  const std::int64_t image = t.planes * element_count(t.image);
-  const std::int64_t weight = t.planes * t.filters * element_count(t.window.kernel);
+  const std::int64_t image = t.channels * element_count(t.image);
+  const std::int64_t weight = t.channels * t.filters * element_count(t.window.kernel);
   Dims remainders;
   for (std::size_t axis = 0; axis < t.result.size(); ++axis)
     remainders.push_back(std::min(t.window.strides[axis], t.result[axis]));

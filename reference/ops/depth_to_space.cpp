@@ -1,4 +1,4 @@
-// DepthToSpace, SpaceToDepth: blocks of height and width against channels. In mode DCR the place in the block is the outer part of the channel,
+// DepthToSpace, SpaceToDepth: blocks of height and width against channels. In mode DCR the position in the block is the outer part of the channel,
 // in CRD the inner one; `mode` comes with version 11 of DepthToSpace and 28 of SpaceToDepth, before it is DCR.
 #include "libonnxkit/base/checked.h"
 #include "reference/kernels/select.h"

@@ -50,8 +50,8 @@ void det(KernelContext& context) {
   double* const out = y.write<double>().data();
   context.for_range(y.size(), 1, [&](std::int64_t first, std::int64_t last) {
     Pace pace(context);
-    Reservation wide(context.memory());
-    wide.take(sizeof(long double) * static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n));
+    Reservation reservation(context.memory());
+    reservation.take(sizeof(long double) * static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n));
     for (std::int64_t i = first; i < last; ++i) {
       WideMatrix a = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
                          matrices + i * n * n, n, n)

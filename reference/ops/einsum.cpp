@@ -115,13 +115,13 @@ Operand sum_others(const KernelContext& context, const Operand& x, const Labels&
   }
   if (axes.empty()) return result;
   result.tensor = dispatch_numbers(x.tensor.domain(), [&]<class T>(std::type_identity<T>) {
-    return reduce<T, T>(context, x.tensor, axes, false, x.tensor.type(), [](const Fiber<T>& fiber) {
+    return reduce<T, T>(context, x.tensor, axes, false, x.tensor.type(), [](const ReductionSlice<T>& slice) {
       if constexpr (std::is_same_v<T, double>) {
         ExactSum sum;
-        for (const T v : fiber) sum.add(v);
+        for (const T v : slice) sum.add(v);
         return sum.value();
       } else {
-        return std::accumulate(fiber.begin(), fiber.end(), T(), [](T a, T b) { return add(a, b); });
+        return std::accumulate(slice.begin(), slice.end(), T(), [](T a, T b) { return add(a, b); });
       }
     });
   });

@@ -21,17 +21,17 @@ void gather_nd(KernelContext& context) {
 
   const std::span<const std::int64_t> sizes = x.dims();
   const auto indexed = static_cast<std::size_t>(batch_axes), inner = static_cast<std::size_t>(batch_axes + length);
-  const std::vector<std::int64_t> places = tuple_places(indices, sizes.subspan(indexed, inner - indexed));
+  const std::vector<std::int64_t> positions = tuple_positions(indices, sizes.subspan(indexed, inner - indexed));
   const std::int64_t batches = element_count(sizes.first(indexed));
   const std::int64_t rows = element_count(sizes.subspan(indexed, inner - indexed));
   const std::int64_t width = element_count(sizes.subspan(inner));
-  const auto count = static_cast<std::int64_t>(places.size());
+  const auto count = static_cast<std::int64_t>(positions.size());
 
   Dims dims(indices.dims().begin(), indices.dims().end() - 1);
   dims.insert(dims.end(), x.dims().begin() + static_cast<std::ptrdiff_t>(inner), x.dims().end());
   const Tensor y =
       select(context, x.reshaped({batches * rows, width}), {count, width}, [&](std::int64_t axis, std::int64_t i) {
-        return axis == 1 ? i : i / (count / batches) * rows + places[static_cast<std::size_t>(i)];
+        return axis == 1 ? i : i / (count / batches) * rows + positions[static_cast<std::size_t>(i)];
       });
   context.set_output(0, y.reshaped(std::move(dims)));
 }

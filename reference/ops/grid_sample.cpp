@@ -143,8 +143,8 @@ void grid_sample(KernelContext& context) {
         const std::vector<Tap> taps =
             joint_taps(positions + i * axes, sizes, rules, context.noise(), static_cast<std::uint64_t>(i * axes));
         for (std::int64_t c = 0; c < channels; ++c) {
-          const std::int64_t plane = i / points * channels + c;
-          to[plane * points + i % points] = sampled(from + plane * area, taps, rules.mode);
+          const std::int64_t channel = i / points * channels + c;
+          to[channel * points + i % points] = sampled(from + channel * area, taps, rules.mode);
         }
       }
     });

@@ -1,4 +1,4 @@
-// LinearAttention: a state of each key head, [key size, value size], that every place of the sequence decays, writes to and reads from. Heads are packed
+// LinearAttention: a state of each key head, [key size, value size], that every position of the sequence decays, writes to and reads from. Heads are packed
 // into the last axis.
 #include <cmath>
 #include <optional>
@@ -16,7 +16,7 @@ struct LinearAttentionOperands {
   double scale;
 };
 
-/// A vector of one place of one head.
+/// A vector of one position of one head.
 std::span<const double> at(const Tensor& x, std::int64_t batch, std::int64_t head, std::int64_t time) {
   const std::int64_t size = x.dim(3);
   const std::int64_t first = ((batch * x.dim(1) + head) * x.dim(2) + time) * size;
@@ -52,7 +52,7 @@ LinearAttentionOperands read_operands_linear_attention(const KernelContext& cont
   return o;
 }
 
-/// One place: S = exp(g) S, then S += k (x) v, with v replaced by beta (v - S^T k) for the delta rules. `value` is scratch.
+/// One position: S = exp(g) S, then S += k (x) v, with v replaced by beta (v - S^T k) for the delta rules. `value` is scratch.
 void update_state(const LinearAttentionOperands& o, std::int64_t batch, std::int64_t head, std::int64_t time,
                   std::span<double> state, std::vector<double>& value) {
   const std::span<const double> k = at(o.k, batch, head, time), v = at(o.v, batch, head, time);

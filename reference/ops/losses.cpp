@@ -6,7 +6,7 @@ namespace onnxkit::reference {
 namespace {
 
 struct Classes {
-  std::int64_t count, inner;  ///< of classes; of places behind the axis of classes
+  std::int64_t count, inner;  ///< of classes; of positions behind the axis of classes
 };
 
 Classes classes_of(const KernelContext& context) {
@@ -21,7 +21,7 @@ Classes classes_of(const KernelContext& context) {
   return {view.length, view.inner};
 }
 
-/// The loss of each place and what weight it got; ignored places have none.
+/// The loss of each position and what weight it got; ignored positions have none.
 struct Losses {
   Tensor loss;
   double weight = 0;
@@ -39,8 +39,9 @@ Losses losses_of(const KernelContext& context, const Tensor& log_probabilities) 
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (ignored && labels[i] == *ignored) continue;
     require(labels[i] >= 0 && labels[i] < classes.count, "a label is not a valid class");
-    const auto place = static_cast<std::int64_t>(i);
-    const std::int64_t at = (place / classes.inner * classes.count + labels[i]) * classes.inner + place % classes.inner;
+    const auto position = static_cast<std::int64_t>(i);
+    const std::int64_t at =
+        (position / classes.inner * classes.count + labels[i]) * classes.inner + position % classes.inner;
     const double weight = weights ? weights->as<double>()[static_cast<std::size_t>(labels[i])] : 1;
     loss[i] = -scores[static_cast<std::size_t>(at)] * weight;
     total.add(weight);
@@ -66,7 +67,7 @@ void softmax_cross_entropy(KernelContext& context) {
   const Tensor& scores = context.input(0);
   classes_of(context);
   Tensor log_probabilities = context.make(scores.type(), scores.dims());
-  for_each_lane<double, double>(context, scores, log_probabilities, 1, log_softmax);
+  for_each_strided_row<double, double>(context, scores, log_probabilities, 1, log_softmax);
   set_loss(context, log_probabilities);
   context.set_output(1, log_probabilities);
 }

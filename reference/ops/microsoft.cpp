@@ -93,7 +93,7 @@ void distances(KernelContext& context) {
 void unique_microsoft(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor reals = as_reals(context, x);
-  std::map<double, std::int64_t> place;
+  std::map<double, std::int64_t> index_of;
   std::vector<double> different;
   std::vector<std::int64_t> counts;
   Tensor index = context.make(ElementType::int64, {x.size()});
@@ -101,7 +101,7 @@ void unique_microsoft(KernelContext& context) {
   for (std::size_t i = 0; i < at.size(); ++i) {
     const double value = reals.as<double>()[i];
     require(!std::isnan(value), "distinct elements must not contain NaN");
-    const auto [entry, is_new] = place.emplace(value, static_cast<std::int64_t>(different.size()));
+    const auto [entry, is_new] = index_of.emplace(value, static_cast<std::int64_t>(different.size()));
     if (is_new) different.push_back(value), counts.push_back(0);
     at[i] = entry->second;
     ++counts[static_cast<std::size_t>(entry->second)];
@@ -136,7 +136,7 @@ void sum_integers(KernelContext& context) {
   if (axes.empty()) axes = identity_index(x.rank());
   const Tensor sums = reduce<double, double>(
       context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) == 1, real_type,
-      [](const Fiber<double>& fiber) { return std::accumulate(fiber.begin(), fiber.end(), 0.0); });
+      [](const ReductionSlice<double>& slice) { return std::accumulate(slice.begin(), slice.end(), 0.0); });
   const bool is_signed = context.input(0).domain() == Domain::integer;
   context.set_output(0, quantized(context, sums, Affine(), is_signed ? ElementType::int32 : ElementType::uint32));
 }
@@ -183,7 +183,7 @@ double line_at(std::int64_t i, std::int64_t count, double first, double last, st
   return first * most + static_cast<double>(i) * (last - first) * most / static_cast<double>(count - 1);
 }
 
-struct Plane {
+struct Channel {
   const double* data;
   std::int64_t height, width;
 
@@ -211,20 +211,19 @@ void crop_and_resize(KernelContext& context) {
   Tensor result = context.make(x.type(), {regions.dim(0), channels, size[0], size[1]});
   const std::span<double> out = result.write<double>();
   for (const std::int64_t image : images) require(0 <= image && image < x.dim(0), "a batch index is out of range");
-  const std::int64_t planes = regions.dim(0) * channels;
-  context.for_range(planes, 1, [&](std::int64_t first, std::int64_t last) {
+  context.for_range(regions.dim(0) * channels, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t p = first; p < last; ++p) {
       const auto region = static_cast<std::size_t>(p / channels);
       const auto corners = regions.as<double>().subspan(region * 4, 4);
-      const Plane plane{x.as<double>().data() + (images[region] * channels + p % channels) * height * width, height,
-                        width};
+      const Channel channel{x.as<double>().data() + (images[region] * channels + p % channels) * height * width, height,
+                            width};
       for (std::int64_t i = 0; i < size[0] * size[1]; ++i) {
         const double y = line_at(i / size[1], size[0], corners[0], corners[2], height);
         const double z = line_at(i % size[1], size[1], corners[1], corners[3], width);
         const bool inside =
             y >= 0 && y <= static_cast<double>(height - 1) && z >= 0 && z <= static_cast<double>(width - 1);
         double& to = out[static_cast<std::size_t>(p * size[0] * size[1] + i)];
-        to = !inside ? outside : nearest ? plane.at(std::round(y), std::round(z)) : plane.bilinear(y, z);
+        to = !inside ? outside : nearest ? channel.at(std::round(y), std::round(z)) : channel.bilinear(y, z);
       }
     }
   });

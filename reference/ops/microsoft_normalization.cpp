@@ -116,9 +116,10 @@ Tensor embed(KernelContext& context, const Embeddings& in, const Tensor* positio
   const auto hidden = static_cast<std::size_t>(in.words.dim(1));
   for (std::size_t i = 0; i < static_cast<std::size_t>(ids.size()); ++i) {
     const std::span<double> row = all.subspan(i * hidden, hidden);
-    const auto place = static_cast<std::int64_t>(i) % length;
+    const auto in_sequence = static_cast<std::int64_t>(i) % length;
     const std::int64_t position =
-        position_ids ? position_ids->as<std::int64_t>()[i % static_cast<std::size_t>(position_ids->size())] : place;
+        position_ids ? position_ids->as<std::int64_t>()[i % static_cast<std::size_t>(position_ids->size())]
+                     : in_sequence;
     add_row(in.words, ids.as<std::int64_t>()[i], row, "word");
     add_row(in.positions, position, row, "position");
     if (segment_ids) add_row(in.segments, segment_ids->as<std::int64_t>()[i], row, "segment");
@@ -149,7 +150,7 @@ void quantized_embed_layer_normalization(KernelContext& context) {
 
 // ---- GroupNorm
 
-/// [N, C, ...] or, with channels_last, [N, ..., C]; a group are `C / groups` channels at all places.
+/// [N, C, ...] or, with channels_last, [N, ..., C]; a group are `C / groups` channels at all positions.
 Tensor normalize_groups_microsoft(const KernelContext& context, const Tensor& x, ElementType type) {
   const bool last = context.integer("channels_last", 1) != 0;
   require(x.rank() >= 3, "the input has no channel and spatial axes");
@@ -160,27 +161,27 @@ Tensor normalize_groups_microsoft(const KernelContext& context, const Tensor& x,
   require(gamma.size() == channels && beta.size() == channels, "gamma and beta must have one element per channel");
   const double epsilon = context.real("epsilon", 1e-5F);
   const bool silu = context.integer("activation") == 1;
-  const std::int64_t places = batch == 0 ? 0 : x.size() / batch / channels, per_group = channels / groups;
+  const std::int64_t positions_per_image = batch == 0 ? 0 : x.size() / batch / channels, per_group = channels / groups;
   Tensor y = context.make(type, x.dims());
   const std::span<const double> in = x.as<double>();
   const std::span<double> out = y.write<double>();
   context.for_range(batch * groups, 1, [&](std::int64_t first, std::int64_t end) {
     std::vector<double> group;
     for (std::int64_t g = first; g < end; ++g) {
-      const auto offset = [&](std::int64_t channel, std::int64_t place) {
+      const auto offset = [&](std::int64_t channel, std::int64_t position) {
         const std::int64_t image = g / groups;
-        return static_cast<std::size_t>(last ? (image * places + place) * channels + channel
-                                             : (image * channels + channel) * places + place);
+        return static_cast<std::size_t>(last ? (image * positions_per_image + position) * channels + channel
+                                             : (image * channels + channel) * positions_per_image + position);
       };
       const std::int64_t channel0 = g % groups * per_group;
       group.clear();
       for (std::int64_t c = channel0; c < channel0 + per_group; ++c)
-        for (std::int64_t p = 0; p < places; ++p) group.push_back(in[offset(c, p)]);
+        for (std::int64_t p = 0; p < positions_per_image; ++p) group.push_back(in[offset(c, p)]);
       const Moments of_group = moments(group, epsilon, true);
       for (std::int64_t c = channel0; c < channel0 + per_group; ++c) {
         const double scale = gamma.as<double>()[static_cast<std::size_t>(c)];
         const double shift = beta.as<double>()[static_cast<std::size_t>(c)];
-        for (std::int64_t p = 0; p < places; ++p) {
+        for (std::int64_t p = 0; p < positions_per_image; ++p) {
           const double v = (in[offset(c, p)] - of_group.mean) * of_group.inverse_deviation * scale + shift;
           out[offset(c, p)] = silu ? v / (1 + std::exp(-v)) : v;
         }

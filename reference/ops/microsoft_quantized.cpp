@@ -38,7 +38,7 @@ void leaky_relu_quantized(KernelContext& context) {
   set_quantized(context, map_reals(context, x, real_type, [alpha](double v) { return v < 0 ? alpha * v : v; }), 3, 4);
 }
 
-void softmax_lane(Lane<const double> x, Lane<double> y) {
+void softmax_quantized_row(StridedRow<const double> x, StridedRow<double> y) {
   double most = x[0], sum = 0;
   for (std::int64_t i = 1; i < x.size(); ++i) most = std::max(most, x[i]);
   for (std::int64_t i = 0; i < x.size(); ++i) sum += y[i] = std::exp(x[i] - most);
@@ -57,7 +57,7 @@ void softmax_quantized(KernelContext& context) {
     axis = 1;
   }
   Tensor y = context.make(real_type, x.dims());
-  if (x.size() > 0) for_each_lane<double, double>(context, x, y, axis, softmax_lane);
+  if (x.size() > 0) for_each_strided_row<double, double>(context, x, y, axis, softmax_quantized_row);
   set_quantized(context, y.reshaped(dims), 3, 4);
 }
 
@@ -96,10 +96,10 @@ void reduce_mean_quantized(KernelContext& context) {
   if (axes.empty()) axes = identity_index(x.rank());
   const Tensor mean =
       reduce<double, double>(context, x, normalize_axes(axes, x.rank()), context.integer("keepdims", 1) == 1, real_type,
-                             [](const Fiber<double>& fiber) {
+                             [](const ReductionSlice<double>& slice) {
                                double sum = 0;
-                               for (const double v : fiber) sum += v;
-                               return sum / static_cast<double>(fiber.size());
+                               for (const double v : slice) sum += v;
+                               return sum / static_cast<double>(slice.size());
                              });
   set_quantized(context, mean, 3, 4);
 }
@@ -171,25 +171,25 @@ Windows windows_over(const KernelContext& context, const Tensor& x, std::span<co
   return place_windows(read_window(context, image.size(), filter), image);
 }
 
-/// y = f(plane of x, place) for every window on every plane.
+/// y = f(channel of x, position) for every window on every channel.
 template <class F>
 Tensor pooled_quantized(const KernelContext& context, const Tensor& x, const Windows& windows, F f) {
-  Dims dims = places_of(windows);
+  Dims dims = positions_of(windows);
   dims.insert(dims.begin(), {x.dim(0), x.dim(1)});
   Tensor y = context.make(real_type, std::move(dims));
-  const std::int64_t places = place_count(windows), size = image_size(windows);
+  const std::int64_t positions = position_count(windows), size = image_size(windows);
   const double* const from = x.as<double>().data();
   const std::span<double> to = y.write<double>();
-  context.for_range(places == 0 ? 0 : x.dim(0) * x.dim(1), 1 + 4096 / (1 + places),
-                    [&](std::int64_t first, std::int64_t last) {
-                      std::vector<std::int64_t> place(windows.size());
-                      for (std::int64_t i = first * places; i < last * places; ++i, next_place(windows, place))
-                        to[static_cast<std::size_t>(i)] = f(from + i / places * size, place.data());
-                    });
+  context.for_range(
+      positions == 0 ? 0 : x.dim(0) * x.dim(1), 1 + 4096 / (1 + positions), [&](std::int64_t first, std::int64_t last) {
+        std::vector<std::int64_t> position(windows.size());
+        for (std::int64_t i = first * positions; i < last * positions; ++i, next_position(windows, position))
+          to[static_cast<std::size_t>(i)] = f(from + i / positions * size, position.data());
+      });
   return y;
 }
 
-/// The mean of a window's cells in the picture, or of those in the padding, too.
+/// The mean of a window's elements in the picture, or of those in the padding, too.
 Tensor mean_of_windows(const KernelContext& context, const Tensor& x) {
   const Windows windows = windows_over(context, x);
   Windows counted = windows;
@@ -199,14 +199,14 @@ Tensor mean_of_windows(const KernelContext& context, const Tensor& x) {
       axis.first = 0;
     }
   }
-  return pooled_quantized(context, x, windows, [&](const double* plane, const std::int64_t* place) {
-    double sum = 0, cells = 1;
-    for_each_cell(windows, place, 0, [&](std::int64_t at) { sum += plane[at]; });
+  return pooled_quantized(context, x, windows, [&](const double* channel, const std::int64_t* position) {
+    double sum = 0, count = 1;
+    for_each_tap(windows, position, 0, [&](std::int64_t at) { sum += channel[at]; });
     for (std::size_t axis = 0; axis < counted.size(); ++axis) {
-      const auto inside = counted[axis].inside(place[axis]);
-      cells *= static_cast<double>(inside.second - inside.first);
+      const auto inside = counted[axis].inside(position[axis]);
+      count *= static_cast<double>(inside.second - inside.first);
     }
-    return cells == 0 ? 0 : sum / cells;
+    return count == 0 ? 0 : sum / count;
   });
 }
 
@@ -216,19 +216,19 @@ Tensor convolved(const KernelContext& context, const Tensor& x, const Tensor& we
   const std::int64_t groups = context.integer("group", 1), depth = weight.dim(1);
   require(groups >= 1 && weight.dim(0) % groups == 0 && x.dim(1) % groups == 0 && x.dim(1) / groups == depth,
           "the weight does not match the number of channels");
-  const std::int64_t filters = weight.dim(0) / groups, places = place_count(windows), size = image_size(windows);
-  Dims dims = places_of(windows);
+  const std::int64_t filters = weight.dim(0) / groups, positions = position_count(windows), size = image_size(windows);
+  Dims dims = positions_of(windows);
   dims.insert(dims.begin(), {x.dim(0), weight.dim(0)});
   Tensor y = context.make(real_type, std::move(dims));
   if (y.size() == 0) return y;
   const std::span<double> to = y.write<double>();
   for (std::size_t i = 0; bias && i < to.size(); ++i)
-    to[i] = bias->as<double>()[i / static_cast<std::size_t>(places) % static_cast<std::size_t>(weight.dim(0))];
-  const std::int64_t columns = depth * cell_count(windows);
+    to[i] = bias->as<double>()[i / static_cast<std::size_t>(positions) % static_cast<std::size_t>(weight.dim(0))];
+  const std::int64_t columns = depth * tap_count(windows);
   for (std::int64_t part = 0; part < x.dim(0) * groups; ++part) {
     contract_windows(context, real_type, x.as<double>().data() + part * depth * size, depth, windows,
                      row_major(weight.as<double>().data() + part % groups * filters * columns, filters, columns),
-                     row_major(to.data() + part * filters * places, filters, places), bias != nullptr);
+                     row_major(to.data() + part * filters * positions, filters, positions), bias != nullptr);
   }
   return y;
 }
@@ -241,11 +241,12 @@ void global_average_pool_quantized(KernelContext& context) {
   for (std::int64_t axis = 1; axis < x.rank(); ++axis) {
     if (axis != (last ? x.rank() - 1 : 1)) axes.push_back(axis);
   }
-  const Tensor mean = reduce<double, double>(context, x, axes, true, real_type, [](const Fiber<double>& fiber) {
-    double sum = 0;
-    for (const double v : fiber) sum += v;
-    return sum / static_cast<double>(fiber.size());
-  });
+  const Tensor mean =
+      reduce<double, double>(context, x, axes, true, real_type, [](const ReductionSlice<double>& slice) {
+        double sum = 0;
+        for (const double v : slice) sum += v;
+        return sum / static_cast<double>(slice.size());
+      });
   set_quantized(context, mean, 3, 4);
 }
 
@@ -263,11 +264,12 @@ void nhwc_max_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor image = channels_to_front(context, as_reals(context, x));
   const Windows windows = windows_over(context, image);
-  const Tensor most = pooled_quantized(context, image, windows, [&](const double* plane, const std::int64_t* place) {
-    double greatest = static_cast<double>(least_of(x.type()));
-    for_each_cell(windows, place, 0, [&](std::int64_t at) { greatest = std::max(greatest, plane[at]); });
-    return greatest;
-  });
+  const Tensor most =
+      pooled_quantized(context, image, windows, [&](const double* channel, const std::int64_t* position) {
+        double greatest = static_cast<double>(least_of(x.type()));
+        for_each_tap(windows, position, 0, [&](std::int64_t at) { greatest = std::max(greatest, channel[at]); });
+        return greatest;
+      });
   context.set_output(0, quantized(context, channels_to_back(context, most), Affine(), x.type()));
 }
 

@@ -49,7 +49,7 @@ void array_feature_extractor(KernelContext& context) {
 }
 
 /// Scales a row to length one; what has no length stays.
-void normalize_row(Lane<const double> x, Lane<double> y, std::string_view norm) {
+void normalize_row(StridedRow<const double> x, StridedRow<double> y, std::string_view norm) {
   double length = norm == "MAX" ? -std::numeric_limits<double>::infinity() : 0;
   for (std::int64_t i = 0; i < x.size(); ++i) {
     if (norm == "MAX")
@@ -66,8 +66,9 @@ void normalizer(KernelContext& context) {
   const std::string_view norm = context.string("norm");
   require(norm == "MAX" || norm == "L1" || norm == "L2", "norm must be MAX, L1 or L2");
   Tensor y = context.make(ElementType::float32, rows.dims());
-  for_each_lane<double, double>(context, rows, y, 1,
-                                [norm](Lane<const double> in, Lane<double> out) { normalize_row(in, out, norm); });
+  for_each_strided_row<double, double>(
+      context, rows, y, 1,
+      [norm](StridedRow<const double> in, StridedRow<double> out) { normalize_row(in, out, norm); });
   context.set_output(0, y.reshaped(context.input(0).dims()));
 }
 
@@ -260,22 +261,22 @@ T comparable(T key, bool) {
   return key;
 }
 
-/// Each element's key's place in `keys`, or no_source.
-std::vector<std::int64_t> places(const Tensor& x, const Tensor& keys, bool bitwise, bool last_wins) {
+/// Each element's key's index in `keys`, or no_source.
+std::vector<std::int64_t> key_indices(const Tensor& x, const Tensor& keys, bool bitwise, bool last_wins) {
   require(x.domain() == keys.domain(), "the keys and the input have different types");
   return dispatch_all(x.domain(), [&]<class T>(std::type_identity<T>) -> std::vector<std::int64_t> {
     if constexpr (std::is_same_v<T, Complex>) {
       throw Fault("complex numbers cannot be keys");
     } else {
-      std::map<std::decay_t<decltype(comparable(T(), false))>, std::int64_t> place;
+      std::map<std::decay_t<decltype(comparable(T(), false))>, std::int64_t> index;
       for (std::int64_t i = 0; i < keys.size(); ++i) {
-        const auto inserted = place.emplace(comparable(keys.as<T>()[static_cast<std::size_t>(i)], bitwise), i);
+        const auto inserted = index.emplace(comparable(keys.as<T>()[static_cast<std::size_t>(i)], bitwise), i);
         if (last_wins) inserted.first->second = i;
       }
       std::vector<std::int64_t> all;
       for (const T& key : x.as<T>()) {
-        const auto found = place.find(comparable(key, bitwise));
-        all.push_back(found == place.end() ? no_source : found->second);
+        const auto found = index.find(comparable(key, bitwise));
+        all.push_back(found == index.end() ? no_source : found->second);
       }
       return all;
     }
@@ -288,7 +289,7 @@ Tensor looked_up(const KernelContext& context, const Tensor& keys, const Tensor&
   const Tensor& x = context.input(0);
   require(keys.size() == values.size(), "the number of keys differs from the number of values");
   const bool bitwise = context.schema().name == "LabelEncoder" && context.since() < 4;
-  const std::vector<std::int64_t> offsets = places(x, keys, bitwise, last_wins);
+  const std::vector<std::int64_t> offsets = key_indices(x, keys, bitwise, last_wins);
   return pick(context, values, x.dims(), offsets, &fallback);
 }
 
@@ -359,13 +360,13 @@ void one_hot_encoder(KernelContext& context) {
   require(words.has_value() != numbers.has_value(), "exactly one list of categories is required");
   std::vector<std::int64_t> offsets;
   if (words) {
-    offsets = places(x, list<std::string>(context, ElementType::string, *words), false, false);
+    offsets = key_indices(x, list<std::string>(context, ElementType::string, *words), false, false);
   } else {
     require(x.domain() != Domain::string, "numbers cannot match string categories");
     const Tensor whole = map<double, double>(context, as_reals(context, x), ElementType::float64,
                                              [](double v) { return std::trunc(v); });
     const Tensor keys = as_reals(context, list<std::int64_t>(context, ElementType::int64, *numbers));
-    offsets = places(whole, keys, false, false);
+    offsets = key_indices(whole, keys, false, false);
   }
   Dims dims = x.dims();
   const auto categories = static_cast<std::int64_t>(words ? words->size() : numbers->size());

@@ -64,7 +64,7 @@ void linear_classifier(KernelContext& context) {
       classes.push_back(row[0] > 0 ? 1 : 0);
       both_scores(how, row[0], scores);
     } else {
-      classes.push_back(place_of_greatest(row));
+      classes.push_back(index_of_greatest(row));
       std::copy(row.begin(), row.end(), scores.begin());
       transform(how, scores);
     }

@@ -174,10 +174,10 @@ class PairwiseMachine {
   std::size_t classes() const { return starts_.size() - 1; }
   bool has_probabilities() const { return !prob_a_.empty(); }
 
-  Decision decide(Row row, std::uint64_t place) const {
+  Decision decide(Row row, std::uint64_t number) const {
     std::vector<double> kernels;
     for (std::size_t k = 0; k < starts_.back(); ++k)
-      kernels.push_back(kernel_(row, vectors_.at(k), place * starts_.back() + k));
+      kernels.push_back(kernel_(row, vectors_.at(k), number * starts_.back() + k));
     Decision decision;
     std::vector<double> votes(classes());
     for (std::size_t i = 0; i < classes(); ++i) {
@@ -187,7 +187,7 @@ class PairwiseMachine {
         decision.scores.push_back(sum);
       }
     }
-    decision.label = place_of_greatest(votes);
+    decision.label = index_of_greatest(votes);
     if (has_probabilities()) decision.scores = probabilities(decision.scores);
     return decision;
   }
@@ -255,7 +255,7 @@ std::vector<Decision> linear_decisions(const KernelContext& context, const Tenso
     Decision decision;
     for (std::size_t k = 0; k < classes; ++k)
       decision.scores.push_back(std::inner_product(row.begin(), row.end(), coefficients.at(k).begin(), double{rho[0]}));
-    decision.label = place_of_greatest(decision.scores);
+    decision.label = index_of_greatest(decision.scores);
     transform(how, decision.scores);
     decisions.push_back(std::move(decision));
   }

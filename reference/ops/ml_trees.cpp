@@ -4,7 +4,7 @@
 #include <set>
 
 #include "reference/kernels/ml.h"
-#include "reference/kernels/trees.h"
+#include "reference/kernels/tree_ensemble.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -114,7 +114,7 @@ void tree_ensemble_classifier(KernelContext& context) {
         continue;
       }
       for (std::size_t k = 0; k < base.size(); ++k) scores[k] += base[k];
-      classes[i] = place_of_greatest(scores);
+      classes[i] = index_of_greatest(scores);
       transform(post, scores);
     }
   });

@@ -1,7 +1,7 @@
 // BatchNormalization, InstanceNormalization, GroupNormalization, LayerNormalization, RMSNormalization, LpNormalization,
 // MeanVarianceNormalization, LRN. Variances are those of the whole population.
 //   BatchNormalization: until 6 `is_test` decides between training and test, 7 to 13 the number of outputs, from 14 on `training_mode`. With
-//   spatial = 0, until 8, every place of an image has statistics of its own.
+//   spatial = 0, until 8, every position of an image has statistics of its own.
 //   GroupNormalization: scale and bias are per group in 18, per channel from 21 on.
 //   stash_type asks for a precision of the inner computation; all of it is in double here.
 #include <cmath>
@@ -68,10 +68,10 @@ Tensor normalize_channels(const KernelContext& context, const Tensor& x, AxisVie
   double* const to = y.write<double>().data();
   context.for_range(view.outer * view.length, 1 + (1 << 14) / std::max<std::int64_t>(1, view.inner),
                     [&](std::int64_t first, std::int64_t last) {
-                      for (std::int64_t plane = first; plane < last; ++plane) {
-                        const auto c = static_cast<std::size_t>(plane % view.length);
+                      for (std::int64_t channel = first; channel < last; ++channel) {
+                        const auto c = static_cast<std::size_t>(channel % view.length);
                         const double deviation = std::sqrt(variance[c] + epsilon);
-                        for (std::int64_t i = plane * view.inner; i < (plane + 1) * view.inner; ++i)
+                        for (std::int64_t i = channel * view.inner; i < (channel + 1) * view.inner; ++i)
                           to[i] = (from[i] - mean[c]) / deviation * scale[c] + bias[c];
                       }
                     });
@@ -93,8 +93,8 @@ Tensor channel_statistics(const KernelContext& context, const Tensor& x, AxisVie
     for (std::int64_t c = first; c < last; ++c) {
       const Statistics s = statistics(view.outer * view.inner, [&](const auto& f) {
         for (std::int64_t n = 0; n < view.outer; ++n) {
-          const double* const plane = from + (n * view.length + c) * view.inner;
-          for (std::int64_t i = 0; i < view.inner; ++i) f(plane[i]);
+          const double* const channel = from + (n * view.length + c) * view.inner;
+          for (std::int64_t i = 0; i < view.inner; ++i) f(channel[i]);
         }
       });
       to[c] = s.mean;
@@ -130,7 +130,7 @@ void batch(KernelContext& context) {
   }
 }
 
-/// Every plane, or group of planes, by its own statistics; scale and bias have one element for each `per` elements of one image.
+/// Every channel, or group of channels, by its own statistics; scale and bias have one element for each `per` elements of one image.
 Tensor normalize_groups(const KernelContext& context, const Tensor& x, std::int64_t groups, std::int64_t scales) {
   const std::span<const double> scale = per_channel(context, 1, scales), bias = per_channel(context, 2, scales);
   const double epsilon = context.real("epsilon", 1e-5F);
@@ -244,24 +244,25 @@ void rms(KernelContext& context) {
   context.set_output(0, combine(context, y, scale, "scale", times_normalization).retyped(scale.type()));
 }
 
-/// A lane of norm 0 stays 0.
+/// A row of norm 0 stays 0.
 void lp(KernelContext& context) {
   const Tensor& x = context.input(0);
   const std::int64_t p = context.integer("p", 2);
   require(p == 1 || p == 2, "p must be 1 or 2");
   Tensor y = context.make(x.type(), x.dims());
-  for_each_lane<double, double>(context, x, y, normalize_axis(context.integer("axis", -1), x.rank()),
-                                [p](Lane<const double> from, Lane<double> to) {
-                                  ExactSum sum;
-                                  for (std::int64_t i = 0; i < from.size(); ++i) {
-                                    if (p == 1)
-                                      sum.add(std::abs(from[i]));
-                                    else
-                                      sum.add_product(from[i], from[i]);
-                                  }
-                                  const double norm = p == 1 ? sum.value() : std::sqrt(sum.value());
-                                  for (std::int64_t i = 0; i < from.size(); ++i) to[i] = norm == 0 ? 0 : from[i] / norm;
-                                });
+  for_each_strided_row<double, double>(context, x, y, normalize_axis(context.integer("axis", -1), x.rank()),
+                                       [p](StridedRow<const double> from, StridedRow<double> to) {
+                                         ExactSum sum;
+                                         for (std::int64_t i = 0; i < from.size(); ++i) {
+                                           if (p == 1)
+                                             sum.add(std::abs(from[i]));
+                                           else
+                                             sum.add_product(from[i], from[i]);
+                                         }
+                                         const double norm = p == 1 ? sum.value() : std::sqrt(sum.value());
+                                         for (std::int64_t i = 0; i < from.size(); ++i)
+                                           to[i] = norm == 0 ? 0 : from[i] / norm;
+                                       });
   context.set_output(0, y);
 }
 
@@ -270,9 +271,9 @@ void mean_variance(KernelContext& context) {
   const Tensor& x = context.input(0);
   const auto axes = normalize_axes(context.integers("axes").value_or(std::vector<std::int64_t>{0, 2, 3}), x.rank());
   const auto statistic = [&](bool deviation) {
-    return reduce<double, double>(context, x, axes, true, x.type(), [deviation](const Fiber<double>& fiber) {
-      const Statistics s = statistics(fiber.size(), [&](const auto& f) {
-        for (const double v : fiber) f(v);
+    return reduce<double, double>(context, x, axes, true, x.type(), [deviation](const ReductionSlice<double>& slice) {
+      const Statistics s = statistics(slice.size(), [&](const auto& f) {
+        for (const double v : slice) f(v);
       });
       return deviation ? std::sqrt(s.variance) + double{1e-9F} : s.mean;
     });
@@ -290,7 +291,7 @@ void local_response(KernelContext& context) {
   require(size >= 1, "size must be positive");
   const double alpha = context.real("alpha", 1e-4F), beta = context.real("beta", 0.75F), bias = context.real("bias", 1);
   Tensor y = context.make(x.type(), x.dims());
-  for_each_lane<double, double>(context, x, y, 1, [=](Lane<const double> from, Lane<double> to) {
+  for_each_strided_row<double, double>(context, x, y, 1, [=](StridedRow<const double> from, StridedRow<double> to) {
     for (std::int64_t c = 0; c < from.size(); ++c) {
       const std::int64_t first = c - std::min(c, (size - 1) / 2), last = c + std::min(from.size() - 1 - c, size / 2);
       ExactSum squares;

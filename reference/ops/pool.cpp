@@ -24,38 +24,38 @@ std::span<const std::int64_t> image_of(const Tensor& x) {
 }
 
 Dims pooled_dims(const Tensor& x, const Windows& windows) {
-  Dims dims = places_of(windows);
+  Dims dims = positions_of(windows);
   dims.insert(dims.begin(), {x.dim(0), x.dim(1)});
   return dims;
 }
 
-/// Calls f(plane, place, number of the result) for every window on every plane of x.
+/// Calls f(channel, position, number of the result) for every window on every channel of x.
 template <class F>
 void for_each_window(const KernelContext& context, const Tensor& x, const Windows& windows, const F& f) {
-  const std::int64_t places = place_count(windows);
-  if (x.dim(0) == 0 || x.dim(1) == 0 || places == 0) return;
-  const std::int64_t planes = x.dim(0) * x.dim(1);
-  const std::int64_t grain = 1 + (1 << 14) / std::max<std::int64_t>(cell_count(windows), 1);
-  context.for_range(planes * places, grain, [&](std::int64_t first, std::int64_t last) {
-    std::vector<std::int64_t> place = place_at(windows, first % places);
-    for (std::int64_t i = first; i < last; ++i, next_place(windows, place)) f(i / places, place.data(), i);
+  const std::int64_t positions = position_count(windows);
+  if (x.dim(0) == 0 || x.dim(1) == 0 || positions == 0) return;
+  const std::int64_t channels = x.dim(0) * x.dim(1);
+  const std::int64_t grain = 1 + (1 << 14) / std::max<std::int64_t>(tap_count(windows), 1);
+  context.for_range(channels * positions, grain, [&](std::int64_t first, std::int64_t last) {
+    std::vector<std::int64_t> position = position_at(windows, first % positions);
+    for (std::int64_t i = first; i < last; ++i, next_position(windows, position)) f(i / positions, position.data(), i);
   });
 }
 
-/// y = f(plane of x, windows, place) for every window.
+/// y = f(channel of x, windows, position) for every window.
 template <class F>
 Tensor pool(const KernelContext& context, const Tensor& x, const Windows& windows, const F& f) {
   Tensor y = context.make_unset(x.type(), pooled_dims(x, windows));
   const double* const from = x.as<double>().data();
   double* const to = y.write<double>().data();
   const std::int64_t size = image_size(windows);
-  for_each_window(context, x, windows, [&](std::int64_t plane, const std::int64_t* place, std::int64_t i) {
-    to[i] = f(from + plane * size, windows, place);
+  for_each_window(context, x, windows, [&](std::int64_t channel, const std::int64_t* position, std::int64_t i) {
+    to[i] = f(from + channel * size, windows, position);
   });
   return y;
 }
 
-/// Where no cell lies in the image: the least number there is.
+/// Where no tap lies in the image: the least number there is.
 template <class T>
 T least_pool(ElementType type) {
   if constexpr (std::is_same_v<T, double>)
@@ -64,7 +64,7 @@ T least_pool(ElementType type) {
     return static_cast<T>(least_of(type));
 }
 
-/// Number of a cell of an image in column-major order, from that in row-major order.
+/// Number of an element of an image in column-major order, from that in row-major order.
 std::int64_t column_major(const Windows& windows, std::int64_t offset) {
   std::int64_t result = 0, step = image_size(windows);
   for (std::size_t axis = windows.size(); axis-- > 0;) {
@@ -88,19 +88,19 @@ void max_pool(KernelContext& context) {
     const T* const from = x.as<T>().data();
     T* const to = y.write<T>().data();
     const T start = least_pool<T>(x.type());
-    for_each_window(context, x, windows, [&](std::int64_t plane, const std::int64_t* place, std::int64_t i) {
-      const T* const cells = from + plane * size;
+    for_each_window(context, x, windows, [&](std::int64_t channel, const std::int64_t* position, std::int64_t i) {
+      const T* const elements = from + channel * size;
       T best = start;
       std::int64_t found = -1;
-      for_each_cell(windows, place, 0, [&](std::int64_t at) {
-        const T value = cells[at];
+      for_each_tap(windows, position, 0, [&](std::int64_t at) {
+        const T value = elements[at];
         // The first of equals; NaN is above all.
         if (found >= 0 && !(value > best) && !(value != value && best == best)) return;
         best = value;
         found = at;
       });
       to[i] = best;
-      if (index) index[i] = found < 0 ? -1 : plane * size + (by_columns ? column_major(windows, found) : found);
+      if (index) index[i] = found < 0 ? -1 : channel * size + (by_columns ? column_major(windows, found) : found);
     });
   });
   y.mark_rounded(x.is_rounded());
@@ -117,15 +117,15 @@ Windows with_padding(Windows windows) {
   return windows;
 }
 
-double mean_pool(const double* plane, const Windows& windows, const std::int64_t* place, const Windows& counted) {
+double mean_pool(const double* channel, const Windows& windows, const std::int64_t* position, const Windows& counted) {
   ExactSum sum;
-  for_each_cell(windows, place, 0, [&](std::int64_t at) { sum.add(plane[at]); });
-  double cells = 1;
+  for_each_tap(windows, position, 0, [&](std::int64_t at) { sum.add(channel[at]); });
+  double count = 1;
   for (std::size_t axis = 0; axis < counted.size(); ++axis) {
-    const auto [first, last] = counted[axis].inside(place[axis]);
-    cells *= static_cast<double>(last - first);
+    const auto [first, last] = counted[axis].inside(position[axis]);
+    count *= static_cast<double>(last - first);
   }
-  return cells == 0 ? 0 : sum.value() / cells;
+  return count == 0 ? 0 : sum.value() / count;
 }
 
 void average_pool(KernelContext& context) {
@@ -133,10 +133,10 @@ void average_pool(KernelContext& context) {
   const std::span<const std::int64_t> image = image_of(x);
   const Windows windows = place_windows(read_window(context, image.size()), image);
   const Windows counted = context.integer("count_include_pad") != 0 ? with_padding(windows) : windows;
-  context.set_output(0,
-                     pool(context, x, windows, [&](const double* plane, const Windows& w, const std::int64_t* place) {
-                       return mean_pool(plane, w, place, counted);
-                     }));
+  context.set_output(
+      0, pool(context, x, windows, [&](const double* channel, const Windows& w, const std::int64_t* position) {
+        return mean_pool(channel, w, position, counted);
+      }));
 }
 
 double exponent(const KernelContext& context) {
@@ -145,10 +145,10 @@ double exponent(const KernelContext& context) {
   return p;
 }
 
-double norm(const double* plane, const Windows& windows, const std::int64_t* place, double p) {
+double norm(const double* channel, const Windows& windows, const std::int64_t* position, double p) {
   ExactSum sum;
-  for_each_cell(windows, place, 0, [&](std::int64_t at) {
-    const double size = std::abs(plane[at]);
+  for_each_tap(windows, position, 0, [&](std::int64_t at) {
+    const double size = std::abs(channel[at]);
     if (p == 2)
       sum.add_product(size, size);
     else
@@ -162,33 +162,34 @@ void lp_pool(KernelContext& context) {
   const std::span<const std::int64_t> image = image_of(x);
   const double p = exponent(context);
   const Windows windows = place_windows(read_window(context, image.size()), image);
-  context.set_output(0,
-                     pool(context, x, windows, [p](const double* plane, const Windows& w, const std::int64_t* place) {
-                       return norm(plane, w, place, p);
-                     }));
+  context.set_output(
+      0, pool(context, x, windows, [p](const double* channel, const Windows& w, const std::int64_t* position) {
+        return norm(channel, w, position, p);
+      }));
 }
 
-/// One place, whose window is the image.
+/// One output position, whose window is the image.
 Windows whole_image(const Tensor& x) {
   Windows windows;
-  for (const std::int64_t size : image_of(x)) windows.push_back({.image = size, .places = 1, .cells = size});
+  for (const std::int64_t size : image_of(x)) windows.push_back({.image = size, .positions = 1, .taps = size});
   return windows;
 }
 
 void global_average_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
-  context.set_output(
-      0, pool(context, x, whole_image(x), [](const double* plane, const Windows& windows, const std::int64_t* place) {
-        return mean_pool(plane, windows, place, windows);
-      }));
+  context.set_output(0, pool(context, x, whole_image(x),
+                             [](const double* channel, const Windows& windows, const std::int64_t* position) {
+                               return mean_pool(channel, windows, position, windows);
+                             }));
 }
 
 void global_max_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
   context.set_output(
-      0, pool(context, x, whole_image(x), [](const double* plane, const Windows& windows, const std::int64_t* place) {
+      0,
+      pool(context, x, whole_image(x), [](const double* channel, const Windows& windows, const std::int64_t* position) {
         double best = least_pool<double>(ElementType::float64);
-        for_each_cell(windows, place, 0, [&](std::int64_t at) { best = greater_of(best, plane[at]); });
+        for_each_tap(windows, position, 0, [&](std::int64_t at) { best = greater_of(best, channel[at]); });
         return best;
       }));
 }
@@ -196,19 +197,19 @@ void global_max_pool(KernelContext& context) {
 void global_lp_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
   const double p = exponent(context);
-  context.set_output(
-      0, pool(context, x, whole_image(x), [p](const double* plane, const Windows& windows, const std::int64_t* place) {
-        return norm(plane, windows, place, p);
-      }));
+  context.set_output(0, pool(context, x, whole_image(x),
+                             [p](const double* channel, const Windows& windows, const std::int64_t* position) {
+                               return norm(channel, windows, position, p);
+                             }));
 }
 
 /// The sizes that a MaxPool with these attributes gives x's from; the windows' edges, when several do.
 Dims unpooled_dims(const KernelContext& context, const Tensor& x) {
-  const std::span<const std::int64_t> places = image_of(x);
-  const WindowAttributes window = read_window(context, places.size());
+  const std::span<const std::int64_t> image = image_of(x);
+  const WindowAttributes window = read_window(context, image.size());
   Dims dims{x.dim(0), x.dim(1)};
-  for (std::size_t axis = 0; axis < places.size(); ++axis) {
-    const auto steps = checked_mul(places[axis] - 1, window.strides[axis]);
+  for (std::size_t axis = 0; axis < image.size(); ++axis) {
+    const auto steps = checked_mul(image[axis] - 1, window.strides[axis]);
     require(steps.has_value(), "the size of the result overflows");
     dims.push_back(*steps + window.kernel[axis] - window.begin[axis] - window.end[axis]);
   }

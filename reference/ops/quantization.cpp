@@ -83,7 +83,8 @@ void quantize(KernelContext& context) {
     require(precision_number > 0 && precision_number < element_type_count && is_floating(precision),
             "`precision` is not a floating-point type");
   }
-  const bool exact = context.is_wide() || precision == ElementType::float64 || precision == ElementType::float8e8m0;
+  const bool exact =
+      context.is_unrounded() || precision == ElementType::float64 || precision == ElementType::float8e8m0;
   const auto narrow = [exact, precision](double value) { return exact ? value : in_precision(precision, value); };
   const auto quotient = [narrow](double value, double by) { return narrow(narrow(value) / narrow(by)); };
 
@@ -119,7 +120,9 @@ void dequantize(KernelContext& context) {
 /// To uint8 with a range that holds 0 and all of x. Where x is 0 throughout the specification divides by 0: the scale is 1 then.
 void dynamic_quantize(KernelContext& context) {
   const Tensor& x = context.input(0);
-  const auto narrow = [exact = context.is_wide()](double value) { return exact ? value : static_cast<float>(value); };
+  const auto narrow = [exact = context.is_unrounded()](double value) {
+    return exact ? value : static_cast<float>(value);
+  };
   double least = 0, most = 0;
   for (const double value : x.as<double>()) {
     least = lesser_of(least, value);

@@ -40,7 +40,7 @@ ElementType working_type(const KernelContext& context, ElementType type) {
 Tensor range_of_reals(const KernelContext& context, double start, double limit, double delta) {
   const ElementType type = context.input(0).type();
   const ElementType working = working_type(context, type);
-  const auto narrow = [&](double value) { return context.is_wide() ? value : round_to(working, value); };
+  const auto narrow = [&](double value) { return context.is_unrounded() ? value : round_to(working, value); };
   start = narrow(start);
   const double count = std::ceil(narrow(narrow(limit) - start) / narrow(delta));
   require(!std::isnan(count) && count < 9007199254740992.0, "the range is too long or not defined");

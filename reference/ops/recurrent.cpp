@@ -358,8 +358,8 @@ void run_direction(const RecurrentOperands& o, Step step, Layer& layer, std::int
       if (!runs(row)) continue;
       copy_row(layer.next_h, row, layer.h, row, sizes.hidden);
       copy_row(layer.next_c, row, layer.c, row, sizes.hidden);
-      const std::int64_t place = (time_of(row) * sizes.directions + direction) * sizes.batch + row;
-      copy_row(layer.h, row, y, place, sizes.hidden);
+      const std::int64_t position = (time_of(row) * sizes.directions + direction) * sizes.batch + row;
+      copy_row(layer.h, row, y, position, sizes.hidden);
     }
   }
   for (std::int64_t row = 0; row < sizes.batch; ++row) {

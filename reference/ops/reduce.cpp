@@ -19,14 +19,14 @@ void reduce_with(KernelContext& context, F dispatch) {
   context.set_output(0, dispatch(x, axes, context.integer("keepdims", 1) == 1));
 }
 
-/// f takes a fiber of numbers; sums of float64 get an accumulator of twice the precision.
+/// f takes a slice of numbers; sums of float64 get an accumulator of twice the precision.
 template <auto f>
 void numbers_reduce(KernelContext& context) {
   reduce_with(context, [&](const Tensor& x, std::span<const std::int64_t> axes, bool keep) {
     return dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
-      return reduce<T, T>(context, x, axes, keep, x.type(), [](Fiber<T> fiber) {
-        const auto result = f(fiber);
-        if constexpr (std::is_same_v<decltype(f(fiber)), double>)
+      return reduce<T, T>(context, x, axes, keep, x.type(), [](ReductionSlice<T> slice) {
+        const auto result = f(slice);
+        if constexpr (std::is_same_v<decltype(f(slice)), double>)
           return from_real<T>(result);
         else
           return result;
@@ -45,9 +45,9 @@ template <>
 struct Sum<double> : ExactSum {};
 
 template <class T, class F>
-T sum_reduce(const Fiber<T>& fiber, F element) {
+T sum_reduce(const ReductionSlice<T>& slice, F element) {
   Sum<T> total;
-  for (const T x : fiber) total.add(element(x));
+  for (const T x : slice) total.add(element(x));
   return total.value();
 }
 
@@ -55,29 +55,29 @@ constexpr auto identity_reduce = [](auto x) { return x; };
 constexpr auto square = [](auto x) { return multiply(x, x); };
 constexpr auto magnitude = [](auto x) { return x < 0 ? negate(x) : x; };
 
-constexpr auto reduce_sum = []<class T>(const Fiber<T>& fiber) { return sum_reduce(fiber, identity_reduce); };
-constexpr auto reduce_l1 = []<class T>(const Fiber<T>& fiber) { return sum_reduce(fiber, magnitude); };
-constexpr auto reduce_sum_square = []<class T>(const Fiber<T>& fiber) { return sum_reduce(fiber, square); };
-constexpr auto reduce_l2 = []<class T>(const Fiber<T>& fiber) {
-  return std::sqrt(static_cast<double>(sum_reduce(fiber, square)));
+constexpr auto reduce_sum = []<class T>(const ReductionSlice<T>& slice) { return sum_reduce(slice, identity_reduce); };
+constexpr auto reduce_l1 = []<class T>(const ReductionSlice<T>& slice) { return sum_reduce(slice, magnitude); };
+constexpr auto reduce_sum_square = []<class T>(const ReductionSlice<T>& slice) { return sum_reduce(slice, square); };
+constexpr auto reduce_l2 = []<class T>(const ReductionSlice<T>& slice) {
+  return std::sqrt(static_cast<double>(sum_reduce(slice, square)));
 };
-constexpr auto reduce_mean = []<class T>(const Fiber<T>& fiber) {
-  return divide(sum_reduce(fiber, identity_reduce), static_cast<T>(fiber.size()));
+constexpr auto reduce_mean = []<class T>(const ReductionSlice<T>& slice) {
+  return divide(sum_reduce(slice, identity_reduce), static_cast<T>(slice.size()));
 };
-constexpr auto reduce_prod = []<class T>(const Fiber<T>& fiber) {
+constexpr auto reduce_prod = []<class T>(const ReductionSlice<T>& slice) {
   T product = 1;
-  for (const T x : fiber) product = multiply(product, x);
+  for (const T x : slice) product = multiply(product, x);
   return product;
 };
-constexpr auto reduce_log_sum = []<class T>(const Fiber<T>& fiber) {
-  return std::log(static_cast<double>(sum_reduce(fiber, identity_reduce)));
+constexpr auto reduce_log_sum = []<class T>(const ReductionSlice<T>& slice) {
+  return std::log(static_cast<double>(sum_reduce(slice, identity_reduce)));
 };
-constexpr auto reduce_log_sum_exp = []<class T>(const Fiber<T>& fiber) {
+constexpr auto reduce_log_sum_exp = []<class T>(const ReductionSlice<T>& slice) {
   double most = -std::numeric_limits<double>::infinity();
-  for (const T x : fiber) most = greater_of(most, static_cast<double>(x));
+  for (const T x : slice) most = greater_of(most, static_cast<double>(x));
   if (!std::isfinite(most)) return most;
   double total = 0;
-  for (const T x : fiber) total += std::exp(static_cast<double>(x) - most);
+  for (const T x : slice) total += std::exp(static_cast<double>(x) - most);
   return most + std::log(total);
 };
 
@@ -100,16 +100,16 @@ void extreme(KernelContext& context) {
   reduce_with(context, [&](const Tensor& x, std::span<const std::int64_t> axes, bool keep) {
     return dispatch_scalars(x.domain(), [&]<class T>(std::type_identity<T>) {
       const T start = least_or_greatest<T>(x.type(), is_max);
-      return reduce<T, T>(context, x, axes, keep, x.type(), [start](Fiber<T> fiber) {
+      return reduce<T, T>(context, x, axes, keep, x.type(), [start](ReductionSlice<T> slice) {
         T best = start;
-        for (const T value : fiber) best = is_max ? greater_of(best, value) : lesser_of(best, value);
+        for (const T value : slice) best = is_max ? greater_of(best, value) : lesser_of(best, value);
         return best;
       });
     });
   });
 }
 
-/// The first place of the extreme, or the last one with select_last_index (from version 12). NaN is more extreme than any number.
+/// The first index of the extreme, or the last one with select_last_index (from version 12). NaN is more extreme than any number.
 template <bool is_max>
 void arg_extreme(KernelContext& context) {
   const Tensor& x = context.input(0);
@@ -120,19 +120,21 @@ void arg_extreme(KernelContext& context) {
   Tensor y = context.make(ElementType::int64, dims);
   require(x.dim(axis) > 0 || y.size() == 0, "an empty axis has no minimum or maximum");
   dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
-    for_each_lane<T, std::int64_t>(context, x, y, axis, [&](Lane<const T> from, Lane<std::int64_t> to) {
-      const auto beats = [&](const T& a, const T& b) {
-        if constexpr (std::is_same_v<T, double>) {
-          if (std::isnan(a) || std::isnan(b)) return !std::isnan(b);
-        }
-        return is_max ? a > b : a < b;
-      };
-      std::int64_t best = 0;
-      for (std::int64_t i = 1; i < from.size(); ++i) {
-        if (beats(from[i], from[best]) || (last && !beats(from[best], from[i]))) best = i;
-      }
-      to[0] = best;
-    });
+    for_each_strided_row<T, std::int64_t>(context, x, y, axis,
+                                          [&](StridedRow<const T> from, StridedRow<std::int64_t> to) {
+                                            const auto beats = [&](const T& a, const T& b) {
+                                              if constexpr (std::is_same_v<T, double>) {
+                                                if (std::isnan(a) || std::isnan(b)) return !std::isnan(b);
+                                              }
+                                              return is_max ? a > b : a < b;
+                                            };
+                                            std::int64_t best = 0;
+                                            for (std::int64_t i = 1; i < from.size(); ++i) {
+                                              if (beats(from[i], from[best]) || (last && !beats(from[best], from[i])))
+                                                best = i;
+                                            }
+                                            to[0] = best;
+                                          });
   });
   if (context.integer("keepdims", 1) != 1) dims.erase(dims.begin() + axis);
   context.set_output(0, y.reshaped(std::move(dims)));
@@ -154,7 +156,7 @@ void cumulative(KernelContext& context) {
   Tensor y = context.make(x.type(), x.dims());
   if (x.size() > 0) {
     dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
-      for_each_lane<T, T>(context, x, y, axis, [&](Lane<const T> from, Lane<T> to) {
+      for_each_strided_row<T, T>(context, x, y, axis, [&](StridedRow<const T> from, StridedRow<T> to) {
         Total<T> total;
         for (std::int64_t k = 0; k < from.size(); ++k) {
           const std::int64_t i = reverse ? from.size() - 1 - k : k;

@@ -11,8 +11,8 @@
 namespace onnxkit::reference {
 namespace {
 
-/// Output cells along an axis of a region.
-struct Cells {
+/// Output bins of a region.
+struct OutputBins {
   std::int64_t height, width;
 };
 
@@ -27,22 +27,22 @@ double position(double x) {
   return x;
 }
 
-/// The positions of one axis that a cell of a region takes in, its end excluded.
+/// The positions of one axis that a bin of a region takes in, its end excluded.
 struct Range {
   std::int64_t first, last;
 };
 
-/// Both ends of the region are rounded and belong to it; cells overlap where they do not divide evenly.
-std::vector<Range> pooled_ranges(double start, double end, float scale, std::int64_t cells, std::int64_t size) {
+/// Both ends of the region are rounded and belong to it; bins overlap where they do not divide evenly.
+std::vector<Range> pooled_ranges(double start, double end, float scale, std::int64_t bins, std::int64_t size) {
   const double first = std::round(position(start * scale)), last = std::round(position(end * scale));
-  const double length = std::max(last - first + 1, 1.0) / static_cast<double>(cells);
+  const double length = std::max(last - first + 1, 1.0) / static_cast<double>(bins);
   std::vector<Range> ranges;
-  for (std::int64_t cell = 0; cell < cells; ++cell) {
+  for (std::int64_t bin = 0; bin < bins; ++bin) {
     const auto at = [&](double offset) {
       return static_cast<std::int64_t>(std::clamp(first + offset, 0.0, static_cast<double>(size)));
     };
     ranges.push_back(
-        {at(std::floor(static_cast<double>(cell) * length)), at(std::ceil(static_cast<double>(cell + 1) * length))});
+        {at(std::floor(static_cast<double>(bin) * length)), at(std::ceil(static_cast<double>(bin + 1) * length))});
   }
   return ranges;
 }
@@ -52,7 +52,7 @@ std::int64_t batch_of(double index, const Tensor& x) {
   return static_cast<std::int64_t>(index);
 }
 
-/// A cell without positions is 0.
+/// A bin without positions is 0.
 void max_roi_pool(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& rois = context.input(1);
@@ -71,13 +71,13 @@ void max_roi_pool(KernelContext& context) {
     const auto columns = pooled_ranges(region[1], region[3], scale, shape[1], width);
     const std::int64_t batch = batch_of(region[0], x);
     for (std::int64_t c = 0; c < channels; ++c) {
-      const double* const plane = from.data() + (batch * channels + c) * height * width;
+      const double* const channel = from.data() + (batch * channels + c) * height * width;
       for (const Range& row : rows) {
         for (const Range& column : columns) {
           const bool empty = row.first >= row.last || column.first >= column.last;
           double most = empty ? 0 : -std::numeric_limits<double>::infinity();
           for (std::int64_t i = row.first; i < row.last; ++i) {
-            for (std::int64_t k = column.first; k < column.last; ++k) most = greater_of(most, plane[i * width + k]);
+            for (std::int64_t k = column.first; k < column.last; ++k) most = greater_of(most, channel[i * width + k]);
           }
           to[at++] = most;
         }
@@ -101,22 +101,22 @@ Sample sample_at(double at, std::int64_t size) {
   return {low, std::min(low + 1, size - 1), 1 - rest, rest};
 }
 
-/// Samples of all cells of a region along one axis, `each` of them to a cell.
+/// Samples of all bins of a region along one axis, `each` of them to a bin.
 struct Samples {
   std::int64_t each;
   std::vector<Sample> all;
 };
 
-Samples samples_of(double start, double end, bool shifted, std::int64_t ratio, std::int64_t cells, std::int64_t size) {
+Samples samples_of(double start, double end, bool shifted, std::int64_t ratio, std::int64_t bins, std::int64_t size) {
   double length = position(end) - position(start);
   if (!shifted) length = std::max(length, 1.0);  // as the first version did with malformed regions
-  const double cell = length / static_cast<double>(cells);
-  Samples samples{.each = ratio > 0 ? ratio : static_cast<std::int64_t>(std::max(std::ceil(cell), 0.0)), .all = {}};
-  require(samples.each <= (1 << 20) / cells, "a region requires too many samples");
-  for (std::int64_t c = 0; c < cells; ++c) {
+  const double bin = length / static_cast<double>(bins);
+  Samples samples{.each = ratio > 0 ? ratio : static_cast<std::int64_t>(std::max(std::ceil(bin), 0.0)), .all = {}};
+  require(samples.each <= (1 << 20) / bins, "a region requires too many samples");
+  for (std::int64_t c = 0; c < bins; ++c) {
     for (std::int64_t i = 0; i < samples.each; ++i) {
       const double step = (static_cast<double>(i) + 0.5) / static_cast<double>(samples.each);
-      samples.all.push_back(sample_at(start + (static_cast<double>(c) + step) * cell, size));
+      samples.all.push_back(sample_at(start + (static_cast<double>(c) + step) * bin, size));
     }
   }
   return samples;
@@ -124,16 +124,16 @@ Samples samples_of(double start, double end, bool shifted, std::int64_t ratio, s
 
 /// The four weighted neighbours of a sample are added, or in mode max their greatest counts: the official cases compare weighted neighbours,
 /// not interpolated values.
-double pooled_regions(const double* plane, std::int64_t width, std::span<const Sample> rows,
+double pooled_regions(const double* channel, std::int64_t width, std::span<const Sample> rows,
                       std::span<const Sample> columns, bool is_max) {
   double total = 0;
   bool first = true;
   for (const Sample& row : rows) {
     for (const Sample& column : columns) {
-      const double corners[] = {row.low_weight * column.low_weight * plane[row.low * width + column.low],
-                                row.low_weight * column.high_weight * plane[row.low * width + column.high],
-                                row.high_weight * column.low_weight * plane[row.high * width + column.low],
-                                row.high_weight * column.high_weight * plane[row.high * width + column.high]};
+      const double corners[] = {row.low_weight * column.low_weight * channel[row.low * width + column.low],
+                                row.low_weight * column.high_weight * channel[row.low * width + column.high],
+                                row.high_weight * column.low_weight * channel[row.high * width + column.low],
+                                row.high_weight * column.high_weight * channel[row.high * width + column.high]};
       if (is_max) {
         const double most = *std::max_element(std::begin(corners), std::end(corners));
         total = first ? most : std::max(total, most);
@@ -154,8 +154,8 @@ void roi_align(KernelContext& context) {
   require(rois.rank() == 2 && rois.dim(1) == 4, "a region must be four coordinates");
   const std::vector<std::int64_t> batches = context.input(2).integers();
   require(static_cast<std::int64_t>(batches.size()) == rois.dim(0), "there must be one batch index per region");
-  const Cells cells{context.integer("output_height", 1), context.integer("output_width", 1)};
-  require(cells.height > 0 && cells.width > 0, "the output sizes must be positive");
+  const OutputBins bins{context.integer("output_height", 1), context.integer("output_width", 1)};
+  require(bins.height > 0 && bins.width > 0, "the output sizes must be positive");
   const std::int64_t ratio = context.integer("sampling_ratio");
   require(ratio >= 0, "the sampling ratio is negative");
   const std::int64_t channels = x.dim(1), height = x.dim(2), width = x.dim(3);
@@ -163,26 +163,26 @@ void roi_align(KernelContext& context) {
   const bool is_max = context.string("mode") == "max";
   const double scale = context.real("spatial_scale", 1), shift = shifted ? 0.5 : 0;
 
-  Tensor y = context.make(x.type(), {rois.dim(0), channels, cells.height, cells.width});
+  Tensor y = context.make(x.type(), {rois.dim(0), channels, bins.height, bins.width});
   const double* const from = x.as<double>().data();
   const std::span<const double> regions = rois.as<double>();
   double* const to = y.write<double>().data();
   context.for_range(rois.dim(0), 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t r = first; r < last; ++r) {
       const auto at = [&](std::int64_t i) { return regions[static_cast<std::size_t>(4 * r + i)] * scale - shift; };
-      const Samples columns = samples_of(at(0), at(2), shifted, ratio, cells.width, width);
-      const Samples rows = samples_of(at(1), at(3), shifted, ratio, cells.height, height);
+      const Samples columns = samples_of(at(0), at(2), shifted, ratio, bins.width, width);
+      const Samples rows = samples_of(at(1), at(3), shifted, ratio, bins.height, height);
       const std::int64_t batch = batch_of(static_cast<double>(batches[static_cast<std::size_t>(r)]), x);
       for (std::int64_t c = 0; c < channels; ++c) {
-        const double* const plane = from + (batch * channels + c) * height * width;
-        double* out = to + (r * channels + c) * cells.height * cells.width;
-        for (std::int64_t i = 0; i < cells.height; ++i) {
-          for (std::int64_t k = 0; k < cells.width; ++k) {
-            const auto part = [](const Samples& samples, std::int64_t cell) {
+        const double* const channel = from + (batch * channels + c) * height * width;
+        double* out = to + (r * channels + c) * bins.height * bins.width;
+        for (std::int64_t i = 0; i < bins.height; ++i) {
+          for (std::int64_t k = 0; k < bins.width; ++k) {
+            const auto part = [](const Samples& samples, std::int64_t bin) {
               return std::span(samples.all)
-                  .subspan(static_cast<std::size_t>(cell * samples.each), static_cast<std::size_t>(samples.each));
+                  .subspan(static_cast<std::size_t>(bin * samples.each), static_cast<std::size_t>(samples.each));
             };
-            *out++ = pooled_regions(plane, width, part(rows, i), part(columns, k), is_max);
+            *out++ = pooled_regions(channel, width, part(rows, i), part(columns, k), is_max);
           }
         }
       }

@@ -204,7 +204,7 @@ Tensor resize_axis(const KernelContext& context, const Tensor& x, std::int64_t a
   Tensor y = context.make(x.type(), std::move(dims));
   if (y.size() == 0) return y;
   const std::vector<Taps> taps = taps_of_resize(axis, rules, context.noise());
-  for_each_lane<double, double>(context, x, y, at, [&](Lane<const double> from, Lane<double> to) {
+  for_each_strided_row<double, double>(context, x, y, at, [&](StridedRow<const double> from, StridedRow<double> to) {
     for (std::int64_t i = 0; i < to.size(); ++i) {
       const Taps& own = taps[static_cast<std::size_t>(i)];
       double sum = own.outside ? rules.extrapolation : 0;

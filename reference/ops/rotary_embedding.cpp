@@ -1,4 +1,4 @@
-// RotaryEmbedding: turns the pairs of each head by the angle of the place, whose cosine and sine come from caches.
+// RotaryEmbedding: turns the pairs of each head by the angle of the position, whose cosine and sine come from caches.
 #include "reference/kernels/attend.h"
 #include "reference/kernels/select.h"
 

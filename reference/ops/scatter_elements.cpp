@@ -1,4 +1,4 @@
-// Scatter, ScatterElements: each update is written to the place of its own line along `axis` that its index names. Reductions add and mul from
+// Scatter, ScatterElements: each update is written to the position of its own line along `axis` that its index names. Reductions add and mul from
 // version 16 on, min and max from 18 on.
 #include "reference/kernels/axes.h"
 #include "reference/kernels/scatter.h"

@@ -19,10 +19,10 @@ void scatter_nd(KernelContext& context) {
   expected.insert(expected.end(), data.dims().begin() + length, data.dims().end());
   require(updates.dims() == expected, "the shape of the updates does not match data and indices");
 
-  const std::vector<std::int64_t> places = tuple_places(indices, sizes.first(static_cast<std::size_t>(length)));
+  const std::vector<std::int64_t> positions = tuple_positions(indices, sizes.first(static_cast<std::size_t>(length)));
   const std::int64_t width = element_count(sizes.subspan(static_cast<std::size_t>(length)));
   context.set_output(0, scatter(data, updates, scatter_reduction(context.string("reduction")), [&](std::int64_t i) {
-                       return places[static_cast<std::size_t>(i / width)] * width + i % width;
+                       return positions[static_cast<std::size_t>(i / width)] * width + i % width;
                      }));
 }
 

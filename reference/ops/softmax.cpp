@@ -9,15 +9,15 @@
 namespace onnxkit::reference {
 namespace {
 
-using SoftmaxFunction = void (*)(Lane<const double> x, Lane<double> y);
+using SoftmaxFunction = void (*)(StridedRow<const double> x, StridedRow<double> y);
 
-double greatest_softmax(Lane<const double> x) {
+double greatest_softmax(StridedRow<const double> x) {
   double most = x[0];
   for (std::int64_t i = 1; i < x.size(); ++i) most = std::max(most, x[i]);
   return most;
 }
 
-void softmax(Lane<const double> x, Lane<double> y) {
+void softmax(StridedRow<const double> x, StridedRow<double> y) {
   const double most = greatest_softmax(x);
   double sum = 0;
   for (std::int64_t i = 0; i < x.size(); ++i) sum += y[i] = std::exp(x[i] - most);
@@ -25,7 +25,7 @@ void softmax(Lane<const double> x, Lane<double> y) {
 }
 
 /// One at the first of the greatest elements.
-void hardmax(Lane<const double> x, Lane<double> y) {
+void hardmax(StridedRow<const double> x, StridedRow<double> y) {
   std::int64_t best = 0;
   for (std::int64_t i = 1; i < x.size(); ++i) {
     if (x[i] > x[best]) best = i;
@@ -46,7 +46,7 @@ void along_axis_softmax(KernelContext& context) {
     x = x.reshaped({1});
   }
   Tensor y = context.make_unset(x.type(), x.dims());
-  if (x.size() > 0) for_each_lane<double, double>(context, x, y, axis, f);
+  if (x.size() > 0) for_each_strided_row<double, double>(context, x, y, axis, f);
   context.set_output(0, y.reshaped(dims));
 }
 

@@ -176,7 +176,7 @@ void string_normalizer(KernelContext& context) {
 
 // ---- TfIdfVectorizer
 
-/// The n-grams of the pool, each with its place in the result and its weight.
+/// The n-grams of the pool, each with its index in the result and its weight.
 template <class T>
 class Ngrams {
  public:

@@ -20,17 +20,18 @@ void top_k(KernelContext& context) {
   Tensor indices = context.make(ElementType::int64, std::move(dims));
   if (indices.size() > 0) {
     dispatch_numbers(x.domain(), [&]<class T>(std::type_identity<T>) {
-      for_each_lane<T, std::int64_t>(context, x, indices, axis, [&](Lane<const T> from, Lane<std::int64_t> to) {
-        std::vector<std::int64_t> order = identity_index(from.size());
-        SortWatch watch(context);
-        std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](std::int64_t a, std::int64_t b) {
-          watch.look();
-          const bool before = largest ? precedes(from[b], from[a]) : precedes(from[a], from[b]);
-          const bool after = largest ? precedes(from[a], from[b]) : precedes(from[b], from[a]);
-          return before || (!after && a < b);
-        });
-        for (std::int64_t i = 0; i < k; ++i) to[i] = order[static_cast<std::size_t>(i)];
-      });
+      for_each_strided_row<T, std::int64_t>(
+          context, x, indices, axis, [&](StridedRow<const T> from, StridedRow<std::int64_t> to) {
+            std::vector<std::int64_t> order = identity_index(from.size());
+            SortWatch watch(context);
+            std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](std::int64_t a, std::int64_t b) {
+              watch.look();
+              const bool before = largest ? precedes(from[b], from[a]) : precedes(from[a], from[b]);
+              const bool after = largest ? precedes(from[a], from[b]) : precedes(from[b], from[a]);
+              return before || (!after && a < b);
+            });
+            for (std::int64_t i = 0; i < k; ++i) to[i] = order[static_cast<std::size_t>(i)];
+          });
     });
   }
   context.set_output(0, take_along(context, x, indices, axis));

@@ -27,7 +27,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} ${p
 separate_arguments(options UNIX_COMMAND "${options}")
 cmake_path(GET pc_folder PARENT_PATH libraries)
 separate_arguments(flags UNIX_COMMAND "${flags}")
-run(${compiler} -std=c++20 ${flags} ${consumer}/main.cpp ${consumer}/judge.cpp -o ${work}/by_pkg_config ${options} -Wl,-rpath,${libraries})
+run(${compiler} -std=c++20 ${flags} ${consumer}/main.cpp ${consumer}/self_diff.cpp -o ${work}/by_pkg_config ${options} -Wl,-rpath,${libraries})
 run(${work}/by_pkg_config ${model})
 
 run(${prefix}/bin/onnxkit check ${model})

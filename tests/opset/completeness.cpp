@@ -88,14 +88,14 @@ void check_directions(const VersionChange& at, Findings& findings) {
   const auto holds = [](const Change* change, Way Change::*way) {
     return change && (change->*way).kind != Way::Kind::none;
   };
-  const auto told = [&](std::string_view direction, Way Change::*way, bool needed, bool possible) {
+  const auto report_missing = [&](std::string_view direction, Way Change::*way, bool needed, bool possible) {
     if (needed && !holds(at.change, way))
       findings.add(fmt::format("{}: {}: {} missing", at.op, at.versions(), direction));
     if (!possible && holds(at.change, way))
       findings.add(fmt::format("{}: {}: {} cannot happen", at.op, at.versions(), direction));
   };
-  told("up", &Change::up, at.needs_up(), at.has_up());
-  told("down", &Change::down, at.needs_down(), at.has_down());
+  report_missing("up", &Change::up, at.needs_up(), at.has_up());
+  report_missing("down", &Change::down, at.needs_down(), at.has_down());
 }
 
 void check_reasons(const VersionChange& at, Findings& findings) {

@@ -102,7 +102,7 @@ OutputDiff output(std::string name, std::string type, std::uint64_t elements, do
   return diff;
 }
 
-void judge(OutputDiff& diff, Verdict verdict, std::optional<Profile> profile, double sigma) {
+void set_verdict(OutputDiff& diff, Verdict verdict, std::optional<Profile> profile, double sigma) {
   diff.verdict = verdict;
   diff.profile = profile;
   constexpr double scale[] = {1, 10, 600, 700, 5000, 40000};
@@ -134,7 +134,7 @@ DiffReport healthy() {
   runtime.outputs = {output("class", "int64[8]", 8, 1, 0, 0, noise),
                      output("pooled", "float[8, 512]", 4096, 1, 0, 0, noise),
                      output("logits", "float[8, 10]", 80, 1, 0, 2e-7, noise)};
-  judge(runtime.outputs[2], Verdict::rounding, Profile::float32, 0.94);
+  set_verdict(runtime.outputs[2], Verdict::rounding, Profile::float32, 0.94);
   onnxkit::Outcome& outcome = runtime.outputs[2].outcome;
   outcome.task = "logits";
   outcome.figures = {{"argmax agreement", 1},
@@ -151,15 +151,15 @@ DiffReport healthy() {
   vino.outputs = {output("class", "int64[8]", 8, 1, 0, 0, noise),
                   output("pooled", "float[8, 512]", 4096, 1, 0, 3e-3, noise),
                   output("logits", "float[8, 10]", 80, 1, 0, 4e-3, noise)};
-  judge(vino.outputs[1], Verdict::rounding, Profile::bfloat16, 5400);
-  judge(vino.outputs[2], Verdict::rounding, Profile::bfloat16, 6100);
+  set_verdict(vino.outputs[1], Verdict::rounding, Profile::bfloat16, 5400);
+  set_verdict(vino.outputs[2], Verdict::rounding, Profile::bfloat16, 6100);
   vino.outputs[2].outcome = report.sides[1].outputs[2].outcome;
   vino.verdict = report.verdict = Verdict::rounding;
   report.sides.push_back(std::move(vino));
   return report;
 }
 
-std::vector<LayerDiff> layers(std::size_t count, std::size_t guilty, Noise& noise) {
+std::vector<LayerDiff> layers(std::size_t count, std::size_t culprit, Noise& noise) {
   constexpr const char* ops[] = {"Conv", "BatchNormalization", "Relu", "Conv", "Add", "MaxPool"};
   std::vector<LayerDiff> list;
   double total = 0.3;
@@ -171,14 +171,14 @@ std::vector<LayerDiff> layers(std::size_t count, std::size_t guilty, Noise& nois
     layer.location.op = ops[i % 6];
     layer.location.node_name = "/features/" + std::to_string(i / 6) + "/" + ops[i % 6];
     layer.type = "float[8, 64, 28, 28]";
-    const double own = i == guilty ? 410 : 0.5 + 0.6 * noise.uniform();
-    total = i == guilty ? 390 : std::max(0.4, total * (0.9 + 0.17 * noise.uniform()));
+    const double own = i == culprit ? 410 : 0.5 + 0.6 * noise.uniform();
+    total = i == culprit ? 390 : std::max(0.4, total * (0.9 + 0.17 * noise.uniform()));
     layer.own = FloorMeasure{Profile::float32, own, 3.1 * own, own <= 2};
     layer.total = FloorMeasure{Profile::float32, total, 3.6 * total, total <= 2};
-    const double inherited = i == guilty ? 0.4 : 0.97 * total;
+    const double inherited = i == culprit ? 0.4 : 0.97 * total;
     layer.inherited = FloorMeasure{Profile::float32, inherited, 3.5 * inherited, inherited <= 2};
-    layer.guilty = i == guilty;
-    layer.stretch = Stretch{{i == 0 ? "image" : list.back().value}, {layer.location}, {layer.location}};
+    layer.is_culprit = i == culprit;
+    layer.subgraph = Subgraph{{i == 0 ? "image" : list.back().value}, {layer.location}, {layer.location}};
     layer.verdict = total > 2 ? Verdict::not_rounding : i % 6 == 2 && i < 6 ? Verdict::identical : Verdict::rounding;
     layer.metrics.elements = 401408;
     layer.metrics.max_absolute = 1e-6 * total;
@@ -203,8 +203,8 @@ DiffReport culprit() {
   add_runs(torch, 0.0156, 12, noise);
   torch.outputs = {output("logits", "float[8, 10]", 80, 1.013, 0.02, 0.4, noise),
                    output("features", "float[8, 512]", 4096, 1.01, 0, 0.05, noise)};
-  judge(torch.outputs[0], Verdict::not_rounding, {}, 180000);
-  judge(torch.outputs[1], Verdict::not_rounding, {}, 90000);
+  set_verdict(torch.outputs[0], Verdict::not_rounding, {}, 180000);
+  set_verdict(torch.outputs[1], Verdict::not_rounding, {}, 90000);
   torch.outputs[0].why = "24 times what int8 rounding can do";
   onnxkit::Outcome& outcome = torch.outputs[0].outcome;
   outcome.task = "logits";
@@ -215,15 +215,15 @@ DiffReport culprit() {
                      {"largest KL divergence", 1.9}};
   outcome.confusion = {{0, 0, 1}, {2, 2, 2}, {3, 8, 1}, {7, 1, 1}, {7, 7, 2}, {9, 4, 1}};
   torch.layers = layers(84, 37, noise);
-  torch.first_guilty = 37;
-  LayerDiff& second = torch.layers[60];  // of a stretch that names do not divide
+  torch.first_culprit = 37;
+  LayerDiff& second = torch.layers[60];  // of a subgraph that names do not divide
   second.own = FloorMeasure{Profile::float32, 12, 55, false};
-  second.guilty = true;
-  second.stretch->nodes.insert(second.stretch->nodes.begin(), torch.layers[59].location);
+  second.is_culprit = true;
+  second.subgraph->nodes.insert(second.subgraph->nodes.begin(), torch.layers[59].location);
   Location fused = second.location;
   fused.op = "com.microsoft::FusedConv";
   fused.node_name = "fused<b>";
-  second.stretch->side_nodes = {fused};
+  second.subgraph->side_nodes = {fused};
   torch.not_looked_at = 3;
   torch.verdict = report.verdict = Verdict::not_rounding;
   report.sides.push_back(std::move(torch));
@@ -245,8 +245,8 @@ DiffReport sets() {
     const bool bad = i % 4 == 1;
     OutputDiff logits = output("logits", "float[4, 10]", 40, 1, 0, bad ? 1.5 : 0.02, noise);
     logits.set = report.sets.back();
-    judge(logits, bad ? Verdict::not_rounding : Verdict::rounding, bad ? std::nullopt : std::optional(Profile::int8),
-          bad ? 600000 : 30000 + 900 * static_cast<double>(i));
+    set_verdict(logits, bad ? Verdict::not_rounding : Verdict::rounding,
+                bad ? std::nullopt : std::optional(Profile::int8), bad ? 600000 : 30000 + 900 * static_cast<double>(i));
     if (bad) logits.why = "beyond int8 rounding";
     logits.outcome.task = "logits";
     logits.outcome.same = !bad;
@@ -289,7 +289,7 @@ DiffReport failure() {
   add_runs(tflite, 0.021, 1, noise);
   tflite.outputs = {output("y", "float[1, 256]", 256, 1, 0, 1e-7, noise)};
   tflite.outputs[0].set = "images/cat";
-  judge(tflite.outputs[0], Verdict::rounding, Profile::float32, 1.2);
+  set_verdict(tflite.outputs[0], Verdict::rounding, Profile::float32, 1.2);
   tflite.verdict = report.verdict = Verdict::rounding;
   report.sides.push_back(std::move(tflite));
   return report;
@@ -326,8 +326,8 @@ DiffReport segmentation() {
         output("masks", "float[1, 21, 480, 640]", 6000, 1, 0, differs ? 0.3 : 1e-6, noise, differs ? 7 : 1);
     masks.set = differs ? "street.png" : "park.png";
     masks.metrics->elements = masks.metrics->compared = 6451200;
-    judge(masks, differs ? Verdict::not_rounding : Verdict::rounding,
-          differs ? std::nullopt : std::optional(Profile::float32), differs ? 210000 : 0.8);
+    set_verdict(masks, differs ? Verdict::not_rounding : Verdict::rounding,
+                differs ? std::nullopt : std::optional(Profile::float32), differs ? 210000 : 0.8);
     if (differs)
       masks.why =
           "1.2 % of the elements are off by up to 1.4, in rows 201 to 330; it looks like half_pixel against asymmetric";

@@ -35,7 +35,7 @@ struct CheckArguments {
   CheckOptions check;
 };
 
-/// Mends the model and writes it; what is left to find is found by the check that follows.
+/// Fixes the model and writes it; what is left to find is found by the check that follows.
 std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, FileReport& report) {
   auto fixed = fix(model, {.context = arguments.check.context});
   if (!fixed) return fixed.error();

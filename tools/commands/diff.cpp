@@ -229,7 +229,7 @@ Outcome run_diff(DiffArguments& arguments) {
   const auto report = [&] {
     const Interrupt interrupt;
     options.stop = interrupt.token();
-    // Each side is loaded, then runs on each set, and all but the first are judged.
+    // Each side is loaded, then runs on each set, and all but the first are compared.
     Progress progress("comparing", sides->size() + sets->size() * (2 * sides->size() - 1));
     options.on_step = [&progress](std::string_view step) { progress.next(without_controls(step)); };
     return diff(*sides, *sets, options);
@@ -244,7 +244,7 @@ std::string task_words() {
   return words;
 }
 
-void add_judgement(CLI::App& command, DiffArguments& arguments) {
+void add_criteria(CLI::App& command, DiffArguments& arguments) {
   command
       .add_option("--rtol", arguments.diff.tolerance.relative,
                   "Relative tolerance; with --atol, replaces the noise floor")
@@ -292,7 +292,7 @@ void add_judgement(CLI::App& command, DiffArguments& arguments) {
           "reports")
       ->type_name("NAME,...")
       ->delimiter(',');
-  command.add_option("--replicas", arguments.diff.replicas, "Perturbed runs that estimate the noise floor")
+  command.add_option("--replicas", arguments.diff.perturbed_samples, "Perturbed runs that estimate the noise floor")
       ->type_name("N")
       ->check(CLI::Range(2, 64));
 }
@@ -334,7 +334,7 @@ void register_diff(CommandList& list) {
       ->excludes("--set");
   command->add_option("--seed", arguments->diff.seed, "Seed of generated inputs and of the noise")->type_name("N");
   command->add_flag("--recorded", arguments->recorded, "Also compare with output_0.pb ... of the input folders");
-  add_judgement(*command, *arguments);
+  add_criteria(*command, *arguments);
   command->add_flag("--layers", arguments->diff.layers,
                     "Also compare values inside the graph and find the first wrong node");
   command->add_flag("--bisect", arguments->diff.bisect,

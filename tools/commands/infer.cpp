@@ -36,7 +36,7 @@ Result<InferOptions> library_options(const InferArguments& arguments) {
   return options;
 }
 
-Outcome tell_why(const Model& model, const InferArguments& arguments, const InferOptions& options) {
+Outcome print_why(const Model& model, const InferArguments& arguments, const InferOptions& options) {
   const auto steps = why_unknown(model, *arguments.why, options);
   if (!steps) return report_error(steps.error());
   const bool is_text = arguments.output.format == Format::text;
@@ -49,7 +49,7 @@ bool is_stale_entry(const Diagnostic& finding) {
   return finding.location.item == "value" && (finding.code == "declared-shape" || finding.code == "declared-type");
 }
 
-void judge(std::vector<Diagnostic>& findings, const std::string& model) {
+void label_findings(std::vector<Diagnostic>& findings, const std::string& model) {
   for (Diagnostic& finding : findings) {
     if (finding.location.file.empty()) finding.location.file = model == "-" ? standard_input_name : model;
     if (!is_stale_entry(finding)) continue;
@@ -65,7 +65,7 @@ Outcome infer_and_write(Model& model, const InferArguments& arguments, const Inf
     return infer(model, options);
   }();
   if (!report) return report_error(report.error());
-  judge(report->diagnostics, arguments.model);
+  label_findings(report->diagnostics, arguments.model);
   const bool is_text = arguments.output.format == Format::text;
   for (const Diagnostic& finding : report->diagnostics)
     std::fputs(diagnostic_text(finding, color_on(arguments.output.color, stderr)).c_str(), stderr);
@@ -93,7 +93,7 @@ Outcome run_infer(const CLI::App& command, const InferArguments& arguments) {
   if (!model) return report_error(model.error());
   const auto options = library_options(arguments);
   if (!options) return report_error(options.error());
-  return arguments.why ? tell_why(*model, arguments, *options) : infer_and_write(*model, arguments, *options);
+  return arguments.why ? print_why(*model, arguments, *options) : infer_and_write(*model, arguments, *options);
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ void register_run(CommandList& list) {
       ->type_name("NAME");
   command->add_option("--seed", arguments->run.seed, "Seed of generated inputs and of random operators")
       ->type_name("N");
-  command->add_flag("--wide", arguments->run.wide,
+  command->add_flag("--wide", arguments->run.unrounded,
                     "Do not round floating-point numbers between nodes; floating-point outputs are float64");
   command->add_flag("--profile", arguments->profile, "Print the time per operator and node to standard error");
   command->add_flag("--allow-outside-data", arguments->run.allow_outside_data,

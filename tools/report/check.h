@@ -19,7 +19,7 @@ struct FileReport {
   /// Why there was nothing to check; `findings` is empty then.
   std::optional<Diagnostic> unreadable;
   CheckReport findings;
-  /// With --fix: what was mended before the check.
+  /// With --fix: what was fixed before the check.
   std::vector<Fix> fixes;
   SaveReport saved;
   /// Of --dim: what this model does not have.

@@ -36,7 +36,7 @@ std::optional<Shape> read_kernel(InferContext& context, std::size_t axes, const 
   return kernel;
 }
 
-/// Positions of a window in `span` cells beyond its own extent.
+/// Positions of a window in `span` elements beyond its own extent.
 Dim positions(InferContext& context, Dim span, std::int64_t stride, bool ceil) {
   DimPool& dims = context.dims();
   return dims.add(ceil ? dims.ceil_div(span, stride) : dims.floor_div(span, stride), 1);

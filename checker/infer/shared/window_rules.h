@@ -34,7 +34,7 @@ std::optional<std::vector<std::int64_t>> axis_attribute(InferContext& context, s
 /// nullopt when an attribute is wrong (reported) or the kernel is not given at all.
 std::optional<Window> read_window(InferContext& context, std::size_t axes, const Shape* weight);
 
-/// Cells that the window spans along an axis, dilation included.
+/// Elements that the window spans along an axis, dilation included.
 Dim extent(InferContext& context, const Window& window, std::size_t axis);
 /// pads at the begin plus pads at the end.
 Dim total_pads(InferContext& context, const Window& window, std::size_t axis);

@@ -49,8 +49,8 @@ ValueId select(Step& step, ValueId condition, ValueId yes, ValueId no, ElementTy
   if (count != 1 || step.sizes(condition) != sizes) {
     std::vector<double> positions(static_cast<std::size_t>(count));
     std::iota(positions.begin(), positions.end(), 0.0);
-    const ValueId place = step.numbers(ElementType::int64, *sizes, positions, "positions");
-    index = step.add("Add", {place, step.add("Mul", {index, step.scalar(count)}, {}, "behind")}, {}, "index");
+    const ValueId position = step.numbers(ElementType::int64, *sizes, positions, "positions");
+    index = step.add("Add", {position, step.add("Mul", {index, step.scalar(count)}, {}, "behind")}, {}, "index");
   }
   return step.add("Gather", {data, index}, {{"axis", std::int64_t{0}}}, "selected");
 }

@@ -7,9 +7,9 @@
 #include <fmt/core.h>
 
 #include "converters/opset/engine/apply.h"
+#include "converters/opset/engine/dead_constants.h"
 #include "converters/opset/engine/declare.h"
 #include "converters/opset/engine/inferred_values.h"
-#include "converters/opset/engine/leftovers.h"
 #include "converters/opset/engine/node_rules.h"
 #include "converters/opset/engine/registry.h"
 #include "libonnxkit/ir/order.h"
@@ -47,7 +47,7 @@ class Driver {
     }
     for (const Unit& unit : units) result_.nodes += unit.is_concerned ? unit.nodes : 0;
     if (result_.refusals.empty()) {
-      for (std::string& what : leftovers_.remove()) result_.changes.push_back({{}, {}, 0, 0, std::move(what)});
+      for (std::string& what : dead_constants_.remove()) result_.changes.push_back({{}, {}, 0, 0, std::move(what)});
     }
     return std::move(result_);
   }
@@ -193,7 +193,7 @@ class Driver {
       refused.message = fmt::format("rewritten using {}, which {}: {}", op_type, obstacle, refusal.reason);
       refused.written_with = op;
     }
-    if (told_.insert(refused.location.path() + '\n' + refused.message).second)
+    if (reported_.insert(refused.location.path() + '\n' + refused.message).second)
       result_.refusals.push_back(std::move(refused));
   }
 
@@ -298,7 +298,7 @@ class Driver {
     }
     result_.changes.push_back(std::move(change));
     if (patch.replaces || patch.inputs) {
-      for (const ValueId input : scope.graph->nodes[n].inputs) leftovers_.may_be_unused(scope, input);
+      for (const ValueId input : scope.graph->nodes[n].inputs) dead_constants_.may_be_unused(scope, input);
     }
   }
 
@@ -333,7 +333,7 @@ class Driver {
   InferredValues inferred_;
   ir::FreshNames names_;
   const spec::FunctionIndex functions_;
-  Leftovers leftovers_;
+  DeadConstants dead_constants_;
   std::unordered_map<const ir::Graph*, Lineage> lineages_;
   std::vector<ir::Node> gone_;
   /// Of the graphs of the file, by their nodes there.
@@ -341,7 +341,7 @@ class Driver {
   /// Graphs that steps made: the node of the file that they were made for.
   std::unordered_map<const ir::Graph*, Location> made_for_;
   bool is_converting_ = false;
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   Conversion result_;
 };
 

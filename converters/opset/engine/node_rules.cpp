@@ -32,23 +32,23 @@ std::size_t count(const std::vector<ValueId>& values) {
 }
 
 std::optional<Refusal> unfit_counts(const ir::Node& node, const spec::OpSchema& schema) {
-  const auto told = [&](std::string_view what, std::size_t n, std::size_t least,
-                        std::size_t most) -> std::optional<Refusal> {
+  const auto check_count = [&](std::string_view what, std::size_t n, std::size_t least,
+                               std::size_t most) -> std::optional<Refusal> {
     if (n >= least && (most == spec::no_limit || n <= most)) return std::nullopt;
     return no_equivalent(fmt::format("{} {} does not allow {} {}", schema.name, schema.since_version, n, what));
   };
-  if (auto refusal = told("inputs", count(node.inputs), std::min<std::size_t>(schema.min_inputs, node.inputs.size()),
-                          schema.max_inputs))
+  if (auto refusal = check_count("inputs", count(node.inputs),
+                                 std::min<std::size_t>(schema.min_inputs, node.inputs.size()), schema.max_inputs))
     return refusal;
   if (node.inputs.size() < schema.min_inputs)
-    return told("inputs", node.inputs.size(), schema.min_inputs, schema.max_inputs);
-  return told("outputs", count(node.outputs), 0, schema.max_outputs);
+    return check_count("inputs", node.inputs.size(), schema.min_inputs, schema.max_inputs);
+  return check_count("outputs", count(node.outputs), 0, schema.max_outputs);
 }
 
 std::optional<Refusal> unfit_types(const ir::Node& node, const Scope& scope, const spec::OpSchema* before,
                                    const spec::OpSchema& schema, InferredValues& inferred) {
-  const auto told = [&](std::string_view role, const spec::FormalParameter* formal,
-                        const spec::FormalParameter* old_formal, ValueId value) -> std::optional<Refusal> {
+  const auto check_type = [&](std::string_view role, const spec::FormalParameter* formal,
+                              const spec::FormalParameter* old_formal, ValueId value) -> std::optional<Refusal> {
     if (!formal || value == ValueId::none) return std::nullopt;
     const bool same_types = before && old_formal && before->types_of(*old_formal) == schema.types_of(*formal);
     if (same_types) return std::nullopt;
@@ -59,11 +59,12 @@ std::optional<Refusal> unfit_types(const ir::Node& node, const Scope& scope, con
                                                  name, role, formal->name)};
   };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (auto refusal = told("input", schema.input_at(i), before ? before->input_at(i) : nullptr, node.inputs[i]))
+    if (auto refusal = check_type("input", schema.input_at(i), before ? before->input_at(i) : nullptr, node.inputs[i]))
       return refusal;
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (auto refusal = told("output", schema.output_at(i), before ? before->output_at(i) : nullptr, node.outputs[i]))
+    if (auto refusal =
+            check_type("output", schema.output_at(i), before ? before->output_at(i) : nullptr, node.outputs[i]))
       return refusal;
   }
   return std::nullopt;

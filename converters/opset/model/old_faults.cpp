@@ -80,8 +80,8 @@ std::vector<OpsetRefusal> OldFaults::blocking(const std::set<std::string>& domai
     const bool no_opset =
         is_import_fault(fault) && domains.contains(std::string(ir::canonical_domain(fault.location.item_name)));
     // Each import says what the nodes under it mean, and conversion makes one of them.
-    const bool is_mended = fault.code == "function-opset";
-    const bool wrong_node = fault.location.node && !is_mended && !domains.empty();
+    const bool is_fixed = fault.code == "function-opset";
+    const bool wrong_node = fault.location.node && !is_fixed && !domains.empty();
     if (imports_nothing || no_opset || wrong_node) blocking.push_back(refuse(i));
   }
   return blocking;

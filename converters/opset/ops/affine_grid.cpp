@@ -50,8 +50,8 @@ void in_steps_affine_grid(Step& step) {
   }
   const ValueId ones = step.add("Expand", {step.number(work, 1), image}, {}, "ones");
   coordinates.push_back(unsqueeze(step, ones, {axes}, "ones"));
-  const ValueId places = step.add("Concat", coordinates, {{"axis", axes}}, "places");
-  const ValueId rows = reshape(step, places, {-1, axes + 1}, "rows");
+  const ValueId positions = step.add("Concat", coordinates, {{"axis", axes}}, "places");
+  const ValueId rows = reshape(step, positions, {-1, axes + 1}, "rows");
   const ValueId theta = cast(step, step.input(0), work, "theta");
   const ValueId turned = step.add("Transpose", {theta}, {{"perm", List{0, 2, 1}}}, "turned");
   const ValueId moved = step.add("MatMul", {rows, turned}, {}, "moved");

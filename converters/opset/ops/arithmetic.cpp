@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "converters/opset/compose/bits.h"
+#include "converters/opset/compose/bitwise.h"
 #include "converters/opset/compose/broadcast.h"
 #include "converters/opset/compose/compose.h"
 #include "converters/opset/compose/element_types.h"

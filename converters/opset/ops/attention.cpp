@@ -30,7 +30,7 @@ bool is_packed(Step& step, std::size_t input, std::string_view heads) {
   return rank == 3;
 }
 
-/// The axis of places is the last but one, packed or not.
+/// The axis of positions is the last but one, packed or not.
 Size length_of(Step& step, std::size_t input) { return size_of(step, step.input(input), -2); }
 
 Size past_length(Step& step) { return step.has_input(past_key) ? size_of(step, step.input(past_key), 2) : Size(0); }

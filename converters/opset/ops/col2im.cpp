@@ -20,9 +20,9 @@ std::size_t need_axes(Step& step) {
   refuse_unknown("the number of spatial axes is unknown");
 }
 
-/// What the elements of one axis of the image take: [image, block], which cell of the block it is, which block, and whether there is one.
+/// What the elements of one axis of the image take: [image, block], which tap of the block it is, which block, and whether there is one.
 struct Contributions {
-  ValueId cell = ValueId::none, block = ValueId::none, exists = ValueId::none;
+  ValueId tap = ValueId::none, block = ValueId::none, exists = ValueId::none;
   ValueId block_size = ValueId::none, blocks = ValueId::none;  ///< scalars
 };
 
@@ -45,8 +45,8 @@ class Blocks {
     const ValueId image = step_.add("Gather", {step_.input(1), step_.scalar(number)}, {}, "image");
     c.block_size = step_.add("Gather", {step_.input(2), step_.scalar(number)}, {}, "block");
     const ValueId element = spread(axis, step_.add("Range", {zero, image, one}), "element");
-    c.cell = spread(axis + axes_, step_.add("Range", {zero, c.block_size, one}), "cell");
-    const ValueId start = step_.add("Sub", {step_.add("Add", {element, begin}), step_.add("Mul", {c.cell, dilation})});
+    c.tap = spread(axis + axes_, step_.add("Range", {zero, c.block_size, one}), "cell");
+    const ValueId start = step_.add("Sub", {step_.add("Add", {element, begin}), step_.add("Mul", {c.tap, dilation})});
     c.block = step_.add("Div", {start, stride}, {}, "block_number");
     const ValueId reach = step_.add("Mul", {step_.add("Sub", {c.block_size, one}), dilation}, {}, "reach");
     const ValueId padding = step_.scalar(pads_[axis] + pads_[axis + axes_] - 1);
@@ -92,28 +92,28 @@ ElementType sum_type_col2im(ElementType type) {
   refuse("this type cannot be added");
 }
 
-/// Every element of the image gathers what all cells of a block give it.
+/// Every element of the image gathers what all taps of a block give it.
 void in_steps_col2im(Step& step) {
   const ElementType type = step.need_elem(step.input(0)), work = sum_type_col2im(type);
   Blocks blocks(step);
-  ValueId cell = ValueId::none, block = ValueId::none, exists = ValueId::none, cells = ValueId::none,
+  ValueId tap = ValueId::none, block = ValueId::none, exists = ValueId::none, taps = ValueId::none,
           count = ValueId::none;
   for (std::size_t axis = 0; axis < blocks.axes(); ++axis) {
     const Contributions c = blocks.of(axis);
     const bool is_first = axis == 0;
-    cell = is_first ? c.cell : step.add("Add", {step.add("Mul", {cell, c.block_size}), c.cell}, {}, "cells");
+    tap = is_first ? c.tap : step.add("Add", {step.add("Mul", {tap, c.block_size}), c.tap}, {}, "cells");
     block = is_first ? c.block : step.add("Add", {step.add("Mul", {block, c.blocks}), c.block}, {}, "blocks");
     exists = is_first ? c.exists : step.add("And", {exists, c.exists}, {}, "exist");
-    cells = is_first ? c.block_size : step.add("Mul", {cells, c.block_size}, {}, "cell_count");
+    taps = is_first ? c.block_size : step.add("Mul", {taps, c.block_size}, {}, "cell_count");
     count = is_first ? c.blocks : step.add("Mul", {count, c.blocks}, {}, "block_count");
   }
-  const ValueId index = step.add("Add", {step.add("Mul", {cell, count}), block}, {}, "index");
+  const ValueId index = step.add("Add", {step.add("Mul", {tap, count}), block}, {}, "index");
   const ValueId safe = step.add("Where", {exists, index, step.scalar(0)}, {}, "places");
-  const ValueId all = unsqueeze(step, step.add("Mul", {cells, count}), {0}, "all");
+  const ValueId all = unsqueeze(step, step.add("Mul", {taps, count}), {0}, "all");
   const ValueId shape = step.add("Concat", {step.vector(List{0, -1}), all}, {{"axis", std::int64_t{0}}}, "shape");
   const ValueId x = cast(step, step.input(0), work, "numbers");
-  const ValueId planes = step.add("Reshape", {x, shape}, {}, "planes");
-  const ValueId seen = step.add("Gather", {planes, safe}, {{"axis", std::int64_t{2}}}, "seen");
+  const ValueId channels = step.add("Reshape", {x, shape}, {}, "planes");
+  const ValueId seen = step.add("Gather", {channels, safe}, {{"axis", std::int64_t{2}}}, "seen");
   const ValueId given = step.add("Where", {exists, seen, step.number(work, 0, "nothing")}, {}, "given");
   List taken(blocks.axes());
   std::iota(taken.begin(), taken.end(), static_cast<std::int64_t>(blocks.axes()) + 2);

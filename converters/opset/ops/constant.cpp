@@ -59,14 +59,14 @@ ir::Tensor dense(Step& step, const ir::SparseTensor& sparse) {
   auto reader = sparse.values ? ir::ElementReader::open(*sparse.values) : std::nullopt;
   const auto width = static_cast<std::size_t>(storage_bits(type) / 8);
   if (!reader || width == 0) refuse("the values of the sparse tensor cannot be read");
-  const std::vector<std::int64_t> places = positions(sparse, *count);
+  const std::vector<std::int64_t> indices = positions(sparse, *count);
   std::vector<std::byte> given((static_cast<std::size_t>(reader->count()) + 8) * width);
-  if (places.size() != static_cast<std::size_t>(reader->count()) || reader->read_raw(given) < places.size() * width)
+  if (indices.size() != static_cast<std::size_t>(reader->count()) || reader->read_raw(given) < indices.size() * width)
     refuse("the sparse tensor has different numbers of values and positions");
   std::string bytes(static_cast<std::size_t>(*count) * width, '\0');
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  for (std::size_t i = 0; i < indices.size(); ++i) {
     for (std::size_t k = 0; k < width; ++k)
-      bytes[static_cast<std::size_t>(places[i]) * width + k] = static_cast<char>(given[i * width + k]);
+      bytes[static_cast<std::size_t>(indices[i]) * width + k] = static_cast<char>(given[i * width + k]);
   }
   ir::Tensor tensor;
   tensor.dims = sparse.dims;

@@ -173,9 +173,9 @@ void cut(Step& step, std::vector<ValueId>& sequences, ValueId length) {
   ValueId ones = step.value("ones");
   step.emit("ConstantOfShape", {size}, {ones})
       .attributes.push_back(step.attribute("value", step.tensor(ElementType::int64, {1}, {1})));
-  const ValueId places = squeeze(step, step.add("NonZero", {ones}), {0}, "places");
+  const ValueId positions = squeeze(step, step.add("NonZero", {ones}), {0}, "places");
   for (ValueId& sequence : sequences)
-    sequence = step.add("Gather", {sequence, places}, {{"axis", std::int64_t{0}}}, "cut");
+    sequence = step.add("Gather", {sequence, positions}, {{"axis", std::int64_t{0}}}, "cut");
 }
 
 /// The body of the outer Scan: one sequence of the batch, scanned as version 9 does. The inner Scan gets the old body later.

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "converters/opset/compose/compose.h"
-#include "converters/opset/compose/places.h"
+#include "converters/opset/compose/interpolation.h"
 #include "converters/opset/engine/steps.h"
 #include "converters/opset/engine/storable.h"
 
@@ -106,7 +106,7 @@ void quantized_in_reals(Step& step) {
 /// Sizes of a deformed convolution, all constants.
 struct Deformed {
   List kernel, result, strides, dilations, begin;
-  std::int64_t group = 1, offset_group = 1, channels = 0, filters = 0, cells = 1, places = 1;
+  std::int64_t group = 1, offset_group = 1, channels = 0, filters = 0, taps = 1, positions = 1;
 };
 
 List axis_list_conv(Step& step, std::string_view name, std::size_t length, std::int64_t fallback) {
@@ -138,8 +138,8 @@ Deformed need_sizes(Step& step) {
       refuse_unknown("the size of the result is unknown");
     d.result.push_back((*offsets)[i + 2].constant());
   }
-  d.places = storable_count(d.result);
-  d.cells = storable_count(d.kernel);
+  d.positions = storable_count(d.result);
+  d.taps = storable_count(d.kernel);
   return d;
 }
 
@@ -156,22 +156,22 @@ std::vector<double> ramp(const List& sizes, std::size_t axis, std::int64_t first
   return values;
 }
 
-/// What each cell of the kernel sees at each place, [N, channels * cells, places].
-ValueId seen_by_cells(Step& step, const Deformed& d) {
+/// What each tap of the kernel sees at each output position, [N, channels * taps, positions].
+ValueId columns_of_taps(Step& step, const Deformed& d) {
   const ElementType real = ElementType::float64;
   const auto axes = static_cast<std::int64_t>(d.kernel.size());
   const checker::Shape* shape = step.shape(step.input(0));
   const ValueId offsets =
-      reshape(step, cast(step, step.input(2), real, "offsets"), {-1, d.cells, axes, d.places}, "offsets");
-  std::vector<ValueId> positions;
+      reshape(step, cast(step, step.input(2), real, "offsets"), {-1, d.taps, axes, d.positions}, "offsets");
+  std::vector<ValueId> coordinates;
   for (std::size_t axis = 0; axis < d.kernel.size(); ++axis) {
     const ValueId own =
         step.add("Gather", {offsets, step.scalar(static_cast<std::int64_t>(axis))}, {{"axis", std::int64_t{2}}}, "own");
-    const ValueId cells = step.numbers(real, {d.cells, 1}, ramp(d.kernel, axis, 0, d.dilations[axis]), "cells");
-    const ValueId places =
-        step.numbers(real, {1, d.places}, ramp(d.result, axis, -d.begin[axis], d.strides[axis]), "places");
-    const ValueId at = step.add("Add", {step.add("Add", {own, cells}), places}, {}, "at");
-    positions.push_back(step.add("Flatten", {at}, {{"axis", std::int64_t{1}}}, "position"));
+    const ValueId in_window = step.numbers(real, {d.taps, 1}, ramp(d.kernel, axis, 0, d.dilations[axis]), "cells");
+    const ValueId windows =
+        step.numbers(real, {1, d.positions}, ramp(d.result, axis, -d.begin[axis], d.strides[axis]), "places");
+    const ValueId at = step.add("Add", {step.add("Add", {own, in_window}), windows}, {}, "at");
+    coordinates.push_back(step.add("Flatten", {at}, {{"axis", std::int64_t{1}}}, "position"));
   }
   const std::vector<ValueId> lengths = image_lengths(step, step.add("Shape", {step.input(0)}), d.kernel.size(), shape);
   ValueId image = cast(step, step.input(0), real, "image");
@@ -182,29 +182,31 @@ ValueId seen_by_cells(Step& step, const Deformed& d) {
     for (std::size_t i = 2; i < sizes->size(); ++i) area *= (*sizes)[i];
     image = reshape(step, image, {-1, d.channels / d.offset_group, area}, "groups");
   }
-  PlaceRules rules;
+  InterpolationRules rules;
   rules.leaves_out_zero_weights = true;
   const bool knows_batch = shape && !shape->empty() && shape->front().is_constant();
   const std::int64_t batch = knows_batch ? shape->front().constant() * d.offset_group : -1;
   const ValueId images = each_image(step, image, batch, lengths.size());
-  const ValueId sampled = read_places(step, image, real, images, lengths, positions, rules);
-  const ValueId planes = step.add("Transpose", {sampled}, {{"perm", List{0, 2, 1}}}, "planes");
-  ValueId seen = reshape(step, planes, {-1, d.offset_group, d.channels / d.offset_group, d.cells, d.places}, "seen");
+  const ValueId sampled = interpolate(step, image, real, images, lengths, coordinates, rules);
+  const ValueId channels = step.add("Transpose", {sampled}, {{"perm", List{0, 2, 1}}}, "planes");
+  ValueId seen =
+      reshape(step, channels, {-1, d.offset_group, d.channels / d.offset_group, d.taps, d.positions}, "seen");
   if (step.has_input(4)) {
     const ValueId mask = cast(step, step.input(4), real, "mask");
-    seen = step.add("Mul", {seen, reshape(step, mask, {-1, d.offset_group, 1, d.cells, d.places}, "mask")}, {}, "seen");
+    seen =
+        step.add("Mul", {seen, reshape(step, mask, {-1, d.offset_group, 1, d.taps, d.positions}, "mask")}, {}, "seen");
   }
-  return reshape(step, seen, {-1, d.channels * d.cells, d.places}, "columns");
+  return reshape(step, seen, {-1, d.channels * d.taps, d.positions}, "columns");
 }
 
 void deformed_in_steps(Step& step) {
   const Deformed d = need_sizes(step);
   const ElementType type = step.need_elem(step.input(0)), work = wider(type, ElementType::float32);
-  ValueId columns = seen_by_cells(step, d);
+  ValueId columns = columns_of_taps(step, d);
   if (work != ElementType::float64)
     columns = step.add("Cast", {columns}, {{"to", static_cast<std::int64_t>(work)}}, "columns");
   const ValueId filters = reshape(step, cast(step, step.input(1), work, "filters"),
-                                  {d.filters, d.channels / d.group * d.cells, 1}, "filters");
+                                  {d.filters, d.channels / d.group * d.taps, 1}, "filters");
   const ValueId bias = step.has_input(3) ? cast(step, step.input(3), work, "bias") : ValueId::none;
   const ValueId sums = step.add("Conv", {columns, filters, bias}, {{"group", d.group}}, "sums");
   List sizes = {0, 0};

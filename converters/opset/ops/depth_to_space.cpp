@@ -21,8 +21,8 @@ ValueId transposed_channels(Step& step, const Size& channels, std::int64_t rows,
   return step.add("Reshape", {turned, step.vector(std::vector<std::int64_t>{-1})}, {}, "channels");
 }
 
-/// The number of places in a block; 0 when the mode goes without any other change.
-std::int64_t places_of_crd(Step& step) {
+/// The number of elements in a block; 0 when the mode goes without any other change.
+std::int64_t block_elements_of_crd(Step& step) {
   const bool is_crd = step.string("mode", "DCR") == "CRD";
   step.remove("mode");
   if (!is_crd) return 0;
@@ -33,17 +33,17 @@ std::int64_t places_of_crd(Step& step) {
 }
 
 void depth_in_dcr_order(Step& step) {
-  const std::int64_t places = places_of_crd(step);
-  if (places == 0) return;
-  const ValueId order = transposed_channels(step, size_of(step, step.input(0), 1), -1, places);
+  const std::int64_t block_elements = block_elements_of_crd(step);
+  if (block_elements == 0) return;
+  const ValueId order = transposed_channels(step, size_of(step, step.input(0), 1), -1, block_elements);
   step.set_input(0, step.add("Gather", {step.input(0), order}, {{"axis", std::int64_t{1}}}, "reordered"));
 }
 
 void depth_from_dcr_order(Step& step) {
-  const std::int64_t places = places_of_crd(step);
-  if (places == 0) return;
-  const Size channels = product(step, size_of(step, step.input(0), 1), Size(places));
-  const ValueId order = transposed_channels(step, channels, places, -1);
+  const std::int64_t block_elements = block_elements_of_crd(step);
+  if (block_elements == 0) return;
+  const Size channels = product(step, size_of(step, step.input(0), 1), Size(block_elements));
+  const ValueId order = transposed_channels(step, channels, block_elements, -1);
   const ValueId result = step.value("of_mode_dcr");
   step.set_output(0, result);
   step.then();

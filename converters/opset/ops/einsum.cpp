@@ -167,9 +167,9 @@ class Contraction {
     std::vector<Size> dims(rest.size(), 0);
     dims.push_back(product(step_, size, size));
     const ValueId joined = reshape_to(step_, transpose(step_, operand.x, perm), dims);
-    const ValueId places =
+    const ValueId indices =
         step_.add("Mul", {count_up(step_, size), as_vector(step_, sum(step_, size, 1))}, {}, "places");
-    operand.x = step_.add("Gather", {joined, places}, {{"axis", static_cast<std::int64_t>(rest.size())}}, "diagonal");
+    operand.x = step_.add("Gather", {joined, indices}, {{"axis", static_cast<std::int64_t>(rest.size())}}, "diagonal");
     operand.term = rest + index;
     return operand;
   }

@@ -6,7 +6,7 @@
 namespace onnxkit::opset {
 namespace {
 
-/// The place in the batch in front of each tuple of indices.
+/// The index in the batch in front of each tuple of indices.
 void name_the_batch(Step& step) {
   const std::int64_t batch = step.integer("batch_dims");
   step.remove("batch_dims");

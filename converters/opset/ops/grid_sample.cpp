@@ -1,5 +1,5 @@
 #include "converters/opset/compose/compose.h"
-#include "converters/opset/compose/places.h"
+#include "converters/opset/compose/interpolation.h"
 #include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
@@ -9,9 +9,9 @@ using List = std::vector<std::int64_t>;
 
 constexpr ElementType real_grid_sample = ElementType::float64;
 
-PlaceRules rules_of(Step& step) {
+InterpolationRules rules_of(Step& step) {
   const std::string mode = step.string("mode"), padding = step.string("padding_mode");
-  PlaceRules rules;
+  InterpolationRules rules;
   rules.mode = mode == "nearest"                      ? Interpolation::nearest
                : mode == "cubic" || mode == "bicubic" ? Interpolation::cubic
                                                       : Interpolation::linear;
@@ -45,7 +45,7 @@ void in_steps_grid_sample(Step& step) {
   const std::int64_t axes = need_image_rank(step) - 2;
   if (axes < 1 || axes > 5) refuse("older operators can sample images with one to five axes only");
   const ElementType type = step.need_elem(step.input(0));
-  const PlaceRules rules = rules_of(step);
+  const InterpolationRules rules = rules_of(step);
   const bool is_nearest = rules.mode == Interpolation::nearest;
   if (!is_nearest && type == ElementType::boolean) refuse("booleans cannot be interpolated");
   const ElementType work = is_nearest ? type : real_grid_sample;
@@ -59,15 +59,15 @@ void in_steps_grid_sample(Step& step) {
     positions.push_back(position(step, grid, axes, axis, lengths[axis], rules.mirrors_at_centres));
   const ValueId image = cast(step, step.input(0), work, "image");
   const ValueId images = each_image(step, image, batch, lengths.size());
-  const ValueId sampled = read_places(step, image, work, images, lengths, positions, rules);
-  const ValueId planes = step.add("Transpose", {sampled}, {{"perm", List{0, 2, 1}}}, "planes");
+  const ValueId sampled = interpolate(step, image, work, images, lengths, positions, rules);
+  const ValueId channels = step.add("Transpose", {sampled}, {{"perm", List{0, 2, 1}}}, "planes");
   const ValueId points = slice(step, step.add("Shape", {step.input(1)}), 0, 1, axes + 1, "points");
   const ValueId result =
       step.add("Concat", {slice(step, sizes, 0, 0, 2, "front"), points}, {{"axis", std::int64_t{0}}}, "shape");
   if (work == type) {
-    step.emit("Reshape", {planes, result}, {step.output(0)});
+    step.emit("Reshape", {channels, result}, {step.output(0)});
   } else {
-    const ValueId shaped = step.add("Reshape", {planes, result}, {}, "shaped");
+    const ValueId shaped = step.add("Reshape", {channels, result}, {}, "shaped");
     step.emit("Cast", {shaped}, {step.output(0)}, {{"to", static_cast<std::int64_t>(type)}});
   }
   step.replace();

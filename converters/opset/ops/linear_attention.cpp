@@ -21,7 +21,7 @@ void show(Step& step, std::size_t output, ValueId x, ElementType type) {
   if (type != single) last.attributes.push_back(step.attribute({"to", static_cast<std::int64_t>(type)}));
 }
 
-/// The state of all key heads after one place of the sequence, and what the queries of that place read.
+/// The state of all key heads after one position of the sequence, and what the queries of that position read.
 class LinearAttention {
  public:
   explicit LinearAttention(Step& step)
@@ -38,9 +38,10 @@ class LinearAttention {
   }
 
   void build() {
-    std::vector<ValueId> along = {by_place(queries, q_heads_), by_place(keys, kv_heads_), by_place(values, kv_heads_)};
-    if (decays_) along.push_back(by_place(decay, kv_heads_));
-    if (replaces_) along.push_back(by_place(beta, std::nullopt));
+    std::vector<ValueId> along = {by_position(queries, q_heads_), by_position(keys, kv_heads_),
+                                  by_position(values, kv_heads_)};
+    if (decays_) along.push_back(by_position(decay, kv_heads_));
+    if (replaces_) along.push_back(by_position(beta, std::nullopt));
     const Size value_size = quotient(step_, size_of(step_, step_.input(values), 2), kv_heads_);
     const ValueId first = first_state(value_size);
     const auto length = size_of(step_, step_.input(queries), 1).known;
@@ -63,7 +64,7 @@ class LinearAttention {
   };
 
   /// [length, batch, heads, size] of [batch, length, heads * size]; without `heads` each element is one.
-  ValueId by_place(Input input, std::optional<std::int64_t> heads) {
+  ValueId by_position(Input input, std::optional<std::int64_t> heads) {
     if (!step_.has_input(input)) refuse("the update rule requires an input that is missing");
     const ValueId x = step_.input(input);
     const ValueId wide = cast(step_, x, single);
@@ -88,8 +89,8 @@ class LinearAttention {
     return step_.add("Reciprocal", {step_.add("Sqrt", {cast(step_, size.computed, single)}, {}, "root")}, {}, "scale");
   }
 
-  /// `at`: queries, keys, values, then what the rule has, of one place.
-  Result one_place(ValueId state, const std::vector<ValueId>& at) {
+  /// `at`: queries, keys, values, then what the rule has, of one position.
+  Result one_position(ValueId state, const std::vector<ValueId>& at) {
     std::size_t next = 3;
     if (decays_) {
       const ValueId kept = unsqueeze(step_, step_.add("Exp", {at[next++]}, {}, "kept"), {3});
@@ -114,11 +115,11 @@ class LinearAttention {
 
   Result unrolled(ValueId state, const std::vector<ValueId>& along, std::int64_t length) {
     std::vector<ValueId> reads;
-    for (std::int64_t place = 0; place < length; ++place) {
+    for (std::int64_t position = 0; position < length; ++position) {
       std::vector<ValueId> at;
       for (const ValueId x : along)
-        at.push_back(step_.add("Gather", {x, step_.scalar(place)}, {{"axis", std::int64_t{0}}}, "place"));
-      const Result result = one_place(state, at);
+        at.push_back(step_.add("Gather", {x, step_.scalar(position)}, {{"axis", std::int64_t{0}}}, "place"));
+      const Result result = one_position(state, at);
       state = result.state;
       reads.push_back(unsqueeze(step_, result.read, {0}));
     }
@@ -131,7 +132,7 @@ class LinearAttention {
     const ValueId before = step_.body_input("state");
     std::vector<ValueId> at;
     for (std::size_t i = 0; i < along.size(); ++i) at.push_back(step_.body_input("place"));
-    const Result inner = one_place(before, at);
+    const Result inner = one_position(before, at);
     step_.body_output(inner.state);
     step_.body_output(inner.read);
     ir::Attribute body = step_.end_body("body");

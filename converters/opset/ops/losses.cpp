@@ -14,7 +14,7 @@ ValueId ignored_label(Step& step) {
   return fits ? step.number(label, static_cast<double>(*stated), "ignored") : ValueId::none;
 }
 
-/// The loss of each place, ignored ones 0, and its reduction.
+/// The loss of each position, ignored ones 0, and its reduction.
 void emit_loss(Step& step, ValueId log_probability) {
   const ElementType type = step.need_elem(step.input(0));
   const std::string reduction = step.string("reduction");

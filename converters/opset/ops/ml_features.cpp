@@ -107,7 +107,7 @@ void keep_entries(Labels& labels, const std::vector<bool>& kept) {
       labels);
 }
 
-/// Of keys that are there twice one is kept; the places of those. All true: none is there twice.
+/// Of keys that are there twice one is kept; the indices of those. All true: none is there twice.
 std::vector<bool> unique_entries(const Labels& keys, bool last) {
   std::vector<bool> kept(count_of(keys), true);
   std::visit(
@@ -168,14 +168,14 @@ void tensors_to_lists(Step& step) {
   if (const ir::Tensor* fallback = tensor_of_ml_features(step, "default_tensor")) set_default(step, *fallback);
 }
 
-/// Version 1 looks up the place of a word in one list, or the word at a place.
+/// Version 1 looks up the index of a word in one list, or the word at an index.
 void list_to_keys(Step& step) {
   const Words words = words_of(step, "classes_strings").value_or(Words());
-  Integers places(words.size());
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i);
+  Integers indices(words.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
   const bool from_words = step.need_elem(step.input(0)) == ElementType::string;
-  set_labels(step, "keys", from_words ? Labels(words) : Labels(places));
-  set_labels(step, "values", from_words ? Labels(places) : Labels(words));
+  set_labels(step, "keys", from_words ? Labels(words) : Labels(indices));
+  set_labels(step, "values", from_words ? Labels(indices) : Labels(words));
   step.remove("classes_strings");
   step.note(from_words ? "the strings become keys, their indices values"
                        : "the indices become keys, the strings values");
@@ -185,17 +185,17 @@ void keys_to_list(Step& step) {
   const Labels keys = labels_of(step, "keys"), values = labels_of(step, "values");
   const bool from_words = std::holds_alternative<Words>(keys);
   const auto* words = std::get_if<Words>(from_words ? &keys : &values);
-  const auto* places = std::get_if<Integers>(from_words ? &values : &keys);
-  if (!words || !places) refuse("version 1 maps only strings to integers and integers to strings");
-  if (words->size() != places->size()) refuse("the number of keys differs from the number of values");
+  const auto* indices = std::get_if<Integers>(from_words ? &values : &keys);
+  if (!words || !indices) refuse("version 1 maps only strings to integers and integers to strings");
+  if (words->size() != indices->size()) refuse("the number of keys differs from the number of values");
   Words ordered(words->size());
   std::vector<bool> taken(words->size());
-  for (std::size_t i = 0; i < places->size(); ++i) {
-    const auto place = static_cast<std::uint64_t>((*places)[i]);
-    if (place >= taken.size() || taken[place])
+  for (std::size_t i = 0; i < indices->size(); ++i) {
+    const auto index = static_cast<std::uint64_t>((*indices)[i]);
+    if (index >= taken.size() || taken[index])
       refuse("version 1 numbers the strings from 0, and these integers are not such a sequence");
-    taken[place] = true;
-    ordered[place] = (*words)[i];
+    taken[index] = true;
+    ordered[index] = (*words)[i];
   }
   if (from_words && std::set<std::string>(words->begin(), words->end()).size() != words->size())
     refuse("a key occurs twice");

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "converters/opset/compose/trees.h"
+#include "converters/opset/compose/tree_ensemble.h"
 #include "converters/opset/engine/steps.h"
 #include "libonnxkit/ir/scope.h"
 
@@ -239,13 +239,13 @@ Classifier two_classes(const Trees& trees, const BinaryVotes& votes, const std::
   return made;
 }
 
-/// The label at the place of the greatest score.
+/// The label at the index of the greatest score.
 void emit_label(Step& step, ValueId scores, std::size_t classes, ValueId result) {
-  const ValueId place =
+  const ValueId index =
       step.add("ArgMax", {scores}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}}, "top_class");
-  List places;
-  for (std::size_t i = 0; i < classes; ++i) places.push_back(static_cast<std::int64_t>(i));
-  ir::Node& label = step.emit("LabelEncoder", {place}, {result}, {{"keys_int64s", places}});
+  List indices;
+  for (std::size_t i = 0; i < classes; ++i) indices.push_back(static_cast<std::int64_t>(i));
+  ir::Node& label = step.emit("LabelEncoder", {index}, {result}, {{"keys_int64s", indices}});
   label.domain = step.keep("ai.onnx.ml");
   for (const auto& [from, to] :
        {std::pair("classlabels_int64s", "values_int64s"), std::pair("classlabels_strings", "values_strings")}) {

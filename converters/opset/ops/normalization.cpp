@@ -55,8 +55,8 @@ void batch_to_1(Step& step) {
   step.set({"consumed_inputs", List{0, 0, 0, 1, 1}});
   const auto four = two_image_axes(step);
   const auto rank = step.rank(step.input(0)), of_scale = step.rank(step.input(1));
-  const bool per_place = step.integer("spatial") == 0 && four && of_scale.value_or(*rank - 1) == *rank - 1;
-  if (!per_place) return with_two_image_axes(step);
+  const bool per_position = step.integer("spatial") == 0 && four && of_scale.value_or(*rank - 1) == *rank - 1;
+  if (!per_position) return with_two_image_axes(step);
   on_reshaped(step, reshape(step, step.input(0), *four, "image"), List(four->begin() + 1, four->end()), "image");
   step.note("reshaped to four axes before, with statistics per position; shapes restored after");
 }
@@ -92,12 +92,12 @@ void test_by_attribute(Step& step) {
   if (trains) name_statistics(step);
 }
 
-/// Statistics for each place of an image: every place is a channel of a two-dimensional tensor.
-void places_to_channels(Step& step) {
+/// Statistics for each position of an image: every position is a channel of a two-dimensional tensor.
+void positions_to_channels(Step& step) {
   if (step.integer("spatial") != 0) return step.remove("spatial");
   step.remove("spatial");
-  const ValueId places = step.add("Flatten", {step.input(0)}, {{"axis", std::int64_t{1}}}, "flat");
-  on_reshaped(step, places, {-1}, "flat");
+  const ValueId flat = step.add("Flatten", {step.input(0)}, {{"axis", std::int64_t{1}}}, "flat");
+  on_reshaped(step, flat, {-1}, "flat");
   step.note("statistics per position: flattened before, shapes restored after");
 }
 
@@ -181,7 +181,7 @@ void register_batch(StepRegistry& registry) {
   registry.change(op, 6, drop_attribute("consumed_inputs"), adapt("wrote consumed_inputs", batch_to_1));
   registry.change(op, 7, adapt("the number of outputs selects training or test mode", test_by_outputs),
                   adapt("is_test selects training or test mode", test_by_attribute));
-  registry.change(op, 9, adapt("statistics are per channel", places_to_channels),
+  registry.change(op, 9, adapt("statistics are per channel", positions_to_channels),
                   adapt("the input has a channel axis", with_channel_axis));
   registry.change(op, 14, adapt("training_mode is set", mode_by_attribute),
                   adapt("the number of outputs selects training or test mode", mode_by_outputs));

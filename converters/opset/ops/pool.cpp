@@ -13,14 +13,14 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-/// One image axis under a pool. `places` windows of `extent` cells begin at multiples of `stride`, the first `begin` cells before the image.
+/// One image axis under a pool. `positions` windows of `extent` elements begin at multiples of `stride`, the first `begin` elements before the image.
 struct PoolAxis {
   std::int64_t kernel = 1, stride = 1, dilation = 1, begin = 0, end = 0;
-  std::int64_t image = -1, places = -1;  ///< -1 when unknown
+  std::int64_t image = -1, positions = -1;  ///< -1 when unknown
 
   std::int64_t extent() const { return (kernel - 1) * dilation + 1; }
-  /// Cells that the windows reach, from the first padding cell on.
-  std::int64_t reached() const { return (places - 1) * stride + extent(); }
+  /// Elements that the windows reach, from the first element of padding on.
+  std::int64_t reached() const { return (positions - 1) * stride + extent(); }
 };
 using PoolAxes = std::vector<PoolAxis>;
 
@@ -36,10 +36,10 @@ List axis_list(Step& step, std::string_view name, std::size_t length, std::int64
   return *given;
 }
 
-/// Places and padding of an axis as auto_pad and ceil_mode mean them; padding stays open where it takes the size of the image.
-void place(PoolAxis& axis, std::string_view auto_pad, bool ceil) {
+/// Positions and padding of an axis as auto_pad and ceil_mode mean them; padding stays open where it takes the size of the image.
+void place_windows(PoolAxis& axis, std::string_view auto_pad, bool ceil) {
   if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-    if (axis.image >= 0) axis.places = ceil_div(axis.image, axis.stride);
+    if (axis.image >= 0) axis.positions = ceil_div(axis.image, axis.stride);
     if (axis.image < 0 && axis.stride != 1)
       refuse_unknown("the padding that auto_pad selects depends on the size of the image, which is unknown");
     const std::int64_t total =
@@ -52,8 +52,8 @@ void place(PoolAxis& axis, std::string_view auto_pad, bool ceil) {
   if (axis.image < 0) return;
   const std::int64_t span = axis.image + axis.begin + axis.end - axis.extent();
   if (span < 0) refuse("the window is larger than the image");
-  axis.places = span / axis.stride + 1;
-  if (ceil) axis.places = std::min(ceil_div(span, axis.stride) + 1, ceil_div(axis.image + axis.begin, axis.stride));
+  axis.positions = span / axis.stride + 1;
+  if (ceil) axis.positions = std::min(ceil_div(span, axis.stride) + 1, ceil_div(axis.image + axis.begin, axis.stride));
 }
 
 PoolAxes read_axes(Step& step) {
@@ -69,7 +69,7 @@ PoolAxes read_axes(Step& step) {
   for (std::size_t i = 0; i < count; ++i) {
     axes.push_back({kernel[i], strides[i], dilations[i], pads[i], pads[count + i]});
     if (shape && (*shape)[i + 2].is_constant()) axes[i].image = (*shape)[i + 2].constant();
-    place(axes[i], auto_pad, ceil);
+    place_windows(axes[i], auto_pad, ceil);
   }
   return axes;
 }
@@ -101,7 +101,7 @@ void pad_with_zeros(Step& step, const List& begin, const List& end) {
 
 // ---- ceil_mode
 
-/// Rounding up the number of places makes no difference, whatever the sizes are.
+/// Rounding up the number of positions makes no difference, whatever the sizes are.
 bool never_hangs_over(const PoolAxes& axes) {
   return std::all_of(axes.begin(), axes.end(),
                      [](const PoolAxis& axis) { return axis.stride == 1 && axis.end < axis.extent(); });
@@ -115,8 +115,8 @@ void write_ceil_as_pads(Step& step) {
   if (never_hangs_over(axes)) return;
   List begin, stated, beyond;
   for (const PoolAxis& axis : axes) {
-    if (axis.places < 0) {
-      // Where no window can begin behind the image, one stride less a cell of padding adds what rounding up does.
+    if (axis.positions < 0) {
+      // Where no window can begin behind the image, one stride less an element of padding adds what rounding up does.
       if (axis.end + axis.stride > axis.extent())
         refuse_unknown("the windows that ceil_mode adds depend on the size of the image, which is unknown");
       begin.push_back(axis.begin);
@@ -152,7 +152,8 @@ void ceil_before_22(Step& step) {
   if (step.integer("ceil_mode") == 0 || step.string("auto_pad", "NOTSET").starts_with("SAME")) return;
   const PoolAxes axes = read_axes(step);
   const bool differs = std::any_of(axes.begin(), axes.end(), [](const PoolAxis& axis) {
-    return axis.places >= 0 && axis.places <= ceil_div(axis.image + axis.begin + axis.end - axis.extent(), axis.stride);
+    return axis.positions >= 0 &&
+           axis.positions <= ceil_div(axis.image + axis.begin + axis.end - axis.extent(), axis.stride);
   });
   if (differs) write_ceil_as_pads(step);
 }
@@ -177,12 +178,12 @@ List with_front(List front, const List& rest) {
   return front;
 }
 
-/// Every dilation-th cell belongs to one of several smaller images, which become channels: [N, C * d, L / d].
+/// Every dilation-th element belongs to one of several smaller images, which become channels: [N, C * d, L / d].
 ValueId split_phases(Step& step, const PoolAxes& axes, ElementType type, double fill) {
   List begin, end, sizes, lengths;
   for (const PoolAxis& axis : axes) {
-    const std::int64_t cells = std::max(axis.reached(), axis.image + axis.begin);
-    const std::int64_t length = ceil_div(cells, axis.dilation);
+    const std::int64_t elements = std::max(axis.reached(), axis.image + axis.begin);
+    const std::int64_t length = ceil_div(elements, axis.dilation);
     begin.push_back(axis.begin);
     end.push_back(length * axis.dilation - axis.image - axis.begin);
     sizes.insert(sizes.end(), {length, axis.dilation});
@@ -195,7 +196,7 @@ ValueId split_phases(Step& step, const PoolAxes& axes, ElementType type, double 
   return reshape(step, phases, with_front({0, -1}, lengths), "images");
 }
 
-/// Back to one image, of which every stride-th place is kept.
+/// Back to one image, of which every stride-th position is kept.
 ValueId join_phases(Step& step, const PoolAxes& axes, ValueId pooled) {
   List split = list_of_pool(axes, &PoolAxis::dilation), joined;
   for (const PoolAxis& axis : axes) {
@@ -211,7 +212,7 @@ ValueId join_phases(Step& step, const PoolAxes& axes, ValueId pooled) {
   ValueId result = reshape(step, mixed, with_front({0, 0}, joined), "joined");
   List ends, numbers;
   for (const PoolAxis& axis : axes) {
-    ends.push_back((axis.places - 1) * axis.stride + 1);
+    ends.push_back((axis.positions - 1) * axis.stride + 1);
     numbers.push_back(static_cast<std::int64_t>(numbers.size()) + 2);
   }
   const List begins(axes.size(), 0), strides = list_of_pool(axes, &PoolAxis::stride);
@@ -224,20 +225,20 @@ ValueId join_phases(Step& step, const PoolAxes& axes, ValueId pooled) {
   return step.add("MaxPool", {result}, {{"kernel_shape", List(axes.size(), 1)}, {"strides", strides}}, "strided");
 }
 
-/// The cells of an axis that an average counts, as places in the padded axis.
-std::pair<std::int64_t, std::int64_t> counted_cells(const PoolAxis& axis, bool count_padding) {
+/// The elements of an axis that an average counts, as positions in the padded axis.
+std::pair<std::int64_t, std::int64_t> counted_range(const PoolAxis& axis, bool count_padding) {
   if (count_padding) return {0, axis.begin + axis.image + axis.end};
   return {axis.begin, axis.begin + axis.image};
 }
 
-/// By how much the average over all cells of a window is too small, for every place along one axis.
+/// By how much the average over all taps of a window is too small, for every position along one axis.
 std::vector<double> axis_shares(const PoolAxis& axis, bool count_padding) {
-  const auto [first, last] = counted_cells(axis, count_padding);
+  const auto [first, last] = counted_range(axis, count_padding);
   std::vector<double> shares;
-  for (std::int64_t place = 0; place < axis.places; ++place) {
+  for (std::int64_t position = 0; position < axis.positions; ++position) {
     std::int64_t counted = 0;
     for (std::int64_t k = 0; k < axis.kernel; ++k) {
-      const std::int64_t at = place * axis.stride + k * axis.dilation;
+      const std::int64_t at = position * axis.stride + k * axis.dilation;
       counted += first <= at && at < last ? 1 : 0;
     }
     shares.push_back(counted == 0 ? 1 : static_cast<double>(axis.kernel) / static_cast<double>(counted));
@@ -245,14 +246,14 @@ std::vector<double> axis_shares(const PoolAxis& axis, bool count_padding) {
   return shares;
 }
 
-/// Averages over all cells of each window, made averages over those that count.
+/// Averages over all taps of each window, made averages over those that count.
 ValueId count_fewer(Step& step, const PoolAxes& axes, bool count_padding, ElementType type, ValueId averages) {
   const bool all_count = std::all_of(axes.begin(), axes.end(), [count_padding](const PoolAxis& axis) {
-    const auto [first, last] = counted_cells(axis, count_padding);
+    const auto [first, last] = counted_range(axis, count_padding);
     return first == 0 && axis.reached() <= last;
   });
   if (all_count) return averages;
-  List dims = with_front({1, 1}, list_of_pool(axes, &PoolAxis::places));
+  List dims = with_front({1, 1}, list_of_pool(axes, &PoolAxis::positions));
   storable_count(dims);
   std::vector<double> factors = {1};
   for (const PoolAxis& axis : axes) {
@@ -266,7 +267,7 @@ ValueId count_fewer(Step& step, const PoolAxes& axes, bool count_padding, Elemen
   return step.add("Mul", {averages, step.numbers(type, dims, factors, "shares")}, {}, "averages");
 }
 
-/// A window of one cell has nothing to dilate.
+/// A window of one tap has nothing to dilate.
 bool dilates(Step& step) {
   const auto kernel = step.integers("kernel_shape"), dilations = step.integers("dilations");
   if (!kernel || !dilations) return false;
@@ -284,8 +285,8 @@ void without_dilations(Step& step) {
   const PoolAxes axes = read_axes(step);
   if (step.is_used(1)) refuse("the older version cannot return the indices of a dilated pool");
   for (const PoolAxis& axis : axes) {
-    if (axis.places < 0) refuse_unknown("rewriting dilations for older operators requires the size of the image");
-    if (axis.places == 0) refuse("a dilated pool over an empty image cannot be rewritten");
+    if (axis.positions < 0) refuse_unknown("rewriting dilations for older operators requires the size of the image");
+    if (axis.positions == 0) refuse("a dilated pool over an empty image cannot be rewritten");
   }
   const std::string op(step.node().op_type.view());
   const ElementType type = step.need_elem(step.input(0));
@@ -335,7 +336,7 @@ void without_indices(Step& step) {
   step.remove("storage_order");
 }
 
-/// Real numbers hold all 8-bit integers. A window without cells gives the least integer.
+/// Real numbers hold all 8-bit integers. A window without elements gives the least integer.
 void without_bytes(Step& step) {
   const ElementType type = step.elem(step.input(0));
   if (type != ElementType::int8 && type != ElementType::uint8) return;

@@ -27,10 +27,10 @@ ValueId spread_blocks(Step& step, ValueId given, std::int64_t block) {
   const checker::Dim size = is_axis ? (*shape)[static_cast<std::size_t>(axis)] : checker::Dim();
   if (!size.is_constant())
     refuse_unknown(fmt::format("the size of axis {}, which is split into blocks, is unknown", axis));
-  List places;
+  List block_of;
   const std::int64_t count = storable_count(List{size.constant()});
-  for (std::int64_t i = 0; i < count; ++i) places.push_back(i / block);
-  return step.add("Gather", {given, step.vector(places, "blocks")}, {{"axis", axis}}, "for_each_element");
+  for (std::int64_t i = 0; i < count; ++i) block_of.push_back(i / block);
+  return step.add("Gather", {given, step.vector(block_of, "blocks")}, {{"axis", axis}}, "for_each_element");
 }
 
 /// A scale or zero point as an operand that broadcasts against x.

@@ -102,8 +102,8 @@ void count_and_scale(Step& step, ElementType type) {
     count = cast(step, step.add("Max", {steps, step.number(type, 0)}, {}, "count"), ElementType::int64, "count");
   }
   const ValueId positions = count_up(step, is_known ? Size(sizes->front()) : Size::of(unsqueeze(step, count, {0})));
-  const ValueId places = wide == ElementType::int64 ? positions : cast(step, positions, wide, "places");
-  const ValueId scaled = step.add("Mul", {places, cast(step, numbers[2], wide, "delta")}, {}, "scaled");
+  const ValueId as_numbers = wide == ElementType::int64 ? positions : cast(step, positions, wide, "places");
+  const ValueId scaled = step.add("Mul", {as_numbers, cast(step, numbers[2], wide, "delta")}, {}, "scaled");
   const ValueId sum = step.add("Add", {scaled, cast(step, numbers[0], wide, "start")}, {}, "sum");
   step.emit("Cast", {sum}, {step.output(0)}, {cast_target(step, type)});
 }

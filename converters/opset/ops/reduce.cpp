@@ -174,15 +174,15 @@ void log_sum_exp_of_integers(Step& step) {
 
 // ---- ArgMax, ArgMin
 
-/// The first place when walking backwards, counted from the front.
+/// The first index when going backwards, made non-negative.
 void last_as_first_of_reversed(Step& step) {
   if (step.integer("select_last_index") == 0) return step.remove("select_last_index");
   const ValueId x = step.input(0);
   const std::int64_t axis = step.integer("axis");
   const checker::Shape* shape = step.shape(x);
-  const std::int64_t place = axis < 0 && shape ? axis + static_cast<std::int64_t>(shape->size()) : axis;
-  const bool is_axis = shape && place >= 0 && static_cast<std::size_t>(place) < shape->size();
-  const checker::Dim size = is_axis ? (*shape)[static_cast<std::size_t>(place)] : checker::Dim();
+  const std::int64_t from_front = axis < 0 && shape ? axis + static_cast<std::int64_t>(shape->size()) : axis;
+  const bool is_axis = shape && from_front >= 0 && static_cast<std::size_t>(from_front) < shape->size();
+  const checker::Dim size = is_axis ? (*shape)[static_cast<std::size_t>(from_front)] : checker::Dim();
   ValueId reversed, last;
   if (size.is_constant() && is_foldable(List{size.constant()})) {
     List backward;

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "converters/opset/compose/compose.h"
-#include "converters/opset/compose/places.h"
+#include "converters/opset/compose/interpolation.h"
 #include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
@@ -16,13 +16,13 @@ void state_no_shift(Step& step) { step.set({"coordinate_transformation_mode", st
 
 constexpr ElementType real_regions = ElementType::float64;
 
-/// Where the samples of all cells lie along one axis, [regions, cells * ratio], and whether they lie in the map at all.
+/// Where the samples of all bins lie along one axis, [regions, bins * ratio], and whether they lie in the map at all.
 struct Samples {
   ValueId at = ValueId::none, counts = ValueId::none;
 };
 
 /// `ends`: all coordinates in elements; `first` is the column of the region's begin, that of its end is two on.
-Samples samples(Step& step, ValueId ends, std::int64_t first, ValueId size, std::int64_t cells, bool shifted) {
+Samples samples(Step& step, ValueId ends, std::int64_t first, ValueId size, std::int64_t bins, bool shifted) {
   const std::int64_t ratio = step.integer("sampling_ratio");
   const auto column = [&](std::int64_t number) { return slice(step, ends, 1, number, number + 1, "coordinate"); };
   const ValueId start = column(first), one = step.number(real_regions, 1, "one"),
@@ -30,13 +30,13 @@ Samples samples(Step& step, ValueId ends, std::int64_t first, ValueId size, std:
   ValueId length = step.add("Sub", {column(first + 2), start}, {}, "length");
   if (!shifted) length = step.add("Max", {length, one}, {}, "length");
   std::vector<double> offsets;
-  for (std::int64_t i = 0; i < cells * ratio; ++i) {
-    const double in_cell = (static_cast<double>(i % ratio) + 0.5) / static_cast<double>(ratio);
-    offsets.push_back(static_cast<double>(i / ratio) + in_cell);
+  for (std::int64_t i = 0; i < bins * ratio; ++i) {
+    const double in_bin = (static_cast<double>(i % ratio) + 0.5) / static_cast<double>(ratio);
+    offsets.push_back(static_cast<double>(i / ratio) + in_bin);
   }
-  const ValueId cell =
-      step.add("Div", {length, step.number(real_regions, static_cast<double>(cells), "cells")}, {}, "cell");
-  const ValueId steps = step.add("Mul", {cell, step.numbers(real_regions, {1, cells * ratio}, offsets, "offsets")});
+  const ValueId bin =
+      step.add("Div", {length, step.number(real_regions, static_cast<double>(bins), "cells")}, {}, "cell");
+  const ValueId steps = step.add("Mul", {bin, step.numbers(real_regions, {1, bins * ratio}, offsets, "offsets")});
   const ValueId at = step.add("Add", {start, steps}, {}, "at");
   const ValueId above = step.add("Not", {step.add("Less", {at, step.number(real_regions, -1)})});
   const ValueId below = step.add("Not", {step.add("Greater", {at, size})});
@@ -45,7 +45,7 @@ Samples samples(Step& step, ValueId ends, std::int64_t first, ValueId size, std:
           step.add("And", {above, below}, {}, "counts")};
 }
 
-/// Rows and columns of samples as one list of places.
+/// Rows and columns of samples as one list of positions.
 ValueId crossed(Step& step, ValueId x, std::int64_t other_axis, const List& sizes) {
   const ValueId row = unsqueeze(step, x, {other_axis});
   const ValueId all = step.add("Expand", {row, step.vector(sizes, "sizes")}, {}, "all");
@@ -71,16 +71,16 @@ void align_in_steps(Step& step, bool shifted) {
   const std::vector<ValueId> positions = {crossed(step, rows.at, 2, sizes), crossed(step, columns.at, 1, sizes)};
   const ValueId counts = step.add("And", {unsqueeze(step, rows.counts, {2}), unsqueeze(step, columns.counts, {1})});
   const ValueId images = reshape(step, cast(step, step.input(2), real_regions, "images"), {-1, 1, 1, 1}, "images");
-  PlaceRules rules;
+  InterpolationRules rules;
   rules.outside = Outside::border;
   rules.greatest = mode == "max";
   const ValueId map = cast(step, step.input(0), real_regions, "map");
-  const ValueId seen = read_places(step, map, real_regions, images, lengths, positions, rules);
+  const ValueId seen = interpolate(step, map, real_regions, images, lengths, positions, rules);
   const ValueId counted = reshape(step, counts, {-1, sizes[1] * sizes[2], 1}, "counted");
   const ValueId inside = step.add("Where", {counted, seen, step.number(real_regions, 0, "nothing")}, {}, "samples");
-  const ValueId planes = step.add("Transpose", {inside}, {{"perm", List{0, 2, 1}}}, "planes");
-  const ValueId cells = reshape(step, planes, {0, 0, height, ratio, width, ratio}, "cells");
-  const ValueId pooled = reduce(step, rules.greatest ? "ReduceMax" : "ReduceMean", cells, {3, 5}, false, "pooled");
+  const ValueId channels = step.add("Transpose", {inside}, {{"perm", List{0, 2, 1}}}, "planes");
+  const ValueId bins = reshape(step, channels, {0, 0, height, ratio, width, ratio}, "cells");
+  const ValueId pooled = reduce(step, rules.greatest ? "ReduceMax" : "ReduceMean", bins, {3, 5}, false, "pooled");
   step.emit("Cast", {pooled}, {step.output(0)}, {{"to", static_cast<std::int64_t>(type)}});
   step.replace();
 }

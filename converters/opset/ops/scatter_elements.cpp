@@ -7,7 +7,7 @@
 namespace onnxkit::opset {
 namespace {
 
-/// Within one position of the indices along the axis no place is met twice: read, combined, written back, position by position.
+/// Within one position of the indices along the axis no element is written twice: read, combined, written back, position by position.
 void reduce_in_rounds_scatter_elements(Step& step) {
   const std::string reduction = step.string("reduction", "none");
   if (reduction == "none") return step.remove("reduction");

@@ -162,12 +162,12 @@ class Sequences {
     std::optional<Elements> all = elements(input_of(node, 0), depth + 1);
     if (!all) return std::nullopt;
     const auto size = static_cast<std::int64_t>(all->size());
-    const auto place = position(node, inserts ? 2 : 1, inserts ? size : size - 1, size);
-    if (!place || *place < 0 || *place > size - (inserts ? 0 : 1)) return std::nullopt;
+    const auto index = position(node, inserts ? 2 : 1, inserts ? size : size - 1, size);
+    if (!index || *index < 0 || *index > size - (inserts ? 0 : 1)) return std::nullopt;
     if (inserts)
-      all->insert(all->begin() + *place, {.x = input_of(node, 1)});
+      all->insert(all->begin() + *index, {.x = input_of(node, 1)});
     else
-      all->erase(all->begin() + *place);
+      all->erase(all->begin() + *index);
     return all;
   }
 
@@ -185,9 +185,9 @@ class Sequences {
     const auto all = elements(input_of(node, 0));
     if (!all) return std::nullopt;
     const auto size = static_cast<std::int64_t>(all->size());
-    const auto place = position(node, 1, 0, size);
-    if (!place || *place < 0 || *place >= size) return std::nullopt;
-    const Element found = (*all)[static_cast<std::size_t>(*place)];
+    const auto index = position(node, 1, 0, size);
+    if (!index || *index < 0 || *index >= size) return std::nullopt;
+    const Element found = (*all)[static_cast<std::size_t>(*index)];
     return is_known(found) ? std::optional(found) : std::nullopt;
   }
 

@@ -35,7 +35,7 @@ void axis_to_input(Step& step) {
 /// A signal with all before its axis as one axis and all behind it but the parts as another, so that the axis is 1.
 struct Lines {
   ValueId all;
-  Size places;
+  Size positions;
   ValueId head, tail;  ///< sizes before and behind the axis
 
   /// The shape that the signal had, with other sizes of axis and parts.
@@ -59,8 +59,8 @@ Lines laid_out(Step& step, ValueId x, ValueId given) {
     const ValueId all = step.add("Concat", {list(1), sizes}, {{"axis", std::int64_t{0}}}, "sizes");
     return Size::of(reduce(step, "ReduceProd", all, {0}, true, "count"));
   };
-  const Size places = Size::of(step.add("Gather", {shape, axis}, {}, "places"));
-  return {reshape_to(step, x, {count(head), places, count(tail), size_of(step, x, -1)}), places, head, tail};
+  const Size positions = Size::of(step.add("Gather", {shape, axis}, {}, "places"));
+  return {reshape_to(step, x, {count(head), positions, count(tail), size_of(step, x, -1)}), positions, head, tail};
 }
 
 void around_computed_axis(Step& step) {
@@ -114,8 +114,8 @@ struct Cosines {
 };
 
 ValueId computed_window(Step& step, const Cosines& of, const Size& size, const Size& steps) {
-  const ValueId places = cast(step, count_up(step, size), real_spectral);
-  const ValueId turns = step.add("Mul", {places, step.number(real_spectral, 2 * std::numbers::pi)}, {}, "turns");
+  const ValueId positions = cast(step, count_up(step, size), real_spectral);
+  const ValueId turns = step.add("Mul", {positions, step.number(real_spectral, 2 * std::numbers::pi)}, {}, "turns");
   const ValueId angle = step.add("Div", {turns, cast(step, as_vector(step, steps), real_spectral)}, {}, "angle");
   const ValueId once =
       step.add("Mul", {step.add("Cos", {angle}, {}, "cos"), step.number(real_spectral, of.a1)}, {}, "once");
@@ -155,8 +155,8 @@ struct Transform {
 
   bool to_real() const { return onesided && inverse; }
   Size bins(Step& step) const { return onesided && !inverse ? sum(step, quotient(step, length, 2), 1) : length; }
-  /// Places of the input that matter.
-  Size most_places(Step& step) const { return to_real() ? sum(step, quotient(step, length, 2), 1) : length; }
+  /// Positions of the input that matter.
+  Size most_positions(Step& step) const { return to_real() ? sum(step, quotient(step, length, 2), 1) : length; }
 };
 
 /// cos(2 pi part / whole), exact at quarters.
@@ -168,31 +168,31 @@ double cosine(std::int64_t part, std::int64_t whole) {
 }
 double sine(std::int64_t part, std::int64_t whole) { return cosine(4 * part - whole, 4 * whole); }
 
-/// [places * parts, bins * parts of the result]
-ValueId stored_matrix(Step& step, const Transform& t, std::int64_t places, std::int64_t bins) {
+/// [positions * parts, bins * parts of the result]
+ValueId stored_matrix(Step& step, const Transform& t, std::int64_t positions, std::int64_t bins) {
   const std::int64_t length = *t.length.known;
   std::vector<double> all;
-  for (std::int64_t row = 0; row < places * t.parts; ++row) {
-    const std::int64_t place = row / t.parts;
+  for (std::int64_t row = 0; row < positions * t.parts; ++row) {
+    const std::int64_t position = row / t.parts;
     const bool is_imaginary = row % t.parts == 1;
     double factor = t.inverse ? 1 / static_cast<double>(length) : 1;
-    if (t.to_real() && place != 0 && 2 * place != length) factor *= 2;
+    if (t.to_real() && position != 0 && 2 * position != length) factor *= 2;
     for (std::int64_t bin = 0; bin < bins; ++bin) {
-      const double c = factor * cosine(place * bin, length);
-      const double s = (t.inverse ? factor : -factor) * sine(place * bin, length);
+      const double c = factor * cosine(position * bin, length);
+      const double s = (t.inverse ? factor : -factor) * sine(position * bin, length);
       all.push_back(is_imaginary ? -s : c);
       if (!t.to_real()) all.push_back(is_imaginary ? c : s);
     }
   }
-  return step.numbers(real_spectral, {places * t.parts, bins * (t.to_real() ? 1 : 2)}, all, "matrix");
+  return step.numbers(real_spectral, {positions * t.parts, bins * (t.to_real() ? 1 : 2)}, all, "matrix");
 }
 
 ValueId stacked(Step& step, ValueId a, ValueId b, std::int64_t axis) {
   return step.add("Concat", {unsqueeze(step, a, {axis}), unsqueeze(step, b, {axis})}, {{"axis", axis}}, "stacked");
 }
 
-ValueId computed_matrix(Step& step, const Transform& t, const Size& places, const Size& bins) {
-  const ValueId rows = unsqueeze(step, count_up(step, places), {1}), length = as_vector(step, t.length);
+ValueId computed_matrix(Step& step, const Transform& t, const Size& positions, const Size& bins) {
+  const ValueId rows = unsqueeze(step, count_up(step, positions), {1}), length = as_vector(step, t.length);
   const ValueId turns =
       step.add("Mod", {step.add("Mul", {rows, count_up(step, bins)}, {}, "turns"), length}, {}, "turns");
   const ValueId whole = cast(step, length, real_spectral);
@@ -223,26 +223,26 @@ ValueId computed_matrix(Step& step, const Transform& t, const Size& places, cons
   return reshape_to(step, all, {-1, product(step, bins, 2)});
 }
 
-/// x [.., places along axis, .., parts] of this rank, in double.
-ValueId transformed(Step& step, ValueId x, std::int64_t rank, std::int64_t axis, Size places, const Transform& t) {
-  if (const Size most = t.most_places(step); !places.known || !most.known || *places.known > *most.known) {
+/// x [.., positions along axis, .., parts] of this rank, in double.
+ValueId transformed(Step& step, ValueId x, std::int64_t rank, std::int64_t axis, Size positions, const Transform& t) {
+  if (const Size most = t.most_positions(step); !positions.known || !most.known || *positions.known > *most.known) {
     const auto list = [&](std::int64_t i) { return step.vector(List{i}); };
     x = step.add("Slice", {x, list(0), as_vector(step, most), list(axis)}, {}, "signal");
-    places = places.known && most.known ? most : size_of(step, x, axis);
+    positions = positions.known && most.known ? most : size_of(step, x, axis);
   }
   const Size bins = t.bins(step);
-  const bool is_known = places.known && bins.known && t.length.known;
-  if (is_known && *places.known > most_computed / std::max<std::int64_t>(1, *bins.known))
+  const bool is_known = positions.known && bins.known && t.length.known;
+  if (is_known && *positions.known > most_computed / std::max<std::int64_t>(1, *bins.known))
     refuse("the matrix that would replace the transform has more than 16 million elements");
-  const bool is_stored = is_known && is_foldable(List{*places.known, *bins.known});
+  const bool is_stored = is_known && is_foldable(List{*positions.known, *bins.known});
   const ValueId matrix =
-      is_stored ? stored_matrix(step, t, *places.known, *bins.known) : computed_matrix(step, t, places, bins);
+      is_stored ? stored_matrix(step, t, *positions.known, *bins.known) : computed_matrix(step, t, positions, bins);
   std::vector<std::int64_t> perm;
   for (std::int64_t i = 0; i < rank; ++i) perm.push_back(i == axis ? rank - 2 : i == rank - 2 ? axis : i);
   if (axis != rank - 2) x = transpose(step, x, perm);
   std::vector<Size> lines(static_cast<std::size_t>(rank - 2), 0);
   std::vector<Size> joined = lines, split = lines;
-  joined.push_back(product(step, places, t.parts));
+  joined.push_back(product(step, positions, t.parts));
   split.push_back(bins);
   split.emplace_back(t.to_real() ? 1 : 2);
   const ValueId y = step.add("MatMul", {reshape_to(step, x, joined), matrix}, {}, "spectrum");
@@ -272,7 +272,7 @@ void emit_in_own_type(Step& step, ValueId y) {
   step.replace();
 }
 
-/// Without the length, which depends on the places that are there.
+/// Without the length, which depends on the positions that are there.
 Transform transform_of(Step& step, std::int64_t parts) {
   const Transform t{0, parts, step.integer("inverse") != 0, step.integer("onesided") != 0};
   if (t.onesided && t.inverse != (t.parts == 2))
@@ -280,10 +280,10 @@ Transform transform_of(Step& step, std::int64_t parts) {
   return t;
 }
 
-Size length_of_spectral(Step& step, const Transform& t, const Size& places) {
+Size length_of_spectral(Step& step, const Transform& t, const Size& positions) {
   const Size length = step.has_input(1) ? size_in(step, 1)
-                      : t.to_real()     ? product(step, difference(step, places, 1), 2)
-                                        : places;
+                      : t.to_real()     ? product(step, difference(step, positions, 1), 2)
+                                        : positions;
   if (length.known && *length.known < 1) refuse("the transform has no length");
   return length;
 }
@@ -294,8 +294,8 @@ void unknown_dft_to_product(Step& step) {
   Lines lines = laid_out(step, cast(step, step.input(0), real_spectral), step.vector(List{step.integer("axis", 1)}));
   if (!is_onesided) lines.all = completed(step, lines.all, 4);
   Transform t = transform_of(step, is_onesided && !is_inverse ? 1 : 2);
-  t.length = length_of_spectral(step, t, lines.places);
-  const ValueId y = transformed(step, lines.all, 4, 1, lines.places, t);
+  t.length = length_of_spectral(step, t, lines.positions);
+  const ValueId y = transformed(step, lines.all, 4, 1, lines.positions, t);
   const ValueId shape = lines.shape(step, t.bins(step), t.to_real() ? 1 : 2);
   emit_in_own_type(step, step.add("Reshape", {y, shape}, {}, "spectrum"));
 }
@@ -306,10 +306,10 @@ void dft_to_product(Step& step) {
   if (!parts) return unknown_dft_to_product(step);
   const std::int64_t rank = step.need_rank(x), axis = counted_from_front(step, step.integer("axis", 1), x);
   if (axis < 0 || axis >= rank - 1) refuse("the axis is not a signal axis");
-  const Size places = size_of(step, x, axis);
+  const Size positions = size_of(step, x, axis);
   Transform t = transform_of(step, *parts);
-  t.length = length_of_spectral(step, t, places);
-  emit_in_own_type(step, transformed(step, cast(step, x, real_spectral), rank, axis, places, t));
+  t.length = length_of_spectral(step, t, positions);
+  emit_in_own_type(step, transformed(step, cast(step, x, real_spectral), rank, axis, positions, t));
 }
 
 void stft_to_product(Step& step) {
@@ -324,12 +324,12 @@ void stft_to_product(Step& step) {
   const Size frames = sum(step, quotient(step, difference(step, there, length), pace), 1);
   const ValueId starts =
       step.add("Mul", {unsqueeze(step, count_up(step, frames), {1}), as_vector(step, pace)}, {}, "starts");
-  const ValueId places = step.add("Add", {starts, count_up(step, length)}, {}, "places");
+  const ValueId positions = step.add("Add", {starts, count_up(step, length)}, {}, "places");
   const bool is_onesided = step.integer("onesided", 1) != 0;
   const auto parts = known_parts(step, x);
   if (is_onesided && parts == 2) refuse("the spectrum of complex numbers is not symmetric");
   const ValueId wide = cast(step, x, real_spectral), all = parts || is_onesided ? wide : completed(step, wide, 3);
-  ValueId framed = step.add("Gather", {all, places}, {{"axis", std::int64_t{1}}}, "frames");
+  ValueId framed = step.add("Gather", {all, positions}, {{"axis", std::int64_t{1}}}, "frames");
   if (step.has_input(window)) {
     const ValueId weights = unsqueeze(step, cast(step, step.input(window), real_spectral), {1});
     framed = step.add("Mul", {framed, weights}, {}, "windowed");

@@ -63,14 +63,14 @@ void to_largest_sorted(Step& step) {
   step.set_input(0, x);
   const bool values = step.output(0) != ValueId::none, indices = reversed && step.output(1) != ValueId::none;
   const ValueId y = values ? intercept_output(step, 0, "values") : ValueId::none;
-  const ValueId places = indices ? intercept_output(step, 1, "indices") : ValueId::none;
+  const ValueId reversed_indices = indices ? intercept_output(step, 1, "indices") : ValueId::none;
   step.then();
   std::vector<Link> back;
   if (reversed) back.push_back({"Transpose", {}, {}});
   if (!largest) back.push_back({"Neg", {}, {}});
   if (through_double) back.push_back({"Cast", {}, {cast_target(step, type)}});
   if (values) chain(step, y, std::move(back), step.output(0));
-  if (indices) step.emit("Transpose", {places}, {step.output(1)});
+  if (indices) step.emit("Transpose", {reversed_indices}, {step.output(1)});
   step.note(largest ? "computed in float64, which represents the integers exactly"
                     : "the smallest elements are the largest of the negated input");
 }

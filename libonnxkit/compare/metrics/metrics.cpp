@@ -42,7 +42,7 @@ struct CentredSums {
   }
 };
 
-/// What one walk over the tensors finds.
+/// What one pass over the tensors finds.
 template <class Real>
 struct FirstSums {
   std::uint64_t compared = 0, equal = 0, nan_mismatches = 0, inf_mismatches = 0, sign_flips = 0, nonzero_a = 0;
@@ -147,7 +147,7 @@ class Comparison {
   void run() {
     means_ = guess_means();
     const auto parts =
-        walk<FirstSums<Real>>([this](std::size_t first, std::size_t end) { return first_sums(first, end); });
+        sums_by_chunk<FirstSums<Real>>([this](std::size_t first, std::size_t end) { return first_sums(first, end); });
     for (const auto& part : parts) sums_.merge(part);
   }
 
@@ -157,7 +157,7 @@ class Comparison {
 
  private:
   template <class Part, class F>
-  std::vector<Part> walk(F&& part) {
+  std::vector<Part> sums_by_chunk(F&& part) {
     std::vector<Part> parts((elements_ + chunk_elements - 1) / chunk_elements);
     over_chunks(elements_, threads_,
                 [&](std::size_t chunk, std::size_t first, std::size_t end) { parts[chunk] = part(first, end); });
@@ -340,7 +340,7 @@ Centred<Real> Comparison<Real>::centred_sums() {
   if (near(guessed.a, guessed.aa) && near(guessed.b, guessed.bb) && near(guessed.d, guessed.dd)) return guessed;
   means_ = {sums_.a.value() / count, sums_.b.value() / count, sums_.d.value() / count};
   CentredSums<Real> all;
-  for (const auto& part : walk<CentredSums<Real>>([this](std::size_t first, std::size_t end) {
+  for (const auto& part : sums_by_chunk<CentredSums<Real>>([this](std::size_t first, std::size_t end) {
          CentredSums<Real> sums;
          finite_blocks(first, end, [&](const PairBlock<Real>& block) {
            sums.add(centred(block.a.data(), block.b.data(), block.size, means_));
@@ -354,7 +354,7 @@ Centred<Real> Comparison<Real>::centred_sums() {
 template <class Real>
 Real Comparison<Real>::residual_sum(Real slope, Real shift) {
   Sum<Real> all;
-  for (const auto& part : walk<Sum<Real>>([&](std::size_t first, std::size_t end) {
+  for (const auto& part : sums_by_chunk<Sum<Real>>([&](std::size_t first, std::size_t end) {
          Sum<Real> sum;
          finite_blocks(first, end, [&](const PairBlock<Real>& block) {
            sum.add(squared_residuals(block.a.data(), block.b.data(), block.size, means_, slope, shift));

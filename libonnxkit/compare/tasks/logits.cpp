@@ -135,7 +135,7 @@ class LogitsOutcome {
     std::vector<Rows> parts((rows_ + in_part - 1) / in_part);
     const auto work = [&](std::int64_t from, std::int64_t until) {
       for (auto part = static_cast<std::size_t>(from); part < static_cast<std::size_t>(until); ++part)
-        parts[part] = walk(part * in_part, std::min(rows_, (part + 1) * in_part));
+        parts[part] = compare_rows(part * in_part, std::min(rows_, (part + 1) * in_part));
     };
     ThreadPool pool(parts.size() < 2 ? 1 : threads);
     pool.for_range(static_cast<std::int64_t>(parts.size()), 1, work);
@@ -151,7 +151,7 @@ class LogitsOutcome {
   }
 
  private:
-  Rows walk(std::size_t first, std::size_t end) {
+  Rows compare_rows(std::size_t first, std::size_t end) {
     Rows rows;
     Confusion confusion;
     std::vector<double> a(classes_), b(classes_), ratio(classes_);

@@ -28,7 +28,7 @@ class SegmentationOutcome {
   bool run(int threads) {
     const auto tiles = static_cast<std::int64_t>(tiles_) * a_.batch();
     ThreadPool pool(tiles < 2 ? 1 : threads);
-    pool.for_range(tiles, 16, [this](std::int64_t first, std::int64_t end) { walk(first, end); });
+    pool.for_range(tiles, 16, [this](std::int64_t first, std::int64_t end) { compare_tiles(first, end); });
     return !bad_;
   }
 
@@ -57,7 +57,7 @@ class SegmentationOutcome {
   }
 
  private:
-  void walk(std::int64_t first, std::int64_t end) {
+  void compare_tiles(std::int64_t first, std::int64_t end) {
     std::vector<Pixels> classes;
     std::array<std::uint16_t, Elements::most> x, y;
     for (auto tile = static_cast<std::size_t>(first); tile < static_cast<std::size_t>(end) && !bad_; ++tile) {

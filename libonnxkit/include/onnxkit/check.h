@@ -55,7 +55,7 @@ ONNXKIT_API std::map<std::string, Error> unknown_dimensions(const Model& model,
 struct CodeExplanation {
   std::string code;
   std::string summary;
-  /// Markdown: what it finds, why it matters, how to mend it.
+  /// Markdown: what it finds, why it matters, how to fix it.
   std::string text;
 };
 /// All codes, sorted.

@@ -20,7 +20,7 @@
 #include "onnxkit/result.h"
 #include "onnxkit/value.h"
 
-// The same question put to several backends, and a judgement of their answers (docs/diff.md).
+// The same question put to several backends, and a verdict on their answers (docs/diff.md).
 namespace onnxkit {
 
 // ---- what is compared
@@ -62,9 +62,9 @@ struct DiffOptions {
   /// Profiles that may explain a deviation, from fine to coarse; empty: float32 and the arithmetic that the side says it computes in, all of
   /// them where it does not say.
   std::vector<Profile> profiles = {};
-  int replicas = 4;
-  OutputTolerance tolerance = {};                          ///< set by hand: wins over the noise floor
-  std::map<std::string, OutputTolerance> tolerances = {};  ///< by output; wins over `tolerance`
+  int perturbed_samples = 4;
+  OutputTolerance tolerance = {};                          ///< set by hand: overrides the noise floor
+  std::map<std::string, OutputTolerance> tolerances = {};  ///< by output; overrides `tolerance`
   std::map<std::string, std::string> tasks = {};           ///< by output; others are guessed
   std::map<std::string, std::string> scores =
       {};  ///< of detections: name of the output with the boxes to that with their scores
@@ -78,7 +78,7 @@ struct DiffOptions {
   bool layers = false;     ///< also compare values inside the graph
   int repeat = 1;          ///< measured runs of each side on each set
   int warmup = 1;          ///< unmeasured runs of each side before its first measured one
-  std::uint64_t seed = 0;  ///< of the replicas' noise
+  std::uint64_t seed = 0;  ///< of the noise of perturbed samples
   Context context = {};    ///< its workers' limits hold for every side
   Limits limits = {};      ///< threads of the reference
   bool allow_outside_data = false;
@@ -88,13 +88,13 @@ struct DiffOptions {
 
 // ---- what comes out
 
-/// The judgement of one output of one side, from the best to the worst.
+/// The verdict on one output of one side, from the best to the worst.
 enum class Verdict : std::uint8_t {
   identical,     ///< bit for bit
   within,        ///< within a tolerance that was set by hand
   rounding,      ///< explained by rounding in `profile`
   undecidable,   ///< only elements differ that rounding can flip
-  not_compared,  ///< no floor could be told and no tolerance was set
+  not_compared,  ///< the noise floor is unknown and no tolerance was set
   beyond,        ///< beyond a tolerance that was set by hand
   not_rounding,  ///< a deviation that no profile explains
   mismatch,      ///< other type, shape, kind, or number of elements; NaN or infinity on one side only
@@ -137,7 +137,7 @@ struct OutputDiff {
   std::optional<Profile> profile;    ///< with rounding: the finest that explains
   std::vector<FloorMeasure> floors;  ///< every profile that was tried
   std::uint64_t flips = 0;           ///< elements whose difference rounding can explain by a flip
-  std::string why;                   ///< one line for people: what differs, or why no judgement was possible
+  std::string why;                   ///< one line for people: what differs, or why no verdict was possible
   std::optional<Metrics> metrics;    ///< absent where types or shapes differ and for strings
   Outcome outcome;
   Scatter scatter;
@@ -145,7 +145,7 @@ struct OutputDiff {
 };
 
 /// The nodes that make a value from the nearest values that both models have; those that only hold a constant are left out.
-struct Stretch {
+struct Subgraph {
   std::vector<std::string> from;     ///< these values, inputs of the model among them
   std::vector<Location> nodes;       ///< of the first model
   std::vector<Location> side_nodes;  ///< of the side's model
@@ -160,10 +160,10 @@ struct LayerDiff {
   std::string type;
   Verdict verdict = Verdict::not_compared;
   std::optional<FloorMeasure> total;  ///< the side's value within the model, less the exact one
-  std::optional<FloorMeasure> own;    ///< the side's value of `stretch` run alone on exact inputs, less the exact one
-  std::optional<FloorMeasure> inherited;  ///< the side's value within the model, less that of `stretch` run alone
-  bool guilty = false;                    ///< its own deviation is more than rounding
-  std::optional<Stretch> stretch;         ///< what was run alone
+  std::optional<FloorMeasure> own;    ///< the side's value of `subgraph` run alone on exact inputs, less the exact one
+  std::optional<FloorMeasure> inherited;  ///< the side's value within the model, less that of `subgraph` run alone
+  bool is_culprit = false;                ///< its own deviation is more than rounding
+  std::optional<Subgraph> subgraph;       ///< what was run alone
   Metrics metrics;
 };
 
@@ -182,29 +182,29 @@ struct SideReport {
   std::string log;               ///< what it printed last
   std::vector<std::string> warnings;
   double load_seconds = 0;
-  std::vector<RunTime> runs;                ///< measured runs over all sets
-  int warmups = 0;                          ///< unmeasured runs before those
-  Verdict verdict = Verdict::identical;     ///< the worst of its outputs; not_compared when it failed before it had any
-  std::vector<OutputDiff> outputs;          ///< empty for the first side
-  std::vector<LayerDiff> layers;            ///< in the order of execution
-  std::optional<std::size_t> first_guilty;  ///< of layers: the first that is guilty, else the first that is off
-  std::size_t not_looked_at = 0;            ///< layers that are off and were not run alone, since there were too many
-  std::string layers_note;                  ///< why layers could not be compared, or what the comparison leaves open
-  std::string repro;                        ///< folder that shows the first guilty node alone
-  std::optional<Error> repro_failure;       ///< why that folder could not be written
+  std::vector<RunTime> runs;             ///< measured runs over all sets
+  int warmups = 0;                       ///< unmeasured runs before those
+  Verdict verdict = Verdict::identical;  ///< the worst of its outputs; not_compared when it failed before it had any
+  std::vector<OutputDiff> outputs;       ///< empty for the first side
+  std::vector<LayerDiff> layers;         ///< in the order of execution
+  std::optional<std::size_t> first_culprit;  ///< of layers: the first culprit, else the first that is off
+  std::size_t not_looked_at = 0;             ///< layers that are off and were not run alone, since there were too many
+  std::string layers_note;                   ///< why layers could not be compared, or what the comparison leaves open
+  std::string repro;                         ///< folder that shows the first culprit alone
+  std::optional<Error> repro_failure;        ///< why that folder could not be written
 };
 
 struct DiffReport {
   std::vector<SideReport> sides;
-  std::size_t base = 0;                  ///< the side that others are held against: the first that gave an answer
+  std::size_t base = 0;                  ///< the side that others are compared with: the first that gave an answer
   std::vector<std::string> sets;         ///< names of the sets of inputs
   std::string floor_note;                ///< why there is no noise floor, when there is none
   double floor_seconds = 0;              ///< spent on the noise floor
   Verdict verdict = Verdict::identical;  ///< the worst
-  bool compared = false;                 ///< at least one side was held against the first
+  bool compared = false;                 ///< at least one side was compared with the first
 };
 
-/// Runs every side on every set and judges. A side that cannot be started, loaded or run is reported as such and the others stand. Errors: only
+/// Runs every side on every set and compares. A side that cannot be started, loaded or run is reported as such and the others stand. Errors: only
 /// what makes any comparison impossible: fewer than two sides, no set, an unknown name in the options.
 ONNXKIT_API Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets,
                                     const DiffOptions& options = {});

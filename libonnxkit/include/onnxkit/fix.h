@@ -17,7 +17,7 @@ struct FixOptions {
   Context context = {};
 };
 
-/// One thing that was mended.
+/// One thing that was fixed.
 struct Fix {
   /// Code of the finding that it answers.
   std::string code;
@@ -26,9 +26,9 @@ struct Fix {
   std::string done;
 };
 
-/// Mends what can be mended without a doubt, in place: node order, names that hide outer ones, value_info that is stale or of nothing, a missing graph
+/// Fixes what can be fixed without a doubt, in place: node order, names that hide outer ones, value_info that is stale or of nothing, a missing graph
 /// name, a repeated import, and a missing import of ai.onnx (with the newest opset that goes with the IR version and in which every node
-/// fits its operator). What it cannot mend stays as it is; check the result. Fails only for wrong options.
+/// fits its operator). What it cannot fix stays as it is; check the result. Fails only for wrong options.
 ONNXKIT_API Result<std::vector<Fix>> fix(Model& model, const FixOptions& options = {});
 
 }  // namespace onnxkit

@@ -183,7 +183,7 @@ struct NewNode {
   std::map<std::string, AttributeValue> attributes = {};
 };
 
-/// Changes of a model's main graph. Nothing is judged that `check` judges: what is left without a definition or unsorted is found there.
+/// Changes of a model's main graph. Nothing is checked that `check` checks: what is left without a definition or unsorted is found there.
 /// Views of the model end with each change.
 class ONNXKIT_API GraphEditor {
  public:

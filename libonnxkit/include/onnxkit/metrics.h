@@ -11,7 +11,7 @@
 #include "onnxkit/result.h"
 #include "onnxkit/value.h"
 
-// How far two tensors of the same shape are apart. `a` is the expected one, `b` the one that is judged, d = b - a. Everything is computed in double;
+// How far two tensors of the same shape are apart. `a` is the expected one, `b` the one that is compared with it, d = b - a. Everything is computed in double;
 // unless said otherwise over the elements that are finite on both sides.
 namespace onnxkit {
 

@@ -79,7 +79,7 @@ struct ReadReport {
   std::vector<Diagnostic> diagnostics;
 };
 
-/// Reads a model, valid or not: only its form is judged. Error codes: cannot-read, empty-file, truncated-file, malformed-protobuf,
+/// Reads a model, valid or not: only its form is checked. Error codes: cannot-read, empty-file, truncated-file, malformed-protobuf,
 /// not-onnx, text-syntax, json-syntax, json-too-large, unsupported-format (`options` name no format with a reader). `report` is filled when reading fails, too.
 ONNXKIT_API Result<Model> read_model(const std::filesystem::path& path, const ReadOptions& options = {},
                                      ReadReport* report = nullptr);

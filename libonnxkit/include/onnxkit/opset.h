@@ -80,21 +80,21 @@ struct VerifyOptions {
   Context context = {};
   bool allow_outside_data = false;
   std::uint64_t seed = 0;
-  /// Of each of the two runs. A model that would take more is not judged.
+  /// Of each of the two runs. A model that would take more is not compared.
   Limits limits = {.threads = 0, .memory_bytes = std::uint64_t{4} << 30, .time_ms = 20'000, .iterations = 0};
   std::map<std::string, std::int64_t> dims = {};
 };
 
 /// What a comparison of two models by their results came to.
 enum class Equality {
-  equal,       ///< both models gave the same outputs
-  different,   ///< they did not
-  not_judged,  ///< they were not run to their end, or draw random numbers; `reason` says why
+  equal,         ///< both models gave the same outputs
+  different,     ///< they did not
+  not_compared,  ///< they were not run to their end, or draw random numbers; `reason` says why
 };
 
 struct VerifyReport {
-  Equality verdict = Equality::not_judged;
-  /// What differs, or why nothing was judged.
+  Equality verdict = Equality::not_compared;
+  /// What differs, or why nothing was compared.
   std::string reason;
   /// The node of the model before that could not be run, if one.
   Location location = {};

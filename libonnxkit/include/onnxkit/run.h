@@ -27,7 +27,7 @@ struct NodeTime {
 };
 
 struct RunOptions {
-  /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which offers none of wide and on_node and keeps the limits of the
+  /// "reference", or a worker: "onnxruntime", "openvino" ... (docs/backends.md), which offers none of unrounded and on_node and keeps the limits of the
   /// context's workers in place of `limits`.
   std::string backend = "reference";
   std::map<std::string, std::string> backend_options = {};
@@ -36,9 +36,9 @@ struct RunOptions {
   /// The binary file that the model was read from, when both are still what they were: a backend in a process of its own loads it there.
   /// Empty: the model is written for it.
   std::filesystem::path unchanged_file = {};
-  /// Reals narrower than float64 are not rounded between nodes, and come out as float64: the exact answer that rounded ones are held
-  /// against.
-  bool wide = false;
+  /// Reals narrower than float64 are not rounded between nodes, and come out as float64: the exact answer that rounded ones are
+  /// compared with.
+  bool unrounded = false;
   std::uint64_t seed = 0;  ///< of made-up inputs and of random operators without a seed
   std::stop_token stop = {};
   /// Inputs that get no value are made up; else they are an error.

@@ -1,8 +1,8 @@
 #include <cstdio>
 #include <string>
 
-#include "judge.h"
 #include "onnxkit/onnxkit.h"
+#include "self_diff.h"
 
 using namespace onnxkit;
 

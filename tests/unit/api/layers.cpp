@@ -32,12 +32,12 @@ SideReport compared(const std::string& sound, const std::string& faulty, bool bi
   return report->sides[1];
 }
 
-std::string guilty(const SideReport& side) { return side.first_guilty ? side.layers[*side.first_guilty].value : ""; }
+std::string culprit(const SideReport& side) { return side.first_culprit ? side.layers[*side.first_culprit].value : ""; }
 
 void names(const std::string& sound, const std::string& faulty, const std::string& value) {
   for (const bool bisect : {false, true}) {
     const SideReport side = compared(sound, faulty, bisect);
-    CHECK_MESSAGE(guilty(side) == value, (bisect ? "bisect: " : "layers: "), side.layers_note);
+    CHECK_MESSAGE(culprit(side) == value, (bisect ? "bisect: " : "layers: "), side.layers_note);
   }
 }
 
@@ -91,29 +91,29 @@ TEST_CASE("layers: nodes that only the side has are told with the one of the fir
                                    "{ a = Sin (x) b = Cos (x) e = Exp (b) h = Cast <to = 10> (e) c = Cast <to = 1> (h) "
                                    "d = Mul (c, b) y = Add (a, d) }",
                                    false);
-  REQUIRE(guilty(side) == "c");
-  const Stretch& stretch = *side.layers[*side.first_guilty].stretch;
-  CHECK(!stretch.is_one_node());
-  CHECK(ops(stretch.nodes) == "Exp");
-  CHECK(ops(stretch.side_nodes) == "Exp Cast Cast");
-  CHECK(stretch.from == std::vector<std::string>{"b"});
+  REQUIRE(culprit(side) == "c");
+  const Subgraph& subgraph = *side.layers[*side.first_culprit].subgraph;
+  CHECK(!subgraph.is_one_node());
+  CHECK(ops(subgraph.nodes) == "Exp");
+  CHECK(ops(subgraph.side_nodes) == "Exp Cast Cast");
+  CHECK(subgraph.from == std::vector<std::string>{"b"});
 }
 
-TEST_CASE("layers: a stretch that names do not divide is told as a whole") {
+TEST_CASE("layers: a subgraph that names do not divide is reported as a whole") {
   const SideReport side = compared(
       "main (float[4] x, float[4] z) => (float[4] y) { a = Sin (x) k = Constant <value = float[1] {2}> () "
       "b = Mul (a, k) c = Add (b, z) d = Cos (c) y = Exp (d) }",
       "main (float[4] x, float[4] z) => (float[4] y) { p = Tan (x) k = Constant <value = float[1] {2}> () "
       "q = Mul (p, k) c = Add (q, z) d = Cos (c) y = Exp (d) }",
       false, {{"one", {{"x", numbers(1)}, {"z", numbers(2)}}}});
-  REQUIRE(guilty(side) == "c");
-  const Stretch& stretch = *side.layers[*side.first_guilty].stretch;
-  CHECK(ops(stretch.nodes) == "Sin Mul Add");
-  CHECK(ops(stretch.side_nodes) == "Tan Mul Add");
-  CHECK(std::set<std::string>(stretch.from.begin(), stretch.from.end()) == std::set<std::string>{"x", "z"});
+  REQUIRE(culprit(side) == "c");
+  const Subgraph& subgraph = *side.layers[*side.first_culprit].subgraph;
+  CHECK(ops(subgraph.nodes) == "Sin Mul Add");
+  CHECK(ops(subgraph.side_nodes) == "Tan Mul Add");
+  CHECK(std::set<std::string>(subgraph.from.begin(), subgraph.from.end()) == std::set<std::string>{"x", "z"});
 }
 
-TEST_CASE("layers: every guilty node, and what the others inherit") {
+TEST_CASE("layers: every culprit, and what the others inherit") {
   const auto body = [](const char* second, const char* fourth) {
     return std::string("main (float[4] x) => (float[4] y) { a = Sin (x) b = ") + second +
            " (a) c = Neg (b) d = " + fourth + " (c) e = Neg (d) y = Identity (e) }";
@@ -122,18 +122,18 @@ TEST_CASE("layers: every guilty node, and what the others inherit") {
   std::string blamed;
   for (const LayerDiff& layer : side.layers) {
     CAPTURE(layer.value);
-    if (layer.guilty) blamed += layer.value;
+    if (layer.is_culprit) blamed += layer.value;
     if (layer.value == "a") continue;
     REQUIRE(layer.total);
     REQUIRE(layer.own);
     REQUIRE(layer.inherited);
-    CHECK(layer.stretch->is_one_node());
-    CHECK(layer.own->healthy != layer.guilty);
+    CHECK(layer.subgraph->is_one_node());
+    CHECK(layer.own->healthy != layer.is_culprit);
     CHECK((layer.inherited->rms > 1000) == (layer.value != "b"));
-    if (!layer.guilty) CHECK(layer.inherited->rms == doctest::Approx(layer.total->rms));
+    if (!layer.is_culprit) CHECK(layer.inherited->rms == doctest::Approx(layer.total->rms));
   }
   CHECK(blamed == "bd");
-  CHECK(guilty(side) == "b");
+  CHECK(culprit(side) == "b");
   CHECK(side.layers_note == "");
   CHECK(side.not_looked_at == 0);
 }
@@ -145,7 +145,7 @@ TEST_CASE("layers: too many that are off are counted") {
     return text + " y = Identity (v299) }";
   };
   const SideReport side = compared(body("Sin"), body("Cos"), false);
-  CHECK(guilty(side) == "v0");
+  CHECK(culprit(side) == "v0");
   CHECK(std::count_if(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.own; }) == 256);
   CHECK(side.not_looked_at == 301 - 256);
 }
@@ -178,7 +178,7 @@ TEST_CASE("layers: a name that stands for another value there is told and not na
   const SideReport side =
       compared("main (float[4] x) => (float[4] y) { t = Sin (x) u = Cos (t) y = Exp (u) }",
                "main (float[4] x) => (float[4] y) { s = Sin (x) u = Cos (s) t = Tan (x) y = Exp (u) }", false);
-  CHECK(!side.first_guilty);
+  CHECK(!side.first_culprit);
   CHECK(side.layers_note.find("\"t\" deviates") != std::string::npos);
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("layers: nothing in common, and nothing wrong") {
                                     "main (float[4] x) => (float[4] z) { b = Sin (x) z = Exp (b) }", true);
   CHECK(!apart.layers_note.empty());
   const SideReport same = compared(branches, branches, true);
-  CHECK(!same.first_guilty);
+  CHECK(!same.first_culprit);
   CHECK(same.layers_note.empty());
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("layers: the set of inputs that shows the fault is looked at") {
   const SideReport side = compared("main (float[4] x) => (float[4] y) { a = Relu (x) y = Exp (a) }",
                                    "main (float[4] x) => (float[4] y) { a = LeakyRelu (x) y = Exp (a) }", true,
                                    {{"first", {{"x", numbers(0)}}}, {"second", {{"x", numbers(3)}}}});
-  CHECK(guilty(side) == "a");
+  CHECK(culprit(side) == "a");
 }
 
 TEST_CASE("layers: what is wrong in a Constant shows in the node that reads it, and Constants are not compared") {
@@ -205,10 +205,10 @@ TEST_CASE("layers: what is wrong in a Constant shows in the node that reads it, 
   };
   names(body("2"), body("2.1"), "m");
   const SideReport side = compared(body("2"), body("2.1"), false);
-  REQUIRE(side.first_guilty);
-  const Stretch& stretch = *side.layers[*side.first_guilty].stretch;
-  CHECK(ops(stretch.nodes) == "Mul");
-  CHECK(ops(stretch.side_nodes) == "Mul");
+  REQUIRE(side.first_culprit);
+  const Subgraph& subgraph = *side.layers[*side.first_culprit].subgraph;
+  CHECK(ops(subgraph.nodes) == "Mul");
+  CHECK(ops(subgraph.side_nodes) == "Mul");
   CHECK(
       std::none_of(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.value == "c"; }));
 }
@@ -223,7 +223,7 @@ TEST_CASE("layers: a constant that a side keeps in its own type is not told as o
       false);
   CHECK(side.verdict == Verdict::rounding);
   CHECK(side.outputs.front().profile == Profile::bfloat16);
-  CHECK(!side.first_guilty);
+  CHECK(!side.first_culprit);
   CHECK(side.layers_note == "");
 }
 

@@ -17,8 +17,8 @@ TEST_CASE("public headers: two files of one program") {
   CHECK(error_made_by_twin().kind == ErrorKind::usage);
 }
 
-TEST_CASE("public headers: opset's and diff's judgements side by side") {
-  CHECK(VerifyReport().verdict == Equality::not_judged);
+TEST_CASE("public headers: opset's and diff's verdicts side by side") {
+  CHECK(VerifyReport().verdict == Equality::not_compared);
   CHECK(OutputDiff().verdict == Verdict::not_compared);
 }
 

@@ -70,7 +70,7 @@ TEST_CASE("run: wide keeps what rounding drops") {
   const std::vector<NamedValue> inputs = {{"a", floats({1})}, {"b", floats({1e-10f})}};
   const auto rounded = run(model, inputs);
   RunOptions options;
-  options.wide = true;
+  options.unrounded = true;
   const auto exact = run(model, inputs, options);
   REQUIRE(rounded);
   REQUIRE(exact);

@@ -113,7 +113,7 @@ function drawPoints(points, {slope, offset, diagonal, xTitle, yTitle, label}) {
 let clips = 0;
 
 /// Deviations along the graph in the order of execution, with a cursor that the pointer and the arrow keys move.
-function drawLayers(layers, guilty, label, onNode) {
+function drawLayers(layers, culprit, label, onNode) {
   return plot((host, width) => {
     const area = canvasOf(host, width, width < 560 ? 300 : 340, label, {left: 52, right: 12, top: 40, bottom: 46});
     const sigma = floor => floor ? number(floor.rms) : NaN;
@@ -133,14 +133,14 @@ function drawLayers(layers, guilty, label, onNode) {
     const sound = known(own).filter(i => !layers[i].guilty), unsound = known(own).filter(i => layers[i].guilty);
     area.svg.append("path").attr("class", "second").attr("stroke-width", size).attr("d", dots(sound.map(i => at(own, i))));
     area.svg.append("path").attr("class", "alarm").attr("stroke-width", 2).attr("d", unsound.map(i => cross(...at(own, i))).join(""));
-    if (guilty !== null) drawGuilty(area, x(guilty), layers[guilty].place.op || "node " + guilty, layers[guilty].guilty ? "first culprit" : "deviates first");
-    addCursor(area, x, layers.length, guilty ?? 0, onNode);
+    if (culprit !== null) drawCulprit(area, x(culprit), layers[culprit].place.op || "node " + culprit, layers[culprit].guilty ? "first culprit" : "deviates first");
+    addCursor(area, x, layers.length, culprit ?? 0, onNode);
   });
 }
 
 const cross = (x, y) => `M${x - 4},${y - 4}l8,8m0,-8l-8,8`;
 
-function drawGuilty(area, x, op, title) {
+function drawCulprit(area, x, op, title) {
   area.svg.append("line").attr("class", "alarm").attr("x1", x).attr("x2", x).attr("y1", area.top - 4).attr("y2", area.bottom);
   const onRight = x < (area.left + area.right) / 2, room = (onRight ? area.right - x : x - area.left) - 8;
   const label = area.svg.append("text").attr("class", "alarm-label").attr("x", x + (onRight ? 6 : -6)).attr("y", area.top + 6).attr("text-anchor", onRight ? "start" : "end");

@@ -136,7 +136,7 @@ function verdicts() {
     "Verdict of every output on every side", true));
 }
 
-/// A row for every output of every side, or more where not all sets of inputs were judged alike.
+/// A row for every output of every side, or more where not all sets of inputs got the same verdict.
 function verdictsOverSets(names, sides) {
   const rows = names.flatMap(name => sides.flatMap(side => side.groups.filter(group => group.name === name).sort(byVerdict).map(group => [
     code(name), given(side.label), chip(group.verdict, group.profile), setsOf(group), short(group.metrics?.max_absolute), short(group.metrics?.range_relative),
@@ -274,7 +274,7 @@ function oneSet(side, group) {
   return el("div.one", el("h3", el("label", "One set of inputs ", select)), place);
 }
 
-/// One output over the sets of inputs that were judged alike.
+/// One output over the sets of inputs that got the same verdict.
 function groupPanel(side, group, open) {
   const summary = el("summary", el("span.title", code(group.name)), el("span.type", visible(group.type)), chip(group.verdict, group.profile));
   if (several) summary.append(el("span.fact", setsOf(group), group.sets.length > 1 ? " sets" : ""));
@@ -295,23 +295,23 @@ function groupPanel(side, group, open) {
 
 function layersPanel(side) {
   const layers = side.layers;
-  const guilty = side.first_guilty !== null && side.first_guilty < layers.length ? side.first_guilty : null;
+  const culprit = side.first_guilty !== null && side.first_guilty < layers.length ? side.first_guilty : null;
   const readout = named("div.readout", {"aria-live": "polite"});
   const isOneNode = layer => !layer.stretch || layer.stretch.nodes.length === 1 && layer.stretch.side_nodes.length === 1;
   const nodeText = layer => placeText(layer.place) + (isOneNode(layer) ? "" : " and the nodes before it");
   const few = (list, name) => list.slice(0, 8).map(item => name(item)).join(", ") + (list.length > 8 ? ` and ${list.length - 8} more` : "");
-  const stretchText = ({stretch}) => `somewhere in the nodes that compute it from ${few(stretch.from, visible)}: ${stretch.nodes.length} of the first model (${few(stretch.nodes, placeText)}), ` +
+  const subgraphText = ({stretch}) => `somewhere in the nodes that compute it from ${few(stretch.from, visible)}: ${stretch.nodes.length} of the first model (${few(stretch.nodes, placeText)}), ` +
     `${stretch.side_nodes.length} of this side (${few(stretch.side_nodes, placeText)})`;
   const show = i => {
     const layer = layers[i];
-    readout.replaceChildren(el("b", given(nodeText(layer))), layer.guilty ? i === guilty ? "  first culprit" : "  culprit" : i === guilty ? "  deviates first" : "", el("br"), "own deviation ", sigmas(layer.own),
+    readout.replaceChildren(el("b", given(nodeText(layer))), layer.guilty ? i === culprit ? "  first culprit" : "  culprit" : i === culprit ? "  deviates first" : "", el("br"), "own deviation ", sigmas(layer.own),
       ", inherited ", sigmas(layer.inherited), ", total ", sigmas(layer.total), ` sigmas (rms / largest), |d| up to ${short(layer.max_absolute)}; `, chip(layer.verdict), el("br"),
-      code(layer.value), " ", el("span.type", visible(layer.type)), ...isOneNode(layer) ? [] : [el("br"), given(stretchText(layer))]);
+      code(layer.value), " ", el("span.type", visible(layer.type)), ...isOneNode(layer) ? [] : [el("br"), given(subgraphText(layer))]);
   };
-  show(guilty ?? 0);
+  show(culprit ?? 0);
   const blamed = layers.filter(layer => layer.guilty).length;
-  const first = guilty === null ? "" : isOneNode(layers[guilty]) ? placeText(layers[guilty].place) : `somewhere in the ${layers[guilty].stretch.nodes.length} nodes that compute ${visible(layers[guilty].value)}`;
-  const text = (guilty === null ? "no node deviates by more than rounding on its own" : !blamed ? `the first value that deviates is ${first}` : `the first node with its own deviation is ${first}` +
+  const first = culprit === null ? "" : isOneNode(layers[culprit]) ? placeText(layers[culprit].place) : `somewhere in the ${layers[culprit].stretch.nodes.length} nodes that compute ${visible(layers[culprit].value)}`;
+  const text = (culprit === null ? "no node deviates by more than rounding on its own" : !blamed ? `the first value that deviates is ${first}` : `the first node with its own deviation is ${first}` +
     (blamed > 1 ? `, one of ${blamed}` : "")) + (side.not_looked_at ? `; ${count(side.not_looked_at)} more that deviate were not examined` : "") + (side.layers_note ? `; ${visible(side.layers_note)}` : "");
   const key = (kind, path, words) => {
     const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg"), stroke = document.createElementNS("http://www.w3.org/2000/svg", "path");
@@ -327,10 +327,10 @@ function layersPanel(side) {
   const worst = layers.map((layer, i) => [layer, i]).filter(([layer]) => layer.stretch).sort(([x, i], [y, j]) => weight(y) === weight(x) ? i - j : weight(y) - weight(x)).slice(0, 10).sort((x, y) => x[1] - y[1]);
   const rows = worst.map(([layer]) => Object.assign([given(nodeText(layer)), sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total), chip(layer.verdict)], {marked: layer.guilty}));
   const made = el("div.panel", el("figure", caption("Deviation along the graph", `${counted(layers.length, "value")} compared; ${text}`),
-    drawLayers(layers, guilty, `Deviation along the graph: ${text}. The arrow keys move along the nodes.`, show),
+    drawLayers(layers, culprit, `Deviation along the graph: ${text}. The arrow keys move along the nodes.`, show),
     el("div.key", key("mark", "M1,6h20", "total, within the model"), key("second", "M11,6h0", "the node alone, on exact inputs"), key("alarm", "M7,2l8,8m0,-8l-8,8", "alone, more than rounding"), el("span.hint", "Point at a node, or use the arrow keys, to see it.")), readout));
   if (rows.length) made.append(el("h3", "Own and inherited deviations"), table(["node", ">own, rms / largest", ">inherited", ">total", "the value is"], rows, "Own and inherited deviations", true));
-  for (const layer of layers.filter(layer => layer.guilty && !isOneNode(layer)).slice(0, 10)) made.append(el("p", code(layer.value), " is wrong ", given(stretchText(layer))));
+  for (const layer of layers.filter(layer => layer.guilty && !isOneNode(layer)).slice(0, 10)) made.append(el("p", code(layer.value), " is wrong ", given(subgraphText(layer))));
   return made;
 }
 

@@ -139,7 +139,7 @@ bool is_whole(const ClassMaps& maps) {
 }
 
 /// Verdict and what leads to it, of a set of inputs or of several.
-void add_judgement(Json& json, const OutputDiff& output) {
+void add_verdict(Json& json, const OutputDiff& output) {
   json["verdict"] = name_of(output.verdict);
   json["profile"] = output.profile ? Json(name_of(*output.profile)) : Json();
   if (!output.why.empty()) json["why"] = output.why;
@@ -151,7 +151,7 @@ void add_judgement(Json& json, const OutputDiff& output) {
 
 Json output_json(const OutputDiff& output, bool with_pictures) {
   Json json = {{"name", output.name}, {"type", output.type}, {"set", output.set}};
-  add_judgement(json, output);
+  add_verdict(json, output);
   if (!output.metrics) return json;
   json["metrics"] = metrics_json(*output.metrics);
   json["histogram"] = {{"lowest_exponent", output.scatter.lowest_exponent},
@@ -170,20 +170,21 @@ Json group_json(const OutputGroup& group) {
       group.worst_set.empty()
           ? Json()
           : Json{{"set", group.worst_set}, {"output", group.worst_output}, {"floor", floor_json(group.worst)}};
-  add_judgement(json, group.all);
+  add_verdict(json, group.all);
   if (group.all.metrics) json["metrics"] = common_metrics_json(*group.all.metrics);
   return json;
 }
 
 Json floor_or_null(const std::optional<FloorMeasure>& floor) { return floor ? floor_json(*floor) : Json(); }
 
-Json stretch_json(const Stretch& stretch) {
+Json subgraph_json(const Subgraph& subgraph) {
   const auto locations = [](const std::vector<Location>& nodes) {
     Json list = Json::array();
     for (const Location& node : nodes) list.push_back(location_json(node));
     return list;
   };
-  return {{"from", stretch.from}, {"nodes", locations(stretch.nodes)}, {"side_nodes", locations(stretch.side_nodes)}};
+  return {
+      {"from", subgraph.from}, {"nodes", locations(subgraph.nodes)}, {"side_nodes", locations(subgraph.side_nodes)}};
 }
 
 Json layer_json(const LayerDiff& layer) {
@@ -194,8 +195,8 @@ Json layer_json(const LayerDiff& layer) {
           {"total", floor_or_null(layer.total)},
           {"own", floor_or_null(layer.own)},
           {"inherited", floor_or_null(layer.inherited)},
-          {"guilty", layer.guilty},
-          {"stretch", layer.stretch ? stretch_json(*layer.stretch) : Json()},
+          {"guilty", layer.is_culprit},
+          {"stretch", layer.subgraph ? subgraph_json(*layer.subgraph) : Json()},
           {"max_absolute", real_json(layer.metrics.max_absolute)},
           {"range_relative", real_json(layer.metrics.range_relative)},
           {"cosine", real_json(layer.metrics.cosine)}};
@@ -247,7 +248,7 @@ Json side_json(const SideReport& side, const DiffReport& report, bool with_pictu
   for (const OutputGroup& group : grouped) json["groups"].push_back(group_json(group));
   json["layers"] = Json::array();
   for (const LayerDiff& layer : side.layers) json["layers"].push_back(layer_json(layer));
-  json["first_guilty"] = side.first_guilty ? Json(*side.first_guilty) : Json();
+  json["first_guilty"] = side.first_culprit ? Json(*side.first_culprit) : Json();
   json["not_looked_at"] = side.not_looked_at;
   if (!side.layers_note.empty()) json["layers_note"] = side.layers_note;
   if (!side.repro.empty()) json["repro"] = side.repro;

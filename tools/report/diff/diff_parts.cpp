@@ -203,10 +203,10 @@ std::string nodes_text(const std::vector<Location>& nodes) {
 std::vector<std::size_t> worst_layers(const std::vector<LayerDiff>& layers, std::size_t most) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (layers[i].stretch) order.push_back(i);
+    if (layers[i].subgraph) order.push_back(i);
   }
   const auto weight = [&](std::size_t i) {
-    if (layers[i].guilty) return std::numeric_limits<double>::infinity();
+    if (layers[i].is_culprit) return std::numeric_limits<double>::infinity();
     return layers[i].own ? layers[i].own->rms : 0;
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });

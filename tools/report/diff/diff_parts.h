@@ -18,7 +18,7 @@ const FloorMeasure* shown_floor(const OutputDiff& output);
 /// "argmax differs in 3 of 8 rows"; empty when the outcome is the same or of no known kind.
 std::string outcome_change(const onnxkit::Outcome& outcome);
 
-/// Outputs of one name that were judged alike, over the sets of inputs.
+/// Outputs of one name and one verdict, over the sets of inputs.
 struct OutputGroup {
   /// The furthest off of every figure, means and rms over all elements; outcomes as `merge_outcome` says; reason and type of the first set. No
   /// plots, and of the metrics neither the mean relative deviation nor the regression nor the worst elements are of several sets.
@@ -47,7 +47,7 @@ std::string node_text(const Location& location);
 /// "Conv "conv4", node 18 Relu and 3 more": by name or index.
 std::string nodes_text(const std::vector<Location>& nodes);
 
-/// Positions of the layers that were run alone, in their order: the guilty ones and, as long as there is room, those whose own deviation is largest.
+/// Positions of the layers that were run alone, in their order: the culprits and, as long as there is room, those whose own deviation is largest.
 std::vector<std::size_t> worst_layers(const std::vector<LayerDiff>& layers, std::size_t most);
 
 /// The last lines of what a program printed, without control characters.

@@ -71,14 +71,14 @@ std::string counts_text(const SideReport& side) {
 /// What follows from outputs without a finding.
 std::string conclusion(const SideReport& side, const DiffReport& report) {
   std::optional<Profile> coarsest;
-  bool judged = true;
+  bool all_compared = true;
   for (const OutputGroup& group : groups(side)) {
     if (const std::string change = outcome_change(group.all.outcome); !change.empty())
       return fmt::format(", but {} in output {}", change, output_name(group, report));
     if (group.all.verdict == Verdict::rounding) coarsest = std::max(coarsest, group.all.profile);
-    judged = judged && group.all.verdict != Verdict::not_compared;
+    all_compared = all_compared && group.all.verdict != Verdict::not_compared;
   }
-  if (!judged) return "; outputs without a verdict: see the metrics";
+  if (!all_compared) return "; outputs without a verdict: see the metrics";
   if (coarsest.value_or(Profile::float32) == Profile::float32) return ": nothing to worry about";
   return fmt::format(": expected if this side computes in {}", name_of(*coarsest));
 }

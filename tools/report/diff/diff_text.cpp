@@ -190,11 +190,11 @@ std::string failure_text(const SideReport& side, bool color) {
   std::string text = fmt::format("{} {} at {}: ", painted(bold, title(side), color),
                                  painted("\x1b[1;31m", "failed", color), without_controls(side.failed_at));
   // Traces and logs say again what the message says.
-  std::string told = diagnostic.message;
+  std::string text_so_far = diagnostic.message;
   const auto add = [&](std::string_view head, const std::string& line) {
-    const bool is_new = told.find(line) == std::string::npos;
+    const bool is_new = text_so_far.find(line) == std::string::npos;
     if (is_new) text += fmt::format("  {:<6}  {}\n", head, without_controls(line));
-    if (is_new) told += "\n" + line;
+    if (is_new) text_so_far += "\n" + line;
   };
   const std::vector<std::string> lines = last_lines(diagnostic.message, std::string::npos);
   for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "" : "          ") + lines[i] + "\n";
@@ -211,26 +211,26 @@ std::string failure_text(const SideReport& side, bool color) {
 
 /// What a layer stands for: a node, or the last of several.
 std::string layer_text(const LayerDiff& layer) {
-  const bool several = layer.stretch && !layer.stretch->is_one_node();
+  const bool several = layer.subgraph && !layer.subgraph->is_one_node();
   return node_text(layer.location) + (several ? " and the nodes before it" : "");
 }
 
-/// Who is guilty, in lines.
-std::string guilty_text(const LayerDiff& layer, std::string_view title) {
+/// A culprit, in lines.
+std::string culprit_text(const LayerDiff& layer, std::string_view title) {
   const std::string value = fmt::format("{} {}", quote(layer.value, 60), without_controls(layer.type));
   const std::string indent = "\n" + std::string(16, ' ');
   std::string text = fmt::format("  {:<14}", title);
-  if (!layer.stretch || layer.stretch->is_one_node()) {
+  if (!layer.subgraph || layer.subgraph->is_one_node()) {
     text += fmt::format("{}, which writes {}", node_text(layer.location), value);
   } else {
-    const Stretch& stretch = *layer.stretch;
+    const Subgraph& subgraph = *layer.subgraph;
     std::string from;
-    for (std::size_t i = 0; i < std::min(most_from, stretch.from.size()); ++i)
-      from += (i > 0 ? ", " : " from ") + quote(stretch.from[i], 60);
-    if (stretch.from.size() > most_from) from += fmt::format(" and {} more", stretch.from.size() - most_from);
+    for (std::size_t i = 0; i < std::min(most_from, subgraph.from.size()); ++i)
+      from += (i > 0 ? ", " : " from ") + quote(subgraph.from[i], 60);
+    if (subgraph.from.size() > most_from) from += fmt::format(" and {} more", subgraph.from.size() - most_from);
     text += fmt::format("somewhere in the nodes that compute {}{}", value, from);
-    text += fmt::format("{}{} of the first model: {}", indent, stretch.nodes.size(), nodes_text(stretch.nodes));
-    text += fmt::format("{}{} of this side: {}", indent, stretch.side_nodes.size(), nodes_text(stretch.side_nodes));
+    text += fmt::format("{}{} of the first model: {}", indent, subgraph.nodes.size(), nodes_text(subgraph.nodes));
+    text += fmt::format("{}{} of this side: {}", indent, subgraph.side_nodes.size(), nodes_text(subgraph.side_nodes));
   }
   return text + fmt::format("{}own deviation {}, inherited {}, total {} sigma (rms / max)\n", indent, sigmas(layer.own),
                             sigmas(layer.inherited), sigmas(layer.total));
@@ -238,14 +238,15 @@ std::string guilty_text(const LayerDiff& layer, std::string_view title) {
 
 std::string blame_text(const SideReport& side) {
   std::string text;
-  std::size_t guilty = 0;
+  std::size_t culprits = 0;
   for (const LayerDiff& layer : side.layers) {
-    if (layer.guilty && ++guilty <= most_layers) text += guilty_text(layer, guilty == 1 ? "first culprit" : "culprit");
+    if (layer.is_culprit && ++culprits <= most_layers)
+      text += culprit_text(layer, culprits == 1 ? "first culprit" : "culprit");
   }
-  if (guilty > most_layers) text += fmt::format("  culprits      {} more\n", guilty - most_layers);
-  if (guilty > 0) return text;
-  if (side.first_guilty && *side.first_guilty < side.layers.size())
-    return guilty_text(side.layers[*side.first_guilty], "deviates at");
+  if (culprits > most_layers) text += fmt::format("  culprits      {} more\n", culprits - most_layers);
+  if (culprits > 0) return text;
+  if (side.first_culprit && *side.first_culprit < side.layers.size())
+    return culprit_text(side.layers[*side.first_culprit], "deviates at");
   return "  no node deviates by more than rounding\n";
 }
 
@@ -266,9 +267,9 @@ std::string layers_text(const SideReport& side, bool color) {
     const LayerDiff& layer = side.layers[i];
     const bool is_off = is_finding(layer.verdict);
     table.add({sigmas(layer.own), sigmas(layer.inherited), sigmas(layer.total), verdict_text(layer.verdict),
-               layer.guilty ? "own"
-               : is_off     ? "inherited"
-                            : "",
+               layer.is_culprit ? "own"
+               : is_off         ? "inherited"
+                                : "",
                layer_text(layer)},
               paint_of(layer.verdict));
   }

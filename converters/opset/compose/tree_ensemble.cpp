@@ -1,4 +1,4 @@
-#include "converters/opset/compose/trees.h"
+#include "converters/opset/compose/tree_ensemble.h"
 
 #include <algorithm>
 #include <array>
@@ -44,7 +44,7 @@ std::vector<std::int64_t> modes_of(const Step& step) {
 }
 
 /// Finds nodes by tree and id; the first node of a tree is its root.
-struct Places {
+struct NodeIndices {
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> by_id;
 
   std::size_t find(std::int64_t tree, std::int64_t id) const {
@@ -54,14 +54,14 @@ struct Places {
   }
 };
 
-void read_votes(const Step& step, const std::string& prefix, const Places& places, Trees& trees) {
+void read_votes(const Step& step, const std::string& prefix, const NodeIndices& indices, Trees& trees) {
   const List targets = step.integers(prefix + "_ids").value_or(List());
   const List in_tree = list_of(step, prefix + "_treeids", targets.size());
   const List of_node = list_of(step, prefix + "_nodeids", targets.size());
   const std::vector<double> weights = reals_or_tensor(step, prefix + "_weights");
   if (weights.size() != targets.size()) refuse("the number of weights differs from the number of votes");
   for (std::size_t i = 0; i < targets.size(); ++i)
-    trees.nodes[places.find(in_tree[i], of_node[i])].votes.push_back({targets[i], weights[i]});
+    trees.nodes[indices.find(in_tree[i], of_node[i])].votes.push_back({targets[i], weights[i]});
 }
 
 ir::Tensor bytes_tensor(Step& step, const List& numbers) {
@@ -83,13 +83,13 @@ struct Ensemble {
     weights.push_back(taken.weight * options.factor);
   }
 
-  void add_branch(const TreeNode& node, const std::vector<std::int64_t>& place, const std::vector<TreeNode>& nodes) {
+  void add_branch(const TreeNode& node, const std::vector<std::int64_t>& index_of, const std::vector<TreeNode>& nodes) {
     features.push_back(node.feature);
     modes.push_back(node.mode);
     splits.push_back(node.split);
     missing.push_back(node.missing_is_true ? 1 : 0);
-    if_true.push_back(place[node.if_true]);
-    if_false.push_back(place[node.if_false]);
+    if_true.push_back(index_of[node.if_true]);
+    if_false.push_back(index_of[node.if_false]);
     true_leafs.push_back(nodes[node.if_true].mode == TreeNode::leaf ? 1 : 0);
     false_leafs.push_back(nodes[node.if_false].mode == TreeNode::leaf ? 1 : 0);
   }
@@ -105,24 +105,24 @@ struct Ensemble {
 
   /// All trees, of whose leaves the vote of that number counts.
   void add(const Trees& trees, std::size_t vote, const EnsembleOptions& options) {
-    std::vector<std::int64_t> place(trees.nodes.size());
+    std::vector<std::int64_t> index_of(trees.nodes.size());
     std::int64_t next = static_cast<std::int64_t>(modes.size());
     for (std::size_t i = 0; i < trees.nodes.size(); ++i) {
       if (trees.nodes[i].mode != TreeNode::leaf) {
-        place[i] = next++;
+        index_of[i] = next++;
         continue;
       }
-      place[i] = static_cast<std::int64_t>(weights.size());
+      index_of[i] = static_cast<std::int64_t>(weights.size());
       add_leaf(trees.nodes[i], vote, options);
     }
     for (const TreeNode& node : trees.nodes) {
-      if (node.mode != TreeNode::leaf) add_branch(node, place, trees.nodes);
+      if (node.mode != TreeNode::leaf) add_branch(node, index_of, trees.nodes);
     }
     for (const std::size_t root : trees.roots) {
       if (trees.nodes[root].mode == TreeNode::leaf)
-        add_lone_leaf(place[root]);
+        add_lone_leaf(index_of[root]);
       else
-        roots.push_back(place[root]);
+        roots.push_back(index_of[root]);
     }
   }
 };
@@ -169,10 +169,10 @@ Trees read_trees(const Step& step, std::string_view votes) {
   const std::vector<double> splits = reals_or_tensor(step, "nodes_values");
   if (splits.size() != count) refuse("nodes_values must have one entry per node");
   Trees trees;
-  Places places;
+  NodeIndices indices;
   std::map<std::int64_t, std::size_t> root_of;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!places.by_id.emplace(std::pair(trees_of[i], ids[i]), i).second)
+    if (!indices.by_id.emplace(std::pair(trees_of[i], ids[i]), i).second)
       refuse("a tree has two nodes with the same id");
     if (root_of.emplace(trees_of[i], i).second) trees.roots.push_back(i);
   }
@@ -183,12 +183,12 @@ Trees read_trees(const Step& step, std::string_view votes) {
     if (node.mode != TreeNode::leaf) {
       node.feature = features[i];
       node.split = splits[i];
-      node.if_true = places.find(trees_of[i], if_true[i]);
-      node.if_false = places.find(trees_of[i], if_false[i]);
+      node.if_true = indices.find(trees_of[i], if_true[i]);
+      node.if_false = indices.find(trees_of[i], if_false[i]);
     }
     trees.nodes.push_back(std::move(node));
   }
-  read_votes(step, std::string(votes), places, trees);
+  read_votes(step, std::string(votes), indices, trees);
   return trees;
 }
 

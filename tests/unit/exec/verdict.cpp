@@ -1,4 +1,4 @@
-#include "libonnxkit/compare/judge.h"
+#include "libonnxkit/compare/verdict.h"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@
 
 namespace onnxkit::tests::exec_judge {
 
-using comparison::Judgement;
+using comparison::TensorVerdict;
 using exec::Spread;
 
 namespace {
@@ -33,7 +33,7 @@ Spread spread(const Tensor& exact, const std::vector<Tensor>& samples = {}) {
   return all;
 }
 
-/// Replicas that are `sigma` above and below the exact numbers.
+/// Samples that are `sigma` above and below the exact numbers.
 Spread around(const std::vector<double>& exact, double sigma) {
   std::vector<double> above = exact, below = exact;
   for (double& x : above) x += sigma;
@@ -46,9 +46,9 @@ Tensor as_single(const Tensor& x) {
   return x.type() == ElementType::float64 ? encoded(ElementType::float32, x.dims(), to_reals(x)) : x;
 }
 
-Judgement judge(const Spread& all, const Tensor& got, const Tensor* origin = nullptr) {
+TensorVerdict verdict_of(const Spread& all, const Tensor& got, const Tensor* origin = nullptr) {
   const Tensor other = origin ? as_single(*origin) : Tensor();
-  return comparison::judge(all, as_single(got), Profile::float32, origin ? &other : nullptr);
+  return comparison::verdict_of(all, as_single(got), Profile::float32, origin ? &other : nullptr);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ Judgement judge(const Spread& all, const Tensor& got, const Tensor* origin = nul
 TEST_CASE("a deviation is measured in standard deviations of the samples") {
   const Spread all = around({1, 2, 3, 4}, 0.01);
   SUBCASE("one sigma everywhere is rounding") {
-    const Judgement found = judge(all, reals({1.01, 1.99, 3.01, 3.99}));
+    const TensorVerdict found = verdict_of(all, reals({1.01, 1.99, 3.01, 3.99}));
     CHECK(found.verdict == Verdict::rounding);
     CHECK(found.floor.healthy);
     CHECK(found.floor.rms == doctest::Approx(1));
@@ -64,8 +64,8 @@ TEST_CASE("a deviation is measured in standard deviations of the samples") {
   }
   SUBCASE("up to two by root mean square over many") {
     const std::vector<double> exact(10'000, 1), near(10'000, 1.02), far(10'000, 1.021);
-    CHECK(judge(around(exact, 0.01), reals(near)).verdict == Verdict::rounding);
-    const Judgement found = judge(around(exact, 0.01), reals(far));
+    CHECK(verdict_of(around(exact, 0.01), reals(near)).verdict == Verdict::rounding);
+    const TensorVerdict found = verdict_of(around(exact, 0.01), reals(far));
     CHECK(found.verdict == Verdict::not_rounding);
     CHECK_FALSE(found.floor.healthy);
     CHECK(found.floor.elements == 10'000);
@@ -91,7 +91,7 @@ TEST_CASE("rms and largest are what their definitions say") {
   for (const auto& sample : samples) variance += 2 * xt::square(sample - exact) / 6.0;
   const double pooled = xt::mean(variance)();
   const auto squares = xt::square(got - exact);
-  const Judgement found = comparison::judge(all, tensor_of(got), Profile::float32);
+  const TensorVerdict found = comparison::verdict_of(all, tensor_of(got), Profile::float32);
   CHECK(found.floor.rms ==
         doctest::Approx(std::sqrt(xt::mean(squares / xt::maximum(variance, pooled / 4))())).epsilon(1e-9));
   CHECK(found.floor.largest ==
@@ -118,11 +118,12 @@ TEST_CASE("the rms of few elements may be larger, since sigma is estimated from 
       };
       const Spread all =
           spread(reals(std::vector<double>(elements, 100)), {draw(), draw(), draw(), draw(), draw(), draw()});
-      alarms += judge(all, draw()).verdict != Verdict::rounding;
+      alarms += verdict_of(all, draw()).verdict != Verdict::rounding;
     }
     CHECK(alarms <= 3);
   }
-  const Judgement close = judge(around({1}, 0.01), reals({1.2})), hopeless = judge(around({1}, 0.01), reals({2}));
+  const TensorVerdict close = verdict_of(around({1}, 0.01), reals({1.2})),
+                      hopeless = verdict_of(around({1}, 0.01), reals({2}));
   CHECK(close.verdict == Verdict::not_rounding);
   CHECK(close.in_doubt);
   CHECK(hopeless.verdict == Verdict::not_rounding);
@@ -133,9 +134,9 @@ TEST_CASE("one element that is far off is seen among many that are exact") {
   std::vector<double> exact(10'000, 1), got = exact;
   got[1234] += 0.119;
   const Spread all = around(exact, 0.01);
-  CHECK(judge(all, reals(got)).verdict == Verdict::rounding);
+  CHECK(verdict_of(all, reals(got)).verdict == Verdict::rounding);
   got[1234] = 1.121;
-  const Judgement found = judge(all, reals(got));
+  const TensorVerdict found = verdict_of(all, reals(got));
   CHECK(found.verdict == Verdict::not_rounding);
   CHECK(found.floor.rms < comparison::healthy_rms);
   CHECK(found.floor.largest > comparison::healthy_largest);
@@ -143,60 +144,62 @@ TEST_CASE("one element that is far off is seen among many that are exact") {
 
 TEST_CASE("without noise only what storing rounds is allowed") {
   const Tensor exact = reals({1.0 / 3, 2.0 / 3});
-  CHECK(judge(spread(exact, {exact}), reals({1.0 / 3, 2.0 / 3}, ElementType::float32)).verdict == Verdict::rounding);
-  CHECK(judge(spread(exact, {exact}), reals({1.0 / 3, 0.6667}, ElementType::float32)).verdict == Verdict::not_rounding);
-  CHECK(judge(spread(exact, {exact}), reals({0.3333, 0.6665}, ElementType::float16)).verdict == Verdict::rounding);
+  CHECK(verdict_of(spread(exact, {exact}), reals({1.0 / 3, 2.0 / 3}, ElementType::float32)).verdict ==
+        Verdict::rounding);
+  CHECK(verdict_of(spread(exact, {exact}), reals({1.0 / 3, 0.6667}, ElementType::float32)).verdict ==
+        Verdict::not_rounding);
+  CHECK(verdict_of(spread(exact, {exact}), reals({0.3333, 0.6665}, ElementType::float16)).verdict == Verdict::rounding);
   const Tensor zeros = reals({0, 0});
-  CHECK(judge(spread(zeros, {zeros}), reals({0, 1e-30}, ElementType::float32)).verdict == Verdict::not_rounding);
-  CHECK(judge(spread(zeros, {zeros}), reals({0, 0}, ElementType::float32)).verdict == Verdict::rounding);
+  CHECK(verdict_of(spread(zeros, {zeros}), reals({0, 1e-30}, ElementType::float32)).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(spread(zeros, {zeros}), reals({0, 0}, ElementType::float32)).verdict == Verdict::rounding);
 }
 
 TEST_CASE("numbers below the normal range may be flushed to zero") {
   const Tensor exact = reals({1e-40, -3e-42});
-  CHECK(judge(spread(exact, {exact}), reals({0, 0}, ElementType::float32)).verdict == Verdict::rounding);
-  CHECK(judge(spread(exact, {exact}), reals({1e-36, 0}, ElementType::float32)).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(spread(exact, {exact}), reals({0, 0}, ElementType::float32)).verdict == Verdict::rounding);
+  CHECK(verdict_of(spread(exact, {exact}), reals({1e-36, 0}, ElementType::float32)).verdict == Verdict::not_rounding);
   const Tensor half = reals({1.1e-7, 4e-8});
-  CHECK(judge(spread(half, {half}), reals({1.1e-7, 4e-8}, ElementType::float16)).verdict == Verdict::rounding);
+  CHECK(verdict_of(spread(half, {half}), reals({1.1e-7, 4e-8}, ElementType::float16)).verdict == Verdict::rounding);
 }
 
 TEST_CASE("NaN and infinity count where the exact answer has none") {
   const Spread all = around({1, 2, 3}, 0.01);
-  CHECK(judge(all, reals({1, not_a_number, 3})).verdict == Verdict::mismatch);
-  CHECK(judge(all, reals({1, infinity, 3})).verdict == Verdict::mismatch);
-  CHECK(judge(all, reals({1, 2, not_a_number})).why ==
+  CHECK(verdict_of(all, reals({1, not_a_number, 3})).verdict == Verdict::mismatch);
+  CHECK(verdict_of(all, reals({1, infinity, 3})).verdict == Verdict::mismatch);
+  CHECK(verdict_of(all, reals({1, 2, not_a_number})).why ==
         "NaN or infinity in 1 elements that are finite in the exact answer");
   const Tensor wild = reals({1, not_a_number, infinity, -infinity});
-  CHECK(judge(spread(wild, {wild}), reals({1, not_a_number, infinity, -infinity})).verdict == Verdict::rounding);
-  CHECK(judge(spread(wild, {wild}), reals({1, not_a_number, -infinity, -infinity})).verdict == Verdict::mismatch);
-  CHECK(judge(spread(wild, {wild}), reals({1, 0, infinity, -infinity})).verdict == Verdict::mismatch);
+  CHECK(verdict_of(spread(wild, {wild}), reals({1, not_a_number, infinity, -infinity})).verdict == Verdict::rounding);
+  CHECK(verdict_of(spread(wild, {wild}), reals({1, not_a_number, -infinity, -infinity})).verdict == Verdict::mismatch);
+  CHECK(verdict_of(spread(wild, {wild}), reals({1, 0, infinity, -infinity})).verdict == Verdict::mismatch);
 }
 
 TEST_CASE("NaN and infinity that noise can bring about are flips") {
   const Spread all = spread(reals({1, 2}), {reals({1, not_a_number}), reals({1, -infinity})});
-  const Judgement found = judge(all, reals({1, not_a_number}));
+  const TensorVerdict found = verdict_of(all, reals({1, not_a_number}));
   CHECK(found.verdict == Verdict::rounding);
   CHECK(found.flips == 1);
-  CHECK(judge(all, reals({1, infinity})).verdict == Verdict::mismatch);
+  CHECK(verdict_of(all, reals({1, infinity})).verdict == Verdict::mismatch);
 }
 
 TEST_CASE("what a type cannot hold becomes infinite in it") {
   const Tensor exact = reals({1, 70'000});
-  CHECK(judge(spread(exact, {exact}), reals({1, infinity}, ElementType::float16)).verdict == Verdict::rounding);
-  CHECK(judge(spread(exact, {exact}), reals({1, -infinity}, ElementType::float16)).verdict == Verdict::mismatch);
-  CHECK(judge(spread(exact, {exact}), reals({1, infinity}, ElementType::float32)).verdict == Verdict::mismatch);
+  CHECK(verdict_of(spread(exact, {exact}), reals({1, infinity}, ElementType::float16)).verdict == Verdict::rounding);
+  CHECK(verdict_of(spread(exact, {exact}), reals({1, -infinity}, ElementType::float16)).verdict == Verdict::mismatch);
+  CHECK(verdict_of(spread(exact, {exact}), reals({1, infinity}, ElementType::float32)).verdict == Verdict::mismatch);
   const Tensor close = reals({1, 65'500}), beyond = reals({1, 65'525});
-  CHECK(judge(spread(close, {close}), reals({1, infinity}, ElementType::float16)).verdict == Verdict::mismatch);
-  CHECK(judge(spread(close, {beyond}), reals({1, infinity}, ElementType::float16)).verdict == Verdict::rounding);
+  CHECK(verdict_of(spread(close, {close}), reals({1, infinity}, ElementType::float16)).verdict == Verdict::mismatch);
+  CHECK(verdict_of(spread(close, {beyond}), reals({1, infinity}, ElementType::float16)).verdict == Verdict::rounding);
 }
 
 TEST_CASE("integers differ by flips or wrongly") {
   const Tensor first = integers({1, 2, 3, 5}), second = integers({1, 9, 3, 4});
   const Spread all = spread(integers({1, 2, 3, 4}), {first, second, first, second});
-  CHECK(judge(all, integers({1, 2, 3, 4})).verdict == Verdict::identical);
-  const Judgement flipped = judge(all, integers({1, 7, 3, 4}));
+  CHECK(verdict_of(all, integers({1, 2, 3, 4})).verdict == Verdict::identical);
+  const TensorVerdict flipped = verdict_of(all, integers({1, 7, 3, 4}));
   CHECK(flipped.verdict == Verdict::undecidable);
   CHECK(flipped.flips == 1);
-  const Judgement wrong = judge(all, integers({2, 7, 4, 4}));
+  const TensorVerdict wrong = verdict_of(all, integers({2, 7, 4, 4}));
   CHECK(wrong.verdict == Verdict::not_rounding);
   CHECK(wrong.flips == 1);
   CHECK(wrong.in_doubt);
@@ -204,7 +207,7 @@ TEST_CASE("integers differ by flips or wrongly") {
 }
 
 TEST_CASE("as many elements may differ that no sample flips as one sample flips alone") {
-  // Each of four samples flips four elements of its own; so may the judged one, with four standard deviations more.
+  // Each of four samples flips four elements of its own; so may the compared one, with four standard deviations more.
   const std::vector<std::int64_t> exact(1000, 1);
   Spread all{Value(integers(exact)), {}};
   const auto flipped = [&](std::size_t first, std::size_t count) {
@@ -213,87 +216,89 @@ TEST_CASE("as many elements may differ that no sample flips as one sample flips 
     return integers(values);
   };
   for (std::size_t sample = 0; sample < 4; ++sample) all.samples.emplace_back(flipped(10 * sample, 4));
-  const Judgement honest = judge(all, flipped(500, 12));
+  const TensorVerdict honest = verdict_of(all, flipped(500, 12));
   CHECK(honest.verdict == Verdict::undecidable);
   CHECK(honest.flips == 12);
-  CHECK(judge(all, flipped(500, 13)).verdict == Verdict::not_rounding);
-  CHECK_FALSE(judge(all, flipped(500, 100)).in_doubt);
+  CHECK(verdict_of(all, flipped(500, 13)).verdict == Verdict::not_rounding);
+  CHECK_FALSE(verdict_of(all, flipped(500, 100)).in_doubt);
   // Where no sample flips anything nothing may differ; where some does, one element.
   const Tensor same = integers(exact);
-  CHECK(judge(spread(same, {same, same}), flipped(7, 1)).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(spread(same, {same, same}), flipped(7, 1)).verdict == Verdict::not_rounding);
   Spread doubled = spread(same, {same, same, flipped(3, 2)});
   doubled.amplified = 1;
-  CHECK(judge(doubled, flipped(7, 1)).verdict == Verdict::undecidable);
-  CHECK(judge(doubled, flipped(7, 2)).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(doubled, flipped(7, 1)).verdict == Verdict::undecidable);
+  CHECK(verdict_of(doubled, flipped(7, 2)).verdict == Verdict::not_rounding);
 }
 
 TEST_CASE("booleans, unsigned numbers and small floats are discrete, too") {
   const auto flags = [](std::vector<std::uint64_t> values) { return encoded(ElementType::uint8, values); };
-  CHECK(judge(spread(flags({1, 255}), {flags({1, 254})}), flags({1, 254})).verdict == Verdict::undecidable);
-  CHECK(judge(spread(flags({1, 255}), {flags({1, 255})}), flags({1, 254})).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(spread(flags({1, 255}), {flags({1, 254})}), flags({1, 254})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(spread(flags({1, 255}), {flags({1, 255})}), flags({1, 254})).verdict == Verdict::not_rounding);
   const Tensor yes = *Tensor::from_bytes(ElementType::boolean, {1}, {std::byte{1}});
   const Tensor no = *Tensor::from_bytes(ElementType::boolean, {1}, {std::byte{0}});
-  CHECK(judge(spread(yes, {no}), no).verdict == Verdict::undecidable);
-  CHECK(judge(spread(yes, {yes}), no).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(spread(yes, {no}), no).verdict == Verdict::undecidable);
+  CHECK(verdict_of(spread(yes, {yes}), no).verdict == Verdict::not_rounding);
   const auto small = [](std::vector<double> values) { return reals(values, ElementType::float8e4m3fn); };
-  CHECK(judge(spread(small({1, 2}), {small({1, 2.25})}), small({1, 2.25})).verdict == Verdict::undecidable);
-  CHECK(judge(spread(small({1, 2}), {small({1, 2})}), small({1, 2.25})).verdict == Verdict::not_rounding);
-  CHECK(judge(spread(small({1, not_a_number})), small({1, not_a_number})).verdict == Verdict::identical);
+  CHECK(verdict_of(spread(small({1, 2}), {small({1, 2.25})}), small({1, 2.25})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(spread(small({1, 2}), {small({1, 2})}), small({1, 2.25})).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(spread(small({1, not_a_number})), small({1, not_a_number})).verdict == Verdict::identical);
 }
 
 TEST_CASE("strings are the same, flipped or other") {
   const Spread all = spread(words({"a", "b"}), {words({"a", "c"})});
-  CHECK(judge(all, words({"a", "b"})).verdict == Verdict::identical);
-  CHECK(judge(all, words({"a", "d"})).verdict == Verdict::undecidable);
-  CHECK(judge(all, words({"x", "b"})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(all, words({"a", "b"})).verdict == Verdict::identical);
+  CHECK(verdict_of(all, words({"a", "d"})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(all, words({"x", "b"})).verdict == Verdict::undecidable);
   const Spread firm = spread(words({"a", "b"}), {words({"a", "b"})});
-  CHECK(judge(firm, words({"x", "b"})).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(firm, words({"x", "b"})).verdict == Verdict::not_rounding);
 }
 
-TEST_CASE("complex numbers are judged by their parts") {
+TEST_CASE("complex numbers are compared by their parts") {
   const Tensor exact = complexes({{1, 2}, {3, 4}});
   const Spread all = spread(exact, {complexes({{1.01F, 2.01F}, {2.99F, 3.99F}})});
-  CHECK(judge(all, complexes({{1.01F, 2}, {3, 4.01F}})).verdict == Verdict::rounding);
-  CHECK(judge(all, complexes({{1, 2}, {3, 4.5F}})).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(all, complexes({{1.01F, 2}, {3, 4.01F}})).verdict == Verdict::rounding);
+  CHECK(verdict_of(all, complexes({{1, 2}, {3, 4.5F}})).verdict == Verdict::not_rounding);
 }
 
 TEST_CASE("another shape is a mismatch unless noise can bring it about") {
   const Spread all = around({1, 2, 3}, 0.01);
-  const Judgement found = judge(all, reals({1, 2}));
+  const TensorVerdict found = verdict_of(all, reals({1, 2}));
   CHECK(found.verdict == Verdict::mismatch);
   CHECK(found.why == "the shape is [2] instead of [3]");
   const Spread varying = spread(integers({1, 2, 3}), {integers({1, 2}), integers({1, 2, 3})});
-  CHECK(judge(varying, integers({5, 6})).verdict == Verdict::undecidable);
-  CHECK(judge(varying, integers({1, 2, 4})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(varying, integers({5, 6})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(varying, integers({1, 2, 4})).verdict == Verdict::undecidable);
 }
 
 TEST_CASE("the exact answer of a float64 model is a side of its own, as it is rounded to double, too") {
-  const Judgement found = comparison::judge(around({1, 2, 3}, 1e-15), reals({1 + 1e-15, 2, 3}), Profile::float32);
+  const TensorVerdict found =
+      comparison::verdict_of(around({1, 2, 3}, 1e-15), reals({1 + 1e-15, 2, 3}), Profile::float32);
   CHECK(found.verdict == Verdict::rounding);
   CHECK(found.floor.largest < 0.8);
-  CHECK(comparison::judge(around({1, 2, 3}, 1e-15), reals({1 + 1e-13, 2, 3}), Profile::float32).verdict ==
+  CHECK(comparison::verdict_of(around({1, 2, 3}, 1e-15), reals({1 + 1e-13, 2, 3}), Profile::float32).verdict ==
         Verdict::not_rounding);
 }
 
 TEST_CASE("against another backend's answer the floor is wider by the square root of two") {
   const Spread all = around({1, 2, 3, 4}, 0.01);
   const Tensor origin = reals({1.01, 2.01, 3.01, 4.01});
-  const Judgement found = judge(all, reals({1.0, 2.0, 3.0, 4.0}), &origin);
+  const TensorVerdict found = verdict_of(all, reals({1.0, 2.0, 3.0, 4.0}), &origin);
   CHECK(found.verdict == Verdict::rounding);
   CHECK(found.floor.rms == doctest::Approx(1 / std::sqrt(2)));
-  CHECK(judge(all, reals({1.1, 2.1, 3.1, 4.1}), &origin).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(all, reals({1.1, 2.1, 3.1, 4.1}), &origin).verdict == Verdict::not_rounding);
   const Tensor gaps = reals({1, not_a_number, 3, 4});
-  CHECK(judge(all, reals({1, not_a_number, 3, 4}), &gaps).verdict == Verdict::rounding);
-  CHECK(judge(all, reals({1, 2, 3, 4}), &gaps).verdict == Verdict::mismatch);
+  CHECK(verdict_of(all, reals({1, not_a_number, 3, 4}), &gaps).verdict == Verdict::rounding);
+  CHECK(verdict_of(all, reals({1, 2, 3, 4}), &gaps).verdict == Verdict::mismatch);
   const Tensor other = integers({5}), exact = integers({4});
-  CHECK(judge(spread(exact, {exact}), integers({5}), &other).verdict == Verdict::identical);
-  CHECK(judge(spread(exact, {exact}), integers({4}), &other).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(spread(exact, {exact}), integers({5}), &other).verdict == Verdict::identical);
+  CHECK(verdict_of(spread(exact, {exact}), integers({4}), &other).verdict == Verdict::not_rounding);
 }
 
 TEST_CASE("tensors without elements are the same") {
   const Tensor none = encoded(ElementType::float32, {0, 3}, std::vector<double>());
-  CHECK(judge(spread(encoded(ElementType::float64, {0, 3}, std::vector<double>())), none).verdict == Verdict::rounding);
-  CHECK(judge(spread(integers({})), integers({})).verdict == Verdict::identical);
+  CHECK(verdict_of(spread(encoded(ElementType::float64, {0, 3}, std::vector<double>())), none).verdict ==
+        Verdict::rounding);
+  CHECK(verdict_of(spread(integers({})), integers({})).verdict == Verdict::identical);
 }
 
 TEST_CASE("identical means bit for bit, all NaN being one") {
@@ -313,18 +318,18 @@ TEST_CASE("identical means bit for bit, all NaN being one") {
   CHECK_FALSE(same(Value::map(integers({1}), x), Value::map(integers({1}), z)));
 }
 
-TEST_CASE("a row that is far more sensitive than the rest is held against its own noise") {
+TEST_CASE("a row that is far more sensitive than the rest is compared with its own noise") {
   // One of many rows lies on the edge of a bucket: rounding moves it by 1, the others by 1e-3.
   std::vector<double> exact(400, 2), above = exact, below = exact, got = exact;
   for (std::size_t i = 0; i < exact.size(); ++i) above[i] += i == 7 ? 1 : 1e-3, below[i] -= i == 7 ? 1 : 1e-3;
   const Spread all = spread(reals(exact), {reals(above), reals(below)});
   got[7] += 1.5;
-  const Judgement sensitive = judge(all, reals(got));
+  const TensorVerdict sensitive = verdict_of(all, reals(got));
   CHECK(sensitive.verdict == Verdict::rounding);
   CHECK(sensitive.floor.largest == doctest::Approx(1.5));
   got[7] = 2;
   got[8] += 1.5;
-  CHECK(judge(all, reals(got)).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(all, reals(got)).verdict == Verdict::not_rounding);
 }
 
 }  // namespace onnxkit::tests::exec_judge

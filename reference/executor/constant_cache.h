@@ -10,9 +10,9 @@
 namespace onnxkit::reference {
 
 /// Constants of a model as kernels take them, kept from run to run: first come, first kept, while there is room.
-class KeptConstants {
+class ConstantCache {
  public:
-  explicit KeptConstants(std::uint64_t room) : room_(room) {}
+  explicit ConstantCache(std::uint64_t room) : room_(room) {}
 
   /// `key`: what the model holds, such as a weight or a node. Null when it is not kept.
   const Tensor* find(const void* key) const;

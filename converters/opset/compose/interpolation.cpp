@@ -1,4 +1,4 @@
-#include "converters/opset/compose/places.h"
+#include "converters/opset/compose/interpolation.h"
 
 #include <algorithm>
 #include <limits>
@@ -21,9 +21,9 @@ struct AxisTaps {
   ValueId weight = ValueId::none;
 };
 
-class PlaceReader {
+class Interpolator {
  public:
-  PlaceReader(Step& step, const std::vector<ValueId>& lengths, const PlaceRules& rules)
+  Interpolator(Step& step, const std::vector<ValueId>& lengths, const InterpolationRules& rules)
       : step_(step), lengths_(lengths), rules_(rules), one_(step.number(real_type, 1, "one")) {}
 
   AxisTaps taps(std::size_t axis, ValueId positions) {
@@ -104,7 +104,7 @@ class PlaceReader {
 
   Step& step_;
   const std::vector<ValueId>& lengths_;
-  const PlaceRules& rules_;
+  const InterpolationRules& rules_;
   const ValueId one_;
 };
 
@@ -138,10 +138,10 @@ ValueId each_image(Step& step, ValueId image, std::int64_t count, std::size_t ax
   return reshape(step, step.add("Cast", {range}, {{"to", static_cast<std::int64_t>(real_type)}}), dims, "images");
 }
 
-ValueId read_places(Step& step, ValueId image, ElementType type, ValueId images, const std::vector<ValueId>& lengths,
-                    const std::vector<ValueId>& positions, const PlaceRules& rules) {
+ValueId interpolate(Step& step, ValueId image, ElementType type, ValueId images, const std::vector<ValueId>& lengths,
+                    const std::vector<ValueId>& positions, const InterpolationRules& rules) {
   const auto axes = static_cast<std::int64_t>(lengths.size());
-  PlaceReader reader(step, lengths, rules);
+  Interpolator reader(step, lengths, rules);
   ValueId flat = images, inside = ValueId::none, weight = ValueId::none;
   for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
     const AxisTaps taps = reader.taps(axis, positions[axis]);

@@ -9,7 +9,7 @@
 // Whether a deviation is rounding (docs/noise-floor.md).
 namespace onnxkit::comparison {
 
-struct Judgement {
+struct TensorVerdict {
   Verdict verdict = Verdict::not_compared;
   FloorMeasure floor;       ///< of floating tensors
   std::uint64_t flips = 0;  ///< elements that differ from the exact answer and that rounding can flip
@@ -18,13 +18,13 @@ struct Judgement {
   bool in_doubt = false;
 };
 
-/// Judges a tensor, as some backend gave it, by the exact answer and its samples. Floating types: `rounding` when the deviation from the
+/// The verdict on a tensor, as some backend gave it, from the exact answer and its samples. Floating types: `rounding` when the deviation from the
 /// exact answer is within the floor, else `not_rounding`. Integers, booleans: `identical` or, when no more elements differ than rounding
-/// can flip, `undecidable`. `mismatch` for another shape, and for NaN or infinity where the exact answer has none. `origin` is what `got` is held
-/// against where that is not the exact answer: another backend's, whose own rounding widens the floor by the square root of two. `sets` sets of inputs are
-/// judged one by one.
-Judgement judge(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin = nullptr,
-                std::size_t sets = 1);
+/// can flip, `undecidable`. `mismatch` for another shape, and for NaN or infinity where the exact answer has none. `origin` is what `got` is
+/// compared with where that is not the exact answer: another backend's, whose own rounding widens the floor by the square root of two. `sets` sets of inputs get
+/// verdicts one by one.
+TensorVerdict verdict_of(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin = nullptr,
+                         std::size_t sets = 1);
 
 /// The limits of FloorMeasure::healthy; that of rms holds for many elements.
 inline constexpr double healthy_rms = 2, healthy_largest = 12;

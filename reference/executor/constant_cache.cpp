@@ -1,15 +1,15 @@
-#include "reference/executor/kept_constants.h"
+#include "reference/executor/constant_cache.h"
 
 #include "libonnxkit/ir/uses.h"
 
 namespace onnxkit::reference {
 
-const Tensor* KeptConstants::find(const void* key) const {
+const Tensor* ConstantCache::find(const void* key) const {
   const auto found = tensors_.find(key);
   return found == tensors_.end() ? nullptr : &found->second;
 }
 
-void KeptConstants::keep(const void* key, const Tensor& tensor) {
+void ConstantCache::keep(const void* key, const Tensor& tensor) {
   const std::uint64_t bytes = tensor.byte_count();
   if (tensor.domain() == Domain::string) return;  // whose text may be any size
   if (bytes > room_ || !tensors_.emplace(key, tensor).second) return;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "libonnxkit/compare/judge.h"
+#include "libonnxkit/compare/verdict.h"
 #include "libonnxkit/diff/sessions.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "onnxkit/diff.h"
@@ -15,10 +15,10 @@
 namespace onnxkit::diffing {
 
 /// The noise floor of a model's outputs, from exact and perturbed runs in lockstep; made for a set of inputs and a profile when it is first asked for.
-class Floor {
+class NoiseFloor {
  public:
   /// Errors: what the backend with perturbed samples cannot run. The sessions must outlive it.
-  static Result<Floor> make(const std::shared_ptr<const Model>& model, Sessions& sessions);
+  static Result<NoiseFloor> make(const std::shared_ptr<const Model>& model, Sessions& sessions);
 
   /// Outputs by name. Valid until the next set is asked for.
   Result<const std::map<std::string, exec::Spread>*> spreads(const InputSet& set, std::size_t index, Profile profile);
@@ -37,7 +37,7 @@ class Floor {
  private:
   Result<std::vector<exec::Spread>> run(const InputSet& set, exec::PerturbedOptions perturbed);
 
-  Floor(const DiffOptions& options, std::shared_ptr<const ir::Model> model, std::unique_ptr<exec::Session> session)
+  NoiseFloor(const DiffOptions& options, std::shared_ptr<const ir::Model> model, std::unique_ptr<exec::Session> session)
       : options_(&options), model_(std::move(model)), session_(std::move(session)) {}
 
   const DiffOptions* options_;

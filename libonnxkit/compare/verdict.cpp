@@ -1,4 +1,4 @@
-#include "libonnxkit/compare/judge.h"
+#include "libonnxkit/compare/verdict.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ double storage_step(ElementType type) {
   }
 }
 
-/// Elements whose exact answer, some sample or the judged one has no number there, and what to make of it.
+/// Elements whose exact answer, some sample or the compared one has no number there, and what to make of it.
 enum class Finite : std::uint8_t { all, same, wild, other };
 
 Finite finiteness(double exact, double got, std::span<const std::vector<double>> samples, std::size_t i) {
@@ -51,15 +51,15 @@ bool overflows(double exact, double got, std::span<const std::vector<double>> sa
           std::any_of(samples.begin(), samples.end(), [&](const auto& sample) { return is_beyond(sample[i]); }));
 }
 
-Judgement judge_reals(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
-                      std::size_t sets) {
+TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
+                               std::size_t sets) {
   const std::vector<double> exact = to_reals(spread.exact.tensor), found = to_reals(got);
-  const std::vector<double> held = origin ? to_reals(*origin) : exact;
-  // The exact answer is computed in double: of float64 it has rounded as the judged one has.
+  const std::vector<double> compared_with = origin ? to_reals(*origin) : exact;
+  // The exact answer is computed in double: of float64 it has rounded as the compared one has.
   const double sides = origin || got.type() == ElementType::float64 ? 2 : 1;
   std::vector<std::vector<double>> samples;
   for (const Value& sample : spread.samples) samples.push_back(to_reals(sample.tensor));
-  Judgement out;
+  TensorVerdict out;
   out.floor.profile = profile;
 
   std::vector<double> variance(exact.size(), 0);
@@ -68,14 +68,14 @@ Judgement judge_reals(const exec::Spread& spread, const Tensor& got, Profile pro
   std::uint64_t other = 0, counted = 0;
   const double unit = unit_roundoff(got.type()) * deviation_of_uniform, step = storage_step(got.type());
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    switch (finiteness(held[i], found[i], samples, i)) {
+    switch (finiteness(compared_with[i], found[i], samples, i)) {
       case Finite::same:
         continue;
       case Finite::wild:
         ++out.flips;
         continue;
       case Finite::other:
-        if (!overflows(held[i], found[i], samples, i, got.type())) ++other;
+        if (!overflows(compared_with[i], found[i], samples, i, got.type())) ++other;
         continue;
       case Finite::all:
         break;
@@ -105,10 +105,10 @@ Judgement judge_reals(const exec::Spread& spread, const Tensor& got, Profile pro
   double sum = 0, largest = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (!counts[i]) continue;
-    const double d = found[i] - held[i];
+    const double d = found[i] - compared_with[i];
     if (d == 0) continue;
     sum += d * d / std::max(variance[i], pooled / 4);
-    // A row that is far more sensitive than others, such as one whose position falls on the edge of a bucket, is held against its own noise.
+    // A row that is far more sensitive than others, such as one whose position falls on the edge of a bucket, is compared with its own noise.
     largest = std::max(largest, d * d / std::max(variance[i], pooled));
   }
   out.floor.rms = std::sqrt(sum / static_cast<double>(counted));
@@ -141,15 +141,15 @@ bool is_small_float(ElementType type) {
 
 /// How elements that rounding changes by a jump differ, and how often samples do.
 struct Flips {
-  std::uint64_t differing = 0;  ///< from what they are held against
+  std::uint64_t differing = 0;  ///< from what they are compared with
   std::uint64_t flipped = 0;    ///< of these, those that some sample flips, too
   std::uint64_t alone = 0;      ///< elements that exactly one sample flips, amplified ones apart
   bool any = false;             ///< some sample flips some element
 };
 
-/// `held_differs(i)` and `sample_differs(r, i)` tell whether element i differs.
-template <class HeldDiffers, class SampleDiffers>
-Flips count_flips(const exec::Spread& spread, std::size_t size, const HeldDiffers& held_differs,
+/// `value_differs(i)` and `sample_differs(r, i)` tell whether element i differs.
+template <class ValueDiffers, class SampleDiffers>
+Flips count_flips(const exec::Spread& spread, std::size_t size, const ValueDiffers& value_differs,
                   const SampleDiffers& sample_differs) {
   const std::size_t samples = spread.samples.size(), plain = samples - spread.amplified;
   Flips flips;
@@ -159,7 +159,7 @@ Flips count_flips(const exec::Spread& spread, std::size_t size, const HeldDiffer
     const bool can_flip = by_plain + by_amplified > 0;
     flips.any = flips.any || can_flip;
     flips.alone += by_plain == 1;
-    if (!held_differs(i)) continue;
+    if (!value_differs(i)) continue;
     ++flips.differing;
     flips.flipped += can_flip;
   }
@@ -174,9 +174,9 @@ std::uint64_t allowed_alone(const Flips& flips, const exec::Spread& spread) {
   return std::max<std::uint64_t>(flips.any, static_cast<std::uint64_t>(mean + 4 * std::sqrt(mean)));
 }
 
-Judgement discrete_judgement(const Flips& flips, const exec::Spread& spread, std::size_t size,
-                             std::string_view elements) {
-  Judgement out;
+TensorVerdict verdict_of_flips(const Flips& flips, const exec::Spread& spread, std::size_t size,
+                               std::string_view elements) {
+  TensorVerdict out;
   if (flips.differing == 0) {
     out.verdict = Verdict::identical;
     return out;
@@ -193,25 +193,25 @@ Judgement discrete_judgement(const Flips& flips, const exec::Spread& spread, std
 }
 
 template <class T>
-Judgement judge_discrete(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
+TensorVerdict verdict_of_discrete(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
   const auto exact = all_elements<T>(spread.exact.tensor), found = all_elements<T>(got);
-  const auto held = all_elements<T>(origin ? *origin : spread.exact.tensor);
+  const auto compared_with = all_elements<T>(origin ? *origin : spread.exact.tensor);
   std::vector<std::unique_ptr<T[]>> samples;
   for (const Value& sample : spread.samples) samples.push_back(all_elements<T>(sample.tensor));
   const auto size = static_cast<std::size_t>(got.size());
   const Flips flips = count_flips(
-      spread, size, [&](std::size_t i) { return !same(held[i], found[i]); },
+      spread, size, [&](std::size_t i) { return !same(compared_with[i], found[i]); },
       [&](std::size_t r, std::size_t i) { return !same(samples[r][i], exact[i]); });
-  return discrete_judgement(flips, spread, size, "elements");
+  return verdict_of_flips(flips, spread, size, "elements");
 }
 
-Judgement judge_strings(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
+TensorVerdict verdict_of_strings(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
   const auto exact = spread.exact.tensor.strings(), found = got.strings();
-  const auto held = origin ? origin->strings() : exact;
+  const auto compared_with = origin ? origin->strings() : exact;
   const Flips flips = count_flips(
-      spread, found.size(), [&](std::size_t i) { return held[i] != found[i]; },
+      spread, found.size(), [&](std::size_t i) { return compared_with[i] != found[i]; },
       [&](std::size_t r, std::size_t i) { return spread.samples[r].tensor.strings()[i] != exact[i]; });
-  return discrete_judgement(flips, spread, found.size(), "strings");
+  return verdict_of_flips(flips, spread, found.size(), "strings");
 }
 
 /// Complex numbers as pairs of reals.
@@ -233,7 +233,7 @@ exec::Spread as_pairs(const exec::Spread& spread) {
 }  // namespace
 
 double rms_limit(std::uint64_t elements, std::size_t sets) {
-  // An honest rms of few elements is that of Student's t, since sigma is estimated: its 0.9999 quantile. The tail for six samples falls with
+  // The rms of few elements that only rounding changed is that of Student's t, since sigma is estimated: its 0.9999 quantile. The tail for six samples falls with
   // the sixth power, so that the largest of several sets is larger by the sixth root.
   constexpr double spread_of_one = 4;
   const double spread = spread_of_one * std::pow(static_cast<double>(std::max<std::size_t>(1, sets)), 1.0 / 6);
@@ -241,8 +241,8 @@ double rms_limit(std::uint64_t elements, std::size_t sets) {
                   healthy_rms * (1 + spread / std::sqrt(static_cast<double>(std::max<std::uint64_t>(1, elements)))));
 }
 
-Judgement judge(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
-                std::size_t sets) {
+TensorVerdict verdict_of(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
+                         std::size_t sets) {
   const auto has_dims = [](const Value& value, const std::vector<std::int64_t>& dims) {
     return value.is_tensor() && value.tensor.dims() == dims;
   };
@@ -252,7 +252,7 @@ Judgement judge(const exec::Spread& spread, const Tensor& got, Profile profile, 
   if (!has_dims(spread.exact, got.dims()) || !samples_agree) {
     const bool can_flip = !samples_agree || std::any_of(spread.samples.begin(), spread.samples.end(),
                                                         [&](const Value& r) { return has_dims(r, got.dims()); });
-    Judgement out;
+    TensorVerdict out;
     out.verdict = can_flip ? Verdict::undecidable : Verdict::mismatch;
     out.in_doubt = !can_flip;
     out.why = fmt::format("the shape is [{}] instead of [{}]{}", fmt::join(got.dims(), ", "),
@@ -261,20 +261,20 @@ Judgement judge(const exec::Spread& spread, const Tensor& got, Profile profile, 
   }
   switch (domain_of(got.type())) {
     case Domain::real:
-      if (is_small_float(got.type())) return judge_discrete<double>(spread, got, origin);
-      return judge_reals(spread, got, profile, origin, sets);
+      if (is_small_float(got.type())) return verdict_of_discrete<double>(spread, got, origin);
+      return verdict_of_reals(spread, got, profile, origin, sets);
     case Domain::integer:
-      return judge_discrete<std::int64_t>(spread, got, origin);
+      return verdict_of_discrete<std::int64_t>(spread, got, origin);
     case Domain::natural:
-      return judge_discrete<std::uint64_t>(spread, got, origin);
+      return verdict_of_discrete<std::uint64_t>(spread, got, origin);
     case Domain::boolean:
-      return judge_discrete<bool>(spread, got, origin);
+      return verdict_of_discrete<bool>(spread, got, origin);
     case Domain::complex: {
       const Tensor pairs = origin ? as_pairs(*origin) : Tensor();
-      return judge_reals(as_pairs(spread), as_pairs(got), profile, origin ? &pairs : nullptr, sets);
+      return verdict_of_reals(as_pairs(spread), as_pairs(got), profile, origin ? &pairs : nullptr, sets);
     }
     case Domain::string:
-      return judge_strings(spread, got, origin);
+      return verdict_of_strings(spread, got, origin);
   }
   return {};
 }

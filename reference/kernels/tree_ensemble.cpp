@@ -1,4 +1,4 @@
-#include "reference/kernels/trees.h"
+#include "reference/kernels/tree_ensemble.h"
 
 #include <algorithm>
 #include <cmath>
@@ -115,16 +115,16 @@ TreeEnsemble read_listed_trees(const KernelContext& context, std::string_view vo
   require(thresholds.size() == count, "nodes_values must have one entry per node");
 
   TreeEnsemble ensemble;
-  std::map<NodeKey, std::size_t> place;
+  std::map<NodeKey, std::size_t> index_of;
   std::map<std::int64_t, std::size_t> root_of_tree;
   for (std::size_t i = 0; i < count; ++i) {
-    require(place.emplace(NodeKey(trees[i], ids[i]), i).second, "a tree has two nodes with the same id");
+    require(index_of.emplace(NodeKey(trees[i], ids[i]), i).second, "a tree has two nodes with the same id");
     // The first node of a tree is its root.
     if (root_of_tree.emplace(trees[i], i).second) ensemble.roots.push_back(i);
   }
   const auto find = [&](std::int64_t tree, std::int64_t id) {
-    const auto found = place.find({tree, id});
-    require(found != place.end(), [&] { return fmt::format("tree {} has no node {}", tree, id); });
+    const auto found = index_of.find({tree, id});
+    require(found != index_of.end(), [&] { return fmt::format("tree {} has no node {}", tree, id); });
     return found->second;
   };
   for (std::size_t i = 0; i < count; ++i) {

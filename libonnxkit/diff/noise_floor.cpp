@@ -1,4 +1,4 @@
-#include "libonnxkit/diff/floor.h"
+#include "libonnxkit/diff/noise_floor.h"
 
 #include <chrono>
 
@@ -23,25 +23,25 @@ bool has_convolution(const ir::Model& model) {
 
 }  // namespace
 
-Result<Floor> Floor::make(const std::shared_ptr<const Model>& model, Sessions& sessions) {
+Result<NoiseFloor> NoiseFloor::make(const std::shared_ptr<const Model>& model, Sessions& sessions) {
   const auto backend = sessions.registry().make_perturbed();
   if (!backend) return make_error("not-supported", "no backend tells how far rounding may move results");
   const auto ir = ir_of(model);
   auto session = backend->load({.model = ir}, sessions.load_options());
   if (!session) return session.error();
-  Floor floor(sessions.options(), ir, *std::move(session));
-  floor.has_convolution_ = has_convolution(*ir);
-  return floor;
+  NoiseFloor noise_floor(sessions.options(), ir, *std::move(session));
+  noise_floor.has_convolution_ = has_convolution(*ir);
+  return noise_floor;
 }
 
-Result<const std::map<std::string, exec::Spread>*> Floor::spreads(const InputSet& set, std::size_t index,
-                                                                  Profile profile) {
+Result<const std::map<std::string, exec::Spread>*> NoiseFloor::spreads(const InputSet& set, std::size_t index,
+                                                                       Profile profile) {
   if (index != set_) known_.clear();
   set_ = index;
   if (const auto found = known_.find({profile, 0}); found != known_.end()) return &found->second;
   exec::PerturbedOptions perturbed;
   perturbed.profile = profile;
-  perturbed.samples = options_->replicas;
+  perturbed.samples = options_->perturbed_samples;
   auto outputs = run(set, std::move(perturbed));
   if (!outputs) return outputs.error();
   auto& named = known_[{profile, 0}];
@@ -50,8 +50,8 @@ Result<const std::map<std::string, exec::Spread>*> Floor::spreads(const InputSet
   return &named;
 }
 
-Result<const std::map<std::string, exec::Spread>*> Floor::more_spreads(const InputSet& set, std::size_t index,
-                                                                       Profile profile, double amplitude) {
+Result<const std::map<std::string, exec::Spread>*> NoiseFloor::more_spreads(const InputSet& set, std::size_t index,
+                                                                            Profile profile, double amplitude) {
   constexpr int more = 2;  // with the exact run and the first four samples: seven
   const auto first = spreads(set, index, profile);
   if (!first) return first.error();
@@ -59,7 +59,7 @@ Result<const std::map<std::string, exec::Spread>*> Floor::more_spreads(const Inp
   exec::PerturbedOptions perturbed;
   perturbed.profile = profile;
   perturbed.samples = more;
-  perturbed.first_sample = options_->replicas;
+  perturbed.first_sample = options_->perturbed_samples;
   perturbed.amplitude = amplitude;
   auto outputs = run(set, std::move(perturbed));
   if (!outputs) return outputs.error();
@@ -74,7 +74,7 @@ Result<const std::map<std::string, exec::Spread>*> Floor::more_spreads(const Inp
   return &named;
 }
 
-Result<void> Floor::each_value(
+Result<void> NoiseFloor::each_value(
     const InputSet& set, Profile profile, int samples,
     const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take) {
   exec::PerturbedOptions perturbed;
@@ -85,7 +85,7 @@ Result<void> Floor::each_value(
   return outputs ? Result<void>() : outputs.error();
 }
 
-Result<std::vector<exec::Spread>> Floor::run(const InputSet& set, exec::PerturbedOptions perturbed) {
+Result<std::vector<exec::Spread>> NoiseFloor::run(const InputSet& set, exec::PerturbedOptions perturbed) {
   const auto start = std::chrono::steady_clock::now();
   auto inputs = inputs_for(session_->inputs(), set, options_->names);
   if (!inputs) return inputs.error();

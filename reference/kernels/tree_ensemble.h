@@ -31,7 +31,7 @@ struct TreeEnsemble {
   std::vector<TreeNode> nodes;
   std::vector<std::size_t> roots;
 
-  /// The leaf that a row of features ends in; Fault when the walk does not end.
+  /// The leaf that a row of features ends in; Fault when the path does not end.
   const TreeNode& leaf_of(std::size_t root, std::span<const double> row) const;
   /// What all trees say of a row, for each target; a target without votes gets 0.
   void predict(std::span<const double> row, Aggregate how, std::span<double> targets) const;

@@ -1,5 +1,5 @@
-// Constants that a session keeps from run to run (reference/kept_constants.h).
-#include "reference/executor/kept_constants.h"
+// Constants that a session keeps from run to run (reference/executor/constant_cache.h).
+#include "reference/executor/constant_cache.h"
 
 #include <doctest/doctest.h>
 
@@ -77,7 +77,7 @@ TEST_CASE("kept constants: later runs hold them no second time, unless memory is
 
 TEST_CASE("kept constants: first come, first kept") {
   const auto memory = std::make_shared<reference::Memory>();
-  reference::KeptConstants kept(100);
+  reference::ConstantCache kept(100);
   const reference::Tensor ten(memory, ElementType::float64, {10}), three(memory, ElementType::float64, {3}),
       text(memory, ElementType::string, {1});
   int a = 0, b = 0, c = 0;

@@ -1,4 +1,4 @@
-#include "converters/opset/compose/bits.h"
+#include "converters/opset/compose/bitwise.h"
 
 #include <algorithm>
 
@@ -51,10 +51,10 @@ std::vector<std::uint64_t> powers_of_two(int bits) {
 
 /// Binary digits along a new last axis, as uint64.
 ValueId digits(Step& step, ValueId x, int bits, ValueId two) {
-  std::vector<std::uint64_t> places;
-  for (int i = 0; i < bits; ++i) places.push_back(static_cast<std::uint64_t>(i));
+  std::vector<std::uint64_t> shifts;
+  for (int i = 0; i < bits; ++i) shifts.push_back(static_cast<std::uint64_t>(i));
   const ValueId column = unsqueeze(step, cast(step, x, ElementType::uint64, "wide"), {-1}, "column");
-  const ValueId shifted = step.add("BitShift", {column, unsigned_numbers(step, ElementType::uint64, places, "places")},
+  const ValueId shifted = step.add("BitShift", {column, unsigned_numbers(step, ElementType::uint64, shifts, "places")},
                                    {{"direction", std::string("RIGHT")}}, "shifted");
   return step.add("Mod", {shifted, two}, {}, "digits");
 }

@@ -1,4 +1,4 @@
-#include "judge.h"
+#include "self_diff.h"
 
 #include <cstdio>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "converters/opset/engine/leftovers.h"
+#include "converters/opset/engine/dead_constants.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 
 namespace onnxkit::opset {
 
-void Leftovers::may_be_unused(const Scope& scope, ValueId value) {
+void DeadConstants::may_be_unused(const Scope& scope, ValueId value) {
   if (value == ValueId::none) return;
   const std::string_view name = scope.graph->name_of(value);
   for (const Scope* at = &scope; at; at = at->parent) {
@@ -21,13 +21,14 @@ void Leftovers::may_be_unused(const Scope& scope, ValueId value) {
   }
 }
 
-std::vector<std::string> Leftovers::remove() {
-  std::vector<std::string> told;
-  for (ir::Graph* graph : order_) remove_from(*graph, candidates_[graph], told);
-  return told;
+std::vector<std::string> DeadConstants::remove() {
+  std::vector<std::string> removed;
+  for (ir::Graph* graph : order_) remove_from(*graph, candidates_[graph], removed);
+  return removed;
 }
 
-void Leftovers::remove_from(ir::Graph& graph, const std::set<ValueId>& candidates, std::vector<std::string>& told) {
+void DeadConstants::remove_from(ir::Graph& graph, const std::set<ValueId>& candidates,
+                                std::vector<std::string>& removed) {
   const ir::Uses uses(graph);
   std::set<ValueId> inputs;
   for (const ir::ValueInfo& input : graph.inputs) inputs.insert(input.value);
@@ -38,14 +39,14 @@ void Leftovers::remove_from(ir::Graph& graph, const std::set<ValueId>& candidate
   std::erase_if(graph.initializers, [&](const ir::Tensor& tensor) {
     const ValueId id = graph.find(tensor.name);
     if (!goes(id)) return false;
-    told.push_back(fmt::format("removed initializer {}: it is now unused", quote(tensor.name)));
+    removed.push_back(fmt::format("removed initializer {}: it is now unused", quote(tensor.name)));
     gone.insert(id);
     return true;
   });
   std::erase_if(graph.nodes, [&](const ir::Node& node) {
     if (node.op_type != "Constant" || !node.domain.empty() || node.outputs.size() != 1 || !goes(node.outputs[0]))
       return false;
-    told.push_back(fmt::format("removed Constant {}: it is now unused", quote(graph.name_of(node.outputs[0]))));
+    removed.push_back(fmt::format("removed Constant {}: it is now unused", quote(graph.name_of(node.outputs[0]))));
     gone.insert(node.outputs[0]);
     return true;
   });

@@ -27,7 +27,7 @@ struct TensorLocation {
 /// parts of sparse tensors left out. visit_sparse(const ir::SparseTensor&, const TensorLocation&) gets those.
 template <class Visit, class VisitSparse>
 void for_each_tensor(const RuleContext& context, Visit&& visit, VisitSparse&& visit_sparse) {
-  const auto walk_attribute = [&](const ir::Attribute& attribute, const TensorLocation& location) {
+  const auto visit_attribute = [&](const ir::Attribute& attribute, const TensorLocation& location) {
     if (const ir::Tensor* tensor = attribute.tensor()) visit(*tensor, location);
     if (const auto* many = attribute.as<std::vector<ir::Tensor>>()) {
       for (const ir::Tensor& tensor : *many) visit(tensor, location);
@@ -47,12 +47,12 @@ void for_each_tensor(const RuleContext& context, Visit&& visit, VisitSparse&& vi
     }
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       for (const ir::Attribute& attribute : graph.nodes[n].attributes)
-        walk_attribute(attribute, {.context = context, .scope = scope.get(), .node = n, .name = attribute.name});
+        visit_attribute(attribute, {.context = context, .scope = scope.get(), .node = n, .name = attribute.name});
     }
   }
   for (const ir::Function& function : context.model.functions) {
     for (const ir::Attribute& attribute : function.attribute_protos)
-      walk_attribute(attribute, {.context = context, .function = &function, .name = attribute.name});
+      visit_attribute(attribute, {.context = context, .function = &function, .name = attribute.name});
   }
 }
 
