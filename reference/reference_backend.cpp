@@ -111,7 +111,7 @@ class ReferenceBackend : public exec::Backend {
     desc.name = "reference";
     desc.runtime = "onnxkit";
     desc.version = ONNXKIT_VERSION;
-    desc.title = "onnx " + std::string(spec::onnx_release());
+    desc.title = "onnxkit " + desc.version;
     desc.devices = {"cpu"};
     desc.formats = {"onnx"};
     desc.arithmetic = name_of(Profile::float32);

@@ -58,6 +58,96 @@ void add_inputs(const Model& model, Names& names) {
   for (const ir::ValueInfo& input : model.ir().graph->inputs) names.emplace(model.ir().graph->name_of(input.value));
 }
 
+/// Files that appear in a folder all together or not at all: written to a hidden folder in it, then moved. Of folders that were made for it nothing
+/// remains unless published.
+class NewFolder {
+ public:
+  static Result<NewFolder> make(const fs::path& folder) {
+    NewFolder made;
+    made.folder_ = folder;
+    std::error_code fault;
+    for (fs::path at = folder; !at.empty() && !fs::exists(at, fault); at = at.parent_path()) {
+      if (at.has_filename()) made.made_.push_back(at);
+    }
+    made.hidden_ = folder / ".onnxkit-part";
+    fs::create_directories(made.hidden_, fault);
+    if (!fault) return made;
+    return make_error("cannot-write",
+                      "the folder " + quote(folder.string()) + " cannot be created: " + fault.message());
+  }
+
+  NewFolder(NewFolder&& other) noexcept
+      : folder_(std::move(other.folder_)), hidden_(std::move(other.hidden_)), made_(std::move(other.made_)) {
+    other.hidden_.clear();
+    other.made_.clear();
+  }
+  NewFolder& operator=(NewFolder&&) = delete;
+
+  ~NewFolder() {
+    std::error_code ignored;
+    if (!hidden_.empty()) fs::remove_all(hidden_, ignored);
+    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // the innermost first; only empty ones go
+  }
+
+  const fs::path& hidden() const { return hidden_; }
+
+  Result<void> publish() {
+    std::error_code fault;
+    for (const fs::directory_entry& file : fs::directory_iterator(hidden_, fault)) {
+      fs::rename(file.path(), folder_ / file.path().filename(), fault);
+      if (fault) break;
+    }
+    if (fault) return make_error("cannot-write", "cannot write to " + quote(folder_.string()) + ": " + fault.message());
+    made_.clear();
+    return {};
+  }
+
+ private:
+  NewFolder() = default;
+
+  fs::path folder_, hidden_;
+  std::vector<fs::path> made_;
+};
+
+Result<void> write_files(const Alone& alone, const LayerQuestion& question, const SideReport& report,
+                         const std::string& value, const fs::path& folder) {
+  SaveOptions save;
+  save.format = "binary";
+  save.weights = Weights::embed;
+  save.allow_outside_data = question.options.allow_outside_data;
+  if (auto written = write_model(*alone.side, folder / "model.onnx", save); !written) return written.error();
+  if (auto written = write_model(*alone.base, folder / "expected.onnx", save); !written) return written.error();
+  const ir::Graph& graph = *alone.side->ir().graph;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const std::string_view name = graph.name_of(graph.inputs[i].value);
+    for (const NamedValue& input : alone.inputs.values) {
+      if (input.name != name || input.value.kind == ValueKind::none) continue;
+      const std::string bytes = wire::write_value(input.value, input.name);
+      if (auto written = replace_file(folder / fmt::format("input_{}.pb", i), bytes); !written) return written;
+    }
+  }
+  auto noise_floor = NoiseFloor::make(alone.base, question.sessions);
+  if (!noise_floor) return noise_floor.error();
+  const auto spreads = noise_floor->spreads(alone.inputs, 0, question.profile);
+  if (!spreads) return spreads.error();
+  auto expected = as_stored((*spreads)->at(value));
+  if (!expected) return expected.error();
+  if (auto written = replace_file(folder / "output_0.pb", wire::write_value(*expected, value)); !written)
+    return written;
+  std::string options;
+  for (const auto& [name, text] : question.side.options) options += ":" + name + "=" + text;
+  const std::string sides = question.base.model == question.side.model
+                                ? fmt::format("model.onnx -b reference,{}{}", question.side.backend, options)
+                                : fmt::format("expected.onnx {}{}:model.onnx", question.side.backend, options);
+  const std::string text = fmt::format(
+      "The value {} of {} alone, as {} computes it, with its exact inputs (input_*.pb) and the exact\n"
+      "output (output_0.pb). expected.onnx is the same part of {}.\n\n"
+      "    onnxkit diff {} --set . --recorded\n\n{}: {}\n",
+      quote(value), quote(report.model), report.label, quote(question.base.model->path().string()), sides,
+      question.side.backend, report.version);
+  return replace_file(folder / "README.txt", text);
+}
+
 }  // namespace
 
 Result<Value> as_stored(const exec::Spread& spread) {
@@ -113,46 +203,10 @@ Result<Alone> run_alone(const LayerQuestion& question, const std::vector<std::st
 
 Result<void> write_repro(const Alone& alone, const LayerQuestion& question, const SideReport& report,
                          const std::string& value, const fs::path& folder) {
-  std::error_code fault;
-  fs::create_directories(folder, fault);
-  if (fault)
-    return make_error("cannot-write",
-                      "the folder " + quote(folder.string()) + " cannot be created: " + fault.message());
-  SaveOptions save;
-  save.format = "binary";
-  save.weights = Weights::embed;
-  save.allow_outside_data = question.options.allow_outside_data;
-  if (auto written = write_model(*alone.side, folder / "model.onnx", save); !written) return written.error();
-  if (auto written = write_model(*alone.base, folder / "expected.onnx", save); !written) return written.error();
-  const ir::Graph& graph = *alone.side->ir().graph;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const std::string_view name = graph.name_of(graph.inputs[i].value);
-    for (const NamedValue& input : alone.inputs.values) {
-      if (input.name != name || input.value.kind == ValueKind::none) continue;
-      const std::string bytes = wire::write_value(input.value, input.name);
-      if (auto written = replace_file(folder / fmt::format("input_{}.pb", i), bytes); !written) return written;
-    }
-  }
-  auto noise_floor = NoiseFloor::make(alone.base, question.sessions);
-  if (!noise_floor) return noise_floor.error();
-  const auto spreads = noise_floor->spreads(alone.inputs, 0, question.profile);
-  if (!spreads) return spreads.error();
-  auto expected = as_stored((*spreads)->at(value));
-  if (!expected) return expected.error();
-  if (auto written = replace_file(folder / "output_0.pb", wire::write_value(*expected, value)); !written)
-    return written;
-  std::string options;
-  for (const auto& [name, text] : question.side.options) options += ":" + name + "=" + text;
-  const std::string sides = question.base.model == question.side.model
-                                ? fmt::format("model.onnx -b reference,{}{}", question.side.backend, options)
-                                : fmt::format("expected.onnx {}{}:model.onnx", question.side.backend, options);
-  const std::string text = fmt::format(
-      "The value {} of {} alone, as {} computes it, with its exact inputs (input_*.pb) and the exact\n"
-      "output (output_0.pb). expected.onnx is the same part of {}.\n\n"
-      "    onnxkit diff {} --set . --recorded\n\n{}: {}\n",
-      quote(value), quote(report.model), report.label, quote(question.base.model->path().string()), sides,
-      question.side.backend, report.version);
-  return replace_file(folder / "README.txt", text);
+  auto made = NewFolder::make(folder);
+  if (!made) return made.error();
+  if (auto written = write_files(alone, question, report, value, made->hidden()); !written) return written;
+  return made->publish();
 }
 
 }  // namespace onnxkit::diffing

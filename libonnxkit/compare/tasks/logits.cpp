@@ -198,9 +198,19 @@ class LogitsOutcome {
   Confusion confusion_;
 };
 
+/// Four numbers a row may be a box as well: only probabilities are classes then.
 bool are_likely_logits(const Tensor& tensor) {
   const auto& dims = tensor.dims();
-  return is_floating(tensor.type()) && (dims.size() == 2 || dims.size() == 3) && dims.back() >= 2;
+  if (!is_floating(tensor.type()) || (dims.size() != 2 && dims.size() != 3) || dims.back() < 2) return false;
+  constexpr std::size_t of_box = 4;
+  if (dims.back() != of_box) return true;
+  const Elements elements(tensor);
+  std::vector<double> row(of_box);
+  for (std::size_t at = 0; at < static_cast<std::size_t>(tensor.size()); at += of_box) {
+    elements.read(at, row);
+    if (!are_probabilities(row)) return false;
+  }
+  return tensor.size() > 0;
 }
 
 Result<Outcome> measure_logits(const TaskInputs& inputs) {

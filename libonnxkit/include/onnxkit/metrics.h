@@ -57,7 +57,8 @@ inline constexpr std::string_view no_task = "none";
 
 /// All of them, by name.
 ONNXKIT_API std::vector<TaskInfo> tasks();
-/// The task that shape and element type suggest: logits for floats [n, c] or [n, t, c] with at least two classes, segmentation for floats [n, c, h, w] with c from
+/// The task that shape and element type suggest: logits for floats [n, c] or [n, t, c] with at least two classes (of four
+/// columns, which may be boxes, only where each row is of probabilities), segmentation for floats [n, c, h, w] with c from
 /// 2 to 512 and h, w of at least 8, tokens for int32 and int64 of rank 1 and 2, else none. Detections are never guessed.
 ONNXKIT_API std::string_view guess_task(const Tensor& tensor);
 

@@ -155,7 +155,7 @@ function figuresOf(output) {
     add("of the range", short(m.range_relative));
     add("mean |d|", short(m.mean_absolute));
     add("root mean square", short(m.rmse));
-    add("largest in ulps", short(m.max_ulps));
+    add("largest in ulps", short(m.max_ulps) + (number(m.range_relative) < number(m.max_relative) / 100 ? " (near 0)" : ""));
     add("cosine", number(m.cosine) === 1 ? "1" : number(m.cosine) > .999 ? "1 − " + short(1 - number(m.cosine), 2) : short(m.cosine, 5));
     add("equal elements", `${count(m.equal)} of ${count(m.elements)}`);
     if (m.sign_flips) add("sign flips", count(m.sign_flips));

@@ -146,6 +146,13 @@ void merge_outcome(onnxkit::Outcome& all, const onnxkit::Outcome& other, std::si
   }
 }
 
+bool has_ulps_near_zero(const Metrics& metrics) {
+  // The element of the largest relative difference is not larger than the largest difference divided by it.
+  if (metrics.range_relative < metrics.max_relative / 100) return true;
+  constexpr double doubled = 0x1p24;  // more float32 numbers than lie between one and its double
+  return metrics.max_ulps > doubled && metrics.max_relative < 1;
+}
+
 std::string verdict_text(Verdict verdict, std::optional<Profile> profile) {
   if (verdict != Verdict::rounding || !profile) return std::string(name_of(verdict));
   return fmt::format("{} ({})", name_of(verdict), name_of(*profile));

@@ -10,6 +10,9 @@
 namespace onnxkit::tools {
 
 /// "rounding (float32)"
+/// Whether the most ulps are surely those of an element that is less than a hundredth of the tensor's range.
+bool has_ulps_near_zero(const Metrics& metrics);
+
 std::string verdict_text(Verdict verdict, std::optional<Profile> profile = {});
 
 /// The measure of the profile that explains the deviation, else of the finest that was tried; null when none was.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tools/report/diagnostics.h"
 #include "tools/report/diff/diff.h"
@@ -34,10 +35,51 @@ std::string finding_reason(const OutputDiff& output) {
   return reason;
 }
 
+/// "2 of 3 outputs identical, 1 rounding (float32)", by the worst verdict of each output over the sets of inputs.
+std::string counts_text(const SideReport& side) {
+  using Kind = std::pair<Verdict, std::optional<Profile>>;
+  std::map<std::string, Kind> worst;
+  std::set<std::string> sets;
+  for (const OutputDiff& output : side.outputs) {
+    const Kind kind{output.verdict, output.verdict == Verdict::rounding ? output.profile : std::nullopt};
+    Kind& known = worst.emplace(output.name, kind).first->second;
+    known = std::max(known, kind);
+    sets.insert(output.set);
+  }
+  std::map<Kind, std::size_t> counts;
+  for (const auto& [name, kind] : worst) ++counts[kind];
+  std::string text;
+  for (const auto& [kind, count] : counts) {
+    const std::string verdict = verdict_text(kind.first, kind.second);
+    if (!text.empty())
+      text += fmt::format(", {} {}", count, verdict);
+    else if (counts.size() > 1)
+      text = fmt::format("{} of {} {}", count, counted(worst.size(), "output"), verdict);
+    else
+      text = count == 1 ? "the output is " + verdict : fmt::format("all {} outputs {}", count, verdict);
+  }
+  return sets.size() > 1 ? fmt::format("{} over {} sets", text, sets.size()) : text;
+}
+
+/// What is wrong inside the graph where no output shows it.
+std::string culprit_sentence(const SideReport& side) {
+  const auto culprits =
+      std::count_if(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.is_culprit; });
+  const auto first =
+      std::find_if(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.is_culprit; });
+  const std::string others = culprits > 1 ? fmt::format(" and {} more", culprits - 1) : "";
+  return fmt::format("{}{}, run alone, {} not rounding, though no output shows it: {}", node_text(first->location),
+                     others, culprits > 1 ? "are" : "is", counts_text(side));
+}
+
 std::string finding_sentence(const SideReport& side, const DiffReport& report) {
   const std::vector<OutputGroup> all = groups(side);
-  const auto findings = static_cast<std::size_t>(std::count_if(
-      side.outputs.begin(), side.outputs.end(), [](const OutputDiff& output) { return is_finding(output.verdict); }));
+  std::set<std::string> names, with_finding;
+  for (const OutputDiff& output : side.outputs) {
+    names.insert(output.name);
+    if (is_finding(output.verdict)) with_finding.insert(output.name);
+  }
+  if (with_finding.empty()) return culprit_sentence(side);
   const OutputGroup& worst = *std::max_element(
       all.begin(), all.end(), [](const OutputGroup& a, const OutputGroup& b) { return a.all.verdict < b.all.verdict; });
   const std::string reason = finding_reason(worst.all);
@@ -45,26 +87,7 @@ std::string finding_sentence(const SideReport& side, const DiffReport& report) {
   std::string text = fmt::format("output {} {}{}{}", output_name(worst, report), mismatch ? "does not match" : "is ",
                                  mismatch ? "" : name_of(worst.all.verdict), reason.empty() ? "" : ": " + reason);
   if (worst.sets.size() > 1) text += fmt::format(" in {} of {} sets", worst.sets.size(), report.sets.size());
-  if (findings > worst.sets.size())
-    text += fmt::format("; findings in {} of {} outputs", findings, side.outputs.size());
-  return text;
-}
-
-/// "2 of 3 outputs identical, 1 rounding (float32)"
-std::string counts_text(const SideReport& side) {
-  std::map<std::pair<Verdict, std::optional<Profile>>, std::size_t> counts;
-  for (const OutputDiff& output : side.outputs)
-    ++counts[{output.verdict, output.verdict == Verdict::rounding ? output.profile : std::nullopt}];
-  std::string text;
-  for (const auto& [kind, count] : counts) {
-    const std::string verdict = verdict_text(kind.first, kind.second);
-    if (!text.empty())
-      text += fmt::format(", {} {}", count, verdict);
-    else if (counts.size() > 1)
-      text = fmt::format("{} of {} {}", count, counted(side.outputs.size(), "output"), verdict);
-    else
-      text = count == 1 ? "the output is " + verdict : fmt::format("all {} outputs {}", count, verdict);
-  }
+  if (with_finding.size() > 1) text += fmt::format("; findings in {} of {} outputs", with_finding.size(), names.size());
   return text;
 }
 

@@ -86,6 +86,11 @@ std::string sets_text(const OutputGroup& group, std::size_t all) {
   return fmt::format("{} of {}", group.sets.size(), all);
 }
 
+/// The largest number of steps between two numbers says little where these are next to nothing.
+std::string ulps_text(const Metrics& metrics) {
+  return number(metrics.max_ulps) + (has_ulps_near_zero(metrics) ? " (near 0)" : "");
+}
+
 std::vector<std::string> output_row(const OutputGroup& group, std::size_t sets) {
   const OutputDiff& output = group.all;
   const FloorMeasure* floor = shown_floor(output);
@@ -94,7 +99,7 @@ std::vector<std::string> output_row(const OutputGroup& group, std::size_t sets) 
   row.push_back(verdict_text(output.verdict, output.profile));
   if (output.metrics) {
     const Metrics& metrics = *output.metrics;
-    row.insert(row.end(), {number(metrics.max_absolute), number(metrics.range_relative), number(metrics.max_ulps),
+    row.insert(row.end(), {number(metrics.max_absolute), number(metrics.range_relative), ulps_text(metrics),
                            fmt::format("{:.8f}", metrics.cosine)});
   } else {
     row.insert(row.end(), 4, "-");
@@ -247,7 +252,10 @@ std::string blame_text(const SideReport& side) {
   if (culprits > 0) return text;
   if (side.first_culprit && *side.first_culprit < side.layers.size())
     return culprit_text(side.layers[*side.first_culprit], "deviates at");
-  return "  no node deviates by more than rounding\n";
+  // What deviates without making an output deviate is told in the note.
+  const bool any_off = std::any_of(side.layers.begin(), side.layers.end(),
+                                   [](const LayerDiff& layer) { return is_finding(layer.verdict); });
+  return any_off ? "  no culprit is known\n" : "  no node deviates by more than rounding\n";
 }
 
 std::string layers_text(const SideReport& side, bool color) {
