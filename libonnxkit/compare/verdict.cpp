@@ -12,7 +12,9 @@
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/dtype/rounding.h"
+#include "libonnxkit/compare/flips.h"
 #include "libonnxkit/compare/metrics/elements.h"
+#include "libonnxkit/compare/rows.h"
 
 namespace onnxkit::comparison {
 namespace {
@@ -51,6 +53,43 @@ bool overflows(double exact, double got, std::span<const std::vector<double>> sa
           std::any_of(samples.begin(), samples.end(), [&](const auto& sample) { return is_beyond(sample[i]); }));
 }
 
+/// Of the deviations of samples [first, last) in element i.
+double mean_square(const std::vector<double>& exact, std::span<const std::vector<double>> samples, std::size_t i,
+                   std::size_t first, std::size_t last) {
+  double sum = 0;
+  for (std::size_t r = first; r < last; ++r) {
+    const double d = samples[r][i] - exact[i];
+    if (std::isfinite(d)) sum += d * d;
+  }
+  return sum / static_cast<double>(std::max<std::size_t>(1, last - first));
+}
+
+/// How many elements err independently. The products G of K samples' deviations, taken in sigmas and over all elements, tell: for n independent elements the
+/// sum of their squares is K + (K^2 - K) / n in the mean, the sum of the diagonal K; elements that inherit the error of one number have it in common.
+std::uint64_t independent_draws(const std::vector<double>& exact, std::span<const std::vector<double>> samples,
+                                const std::vector<double>& variance, const std::vector<bool>& counts, double least) {
+  constexpr std::size_t few = 3;
+  const auto counted = static_cast<double>(std::count(counts.begin(), counts.end(), true));
+  if (samples.size() < few || counted < 2) return static_cast<std::uint64_t>(counted);
+  double squares = 0, diagonal = 0;
+  for (std::size_t r = 0; r < samples.size(); ++r) {
+    for (std::size_t s = 0; s <= r; ++s) {
+      double product = 0;
+      for (std::size_t i = 0; i < exact.size(); ++i) {
+        if (!counts[i]) continue;
+        const double d = (samples[r][i] - exact[i]) * (samples[s][i] - exact[i]);
+        if (std::isfinite(d)) product += d / std::max(variance[i], least);
+      }
+      product /= counted;
+      squares += (r == s ? 1 : 2) * product * product;
+      if (r == s) diagonal += product;
+    }
+  }
+  const auto all = static_cast<double>(samples.size());
+  const double common = (squares - diagonal * diagonal / all) / (all * all - all);
+  return static_cast<std::uint64_t>(common > 0 ? std::clamp(std::round(1 / common), 1.0, counted) : counted);
+}
+
 TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
                                std::size_t sets) {
   const std::vector<double> exact = to_reals(spread.exact.tensor), found = to_reals(got);
@@ -59,6 +98,7 @@ TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Pr
   const double sides = origin || got.type() == ElementType::float64 ? 2 : 1;
   std::vector<std::vector<double>> samples;
   for (const Value& sample : spread.samples) samples.push_back(to_reals(sample.tensor));
+  const std::size_t plain = samples.size() - spread.amplified - spread.edges;
   TensorVerdict out;
   out.floor.profile = profile;
 
@@ -80,14 +120,11 @@ TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Pr
       case Finite::all:
         break;
     }
-    double sum = 0;
-    for (const auto& sample : samples) {
-      const double d = sample[i] - exact[i];
-      if (std::isfinite(d)) sum += d * d;
-    }
     const double stored = std::max(unit * std::abs(exact[i]), step);
-    variance[i] = (sum / static_cast<double>(std::max<std::size_t>(1, samples.size())) + stored * stored) * sides;
+    variance[i] = (mean_square(exact, samples, i, 0, plain) + stored * stored) * sides;
     pooled += variance[i];
+    // Of the samples of edges, half flip an element; what they move excuses nothing else.
+    variance[i] += 2 * sides * mean_square(exact, samples, i, plain, plain + spread.edges);
     counts[i] = true;
     ++counted;
   }
@@ -114,7 +151,8 @@ TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Pr
   out.floor.rms = std::sqrt(sum / static_cast<double>(counted));
   out.floor.largest = std::sqrt(largest);
   out.floor.elements = counted;
-  const double limit = rms_limit(counted, sets);
+  out.floor.draws = independent_draws(exact, std::span(samples).first(plain), variance, counts, pooled / 4);
+  const double limit = rms_limit(out.floor.draws, sets);
   const auto is_within = [&](double factor) {
     return out.floor.rms <= factor * limit && out.floor.largest <= factor * healthy_largest;
   };
@@ -139,19 +177,11 @@ bool is_small_float(ElementType type) {
          type != ElementType::bfloat16;
 }
 
-/// How elements that rounding changes by a jump differ, and how often samples do.
-struct Flips {
-  std::uint64_t differing = 0;  ///< from what they are compared with
-  std::uint64_t flipped = 0;    ///< of these, those that some sample flips, too
-  std::uint64_t alone = 0;      ///< elements that exactly one sample flips, amplified ones apart
-  bool any = false;             ///< some sample flips some element
-};
-
 /// `value_differs(i)` and `sample_differs(r, i)` tell whether element i differs.
 template <class ValueDiffers, class SampleDiffers>
 Flips count_flips(const exec::Spread& spread, std::size_t size, const ValueDiffers& value_differs,
                   const SampleDiffers& sample_differs) {
-  const std::size_t samples = spread.samples.size(), plain = samples - spread.amplified;
+  const std::size_t samples = spread.samples.size(), plain = samples - spread.amplified - spread.edges;
   Flips flips;
   for (std::size_t i = 0; i < size; ++i) {
     std::size_t by_plain = 0, by_amplified = 0;
@@ -166,14 +196,6 @@ Flips count_flips(const exec::Spread& spread, std::size_t size, const ValueDiffe
   return flips;
 }
 
-/// How many elements may differ that no sample flips: as many as one sample flips that no other does, four standard deviations of such a
-/// count, and one at least where there are elements that rounding can flip.
-std::uint64_t allowed_alone(const Flips& flips, const exec::Spread& spread) {
-  const std::size_t plain = spread.samples.size() - spread.amplified;
-  const double mean = static_cast<double>(flips.alone) / static_cast<double>(std::max<std::size_t>(1, plain));
-  return std::max<std::uint64_t>(flips.any, static_cast<std::uint64_t>(mean + 4 * std::sqrt(mean)));
-}
-
 TensorVerdict verdict_of_flips(const Flips& flips, const exec::Spread& spread, std::size_t size,
                                std::string_view elements) {
   TensorVerdict out;
@@ -186,10 +208,45 @@ TensorVerdict verdict_of_flips(const Flips& flips, const exec::Spread& spread, s
   constexpr std::uint64_t few = 16;
   out.flips = can_flip ? flips.differing : flips.flipped;
   out.verdict = can_flip ? Verdict::undecidable : Verdict::not_rounding;
+  out.by_flips = true;
   out.in_doubt = !can_flip && alone <= std::max({few, 2 * allowed, flips.flipped});
   out.why = fmt::format("{} of {} {} differ, {} of them can be flipped by rounding", flips.differing, size, elements,
                         out.flips);
   return out;
+}
+
+/// How far elements are off that are off at all.
+struct StepSizes {
+  double squares = 0, largest = 0;
+  std::uint64_t count = 0;
+
+  void add(double d) {
+    if (d == 0) return;
+    squares += d * d;
+    largest = std::max(largest, std::abs(d));
+    ++count;
+  }
+  double rms() const { return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count)); }
+};
+
+/// Of numbers of steps, the samples' sizes count, too: one step at least, and rms and largest as far as those of any deviation.
+void compare_steps(TensorVerdict& out, const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
+  if (out.verdict != Verdict::undecidable) return;
+  const std::vector<double> exact = to_reals(spread.exact.tensor), found = to_reals(got);
+  const std::vector<double> from = origin ? to_reals(*origin) : exact;
+  StepSizes by_samples, sizes;
+  const std::size_t plain = spread.samples.size() - spread.amplified - spread.edges;
+  for (std::size_t r = 0; r < plain + spread.edges; ++r) {
+    const std::vector<double> sample = to_reals(spread.samples[r].tensor);
+    for (std::size_t i = 0; i < exact.size(); ++i) by_samples.add(sample[i] - exact[i]);
+  }
+  for (std::size_t i = 0; i < exact.size(); ++i) sizes.add(found[i] - from[i]);
+  const double sigma = std::max(1.0, by_samples.rms()) * (origin ? std::sqrt(2.0) : 1);
+  const double most = std::max(3 * sigma, 2 * by_samples.largest);
+  if (sizes.rms() <= healthy_rms * sigma && sizes.largest <= most) return;
+  out.verdict = Verdict::not_rounding;
+  out.why += fmt::format("; they differ by {:.3g} steps (rms), {:.3g} at most, those of rounding by {:.3g} and {:.3g}",
+                         sizes.rms(), sizes.largest, by_samples.rms(), by_samples.largest);
 }
 
 template <class T>
@@ -202,7 +259,9 @@ TensorVerdict verdict_of_discrete(const exec::Spread& spread, const Tensor& got,
   const Flips flips = count_flips(
       spread, size, [&](std::size_t i) { return !same(compared_with[i], found[i]); },
       [&](std::size_t r, std::size_t i) { return !same(samples[r][i], exact[i]); });
-  return verdict_of_flips(flips, spread, size, "elements");
+  TensorVerdict out = verdict_of_flips(flips, spread, size, "elements");
+  if (spread.is_steps && domain_of(got.type()) != Domain::real) compare_steps(out, spread, got, origin);
+  return out;
 }
 
 TensorVerdict verdict_of_strings(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
@@ -225,40 +284,13 @@ Tensor as_pairs(const Tensor& tensor) {
 }
 
 exec::Spread as_pairs(const exec::Spread& spread) {
-  exec::Spread pairs{as_pairs(spread.exact.tensor), {}};
+  exec::Spread pairs{as_pairs(spread.exact.tensor), {}, spread.type, spread.amplified, spread.edges};
   for (const Value& sample : spread.samples) pairs.samples.emplace_back(as_pairs(sample.tensor));
   return pairs;
 }
 
-}  // namespace
-
-double rms_limit(std::uint64_t elements, std::size_t sets) {
-  // The rms of few elements that only rounding changed is that of Student's t, since sigma is estimated: its 0.9999 quantile. The tail for six samples falls with
-  // the sixth power, so that the largest of several sets is larger by the sixth root.
-  constexpr double spread_of_one = 4;
-  const double spread = spread_of_one * std::pow(static_cast<double>(std::max<std::size_t>(1, sets)), 1.0 / 6);
-  return std::min(healthy_largest,
-                  healthy_rms * (1 + spread / std::sqrt(static_cast<double>(std::max<std::uint64_t>(1, elements)))));
-}
-
-TensorVerdict verdict_of(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
-                         std::size_t sets) {
-  const auto has_dims = [](const Value& value, const std::vector<std::int64_t>& dims) {
-    return value.is_tensor() && value.tensor.dims() == dims;
-  };
-  const bool samples_agree = std::all_of(spread.samples.begin(), spread.samples.end(), [&](const Value& sample) {
-    return has_dims(sample, spread.exact.tensor.dims());
-  });
-  if (!has_dims(spread.exact, got.dims()) || !samples_agree) {
-    const bool can_flip = !samples_agree || std::any_of(spread.samples.begin(), spread.samples.end(),
-                                                        [&](const Value& r) { return has_dims(r, got.dims()); });
-    TensorVerdict out;
-    out.verdict = can_flip ? Verdict::undecidable : Verdict::mismatch;
-    out.in_doubt = !can_flip;
-    out.why = fmt::format("the shape is [{}] instead of [{}]{}", fmt::join(got.dims(), ", "),
-                          fmt::join(spread.exact.tensor.dims(), ", "), can_flip ? ", which rounding can change" : "");
-    return out;
-  }
+TensorVerdict verdict_of_same_shape(const exec::Spread& spread, const Tensor& got, Profile profile,
+                                    const Tensor* origin, std::size_t sets) {
   switch (domain_of(got.type())) {
     case Domain::real:
       if (is_small_float(got.type())) return verdict_of_discrete<double>(spread, got, origin);
@@ -277,6 +309,84 @@ TensorVerdict verdict_of(const exec::Spread& spread, const Tensor& got, Profile 
       return verdict_of_strings(spread, got, origin);
   }
   return {};
+}
+
+bool has_dims(const Value& value, const std::vector<std::int64_t>& dims) {
+  return value.is_tensor() && value.tensor.dims() == dims;
+}
+
+/// Where shapes differ along more than one axis, or only that of the compared tensor does.
+TensorVerdict verdict_of_other_shape(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
+  const bool can_be = std::any_of(spread.samples.begin(), spread.samples.end(),
+                                  [&](const Value& sample) { return has_dims(sample, got.dims()); });
+  const std::vector<std::int64_t>& wanted = origin ? origin->dims() : spread.exact.tensor.dims();
+  TensorVerdict out;
+  out.by_flips = true;
+  if (got.dims() == wanted) {
+    out.verdict = Verdict::not_compared;
+    out.in_doubt = true;
+    out.why =
+        fmt::format("the exact answer or all of its samples have other shapes than [{}]", fmt::join(got.dims(), ", "));
+    return out;
+  }
+  out.verdict = can_be ? Verdict::not_compared : Verdict::mismatch;
+  out.in_doubt = !can_be;
+  out.why = fmt::format("the shape is [{}] instead of [{}]{}", fmt::join(got.dims(), ", "), fmt::join(wanted, ", "),
+                        can_be ? ", which rounding can change; the values could not be compared" : "");
+  return out;
+}
+
+/// The samples of the shape that the compared tensor has.
+TensorVerdict verdict_of_some_samples(const exec::Spread& spread, const Tensor& got, Profile profile,
+                                      const Tensor* origin, std::size_t sets) {
+  const std::size_t all = spread.samples.size(), plain = all - spread.amplified - spread.edges;
+  exec::Spread some = spread;
+  some.samples.clear();
+  some.amplified = some.edges = 0;
+  for (std::size_t r = 0; r < all; ++r) {
+    if (!has_dims(spread.samples[r], got.dims())) continue;
+    some.samples.push_back(spread.samples[r]);
+    if (r >= plain) ++(r < plain + spread.edges ? some.edges : some.amplified);
+  }
+  if (some.samples.size() == some.amplified + some.edges) return verdict_of_other_shape(spread, got, origin);
+  TensorVerdict out = verdict_of_same_shape(some, got, profile, origin, sets);
+  out.in_doubt = out.in_doubt || (is_finding(out.verdict) && some.samples.size() < all);
+  return out;
+}
+
+}  // namespace
+
+std::uint64_t allowed_alone(const Flips& flips, const exec::Spread& spread) {
+  const std::size_t plain = spread.samples.size() - spread.amplified - spread.edges;
+  const double mean = static_cast<double>(flips.alone) / static_cast<double>(std::max<std::size_t>(1, plain));
+  return std::max<std::uint64_t>(flips.any, static_cast<std::uint64_t>(mean + 4 * std::sqrt(mean)));
+}
+
+double rms_limit(std::uint64_t elements, std::size_t sets) {
+  // The rms of few elements that only rounding changed is that of Student's t, since sigma is estimated: its 0.9999 quantile. The tail for six samples falls with
+  // the sixth power, so that the largest of several sets is larger by the sixth root.
+  constexpr double spread_of_one = 4;
+  const double spread = spread_of_one * std::pow(static_cast<double>(std::max<std::size_t>(1, sets)), 1.0 / 6);
+  return std::min(healthy_largest,
+                  healthy_rms * (1 + spread / std::sqrt(static_cast<double>(std::max<std::uint64_t>(1, elements)))));
+}
+
+TensorVerdict verdict_of(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
+                         std::size_t sets) {
+  const std::vector<std::int64_t>& exact = spread.exact.tensor.dims();
+  const bool samples_agree = std::all_of(spread.samples.begin(), spread.samples.end(),
+                                         [&](const Value& sample) { return has_dims(sample, exact); });
+  const bool base_agrees = !origin || origin->dims() == exact;
+  if (samples_agree && base_agrees && got.dims() == exact)
+    return verdict_of_same_shape(spread, got, profile, origin, sets);
+  const bool sides_agree = got.dims() == (origin ? origin->dims() : exact);
+  if (!samples_agree || sides_agree) {
+    const auto axis = axis_of_rows(spread, got, origin);
+    if (axis && domain_of(got.type()) != Domain::complex)
+      return verdict_of_rows(spread, got, profile, origin, sets, *axis);
+  }
+  if (base_agrees && got.dims() == exact) return verdict_of_some_samples(spread, got, profile, origin, sets);
+  return verdict_of_other_shape(spread, got, origin);
 }
 
 bool identical(const Value& a, const Value& b) {

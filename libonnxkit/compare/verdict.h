@@ -16,11 +16,14 @@ struct TensorVerdict {
   std::string why;
   /// Not rounding by so little that more samples may tell otherwise.
   bool in_doubt = false;
+  /// It is a matter of elements or rows that rounding can flip, which samples with larger errors tell better.
+  bool by_flips = false;
 };
 
 /// The verdict on a tensor, as some backend gave it, from the exact answer and its samples. Floating types: `rounding` when the deviation from the
 /// exact answer is within the floor, else `not_rounding`. Integers, booleans: `identical` or, when no more elements differ than rounding
-/// can flip, `undecidable`. `mismatch` for another shape, and for NaN or infinity where the exact answer has none. `origin` is what `got` is
+/// can flip, `undecidable`. `mismatch` for another shape, and for NaN or infinity where the exact answer has none. Where samples have
+/// other numbers of rows, rows.h. `origin` is what `got` is
 /// compared with where that is not the exact answer: another backend's, whose own rounding widens the floor by the square root of two. `sets` sets of inputs get
 /// verdicts one by one.
 TensorVerdict verdict_of(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin = nullptr,

@@ -57,6 +57,23 @@ std::vector<bool> CommonValues::ancestors(std::size_t index, Through through) co
   return found;
 }
 
+bool CommonValues::reaches_output(std::size_t index, const std::vector<bool>& compared) const {
+  std::vector<bool> made(graph_.values.size(), false);
+  made[index_of(graph_.find(name(index)))] = true;
+  if (!uses_.is_used(graph_.find(name(index))) || uses_.is_output(graph_.find(name(index)))) return true;
+  for (const std::size_t node : order_) {
+    const std::span<const ValueId> reads = uses_.reads(node);
+    if (std::none_of(reads.begin(), reads.end(), [&](ValueId id) { return made[index_of(id)]; })) continue;
+    for (const ValueId id : graph_.nodes[node].outputs) {
+      const auto at = id == ValueId::none ? std::nullopt : find(graph_.name_of(id));
+      if (id == ValueId::none || (at && compared[*at])) continue;
+      if (uses_.is_output(id)) return true;
+      made[index_of(id)] = true;
+    }
+  }
+  return false;
+}
+
 std::vector<bool> CommonValues::descendants(std::size_t index) const {
   std::vector<bool> found(size(), false), made(graph_.values.size(), false);
   made[index_of(graph_.find(name(index)))] = true;

@@ -26,6 +26,9 @@ class CommonValues {
   enum class Through : std::uint8_t { all, data };
   /// By index: what the value is made from in the first graph, near and far, itself not included; with `data` not what only its shape comes from.
   std::vector<bool> ancestors(std::size_t index, Through through = Through::all) const;
+  /// Whether the value is an output of the first graph, is read by nothing, or leads to an output past all values of `compared`, by
+  /// index.
+  bool reaches_output(std::size_t index, const std::vector<bool>& compared) const;
   /// What is made from the value.
   std::vector<bool> descendants(std::size_t index) const;
 

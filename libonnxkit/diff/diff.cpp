@@ -82,6 +82,10 @@ class Comparison {
           sides_[floor_side_], sides_[i], inputs, *noise_floor_, profile, options_, sessions_, repro_folder(i)};
       if (const auto compared = diffing::compare_layers(question, side); !compared)
         side.layers_note = compared.error().diagnostic.message;
+      const bool has_culprit =
+          std::any_of(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.is_culprit; });
+      if (has_culprit) side.verdict = std::max(side.verdict, Verdict::not_rounding);
+      report_.verdict = std::max(report_.verdict, side.verdict);
     }
   }
 
@@ -105,13 +109,21 @@ class Comparison {
     for (const std::size_t side : {i, at}) {
       if (is_other_model(i, at)) asked.insert(traits_[side].profiles.begin(), traits_[side].profiles.end());
     }
+    const bool may_be_int8 = quantize_otherwise(i, at) || own == Profile::int8 || other == Profile::int8;
     std::vector<Profile> profiles;
     for (const Profile profile : all_profiles) {
+      if (profile == Profile::int8 && !may_be_int8) continue;
       const bool said = !own || !other || profile == own || profile == other || asked.contains(profile);
       if (profile == Profile::float32 || (said && (!noise_floor_ || noise_floor_->applies(profile))))
         profiles.push_back(profile);
     }
     return profiles;
+  }
+
+  /// One model, quantized, and two with the same quantizers round to the same steps; of other frameworks nothing is known.
+  bool quantize_otherwise(std::size_t i, std::size_t at) const {
+    if (!is_other_model(i, at)) return traits_[sides_[at].model ? at : input_side_].quantizers.empty();
+    return !sides_[i].model || !sides_[at].model || traits_[i].quantizers != traits_[at].quantizers;
   }
 
   void tell(std::string_view step, const SideReport& side) const {

@@ -392,14 +392,15 @@ class Layers {
     return near;
   }
 
-  /// Whether something that is made from it is off, too, or nothing is known about it. Else its name may stand for another value there, or it may be
-  /// without meaning, as the shape of what is empty.
+  /// Whether something that is made from it is off, too, or what leads from it to an output was not compared. Else its name may stand for another value
+  /// there, or it may be without meaning, as the shape of what is empty.
   bool has_effect(std::size_t index) const {
+    Flags was_compared(common_.size(), false);
+    for (const auto& [at, layer] : found_) was_compared[at] = layer.verdict != Verdict::not_compared;
+    if (common_.reaches_output(index, was_compared)) return true;
     const Flags after = common_.descendants(index);
-    const auto follows = [&](const auto& other) { return after[other.first]; };
-    return std::none_of(found_.begin(), found_.end(), follows) ||
-           std::any_of(found_.begin(), found_.end(),
-                       [&](const auto& other) { return follows(other) && is_off(other); });
+    return std::any_of(found_.begin(), found_.end(),
+                       [&](const auto& other) { return after[other.first] && is_off(other); });
   }
 
   std::optional<std::size_t> find_culprit() {

@@ -5,12 +5,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include "checker/infer/inference.h"
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/function_index.h"
 #include "libonnxkit/spec/node_attributes.h"
 #include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
 #include "reference/executor/kernel.h"
 
 namespace onnxkit::diffing {
@@ -21,8 +26,41 @@ void add_type(std::optional<std::int64_t> type, std::set<Profile>& profiles) {
   if (type == static_cast<std::int64_t>(ElementType::bfloat16)) profiles.insert(Profile::bfloat16);
 }
 
-void add_graph(const ir::GraphScope& scope, const spec::OpTable& table, std::set<Profile>& profiles) {
+/// The numbers of a constant that a scope sees, as text.
+std::optional<std::string> constant_text(const ir::GraphScope& scope, std::string_view name) {
+  for (const ir::GraphScope* at = &scope; at; at = at->parent) {
+    const ir::Tensor* tensor = nullptr;
+    for (const ir::Tensor& stored : at->graph->initializers) {
+      if (stored.name.view() == name) tensor = &stored;
+    }
+    for (const ir::Node& node : at->graph->nodes) {
+      const ir::Attribute* value = node.op_type == "Constant" ? node.find_attribute("value") : nullptr;
+      if (value && !node.outputs.empty() && at->graph->name_of(node.outputs[0]) == name) tensor = value->tensor();
+    }
+    const auto numbers = tensor ? wire::tensor_of(*tensor, {}) : Result<Tensor>(make_error("not-supported", ""));
+    if (numbers && is_floating(numbers->type())) return fmt::format("{}", fmt::join(to_reals(*numbers), " "));
+  }
+  return std::nullopt;
+}
+
+void add_quantizer(const ir::GraphScope& scope, const ir::Node& node, const spec::OpTable& table,
+                   std::set<std::string>& quantizers) {
+  const spec::OpSchema* schema =
+      table.find(node.domain.view(), node.op_type, scope.opset(node.domain.view()).value_or(0));
+  bool has_scale = false;
+  for (std::size_t i = 0; schema && i < node.inputs.size(); ++i) {
+    const spec::FormalParameter* input = schema->input_at(i);
+    if (!input || node.inputs[i] == ir::ValueId::none || input->name.find("scale") == std::string_view::npos) continue;
+    has_scale = true;
+    const std::string_view name = scope.graph->name_of(node.inputs[i]);
+    quantizers.insert(constant_text(scope, name).value_or("computed"));
+  }
+  if (!has_scale) quantizers.emplace(node.op_type.view());
+}
+
+void add_graph(const ir::GraphScope& scope, const spec::OpTable& table, ModelTraits& traits) {
   const ir::Graph& graph = *scope.graph;
+  std::set<Profile>& profiles = traits.profiles;
   for (const ir::Tensor& tensor : graph.initializers) add_type(tensor.data_type, profiles);
   for (const auto* infos : {&graph.inputs, &graph.outputs}) {
     for (const ir::ValueInfo& info : *infos) {
@@ -30,7 +68,10 @@ void add_graph(const ir::GraphScope& scope, const spec::OpTable& table, std::set
     }
   }
   for (const ir::Node& node : graph.nodes) {
-    if (reference::traits_of(node, scope.opsets, table).is_quantizing) profiles.insert(Profile::int8);
+    if (reference::traits_of(node, scope.opsets, table).is_quantizing) {
+      profiles.insert(Profile::int8);
+      add_quantizer(scope, node, table, traits.quantizers);
+    }
     const ir::Attribute* constant = node.op_type == "Constant" ? node.find_attribute("value") : nullptr;
     if (const ir::Tensor* tensor = constant ? constant->tensor() : nullptr) add_type(tensor->data_type, profiles);
   }
@@ -143,7 +184,7 @@ class RandomValues {
 ModelTraits read_traits(const ir::Model& model) {
   ModelTraits traits;
   const spec::OpTable table;
-  for (const auto& scope : ir::graph_scopes(model)) add_graph(*scope, table, traits.profiles);
+  for (const auto& scope : ir::graph_scopes(model)) add_graph(*scope, table, traits);
   if (!model.graph) return traits;
   const RandomValues::ByValue random = RandomValues(model).of(*model.graph);
   for (const ir::ValueInfo& output : model.graph->outputs) {

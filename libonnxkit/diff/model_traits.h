@@ -20,6 +20,8 @@ struct ModelTraits {
   /// Arithmetic that the model asks for: float16 and bfloat16 by the types of its weights, inputs and outputs, int8 by operators that
   /// quantize. A Cast alone may be the fault that is looked for.
   std::set<Profile> profiles;
+  /// The scales that its quantizers have, and operators that find theirs as they run: models with the same ones quantize alike.
+  std::set<std::string> quantizers;
   std::map<std::string, Draw> random;  ///< outputs that are made from random numbers, by name
 };
 

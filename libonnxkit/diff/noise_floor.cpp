@@ -9,13 +9,13 @@
 namespace onnxkit::diffing {
 namespace {
 
-bool has_convolution(const ir::Model& model) {
+template <class Is>
+bool has_node(const ir::Model& model, const Is& is) {
   const spec::OpTable table;
   for (const auto& scope : ir::graph_scopes(model)) {
     if (scope->is_training) continue;
     for (const ir::Node& node : scope->graph->nodes) {
-      const auto& rule = reference::traits_of(node, scope->opsets, table).noise;
-      if (rule && rule->is_convolution) return true;
+      if (is(reference::traits_of(node, scope->opsets, table))) return true;
     }
   }
   return false;
@@ -30,24 +30,42 @@ Result<NoiseFloor> NoiseFloor::make(const std::shared_ptr<const Model>& model, S
   auto session = backend->load({.model = ir}, sessions.load_options());
   if (!session) return session.error();
   NoiseFloor noise_floor(sessions.options(), ir, *std::move(session));
-  noise_floor.has_convolution_ = has_convolution(*ir);
+  noise_floor.has_convolution_ =
+      has_node(*ir, [](const auto& traits) { return traits.noise && traits.noise->is_convolution; });
+  noise_floor.has_quantizers_ = has_node(*ir, [](const auto& traits) { return traits.noise && traits.noise->steps; });
   return noise_floor;
+}
+
+Result<const std::map<std::string, exec::Spread>*> NoiseFloor::run_as(double key, const InputSet& set,
+                                                                      std::size_t index,
+                                                                      const exec::PerturbedOptions& perturbed) {
+  if (index != set_) known_.clear();
+  set_ = index;
+  const Profile profile = perturbed.profile;
+  if (const auto found = known_.find({profile, key}); found != known_.end()) return &found->second;
+  auto outputs = run(set, perturbed);
+  if (!outputs) return outputs.error();
+  auto& named = known_[{profile, key}];
+  for (std::size_t i = 0; i < outputs->size(); ++i)
+    named.emplace(graph().name_of(graph().outputs[i].value), std::move((*outputs)[i]));
+  return &named;
 }
 
 Result<const std::map<std::string, exec::Spread>*> NoiseFloor::spreads(const InputSet& set, std::size_t index,
                                                                        Profile profile) {
-  if (index != set_) known_.clear();
-  set_ = index;
-  if (const auto found = known_.find({profile, 0}); found != known_.end()) return &found->second;
   exec::PerturbedOptions perturbed;
   perturbed.profile = profile;
   perturbed.samples = options_->perturbed_samples;
-  auto outputs = run(set, std::move(perturbed));
-  if (!outputs) return outputs.error();
-  auto& named = known_[{profile, 0}];
-  for (std::size_t i = 0; i < outputs->size(); ++i)
-    named.emplace(graph().name_of(graph().outputs[i].value), std::move((*outputs)[i]));
-  return &named;
+  return run_as(0, set, index, perturbed);
+}
+
+Result<const std::map<std::string, exec::Spread>*> NoiseFloor::edge_spreads(const InputSet& set, std::size_t index,
+                                                                            Profile profile) {
+  exec::PerturbedOptions perturbed;
+  perturbed.profile = profile;
+  perturbed.samples = options_->perturbed_samples;
+  perturbed.edge_samples = 4;
+  return run_as(-1, set, index, perturbed);
 }
 
 Result<const std::map<std::string, exec::Spread>*> NoiseFloor::more_spreads(const InputSet& set, std::size_t index,

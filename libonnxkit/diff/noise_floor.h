@@ -25,16 +25,22 @@ class NoiseFloor {
   /// The same with two more samples, for what is in doubt; the errors of these are `amplitude` times as large.
   Result<const std::map<std::string, exec::Spread>*> more_spreads(const InputSet& set, std::size_t index,
                                                                   Profile profile, double amplitude);
+  /// Those of `spreads` and four that flip what is near an edge between two steps of a quantizer.
+  Result<const std::map<std::string, exec::Spread>*> edge_spreads(const InputSet& set, std::size_t index,
+                                                                  Profile profile);
   /// Every value that a node of the main graph writes, in the order of execution, to `take`; without samples, what it is exactly.
   Result<void> each_value(
       const InputSet& set, Profile profile, int samples,
       const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take);
   /// Whether the profile differs from finer ones in this model: Winograd's does where there is a convolution.
   bool applies(Profile profile) const { return profile != Profile::winograd || has_convolution_; }
+  bool has_quantizers() const { return has_quantizers_; }
   const ir::Graph& graph() const { return *model_->graph; }
   double seconds() const { return seconds_; }
 
  private:
+  Result<const std::map<std::string, exec::Spread>*> run_as(double key, const InputSet& set, std::size_t index,
+                                                            const exec::PerturbedOptions& perturbed);
   Result<std::vector<exec::Spread>> run(const InputSet& set, exec::PerturbedOptions perturbed);
 
   NoiseFloor(const DiffOptions& options, std::shared_ptr<const ir::Model> model, std::unique_ptr<exec::Session> session)
@@ -43,9 +49,10 @@ class NoiseFloor {
   const DiffOptions* options_;
   std::shared_ptr<const ir::Model> model_;
   std::unique_ptr<exec::Session> session_;
-  bool has_convolution_ = false;
+  bool has_convolution_ = false, has_quantizers_ = false;
   std::size_t set_ = 0;
-  std::map<std::pair<Profile, double>, std::map<std::string, exec::Spread>> known_;  // by amplitude of more; 0: none
+  std::map<std::pair<Profile, double>, std::map<std::string, exec::Spread>>
+      known_;  // by amplitude of more; 0: none, less: edges
   double seconds_ = 0;
 };
 

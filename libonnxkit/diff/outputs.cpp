@@ -87,11 +87,19 @@ std::optional<Value> part_of(Value value, std::string_view path) {
 std::optional<exec::Spread> part_of(const exec::Spread& spread, std::string_view path) {
   auto exact = part_of(spread.exact, path);
   if (!exact) return std::nullopt;
-  exec::Spread part{*std::move(exact), {}, ElementType::undefined, spread.amplified};
+  exec::Spread part = spread;
+  part.samples.clear();
+  part.exact = *std::move(exact);
   for (const Value& sample : spread.samples) {
+    // A sample of another structure tells nothing of the part.
     auto value = part_of(sample, path);
-    if (!value) return std::nullopt;
-    part.samples.push_back(*std::move(value));
+    if (value) {
+      part.samples.push_back(*std::move(value));
+    } else if (const auto left = static_cast<std::size_t>(&spread.samples.back() - &sample); left < spread.amplified) {
+      --part.amplified;
+    } else if (left < spread.amplified + spread.edges) {
+      --part.edges;
+    }
   }
   return part;
 }
@@ -127,7 +135,10 @@ void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const
              const std::vector<NamedValue>& outputs, const DiffOptions& options) {
   if (auto metrics = compare(a, b)) diff.metrics = *std::move(metrics);
   const auto task = options.tasks.find(output);
-  const std::string kind(task != options.tasks.end() ? std::string_view(task->second) : guess_task(a));
+  const bool has_scores = options.scores.contains(output);
+  const std::string kind(task != options.tasks.end() ? std::string_view(task->second)
+                         : has_scores                ? "detections"
+                                                     : guess_task(a));
   Tensor a_scores, b_scores;
   if (const auto scores = options.scores.find(output); scores != options.scores.end()) {
     for (const NamedValue& value : *criteria.answers) {
@@ -181,9 +192,10 @@ void compare_pooled(comparison::TensorVerdict& tensor_verdict, const std::string
   if (criteria.sets == 1 || !floor.healthy || floor.elements == 0) return;
   Pool& pool = (*criteria.pools)[{output, floor.profile}];
   pool.elements += floor.elements;
+  pool.draws += floor.draws;
   pool.squares += floor.rms * floor.rms * static_cast<double>(floor.elements);
   const double rms = std::sqrt(pool.squares / static_cast<double>(pool.elements));
-  const double limit = comparison::rms_limit(pool.elements, criteria.sets);
+  const double limit = comparison::rms_limit(pool.draws, criteria.sets);
   if (rms <= limit) return;
   floor.healthy = false;
   tensor_verdict.verdict = Verdict::not_rounding;
@@ -192,47 +204,104 @@ void compare_pooled(comparison::TensorVerdict& tensor_verdict, const std::string
                   criteria.index + 1, rms, limit);
 }
 
+/// Which samples a verdict is made from: the first, more of them, or some that flip quantized elements near an edge.
+enum class Samples : std::uint8_t { first, more, edges };
+
+/// What a part of an output is compared with.
+struct Question {
+  const std::string& output;
+  std::string_view path;
+  const Part& part;
+  const Criteria& criteria;
+  const DiffOptions& options;
+};
+
+bool has_same_shape(const Part& part) { return part.base.tensor.dims() == part.got.tensor.dims(); }
+
+bool is_asked(Samples samples, const comparison::TensorVerdict& so_far, Profile profile, const Question& question) {
+  if (samples == Samples::first) return true;
+  if (samples == Samples::more) return so_far.in_doubt;
+  return is_finding(so_far.verdict) && has_same_shape(question.part) && profile != Profile::int8 &&
+         question.criteria.noise_floor->has_quantizers();
+}
+
+/// Null where the floor's model has no such output.
+Result<const exec::Spread*> whole_spread(const Question& question, Samples samples, Profile profile, bool by_flips) {
+  const Criteria& criteria = question.criteria;
+  NoiseFloor& noise_floor = *criteria.noise_floor;
+  // Of numbers, more of the same tells sigma better; what flips by rarer errors is told by larger ones.
+  const double amplitude = by_flips ? 4 : 1;
+  const auto spreads = samples == Samples::first ? noise_floor.spreads(*criteria.set, criteria.index, profile)
+                       : samples == Samples::more
+                           ? noise_floor.more_spreads(*criteria.set, criteria.index, profile, amplitude)
+                           : noise_floor.edge_spreads(*criteria.set, criteria.index, profile);
+  if (!spreads) return spreads.error();
+  return spread_for(question.output, **spreads, *criteria.answers, question.options);
+}
+
+std::string share_text(double share) { return fmt::format("{:.2g} % of the quantized elements", 100 * share); }
+
+/// With elements near an edge flipped; what these do not explain stays as it was.
+void take_edges(comparison::TensorVerdict& so_far, comparison::TensorVerdict with_edges, double exposed) {
+  if (!is_finding(with_edges.verdict)) {
+    so_far = std::move(with_edges);
+    so_far.why =
+        fmt::format("{}{} lie so near an edge between two steps that rounding can flip them, which explains it",
+                    so_far.why.empty() ? "" : so_far.why + "; ", share_text(exposed));
+  } else if (so_far.why.empty() && exposed > 0) {
+    so_far.why = fmt::format("{} lie near an edge between two steps; flipping them does not explain the deviation",
+                             share_text(exposed));
+  }
+}
+
+/// The verdict in one arithmetic; without one there is a reason in `why`.
+Result<comparison::TensorVerdict> verdict_in(Profile profile, const Question& question) {
+  const auto& [output, path, part, criteria, options] = question;
+  comparison::TensorVerdict verdict;
+  for (const Samples samples : {Samples::first, Samples::more, Samples::edges}) {
+    if (!is_asked(samples, verdict, profile, question)) continue;
+    const auto whole = whole_spread(question, samples, profile, verdict.by_flips);
+    if (!whole) return whole.error();
+    if (!*whole) {
+      verdict.why = "the model that defines the noise floor has no matching output";
+      return verdict;
+    }
+    std::optional<exec::Spread> spread = part_of(**whole, path);
+    if (spread && criteria.noise_floor_is_foreign)
+      spread = in_layout_of(*std::move(spread), output, part.base, criteria, options);
+    const bool has_samples = spread && ((*whole)->samples.empty() || !spread->samples.empty());
+    if (!has_samples || !spread->exact.is_tensor()) {
+      verdict = {};
+      verdict.why = "rounding can change the structure of the output; no sample has this one";
+      return verdict;
+    }
+    auto found = comparison::verdict_of(*spread, part.got.tensor, profile,
+                                        criteria.is_exact ? nullptr : &part.base.tensor, criteria.sets);
+    if (samples == Samples::edges)
+      take_edges(verdict, std::move(found), spread->exposed);
+    else
+      verdict = std::move(found);
+  }
+  return verdict;
+}
+
 /// Verdict by the noise floor, from the finest profile on.
-Result<void> compare_by_noise_floor(OutputDiff& diff, const std::string& output, std::string_view path,
-                                    const Part& part, const Criteria& criteria, const DiffOptions& options) {
+Result<void> compare_by_noise_floor(OutputDiff& diff, const Question& question) {
+  const Criteria& criteria = question.criteria;
   if (!criteria.noise_floor) return {};
   for (const Profile profile : criteria.profiles) {
-    std::optional<exec::Spread> spread;
-    comparison::TensorVerdict tensor_verdict;
-    for (const bool more : {false, true}) {
-      if (more && !tensor_verdict.in_doubt) break;
-      // Of numbers, more of the same tells sigma better; what flips by rarer errors is told by larger ones.
-      const double amplitude = tensor_verdict.floor.elements > 0 ? 1 : 4;
-      const auto spreads = more ? criteria.noise_floor->more_spreads(*criteria.set, criteria.index, profile, amplitude)
-                                : criteria.noise_floor->spreads(*criteria.set, criteria.index, profile);
-      if (!spreads) return spreads.error();
-      const exec::Spread* whole = spread_for(output, **spreads, *criteria.answers, options);
-      if (!whole) {
-        diff.why = "the model that defines the noise floor has no matching output";
-        return {};
-      }
-      spread = part_of(*whole, path);
-      if (spread && criteria.noise_floor_is_foreign)
-        spread = in_layout_of(*std::move(spread), output, part.base, criteria, options);
-      if (!spread || !spread->exact.is_tensor()) {
-        diff.verdict = Verdict::undecidable;
-        diff.why = "rounding can change the structure of the output";
-        return {};
-      }
-      tensor_verdict = comparison::verdict_of(*spread, part.got.tensor, profile,
-                                              criteria.is_exact ? nullptr : &part.base.tensor, criteria.sets);
-    }
-    compare_pooled(tensor_verdict, part.name, criteria);
-    diff.verdict = tensor_verdict.verdict;
-    diff.flips = tensor_verdict.flips;
-    diff.why = tensor_verdict.why;
-    diff.floors.push_back(tensor_verdict.floor);
+    auto verdict = verdict_in(profile, question);
+    if (!verdict) return verdict.error();
+    compare_pooled(*verdict, question.part.name, criteria);
+    diff.verdict = verdict->verdict;
+    diff.flips = verdict->flips;
+    diff.why = verdict->why;
+    if (verdict->floor.elements > 0) diff.floors.push_back(verdict->floor);
     // In a coarser arithmetic the answer may have no numbers there either, as the root of what should be zero.
-    const bool same_shape = spread->exact.tensor.dims() == part.got.tensor.dims();
-    if (tensor_verdict.verdict == Verdict::mismatch && !same_shape) return {};
-    if (!is_finding(tensor_verdict.verdict)) {
-      if (tensor_verdict.verdict == Verdict::identical) diff.verdict = Verdict::rounding;
-      diff.profile = profile;
+    if (verdict->verdict == Verdict::mismatch && !has_same_shape(question.part)) return {};
+    if (!is_finding(verdict->verdict)) {
+      if (verdict->verdict == Verdict::identical) diff.verdict = Verdict::rounding;
+      if (verdict->verdict != Verdict::not_compared) diff.profile = profile;
       return {};
     }
   }
@@ -269,7 +338,7 @@ Result<OutputDiff> compare_part(const std::string& output, std::string_view path
     }
     return diff;
   }
-  if (auto compared = compare_by_noise_floor(diff, output, path, part, criteria, options); !compared)
+  if (auto compared = compare_by_noise_floor(diff, {output, path, part, criteria, options}); !compared)
     return compared.error();
   const std::uint64_t nan = diff.metrics ? diff.metrics->nan_mismatches : 0;
   const std::uint64_t inf = diff.metrics ? diff.metrics->inf_mismatches : 0;

@@ -16,6 +16,7 @@ namespace onnxkit::diffing {
 struct Pool {
   double squares = 0;  ///< sum over all elements
   std::uint64_t elements = 0;
+  std::uint64_t draws = 0;  ///< independent ones among them
 };
 using Pools = std::map<std::pair<std::string, Profile>, Pool>;
 

@@ -15,12 +15,18 @@ struct Spread {
   std::vector<Value> samples;
   ElementType type = ElementType::undefined;  ///< of a tensor, as the model has it
   std::size_t amplified = 0;                  ///< so many samples, the last, have larger errors than the arithmetic
+  std::size_t edges = 0;                      ///< so many samples, before these, flip what is near an edge, in pairs
+  bool is_steps = false;                      ///< whole steps of a quantizer
+  double exposed = 0;                         ///< share of the quantized elements that samples of edges flip
 };
 
 struct PerturbedOptions {
   Profile profile = Profile::float32;
   int samples = 4;
   int first_sample = 0;  ///< number of the first: samples of other numbers have other errors
+  /// Further samples, an even number, without errors but for elements that rounding may take over an edge between two steps of QuantizeLinear: each
+  /// pair has every such element on either side once.
+  int edge_samples = 0;
   double amplitude = 1;  ///< how many times larger than those of the profile the errors are
   std::uint64_t noise_seed = 0;
   /// Called for every output of every node of the main graph, in the order of execution. An error ends the run.

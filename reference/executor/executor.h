@@ -26,6 +26,7 @@ struct ExecutorOptions {
 struct RunOptions {
   exec::MathMode math = exec::MathMode::declared;
   int threads = 0;                          ///< 0: all cores that this process may use
+  bool rounds_constants = false;            ///< in the unrounded mode: what is computed from constants alone is rounded
   std::uint64_t seed = 0;                   ///< of random operators that name none themselves
   std::uint64_t memory_limit = 0;           ///< bytes of values alive at once, 0: none
   std::chrono::milliseconds time_limit{0};  ///< 0: none

@@ -1,7 +1,12 @@
 #include "reference/executor/perturbed.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
+
+#include "libonnxkit/base/dtype/rounding.h"
+#include "reference/noise/draws.h"
+#include "reference/numerics/unrounded.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -12,6 +17,7 @@ class Lockstep {
            const RunOptions& run, ThreadPool& threads)
       : prepared_(prepared), options_(options), run_options_(run), threads_(threads) {
     run_options_.math = exec::MathMode::unrounded;
+    run_options_.rounds_constants = true;
     run_options_.on_value = nullptr;
     run_options_.on_node = nullptr;
     const auto memory = std::make_shared<Memory>(run_options_.memory_limit);
@@ -21,17 +27,28 @@ class Lockstep {
           options.noise_seed * 1'000'003 + static_cast<std::uint64_t>(options.first_sample + sample) + 1;
       runs_.emplace_back(prepared, run_options_, threads_, memory, Noise(options.profile, seed, options.amplitude));
     }
+    for (int edge = 0; edge < options.edge_samples; ++edge)
+      runs_.emplace_back(prepared, run_options_, threads_, memory, std::nullopt);
     for (Run& each : runs_) frames_.push_back(each.start(inputs));
+    is_steps_.assign(prepared.model->graph->values.size(), false);
   }
 
   std::vector<exec::Spread> run() {
     const ir::Graph& graph = *prepared_.model->graph;
     for (const exec::GraphPlan::Step& step : frames_.front().prepared->plan.steps) {
+      const std::vector<double> sigmas = sigmas_at(graph, step.node);
       for (std::size_t i = 0; i < runs_.size(); ++i) {
-        runs_[i].run_step(frames_[i], step.node);
-        if (i == 0) share_weights(graph.nodes[step.node]);
+        if (!sigmas.empty() && i >= first_edge())
+          run_over_edges(graph.nodes[step.node], step.node, i, sigmas);
+        else
+          runs_[i].run_step(frames_[i], step.node);
+        if (i == 0) {
+          share_weights(graph.nodes[step.node]);
+          mark_steps(graph.nodes[step.node], step.node);
+        }
         free(frames_[i], step, options_.on_spread ? &graph.nodes[step.node] : nullptr);
       }
+      if (!sigmas.empty()) count_exposed(graph.nodes[step.node].outputs[0]);
       if (!options_.on_spread) continue;
       deliver(graph, step.node);
       for (Frame& frame : frames_) free(frame, step, nullptr);
@@ -63,8 +80,88 @@ class Lockstep {
     }
   }
 
+  std::size_t first_edge() const { return 1 + static_cast<std::size_t>(options_.samples); }
+
+  /// Values of whole steps: what quantizers give, and what only moves or picks among it.
+  void mark_steps(const ir::Node& node, std::size_t index) {
+    const PreparedNode& prepared = frames_.front().prepared->nodes[index];
+    const ir::ValueId from = node.inputs.empty() ? ir::ValueId::none : node.inputs[0];
+    const bool passes = from != ir::ValueId::none && is_steps_[ir::index_of(from)];
+    if (!passes && !prepared.is_quantizing) return;
+    for (const ir::ValueId id : node.outputs) {
+      if (id == ir::ValueId::none) continue;
+      const Value& value = frames_.front().values[ir::index_of(id)];
+      is_steps_[ir::index_of(id)] = value.is_tensor() && is_quantized_type(value.tensor.type());
+    }
+  }
+
+  /// Where a node rounds real numbers to steps and samples of edges are asked for: the standard deviation of each number by the other samples.
+  std::vector<double> sigmas_at(const ir::Graph& graph, std::size_t index) {
+    const PreparedNode& prepared = frames_.front().prepared->nodes[index];
+    if (options_.edge_samples == 0 || !prepared.noise.steps || prepared.origin != Origin::data) return {};
+    const ir::ValueId id = graph.nodes[index].inputs[0];
+    const Value* exact = runs_.front().value_of(frames_.front(), id);
+    if (!exact || !exact->is_tensor() || !is_noisy_type(exact->tensor.type())) return {};
+    const std::span<const double> numbers = exact->tensor.as<double>();
+    std::vector<double> squares(numbers.size(), 0);
+    for (std::size_t r = 1; r < first_edge(); ++r) {
+      const Value* sample = runs_[r].value_of(frames_[r], id);
+      if (!sample || !sample->is_tensor() || sample->tensor.dims() != exact->tensor.dims()) return {};
+      const std::span<const double> others = sample->tensor.as<double>();
+      for (std::size_t i = 0; i < squares.size(); ++i) {
+        const double d = others[i] - numbers[i];
+        if (std::isfinite(d)) squares[i] += d * d / static_cast<double>(options_.samples);
+      }
+    }
+    double pooled = 0;
+    for (const double square : squares) pooled += square / static_cast<double>(squares.size());
+    const double unit = unit_roundoff(exact->tensor.type()) * deviation_of_uniform;
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+      const double stored = std::isfinite(numbers[i]) ? unit * numbers[i] : 0;
+      squares[i] = std::sqrt(std::max(squares[i], pooled / 4) + stored * stored);
+    }
+    return squares;
+  }
+
+  /// Runs a node with its first input a few sigmas up or down, each number at random, those of the other run of a pair the other way.
+  void run_over_edges(const ir::Node& node, std::size_t index, std::size_t run, const std::vector<double>& sigmas) {
+    constexpr double few_sigmas = 6;
+    const ir::ValueId id = node.inputs[0];
+    const Value* found = runs_[run].value_of(frames_[run], id);
+    if (!found || !found->is_tensor() || static_cast<std::size_t>(found->tensor.size()) != sigmas.size())
+      return runs_[run].run_step(frames_[run], index);
+    const Value before = *found;
+    Value& at = frames_[run].values[ir::index_of(id)];
+    at = before;
+    const std::size_t pair = (run - first_edge()) / 2;
+    const double way = (run - first_edge()) % 2 == 0 ? few_sigmas : -few_sigmas;
+    const std::uint64_t key = mix(mix(options_.noise_seed + pair) + index);
+    const std::span<double> numbers = at.tensor.write<double>();
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += (mix(key + i) & 1 ? way : -way) * sigmas[i];
+    runs_[run].run_step(frames_[run], index);
+    at = before;
+  }
+
+  void count_exposed(ir::ValueId id) {
+    const Value& exact = frames_.front().values[ir::index_of(id)];
+    if (!exact.is_tensor()) return;
+    std::vector<bool> flips(static_cast<std::size_t>(exact.tensor.size()), false);
+    const std::vector<std::int64_t> numbers = exact.tensor.integers();
+    for (std::size_t r = first_edge(); r < runs_.size(); ++r) {
+      const Value& other = frames_[r].values[ir::index_of(id)];
+      if (!other.is_tensor() || other.tensor.size() != exact.tensor.size()) continue;
+      const std::vector<std::int64_t> others = other.tensor.integers();
+      for (std::size_t i = 0; i < flips.size(); ++i) flips[i] = flips[i] || others[i] != numbers[i];
+    }
+    exposed_ += static_cast<std::size_t>(std::count(flips.begin(), flips.end(), true));
+    quantized_ += flips.size();
+  }
+
   exec::Spread spread(ir::ValueId id) {
     exec::Spread all;
+    all.is_steps = is_steps_[ir::index_of(id)];
+    all.edges = static_cast<std::size_t>(options_.edge_samples);
+    if (quantized_ > 0) all.exposed = static_cast<double>(exposed_) / static_cast<double>(quantized_);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const Value* value = runs_[i].value_of(frames_[i], id);
       onnxkit::Value packed = value ? pack(*value, true) : onnxkit::Value();
@@ -91,6 +188,8 @@ class Lockstep {
   ThreadPool& threads_;
   std::deque<Run> runs_;  // the exact one first
   std::vector<Frame> frames_;
+  std::vector<bool> is_steps_;  // by value
+  std::size_t exposed_ = 0, quantized_ = 0;
 };
 
 }  // namespace

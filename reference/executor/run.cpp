@@ -6,10 +6,10 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/resolution.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
-#include "reference/executor/shape_arithmetic.h"
 #include "reference/numerics/arithmetic.h"
 #include "reference/numerics/unrounded.h"
 
@@ -28,17 +28,24 @@ PreparedGraph prepare_graph(const ir::Graph& graph) {
   return prepared;
 }
 
+bool repeats(const ir::Node& node, const KernelTraits& traits) {
+  bool has_body = false;
+  ir::for_each_subgraph(node, [&](const ir::Graph&, std::size_t) { has_body = true; });
+  return !has_body && traits.draws == Draws::never;
+}
+
 /// The function or the operator version that a node of a scope names; all null when there is none, which supports() has told already.
-PreparedNode prepare_node(const spec::ResolvedNode& node) {
-  if (node.function) return {.function = node.function};
-  const spec::OpSchema* schema = node.schema;
+PreparedNode prepare_node(const ir::Node& node, const spec::ResolvedNode& resolved) {
+  if (resolved.function) return {.function = resolved.function};
+  const spec::OpSchema* schema = resolved.schema;
   if (!schema) return {};
   const auto* row = kernel_registry().find_row(schema->domain, schema->name, schema->since_version);
   if (!row) return {.schema = schema};
   return {.schema = schema,
           .kernel = row->function,
           .noise = row->traits.noise.value_or(noise::ordinary),
-          .sizes = row->traits.sizes};
+          .role = {.sizes = row->traits.sizes, .repeats = repeats(node, row->traits)},
+          .is_quantizing = row->traits.is_quantizing};
 }
 
 std::string of_tensor(const ir::Tensor& tensor) {
@@ -72,15 +79,15 @@ PreparedModel::PreparedModel(const ir::Model& model_, const spec::OpTable& table
   for (const auto& scope : scopes) {
     if (scope->is_training) continue;
     PreparedGraph& prepared = graphs.emplace(scope->graph, prepare_graph(*scope->graph)).first->second;
-    std::vector<SizeRole> roles;
+    std::vector<OriginRole> roles;
     for (std::size_t i = 0; i < scope->graph->nodes.size(); ++i) {
-      prepared.nodes.push_back(prepare_node(resolution.of(*scope->graph, i)));
-      roles.push_back(prepared.nodes.back().sizes);
+      prepared.nodes.push_back(prepare_node(scope->graph->nodes[i], resolution.of(*scope->graph, i)));
+      roles.push_back(prepared.nodes.back().role);
     }
-    const std::vector<bool> of_shapes = shape_arithmetic(*scope->graph, roles);
+    const std::vector<Origin> origin = origins(*scope->graph, roles);
     const std::vector<bool> constant = constant_nodes(*scope->graph, prepared.plan);
     for (std::size_t i = 0; i < prepared.nodes.size(); ++i) {
-      prepared.nodes[i].is_shape_arithmetic = of_shapes[i];
+      prepared.nodes[i].origin = origin[i];
       // Attributes of a function's nodes may differ from call to call, and bodies are rarely worth it.
       prepared.nodes[i].is_constant = scope->graph == &*model->graph && constant[i];
     }
@@ -165,7 +172,7 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
                 fmt::format("the reference has no kernel for version {}", prepared.schema->since_version));
   }
   KernelContext context(*this, frame, index, *prepared.schema);
-  const bool is_noisy = noise_ && !prepared.is_shape_arithmetic;
+  const bool is_noisy = noise_ && prepared.origin == Origin::data;
   if (is_noisy) {
     noise_->next_node(context.is_on_doubles());
     context.disturb_input(prepared.noise);
@@ -214,7 +221,8 @@ void Run::store(Frame& frame, std::size_t index, std::vector<Value> outputs) {
   const ir::Node& node = frame.graph->nodes[index];
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == ValueId::none) continue;
-    conform(outputs[i], frame.prepared->nodes[index].is_shape_arithmetic);
+    const Origin origin = frame.prepared->nodes[index].origin;
+    conform(outputs[i], origin == Origin::shape || (origin == Origin::constant && options_.rounds_constants));
     count_elements(outputs[i]);
     frame.values[index_of(node.outputs[i])] = std::move(outputs[i]);
   }
@@ -472,7 +480,8 @@ const MemoryPtr& KernelContext::memory() const { return run_.memory_; }
 bool KernelContext::is_unrounded() const { return run_.options_.math == exec::MathMode::unrounded; }
 const Noise* KernelContext::noise() const {
   const bool is_quantized = has_input(0) && value(0).is_tensor() && domain_of(value(0).tensor.type()) != Domain::real;
-  return run_.noise_ && !is_quantized ? &*run_.noise_ : nullptr;
+  const bool is_noisy = run_.noise_ && frame_.prepared->nodes[node_index_].origin == Origin::data;
+  return is_noisy && !is_quantized ? &*run_.noise_ : nullptr;
 }
 
 bool KernelContext::is_on_doubles() const {

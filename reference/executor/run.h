@@ -12,6 +12,7 @@
 #include "reference/executor/constant_cache.h"
 #include "reference/executor/executor.h"
 #include "reference/executor/kernel.h"
+#include "reference/executor/shape_arithmetic.h"
 #include "reference/noise/noise.h"
 
 namespace onnxkit::reference {
@@ -22,9 +23,10 @@ struct PreparedNode {
   const spec::OpSchema* schema = nullptr;
   Kernel kernel = nullptr;
   NoiseRule noise = {};
-  SizeRole sizes = SizeRole::none;
-  bool is_shape_arithmetic = false;  ///< shape_arithmetic.h
-  bool is_constant = false;          ///< its result may be kept for later runs
+  OriginRole role = {};
+  Origin origin = Origin::data;
+  bool is_quantizing = false;
+  bool is_constant = false;  ///< its result may be kept for later runs
 };
 
 /// What running a graph needs and every run shares.

@@ -222,7 +222,7 @@ void register_elementwise(KernelRegistry& registry) {
                {.noise = noise::exact, .derivative = derivative::neg, .sizes = SizeRole::step});
   registry.add("Not", all_versions(), logical_not);
   registry.add("Reciprocal", all_versions(), reals<reciprocal>,
-               {.noise = noise::arithmetic, .derivative = derivative::reciprocal});
+               {.noise = noise::arithmetic, .derivative = derivative::reciprocal, .sizes = SizeRole::step});
   registry.add("Relu", all_versions(), relu, {.noise = noise::exact, .derivative = derivative::relu});
   registry.add("Round", all_versions(), reals<round_elementwise>, {.noise = noise::exact, .sizes = SizeRole::step});
   registry.add("Selu", all_versions(), with_attributes<selu>, {.noise = NoiseRule{.results = 3, .absolute = 2}});
@@ -236,7 +236,8 @@ void register_elementwise(KernelRegistry& registry) {
                {.noise = NoiseRule{.results = 3, .absolute = 32}, .derivative = derivative::softplus});
   registry.add("Softsign", all_versions(), reals<softsign>,
                {.noise = noise::ordinary, .derivative = derivative::softsign});
-  registry.add("Sqrt", all_versions(), reals<sqrt>, {.noise = noise::arithmetic, .derivative = derivative::sqrt});
+  registry.add("Sqrt", all_versions(), reals<sqrt>,
+               {.noise = noise::arithmetic, .derivative = derivative::sqrt, .sizes = SizeRole::step});
   registry.add("Swish", all_versions(), with_attributes<swish>,
                {.noise = NoiseRule{.results = 4, .input = 1, .absolute = 1}});
   registry.add("Tan", all_versions(), reals<tan>, {.noise = noise::transcendental, .derivative = derivative::tan});

@@ -111,6 +111,7 @@ struct FloorMeasure {
   double largest = 0;  ///< max |d| / sigma, the larger of the element's and the pooled one of the tensor
   bool healthy = false;
   std::uint64_t elements = 0;  ///< that rms is taken over
+  std::uint64_t draws = 0;     ///< so many of these err independently, as the perturbed samples show
 };
 
 /// A sample of element pairs and the distribution of |d|, for plots.

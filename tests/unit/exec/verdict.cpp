@@ -130,6 +130,51 @@ TEST_CASE("the rms of few elements may be larger, since sigma is estimated from 
   CHECK_FALSE(hopeless.in_doubt);
 }
 
+TEST_CASE("elements that inherit one error have the limit of a few draws") {
+  std::mt19937_64 bits(5);
+  std::normal_distribution<double> normal;
+  const std::vector<double> exact(1000, 1);
+  const auto sample = [&](bool is_common) {
+    const double first = normal(bits), second = normal(bits);
+    std::vector<double> numbers(exact);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] += 0.001 * (is_common ? i < 500 ? first : second : normal(bits));
+    return reals(numbers);
+  };
+  const auto found = [&](bool is_common) {
+    const Spread all =
+        spread(reals(exact), {sample(is_common), sample(is_common), sample(is_common), sample(is_common)});
+    std::vector<double> got(exact);
+    for (std::size_t i = 0; i < got.size(); ++i) got[i] += 0.0026;
+    return verdict_of(all, reals(got));
+  };
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const TensorVerdict common = found(true), apart = found(false);
+    CHECK(common.floor.draws <= 3);
+    CHECK(common.floor.healthy == (common.floor.rms <= comparison::rms_limit(common.floor.draws)));
+    CHECK(apart.floor.draws >= 300);
+    CHECK(apart.verdict == Verdict::not_rounding);
+  }
+}
+
+TEST_CASE("steps of a quantizer: their size counts, too") {
+  Spread all = spread(integers({10, 20, 30, 40}), {integers({11, 20, 30, 39}), integers({10, 21, 29, 40})});
+  all.is_steps = true;
+  CHECK(verdict_of(all, integers({11, 20, 29, 40})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(all, integers({54, 60, 0, 84})).verdict == Verdict::not_rounding);
+  all.is_steps = false;
+  CHECK(verdict_of(all, integers({54, 60, 0, 84})).verdict == Verdict::undecidable);
+}
+
+TEST_CASE("samples of edges widen the floor where they flip") {
+  Spread all = spread(reals({1, 2, 3}), {reals({1, 2, 3}), reals({1, 2, 3}), reals({1, 2.5, 3}), reals({1, 2, 3})});
+  const Tensor flipped = reals({1, 2.5, 3}), other = reals({1, 2, 3.5});
+  all.edges = 2;
+  CHECK(verdict_of(all, flipped).verdict == Verdict::rounding);
+  all.samples[2] = Value(reals({1, 2, 3}));
+  CHECK(verdict_of(all, flipped).verdict == Verdict::not_rounding);
+}
+
 TEST_CASE("one element that is far off is seen among many that are exact") {
   std::vector<double> exact(10'000, 1), got = exact;
   got[1234] += 0.119;
@@ -266,8 +311,83 @@ TEST_CASE("another shape is a mismatch unless noise can bring it about") {
   CHECK(found.verdict == Verdict::mismatch);
   CHECK(found.why == "the shape is [2] instead of [3]");
   const Spread varying = spread(integers({1, 2, 3}), {integers({1, 2}), integers({1, 2, 3})});
-  CHECK(verdict_of(varying, integers({5, 6})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(varying, integers({5, 6})).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(varying, integers({1, 2})).verdict == Verdict::undecidable);
   CHECK(verdict_of(varying, integers({1, 2, 4})).verdict == Verdict::undecidable);
+}
+
+namespace {
+
+/// Boxes [n, 4], each a corner and the same a little further.
+Tensor boxes(const std::vector<double>& corners, double factor = 1) {
+  std::vector<double> numbers;
+  for (const double corner : corners) {
+    for (const double by : {0.0, 1.5, 10.25, 20.125}) numbers.push_back((corner + by) * factor);
+  }
+  return encoded(ElementType::float64, {static_cast<std::int64_t>(corners.size()), 4}, numbers);
+}
+
+/// Four boxes, the third of which one sample lacks; the numbers have errors of 1e-5.
+Spread detector() {
+  return spread(boxes({10, 50, 90, 130}), {boxes({10, 50, 90, 130}, 1 + 1e-6), boxes({10, 50, 130}, 1 - 1e-6),
+                                           boxes({10, 50, 90, 130}, 1 - 2e-6), boxes({10, 50, 90, 130}, 1 + 2e-6)});
+}
+
+}  // namespace
+
+TEST_CASE("rows that rounding can drop leave the others to be compared") {
+  const auto found = [](const Tensor& got) { return verdict_of(detector(), got); };
+  CHECK(found(boxes({10, 50, 90, 130}, 1 + 1e-6)).verdict == Verdict::rounding);
+  CHECK(found(boxes({10, 50, 130}, 1 + 1e-6)).verdict == Verdict::undecidable);
+  CHECK(found(boxes({10, 50, 130}, 1 + 1e-6)).why ==
+        "along axis 0, 3 of 4 rows have a counterpart; 1 is missing, 0 are new, which rounding can change; rows that "
+        "have "
+        "one are within rounding");
+  CHECK(found(boxes({130, 10, 50}, 1 + 1e-6)).verdict == Verdict::undecidable);
+  for (const double factor : {100.0, 1.1, 1.01, 1.0001}) {
+    CAPTURE(factor);
+    CHECK(found(boxes({10, 50, 90, 130}, factor)).verdict == Verdict::not_rounding);
+    CHECK(found(boxes({10, 50, 130}, factor)).verdict == Verdict::not_rounding);
+  }
+  CHECK(found(boxes({10, 50, 90, 130}, 1 + 5e-5)).verdict == Verdict::not_rounding);  // matching rows, too far off
+  CHECK(found(boxes({10})).verdict == Verdict::not_rounding);
+  CHECK(found(boxes({10, 50, 90, 130, 170, 210})).verdict == Verdict::not_rounding);
+  CHECK(found(reals({10, 50, 90, 130})).verdict == Verdict::mismatch);
+}
+
+TEST_CASE("rows are judged where both sides have a shape that the exact answer has not") {
+  const Tensor base = boxes({10, 50, 130}), wrong = boxes({10, 50, 130}, 1.01);
+  const Tensor near = boxes({10, 50, 130}, 1 + 1e-6);
+  CHECK(verdict_of(detector(), near, &base).verdict == Verdict::rounding);
+  CHECK(verdict_of(detector(), wrong, &base).verdict == Verdict::not_rounding);
+}
+
+TEST_CASE("rows that are nearly the same have a counterpart each") {
+  const auto twins = [](double factor, std::size_t count) { return boxes(std::vector<double>(count, 10), factor); };
+  const Spread all =
+      spread(twins(1, 3), {twins(1 + 1e-6, 3), twins(1 - 1e-6, 2), twins(1 - 2e-6, 3), twins(1 + 2e-6, 4)});
+  CHECK(verdict_of(all, twins(1 + 1.5e-6, 3)).verdict == Verdict::rounding);
+  CHECK(verdict_of(all, twins(1 + 1.5e-6, 4)).verdict == Verdict::undecidable);
+  CHECK(verdict_of(all, twins(1.1, 3)).verdict == Verdict::not_rounding);
+}
+
+TEST_CASE("one row that rounding can drop does not excuse another row") {
+  const Spread one = spread(boxes({10}), {boxes({10}, 1 + 1e-6), boxes({}), boxes({10}, 1 - 1e-6), boxes({10})});
+  CHECK(verdict_of(one, boxes({})).verdict == Verdict::undecidable);
+  CHECK(verdict_of(one, boxes({10}, 1 + 1e-6)).verdict == Verdict::rounding);
+  CHECK(verdict_of(one, boxes({10}, 100)).verdict == Verdict::not_rounding);
+}
+
+TEST_CASE("a shape that rounding changes along two axes: equal shapes are compared, others are not") {
+  const auto square = [](std::int64_t size, double number) {
+    return encoded(ElementType::float64, {size, size},
+                   std::vector<double>(static_cast<std::size_t>(size * size), number));
+  };
+  const Spread all = spread(square(3, 1), {square(3, 1.01), square(2, 1), square(3, 0.99), square(3, 1.01)});
+  CHECK(verdict_of(all, square(3, 1.01)).verdict == Verdict::rounding);
+  CHECK(verdict_of(all, square(3, 100)).verdict == Verdict::not_rounding);
+  CHECK(verdict_of(all, square(2, 1)).verdict == Verdict::not_compared);
+  CHECK(verdict_of(all, square(5, 1)).verdict == Verdict::mismatch);
 }
 
 TEST_CASE("the exact answer of a float64 model is a side of its own, as it is rounded to double, too") {

@@ -148,6 +148,21 @@ TEST_CASE("perturbed samples: constants of the model are what they are, however 
     CHECK_FALSE(is_noisy("g () => (float[2] y) { y = Constant <" + constant + "> () }", {}, Profile::bfloat16));
 }
 
+TEST_CASE("perturbed samples: what is computed from constants is the same in every run, rounded as its type says") {
+  const std::string values =
+      "k = Constant <value_floats = [72.0, 0.7]> () r = Reciprocal (k) m = Mul (r, k) f = Floor (m) ";
+  CHECK_FALSE(is_noisy("g () => (float[2] y) { " + values + "y = Add (m, f) }", {}, Profile::bfloat16));
+  CHECK_FALSE(is_noisy("g () => (float[2] y) <float[2] w = {0.7, 0.1}> { e = Exp (w) y = Mul (e, w) }", {}));
+  CHECK_FALSE(
+      is_noisy("g () => (float[1, 1] y) <float[1, 2] a = {0.7, 0.1}, float[2, 1] b = {0.3, 0.9}> "
+               "{ p = MatMul (a, b) y = Sigmoid (p) }",
+               {}, Profile::bfloat16));
+  // What an input takes part in has noise, and so do random numbers.
+  CHECK(is_noisy("g (float[2] x) => (float[2] y) { " + values + "y = Mul (r, x) }", {random({2})}));
+  const Runner runner("g () => (float[1] y) <float[1] a = {10}, float[1] b = {3}> { q = Div (a, b) y = Mul (q, b) }");
+  CHECK(to_reals(runner.spreads({})[0].exact.tensor) == std::vector<double>{10.0F / 3.0F * 3.0F});
+}
+
 TEST_CASE("perturbed samples: moving and picking numbers adds no noise") {
   const Tensor x = random({2, 3, 4, 4});
   const auto moved = [&](const std::string& nodes) {
@@ -404,6 +419,31 @@ TEST_CASE("perturbed samples: more samples have other errors, as large as is ask
   options.first_sample = 3;
   options.amplitude = 1;
   CHECK(same_content(runner.spreads(inputs, options)[0].samples[0].tensor, first.samples[3].tensor));
+}
+
+TEST_CASE("perturbed samples: those of edges flip what lies a few sigmas from an edge, once in each pair") {
+  // A third is 10.5 steps and a little less; of the others none is near an edge.
+  const Runner runner(
+      "g (float[3] x) => (float[3] y, uint8[3] q) <float t = {3}, float s = {0.031746037}> "
+      "{ d = Div (x, t) q = QuantizeLinear (d, s) y = DequantizeLinear (q, s) }");
+  PerturbedOptions options;
+  options.edge_samples = 4;
+  const Value x(floats({3}, {1, 0.7F, 2.2F}));
+  const std::vector<Spread> outputs = runner.spreads({x}, options);
+  const Spread& steps = outputs[1];
+  REQUIRE(steps.samples.size() == 8);
+  CHECK(steps.edges == 4);
+  CHECK(steps.is_steps);
+  CHECK_FALSE(outputs[0].is_steps);
+  CHECK(steps.exposed == doctest::Approx(1.0 / 3));
+  const std::vector<double> exact = to_reals(steps.exact.tensor);
+  for (std::size_t r = 0; r < 4; ++r) CHECK(to_reals(steps.samples[r].tensor) == exact);
+  for (std::size_t r = 4; r < 8; r += 2) {
+    const std::vector<double> one = to_reals(steps.samples[r].tensor), other = to_reals(steps.samples[r + 1].tensor);
+    CHECK((one[0] != exact[0]) + (other[0] != exact[0]) == 1);
+    CHECK(one[1] == exact[1]);
+    CHECK(one[2] == exact[2]);
+  }
 }
 
 }  // namespace onnxkit::tests::reference_perturbed

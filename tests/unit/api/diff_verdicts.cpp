@@ -1,0 +1,223 @@
+// Verdicts of whole comparisons: a model against recorded answers, or against another model, on the reference.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "onnxkit/diff.h"
+#include "onnxkit/run.h"
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/tensors.h"
+
+namespace onnxkit::tests::api_diff_verdicts {
+namespace {
+
+using Values = std::vector<NamedValue>;
+
+std::shared_ptr<const Model> model_of(const std::string& body) {
+  return std::make_shared<const Model>(parse_model(opset_17 + body));
+}
+
+DiffSide on_reference(const std::string& body) {
+  DiffSide side;
+  side.backend = "reference";
+  side.model = model_of(body);
+  return side;
+}
+
+DiffReport compared(const DiffSide& base, const DiffSide& side, const Values& inputs, DiffOptions options = {}) {
+  auto report = diff({base, side}, {{"one", inputs}}, options);
+  REQUIRE_MESSAGE(report, (report ? "" : report.error().diagnostic.message));
+  return *std::move(report);
+}
+
+/// The model's answers on the reference, as `change` leaves them, compared with the model.
+template <class Change>
+SideReport recorded(const std::string& body, const Values& inputs, const Change& change, DiffOptions options = {}) {
+  auto answers = run(*model_of(body), inputs);
+  REQUIRE_MESSAGE(answers, (answers ? "" : answers.error().diagnostic.message));
+  change(answers->outputs);
+  DiffSide side;
+  side.backend = "recorded";
+  options.profiles = {Profile::float32};
+  side.answers.push_back(answers->outputs);
+  return compared(on_reference(body), side, inputs, std::move(options)).sides[1];
+}
+
+const OutputDiff& output(const SideReport& side, const std::string& name) {
+  for (const OutputDiff& found : side.outputs) {
+    if (found.name == name) return found;
+  }
+  FAIL("no such output");
+  return side.outputs.front();
+}
+
+Value times(const Value& value, double factor) {
+  std::vector<float> numbers;
+  for (const double number : to_reals(value.tensor)) numbers.push_back(static_cast<float>(number * factor));
+  return Value(floats(value.tensor.dims(), numbers));
+}
+
+/// Boxes with one of two scores: three are above the limit, five so near it that rounding decides.
+constexpr const char* detector = R"(
+main (float[1] x) => (float[n, 4] boxes, float[n] scores, int64[n, 3] selected)
+<float zero = {0}, float[1, 8, 4] corners = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9, 60, 0, 69, 9,
+ 0, 20, 9, 29, 20, 20, 29, 29, 40, 20, 49, 29, 60, 20, 69, 29},
+ float[1, 1, 8] points = {2, 1, 2, 1, 2, 1, 1, 1}, float three = {3}, float scale = {1.1},
+ int64 most = {8}, float overlap = {0.5}, float least = {0.33333334}, int64 last = {2}, int64[1] first = {0},
+ int64[1] flat = {-1}>
+{ nothing = Mul (x, zero)
+  p = Add (points, nothing)
+  s = Div (p, three)
+  c = Add (corners, nothing)
+  b = Mul (c, scale)
+  selected = NonMaxSuppression (b, s, most, overlap, least)
+  at = Gather <axis = 1> (selected, last)
+  b0 = Squeeze (b, first)
+  boxes = Gather <axis = 0> (b0, at)
+  s0 = Reshape (s, flat)
+  scores = Gather <axis = 0> (s0, at) })";
+
+const Values one_number = {{"x", Value(floats({1}, {0.7F}))}};
+
+}  // namespace
+
+TEST_CASE("verdicts: a detector whose number of boxes rounding decides is still judged") {
+  const SideReport honest = recorded(detector, one_number, [](Values&) {});
+  CHECK_FALSE(is_finding(honest.verdict));
+  CHECK(output(honest, "boxes").verdict == Verdict::identical);
+  const auto by = [](double factor) {
+    return [factor](Values& outputs) { outputs[0].value = times(outputs[0].value, factor); };
+  };
+  CHECK(output(recorded(detector, one_number, by(1 + 0x1p-23)), "boxes").verdict == Verdict::rounding);
+  for (const double factor : {100.0, 1.01, 1.0001}) {
+    CAPTURE(factor);
+    const SideReport side = recorded(detector, one_number, by(factor));
+    CHECK(side.verdict == Verdict::not_rounding);
+    CHECK(output(side, "boxes").verdict == Verdict::not_rounding);
+    CHECK(output(side, "scores").verdict == Verdict::identical);
+    CHECK(output(side, "boxes").floors.size() <= 6);
+    for (const FloorMeasure& floor : output(side, "boxes").floors) CHECK(floor.elements > 0);
+  }
+}
+
+TEST_CASE("verdicts: the figures of detections stand where the number of boxes differs") {
+  DiffOptions options;
+  options.scores["boxes"] = "scores";
+  const auto drop_last = [](Values& outputs) {
+    for (NamedValue& value : outputs) {
+      if (value.name == "selected") continue;
+      std::vector<double> numbers = to_reals(value.value.tensor);
+      std::vector<std::int64_t> dims = value.value.tensor.dims();
+      numbers.resize(numbers.size() / static_cast<std::size_t>(dims[0]) * static_cast<std::size_t>(dims[0] - 1));
+      --dims[0];
+      value.value = Value(floats(dims, {numbers.begin(), numbers.end()}));
+    }
+  };
+  const SideReport side = recorded(detector, one_number, drop_last, options);
+  const OutputDiff& boxes = output(side, "boxes");
+  CHECK(boxes.outcome.task == "detections");
+  CHECK_FALSE(boxes.outcome.figures.empty());
+  CHECK(boxes.outcome.figures[0].second == doctest::Approx(2.0 / 3));
+  CHECK(boxes.verdict == Verdict::not_rounding);  // the three are far above the limit
+}
+
+TEST_CASE("verdicts: four columns are logits only where they are probabilities") {
+  CHECK(guess_task(floats({2, 4}, {1, 2, 30, 40, 5, 6, 70, 80})) == "none");
+  CHECK(guess_task(floats({2, 4}, {0.1F, 0.2F, 0.3F, 0.4F, 0, 1, 0, 0})) == "logits");
+  CHECK(guess_task(floats({0, 4}, {})) == "none");
+  CHECK(guess_task(floats({1, 5}, {1, 2, 3, 4, 5})) == "logits");
+}
+
+TEST_CASE("verdicts: a culprit inside the graph is a finding, whatever the outputs show") {
+  DiffOptions options;
+  options.layers = true;
+  const auto body = [](const char* op) {
+    return std::string("main (float[4] x) => (float[4] y) { a = ") + op +
+           " (x) big = Exp (a) l = Sign (big) y = Mul (x, l) }";
+  };
+  const Values inputs = {{"x", Value(floats({4}, {0.1F, 0.9F, 1.7F, -2.3F}))}};
+  const DiffReport report = compared(on_reference(body("Sin")), on_reference(body("Cos")), inputs, options);
+  CHECK(report.sides[1].outputs[0].verdict == Verdict::identical);
+  CHECK(report.sides[1].first_culprit);
+  CHECK(report.sides[1].verdict == Verdict::not_rounding);
+  CHECK(report.verdict == Verdict::not_rounding);
+  const DiffReport same = compared(on_reference(body("Sin")), on_reference(body("Sin")), inputs, options);
+  CHECK(same.verdict == Verdict::identical);
+}
+
+TEST_CASE("verdicts: a value that only what was not compared reads counts") {
+  DiffOptions options;
+  options.layers = true;
+  // A sequence is not compared inside the graph; the label does not show the fault.
+  const auto body = [](const char* factor) {
+    return std::string("main (float[2, 3] x) => (seq(float[2, 3]) z, int64[2] label) <float k = {") + factor +
+           "}> { h = Mul (x, k) p = Softmax (h) z = SequenceConstruct (p) "
+           "label = ArgMax <axis = 1, keepdims = 0> (p) }";
+  };
+  const Values inputs = {{"x", Value(floats({2, 3}, {0.1F, 0.9F, 1.7F, -2.3F, 0.4F, 0.2F}))}};
+  const SideReport side = compared(on_reference(body("1.1")), on_reference(body("3.3")), inputs, options).sides[1];
+  CHECK(output(side, "label").verdict == Verdict::identical);
+  REQUIRE(side.first_culprit);
+  CHECK(side.layers[*side.first_culprit].value == "h");
+  CHECK(side.layers_note == "");
+}
+
+namespace {
+
+/// A convolution and a pool between quantizers.
+std::string quantized(const std::string& conv, const std::string& pool, const char* scale = "0.03") {
+  return "main (float[1, 1, 16, 16] x) => (float[1, 1, 14, 14] y, uint8[1, 1, 14, 14] steps) "
+         "<float sx = {0.0157}, uint8 zx = {128}, float sy = {" +
+         std::string(scale) +
+         "}, uint8 zy = {128}, float sw = {0.01}, int8 zw = {0}, "
+         "int8[1, 1, 3, 3] w = {40, -20, 90, 15, -70, 33, 11, 60, -45}> "
+         "{ xq = QuantizeLinear (x, sx, zx) xd = DequantizeLinear (xq, sx, zx) wd = DequantizeLinear (w, sw, zw) "
+         "c = Conv <" +
+         conv +
+         "> (xd, wd) cq = QuantizeLinear (c, sy, zy) y = DequantizeLinear (cq, sy, zy) p = " + pool +
+         " <kernel_shape = [3, 3]> (xd) steps = QuantizeLinear (p, sx, zx) }";
+}
+
+}  // namespace
+
+TEST_CASE("verdicts: int8 is tried only between models that quantize differently") {
+  const std::string plain = "kernel_shape = [3, 3]", dilated = "dilations = [2, 2], pads = [1, 1, 1, 1]";
+  std::vector<float> numbers;
+  for (int i = 0; i < 256; ++i) numbers.push_back(static_cast<float>(1.9 * std::sin(1.7 * i)));
+  const Values inputs = {{"x", Value(floats({1, 1, 16, 16}, numbers))}};
+  const auto found = [&](const std::string& other) {
+    return compared(on_reference(quantized(plain, "AveragePool")), on_reference(other), inputs).sides[1];
+  };
+  CHECK(output(found(quantized(dilated, "AveragePool")), "y").verdict == Verdict::not_rounding);
+  CHECK(output(found(quantized(plain, "MaxPool")), "steps").verdict == Verdict::not_rounding);
+  const SideReport other = found(quantized(plain, "AveragePool", "0.031"));
+  CHECK(output(other, "y").verdict == Verdict::rounding);
+  CHECK(output(other, "y").profile == Profile::int8);
+  // Where int8 is tried the size of the steps counts.
+  const SideReport pooled = found(quantized(plain, "MaxPool", "0.031"));
+  CHECK(output(pooled, "steps").verdict == Verdict::not_rounding);
+  CHECK(output(pooled, "steps").why.find("steps (rms)") != std::string::npos);
+}
+
+TEST_CASE("verdicts: a step that lies on an edge is rounding, and how much of the model does is told") {
+  const std::string body =
+      "main (float[3] x) => (float[3] y) <float t = {3}, float s = {0.031746037}> "
+      "{ d = Div (x, t) q = QuantizeLinear (d, s) y = DequantizeLinear (q, s) }";
+  const Values inputs = {{"x", Value(floats({3}, {1, 0.7F, 2.2F}))}};
+  const auto moved = [&](std::size_t at, double steps) {
+    return recorded(body, inputs, [&](Values& outputs) {
+      std::vector<double> numbers = to_reals(outputs[0].value.tensor);
+      numbers[at] += steps * 0.031746037;
+      outputs[0].value = Value(floats({3}, {numbers.begin(), numbers.end()}));
+    });
+  };
+  const double way = to_reals((*run(*model_of(body), inputs)).outputs[0].value.tensor)[0] < 0.33 ? 1 : -1;
+  const SideReport edge = moved(0, way);
+  CHECK(edge.verdict == Verdict::rounding);
+  CHECK(edge.outputs[0].why.find("33 % of the quantized elements") != std::string::npos);
+  CHECK(moved(1, 1).verdict == Verdict::not_rounding);
+  CHECK(moved(2, -1).verdict == Verdict::not_rounding);
+}
+
+}  // namespace onnxkit::tests::api_diff_verdicts
