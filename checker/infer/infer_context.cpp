@@ -191,7 +191,17 @@ void InferContext::add_finding(Finding finding, bool is_error) {
   inference_.report(std::move(diagnostic));
 }
 
+void InferContext::demand(SizeRelation relation, Dim a, Dim b) {
+  inference_.note_demand(frame_, node_index_, relation, a, b);
+}
+
+bool InferContext::sizes_clash(Dim a, Dim b) {
+  demand(SizeRelation::equal, a, b);
+  return dims().never_equal(a, b);
+}
+
 void InferContext::need_equal(Dim a, Dim b, Where at) {
+  demand(SizeRelation::equal, a, b);
   // What holds in one branch or iteration need not hold elsewhere.
   if (frame_.parent || a.is_constant() == b.is_constant()) return;
   const Dim name = a.is_constant() ? b : a;

@@ -162,6 +162,10 @@ void Inference::reconcile(Frame& frame, ir::ValueId id, Type& type) {
   }
   const Type inferred = type;
   const auto fault = reconcile_type(declared, type, false, frame.parent == nullptr);
+  if (declared.shape && inferred.shape && declared.shape->size() == inferred.shape->size()) {
+    for (std::size_t axis = 0; axis < declared.shape->size(); ++axis)
+      note_demand(frame, std::nullopt, SizeRelation::equal, (*inferred.shape)[axis], (*declared.shape)[axis]);
+  }
   if (!fault) return;
   Diagnostic diagnostic;
   diagnostic.code = fault->first;

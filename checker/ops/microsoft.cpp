@@ -42,7 +42,7 @@ void infer_bias_split_gelu(InferContext& context) {
 // ---- products
 
 bool inner_sizes_differ(InferContext& context, Dim a, Dim b, std::size_t b_index) {
-  if (a.is_unknown() || b.is_unknown() || !context.dims().never_equal(a, b)) return false;
+  if (!context.sizes_clash(a, b)) return false;
   context.error({.code = "shape-mismatch",
                  .at = at_input(b_index),
                  .message = "inner sizes differ",
@@ -126,6 +126,7 @@ Dim positive(const std::optional<std::int64_t>& number) { return number && *numb
 
 Dim divided_microsoft(InferContext& context, Dim a, Dim b) {
   if (a.is_unknown() || b.is_unknown()) return {};
+  context.demand(SizeRelation::equal, context.dims().mod(a, b), 0);
   return context.dims().exact_div(a, b).value_or(Dim());
 }
 

@@ -1,4 +1,6 @@
 // ai.onnx.ml: linear models, support vector machines, tree ensembles. Labels are one per row, scores one row of class scores.
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "checker/infer/infer_registry.h"
@@ -22,12 +24,29 @@ void check_coefficients(InferContext& context, Dim features, std::int64_t target
   if (!length || targets < 1 || features.is_unknown()) return;
   const Dim expected = context.dims().mul(features, targets);
   const Dim given = static_cast<std::int64_t>(*length);
-  if (!context.dims().never_equal(expected, given)) return;
+  if (!context.sizes_clash(expected, given)) return;
   context.error({.code = "shape-mismatch",
                  .at = at_attribute("coefficients"),
                  .message = "there must be one coefficient per feature of each class or target",
                  .expected = fmt::format("{} = {} * {}", context.text(expected), targets, context.text(features)),
                  .found = context.text(given)});
+}
+
+/// Nodes of trees compare columns of the features by number.
+void need_tree_columns(InferContext& context, Dim columns) {
+  const auto* numbers = context.list_as_written<std::int64_t>("nodes_featureids");
+  if (!numbers || numbers->empty()) return;
+  const std::int64_t last = *std::max_element(numbers->begin(), numbers->end());
+  context.demand(SizeRelation::at_most, context.dims().add(last, 1), columns);
+}
+
+/// `count` support vectors, or a single one of a linear model, have the length of a row of features.
+void need_vector_columns(InferContext& context, std::int64_t count, Dim columns) {
+  const std::string_view list = count > 0 ? "support_vectors" : "coefficients";
+  const auto length = attribute_length(context, list);
+  if (length && count >= 0)
+    context.demand(SizeRelation::equal, context.dims().mul(columns, std::max<std::int64_t>(count, 1)),
+                   static_cast<std::int64_t>(*length));
 }
 
 void infer_linear_classifier(InferContext& context) {
@@ -55,6 +74,12 @@ void infer_svm_classifier(InferContext& context) {
   const std::string_view labels = one_attribute(context, {"classlabels_ints", "classlabels_strings"}, false);
   const std::int64_t classes = label_count(context, labels);
   const bool has_vectors = attribute_length(context, "vectors_per_class").value_or(0) > 0;
+  if (const auto* counts = context.list_as_written<std::int64_t>("vectors_per_class"); counts && has_vectors) {
+    Dim vectors = 0;
+    for (const std::int64_t count : *counts) vectors = context.dims().add(vectors, count);
+    if (vectors.is_constant() && vectors.constant() > 0)
+      need_vector_columns(context, vectors.constant(), features.columns);
+  }
   const bool pairwise = has_vectors && attribute_length(context, "prob_a").value_or(0) == 0;
   set_labels(context, labels, features.rows);
   constexpr std::int64_t many = 1'000'000;
@@ -65,7 +90,9 @@ void infer_svm_classifier(InferContext& context) {
 }
 
 void infer_svm_regressor(InferContext& context) {
-  context.set_tensor(0, ElementType::float32, {features_of(context, 0).rows, 1});
+  const Features features = features_of(context, 0);
+  need_vector_columns(context, context.integer("n_supports"), features.columns);
+  context.set_tensor(0, ElementType::float32, {features.rows, 1});
 }
 
 /// All lists that describe tree nodes are equally long.
@@ -94,6 +121,7 @@ void check_trees(InferContext& context) {
 void infer_tree_classifier(InferContext& context) {
   const Features features = features_of(context, 0);
   check_trees(context);
+  need_tree_columns(context, features.columns);
   check_node_lists(context, "class_ids",
                    {"class_nodeids", "class_treeids", "class_weights", "class_weights_as_tensor"});
   const std::string_view labels = one_attribute(context, {"classlabels_int64s", "classlabels_strings"}, false);
@@ -120,6 +148,7 @@ void check_tensor_types(InferContext& context) {
 
 void infer_tree_regressor(InferContext& context) {
   const Features features = features_of(context, 0);
+  need_tree_columns(context, features.columns);
   if (context.schema().name == "TreeEnsembleRegressor") {
     check_trees(context);
     check_node_lists(context, "target_ids",

@@ -119,7 +119,14 @@ IntegerList list_from_input(InferContext& context, std::size_t input) {
 
 void check_indices(InferContext& context, std::size_t input, Dim size) {
   const Constant* indices = context.input_value(input);
-  if (!indices || !size.is_constant()) return;
+  if (!indices) return;
+  for (const Scalar& element : indices->elements) {
+    const Dim index = element.dim();
+    if (!index.is_constant()) continue;
+    context.demand(SizeRelation::at_most,
+                   index.constant() < 0 ? context.dims().sub(0, index) : context.dims().add(index, 1), size);
+  }
+  if (!size.is_constant()) return;
   const std::int64_t limit = size.constant();
   for (const Scalar& element : indices->elements) {
     const Dim index = element.dim();

@@ -24,10 +24,10 @@ std::optional<Shape> read_kernel(InferContext& context, std::size_t axes, const 
   const auto stated = axis_attribute(context, "kernel_shape", axes, 1, 1);
   if (!stated) return std::nullopt;
   const Shape said(stated->begin(), stated->end());
-  const bool agrees = std::equal(kernel.begin(), kernel.end(), said.begin(), [&](Dim held, Dim wanted) {
-    return held.is_unknown() || !context.dims().never_equal(held, wanted);
-  });
-  if (agrees) return said;
+  bool differs = false;
+  for (std::size_t axis = 0; axis < said.size(); ++axis)
+    differs = context.sizes_clash(kernel[axis], said[axis]) || differs;
+  if (!differs) return said;
   context.error({.code = "shape-mismatch",
                  .at = at_attribute("kernel_shape"),
                  .message = "kernel_shape contradicts the weight",
@@ -121,6 +121,7 @@ Shape window_counts(InferContext& context, const Window& window, std::span<const
     }
     const Dim padded = dims.add(image[axis], total_pads(context, window, axis));
     const Dim span = dims.sub(padded, extent(context, window, axis));
+    context.demand(SizeRelation::at_most, 0, span);
     if (const auto most = dims.upper_bound(span); most && *most < 0) {
       context.error({.code = "negative-size",
                      .at = at_node(),
