@@ -130,6 +130,7 @@ void Inference::seed_inputs(Frame& frame, std::span<const Type> given, std::span
         info.type.shape = declared.shape;
       } else if (given[i].shape && declared.shape && given[i].shape->size() == declared.shape->size()) {
         for (std::size_t axis = 0; axis < declared.shape->size(); ++axis) {
+          note_demand(frame, std::nullopt, SizeRelation::equal, (*given[i].shape)[axis], (*declared.shape)[axis]);
           if ((*given[i].shape)[axis].is_unknown()) (*info.type.shape)[axis] = (*declared.shape)[axis];
         }
       }
@@ -419,8 +420,7 @@ Location Inference::location_of(const Frame& frame, std::optional<std::size_t> n
 }
 
 void Inference::note_demand(const Frame& frame, std::optional<std::size_t> node, SizeRelation relation, Dim a, Dim b) {
-  // Passes of a loop in which nothing is reported see sizes that have not settled.
-  if (!options_.demands || quiet_ > 0 || a == b || a.is_unknown() || b.is_unknown()) return;
+  if (!options_.demands || a == b || a.is_unknown() || b.is_unknown()) return;
   if (a.is_constant() && b.is_constant()) return;
   constexpr std::size_t most_demands = 20'000, looked_back = 256;
   std::vector<SizeDemand>& demands = result_.demands;

@@ -180,8 +180,7 @@ class SizeChooser {
     for (const ir::Tensor& tensor : graph_.initializers) {
       const bool is_sound = std::all_of(tensor.dims.begin(), tensor.dims.end(), [](std::int64_t d) { return d >= 0; });
       if (tensor.name == name && is_sound && is_known_element_type(tensor.data_type.value_or(0)))
-        return Type::tensor(static_cast<ElementType>(*tensor.data_type),
-                            Shape(tensor.dims.begin(), tensor.dims.end()));
+        return Type::tensor(static_cast<ElementType>(*tensor.data_type), Shape(tensor.dims.begin(), tensor.dims.end()));
     }
     return {};
   }
@@ -216,8 +215,8 @@ class SizeChooser {
       const checker::NodeShapes shapes(node, info->second, dims);
       const auto& traits = checker::traits_of(node, model_.opset_imports, table_);
       const bool is_transposed = traits.cost == &checker::cost::transposed_convolution;
-      work.push_back(dims.mul(checker::multiply_adds(traits, node, info->second, dims),
-                              is_transposed ? work_of_transposed : 1));
+      work.push_back(
+          dims.mul(checker::multiply_adds(traits, node, info->second, dims), is_transposed ? work_of_transposed : 1));
       for (std::size_t i = 0; i < node.outputs.size(); ++i)
         work.push_back(dims.mul(shapes.elements(shapes.output(i)), work_of_element));
     }
@@ -286,8 +285,8 @@ class SizeChooser {
         Dim& dim = (*concrete.shape)[axis];
         if (dim.is_expression()) dim = size_in(chosen.by_name, dim);
         if (is_open_axis(input, axis) && dim.is_constant())
-          chosen.chosen.push_back(fmt::format("axis {} of input {} = {}", axis, quote(graph_.name_of(input.value)),
-                                              dim.constant()));
+          chosen.chosen.push_back(
+              fmt::format("axis {} of input {} = {}", axis, quote(graph_.name_of(input.value)), dim.constant()));
       }
     }
     chosen.unmet = unmet_;

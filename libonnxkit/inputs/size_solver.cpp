@@ -188,7 +188,7 @@ std::int64_t SizeSolver::missed(const Change& change) {
 
 /// The first size with which the demand holds, all groups having that size.
 std::optional<SizeSolver::Change> SizeSolver::first_that_meets(const Demand& demand,
-                                                              const std::vector<std::size_t>& groups) {
+                                                               const std::vector<std::size_t>& groups) {
   Change back, change;
   for (const std::size_t group : groups) back.emplace_back(group, groups_[group].size);
   std::optional<Change> found;
@@ -206,7 +206,7 @@ std::optional<SizeSolver::Change> SizeSolver::first_that_meets(const Demand& dem
   return found;
 }
 
-/// What may meet a demand: one size changed, or all in it made equal.
+/// What may meet a demand: one size changed, or all in it or all but one made equal.
 std::vector<SizeSolver::Change> SizeSolver::changes(const Demand& demand) {
   const auto open = open_groups(demand);
   std::vector<Change> changes;
@@ -220,6 +220,12 @@ std::vector<SizeSolver::Change> SizeSolver::changes(const Demand& demand) {
   }
   if (open.size() > 1) {
     if (auto change = first_that_meets(demand, open)) changes.push_back(*std::move(change));
+  }
+  // Height and width beside a batch.
+  for (std::size_t left_out = 0; open.size() > 2 && left_out < open.size(); ++left_out) {
+    std::vector<std::size_t> others = open;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
+    if (auto change = first_that_meets(demand, others)) changes.push_back(*std::move(change));
   }
   return changes;
 }
@@ -251,14 +257,17 @@ void SizeSolver::solve() {
   unite();
   while (settle()) {
   }
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < demands_.size(); ++i) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return demands_[a].weight > demands_[b].weight; });
+  // What speaks of one size leaves less choice than what speaks of several.
+  std::vector<std::pair<std::size_t, std::size_t>> order;
+  for (std::size_t i = 0; i < demands_.size(); ++i) order.emplace_back(open_groups(demands_[i]).size(), i);
+  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    const Weight of_a = demands_[a.second].weight, of_b = demands_[b.second].weight;
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
   bool improved = true;
   for (int round = 0; improved && round < most_rounds; ++round) {
     improved = false;
-    for (const std::size_t i : order) {
+    for (const auto& [open, i] : order) {
       if (evaluations_ > most_evaluations) return;
       if (!is_met(demands_[i]) && improve(demands_[i])) improved = true;
     }

@@ -14,10 +14,10 @@ namespace onnxkit::inputs {
 
 /// A size that the model leaves open.
 struct FreeSize {
-  std::string name;          ///< of its symbol
-  std::int64_t usual = 1;    ///< the size that it has where nothing is demanded
-  bool is_named = false;     ///< by the model
-  bool is_hinted = false;    ///< its name says what it is for, so `usual` is no mere guess
+  std::string name;        ///< of its symbol
+  std::int64_t usual = 1;  ///< the size that it has where nothing is demanded
+  bool is_named = false;   ///< by the model
+  bool is_hinted = false;  ///< its name says what it is for, so `usual` is no mere guess
 };
 
 /// Finds sizes that meet what nodes demand. It settles what has one answer, gives the others their usual sizes, and then changes the sizes in
@@ -26,8 +26,8 @@ class SizeSolver {
  public:
   /// How much a demand counts. One that is heavier is never given up for lighter ones, of which there are thousands at most.
   enum class Weight : std::int64_t {
-    wish = 1,             ///< no tensor is empty
-    perhaps = 100'000,    ///< holds in some branch, or is declared
+    wish = 1,           ///< no tensor is empty
+    perhaps = 100'000,  ///< holds in some branch, or is declared
     must = 10'000'000'000,
   };
 

@@ -56,7 +56,14 @@ std::optional<std::size_t> vector_length(InferContext& context, std::size_t inpu
   return static_cast<std::size_t>(shape->front().constant());
 }
 
+void demand_length(InferContext& context, std::size_t input, std::size_t expected) {
+  const Shape* shape = context.input_shape(input);
+  if (shape && shape->size() == 1)
+    context.demand(SizeRelation::equal, shape->front(), static_cast<std::int64_t>(expected));
+}
+
 bool length_differs(InferContext& context, std::size_t input, std::size_t expected, std::string_view one_for_each) {
+  demand_length(context, input, expected);
   const std::optional<std::size_t> length = vector_length(context, input);
   if (!length || *length == expected) return false;
   context.error({.code = "shape-mismatch",

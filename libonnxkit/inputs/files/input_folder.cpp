@@ -125,9 +125,9 @@ class InputFolder {
       const std::size_t input = file.input ? *file.input : counts_all() ? file.number : required_[file.number];
       std::optional<std::size_t>& holder = file_of_[input];
       if (holder) {
-        return fault(fmt::format("input {} is in {} already", quote(name_of(input)),
-                                 files_[*holder].path.filename().string()),
-                     file.path);
+        return fault(
+            fmt::format("input {} is in {} already", quote(name_of(input)), files_[*holder].path.filename().string()),
+            file.path);
       }
       holder = i;
     }

@@ -22,8 +22,7 @@ std::string made_shapes(const RunReport& report) {
   std::string text;
   for (const RunInput& input : report.inputs) {
     if (input.origin == "initializer") continue;
-    text += fmt::format("{}{} [{}]", text.empty() ? "" : ", ", input.name,
-                        fmt::join(input.value.tensor.dims(), ", "));
+    text += fmt::format("{}{} [{}]", text.empty() ? "" : ", ", input.name, fmt::join(input.value.tensor.dims(), ", "));
   }
   return text;
 }
