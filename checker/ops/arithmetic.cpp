@@ -188,10 +188,12 @@ void infer_clip(InferContext& context) {
   }
 }
 
-void add_binary(InferRegistry& registry, const char* op, InferFunction function) {
-  registry.add(op, versions(1, 6), infer_old_binary);
-  registry.add(op, since(7), function);
+void add_binary(InferRegistry& registry, const char* op, InferFunction function, const InferTraits& traits = {}) {
+  registry.add(op, versions(1, 6), infer_old_binary, traits);
+  registry.add(op, since(7), function, traits);
 }
+
+constexpr InferTraits comparison{.inputs = {{0, Role::compared, 1}, {1, Role::compared, 0}}};
 
 void add_variadic(InferRegistry& registry, const char* op, InferFunction function) {
   registry.add(op, versions(1, 7), infer_old_variadic);
@@ -202,18 +204,18 @@ void add_variadic(InferRegistry& registry, const char* op, InferFunction functio
 
 void register_arithmetic(InferRegistry& registry) {
   add_binary(registry, "Add", infer_folded<scalar_add>);
-  add_binary(registry, "Sub", infer_folded<scalar_sub>);
+  add_binary(registry, "Sub", infer_folded<scalar_sub>, comparison);
   add_binary(registry, "Mul", infer_folded<scalar_mul>);
   add_binary(registry, "Div", infer_folded<scalar_div>);
   add_binary(registry, "Pow", infer_folded<scalar_pow>);
   add_binary(registry, "And", infer_folded<scalar_and>);
   add_binary(registry, "Or", infer_folded<scalar_or>);
   add_binary(registry, "Xor", infer_folded<scalar_xor>);
-  add_binary(registry, "Equal", infer_folded<scalar_equal>);
-  add_binary(registry, "Less", infer_folded<scalar_less>);
-  add_binary(registry, "Greater", infer_folded<scalar_greater>);
-  registry.add("LessOrEqual", all_versions(), infer_folded<scalar_less_or_equal>);
-  registry.add("GreaterOrEqual", all_versions(), infer_folded<scalar_greater_or_equal>);
+  add_binary(registry, "Equal", infer_folded<scalar_equal>, comparison);
+  add_binary(registry, "Less", infer_folded<scalar_less>, comparison);
+  add_binary(registry, "Greater", infer_folded<scalar_greater>, comparison);
+  registry.add("LessOrEqual", all_versions(), infer_folded<scalar_less_or_equal>, comparison);
+  registry.add("GreaterOrEqual", all_versions(), infer_folded<scalar_greater_or_equal>, comparison);
   registry.add("Mod", all_versions(), infer_mod);
   for (const char* op : {"BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
     registry.add(op, all_versions(), infer_broadcast);

@@ -329,7 +329,7 @@ void register_microsoft(InferRegistry& registry) {
   add({"NGramRepeatBlock"}, infer_blocked_scores);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);
   add({"QLinearConcat"}, infer_qlinear_concat);
-  add({"CDist"}, infer_distance);
+  add({"CDist"}, infer_distance, {.inputs = {{0, Role::compared, 1}, {1, Role::compared, 0}}});
   add({"ExpandDims"}, infer_expand_dims);
 }
 

@@ -202,10 +202,17 @@ void infer_zip_map(InferContext& context) {
   context.set_type(0, Type::sequence(Type::map(key, Type::tensor(ElementType::float32, {})), rows));
 }
 
+std::vector<ComparedNumber> binarizer_threshold(const ir::Node& node) {
+  const ir::Attribute* threshold = node.find_attribute("threshold");
+  const auto* number = threshold ? threshold->as<float>() : nullptr;
+  return {{-1, number ? double{*number} : 0}};
+}
+
 }  // namespace
 
 void register_ml_features(InferRegistry& registry) {
-  registry.add(ml_domain, "Binarizer", all_versions(), infer_same_ml_features);
+  registry.add(ml_domain, "Binarizer", all_versions(), infer_same_ml_features,
+               {.inputs = {{0, Role::compared}}, .numbers = binarizer_threshold});
   registry.add(ml_domain, "Normalizer", all_versions(), infer_normalizer_ml_features);
   registry.add(ml_domain, "Scaler", all_versions(), infer_scaler);
   registry.add(ml_domain, "Imputer", all_versions(), infer_imputer);

@@ -10,6 +10,8 @@
 namespace onnxkit::checker {
 namespace {
 
+constexpr std::uint64_t most_tree_nodes = 1 << 24;
+
 void set_labels(InferContext& context, std::string_view labels, Dim rows) {
   const bool strings = labels.find("strings") != std::string_view::npos;
   context.set_tensor(0, strings ? ElementType::string : ElementType::int64, {rows});
@@ -39,6 +41,36 @@ void need_tree_columns(InferContext& context, Dim columns) {
   const std::int64_t last = *std::max_element(numbers->begin(), numbers->end());
   context.demand(SizeRelation::at_most, context.dims().add(last, 1), columns);
 }
+
+std::vector<double> listed_reals(const ir::Node& node, std::initializer_list<std::string_view> names) {
+  std::vector<double> numbers;
+  for (const std::string_view name : names) {
+    const ir::Attribute* attribute = node.find_attribute(name);
+    if (!attribute) continue;
+    if (const auto* list = attribute->as<std::vector<float>>()) numbers.assign(list->begin(), list->end());
+    auto reader = attribute->tensor() ? ir::ElementReader::open(*attribute->tensor()) : std::nullopt;
+    if (!reader || reader->count() > most_tree_nodes) continue;
+    numbers.resize(reader->count());
+    numbers.resize(reader->read(numbers));
+  }
+  return numbers;
+}
+
+/// What trees compare columns with; leaves have numbers without a meaning.
+std::vector<ComparedNumber> tree_thresholds(const ir::Node& node) {
+  const ir::Attribute *columns = node.find_attribute("nodes_featureids"), *modes = node.find_attribute("nodes_modes");
+  const auto* column_of = columns ? columns->as<std::vector<std::int64_t>>() : nullptr;
+  const auto* mode_of = modes ? modes->as<std::vector<Text>>() : nullptr;
+  const auto numbers = listed_reals(node, {"nodes_values", "nodes_values_as_tensor", "nodes_splits"});
+  std::vector<ComparedNumber> thresholds;
+  for (std::size_t i = 0; column_of && i < std::min(column_of->size(), numbers.size()); ++i) {
+    const bool is_leaf = mode_of && i < mode_of->size() && (*mode_of)[i] == "LEAF";
+    if (!is_leaf && (*column_of)[i] >= 0) thresholds.push_back({(*column_of)[i], numbers[i]});
+  }
+  return thresholds;
+}
+
+constexpr InferTraits trees{.inputs = {{0, Role::compared}}, .numbers = tree_thresholds};
 
 /// `count` support vectors, or a single one of a linear model, have the length of a row of features.
 void need_vector_columns(InferContext& context, std::int64_t count, Dim columns) {
@@ -180,9 +212,9 @@ void register_ml_models(InferRegistry& registry) {
   registry.add(ml_domain, "LinearRegressor", all_versions(), infer_linear_regressor);
   registry.add(ml_domain, "SVMClassifier", all_versions(), infer_svm_classifier);
   registry.add(ml_domain, "SVMRegressor", all_versions(), infer_svm_regressor);
-  registry.add(ml_domain, "TreeEnsembleClassifier", all_versions(), infer_tree_classifier);
-  registry.add(ml_domain, "TreeEnsembleRegressor", all_versions(), infer_tree_regressor);
-  registry.add(ml_domain, "TreeEnsemble", all_versions(), infer_tree_regressor);
+  registry.add(ml_domain, "TreeEnsembleClassifier", all_versions(), infer_tree_classifier, trees);
+  registry.add(ml_domain, "TreeEnsembleRegressor", all_versions(), infer_tree_regressor, trees);
+  registry.add(ml_domain, "TreeEnsemble", all_versions(), infer_tree_regressor, trees);
 }
 
 }  // namespace onnxkit::checker

@@ -18,6 +18,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/inputs/bound_sizes.h"
+#include "libonnxkit/inputs/compared_numbers.h"
 #include "libonnxkit/inputs/element_shape.h"
 #include "libonnxkit/inputs/free_sizes.h"
 #include "libonnxkit/inputs/input_range.h"
@@ -70,10 +71,13 @@ class Generator {
     name_ = model_.graph->name_of(input.value);
     input_type_ = &sizes_.input_types[index];
     range_.reset();
+    compared_.reset();
     element_shape_.reset();
     if (!input.type) return impossible("has no type");
-    if (input.type->kind == ir::DeclaredType::Kind::tensor)
+    if (input.type->kind == ir::DeclaredType::Kind::tensor) {
       range_ = range_of_input(model_, table_, inferred_, input.value);
+      compared_ = compared_numbers(model_, table_, input.value);
+    }
     if (input.type->kind == ir::DeclaredType::Kind::sequence)
       element_shape_ = element_shape_of_input(model_, table_, inferred_, input.value);
     return make(*input.type);
@@ -155,6 +159,13 @@ class Generator {
           description = "1, on the last two axes 2: " + range_->reason;
           break;
         }
+        if (compared_) {
+          const std::size_t columns =
+              dims->empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(dims->back(), 1));
+          fill<double>(element, count, bytes, [&](std::size_t i) { return near_compared(i % columns); });
+          description = "around the numbers that it is compared with at " + compared_->at;
+          break;
+        }
         fill<double>(element, count, bytes, [&](std::size_t) { return random_.normal(); });
         description = "normal";
         break;
@@ -176,6 +187,19 @@ class Generator {
     auto tensor = Tensor::from_bytes(element, *dims, std::move(bytes));
     if (!tensor) return tensor.error();
     return GeneratedInput{Value(*std::move(tensor)), std::move(description)};
+  }
+
+  /// As far from one of the numbers as these are apart.
+  double near_compared(std::size_t column) {
+    const std::vector<std::vector<double>>& columns = compared_->of_columns;
+    const bool has_own = column < columns.size() && !columns[column].empty();
+    const std::vector<double>& numbers = has_own ? columns[column] : compared_->of_all;
+    if (numbers.empty()) return random_.normal();
+    const double range = numbers.back() - numbers.front();
+    const double apart = range > 0 && std::isfinite(range) ? range / static_cast<double>(numbers.size())
+                                                           : std::max(std::abs(numbers.front()) / 8, 0.125);
+    return numbers[static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(numbers.size()) - 1))] +
+           apart * random_.normal();
   }
 
   template <class T, class F>
@@ -254,6 +278,7 @@ class Generator {
   std::string name_;
   const checker::Type* input_type_ = nullptr;
   std::optional<InputRange> range_;
+  std::optional<ComparedNumbers> compared_;
   std::optional<std::vector<std::optional<std::int64_t>>> element_shape_;  ///< of a sequence that states none
 };
 

@@ -77,6 +77,8 @@ const char* name_of(Role role) {
       return "pieces";
     case Role::scales:
       return "scales";
+    case Role::compared:
+      return "compared";
     case Role::like_input:
       return "like-input";
     case Role::like_output:
