@@ -80,7 +80,7 @@ class Fixer {
       if (!inner) return false;
       if (!ir::canonical_domain(node.domain).empty() || functions_.find(node)) return true;
       const spec::OpSchema* schema = table_.find("", node.op_type, opset);
-      if (!schema || schema->deprecated) return false;
+      if (!schema || table_.is_removed(*schema)) return false;
       const auto within = [](std::size_t n, std::size_t least, std::size_t most) {
         return n >= least && (most == 0xffff || n <= most);
       };

@@ -116,7 +116,7 @@ void check_attributes(RuleContext& context) {
         }
       }
       const spec::OpSchema* schema = context.resolution.of(*scope->graph, n).schema;
-      if (!schema || schema->deprecated) continue;
+      if (!schema || context.table.is_removed(*schema)) continue;
       check_against_schema(context, *scope, n, *schema);
       check_auto_pad(context, *scope, n);
     }

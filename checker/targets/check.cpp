@@ -139,7 +139,7 @@ class TargetCheck {
     const ir::Node& node = scope.graph->nodes[n];
     const auto& [opset, function, schema] = context_.resolution.of(*scope.graph, n);
     if (node.op_type.empty() || !opset || function) return;
-    if (schema && schema->deprecated) return;
+    if (schema && context_.table.is_removed(*schema)) return;
     const Verdict verdict = verdict_of(scope, node, schema);
     if (verdict.standing == Standing::refused) {
       const std::string version = schema ? fmt::format(" (since opset {})", schema->since_version) : std::string();

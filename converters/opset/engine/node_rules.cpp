@@ -78,7 +78,7 @@ bool same_default(const spec::AttributeSchema& a, const spec::AttributeSchema& b
 
 std::optional<Refusal> unfit(const ir::Node& node, const Scope& scope, const spec::OpSchema* schema, std::int64_t opset,
                              InferredValues& inferred, const spec::OpSchema* before) {
-  if (!schema || schema->deprecated)
+  if (!schema || inferred.table().is_removed(*schema))
     return no_equivalent(fmt::format("opset {1} has no operator {0}", node.op_type.view(), opset));
   if (auto refusal = unfit_attributes(node, *schema)) return refusal;
   if (auto refusal = unfit_counts(node, *schema)) return refusal;
