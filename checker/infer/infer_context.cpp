@@ -4,8 +4,10 @@
 
 #include <fmt/core.h>
 
+#include "checker/infer/attribute_values.h"
 #include "checker/infer/constant_tensor.h"
 #include "checker/infer/inference.h"
+#include "checker/infer/type_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -146,6 +148,15 @@ void InferContext::lose_shape_to_content(std::size_t output, std::size_t input, 
 
 bool InferContext::is_from_data(std::size_t input) const {
   return has_input(input) && inference_.lookup(frame_, node_->inputs[input])->from_data;
+}
+
+std::string InferContext::help_to_give(ElementType type) {
+  const spec::OpSchema* later =
+      later_version(inference_.resolution_.table(), schema(), [&](const spec::OpSchema& version) {
+        const spec::FormalParameter* output = version.output_at(0);
+        return output && allows(version.types_of(*output), Type::tensor(type));
+      });
+  return later ? fmt::format("upgrade to opset {}", later->since_version) : std::string();
 }
 
 void InferContext::error(Finding finding) { add_finding(std::move(finding), true); }

@@ -109,6 +109,9 @@ class InferContext : public spec::NodeAttributes {
   /// decides that content.
   void lose_shape_to_content(std::size_t output, std::size_t input, std::string reason);
 
+  /// "upgrade to opset 19" where a later version of the operator can give this type as its first output; else empty.
+  std::string help_to_give(ElementType type);
+
   /// Every finding of a node is kept; one call does not stop the function.
   void error(Finding finding);
   void warning(Finding finding);

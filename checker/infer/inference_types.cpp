@@ -1,6 +1,9 @@
 // The parts of inference that need no operator code: what the schema says of types, and what the file declares.
+#include <algorithm>
+
 #include <fmt/core.h>
 
+#include "checker/infer/attribute_values.h"
 #include "checker/infer/inference.h"
 #include "checker/infer/type_rules.h"
 
@@ -25,12 +28,17 @@ bool Inference::types_agree(InferContext& context) {
     const spec::TypeConstraint& constraint = schema.constraints[formal->constraint];
     if (!allows(constraint.allowed, *type)) {
       agree = false;
+      const spec::OpSchema* later = later_version(resolution_.table(), schema, [&](const spec::OpSchema& version) {
+        const spec::FormalParameter* same = version.input_at(i);
+        return same && allows(version.types_of(*same), *type);
+      });
       context.error(
           {.code = "type-not-allowed",
            .at = at_input(i),
            .message = fmt::format("{} does not allow this type for input {}", schema.name, quote(formal->name)),
            .expected = describe(constraint.allowed),
-           .found = to_string(*type, result_.dims)});
+           .found = to_string(*type, result_.dims),
+           .help = later ? fmt::format("upgrade to opset {}", later->since_version) : std::string()});
       continue;
     }
     const bool shares_type =
