@@ -105,6 +105,14 @@ bool differ_unless_empty(DimPool& dims, Dim a, Dim b) {
   return true;
 }
 
+/// Where the size is open, the bounds that it has.
+std::string wrong_size(DimPool& dims, std::size_t axis, Dim known) {
+  std::string message = fmt::format("the declared size of axis {} is wrong", axis);
+  const auto least = dims.lower_bound(known), most = dims.upper_bound(known);
+  if (known.is_constant() || !dims.has_origin(known, ir::SymbolOrigin::lost) || !least || !most) return message;
+  return fmt::format("{}: it is {} to {}", message, *least, *most);
+}
+
 void fill_open_sizes(DimPool& dims, std::optional<Shape>& shape) {
   if (!shape) return;
   for (Dim& d : *shape) {
@@ -144,11 +152,11 @@ std::optional<std::pair<std::string, std::string>> Inference::reconcile_type(con
     const bool open = known.is_unknown() || dims.has_origin(known, ir::SymbolOrigin::lost);
     // A name of the file's own says more than a symbol made for a size that data decides. Not in bodies, whose sizes may vary by iteration.
     const bool named = takes_names && said.is_expression() && dims.has_origin(known, ir::SymbolOrigin::data_dependent);
+    if (said.is_constant() && dims.never_equal(said, known)) return {{"declared-shape", wrong_size(dims, axis, known)}};
     if (open || named) {
       known = said;
     } else if (said.is_constant()) {
-      if (dims.never_equal(said, known))
-        return {{"declared-shape", fmt::format("the declared size of axis {} is wrong", axis)}};
+      continue;
     } else if (!in_sequence &&
                (differ_unless_empty(dims, said, known) || (known.is_constant() && names_conflict(said, known)))) {
       return {{"dim-name-conflict",
