@@ -208,11 +208,14 @@ void InferContext::need_equal(Dim a, Dim b, Where at) {
   const Dim name = a.is_constant() ? b : a;
   const Dim size = a.is_constant() ? a : b;
   if (!name.is_expression() || !inference_.names_conflict(name, size)) return;
-  error({.code = "dim-name-conflict",
-         .at = at,
-         .message = fmt::format("{} must equal two different sizes", quote(text(name))),
-         .expected = text(inference_.named_sizes_.at(text(name))) + ", required earlier",
-         .found = text(size)});
+  Finding conflict{.code = "dim-name-conflict",
+                   .at = at,
+                   .message = fmt::format("{} must equal two different sizes", quote(text(name))),
+                   .expected = text(inference_.named_sizes_.at(text(name))) + ", required earlier",
+                   .found = text(size)};
+  if (!inference_.names_several_axes(name)) return error(std::move(conflict));
+  conflict.note = Inference::note_of_trust;
+  warning(std::move(conflict));
 }
 
 DimPool& InferContext::dims() { return inference_.result_.dims; }

@@ -116,7 +116,8 @@ class InferContext : public spec::NodeAttributes {
   void error(Finding finding);
   void warning(Finding finding);
 
-  /// Two sizes that this node needs to be equal. Reports dim-name-conflict when a named size would have to be two different constants.
+  /// Two sizes that this node needs to be equal. Reports dim-name-conflict when a named size would have to be two different constants:
+  /// as an error when one axis would have to be both, as a warning when only the name says that two axes are equal.
   void need_equal(Dim a, Dim b, Where at);
 
   // ---- symbolic arithmetic

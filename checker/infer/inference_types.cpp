@@ -10,6 +10,8 @@
 namespace onnxkit::checker {
 namespace {
 
+std::string_view param_of(const ir::DeclaredDim& dim) { return dim.param.view(); }
+
 /// A constraint that is a variable binds all its parameters to one type; "tensor(int64)" and the like are plain types.
 bool is_type_variable(const spec::TypeConstraint& constraint) {
   return constraint.name.find('(') == std::string_view::npos;
@@ -87,6 +89,25 @@ bool Inference::names_conflict(Dim name, Dim size) {
   DimPool& dims = result_.dims;
   const auto [entry, is_new] = named_sizes_.try_emplace(dims.to_string(name), size);
   return !is_new && dims.never_equal(entry->second, size);
+}
+
+/// Some symbol of it names several axes of the graph's inputs, or of other values and of no input: that they are equal is said by nothing else.
+bool Inference::names_several_axes(Dim name) const {
+  if (!model_.graph) return false;
+  const auto axes_of = [](const std::vector<ir::ValueInfo>& values, std::string_view symbol) {
+    std::ptrdiff_t axes = 0;
+    for (const ir::ValueInfo& value : values) {
+      if (value.type && value.type->shape) axes += std::ranges::count(value.type->shape->dims, symbol, param_of);
+    }
+    return axes;
+  };
+  const std::vector<std::size_t> symbols = result_.dims.symbols_in(name);
+  return std::ranges::any_of(symbols, [&](std::size_t symbol) {
+    const std::string& text = result_.dims.symbol(symbol).name;
+    const std::ptrdiff_t of_inputs = axes_of(model_.graph->inputs, text);
+    if (of_inputs > 0) return of_inputs > 1;
+    return axes_of(model_.graph->outputs, text) + axes_of(model_.graph->value_infos, text) > 1;
+  });
 }
 
 namespace {
@@ -187,6 +208,13 @@ void Inference::reconcile(Frame& frame, ir::ValueId id, Type& type) {
   diagnostic.location.item = is_output ? "output" : "value";
   diagnostic.location.item_name = frame.graph->name_of(id);
   diagnostic.message = fault->second;
+  if (fault->first == "dim-name-conflict") {
+    diagnostic.severity = Severity::warning;
+    diagnostic.notes.emplace_back(note_of_trust);
+  } else if (is_output && fault->first == "declared-shape") {
+    diagnostic.message += "; only the declaration of the output is wrong";
+  }
+  if (is_output && fault->first != "declared-type") diagnostic.help = "check --fix writes the inferred shape";
   diagnostic.expected = fmt::format("{}, as inferred", to_string(inferred, dims));
   diagnostic.found = fmt::format("{}, as declared", to_string(declared, dims));
   report(std::move(diagnostic));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -44,6 +45,7 @@ class TargetCheck {
 
   void run() {
     check_header();
+    if (profile_.limits.equal_names || profile_.limits.static_shapes) report_names();
     for (const auto& scope : context_.scopes) {
       if (scope->is_training) continue;
       check_opsets(*scope);
@@ -111,6 +113,18 @@ class TargetCheck {
              fmt::format("{} to {}", oldest, newest), std::to_string(*import.version),
              fmt::format("{} to opset {}", *import.version > newest ? "downgrade" : "upgrade",
                          *import.version > newest ? newest : oldest));
+    }
+  }
+
+  /// What is a warning elsewhere: one name that stands for two sizes.
+  void report_names() {
+    std::vector<Diagnostic> conflicts;
+    std::ranges::copy_if(context_.collector.diagnostics(), std::back_inserter(conflicts),
+                         [](const Diagnostic& finding) { return finding.code == "dim-name-conflict"; });
+    for (Diagnostic& conflict : conflicts) {
+      report(Severity::error, "target-dim-names", std::move(conflict.location),
+             fmt::format("takes sizes of one name for equal: {}", conflict.message), std::move(conflict.expected),
+             std::move(conflict.found), std::move(conflict.help));
     }
   }
 
