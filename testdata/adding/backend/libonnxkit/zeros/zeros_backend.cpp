@@ -66,7 +66,8 @@ class ZerosBackend : public exec::Backend {
 
 void register_zeros_backend(exec::BackendRegistry& registry);
 void register_zeros_backend(exec::BackendRegistry& registry) {
-  registry.add({.name = "zeros", .make = [](const exec::BackendSettings&) { return std::make_unique<ZerosBackend>(); }});
+  registry.add(
+      {.name = "zeros", .make = [](const exec::BackendSettings&) { return std::make_unique<ZerosBackend>(); }});
 }
 
 }  // namespace onnxkit::zeros

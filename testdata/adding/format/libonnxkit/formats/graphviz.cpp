@@ -28,7 +28,8 @@ std::string graphviz_text(const ir::Graph& graph) {
   return text + "}\n";
 }
 
-Result<void> write_graphviz(const ir::Model& model, const std::filesystem::path& path, const SaveOptions&, SaveReport&) {
+Result<void> write_graphviz(const ir::Model& model, const std::filesystem::path& path, const SaveOptions&,
+                            SaveReport&) {
   if (!model.graph) return make_error("no-graph", "the model has no graph");
   return replace_file(path, graphviz_text(*model.graph));
 }
