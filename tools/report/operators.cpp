@@ -7,11 +7,10 @@
 #include <string_view>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t line_width = 110;
 constexpr std::size_t label_width = 14;
