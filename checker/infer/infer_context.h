@@ -117,6 +117,9 @@ class InferContext : public spec::NodeAttributes {
   /// decides that content.
   void lose_shape_to_content(std::size_t output, std::size_t input, std::string reason);
 
+  /// "upgrade to opset 19" where a later version of the operator can give this type as its first output; else empty.
+  std::string help_to_give(ElementType type);
+
   /// Every finding of a node is kept; one call does not stop the function.
   void error(Finding finding);
   void warning(Finding finding);
@@ -125,7 +128,8 @@ class InferContext : public spec::NodeAttributes {
   void demand(SizeRelation relation, Dim a, Dim b);
   /// Demands that two sizes are equal; true when they never are, which the caller reports.
   bool sizes_clash(Dim a, Dim b);
-  /// Demands that two sizes are equal. Reports dim-name-conflict when a named size would have to be two different constants.
+  /// Demands that two sizes are equal. Reports dim-name-conflict when a named size would have to be two different constants: as an error when one
+  /// axis would have to be both, as a warning when only the name says that two axes are equal.
   void need_equal(Dim a, Dim b, Where at);
 
   // ---- symbolic arithmetic

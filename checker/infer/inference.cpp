@@ -194,6 +194,8 @@ void Inference::infer_node(Frame& frame, std::size_t index) {
     bind_output_types(context);
     if (!fits) {
       for (auto& output : context.outputs_) output.loss = "the node's inputs have invalid types";
+    } else if (const auto* missing = spec::missing_attribute(node, *op.schema, frame.bindings)) {
+      for (auto& output : context.outputs_) output.loss = fmt::format("attribute {} is missing", quote(missing->name));
     } else if (row) {
       row->function(context);
     } else {

@@ -126,6 +126,9 @@ class Inference {
  private:
   friend class InferContext;
 
+  static constexpr const char* note_of_trust =
+      "most runtimes pass over names; TensorRT and planners of static memory take equal names for equal sizes";
+
   void prepare(Frame& frame);
   void seed_inputs(Frame& frame, std::span<const Type> given, std::span<const Constant* const> values);
   void infer_nodes(Frame& frame);
@@ -143,6 +146,7 @@ class Inference {
   std::optional<std::pair<std::string, std::string>> reconcile_type(const Type& declared, Type& type, bool in_sequence,
                                                                     bool takes_names);
   bool names_conflict(Dim name, Dim size);
+  bool names_several_axes(Dim name) const;
   bool types_agree(InferContext& context);
   void bind_output_types(InferContext& context);
   std::vector<BodyOutput> run_body(Frame& frame);

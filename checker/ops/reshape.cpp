@@ -96,6 +96,11 @@ class Reshape {
         known.push_back(target.sizes[i]);
     }
     const Dim rest = product(context_, known);
+    if (target.open && rest.is(0)) {
+      complain("the size for -1 cannot be inferred: the other sizes make 0 elements", "other sizes above 0",
+               context_.text(target.sizes));
+      return;
+    }
     if (total.is_unknown() || rest.is_unknown() || unknown.size() > 1) return;
     if (unknown.empty()) {
       if (context_.sizes_clash(total, rest)) {
