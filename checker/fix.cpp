@@ -43,7 +43,7 @@ class Fixer {
       collect_names(function.body);
       sort_nodes(function.body, {ir::function_step(function)});
     }
-    drop_stale_value_infos();
+    correct_declarations();
     return std::move(fixes_);
   }
 
@@ -80,7 +80,7 @@ class Fixer {
       if (!inner) return false;
       if (!ir::canonical_domain(node.domain).empty() || functions_.find(node)) return true;
       const spec::OpSchema* schema = table_.find("", node.op_type, opset);
-      if (!schema || schema->deprecated) return false;
+      if (!schema || table_.is_removed(*schema)) return false;
       const auto within = [](std::size_t n, std::size_t least, std::size_t most) {
         return n >= least && (most == 0xffff || n <= most);
       };
@@ -224,14 +224,17 @@ class Fixer {
     return false;
   }
 
-  // ---- value_info
+  // ---- declared types
+
+  /// The code of what is wrong with a declaration, by graph and value.
+  using Faults = std::map<std::pair<std::string, std::string>, std::string>;
 
   /// What inference or the rule of values objects to, and nothing else: right entries keep their names of dimensions.
-  void drop_stale_value_infos() {
+  void correct_declarations() {
     Collector collector;
     const auto scopes = ir::graph_scopes(model_);
     const spec::Resolution resolution(model_, scopes, table_);
-    infer_types(model_, resolution, {}, collector);
+    InferredModel inferred = infer_types(model_, resolution, {}, collector);
     const InferenceOptions options;
     RuleContext context{.model = model_,
                         .table = table_,
@@ -241,25 +244,62 @@ class Fixer {
                         .external_bytes = options.external_bytes,
                         .collector = collector};
     rule_registry().run(Stage::structure, context);
-    std::map<std::pair<std::string, std::string>, std::string> stale;  // the code of what is wrong, by graph and value
+    Faults stale, wrong;
     for (const Diagnostic& finding : collector.diagnostics()) {
-      if (finding.location.item != "value") continue;
-      stale.try_emplace({ir::path_text(finding.location.scope), finding.location.item_name}, finding.code);
+      const bool is_shape = finding.code == "declared-shape" || finding.code == "dim-name-conflict";
+      if (finding.location.item == "value")
+        stale.try_emplace({ir::path_text(finding.location.scope), finding.location.item_name}, finding.code);
+      else if (finding.location.item == "output" && is_shape)
+        wrong.try_emplace({ir::path_text(finding.location.scope), finding.location.item_name}, finding.code);
     }
-    if (stale.empty()) return;
+    if (stale.empty() && wrong.empty()) return;
     const std::vector<ir::Graph*> graphs = ir::mutable_graphs(model_);
     for (std::size_t i = 0; i < scopes.size(); ++i) {
-      ir::Graph& graph = *graphs[i];
-      const auto& scope = scopes[i];
-      const std::string path = ir::path_text(scope->path);
-      std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) {
-        const std::string name(graph.name_of(info.value));
-        const auto fault = stale.find({path, name});
-        if (fault == stale.end()) return false;
-        add(fault->second, scope->path, "value", name, fmt::format("removed the stale value_info of {}", quote(name)));
-        return true;
-      });
+      drop_stale_value_infos(*graphs[i], scopes[i]->path, stale);
+      if (const auto info = inferred.graphs.find(graphs[i]); info != inferred.graphs.end())
+        correct_outputs(*graphs[i], scopes[i]->path, wrong, info->second, inferred.dims);
     }
+  }
+
+  void drop_stale_value_infos(ir::Graph& graph, const Scope& scope, const Faults& stale) {
+    std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) {
+      const std::string name(graph.name_of(info.value));
+      const auto fault = stale.find({ir::path_text(scope), name});
+      if (fault == stale.end()) return false;
+      add(fault->second, scope, "value", name, fmt::format("removed the stale value_info of {}", quote(name)));
+      return true;
+    });
+  }
+
+  void correct_outputs(ir::Graph& graph, const Scope& scope, const Faults& wrong, const GraphInfo& info,
+                       DimPool& dims) {
+    for (ir::ValueInfo& output : graph.outputs) {
+      if (output.value == ValueId::none || !output.type || !output.type->shape) continue;
+      const std::string name(graph.name_of(output.value));
+      const auto fault = wrong.find({ir::path_text(scope), name});
+      const Type& type = info.values[index_of(output.value)].type;
+      if (fault == wrong.end() || !type.shape) continue;
+      const std::string before = to_string(from_declared(*output.type, dims, UnknownDim{}), dims);
+      correct_shape(*output.type->shape, type, dims);
+      const std::string after = to_string(from_declared(*output.type, dims, UnknownDim{}), dims);
+      add(fault->second, scope, "output", name,
+          fmt::format("declared output {} as {}, which the nodes give, not {}", quote(name), after, before));
+    }
+  }
+
+  /// Sizes that inference does not know stay as declared where that is possible.
+  void correct_shape(ir::DeclaredShape& own, const Type& type, DimPool& dims) {
+    ir::DeclaredType inferred = to_declared(type, dims, [this](const std::string& text) { return model_.keep(text); });
+    const bool same_rank = own.dims.size() == type.shape->size();
+    for (std::size_t axis = 0; same_rank && axis < own.dims.size(); ++axis) {
+      const Dim known = (*type.shape)[axis];
+      const bool is_open = known.is_unknown() || dims.has_origin(known, ir::SymbolOrigin::lost) ||
+                           dims.has_origin(known, ir::SymbolOrigin::data_dependent);
+      const auto& stated = own.dims[axis].value;
+      if (is_open && !(stated && dims.never_equal(*stated, known)))
+        inferred.shape->dims[axis] = std::move(own.dims[axis]);
+    }
+    own = std::move(*inferred.shape);
   }
 
   ir::Model& model_;

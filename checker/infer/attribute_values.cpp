@@ -19,7 +19,16 @@ std::int32_t effective_type(const ir::Attribute& attribute) {
   return attribute.type.value_or(attribute_type_of(attribute.payload));
 }
 
-std::vector<AttributeFault> foreign_strings(const ir::Attribute& attribute, const spec::AttributeSchema& schema) {
+const spec::OpSchema* later_version(const spec::OpTable& table, const spec::OpSchema& op,
+                                    const std::function<bool(const spec::OpSchema&)>& holds) {
+  for (const spec::OpSchema* version : table.versions(op.domain, op.name)) {
+    if (version->since_version > op.since_version && !version->deprecated && holds(*version)) return version;
+  }
+  return nullptr;
+}
+
+std::vector<AttributeFault> foreign_strings(const ir::Attribute& attribute, const spec::AttributeSchema& schema,
+                                            const spec::OpSchema& op, const spec::OpTable& table) {
   std::vector<AttributeFault> foreign;
   const auto& allowed = schema.allowed_strings;
   if (allowed.empty()) return foreign;
@@ -27,6 +36,18 @@ std::vector<AttributeFault> foreign_strings(const ir::Attribute& attribute, cons
     if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
     std::string list;
     for (const std::string_view one : allowed) list += fmt::format("{}{}", list.empty() ? "" : ", ", one);
+    const spec::OpSchema* later = later_version(table, op, [&](const spec::OpSchema& version) {
+      const spec::AttributeSchema* declared = version.find_attribute(schema.name);
+      return declared && std::ranges::find(declared->allowed_strings, value) != declared->allowed_strings.end();
+    });
+    if (later) {
+      foreign.push_back({.message = fmt::format("{} is a value of {} from opset {} on only", quote(value), schema.name,
+                                                later->since_version),
+                         .expected = std::move(list),
+                         .found = quote(value),
+                         .help = fmt::format("upgrade to opset {}", later->since_version)});
+      return;
+    }
     const std::string_view close = nearest(value, allowed);
     foreign.push_back({.message = fmt::format("{} is not a valid value of {}", quote(value), schema.name),
                        .expected = std::move(list),

@@ -4,8 +4,10 @@
 
 #include <fmt/core.h>
 
+#include "checker/infer/attribute_values.h"
 #include "checker/infer/constant_tensor.h"
 #include "checker/infer/inference.h"
+#include "checker/infer/type_rules.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -148,6 +150,15 @@ bool InferContext::is_from_data(std::size_t input) const {
   return has_input(input) && inference_.lookup(frame_, node_->inputs[input])->from_data;
 }
 
+std::string InferContext::help_to_give(ElementType type) {
+  const spec::OpSchema* later =
+      later_version(inference_.resolution_.table(), schema(), [&](const spec::OpSchema& version) {
+        const spec::FormalParameter* output = version.output_at(0);
+        return output && allows(version.types_of(*output), Type::tensor(type));
+      });
+  return later ? fmt::format("upgrade to opset {}", later->since_version) : std::string();
+}
+
 void InferContext::error(Finding finding) { add_finding(std::move(finding), true); }
 void InferContext::warning(Finding finding) { add_finding(std::move(finding), false); }
 
@@ -191,17 +202,30 @@ void InferContext::add_finding(Finding finding, bool is_error) {
   inference_.report(std::move(diagnostic));
 }
 
+void InferContext::demand(SizeRelation relation, Dim a, Dim b) {
+  inference_.note_demand(frame_, node_index_, relation, a, b);
+}
+
+bool InferContext::sizes_clash(Dim a, Dim b) {
+  demand(SizeRelation::equal, a, b);
+  return dims().never_equal(a, b);
+}
+
 void InferContext::need_equal(Dim a, Dim b, Where at) {
+  demand(SizeRelation::equal, a, b);
   // What holds in one branch or iteration need not hold elsewhere.
   if (frame_.parent || a.is_constant() == b.is_constant()) return;
   const Dim name = a.is_constant() ? b : a;
   const Dim size = a.is_constant() ? a : b;
   if (!name.is_expression() || !inference_.names_conflict(name, size)) return;
-  error({.code = "dim-name-conflict",
-         .at = at,
-         .message = fmt::format("{} must equal two different sizes", quote(text(name))),
-         .expected = text(inference_.named_sizes_.at(text(name))) + ", required earlier",
-         .found = text(size)});
+  Finding conflict{.code = "dim-name-conflict",
+                   .at = at,
+                   .message = fmt::format("{} must equal two different sizes", quote(text(name))),
+                   .expected = text(inference_.named_sizes_.at(text(name))) + ", required earlier",
+                   .found = text(size)};
+  if (!inference_.names_several_axes(name)) return error(std::move(conflict));
+  conflict.note = Inference::note_of_trust;
+  warning(std::move(conflict));
 }
 
 DimPool& InferContext::dims() { return inference_.result_.dims; }

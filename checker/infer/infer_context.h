@@ -49,6 +49,14 @@ struct Finding {
 /// Whether what is wrong inside a body is reported; loops infer theirs several times before the types settle.
 enum class Reporting : std::uint8_t { on, off };
 
+/// What a node needs of two sizes a and b.
+enum class SizeRelation : std::uint8_t {
+  equal,
+  stretched,  ///< a is b or 1
+  broadcast,  ///< equal, or one of them is 1
+  at_most,    ///< a <= b
+};
+
 /// Result of one output of a subgraph or function body.
 struct BodyOutput {
   Type type;
@@ -109,11 +117,19 @@ class InferContext : public spec::NodeAttributes {
   /// decides that content.
   void lose_shape_to_content(std::size_t output, std::size_t input, std::string reason);
 
+  /// "upgrade to opset 19" where a later version of the operator can give this type as its first output; else empty.
+  std::string help_to_give(ElementType type);
+
   /// Every finding of a node is kept; one call does not stop the function.
   void error(Finding finding);
   void warning(Finding finding);
 
-  /// Two sizes that this node needs to be equal. Reports dim-name-conflict when a named size would have to be two different constants.
+  /// Notes what this node needs of two sizes, for who chooses the sizes that the model leaves open.
+  void demand(SizeRelation relation, Dim a, Dim b);
+  /// Demands that two sizes are equal; true when they never are, which the caller reports.
+  bool sizes_clash(Dim a, Dim b);
+  /// Demands that two sizes are equal. Reports dim-name-conflict when a named size would have to be two different constants: as an error when one
+  /// axis would have to be both, as a warning when only the name says that two axes are equal.
   void need_equal(Dim a, Dim b, Where at);
 
   // ---- symbolic arithmetic

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <vector>
 
 #include "libonnxkit/ir/dim/dim.h"
+#include "libonnxkit/ir/model.h"
 
 namespace onnxkit::checker {
 
@@ -39,12 +41,20 @@ enum class Role : std::uint8_t {
   size,      ///< a small positive size or number of passes
   pieces,    ///< sizes that make up the axis `axis` of input 0
   scales,    ///< positive factors, one for each axis
+  compared,  ///< nothing, but results turn where the elements pass InferTraits::numbers, or without that those of input `other`
   // of sequences
   like_input,   ///< its tensors are like input `other`
   like_output,  ///< its tensors are like output 0
   joined,       ///< its tensors make up output 0 along the axis `axis`
   mapped,       ///< its tensors are inputs of the body, at the same position
 };
+
+/// A number that an operator compares elements of input 0 with: those at `column` of the last axis, or with -1 all.
+struct ComparedNumber {
+  std::int64_t column = -1;
+  double number = 0;
+};
+using NumbersFunction = std::vector<ComparedNumber> (*)(const ir::Node& node);
 
 constexpr std::uint8_t every_input = 0xff;
 
@@ -75,6 +85,8 @@ struct InferTraits {
   InputRoles inputs = {};
   /// Reads how large its inputs are and not what they hold.
   bool reads_sizes_only = false;
+  /// What an input with the role `compared` is compared with, where attributes hold it.
+  NumbersFunction numbers = nullptr;
 };
 
 }  // namespace onnxkit::checker

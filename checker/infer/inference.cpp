@@ -58,7 +58,7 @@ void Inference::run() {
   frame.info = &result_.graphs[frame.graph];
   frame.scope = {"main"};
   prepare(frame);
-  seed_inputs(frame, {}, {});
+  seed_inputs(frame, options_.input_types, {});
   infer_nodes(frame);
 }
 
@@ -128,6 +128,11 @@ void Inference::seed_inputs(Frame& frame, std::span<const Type> given, std::span
         report(std::move(finding));
       } else if (!given[i].shape && declared.shape) {
         info.type.shape = declared.shape;
+      } else if (given[i].shape && declared.shape && given[i].shape->size() == declared.shape->size()) {
+        for (std::size_t axis = 0; axis < declared.shape->size(); ++axis) {
+          note_demand(frame, std::nullopt, SizeRelation::equal, (*given[i].shape)[axis], (*declared.shape)[axis]);
+          if ((*given[i].shape)[axis].is_unknown()) (*info.type.shape)[axis] = (*declared.shape)[axis];
+        }
       }
     }
     std::int32_t& initializer = frame.initializer_of[ir::index_of(input.value)];
@@ -189,6 +194,8 @@ void Inference::infer_node(Frame& frame, std::size_t index) {
     bind_output_types(context);
     if (!fits) {
       for (auto& output : context.outputs_) output.loss = "the node's inputs have invalid types";
+    } else if (const auto* missing = spec::missing_attribute(node, *op.schema, frame.bindings)) {
+      for (auto& output : context.outputs_) output.loss = fmt::format("attribute {} is missing", quote(missing->name));
     } else if (row) {
       row->function(context);
     } else {
@@ -292,6 +299,7 @@ void Inference::infer_call(Frame& frame, std::size_t index, const ir::Function& 
   body.info = &body_facts;
   body.bindings = &bindings;
   body.depth = frame.depth + 1;
+  body.in_body = frame.in_body;
   body.function = &function;
   body.scope = frame.scope;
   body.scope.push_back(fmt::format("node {}", index));
@@ -386,6 +394,7 @@ std::optional<std::vector<BodyOutput>> InferContext::infer_body(std::string_view
   frame.function = frame_.function;
   frame.bindings = frame_.bindings;
   frame.depth = frame_.depth + 1;
+  frame.in_body = true;
   frame.scope = frame_.scope;
   frame.scope.push_back(fmt::format("node {}", node_index_));
   frame.scope.emplace_back(attribute_name);
@@ -410,6 +419,18 @@ Location Inference::location_of(const Frame& frame, std::optional<std::size_t> n
     location.op = domain.empty() ? std::string(at.op_type) : fmt::format("{}::{}", domain, at.op_type.view());
   }
   return location;
+}
+
+void Inference::note_demand(const Frame& frame, std::optional<std::size_t> node, SizeRelation relation, Dim a, Dim b) {
+  if (!options_.demands || a == b || a.is_unknown() || b.is_unknown()) return;
+  if (a.is_constant() && b.is_constant()) return;
+  constexpr std::size_t most_demands = 20'000, looked_back = 256;
+  std::vector<SizeDemand>& demands = result_.demands;
+  if (demands.size() >= most_demands) return;
+  const auto same = [&](const SizeDemand& d) { return d.relation == relation && d.a == a && d.b == b; };
+  const auto recent = demands.size() > looked_back ? demands.end() - looked_back : demands.begin();
+  if (std::any_of(recent, demands.end(), same)) return;
+  demands.push_back({relation, a, b, frame.in_body, location_of(frame, node)});
 }
 
 void Inference::report(Diagnostic diagnostic) {

@@ -49,12 +49,24 @@ struct GraphInfo {
 
 using ir::ExternalBytes;
 
+/// A relation of two sizes without which a node cannot work. At least one of them is an expression.
+struct SizeDemand {
+  SizeRelation relation = SizeRelation::equal;
+  Dim a, b;
+  bool in_body = false;  ///< what holds in one branch or iteration need not hold elsewhere
+  Location at;
+};
+
 struct InferenceOptions {
   std::map<std::string, std::int64_t> dim_values;  ///< --dim N=8
   ExternalBytes external_bytes;
   bool assume_defaults = false;  ///< no caller replaces an initializer that is also a graph input
   /// Also keep what is known of values inside functions: of several calls, what holds in all of them.
   bool function_info = false;
+  /// Also keep what nodes demand of sizes (InferredModel::demands).
+  bool demands = false;
+  /// Types of the main graph's inputs, in their order, in place of the declared ones; an unknown type or a missing one leaves the declared.
+  std::vector<Type> input_types = {};
   /// Nodes inferred at most, counted over loop passes and function calls: hostile models nest both exponentially.
   std::uint64_t extra_node_budget = 1'000'000;
 };
@@ -66,6 +78,7 @@ struct InferredModel {
   std::unordered_map<const ir::Graph*, GraphInfo> graphs;
   bool budget_exhausted = false;
   std::vector<std::string> assumed;  ///< graph inputs whose default contents were looked at
+  std::vector<SizeDemand> demands;   ///< in the order of the nodes; declared sizes of values count as demands, too
 
   const ValueInfo* find(const ir::Graph& graph, ir::ValueId id) const;
 };
@@ -98,6 +111,7 @@ struct Frame {
   std::vector<bool> replaceable;               ///< by ValueId: an initializer that a caller may replace
   std::vector<const ir::ValueInfo*> declared;  ///< by ValueId, from value_info and outputs
   std::size_t depth = 0;
+  bool in_body = false;                               ///< within a branch or loop, also in a function called there
   const ir::Function* function = nullptr;             ///< whose call this is or is part of
   std::unordered_map<std::uint32_t, Absence> absent;  ///< by ValueId; in the outermost graph of a call
 };
@@ -111,6 +125,9 @@ class Inference {
 
  private:
   friend class InferContext;
+
+  static constexpr const char* note_of_trust =
+      "most runtimes pass over names; TensorRT and planners of static memory take equal names for equal sizes";
 
   void prepare(Frame& frame);
   void seed_inputs(Frame& frame, std::span<const Type> given, std::span<const Constant* const> values);
@@ -129,6 +146,7 @@ class Inference {
   std::optional<std::pair<std::string, std::string>> reconcile_type(const Type& declared, Type& type, bool in_sequence,
                                                                     bool takes_names);
   bool names_conflict(Dim name, Dim size);
+  bool names_several_axes(Dim name) const;
   bool types_agree(InferContext& context);
   void bind_output_types(InferContext& context);
   std::vector<BodyOutput> run_body(Frame& frame);
@@ -139,6 +157,7 @@ class Inference {
   ValueInfo* lookup(Frame& frame, ir::ValueId id);
   const Constant* content(Frame& frame, ir::ValueId id);
   Location location_of(const Frame& frame, std::optional<std::size_t> node) const;
+  void note_demand(const Frame& frame, std::optional<std::size_t> node, SizeRelation relation, Dim a, Dim b);
   void report(Diagnostic diagnostic);
 
   const ir::Model& model_;

@@ -78,7 +78,7 @@ void Inference::check_bound_attributes(InferContext& context) {
     const spec::AttributeSchema* declared = context.schema().find_attribute(attribute.name);
     const ir::Attribute* bound = spec::resolve_attribute(node, attribute.name, bindings);
     if (!declared || !bound) continue;
-    for (const AttributeFault& foreign : foreign_strings(*bound, *declared)) {
+    for (const AttributeFault& foreign : foreign_strings(*bound, *declared, context.schema(), resolution_.table())) {
       context.error({.code = "attribute-value",
                      .at = at_attribute(attribute.name),
                      .message = foreign.message,

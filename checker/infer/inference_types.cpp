@@ -1,11 +1,16 @@
 // The parts of inference that need no operator code: what the schema says of types, and what the file declares.
+#include <algorithm>
+
 #include <fmt/core.h>
 
+#include "checker/infer/attribute_values.h"
 #include "checker/infer/inference.h"
 #include "checker/infer/type_rules.h"
 
 namespace onnxkit::checker {
 namespace {
+
+std::string_view param_of(const ir::DeclaredDim& dim) { return dim.param.view(); }
 
 /// A constraint that is a variable binds all its parameters to one type; "tensor(int64)" and the like are plain types.
 bool is_type_variable(const spec::TypeConstraint& constraint) {
@@ -25,12 +30,17 @@ bool Inference::types_agree(InferContext& context) {
     const spec::TypeConstraint& constraint = schema.constraints[formal->constraint];
     if (!allows(constraint.allowed, *type)) {
       agree = false;
+      const spec::OpSchema* later = later_version(resolution_.table(), schema, [&](const spec::OpSchema& version) {
+        const spec::FormalParameter* same = version.input_at(i);
+        return same && allows(version.types_of(*same), *type);
+      });
       context.error(
           {.code = "type-not-allowed",
            .at = at_input(i),
            .message = fmt::format("{} does not allow this type for input {}", schema.name, quote(formal->name)),
            .expected = describe(constraint.allowed),
-           .found = to_string(*type, result_.dims)});
+           .found = to_string(*type, result_.dims),
+           .help = later ? fmt::format("upgrade to opset {}", later->since_version) : std::string()});
       continue;
     }
     const bool shares_type =
@@ -81,6 +91,25 @@ bool Inference::names_conflict(Dim name, Dim size) {
   return !is_new && dims.never_equal(entry->second, size);
 }
 
+/// Some symbol of it names several axes of the graph's inputs, or of other values and of no input: that they are equal is said by nothing else.
+bool Inference::names_several_axes(Dim name) const {
+  if (!model_.graph) return false;
+  const auto axes_of = [](const std::vector<ir::ValueInfo>& values, std::string_view symbol) {
+    std::ptrdiff_t axes = 0;
+    for (const ir::ValueInfo& value : values) {
+      if (value.type && value.type->shape) axes += std::ranges::count(value.type->shape->dims, symbol, param_of);
+    }
+    return axes;
+  };
+  const std::vector<std::size_t> symbols = result_.dims.symbols_in(name);
+  return std::ranges::any_of(symbols, [&](std::size_t symbol) {
+    const std::string& text = result_.dims.symbol(symbol).name;
+    const std::ptrdiff_t of_inputs = axes_of(model_.graph->inputs, text);
+    if (of_inputs > 0) return of_inputs > 1;
+    return axes_of(model_.graph->outputs, text) + axes_of(model_.graph->value_infos, text) > 1;
+  });
+}
+
 namespace {
 
 /// The two differ whenever no symbol in them is 0.
@@ -95,6 +124,14 @@ bool differ_unless_empty(DimPool& dims, Dim a, Dim b) {
     if (!value || *value == 0) return false;
   }
   return true;
+}
+
+/// Where the size is open, the bounds that it has.
+std::string wrong_size(DimPool& dims, std::size_t axis, Dim known) {
+  std::string message = fmt::format("the declared size of axis {} is wrong", axis);
+  const auto least = dims.lower_bound(known), most = dims.upper_bound(known);
+  if (known.is_constant() || !dims.has_origin(known, ir::SymbolOrigin::lost) || !least || !most) return message;
+  return fmt::format("{}: it is {} to {}", message, *least, *most);
 }
 
 void fill_open_sizes(DimPool& dims, std::optional<Shape>& shape) {
@@ -136,11 +173,11 @@ std::optional<std::pair<std::string, std::string>> Inference::reconcile_type(con
     const bool open = known.is_unknown() || dims.has_origin(known, ir::SymbolOrigin::lost);
     // A name of the file's own says more than a symbol made for a size that data decides. Not in bodies, whose sizes may vary by iteration.
     const bool named = takes_names && said.is_expression() && dims.has_origin(known, ir::SymbolOrigin::data_dependent);
+    if (said.is_constant() && dims.never_equal(said, known)) return {{"declared-shape", wrong_size(dims, axis, known)}};
     if (open || named) {
       known = said;
     } else if (said.is_constant()) {
-      if (dims.never_equal(said, known))
-        return {{"declared-shape", fmt::format("the declared size of axis {} is wrong", axis)}};
+      continue;
     } else if (!in_sequence &&
                (differ_unless_empty(dims, said, known) || (known.is_constant() && names_conflict(said, known)))) {
       return {{"dim-name-conflict",
@@ -162,6 +199,10 @@ void Inference::reconcile(Frame& frame, ir::ValueId id, Type& type) {
   }
   const Type inferred = type;
   const auto fault = reconcile_type(declared, type, false, frame.parent == nullptr);
+  if (declared.shape && inferred.shape && declared.shape->size() == inferred.shape->size()) {
+    for (std::size_t axis = 0; axis < declared.shape->size(); ++axis)
+      note_demand(frame, std::nullopt, SizeRelation::equal, (*inferred.shape)[axis], (*declared.shape)[axis]);
+  }
   if (!fault) return;
   Diagnostic diagnostic;
   diagnostic.code = fault->first;
@@ -171,6 +212,13 @@ void Inference::reconcile(Frame& frame, ir::ValueId id, Type& type) {
   diagnostic.location.item = is_output ? "output" : "value";
   diagnostic.location.item_name = frame.graph->name_of(id);
   diagnostic.message = fault->second;
+  if (fault->first == "dim-name-conflict") {
+    diagnostic.severity = Severity::warning;
+    diagnostic.notes.emplace_back(note_of_trust);
+  } else if (is_output && fault->first == "declared-shape") {
+    diagnostic.message += "; only the declaration of the output is wrong";
+  }
+  if (is_output && fault->first != "declared-type") diagnostic.help = "check --fix writes the inferred shape";
   diagnostic.expected = fmt::format("{}, as inferred", to_string(inferred, dims));
   diagnostic.found = fmt::format("{}, as declared", to_string(declared, dims));
   report(std::move(diagnostic));

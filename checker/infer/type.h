@@ -132,10 +132,9 @@ Type from_declared(const ir::DeclaredType& declared, DimPool& dims, OpenDim&& op
       const ir::DeclaredDim& d = declared.shape->dims[axis];
       if (d.value && *d.value >= 0) {
         shape.emplace_back(*d.value);
-      } else if (!d.value && !d.param.empty()) {
-        shape.push_back(dims.from_dim_param(d.param));
       } else {
-        shape.push_back(open_dim(axis));
+        const Dim named = d.value ? Dim() : dims.from_dim_param(d.param);
+        shape.push_back(named.is_unknown() ? open_dim(axis) : named);
       }
     }
     type.shape = std::move(shape);

@@ -19,7 +19,13 @@ std::vector<std::size_t> all_inputs(const InferContext& context) {
   return inputs;
 }
 
-bool sizes_clash(InferContext& context, Dim a, Dim b) { return context.dims().never_equal(a, b); }
+/// Compares all sizes, so that each is demanded.
+bool shapes_clash(InferContext& context, const Shape& a, const Shape& b) {
+  bool clash = a.size() != b.size();
+  for (std::size_t axis = 0; a.size() == b.size() && axis < a.size(); ++axis)
+    clash = context.sizes_clash(a[axis], b[axis]) || clash;
+  return clash;
+}
 
 void report_old_mismatch(InferContext& context, std::size_t input, const std::string& expected) {
   context.error({.code = "broadcast-mismatch",
@@ -36,10 +42,8 @@ void infer_old_binary(InferContext& context) {
   const Shape* b = context.input_shape(1);
   if (!a || !b) return;
   if (context.integer("broadcast") == 0) {
-    const bool differ = a->size() != b->size() || !std::equal(a->begin(), a->end(), b->begin(), [&](Dim x, Dim y) {
-                          return !sizes_clash(context, x, y);
-                        });
-    if (differ) report_old_mismatch(context, 1, fmt::format("{}, because broadcast is not set", context.text(*a)));
+    if (shapes_clash(context, *a, *b))
+      report_old_mismatch(context, 1, fmt::format("{}, because broadcast is not set", context.text(*a)));
     return;
   }
   if (b->size() > a->size())
@@ -56,7 +60,8 @@ void infer_old_binary(InferContext& context) {
   }
   for (std::size_t i = 0; i < b->size(); ++i) {
     const Dim covered = (*a)[static_cast<std::size_t>(start) + i];
-    if (sizes_clash(context, (*b)[i], covered) && sizes_clash(context, (*b)[i], 1)) {
+    context.demand(SizeRelation::stretched, (*b)[i], covered);
+    if (context.dims().never_equal((*b)[i], covered) && context.dims().never_equal((*b)[i], 1)) {
       return report_old_mismatch(context, 1, fmt::format("the sizes of {} from axis {} on", context.text(*a), start));
     }
   }
@@ -69,10 +74,8 @@ void infer_old_variadic(InferContext& context) {
   for (std::size_t i = 1; i < context.input_count(); ++i) {
     const Shape* shape = context.input_shape(i);
     if (!first || !shape) continue;
-    const bool differ =
-        first->size() != shape->size() || !std::equal(first->begin(), first->end(), shape->begin(),
-                                                      [&](Dim x, Dim y) { return !sizes_clash(context, x, y); });
-    if (differ) report_old_mismatch(context, i, fmt::format("{}, the shape of input 0", context.text(*first)));
+    if (shapes_clash(context, *first, *shape))
+      report_old_mismatch(context, i, fmt::format("{}, the shape of input 0", context.text(*first)));
   }
 }
 
@@ -158,7 +161,9 @@ void infer_prelu(InferContext& context) {
   bool fits = slope->size() <= x->size();
   for (std::size_t back = 1; fits && back <= slope->size(); ++back) {
     const Dim own = (*slope)[slope->size() - back];
-    fits = own.is(1) || !sizes_clash(context, own, (*x)[x->size() - back]);
+    const Dim covered = (*x)[x->size() - back];
+    context.demand(SizeRelation::stretched, own, covered);
+    fits = own.is(1) || !context.dims().never_equal(own, covered);
   }
   if (fits) return;
   context.error({.code = "broadcast-mismatch",
@@ -183,10 +188,12 @@ void infer_clip(InferContext& context) {
   }
 }
 
-void add_binary(InferRegistry& registry, const char* op, InferFunction function) {
-  registry.add(op, versions(1, 6), infer_old_binary);
-  registry.add(op, since(7), function);
+void add_binary(InferRegistry& registry, const char* op, InferFunction function, const InferTraits& traits = {}) {
+  registry.add(op, versions(1, 6), infer_old_binary, traits);
+  registry.add(op, since(7), function, traits);
 }
+
+constexpr InferTraits comparison{.inputs = {{0, Role::compared, 1}, {1, Role::compared, 0}}};
 
 void add_variadic(InferRegistry& registry, const char* op, InferFunction function) {
   registry.add(op, versions(1, 7), infer_old_variadic);
@@ -197,18 +204,18 @@ void add_variadic(InferRegistry& registry, const char* op, InferFunction functio
 
 void register_arithmetic(InferRegistry& registry) {
   add_binary(registry, "Add", infer_folded<scalar_add>);
-  add_binary(registry, "Sub", infer_folded<scalar_sub>);
+  add_binary(registry, "Sub", infer_folded<scalar_sub>, comparison);
   add_binary(registry, "Mul", infer_folded<scalar_mul>);
   add_binary(registry, "Div", infer_folded<scalar_div>);
   add_binary(registry, "Pow", infer_folded<scalar_pow>);
   add_binary(registry, "And", infer_folded<scalar_and>);
   add_binary(registry, "Or", infer_folded<scalar_or>);
   add_binary(registry, "Xor", infer_folded<scalar_xor>);
-  add_binary(registry, "Equal", infer_folded<scalar_equal>);
-  add_binary(registry, "Less", infer_folded<scalar_less>);
-  add_binary(registry, "Greater", infer_folded<scalar_greater>);
-  registry.add("LessOrEqual", all_versions(), infer_folded<scalar_less_or_equal>);
-  registry.add("GreaterOrEqual", all_versions(), infer_folded<scalar_greater_or_equal>);
+  add_binary(registry, "Equal", infer_folded<scalar_equal>, comparison);
+  add_binary(registry, "Less", infer_folded<scalar_less>, comparison);
+  add_binary(registry, "Greater", infer_folded<scalar_greater>, comparison);
+  registry.add("LessOrEqual", all_versions(), infer_folded<scalar_less_or_equal>, comparison);
+  registry.add("GreaterOrEqual", all_versions(), infer_folded<scalar_greater_or_equal>, comparison);
   registry.add("Mod", all_versions(), infer_mod);
   for (const char* op : {"BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
     registry.add(op, all_versions(), infer_broadcast);

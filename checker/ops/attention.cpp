@@ -46,7 +46,7 @@ Heads unpack(InferContext& context, std::size_t input, std::optional<std::int64_
 }
 
 void require_same(InferContext& context, Dim expected, Dim found, std::size_t input, std::string_view why) {
-  if (expected.is_unknown() || found.is_unknown() || !context.dims().never_equal(expected, found)) return;
+  if (!context.sizes_clash(expected, found)) return;
   context.error({.code = "shape-mismatch",
                  .at = at_input(input),
                  .message = std::string(why),
@@ -58,7 +58,7 @@ Dim known_of(Dim a, Dim b) { return a.is_unknown() ? b : a; }
 
 void check_group(InferContext& context, Dim queries, Dim keys) {
   const Dim rest = context.dims().mod(queries, keys);
-  if (rest.is_unknown() || !context.dims().never_equal(rest, 0)) return;
+  if (!context.sizes_clash(rest, 0)) return;
   context.error({.code = "divisibility",
                  .at = at_node(),
                  .message = "the number of query heads is not a multiple of the number of key heads",

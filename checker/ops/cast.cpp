@@ -140,7 +140,8 @@ std::optional<ElementType> target_type(InferContext& context) {
                  .at = at_attribute("to"),
                  .message = fmt::format("{} cannot produce this element type", schema.name),
                  .expected = describe(allowed),
-                 .found = type ? fmt::format("{} ({})", found, name_of(*type)) : quote(found)});
+                 .found = type ? fmt::format("{} ({})", found, name_of(*type)) : quote(found),
+                 .help = type ? context.help_to_give(*type) : std::string()});
   return std::nullopt;
 }
 

@@ -40,6 +40,7 @@ Dim block_count(InferContext& context, const Shape& image, const Shape& block) {
 
 Dim channels_col2im(InferContext& context, Dim rows, Dim block) {
   if (rows.is_unknown() || block.is_unknown()) return {};
+  context.demand(SizeRelation::equal, context.dims().mod(rows, block), 0);
   if (rows.is_constant() && block.is_constant() && block.constant() > 0 && rows.constant() % block.constant() != 0) {
     context.error({.code = "divisibility",
                    .at = at_input(0),

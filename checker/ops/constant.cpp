@@ -35,7 +35,7 @@ bool has_one_value(InferContext& context) {
   std::vector<std::string_view> possible, given;
   for (const spec::AttributeSchema& attribute : context.schema().attributes) {
     possible.push_back(attribute.name);
-    if (context.node().find_attribute(attribute.name)) given.push_back(attribute.name);
+    if (context.has_attribute(attribute.name)) given.push_back(attribute.name);
   }
   if (given.size() == 1) return true;
   const bool none = given.empty();

@@ -348,7 +348,7 @@ void set_scan_outputs(InferContext& context, const Scan& scan, std::span<const B
 /// Every iteration gives a state back in the shape that it took it in; a Loop may change it.
 void check_state_shape(InferContext& context, std::size_t state, const Type& taken, const Type& returned) {
   if (!taken.shape || !returned.shape) return;
-  const auto may_equal = [&](Dim a, Dim b) { return !context.dims().never_equal(a, b); };
+  const auto may_equal = [&](Dim a, Dim b) { return !context.sizes_clash(a, b); };
   if (std::equal(taken.shape->begin(), taken.shape->end(), returned.shape->begin(), returned.shape->end(), may_equal))
     return;
   context.error({.code = "shape-mismatch",

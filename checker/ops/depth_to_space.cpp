@@ -23,6 +23,7 @@ std::optional<std::int64_t> block_size(InferContext& context) {
 
 /// Wherever the model is valid the division comes out even.
 Dim divided(InferContext& context, Dim size, std::int64_t divisor, std::string_view axis) {
+  context.demand(SizeRelation::equal, context.dims().mod(size, divisor), 0);
   if (size.is_constant() && size.constant() % divisor != 0) {
     context.error({.code = "divisibility",
                    .at = at_input(0),

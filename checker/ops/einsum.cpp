@@ -147,7 +147,7 @@ class Indices {
         const Dim size = (*shape)[axis++];
         // Only axes of different operands broadcast.
         const Dim first = own.try_emplace(c, size).first->second;
-        if (context_.dims().never_equal(first, size)) return differs(input, c, first, size);
+        if (context_.sizes_clash(first, size)) return differs(input, c, first, size);
         if (!learn_letter(input, c, size)) return false;
       }
     }
@@ -185,6 +185,7 @@ class Indices {
     if (is_new || size.is_unknown()) return true;
     DimPool& dims = context_.dims();
     Dim& known = entry->second;
+    context_.demand(SizeRelation::broadcast, known, size);
     if (!known.is_unknown() && dims.never_equal(known, size) && dims.never_equal(known, 1) && dims.never_equal(size, 1))
       return differs(input, letter, known, size);
     if (known.is_unknown() || known.is(1) || (!known.is_constant() && size.is_constant() && !size.is(1))) known = size;

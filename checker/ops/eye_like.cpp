@@ -25,7 +25,8 @@ void infer_eye_like(InferContext& context) {
                  .at = at_attribute("dtype"),
                  .message = "EyeLike cannot produce this element type",
                  .expected = describe(allowed),
-                 .found = std::to_string(*number)});
+                 .found = std::to_string(*number),
+                 .help = known ? context.help_to_give(static_cast<ElementType>(*number)) : std::string()});
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ std::optional<Ranks> ranks(InferContext& context, const Shape& data, const Shape
   }
   const Dim tuple = indices.back();
   if (!tuple.is_constant()) {
+    context.demand(SizeRelation::at_most, tuple, static_cast<std::int64_t>(data.size()) - batch);
     context.lose_shape(0, "the length of the index tuples is unknown");
     return std::nullopt;
   }
@@ -51,6 +52,8 @@ void move_elements_gather_nd(InferContext& context, const Ranks& ranks) {
   const Shape& sizes = *context.input_shape(0);
   for (std::size_t i = 0; i < indices->elements.size(); ++i) {
     const Dim index = indices->elements[i].dim(), limit = sizes[ranks.batch + i % ranks.tuple];
+    if (index.is_constant() && index.constant() >= 0)
+      context.demand(SizeRelation::at_most, context.dims().add(index, 1), limit);
     const bool comparable = index.is_constant() && limit.is_constant();
     if (!comparable || (index.constant() >= -limit.constant() && index.constant() < limit.constant())) continue;
     context.error({.code = "index-range",
@@ -87,7 +90,7 @@ void infer_gather_nd(InferContext& context) {
   Shape result(indices->begin(), indices->end() - 1);
   for (std::size_t i = 0; i < found->batch; ++i) {
     const Dim expected = (*data)[i];
-    if (!expected.is_unknown() && !result[i].is_unknown() && context.dims().never_equal(expected, result[i])) {
+    if (context.sizes_clash(expected, result[i])) {
       context.error({.code = "shape-mismatch",
                      .at = at_input(1),
                      .message = fmt::format("data and indices differ in batch axis {}", i),

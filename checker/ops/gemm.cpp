@@ -19,7 +19,7 @@ Shape matrix(InferContext& context, std::size_t input, std::string_view transpos
 /// Reports inner sizes that can never be equal.
 bool inner_sizes_agree(InferContext& context, const Shape& a, const Shape& b) {
   DimPool& dims = context.dims();
-  if (a[1].is_unknown() || b[0].is_unknown() || !dims.never_equal(a[1], b[0])) return true;
+  if (!context.sizes_clash(a[1], b[0])) return true;
   const bool transposed = context.integer("transB") != 0;
   const bool other_way_fits = !dims.never_equal(a[1], b[1]);
   context.error({.code = "shape-mismatch",

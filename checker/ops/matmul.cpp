@@ -19,7 +19,7 @@ std::optional<Shape> matmul_shape(InferContext& context, std::size_t a_index, st
   if (!a || !b) return std::nullopt;
   const Dim a_inner = a->back();
   const Dim b_inner = b->size() == 1 ? b->front() : (*b)[b->size() - 2];
-  if (!a_inner.is_unknown() && !b_inner.is_unknown() && context.dims().never_equal(a_inner, b_inner)) {
+  if (context.sizes_clash(a_inner, b_inner)) {
     context.error(
         {.code = "shape-mismatch",
          .at = at_input(b_index),

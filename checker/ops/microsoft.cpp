@@ -42,7 +42,7 @@ void infer_bias_split_gelu(InferContext& context) {
 // ---- products
 
 bool inner_sizes_differ(InferContext& context, Dim a, Dim b, std::size_t b_index) {
-  if (a.is_unknown() || b.is_unknown() || !context.dims().never_equal(a, b)) return false;
+  if (!context.sizes_clash(a, b)) return false;
   context.error({.code = "shape-mismatch",
                  .at = at_input(b_index),
                  .message = "inner sizes differ",
@@ -126,6 +126,7 @@ Dim positive(const std::optional<std::int64_t>& number) { return number && *numb
 
 Dim divided_microsoft(InferContext& context, Dim a, Dim b) {
   if (a.is_unknown() || b.is_unknown()) return {};
+  context.demand(SizeRelation::equal, context.dims().mod(a, b), 0);
   return context.dims().exact_div(a, b).value_or(Dim());
 }
 
@@ -328,7 +329,7 @@ void register_microsoft(InferRegistry& registry) {
   add({"NGramRepeatBlock"}, infer_blocked_scores);
   add({"QLinearGlobalAveragePool"}, infer_global_average_pool);
   add({"QLinearConcat"}, infer_qlinear_concat);
-  add({"CDist"}, infer_distance);
+  add({"CDist"}, infer_distance, {.inputs = {{0, Role::compared, 1}, {1, Role::compared, 0}}});
   add({"ExpandDims"}, infer_expand_dims);
 }
 

@@ -156,6 +156,7 @@ void infer_feature_vectorizer(InferContext& context) {
   for (std::size_t i = 0; i < context.input_count(); ++i) {
     const Features features = features_of(context, i);
     if (rows.is_unknown()) rows = features.rows;
+    context.demand(SizeRelation::equal, rows, features.rows);
     total = context.dims().add(total, widths ? Dim((*widths)[i]) : features.columns);
   }
   context.set_shape(0, {rows, total});
@@ -168,6 +169,8 @@ void infer_feature_extractor(InferContext& context) {
   if (!shape || !indices || shape->empty()) return;
   const auto picked = context.constant_integers(1);
   const Dim columns = shape->back();
+  for (const std::int64_t column : picked.value_or(std::vector<std::int64_t>()))
+    context.demand(SizeRelation::at_most, context.dims().add(column, 1), columns);
   for (std::size_t i = 0; picked && columns.is_constant() && i < picked->size(); ++i) {
     if ((*picked)[i] >= 0 && (*picked)[i] < columns.constant()) continue;
     context.error({.code = "index-range",
@@ -188,7 +191,7 @@ void infer_zip_map(InferContext& context) {
   const auto [rows, columns] = features_of(context, 0);
   if (labels.empty()) return;
   const Dim count = static_cast<std::int64_t>(attribute_length(context, labels).value_or(0));
-  if (!columns.is_unknown() && context.dims().never_equal(columns, count)) {
+  if (context.sizes_clash(columns, count)) {
     context.error({.code = "shape-mismatch",
                    .at = at_attribute(labels),
                    .message = "there must be one label per column",
@@ -199,10 +202,17 @@ void infer_zip_map(InferContext& context) {
   context.set_type(0, Type::sequence(Type::map(key, Type::tensor(ElementType::float32, {})), rows));
 }
 
+std::vector<ComparedNumber> binarizer_threshold(const ir::Node& node) {
+  const ir::Attribute* threshold = node.find_attribute("threshold");
+  const auto* number = threshold ? threshold->as<float>() : nullptr;
+  return {{-1, number ? double{*number} : 0}};
+}
+
 }  // namespace
 
 void register_ml_features(InferRegistry& registry) {
-  registry.add(ml_domain, "Binarizer", all_versions(), infer_same_ml_features);
+  registry.add(ml_domain, "Binarizer", all_versions(), infer_same_ml_features,
+               {.inputs = {{0, Role::compared}}, .numbers = binarizer_threshold});
   registry.add(ml_domain, "Normalizer", all_versions(), infer_normalizer_ml_features);
   registry.add(ml_domain, "Scaler", all_versions(), infer_scaler);
   registry.add(ml_domain, "Imputer", all_versions(), infer_imputer);

@@ -30,8 +30,7 @@ std::optional<Dim> hidden_of_recurrence(InferContext& context, const Cell& cell)
   const Shape* r = context.input_shape(2);
   if (!r || r->size() != 3 || (*r)[2].is_unknown()) return std::nullopt;
   const Dim rows = context.dims().mul((*r)[2], cell.gates);
-  const bool agrees = rows.is_unknown() || (*r)[1].is_unknown() || !context.dims().never_equal(rows, (*r)[1]);
-  return agrees ? std::optional((*r)[2]) : std::nullopt;
+  return context.sizes_clash(rows, (*r)[1]) ? std::nullopt : std::optional((*r)[2]);
 }
 
 Dim hidden_size(InferContext& context, const Cell& cell) {
@@ -43,7 +42,7 @@ Dim hidden_size(InferContext& context, const Cell& cell) {
   }
   const std::int64_t stated = context.integer("hidden_size");
   if (!require_in_range(context, "hidden_size", stated, 1)) return from_weight.value_or(Dim());
-  if (!from_weight || !context.dims().never_equal(*from_weight, stated)) return stated;
+  if (!from_weight || !context.sizes_clash(*from_weight, stated)) return stated;
   context.error({.code = "shape-mismatch",
                  .at = at_attribute("hidden_size"),
                  .message = "the weights do not match hidden_size",

@@ -57,7 +57,7 @@ void infer_non_max_suppression(InferContext& context) {
 
 void register_regions(InferRegistry& registry) {
   registry.add("MaxRoiPool", all_versions(), infer_max_roi_pool);
-  registry.add("RoiAlign", all_versions(), infer_roi_align);
+  registry.add("RoiAlign", all_versions(), infer_roi_align, {.inputs = {{2, Role::row, 0}}});
   registry.add("NonMaxSuppression", all_versions(), infer_non_max_suppression);
 }
 

@@ -96,9 +96,14 @@ class Reshape {
         known.push_back(target.sizes[i]);
     }
     const Dim rest = product(context_, known);
+    if (target.open && rest.is(0)) {
+      complain("the size for -1 cannot be inferred: the other sizes make 0 elements", "other sizes above 0",
+               context_.text(target.sizes));
+      return;
+    }
     if (total.is_unknown() || rest.is_unknown() || unknown.size() > 1) return;
     if (unknown.empty()) {
-      if (context_.dims().never_equal(total, rest)) {
+      if (context_.sizes_clash(total, rest)) {
         complain("the input and the target shape differ in their number of elements",
                  fmt::format("{} elements, as in {}", context_.text(total), context_.text(*data)),
                  fmt::format("{} elements in {}", context_.text(rest), context_.text(target.sizes)));
@@ -113,6 +118,7 @@ class Reshape {
     }
     // Wherever the model is valid the division comes out even.
     const std::optional<Dim> exact = context_.dims().exact_div(total, rest);
+    if (!exact) context_.demand(SizeRelation::equal, context_.dims().mod(total, rest), 0);
     target.sizes[unknown.front()] = exact ? *exact : context_.dims().floor_div(total, rest);
   }
 

@@ -144,6 +144,7 @@ class Resize {
   Shape from_sizes(const Shape& data) {
     Shape result = data;
     const auto sizes = sizes_from_content(context_, *sizes_);
+    demand_length(context_, *sizes_, axes_.size());
     const bool wrong =
         count_differs(context_, vector_length(context_, *sizes_), axes_.size(), "a size", at_input(*sizes_));
     for (std::size_t i = 0; i < axes_.size(); ++i) result[axes_[i]] = !wrong && sizes ? (*sizes)[i] : Dim();
@@ -172,6 +173,7 @@ class Resize {
 
   Shape from_scales(const Shape& data, bool crops) {
     Shape result = data;
+    demand_length(context_, scales_, axes_.size());
     const bool wrong =
         count_differs(context_, vector_length(context_, scales_), axes_.size(), "a scale", at_input(scales_));
     const Constant* scales = movable_value(context_, scales_);
@@ -208,6 +210,7 @@ void upsample(InferContext& context, const std::optional<std::vector<Scalar>>& s
   if (scales) check_scales(context, *scales, 1, code, at);
   if (!data) return context.lose_shape(0, "the rank of the input is unknown");
   context.lose_shape_to_content(0, 1, "the scales are unknown");
+  if (at.kind == Where::Kind::input) demand_length(context, at.index, data->size());
   Shape result = unknown_sizes(data->size());
   if (!count_differs(context, count, data->size(), "a scale", at) && scales && scales->size() == data->size()) {
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = scaled(context.dims(), (*data)[i], (*scales)[i]);

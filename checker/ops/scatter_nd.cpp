@@ -11,7 +11,13 @@ namespace {
 
 std::optional<std::size_t> tuple_length(InferContext& context, const Shape& data, const Shape& indices) {
   const Dim length = indices.back();
-  if (!length.is_constant()) return std::nullopt;
+  if (!length.is_constant()) {
+    const auto rank = static_cast<std::int64_t>(data.size() + indices.size()) - 1;
+    context.demand(SizeRelation::at_most, length, static_cast<std::int64_t>(data.size()));
+    if (const auto updates = context.input_rank(2))
+      context.demand(SizeRelation::equal, length, rank - static_cast<std::int64_t>(*updates));
+    return std::nullopt;
+  }
   if (length.constant() >= 0 && length.constant() <= static_cast<std::int64_t>(data.size())) {
     return static_cast<std::size_t>(length.constant());
   }
@@ -28,9 +34,7 @@ void check_updates_scatter_nd(InferContext& context, const Shape& expected) {
   const Shape* updates = context.input_shape(2);
   if (rank_differs(context, 2, expected.size()) || !updates) return;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].is_unknown() || (*updates)[i].is_unknown() ||
-        !context.dims().never_equal(expected[i], (*updates)[i]))
-      continue;
+    if (!context.sizes_clash(expected[i], (*updates)[i])) continue;
     context.error({.code = "shape-mismatch",
                    .at = at_input(2),
                    .message = "the shape of the updates does not match indices and data",

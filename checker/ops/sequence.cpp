@@ -159,7 +159,7 @@ std::optional<Pieces> pieces_of(InferContext& context, Dim total) {
     sum = dims.add(sum, size.dim());
     if (!(size.dim() == common)) common = {};
   }
-  if (!sum.is_unknown() && !total.is_unknown() && dims.never_equal(sum, total)) {
+  if (context.sizes_clash(sum, total)) {
     context.error({.code = "split-sizes",
                    .at = at_input(1),
                    .message = "the sizes of the pieces do not add up to the size of the axis",

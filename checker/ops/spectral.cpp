@@ -31,6 +31,7 @@ void infer_mel(InferContext& context) {
 
 bool complex_axis_is_wrong(InferContext& context, std::size_t input, const Shape& shape) {
   const Dim last = shape.back();
+  context.demand(SizeRelation::at_most, last, 2);
   if (!context.dims().never_equal(last, 1) || !context.dims().never_equal(last, 2)) return false;
   context.error({.code = "shape-mismatch",
                  .at = at_input(input),

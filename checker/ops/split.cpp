@@ -48,7 +48,7 @@ std::optional<Shape> stated_sizes_split(InferContext& context, const IntegerList
   }
   if (total.is_unknown() || sum.is_unknown()) return sizes;
   if (unknown_count == 1) sizes[unknown] = context.dims().sub(total, sum);
-  if (unknown_count == 0 && context.dims().never_equal(sum, total)) {
+  if (unknown_count == 0 && context.sizes_clash(sum, total)) {
     complain(context, list.at, "the sizes of the pieces do not add up to the size of the axis",
              fmt::format("a sum of {}", context.text(total)),
              fmt::format("{} in {}", context.text(sum), context.text(sizes)));
@@ -68,6 +68,7 @@ std::optional<Shape> even_pieces(InferContext& context, Dim total) {
                    .found = context.text(total)});
     return std::nullopt;
   }
+  context.demand(SizeRelation::equal, context.dims().mod(total, count), 0);
   return Shape(context.output_count(), context.dims().floor_div(total, count));
 }
 

@@ -49,7 +49,7 @@ void infer_squeeze(InferContext& context) {
     const Dim size = (*shape)[axis];
     if (std::find(gone->begin(), gone->end(), axis) == gone->end()) {
       result.push_back(size);
-    } else if (!size.is_unknown() && context.dims().never_equal(size, 1)) {
+    } else if (context.sizes_clash(size, 1)) {
       context.error({.code = "shape-mismatch",
                      .at = axes.at,
                      .message = fmt::format("axis {} cannot be removed, its size is not 1", axis),

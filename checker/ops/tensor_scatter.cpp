@@ -15,6 +15,7 @@ void check_update(InferContext& context, const Shape& cache, std::size_t axis) {
   for (std::size_t i = 0; i < cache.size(); ++i) {
     const Dim excess = context.dims().sub((*update)[i], cache[i]);
     const auto least = context.dims().lower_bound(excess);
+    context.demand(i == axis ? SizeRelation::at_most : SizeRelation::equal, (*update)[i], cache[i]);
     const bool too_long = i == axis && least && *least > 0;
     const bool differs = i != axis && !excess.is_unknown() && context.dims().never_equal(excess, 0);
     if (!too_long && !differs) continue;

@@ -31,6 +31,7 @@ void infer_top_k(InferContext& context) {
     context.set_shape(0, result);
     context.set_shape(1, std::move(result));
   }
+  context.demand(SizeRelation::at_most, k, size);
   const bool too_many =
       !k.is_unknown() && !size.is_unknown() && context.dims().always_at_least(k, context.dims().add(size, 1));
   if (!too_many && !(k.is_constant() && k.constant() < 0)) return;

@@ -51,11 +51,30 @@ void check_form(RuleContext& context, const ir::GraphScope& scope, std::size_t n
 }
 
 void check_strings(RuleContext& context, const ir::GraphScope& scope, std::size_t n, const ir::Attribute& attribute,
-                   const spec::AttributeSchema& schema) {
-  for (const AttributeFault& foreign : foreign_strings(attribute, schema)) {
+                   const spec::AttributeSchema& schema, const spec::OpSchema& op) {
+  for (const AttributeFault& foreign : foreign_strings(attribute, schema, op, context.table)) {
     context.error("attribute-value", context.at(scope, n, fmt::format("attribute {}", schema.name)), foreign.message,
                   foreign.expected, foreign.found, foreign.help);
   }
+}
+
+void report_unknown_attribute(RuleContext& context, Location location, const spec::OpSchema& schema,
+                              std::string_view name) {
+  const std::string message =
+      fmt::format("{} (opset {}) has no attribute {}", schema.name, schema.since_version, quote(name));
+  const spec::OpSchema* later =
+      later_version(context.table, schema, [&](const spec::OpSchema& version) { return version.find_attribute(name); });
+  if (later) {
+    context.error("unknown-attribute", std::move(location),
+                  fmt::format("{}: opset {} added it", message, later->since_version), {}, {},
+                  fmt::format("upgrade to opset {}", later->since_version));
+    return;
+  }
+  std::vector<std::string_view> names;
+  for (const spec::AttributeSchema& known : schema.attributes) names.push_back(known.name);
+  const std::string_view close = nearest(name, names);
+  context.error("unknown-attribute", std::move(location), message, {}, {},
+                close.empty() ? std::string() : fmt::format("did you mean {}?", close));
 }
 
 void check_against_schema(RuleContext& context, const ir::GraphScope& scope, std::size_t n,
@@ -66,13 +85,7 @@ void check_against_schema(RuleContext& context, const ir::GraphScope& scope, std
     const spec::AttributeSchema* declared = schema.find_attribute(attribute.name);
     const auto location = [&] { return context.at(scope, n, fmt::format("attribute {}", attribute.name.view())); };
     if (!declared) {
-      std::vector<std::string_view> names;
-      for (const spec::AttributeSchema& known : schema.attributes) names.push_back(known.name);
-      const std::string_view close = nearest(attribute.name, names);
-      context.error(
-          "unknown-attribute", location(),
-          fmt::format("{} (opset {}) has no attribute {}", schema.name, schema.since_version, quote(attribute.name)),
-          {}, {}, close.empty() ? std::string() : fmt::format("did you mean {}?", close));
+      report_unknown_attribute(context, location(), schema, attribute.name);
       continue;
     }
     const auto expected = static_cast<std::int32_t>(declared->type);
@@ -84,7 +97,7 @@ void check_against_schema(RuleContext& context, const ir::GraphScope& scope, std
                     std::string(attribute_type_name(expected)), std::string(attribute_type_name(found)));
       continue;
     }
-    check_strings(context, scope, n, attribute, *declared);
+    check_strings(context, scope, n, attribute, *declared, schema);
   }
   for (const spec::AttributeSchema& declared : schema.attributes) {
     if (declared.required && !node.find_attribute(declared.name)) {
@@ -116,7 +129,7 @@ void check_attributes(RuleContext& context) {
         }
       }
       const spec::OpSchema* schema = context.resolution.of(*scope->graph, n).schema;
-      if (!schema || schema->deprecated) continue;
+      if (!schema || context.table.is_removed(*schema)) continue;
       check_against_schema(context, *scope, n, *schema);
       check_auto_pad(context, *scope, n);
     }

@@ -30,6 +30,7 @@ class FunctionRule {
     for (const auto& scope : context_.scopes) {
       for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) check_references(*scope, n);
     }
+    find_needs();
     for (const auto& scope : context_.scopes) {
       for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
         const auto called = functions_.find(key_of(scope->graph->nodes[n]));
@@ -90,12 +91,15 @@ class FunctionRule {
                        std::to_string(function.body.outputs.size()), std::to_string(node.outputs.size()),
                        "name every output, \"\" for an unused one");
     }
-    for (const Text& required : function.attributes) {
-      if (!node.find_attribute(required)) {
-        context_.error("function-attribute", context_.at(scope, n),
-                       fmt::format("{} requires attribute {}", ir::function_step(function), quote(required)),
-                       std::string(required), "nothing");
-      }
+    for (const Text& name : function.attributes) {
+      const auto need = needs_.find({&function, name.view()});
+      if (need == needs_.end() || node.find_attribute(name)) continue;
+      const Reference& reader = *need->second;
+      context_.error("function-attribute", context_.at(scope, n),
+                     fmt::format("{} requires attribute {}", ir::function_step(function), quote(name)),
+                     fmt::format("{}, because {} requires attribute {}", name.view(),
+                                 context_.at(*reader.scope, reader.node).path(), reader.attribute->name.view()),
+                     "nothing");
     }
     for (const ir::Attribute& given : node.attributes) {
       if (!declares(function, given.name)) {
@@ -104,6 +108,32 @@ class FunctionRule {
       } else {
         check_given_type(scope, n, function, given);
       }
+    }
+  }
+
+  /// Attributes without a default that a call must give: an operator of the body requires what refers to them, or a call there must give it. What
+  /// refers to an attribute that is not given is absent, too.
+  void find_needs() {
+    using Need = std::pair<const ir::Function*, std::string_view>;
+    std::map<Need, std::vector<std::pair<const ir::Function*, const Reference*>>> passed_on;
+    std::vector<Need> open;
+    const auto add = [&](const ir::Function* function, const Reference& reference) {
+      const Need need{function, reference.attribute->ref_attr_name.view()};
+      if (!default_of(*function, need.second) && needs_.try_emplace(need, &reference).second) open.push_back(need);
+    };
+    for (const auto& [function, references] : references_) {
+      for (const Reference& reference : references) {
+        const std::string_view name = reference.attribute->name.view();
+        const auto& [opset, callee, schema] = context_.resolution.of(*reference.scope->graph, reference.node);
+        if (callee) passed_on[{callee, name}].emplace_back(function, &reference);
+        const spec::AttributeSchema* declared = schema ? schema->find_attribute(name) : nullptr;
+        if (declared && declared->required) add(function, reference);
+      }
+    }
+    while (!open.empty()) {
+      const Need need = open.back();
+      open.pop_back();
+      for (const auto& [function, reference] : passed_on[need]) add(function, *reference);
     }
   }
 
@@ -197,6 +227,8 @@ class FunctionRule {
   RuleContext& context_;
   std::map<Key, const ir::Function*> functions_;
   std::map<const ir::Function*, std::vector<Reference>> references_;
+  /// What requires the attribute of a function that has no default.
+  std::map<std::pair<const ir::Function*, std::string_view>, const Reference*> needs_;
   std::map<const ir::Function*, std::vector<Call>> calls_;
   std::map<const ir::Function*, Mark> marks_;
 };

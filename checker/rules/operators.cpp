@@ -56,7 +56,8 @@ class OperatorRule {
     const auto& [opset, function, schema] = context_.resolution.of(*scope.graph, n);
     if (!opset) return report_missing_import(scope, n, domain);
     if (function) return;
-    if (!schema || schema->deprecated) return report_unknown(scope, n, domain, *opset, schema);
+    if (!schema || context_.table.is_removed(*schema)) return report_unknown(scope, n, domain, *opset, schema);
+    if (schema->deprecated) report_deprecated(scope, n, *schema);
     check_inputs(scope, n, *schema);
     check_outputs(scope, n, *schema);
     if (scope.function) check_import_agrees(scope, n, *opset, *schema);
@@ -70,9 +71,10 @@ class OperatorRule {
     if (first.opset == opset) return;
     const spec::OpSchema* other = context_.table.find(domain, schema.name, first.opset);
     if (other && other->since_version == schema.since_version) return;
-    const std::string has = !other              ? "lacks this operator"
-                            : other->deprecated ? "no longer has it"
-                                                : fmt::format("defines it as of opset {}", other->since_version);
+    const std::string has = !other ? "lacks this operator"
+                            : context_.table.is_removed(*other)
+                                ? "no longer has it"
+                                : fmt::format("defines it as of opset {}", other->since_version);
     const std::string importer = first.function ? ir::function_step(*first.function) : "the model";
     context_.error("function-opset", context_.at(scope, n),
                    fmt::format("{} of {} differs in the opset that {} imports", ir::qualified_op(scope.graph->nodes[n]),
@@ -92,22 +94,25 @@ class OperatorRule {
                    fmt::format("an opset_import of {}", quote(domain_name(domain))));
   }
 
+  void report_deprecated(const ir::GraphScope& scope, std::size_t n, const spec::OpSchema& schema) {
+    const spec::OpSchema* const newest = context_.table.versions(schema.domain, schema.name).back();
+    context_.warning("operator-deprecated", context_.at(scope, n),
+                     fmt::format("{} (opset {}) is deprecated: opset {} redefines it; onnx.checker refuses it",
+                                 ir::qualified_op(scope.graph->nodes[n]), schema.since_version, newest->since_version),
+                     {}, {}, fmt::format("upgrade to opset {}", newest->since_version));
+  }
+
   void report_unknown(const ir::GraphScope& scope, std::size_t n, std::string_view domain, std::int64_t opset,
-                      const spec::OpSchema* deprecated) {
+                      const spec::OpSchema* removed) {
     const ir::Node& node = scope.graph->nodes[n];
     const Location location = context_.at(scope, n);
     const std::string op = ir::qualified_op(node);
     const auto versions = context_.table.versions(domain, node.op_type);
-    if (deprecated) {
-      const spec::OpSchema* const newest = versions.back();
-      const bool is_redefined = !newest->deprecated;
+    if (removed) {
       context_.error("operator-removed", location,
-                     is_redefined ? fmt::format("{} (opset {}) is deprecated: opset {} redefines it", op,
-                                                deprecated->since_version, newest->since_version)
-                                  : fmt::format("{} was removed in opset {}", op, deprecated->since_version),
+                     fmt::format("{} was removed in opset {}", op, removed->since_version),
                      fmt::format("an operator of opset {} of {}", opset, domain_name(domain)), op,
-                     is_redefined ? fmt::format("upgrade to opset {}", newest->since_version)
-                                  : "an earlier opset, or the operator that replaced it");
+                     "an earlier opset, or the operator that replaced it");
       return;
     }
     if (!versions.empty()) {

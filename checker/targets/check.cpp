@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -44,6 +45,7 @@ class TargetCheck {
 
   void run() {
     check_header();
+    if (profile_.limits.equal_names || profile_.limits.static_shapes) report_names();
     for (const auto& scope : context_.scopes) {
       if (scope->is_training) continue;
       check_opsets(*scope);
@@ -114,6 +116,18 @@ class TargetCheck {
     }
   }
 
+  /// What is a warning elsewhere: one name that stands for two sizes.
+  void report_names() {
+    std::vector<Diagnostic> conflicts;
+    std::ranges::copy_if(context_.collector.diagnostics(), std::back_inserter(conflicts),
+                         [](const Diagnostic& finding) { return finding.code == "dim-name-conflict"; });
+    for (Diagnostic& conflict : conflicts) {
+      report(Severity::error, "target-dim-names", std::move(conflict.location),
+             fmt::format("takes sizes of one name for equal: {}", conflict.message), std::move(conflict.expected),
+             std::move(conflict.found), std::move(conflict.help));
+    }
+  }
+
   void report_narrowed() {
     for (const auto& [wide, narrow] : profile_.limits.narrowed) {
       const ir::GraphScope* first = nullptr;
@@ -139,7 +153,7 @@ class TargetCheck {
     const ir::Node& node = scope.graph->nodes[n];
     const auto& [opset, function, schema] = context_.resolution.of(*scope.graph, n);
     if (node.op_type.empty() || !opset || function) return;
-    if (schema && schema->deprecated) return;
+    if (schema && context_.table.is_removed(*schema)) return;
     const Verdict verdict = verdict_of(scope, node, schema);
     if (verdict.standing == Standing::refused) {
       const std::string version = schema ? fmt::format(" (since opset {})", schema->since_version) : std::string();

@@ -82,7 +82,8 @@ OpInfo info_of(const spec::OpTable& table, const Profiles& profiles, std::string
     info.versions.push_back(version_of(*versions[i], i > 0 ? versions[i - 1] : nullptr,
                                        i + 1 < versions.size() ? versions[i + 1] : nullptr));
     OpVersion& version = info.versions.back();
-    if (!version.deprecated) version.targets = support_of(profiles, *versions[i], version.until);
+    version.removed = table.is_removed(*versions[i]);
+    if (!version.removed) version.targets = support_of(profiles, *versions[i], version.until);
   }
   return info;
 }

@@ -222,6 +222,8 @@ TargetLimits limits(const YAML::Node& node) {
       result.ir_version = integer(value);
     } else if (key == "static_shapes") {
       result.static_shapes = flag(value);
+    } else if (key == "equal_names") {
+      result.equal_names = flag(value);
     } else if (key == "types") {
       result.types = texts(value);
     } else if (key == "narrowed") {

@@ -65,6 +65,7 @@ struct TargetLimits {
       opset;  ///< canonical domain -> oldest, newest
   std::optional<std::int64_t> ir_version;
   bool static_shapes = false;
+  bool equal_names = false;        ///< sizes of one name are taken to be equal
   std::vector<std::string> types;  ///< empty: any
   std::map<std::string, std::string, std::less<>> narrowed;
 };

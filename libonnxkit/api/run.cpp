@@ -182,8 +182,14 @@ std::vector<std::string> output_names(const Model& model) {
   return names;
 }
 
-Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
-                                              const RunOptions& options) {
+namespace {
+
+struct CompletedInputs {
+  std::vector<RunInput> inputs;
+  inputs::GeneratedInputs generated;  ///< without the inputs themselves
+};
+
+Result<CompletedInputs> completed(const Model& model, std::vector<NamedValue> given, const RunOptions& options) {
   const ir::Model& ir = model.ir();
   if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
   if (auto error = ir::unknown_dimension(ir, options.dims)) return *std::move(error);
@@ -191,7 +197,8 @@ Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<Na
   if (!values) return values.error();
   const auto sizes = inputs::bound_sizes(*ir.graph, *values, options.dims);
   if (!sizes) return sizes.error();
-  std::vector<inputs::GeneratedInput> made(values->size());
+  inputs::GeneratedInputs made;
+  made.inputs.resize(values->size());
   if (options.make_up_inputs) {
     auto generated = inputs::generate_inputs(
         ir, options.context.table(), *values,
@@ -199,17 +206,48 @@ Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<Na
     if (!generated) return generated.error();
     made = *std::move(generated);
   }
-  std::vector<RunInput> inputs;
+  CompletedInputs completed;
   for (std::size_t i = 0; i < values->size(); ++i) {
     const bool was_given = (*values)[i].kind != ValueKind::none;
-    const bool was_made = made[i].value.kind != ValueKind::none;
-    inputs.push_back({std::string(ir.graph->name_of(ir.graph->inputs[i].value)),
-                      was_made ? std::move(made[i].value) : std::move((*values)[i]),
-                      was_given  ? "given"
-                      : was_made ? made[i].description
-                                 : "initializer"});
+    const bool was_made = made.inputs[i].value.kind != ValueKind::none;
+    completed.inputs.push_back({std::string(ir.graph->name_of(ir.graph->inputs[i].value)),
+                                was_made ? std::move(made.inputs[i].value) : std::move((*values)[i]),
+                                was_given  ? "given"
+                                : was_made ? made.inputs[i].description
+                                           : "initializer"});
   }
-  return inputs;
+  made.inputs.clear();
+  completed.generated = std::move(made);
+  return completed;
+}
+
+std::string listed(std::vector<std::string> parts, std::size_t most) {
+  if (parts.size() > most) parts.resize(most), parts.emplace_back("...");
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+/// A node that cannot work with inputs of chosen sizes may work with others.
+Error with_chosen_sizes(Error error, const inputs::GeneratedInputs& generated) {
+  if (error.diagnostic.code != "kernel" || generated.chosen.empty()) return error;
+  constexpr std::size_t most_sizes = 8, most_demands = 4;
+  error.diagnostic.notes.push_back("the inputs were generated with " + listed(generated.chosen, most_sizes));
+  if (!generated.unmet.empty())
+    error.diagnostic.notes.push_back("no sizes were found for " + listed(generated.unmet, most_demands));
+  if (error.diagnostic.help.empty()) {
+    error.diagnostic.help = generated.chose_named ? "--dim NAME=SIZE sets the size of a dimension"
+                                                  : "-i NAME=FILE gives an input of another size";
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
+                                              const RunOptions& options) {
+  auto all = completed(model, std::move(given), options);
+  return all ? Result<std::vector<RunInput>>(std::move(all->inputs)) : all.error();
 }
 
 Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
@@ -218,14 +256,14 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   if (auto error = unknown_tap(*ir.graph, options.taps)) return *std::move(error);
 
   RunReport report;
-  auto completed = complete_inputs(model, std::move(inputs), options);
-  if (!completed) return completed.error();
-  report.inputs = *std::move(completed);
+  auto all = completed(model, std::move(inputs), options);
+  if (!all) return all.error();
+  report.inputs = std::move(all->inputs);
   const exec::BackendSettings settings = backend_settings(options);
   const auto entry = all_backends().find(options.backend, settings);
   if (!entry) return entry.error();
   const auto done = run_on(*entry->make(settings), model, options, report);
-  return done ? Result<RunReport>(std::move(report)) : done.error();
+  return done ? Result<RunReport>(std::move(report)) : with_chosen_sizes(done.error(), all->generated);
 }
 
 }  // namespace onnxkit

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -46,6 +47,22 @@ Result<void> check_options(const BackendDesc& backend, const std::map<std::strin
   return {};
 }
 
+/// Of what has a name.
+template <class Named>
+std::vector<std::string_view> names_of(const std::vector<Named>& all) {
+  std::vector<std::string_view> names;
+  for (const Named& named : all) names.push_back(named.name);
+  return names;
+}
+
+/// The first of each name.
+template <class Named>
+std::map<std::string_view, std::size_t> first_indices(const std::vector<Named>& all) {
+  std::map<std::string_view, std::size_t> indices;
+  for (std::size_t i = 0; i < all.size(); ++i) indices.emplace(all[i].name, i);
+  return indices;
+}
+
 }  // namespace
 
 Result<void> check_load(const BackendDesc& backend, const ModelSource& source, const LoadOptions& options) {
@@ -66,15 +83,11 @@ Result<void> check_load(const BackendDesc& backend, const ModelSource& source, c
 
 Result<std::vector<Value>> arrange(const std::vector<ValueDesc>& inputs, const std::vector<NamedValue>& given) {
   std::vector<Value> values(inputs.size());
+  const auto indices = first_indices(inputs);
   for (const NamedValue& named : given) {
-    const auto found =
-        std::find_if(inputs.begin(), inputs.end(), [&](const ValueDesc& input) { return input.name == named.name; });
-    if (found == inputs.end()) {
-      std::vector<std::string_view> names;
-      for (const ValueDesc& input : inputs) names.push_back(input.name);
-      return unknown_name("unknown-input", "input", named.name, names);
-    }
-    values[static_cast<std::size_t>(found - inputs.begin())] = named.value;
+    const auto found = indices.find(named.name);
+    if (found == indices.end()) return unknown_name("unknown-input", "input", named.name, names_of(inputs));
+    values[found->second] = named.value;
   }
   return values;
 }
@@ -83,15 +96,11 @@ Result<std::vector<NamedValue>> select_outputs(std::vector<NamedValue> outputs,
                                                const std::vector<std::string>& wanted) {
   if (wanted.empty()) return outputs;
   std::vector<NamedValue> selected;
+  const auto indices = first_indices(outputs);
   for (const std::string& name : wanted) {
-    const auto found =
-        std::find_if(outputs.begin(), outputs.end(), [&](const NamedValue& output) { return output.name == name; });
-    if (found == outputs.end()) {
-      std::vector<std::string_view> names;
-      for (const NamedValue& output : outputs) names.push_back(output.name);
-      return unknown_name("unknown-value", "output", name, names);
-    }
-    selected.push_back(*found);
+    const auto found = indices.find(name);
+    if (found == indices.end()) return unknown_name("unknown-value", "output", name, names_of(outputs));
+    selected.push_back(outputs[found->second]);
   }
   return selected;
 }

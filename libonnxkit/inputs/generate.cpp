@@ -18,7 +18,9 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/inputs/bound_sizes.h"
+#include "libonnxkit/inputs/compared_numbers.h"
 #include "libonnxkit/inputs/element_shape.h"
+#include "libonnxkit/inputs/free_sizes.h"
 #include "libonnxkit/inputs/input_range.h"
 #include "onnxkit/diagnostic.h"
 
@@ -45,95 +47,37 @@ class Random {
   std::mt19937_64 bits_;
 };
 
-bool mentions(std::string_view name, std::initializer_list<std::string_view> words) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view w) { return lower.find(w) != std::string::npos; });
-}
-
-bool is_cache(std::string_view name) { return mentions(name, {"past", "cache"}); }
-
-/// A size for a dimension that the model leaves open.
-std::int64_t chosen_size(std::string_view name, std::string_view input, std::size_t axis, std::size_t rank) {
-  if (mentions(name, {"batch"})) return 1;
-  if (is_cache(name)) return 4;
-  if (mentions(name, {"seq", "len", "time", "token"})) return 8;
-  if (mentions(name, {"height", "width"})) return 64;
-  if (axis == 0) return 1;
-  if (is_cache(input)) return 4;
-  return rank >= 4 && axis >= 2 ? 64 : rank == 3 || rank == 2 ? 8 : 3;
-}
-
-/// FreeSizes for every dimension name of the inputs.
-class FreeSizes {
- public:
-  FreeSizes(const ir::Graph& graph, const std::map<std::string, std::int64_t>& given) : by_name_(given) {
-    // A mask over what is cached and what is new is as long as both, whatever its size is called.
-    for (const bool masks : {false, true}) {
-      for (const ir::ValueInfo& input : graph.inputs) {
-        if (!input.type || !input.type->shape) continue;
-        const std::string_view name = graph.name_of(input.value);
-        if (is_mask(name, input.type->shape->dims.size()) == masks) choose(name, input.type->shape->dims);
-      }
-    }
-  }
-
-  const std::map<std::string, std::int64_t>& by_name() const { return by_name_; }
-
-  std::int64_t size(std::string_view input, const std::vector<ir::DeclaredDim>& dims, std::size_t axis) {
-    if (dims[axis].value) return *dims[axis].value;
-    const auto known = size_of(pool_, pool_.from_dim_param(dims[axis].param), by_name_);
-    return known ? *known : open_size("", input, axis, dims.size());
-  }
-
- private:
-  static bool is_mask(std::string_view input, std::size_t rank) { return rank == 2 && mentions(input, {"mask"}); }
-
-  std::int64_t open_size(std::string_view name, std::string_view input, std::size_t axis, std::size_t rank) const {
-    if (cached_ && fresh_ && axis == 1 && is_mask(input, rank)) return *cached_ + *fresh_;
-    return chosen_size(name, input, axis, rank);
-  }
-
-  void choose(std::string_view input, const std::vector<ir::DeclaredDim>& dims) {
-    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-      const checker::Dim open = dims[axis].value ? checker::Dim() : pool_.from_dim_param(dims[axis].param);
-      for (const std::size_t symbol : pool_.symbols_in(open)) {
-        const std::string& name = pool_.symbol(symbol).name;
-        by_name_.try_emplace(name, open_size(name, input, axis, dims.size()));
-      }
-      const bool is_length = axis > 0 && (is_cache(input) ? axis == 2 : dims.size() == 2);
-      std::optional<std::int64_t>& length = is_cache(input) ? cached_ : fresh_;
-      if (is_length && !length) length = size(input, dims, axis);
-    }
-  }
-
-  checker::DimPool pool_;
-  std::map<std::string, std::int64_t> by_name_;
-  std::optional<std::int64_t> cached_, fresh_;  ///< tokens whose keys are given, and new ones
-};
-
 class Generator {
  public:
-  Generator(const ir::Model& model, const spec::OpTable& table, const GenerateOptions& options)
+  Generator(const ir::Model& model, const spec::OpTable& table, std::span<const Value> given,
+            const GenerateOptions& options)
       : model_(model),
         table_(table),
-        sizes_(*model.graph, options.dims),
+        sizes_(choose_sizes(model, table, given, options.dims)),
         random_(options.seed),
         has_limit_(options.memory_limit != 0),
         bytes_left_(options.memory_limit != 0 ? options.memory_limit : default_limit) {
     checker::Collector collector;
-    inferred_ = checker::infer_types(model, table, {.dim_values = sizes_.by_name(), .external_bytes = {}}, collector);
+    checker::InferenceOptions known{.dim_values = sizes_.by_name, .external_bytes = {}};
+    known.input_types = sizes_.input_types;
+    inferred_ = checker::infer_types(model, table, known, collector);
   }
 
-  Result<GeneratedInput> make(const ir::ValueInfo& input) {
+  const ChosenSizes& sizes() const { return sizes_; }
+
+  /// Input `index` of the main graph.
+  Result<GeneratedInput> make(std::size_t index) {
+    const ir::ValueInfo& input = model_.graph->inputs[index];
     name_ = model_.graph->name_of(input.value);
+    input_type_ = &sizes_.input_types[index];
     range_.reset();
+    compared_.reset();
     element_shape_.reset();
     if (!input.type) return impossible("has no type");
-    if (input.type->kind == ir::DeclaredType::Kind::tensor)
+    if (input.type->kind == ir::DeclaredType::Kind::tensor) {
       range_ = range_of_input(model_, table_, inferred_, input.value);
+      compared_ = compared_numbers(model_, table_, input.value);
+    }
     if (input.type->kind == ir::DeclaredType::Kind::sequence)
       element_shape_ = element_shape_of_input(model_, table_, inferred_, input.value);
     return make(*input.type);
@@ -172,14 +116,22 @@ class Generator {
     }
   }
 
+  std::int64_t size_of_axis(const ir::DeclaredType& type, std::size_t axis) {
+    const std::vector<ir::DeclaredDim>& dims = type.shape->dims;
+    if (dims[axis].value) return *dims[axis].value;
+    const std::optional<checker::Shape>& chosen = input_type_->shape;
+    if (chosen && chosen->size() == dims.size() && (*chosen)[axis].is_constant()) return (*chosen)[axis].constant();
+    const auto known = size_of(pool_, pool_.from_dim_param(dims[axis].param), sizes_.by_name);
+    return known ? *known : usual_size("", name_, axis, dims.size());
+  }
+
   Result<std::vector<std::int64_t>> dims_of(const ir::DeclaredType& type) {
     std::vector<std::int64_t> dims;
     if (type.shape) {
-      for (std::size_t axis = 0; axis < type.shape->dims.size(); ++axis)
-        dims.push_back(sizes_.size(name_, type.shape->dims, axis));
+      for (std::size_t axis = 0; axis < type.shape->dims.size(); ++axis) dims.push_back(size_of_axis(type, axis));
     } else if (element_shape_) {
       for (std::size_t axis = 0; axis < element_shape_->size(); ++axis)
-        dims.push_back((*element_shape_)[axis].value_or(chosen_size("", name_, axis, element_shape_->size())));
+        dims.push_back((*element_shape_)[axis].value_or(usual_size("", name_, axis, element_shape_->size())));
     }
     const auto count = checked_element_count(dims);
     const auto bytes = count ? checked_mul<std::uint64_t>(static_cast<std::uint64_t>(*count), 8) : std::nullopt;
@@ -207,6 +159,13 @@ class Generator {
           description = "1, on the last two axes 2: " + range_->reason;
           break;
         }
+        if (compared_) {
+          const std::size_t columns =
+              dims->empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(dims->back(), 1));
+          fill<double>(element, count, bytes, [&](std::size_t i) { return near_compared(i % columns); });
+          description = "around the numbers that it is compared with at " + compared_->at;
+          break;
+        }
         fill<double>(element, count, bytes, [&](std::size_t) { return random_.normal(); });
         description = "normal";
         break;
@@ -228,6 +187,19 @@ class Generator {
     auto tensor = Tensor::from_bytes(element, *dims, std::move(bytes));
     if (!tensor) return tensor.error();
     return GeneratedInput{Value(*std::move(tensor)), std::move(description)};
+  }
+
+  /// As far from one of the numbers as these are apart.
+  double near_compared(std::size_t column) {
+    const std::vector<std::vector<double>>& columns = compared_->of_columns;
+    const bool has_own = column < columns.size() && !columns[column].empty();
+    const std::vector<double>& numbers = has_own ? columns[column] : compared_->of_all;
+    if (numbers.empty()) return random_.normal();
+    const double range = numbers.back() - numbers.front();
+    const double apart = range > 0 && std::isfinite(range) ? range / static_cast<double>(numbers.size())
+                                                           : std::max(std::abs(numbers.front()) / 8, 0.125);
+    return numbers[static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(numbers.size()) - 1))] +
+           apart * random_.normal();
   }
 
   template <class T, class F>
@@ -297,31 +269,40 @@ class Generator {
 
   const ir::Model& model_;
   const spec::OpTable& table_;
-  FreeSizes sizes_;
+  const ChosenSizes sizes_;
+  checker::DimPool pool_;
   checker::InferredModel inferred_;
   Random random_;
   const bool has_limit_;
   std::uint64_t bytes_left_;
   std::string name_;
+  const checker::Type* input_type_ = nullptr;
   std::optional<InputRange> range_;
+  std::optional<ComparedNumbers> compared_;
   std::optional<std::vector<std::optional<std::int64_t>>> element_shape_;  ///< of a sequence that states none
 };
 
 }  // namespace
 
-Result<std::vector<GeneratedInput>> generate_inputs(const ir::Model& model, const spec::OpTable& table,
-                                                    std::span<const Value> given, const GenerateOptions& options) {
+Result<GeneratedInputs> generate_inputs(const ir::Model& model, const spec::OpTable& table,
+                                        std::span<const Value> given, const GenerateOptions& options) {
   const std::set<std::string_view> defaults = exec::default_names(*model.graph);
-  std::vector<GeneratedInput> made(model.graph->inputs.size());
+  GeneratedInputs made;
+  made.inputs.resize(model.graph->inputs.size());
   std::optional<Generator> generator;
-  for (std::size_t i = 0; i < made.size(); ++i) {
+  for (std::size_t i = 0; i < made.inputs.size(); ++i) {
     const ir::ValueInfo& input = model.graph->inputs[i];
     if (i < given.size() && given[i].kind != ValueKind::none) continue;
     if (defaults.contains(model.graph->name_of(input.value))) continue;
-    if (!generator) generator.emplace(model, table, options);
-    auto value = generator->make(input);
+    if (!generator) generator.emplace(model, table, given, options);
+    auto value = generator->make(i);
     if (!value) return value.error();
-    made[i] = *std::move(value);
+    made.inputs[i] = *std::move(value);
+  }
+  if (generator) {
+    made.chosen = generator->sizes().chosen;
+    made.chose_named = generator->sizes().chose_named;
+    made.unmet = generator->sizes().unmet;
   }
   return made;
 }

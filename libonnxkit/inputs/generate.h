@@ -24,10 +24,20 @@ struct GeneratedInput {
   std::string description;  ///< "normal", "indices on axis 0 of size 30522 at ..."
 };
 
+/// The values of all inputs, kind none for those that get none, and what is worth telling when a run of them fails.
+struct GeneratedInputs {
+  std::vector<GeneratedInput> inputs;
+  /// Sizes that were chosen, as "N = 1" and, of dimensions without a name, "axis 1 of input "x" = 8".
+  std::vector<std::string> chosen;
+  bool chose_named = false;  ///< a size that has a name is among them
+  /// Demands of nodes for which no sizes were found (ChosenSizes::unmet).
+  std::vector<std::string> unmet;
+};
+
 /// Random values for the main graph's inputs, the same for the same model and seed on every machine. An input whose entry of `given` has a
 /// kind, or that has an initializer, gets none. Reals are normal; integers stay in what range_of_input says, else within [0, 9], a mask
 /// is 0 or 1 with a 1 first in each row. Error input-missing for kinds that cannot be made up (maps, opaque types, no type).
-Result<std::vector<GeneratedInput>> generate_inputs(const ir::Model& model, const spec::OpTable& table,
-                                                    std::span<const Value> given, const GenerateOptions& options);
+Result<GeneratedInputs> generate_inputs(const ir::Model& model, const spec::OpTable& table,
+                                        std::span<const Value> given, const GenerateOptions& options);
 
 }  // namespace onnxkit::inputs

@@ -52,6 +52,15 @@ AttributeBindings bind_attributes(const ir::Function& function, const ir::Node& 
   return bindings;
 }
 
+const AttributeSchema* missing_attribute(const ir::Node& node, const OpSchema& schema,
+                                         const AttributeBindings* bindings) {
+  for (const AttributeSchema& declared : schema.attributes) {
+    if (!declared.required || declared.name == "consumed_inputs") continue;
+    if (!resolve_attribute(node, declared.name, bindings)) return &declared;
+  }
+  return nullptr;
+}
+
 const AttributeSchema* NodeAttributes::with_default(std::string_view name) const {
   const AttributeSchema* declared = schema_->find_attribute(name);
   return declared && declared->has_default ? declared : nullptr;

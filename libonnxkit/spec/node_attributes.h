@@ -28,6 +28,10 @@ const std::vector<T>& list_as_written(const ir::Attribute& attribute) {
 /// What a call of `function` binds: defaults of the function, then what the calling node gives.
 AttributeBindings bind_attributes(const ir::Function& function, const ir::Node& call, const AttributeBindings* outer);
 
+/// The first required attribute that is absent; null when none is. BatchNormalization's consumed_inputs is passed over: no result depends on it.
+const AttributeSchema* missing_attribute(const ir::Node& node, const OpSchema& schema,
+                                         const AttributeBindings* bindings);
+
 /// Reads the attributes of one node as its schema means them: the node's value, else the schema's default, else nothing or `fallback`.
 class NodeAttributes {
  public:

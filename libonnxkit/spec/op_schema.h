@@ -129,7 +129,7 @@ struct OpSchema {
   std::string_view domain;  ///< "" for ai.onnx
   std::string_view name;
   std::int32_t since_version = 1;
-  bool deprecated = false;  ///< from since_version on the operator is gone
+  bool deprecated = false;  ///< as ONNX says; OpTable::is_removed tells whether the operator is gone
   bool experimental = false;
   bool has_function_body = false;
   bool non_deterministic = false;  ///< equal inputs may give different outputs (also when a subgraph of it may)

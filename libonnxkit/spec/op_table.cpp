@@ -122,6 +122,10 @@ std::vector<const OpSchema*> OpTable::versions(std::string_view domain, std::str
   return result;
 }
 
+bool OpTable::is_removed(const OpSchema& schema) const {
+  return schema.deprecated && state_->versions(schema.domain, schema.name).back().deprecated;
+}
+
 std::vector<std::string_view> OpTable::operators(std::string_view domain) const {
   const auto canonical = ir::canonical_domain(domain);
   std::set<std::string_view> names;

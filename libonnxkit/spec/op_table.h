@@ -49,6 +49,9 @@ class OpTable {
   const OpSchema* find(std::string_view domain, std::string_view name, std::int64_t opset) const;
   /// All versions, oldest first.
   std::vector<const OpSchema*> versions(std::string_view domain, std::string_view name) const;
+  /// Deprecated, and no later version is in force: from `schema` on the operator is gone. GroupNormalization 18 is deprecated and not gone,
+  /// since 21 redefines it.
+  bool is_removed(const OpSchema& schema) const;
   /// Names of all operators of a domain, sorted.
   std::vector<std::string_view> operators(std::string_view domain) const;
   std::vector<std::string_view> domains() const;

@@ -7,7 +7,7 @@ Resolution::Resolution(const ir::Model& model, const OpTable& table)
 
 Resolution::Resolution(const ir::Model& model, std::span<const std::unique_ptr<ir::GraphScope>> scopes,
                        const OpTable& table)
-    : functions_(model) {
+    : table_(&table), functions_(model) {
   for (const auto& scope : scopes) {
     std::vector<ResolvedNode>& nodes = graphs_[scope->graph];
     nodes.reserve(scope->graph->nodes.size());

@@ -35,8 +35,10 @@ class Resolution {
   }
   const ResolvedNode& of(const ir::Graph& graph, std::size_t node) const { return graphs_.at(&graph)[node]; }
   const FunctionIndex& functions() const { return functions_; }
+  const OpTable& table() const { return *table_; }
 
  private:
+  const OpTable* table_;
   FunctionIndex functions_;
   std::unordered_map<const ir::Graph*, std::vector<ResolvedNode>> graphs_;
 };

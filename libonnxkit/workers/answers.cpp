@@ -10,7 +10,8 @@
 namespace onnxkit::workers {
 namespace {
 
-constexpr std::size_t most_trace_lines = 20;
+constexpr std::size_t most_trace_lines = 20, longest_trace_line = 1000, longest_message = 16'000;
+constexpr std::size_t most_values = 100'000;  ///< inputs, and outputs: with --layers each node's
 
 constexpr std::array<std::pair<std::string_view, ErrorCode>, 5> codes_of_kinds = {
     {{"unsupported", ErrorCode("worker-unsupported")},
@@ -30,14 +31,16 @@ Result<T> checked(T value, const Fields& fields) {
 
 /// The last lines of a text.
 std::vector<std::string> last_lines(std::string_view text) {
-  std::vector<std::string> lines;
+  std::vector<std::string_view> lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) lines.emplace_back(text.substr(0, end));
+    if (end > 0) lines.push_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (lines.size() > most_trace_lines) lines.erase(lines.begin(), lines.end() - most_trace_lines);
-  return lines;
+  std::vector<std::string> last;
+  for (const std::string_view line : lines) last.push_back(excerpt(line, longest_trace_line));
+  return last;
 }
 
 /// A trace without the message that it ends with.
@@ -53,13 +56,17 @@ std::string_view before_message(std::string_view trace, std::string_view message
 /// A default in whatever form it came.
 std::string default_text(const Json& value) {
   if (value.is_null()) return {};
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return excerpt(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 std::map<std::string, exec::OptionDesc> read_options(const Json& options, Fields& fields) {
   std::map<std::string, exec::OptionDesc> read;
   if (!options.is_null() && !options.is_object()) fields.fail("options", "not an object");
   if (!options.is_object()) return read;
+  if (options.size() > most_texts) {
+    fields.fail("options", fmt::format("{} of them, {} are allowed", options.size(), most_texts));
+    return read;
+  }
   for (const auto& [name, option] : options.items()) {
     exec::OptionDesc& to = read[name];
     const std::string where = "options." + name;
@@ -74,6 +81,9 @@ std::map<std::string, std::int64_t> read_opsets(const Json& opsets, Fields& fiel
   std::map<std::string, std::int64_t> read;
   if (!opsets.is_null() && !opsets.is_object()) fields.fail("opsets", "not an object");
   if (!opsets.is_object()) return read;
+  if (opsets.size() > most_texts)
+    fields.fail("opsets", fmt::format("{} of them, {} are allowed", opsets.size(), most_texts));
+  if (!fields.ok()) return read;
   for (const auto& [domain, version] : opsets.items())
     read[domain] = static_cast<std::int64_t>(fields.natural(version, "opsets"));
   return read;
@@ -96,9 +106,24 @@ exec::ValueDesc read_desc(const Json& described, Fields& fields, const std::stri
 
 std::vector<exec::ValueDesc> read_descs(const Json& answer, const char* key, Fields& fields) {
   std::vector<exec::ValueDesc> descs;
-  for (const Json& described : fields.array(answer, key, ""))
+  const Json& list = fields.array(answer, key, "");
+  if (list.size() > most_values) {
+    fields.fail(key, fmt::format("{} of them, {} are allowed", list.size(), most_values));
+    return descs;
+  }
+  for (const Json& described : list)
     descs.push_back(read_desc(described, fields, fmt::format("{}[{}]", key, descs.size())));
   return descs;
+}
+
+/// The first of them: a runtime that warns of each node is still of use.
+std::vector<std::string> read_warnings(const Json& answer, Fields& fields) {
+  const Json& list = fields.array(answer, "warnings", "");
+  if (list.size() <= most_texts) return fields.texts(answer, "warnings", "");
+  const Json first = {{"warnings", std::vector<Json>(list.begin(), list.begin() + most_texts)}};
+  std::vector<std::string> warnings = fields.texts(first, "warnings", "");
+  warnings.push_back(fmt::format("... ({} more warnings)", list.size() - most_texts));
+  return warnings;
 }
 
 std::vector<exec::RunSample> read_samples(const Json& answer, int repeat, Fields& fields) {
@@ -139,12 +164,14 @@ Error read_error(const Json& answer) {
   Fields fields;
   const Json& error = Fields::member(answer, "error");
   const std::string kind = fields.text(error, "kind", "error");
-  const std::string message = fields.text(error, "message", "error");
+  const Json& said = Fields::member(error, "message");
+  if (!said.is_string()) fields.fail("error", "\"message\" must be a string");
   if (!fields.ok()) return broken(fields.fault());
+  const auto& message = said.get_ref<const std::string&>();
   const auto* const known =
       std::find_if(codes_of_kinds.begin(), codes_of_kinds.end(), [&](const auto& code) { return code.first == kind; });
   if (known == codes_of_kinds.end()) return broken(fmt::format("an error of unknown kind {}", quote(kind)));
-  Error read = make_error(known->second, message);
+  Error read = make_error(known->second, excerpt(message, longest_message));
   const Json& trace = Fields::member(error, "trace");
   if (trace.is_string())
     read.diagnostic.notes = last_lines(before_message(trace.get_ref<const std::string&>(), message));
@@ -172,7 +199,7 @@ Result<LoadedModel> read_load(const Json& answer) {
   model.id = static_cast<std::int64_t>(fields.natural(Fields::member(answer, "model"), "model"));
   model.inputs = read_descs(answer, "inputs", fields);
   model.outputs = read_descs(answer, "outputs", fields);
-  if (!Fields::member(answer, "warnings").is_null()) model.report.warnings = fields.texts(answer, "warnings", "");
+  if (!Fields::member(answer, "warnings").is_null()) model.report.warnings = read_warnings(answer, fields);
   if (!Fields::member(answer, "arithmetic").is_null()) model.report.arithmetic = fields.text(answer, "arithmetic", "");
   model.report.seconds = fields.seconds(Fields::member(answer, "seconds"), "seconds");
   return checked(std::move(model), fields);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,7 +17,29 @@ bool is_natural(const Json& value) {
   return value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
+/// How deep brackets are nested outside of strings.
+int depth_of(std::string_view json) {
+  int depth = 0, most = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size() && most <= deepest; ++i) {
+    const char c = json[i];
+    if (in_string && c == '\\') ++i;
+    if (c == '"') in_string = !in_string;
+    if (in_string) continue;
+    if (c == '[' || c == '{') most = std::max(most, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return most;
+}
+
 }  // namespace
+
+std::string excerpt(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return fmt::format("{}... ({} more bytes)", text.substr(0, end), text.size() - end);
+}
 
 void Fields::fail(std::string_view where, std::string_view what) {
   if (fault_.empty()) fault_ = where.empty() ? std::string(what) : fmt::format("{}: {}", where, what);
@@ -31,9 +54,12 @@ const Json& Fields::member(const Json& object, const char* key) {
 
 std::string Fields::text(const Json& object, const char* key, std::string_view where) {
   const Json& value = member(object, key);
-  if (value.is_string()) return value.get<std::string>();
-  fail(where, fmt::format("\"{}\" must be a string", key));
-  return {};
+  if (!value.is_string()) fail(where, fmt::format("\"{}\" must be a string", key));
+  if (!value.is_string()) return {};
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.size() > longest_text)
+    fail(where, fmt::format("\"{}\" has {} bytes, {} are allowed", key, text.size(), longest_text));
+  return text.size() > longest_text ? std::string() : text;
 }
 
 bool Fields::flag(const Json& object, const char* key, bool fallback, std::string_view where) {
@@ -66,25 +92,27 @@ const Json& Fields::array(const Json& object, const char* key, std::string_view 
 
 std::vector<std::string> Fields::texts(const Json& object, const char* key, std::string_view where) {
   std::vector<std::string> all;
-  for (const Json& item : array(object, key, where)) {
+  const Json& list = array(object, key, where);
+  if (list.size() > most_texts) {
+    fail(where, fmt::format("\"{}\" has {} elements, {} are allowed", key, list.size(), most_texts));
+    return all;
+  }
+  for (const Json& item : list) {
     if (!item.is_string()) {
       fail(where, fmt::format("\"{}\" must contain strings only", key));
       break;
     }
-    all.push_back(item.get<std::string>());
+    all.push_back(excerpt(item.get_ref<const std::string&>()));
   }
   return all;
 }
 
+// Not by a callback of the parser, which looks through all elements of a list after each of them.
 Json parse_object(std::string_view text) {
-  bool too_deep = false;
-  const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > deepest;
-    return depth <= deepest;
-  };
-  Json parsed = Json::parse(text, shallow, false);
-  if (too_deep || !parsed.is_object()) return Json(Json::value_t::discarded);
-  return parsed;
+  const Json discarded(Json::value_t::discarded);
+  if (depth_of(text) > deepest) return discarded;
+  Json parsed = Json::parse(text, nullptr, false);
+  return parsed.is_object() ? parsed : discarded;
 }
 
 }  // namespace onnxkit::workers

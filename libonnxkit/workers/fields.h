@@ -10,6 +10,12 @@ namespace onnxkit::workers {
 
 using Json = nlohmann::json;
 
+/// What a worker may say: names and other words, and how many of them.
+inline constexpr std::size_t longest_text = std::size_t{1} << 16, most_texts = 1000;
+
+/// Words for people, at most `most` bytes of them, cut between characters: "... (N more bytes)".
+std::string excerpt(std::string_view text, std::size_t most = longest_text);
+
 /// Checked access to JSON that a worker sent. The first fault is kept; what is read after it may be a default, so the caller looks at fault() in the end.
 class Fields {
  public:

@@ -171,6 +171,8 @@ void Run::run_kernel(Frame& frame, std::size_t index, const PreparedNode& prepar
     throw Fault("not-supported",
                 fmt::format("the reference has no kernel for version {}", prepared.schema->since_version));
   }
+  if (const auto* missing = spec::missing_attribute(frame.graph->nodes[index], *prepared.schema, frame.bindings))
+    throw Fault(fmt::format("the required attribute {} is missing", quote(missing->name)));
   KernelContext context(*this, frame, index, *prepared.schema);
   const bool is_noisy = noise_ && prepared.origin == Origin::data;
   if (is_noisy) {

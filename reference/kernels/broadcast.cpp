@@ -38,6 +38,14 @@ std::vector<std::int64_t> broadcast_strides(const Dims& from, const Dims& to) {
 }
 
 namespace detail {
+namespace {
+
+struct BroadcastAxis {
+  std::int64_t length;
+  RowOffsets steps;
+};
+
+/// The axes of `dims` with each operand's steps, neighbours merged where possible; never empty.
 
 std::vector<BroadcastAxis> merged_axes(const Dims& dims, std::span<const Dims* const> operands) {
   std::vector<std::vector<std::int64_t>> strides;
@@ -58,6 +66,39 @@ std::vector<BroadcastAxis> merged_axes(const Dims& dims, std::span<const Dims* c
   }
   if (axes.empty()) axes.push_back({1, {}});
   return axes;
+}
+
+}  // namespace
+
+void for_each_row(const KernelContext& context, const Dims& dims, std::span<const Dims* const> operands,
+                  const RowLoop& row) {
+  const std::vector<BroadcastAxis> axes = merged_axes(dims, operands);
+  const BroadcastAxis inner = axes.back();
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows *= axes[i].length;
+  if (inner.length == 0 || rows == 0) return;
+  const std::size_t count = operands.size();
+  constexpr std::int64_t grain = 1 << 14;
+  if (rows == 1) {
+    context.for_range(inner.length, grain, [&](std::int64_t first, std::int64_t last) {
+      RowOffsets offsets{};
+      for (std::size_t k = 0; k < count; ++k) offsets[k] = first * inner.steps[k];
+      row(first, offsets, inner.steps, last - first);
+    });
+    return;
+  }
+  context.for_range(rows, std::max<std::int64_t>(1, grain / inner.length), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t r = first; r < last; ++r) {
+      RowOffsets offsets{};
+      std::int64_t rest = r;
+      for (std::size_t axis = axes.size() - 1; axis-- > 0;) {
+        const std::int64_t index = rest % axes[axis].length;
+        rest /= axes[axis].length;
+        for (std::size_t k = 0; k < count; ++k) offsets[k] += index * axes[axis].steps[k];
+      }
+      row(r * inner.length, offsets, inner.steps, inner.length);
+    }
+  });
 }
 
 }  // namespace detail

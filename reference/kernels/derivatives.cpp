@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 #include "reference/kernels/axes.h"
@@ -13,9 +14,11 @@
 namespace onnxkit::reference {
 namespace {
 
-template <class F>
-Tensor combine(const KernelContext& context, const Tensor& a, const Tensor& b, F f) {
-  return map<double, double, double>(context, a, b, a.type(), f);
+// Called for each element through a pointer: gradients are rare, and this is compiled once.
+using Real2 = std::function<double(double, double)>;
+
+Tensor combine(const KernelContext& context, const Tensor& a, const Tensor& b, const Real2& f) {
+  return map<double, double, double>(context, a, b, a.type(), [&f](double l, double r) { return f(l, r); });
 }
 
 Tensor scaled(const KernelContext& context, const Tensor& x, double factor) {
@@ -50,8 +53,7 @@ void require_numpy_broadcast(const DerivativeStep& step) {
 
 constexpr auto multiplied = [](double a, double b) { return a * b; };
 
-template <class F>
-std::vector<Tensor> by_slope(const DerivativeStep& step, F derivative) {
+std::vector<Tensor> by_slope(const DerivativeStep& step, const Real2& derivative) {
   return {combine(step.context, step.dy, combine(step.context, step.x(), step.y(), derivative), multiplied)};
 }
 

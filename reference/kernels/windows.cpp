@@ -103,12 +103,14 @@ void copy_taps(std::span<const WindowAxis> windows, const double* channel, std::
 }
 
 /// The rows of one channel, one for each tap of the window.
-void copy_channel(const Windows& windows, const double* channel, std::int64_t first, std::int64_t count,
-                  double* columns) {
+void copy_channel(const KernelContext& context, const Windows& windows, const double* channel, std::int64_t first,
+                  std::int64_t count, double* columns) {
   const std::int64_t taps = tap_count(windows);
   const std::vector<std::int64_t> position = position_at(windows, first);
   std::vector<std::int64_t> tap(windows.size());
+  Pace pace(context);
   for (std::int64_t k = 0; k < taps; ++k) {
+    pace.advance(count);
     copy_taps(windows, channel, tap, position, count, columns);
     columns += count;
     for (std::size_t axis = tap.size(); axis-- > 0;) {
@@ -255,7 +257,7 @@ void contract_windows(const KernelContext& context, ElementType type, const doub
   contract_columns(
       context, type, channels, weights, result, accumulate,
       [&](std::int64_t channel, std::int64_t first, std::int64_t count, double* columns) {
-        copy_channel(windows, image + channel * channel_size, first, count, columns);
+        copy_channel(context, windows, image + channel * channel_size, first, count, columns);
       },
       growth_of_errors(context, windows));
 }

@@ -15,7 +15,10 @@ void constant_of_shape(KernelContext& context) {
   Tensor filled = context.make_unset(value.type(), sizes.integers());
   dispatch_all(value.domain(), [&]<class T>(std::type_identity<T>) {
     const auto all = filled.write<T>();
-    std::fill(all.begin(), all.end(), value.as<T>()[0]);
+    const T element = value.as<T>()[0];
+    context.for_range(filled.size(), 1 << 16, [&](std::int64_t first, std::int64_t last) {
+      std::fill(all.begin() + first, all.begin() + last, element);
+    });
   });
   filled.mark_rounded(value.is_rounded());
   context.set_output(0, filled);

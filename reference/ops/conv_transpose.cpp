@@ -105,7 +105,9 @@ Tensor phase_weights(const KernelContext& context, const Transposed& t, const Ph
   const std::int64_t taps = tap_count(windows), kernel = element_count(t.window.kernel);
   Tensor weights = context.make(ElementType::float64, {t.filters, t.channels, taps});
   double* const to = weights.write<double>().data();
+  Pace pace(context);
   for (std::int64_t tap = 0; tap < taps; ++tap) {
+    pace.advance(t.filters * t.channels);
     const std::int64_t from = offset_of(
         phases, t.window.kernel, tap, counts, [](const Phase& p) { return p.first_tap; },
         [&](std::size_t axis) { return phases[axis].tap_step; });
@@ -126,7 +128,9 @@ void write_phase(const KernelContext& context, const Transposed& t, const Phases
   const Dims counts = positions_of(windows);
   const std::int64_t size = element_count(t.result);
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(positions));
+  Pace pace(context);
   for (std::int64_t position = 0; position < positions; ++position) {
+    pace.advance(8);
     offsets[static_cast<std::size_t>(position)] = offset_of(
         phases, t.result, position, counts, [](const Phase& p) { return p.remainder; },
         [&](std::size_t axis) { return t.window.strides[axis]; });
@@ -134,6 +138,7 @@ void write_phase(const KernelContext& context, const Transposed& t, const Phases
   Tensor part = context.make(ElementType::float64, {t.filters, positions});
   double* const values = part.write<double>().data();
   for (std::int64_t m = 0; m < t.filters; ++m) {
+    pace.advance(positions);
     for (std::int64_t i = 0; i < positions; ++i)
       values[m * positions + i] = result[m * size + offsets[static_cast<std::size_t>(i)]];
   }
@@ -142,6 +147,7 @@ void write_phase(const KernelContext& context, const Transposed& t, const Phases
                    row_major(weights.as<double>().data(), t.filters, t.channels * taps),
                    row_major(values, t.filters, positions), true);
   for (std::int64_t m = 0; m < t.filters; ++m) {
+    pace.advance(positions);
     for (std::int64_t i = 0; i < positions; ++i)
       result[m * size + offsets[static_cast<std::size_t>(i)]] = values[m * positions + i];
   }

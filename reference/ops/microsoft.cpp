@@ -78,14 +78,18 @@ void distances(KernelContext& context) {
   Tensor y = context.make(a.type(), {a.dim(0), b.dim(0)});
   const auto length = static_cast<std::size_t>(a.dim(1)), columns = static_cast<std::size_t>(b.dim(0));
   const std::span<double> out = y.write<double>();
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    double sum = 0;
-    for (std::size_t k = 0; k < length; ++k) {
-      const double apart = a.as<double>()[i / columns * length + k] - b.as<double>()[i % columns * length + k];
-      sum += apart * apart;
+  const double* const left = a.as<double>().data();
+  const double* const right = b.as<double>().data();
+  context.for_range(y.size(), 64, [&](std::int64_t first, std::int64_t last) {
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+      double sum = 0;
+      for (std::size_t k = 0; k < length; ++k) {
+        const double apart = left[i / columns * length + k] - right[i % columns * length + k];
+        sum += apart * apart;
+      }
+      out[i] = metric == "euclidean" ? std::sqrt(sum) : sum;
     }
-    out[i] = metric == "euclidean" ? std::sqrt(sum) : sum;
-  }
+  });
   context.set_output(0, std::move(y));
 }
 
@@ -98,7 +102,9 @@ void unique_microsoft(KernelContext& context) {
   std::vector<std::int64_t> counts;
   Tensor index = context.make(ElementType::int64, {x.size()});
   const std::span<std::int64_t> at = index.write<std::int64_t>();
+  Pace pace(context);
   for (std::size_t i = 0; i < at.size(); ++i) {
+    pace.advance(64);
     const double value = reals.as<double>()[i];
     require(!std::isnan(value), "distinct elements must not contain NaN");
     const auto [entry, is_new] = index_of.emplace(value, static_cast<std::int64_t>(different.size()));

@@ -23,7 +23,9 @@ void one_hot(KernelContext& context) {
   dispatch_all(y.domain(), [&]<class T>(std::type_identity<T>) {
     const T off = values.as<T>()[0], on = values.as<T>()[1];
     const std::span<T> to = y.write<T>();
-    std::fill(to.begin(), to.end(), off);
+    context.for_range(y.size(), 1 << 16, [&](std::int64_t first, std::int64_t last) {
+      std::fill(to.begin() + first, to.begin() + last, off);
+    });
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(index.size()); ++i) {
       std::int64_t hot = index[static_cast<std::size_t>(i)];
       if (hot < 0 && context.since() >= 11) hot += depth;

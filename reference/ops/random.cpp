@@ -29,7 +29,11 @@ void fill_normal(KernelContext& context, Tensor y) {
   const double mean = context.real("mean"), scale = context.real("scale", 1);
   std::mt19937 random = context.random();
   NormalDraws draws;
-  for (double& element : y.write<double>()) element = mean + scale * draws.next(random);
+  Pace pace(context);
+  for (double& element : y.write<double>()) {
+    pace.advance(4);
+    element = mean + scale * draws.next(random);
+  }
   context.set_output(0, y);
 }
 
@@ -37,7 +41,11 @@ void fill_uniform(KernelContext& context, Tensor y) {
   require_reals(y);
   const double low = context.real("low"), high = context.real("high", 1);
   std::mt19937 random = context.random();
-  for (double& element : y.write<double>()) element = low + draw_uniform(random) * (high - low);
+  Pace pace(context);
+  for (double& element : y.write<double>()) {
+    pace.advance(4);
+    element = low + draw_uniform(random) * (high - low);
+  }
   context.set_output(0, y);
 }
 
@@ -50,8 +58,10 @@ void bernoulli(KernelContext& context) {
   const auto shares = context.input(0).as<double>();
   Tensor y = like_input(context);
   std::mt19937 random = context.random();
+  Pace pace(context);
   dispatch_scalars(y.domain(), [&]<class T>(std::type_identity<T>) {
     std::transform(shares.begin(), shares.end(), y.write<T>().begin(), [&](double share) {
+      pace.advance(4);
       require(share >= 0 && share <= 1, "a probability is not between 0 and 1");
       return static_cast<T>(draw_uniform(random) < share);
     });
@@ -78,10 +88,13 @@ void multinomial(KernelContext& context) {
   Tensor y = context.make(context.named_type("dtype", ElementType::int32), {x.dim(0), samples});
   auto out = y.write<std::int64_t>().begin();
   std::mt19937 random = context.random();
+  Pace pace(context);
   for (std::int64_t row = 0; row < x.dim(0); ++row) {
     const std::vector<double> sums =
         cumulated(x.as<double>().subspan(static_cast<std::size_t>(row) * classes, classes));
+    pace.advance(x.dim(1));
     for (std::int64_t i = 0; i < samples; ++i) {
+      pace.advance(8);
       const double at = draw_uniform(random) * sums.back();
       *out++ = std::upper_bound(sums.begin(), sums.end() - 1, at) - sums.begin();
     }

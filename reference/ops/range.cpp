@@ -46,7 +46,10 @@ Tensor range_of_reals(const KernelContext& context, double start, double limit, 
   require(!std::isnan(count) && count < 9007199254740992.0, "the range is too long or not defined");
   Tensor y = context.make(type, {static_cast<std::int64_t>(greater_of(count, 0.0))});
   const auto all = y.write<double>();
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = narrow(start + static_cast<double>(i) * delta);
+  context.for_range(y.size(), 1 << 14, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      all[static_cast<std::size_t>(i)] = narrow(start + static_cast<double>(i) * delta);
+  });
   return y;
 }
 
@@ -54,7 +57,9 @@ template <class T>
 Tensor range_of_integers(const KernelContext& context, T start, T limit, T delta) {
   Tensor y = context.make(context.input(0).type(), {count_between(start, limit, delta)});
   T value = start;
+  Pace pace(context);
   for (T& element : y.template write<T>()) {
+    pace.advance(1);
     element = value;
     value = add(value, delta);
   }

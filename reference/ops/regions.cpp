@@ -65,6 +65,7 @@ void max_roi_pool(KernelContext& context) {
   const std::span<const double> from = x.as<double>(), regions = rois.as<double>();
   const std::span<double> to = y.write<double>();
   const float scale = context.real("spatial_scale", 1);
+  Pace pace(context);
   for (std::size_t r = 0, at = 0; at < to.size(); ++r) {
     const std::span<const double> region = regions.subspan(5 * r, 5);
     const auto rows = pooled_ranges(region[2], region[4], scale, shape[0], height);
@@ -77,6 +78,7 @@ void max_roi_pool(KernelContext& context) {
           const bool empty = row.first >= row.last || column.first >= column.last;
           double most = empty ? 0 : -std::numeric_limits<double>::infinity();
           for (std::int64_t i = row.first; i < row.last; ++i) {
+            pace.advance(column.last - column.first + 8);
             for (std::int64_t k = column.first; k < column.last; ++k) most = greater_of(most, channel[i * width + k]);
           }
           to[at++] = most;
@@ -124,11 +126,12 @@ Samples samples_of(double start, double end, bool shifted, std::int64_t ratio, s
 
 /// The four weighted neighbours of a sample are added, or in mode max their greatest counts: the official cases compare weighted neighbours,
 /// not interpolated values.
-double pooled_regions(const double* channel, std::int64_t width, std::span<const Sample> rows,
+double pooled_regions(Pace& pace, const double* channel, std::int64_t width, std::span<const Sample> rows,
                       std::span<const Sample> columns, bool is_max) {
   double total = 0;
   bool first = true;
   for (const Sample& row : rows) {
+    pace.advance(8 * static_cast<std::int64_t>(columns.size()));
     for (const Sample& column : columns) {
       const double corners[] = {row.low_weight * column.low_weight * channel[row.low * width + column.low],
                                 row.low_weight * column.high_weight * channel[row.low * width + column.high],
@@ -168,6 +171,7 @@ void roi_align(KernelContext& context) {
   const std::span<const double> regions = rois.as<double>();
   double* const to = y.write<double>().data();
   context.for_range(rois.dim(0), 1, [&](std::int64_t first, std::int64_t last) {
+    Pace pace(context);
     for (std::int64_t r = first; r < last; ++r) {
       const auto at = [&](std::int64_t i) { return regions[static_cast<std::size_t>(4 * r + i)] * scale - shift; };
       const Samples columns = samples_of(at(0), at(2), shifted, ratio, bins.width, width);
@@ -182,7 +186,7 @@ void roi_align(KernelContext& context) {
               return std::span(samples.all)
                   .subspan(static_cast<std::size_t>(bin * samples.each), static_cast<std::size_t>(samples.each));
             };
-            *out++ = pooled_regions(channel, width, part(rows, i), part(columns, k), is_max);
+            *out++ = pooled_regions(pace, channel, width, part(rows, i), part(columns, k), is_max);
           }
         }
       }

@@ -194,8 +194,10 @@ Tensor frames_of(const KernelContext& context, const Tensor& signal, std::int64_
   const std::span<const double> from = signal.as<double>();
   const std::span<double> to = frames.write<double>();
   std::size_t at = 0;
+  Pace pace(context);
   for (std::int64_t batch = 0; batch < signal.dim(0); ++batch) {
     for (std::int64_t frame = 0; frame < count; ++frame) {
+      pace.advance(length * parts);
       const std::int64_t first = (batch * signal.dim(1) + frame * step) * parts;
       for (std::int64_t i = 0; i < length * parts; ++i) {
         const double weight = window ? window->as<double>()[static_cast<std::size_t>(i / parts)] : 1;
@@ -245,10 +247,12 @@ void window(KernelContext& context, double a0, double a1, double a2) {
   const std::int64_t steps = context.integer("periodic", 1) != 0 ? size : size - 1;
   Tensor held = context.make(ElementType::float64, {size});
   const std::span<double> values = held.write<double>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double turn = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(steps);
-    values[i] = a0 - a1 * std::cos(turn) + a2 * std::cos(2 * turn);
-  }
+  context.for_range(size, 1 << 12, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const double turn = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(steps);
+      values[static_cast<std::size_t>(i)] = a0 - a1 * std::cos(turn) + a2 * std::cos(2 * turn);
+    }
+  });
   context.set_output(0, as_type(context, stated_type(context), held));
 }
 
@@ -276,7 +280,9 @@ void mel_weight_matrix(KernelContext& context) {
     require(0 <= bin && bin < static_cast<double>(i > bands ? bins + 1 : bins), "an edge is outside the spectrum");
     edges.push_back(static_cast<std::int64_t>(bin));
   }
+  Pace pace(context);
   for (std::int64_t band = 0; band < bands; ++band) {
+    pace.advance(edges[static_cast<std::size_t>(band) + 2] - edges[static_cast<std::size_t>(band)] + 8);
     const auto at = static_cast<std::size_t>(band);
     const std::int64_t lower = edges[at], center = edges[at + 1], upper = edges[at + 2];
     for (std::int64_t bin = lower; bin < upper || bin == center; ++bin) {

@@ -2,11 +2,14 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "checker/infer/infer_registry.h"
 #include "checker/rule_registry.h"
 #include "libonnxkit/compare/outcome/task_registry.h"
+#include "libonnxkit/exec/registry.h"
+#include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/spec/resolution.h"
 #include "libonnxkit/wire/text.h"
 #include "reference/executor/kernel.h"
@@ -22,6 +25,12 @@ void register_torch_embedding(KernelRegistry& registry);
 }
 namespace comparison {
 void register_signal(TaskRegistry& registry);
+}
+namespace zeros {
+void register_zeros_backend(exec::BackendRegistry& registry);
+}
+namespace formats {
+void register_graphviz(Registry& registry);
 }
 
 namespace {
@@ -73,6 +82,34 @@ TEST_CASE("a metric measures and says what it measured") {
   CHECK_FALSE(outcome->same);
   CHECK(comparison::figure(*outcome, "lowest signal to noise in dB") == doctest::Approx(20));
   CHECK(signal->sentence(*outcome) == "the noise is 20 dB below the signal");
+}
+
+TEST_CASE("a backend loads a model and runs it") {
+  exec::BackendRegistry backends;
+  zeros::register_zeros_backend(backends);
+  const auto entry = backends.find("zeros", {});
+  REQUIRE(entry);
+  auto model = wire::parse_text(
+      "<ir_version: 8, opset_import: [\"\": 17]>\nmain (float[2] x) => (float[2] y) { y = Exp(x) }", "zeros");
+  REQUIRE(model);
+  const auto backend = entry->make({});
+  const auto session = backend->load({.model = std::make_shared<const ir::Model>(*std::move(model))}, {});
+  REQUIRE(session);
+  const auto answer = (*session)->run({});
+  REQUIRE(answer);
+  REQUIRE(answer->outputs.size() == 1);
+  CHECK(answer->outputs[0].value.tensor.dims() == std::vector<std::int64_t>{2});
+  CHECK(std::ranges::equal(answer->outputs[0].value.tensor.bytes(), floats({0, 0}).bytes()));
+}
+
+TEST_CASE("a format is found by the extension that it claims") {
+  formats::Registry formats;
+  formats::register_graphviz(formats);
+  const formats::Format* const graphviz = formats.to_write("graph.dot");
+  REQUIRE(graphviz);
+  CHECK(graphviz->name == "graphviz");
+  CHECK(formats.to_write("graph.onnx") == nullptr);
+  CHECK(formats.writable() == "graphviz (.dot)");
 }
 
 }  // namespace onnxkit

@@ -78,7 +78,7 @@ struct Prepared {
   Result<void> make_inputs() {
     const auto generated = inputs::generate_inputs(model, table, {}, {});
     if (!generated) return generated.error();
-    for (const inputs::GeneratedInput& input : *generated) inputs.push_back(input.value);
+    for (const inputs::GeneratedInput& input : generated->inputs) inputs.push_back(input.value);
     return {};
   }
 

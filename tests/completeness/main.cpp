@@ -177,7 +177,7 @@ class Sweep {
     const spec::OpSchema* own = import ? table_.find(node.domain, node.op_type, *import->version) : nullptr;
     if (!own || own->has_subgraph) return;
     for (const spec::OpSchema* schema : table_.versions(own->domain, own->name)) {
-      if (schema->deprecated || !takes(*schema, c) || changed_between(table_, *own, *schema)) continue;
+      if (table_.is_removed(*schema) || !takes(*schema, c) || changed_between(table_, *own, *schema)) continue;
       import->version = schema->since_version;
       if (schema == own)
         note(*schema, c.inputs);  // as recorded, it is run by tests/official/run_cases

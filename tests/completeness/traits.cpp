@@ -77,6 +77,8 @@ const char* name_of(Role role) {
       return "pieces";
     case Role::scales:
       return "scales";
+    case Role::compared:
+      return "compared";
     case Role::like_input:
       return "like-input";
     case Role::like_output:
@@ -165,11 +167,12 @@ struct Table {
 };
 
 Table registered() {
+  const spec::OpTable operators;
   Table table;
   std::string before, of;
   for (const spec::DomainTable& domain : spec::builtin_domains()) {
     for (const spec::OpSchema& schema : domain.schemas) {
-      if (schema.deprecated) continue;
+      if (operators.is_removed(schema)) continue;
       const auto* inferred = checker::infer_registry().find_row(schema.domain, schema.name, schema.since_version);
       const auto* run = reference::kernel_registry().find_row(schema.domain, schema.name, schema.since_version);
       if (run && !run->traits.noise && gives_reals(schema)) table.without_noise.emplace_back(schema.name);

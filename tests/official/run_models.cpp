@@ -56,7 +56,7 @@ std::string run_model(const fs::path& path, const comparison::Tolerance& toleran
   const auto made = inputs::generate_inputs(*model, table, {}, {});
   if (!made) return tell(made.error());
   std::vector<Value> inputs;
-  for (const inputs::GeneratedInput& input : *made) inputs.push_back(input.value);
+  for (const inputs::GeneratedInput& input : made->inputs) inputs.push_back(input.value);
   const auto outputs = (*session)->run(inputs, {});
   return outputs ? "" : "on made-up inputs: " + tell(outputs.error());
 }

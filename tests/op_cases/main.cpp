@@ -152,7 +152,7 @@ std::set<std::int64_t> opsets_of(const Case& c, const spec::OpTable& table) {
   }
   for (const std::int64_t end : {c.first_opset, newest}) {
     const spec::OpSchema* schema = table.find(ir::canonical_domain(c.domain), c.op, end);
-    if (schema && !schema->deprecated && end >= c.first_opset) opsets.insert(end);
+    if (schema && !table.is_removed(*schema) && end >= c.first_opset) opsets.insert(end);
   }
   return opsets;
 }
@@ -197,7 +197,7 @@ void run_case(const std::filesystem::path& file, const Case& c, const spec::OpTa
   if (opsets.empty()) return fail(totals, file, c.name, fmt::format("{} does not exist in these opsets", c.op));
   for (const std::int64_t opset : opsets) {
     const spec::OpSchema* schema = table.find(ir::canonical_domain(c.domain), c.op, opset);
-    if (!schema || schema->deprecated) continue;
+    if (!schema || table.is_removed(*schema)) continue;
     for (const Case& typed : typed_cases(c, *schema)) run_typed(file, typed, table, *schema, opset, totals);
   }
 }

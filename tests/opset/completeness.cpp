@@ -30,15 +30,15 @@ struct VersionChange {
   const spec::OpSchema* before;
   const spec::OpSchema* after;
   const Change* change;
+  bool removes;  ///< the operator is gone as of `after`
 
   std::string versions() const {
     return fmt::format("{} -> {}", before ? std::to_string(before->since_version) : "none", after->since_version);
   }
-  // A version that was deprecated after the fact may have ways, too.
-  bool needs_up() const { return before && !before->deprecated; }
-  bool needs_down() const { return !after->deprecated; }
+  bool needs_up() const { return before != nullptr; }
+  bool needs_down() const { return !removes; }
   bool has_up() const { return before != nullptr; }
-  bool has_down() const { return !after->deprecated || !before; }
+  bool has_down() const { return !removes; }
 };
 
 std::vector<VersionChange> all_changes(const spec::OpTable& table, const StepRegistry& registry) {
@@ -49,7 +49,7 @@ std::vector<VersionChange> all_changes(const spec::OpTable& table, const StepReg
       for (const spec::OpSchema* after : table.versions(domain, name)) {
         if (before || after->since_version > 1)
           all.push_back({domain.empty() ? std::string(name) : fmt::format("{}::{}", domain, name), before, after,
-                         registry.find(domain, name, after->since_version)});
+                         registry.find(domain, name, after->since_version), table.is_removed(*after)});
         before = after;
       }
     }

@@ -60,7 +60,7 @@ Nature nature_of(ir::Model& model, std::string_view domain, std::int64_t target,
     for (const ir::Node& node : graph->nodes) {
       if (ir::canonical_domain(node.domain) != ir::canonical_domain(domain)) continue;
       const spec::OpSchema* schema = table.find(domain, node.op_type, target);
-      if (!schema || schema->deprecated) nature.operators_exist = false;
+      if (!schema || table.is_removed(*schema)) nature.operators_exist = false;
       for (const ir::ValueId output : node.outputs) (void)info.type(at, output);
       if (opset::unfit(node, at, schema, target, info)) nature.fits = false;
     }

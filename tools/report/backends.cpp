@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
 Row row_of(const BackendInfo& info) {

@@ -3,10 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
-
-using Json = nlohmann::ordered_json;
 
 void CheckTotals::add(const FileReport& report) {
   ++files;

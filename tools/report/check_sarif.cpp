@@ -7,11 +7,10 @@
 #include "onnxkit/version.h"
 #include "tools/report/check.h"
 #include "tools/report/diagnostics.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A relative path becomes a relative reference, so that code scanning finds the file in the checkout.
 std::string uri_of(const std::string& path) {

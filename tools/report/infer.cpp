@@ -6,11 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t widest_name = 48;
 

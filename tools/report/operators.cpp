@@ -7,11 +7,10 @@
 #include <string_view>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t line_width = 110;
 constexpr std::size_t label_width = 14;
@@ -20,7 +19,7 @@ constexpr std::size_t label_width = 14;
 std::string versions_text(const OpInfo& info) {
   std::string text;
   for (const OpVersion& version : info.versions) {
-    if (version.deprecated)
+    if (version.removed)
       text += fmt::format("{}removed in {}", text.empty() ? "" : ", ", version.since_version);
     else
       text += fmt::format("{}{}", text.empty() ? "" : " ", version.since_version);
@@ -135,7 +134,8 @@ void add_targets(std::string& text, const OpVersion& version) {
 std::string version_text(const OpInfo& info, const OpVersion& version, bool first) {
   std::string text =
       fmt::format("{} {} ({}{})\n", info.name, version.since_version, range_text(version), traits_text(version));
-  if (version.deprecated) return text + "  deprecated: a model of this opset must not use it\n";
+  if (version.removed) return text + "  deprecated: a model of this opset must not use it\n";
+  if (version.deprecated) text += "  deprecated: a later version redefines it; onnx.checker refuses this one\n";
   Block inputs(text, "inputs");
   for (const OpParameter& input : version.inputs) inputs.add(parameter_text(input));
   Block outputs(text, "outputs");
@@ -208,6 +208,7 @@ Json version_json(const OpVersion& version) {
   return {{"since_version", version.since_version},
           {"until", version.until ? Json(*version.until) : Json()},
           {"deprecated", version.deprecated},
+          {"removed", version.removed},
           {"experimental", version.experimental},
           {"has_function_body", version.has_function_body},
           {"non_deterministic", version.non_deterministic},

@@ -8,11 +8,10 @@
 #include <set>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string domain_name(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 

@@ -1,4 +1,5 @@
 #include "tools/report/page.h"
+#include "tools/report/json.h"
 
 #include <nlohmann/json.hpp>
 #include <span>
@@ -10,8 +11,6 @@ namespace onnxkit::tools {
 std::span<const EmbeddedText> page_parts();
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void replace(std::string& text, std::string_view mark, std::string_view by) {
   if (const std::size_t at = text.find(mark); at != std::string::npos) text.replace(at, mark.size(), by);

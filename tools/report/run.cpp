@@ -13,12 +13,11 @@
 #include <optional>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/json.h"
 #include "tools/report/units.h"
 
 namespace onnxkit::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_shown = 8;       // elements printed of a small tensor
 constexpr std::size_t most_in_json = 1000;  // elements given of a tensor in JSON

@@ -17,6 +17,7 @@ std::optional<std::size_t> check_element_indices(InferContext& context) {
   for (std::size_t i = 0; indices && i < data->size(); ++i) {
     const Dim excess = context.dims().sub((*indices)[i], (*data)[i]);
     const auto least = context.dims().lower_bound(excess);
+    if (i != *axis) context.demand(SizeRelation::at_most, (*indices)[i], (*data)[i]);
     if (i == *axis || !least || *least <= 0) continue;
     context.error({.code = "shape-mismatch",
                    .at = at_input(1),

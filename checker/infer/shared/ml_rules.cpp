@@ -61,7 +61,7 @@ void one_or_each(InferContext& context, std::string_view name, Dim columns) {
   const auto length = attribute_length(context, name);
   if (!length || *length == 1) return;
   const Dim given = static_cast<std::int64_t>(*length);
-  if (columns.is_unknown() || !context.dims().never_equal(given, columns)) return;
+  if (!context.sizes_clash(given, columns)) return;
   context.error({.code = "shape-mismatch",
                  .at = at_attribute(name),
                  .message = fmt::format("{} has one entry for all features, or one per feature", name),

@@ -46,7 +46,7 @@ std::optional<std::vector<std::size_t>> resolve_axes(InferContext& context, std:
 Dim require_equal(InferContext& context, Dim a, Dim b, const Finding& finding) {
   if (a == b) return a;
   if (a.is_unknown() || b.is_unknown()) return a.is_unknown() ? b : a;
-  if (context.dims().never_equal(a, b)) {
+  if (context.sizes_clash(a, b)) {
     Finding said = finding;
     if (said.expected.empty()) said.expected = context.text(a);
     if (said.found.empty()) said.found = context.text(b);
@@ -61,6 +61,7 @@ Dim require_equal(InferContext& context, Dim a, Dim b, const Finding& finding) {
 
 Dim broadcast_dim(InferContext& context, Dim a, Dim b) {
   DimPool& dims = context.dims();
+  context.demand(SizeRelation::broadcast, a, b);
   if (a == b) return a;
   if (a.is(1)) return b;
   if (b.is(1)) return a;
@@ -163,9 +164,9 @@ bool require_shape(InferContext& context, std::size_t input, const Shape& expect
   const Shape* found = context.input_shape(input);
   if (!found) return true;
   const bool same_rank = found->size() == expected.size();
-  const bool differs = !same_rank || !std::equal(expected.begin(), expected.end(), found->begin(), [&](Dim a, Dim b) {
-    return a.is_unknown() || b.is_unknown() || !context.dims().never_equal(a, b);
-  });
+  bool differs = !same_rank;
+  for (std::size_t axis = 0; same_rank && axis < expected.size(); ++axis)
+    differs = context.sizes_clash(expected[axis], (*found)[axis]) || differs;
   if (!differs) return true;
   context.error({.code = same_rank ? "shape-mismatch" : "rank-mismatch",
                  .at = at_input(input),
@@ -183,6 +184,7 @@ bool require_broadcast_to(InferContext& context, std::size_t input, const Shape&
   for (std::size_t axis = 0; fits && axis < found->size(); ++axis) {
     const Dim here = (*found)[axis];
     const Dim there = target[axis + ahead];
+    context.demand(SizeRelation::stretched, here, there);
     const bool clash = !here.is_unknown() && !there.is_unknown() && context.dims().never_equal(here, there) &&
                        context.dims().never_equal(here, 1);
     fits = !clash;
@@ -203,7 +205,7 @@ bool require_single_element(InferContext& context, std::size_t input, std::strin
 
 bool require_divisible(InferContext& context, Dim size, std::int64_t parts, Where at, std::string_view why) {
   const Dim rest = context.dims().mod(size, parts);
-  if (rest.is_unknown() || !context.dims().never_equal(rest, 0)) return true;
+  if (!context.sizes_clash(rest, 0)) return true;
   context.error({.code = "divisibility",
                  .at = at,
                  .message = std::string(why),

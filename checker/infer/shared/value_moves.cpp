@@ -56,7 +56,14 @@ std::optional<std::size_t> vector_length(InferContext& context, std::size_t inpu
   return static_cast<std::size_t>(shape->front().constant());
 }
 
+void demand_length(InferContext& context, std::size_t input, std::size_t expected) {
+  const Shape* shape = context.input_shape(input);
+  if (shape && shape->size() == 1)
+    context.demand(SizeRelation::equal, shape->front(), static_cast<std::int64_t>(expected));
+}
+
 bool length_differs(InferContext& context, std::size_t input, std::size_t expected, std::string_view one_for_each) {
+  demand_length(context, input, expected);
   const std::optional<std::size_t> length = vector_length(context, input);
   if (!length || *length == expected) return false;
   context.error({.code = "shape-mismatch",
@@ -119,7 +126,14 @@ IntegerList list_from_input(InferContext& context, std::size_t input) {
 
 void check_indices(InferContext& context, std::size_t input, Dim size) {
   const Constant* indices = context.input_value(input);
-  if (!indices || !size.is_constant()) return;
+  if (!indices) return;
+  for (const Scalar& element : indices->elements) {
+    const Dim index = element.dim();
+    if (!index.is_constant()) continue;
+    context.demand(SizeRelation::at_most,
+                   index.constant() < 0 ? context.dims().sub(0, index) : context.dims().add(index, 1), size);
+  }
+  if (!size.is_constant()) return;
   const std::int64_t limit = size.constant();
   for (const Scalar& element : indices->elements) {
     const Dim index = element.dim();

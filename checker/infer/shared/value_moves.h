@@ -51,6 +51,9 @@ void set_picked(InferContext& context, ElementType type, Pick&& pick) {
   if (auto value = build_value(type, *sizes, pick)) context.set_value(0, std::move(*value));
 }
 
+/// Demands that an input which is a vector has this many elements.
+void demand_length(InferContext& context, std::size_t input, std::size_t expected);
+
 /// Length of a vector input, from its shape. Reports rank-mismatch for anything but a vector.
 std::optional<std::size_t> vector_length(InferContext& context, std::size_t input);
 /// Reports shape-mismatch when the vector provably has another length.

@@ -24,10 +24,10 @@ std::optional<Shape> read_kernel(InferContext& context, std::size_t axes, const 
   const auto stated = axis_attribute(context, "kernel_shape", axes, 1, 1);
   if (!stated) return std::nullopt;
   const Shape said(stated->begin(), stated->end());
-  const bool agrees = std::equal(kernel.begin(), kernel.end(), said.begin(), [&](Dim held, Dim wanted) {
-    return held.is_unknown() || !context.dims().never_equal(held, wanted);
-  });
-  if (agrees) return said;
+  bool differs = false;
+  for (std::size_t axis = 0; axis < said.size(); ++axis)
+    differs = context.sizes_clash(kernel[axis], said[axis]) || differs;
+  if (!differs) return said;
   context.error({.code = "shape-mismatch",
                  .at = at_attribute("kernel_shape"),
                  .message = "kernel_shape contradicts the weight",
@@ -42,6 +42,14 @@ Dim positions(InferContext& context, Dim span, std::int64_t stride, bool ceil) {
   return dims.add(ceil ? dims.ceil_div(span, stride) : dims.floor_div(span, stride), 1);
 }
 
+/// A size from `least` to `most`, where runtimes disagree which.
+Dim size_between(InferContext& context, Dim least, Dim most, std::string_view reason) {
+  DimPool& dims = context.dims();
+  const Dim open = context.lost(fmt::format("{}: {} to {}", reason, context.text(least), context.text(most)));
+  const Dim size = dims.add(least, dims.min(open, dims.sub(most, least)));
+  return size.is_unknown() ? open : size;
+}
+
 /// With ceil_mode the last window may hang over the end, and even start behind the image.
 Dim count_rounded_up(InferContext& context, const Window& window, std::size_t axis, Dim image, Dim span) {
   DimPool& dims = context.dims();
@@ -49,7 +57,8 @@ Dim count_rounded_up(InferContext& context, const Window& window, std::size_t ax
   const Dim all = positions(context, span, stride, true);
   if (window.auto_pad == AutoPad::valid) {
     const Dim complete = positions(context, span, stride, false);
-    return all == complete ? all : context.lost("runtimes disagree on auto_pad VALID with ceil_mode");
+    return all == complete ? all
+                           : size_between(context, complete, all, "runtimes disagree on auto_pad VALID with ceil_mode");
   }
   const Dim begin = dims.add(image, window.pads[axis]);
   const Dim inside = dims.min(all, dims.ceil_div(begin, stride));
@@ -58,7 +67,7 @@ Dim count_rounded_up(InferContext& context, const Window& window, std::size_t ax
   const auto most = dims.upper_bound(reach);
   if (inside == all || (most && *most < 0)) return all;
   if (window.drops_windows_in_padding) return inside;
-  return context.lost("runtimes disagree on windows that start in the padding before opset 22");
+  return size_between(context, inside, all, "runtimes disagree on windows that start in the padding before opset 22");
 }
 
 }  // namespace
@@ -121,6 +130,7 @@ Shape window_counts(InferContext& context, const Window& window, std::span<const
     }
     const Dim padded = dims.add(image[axis], total_pads(context, window, axis));
     const Dim span = dims.sub(padded, extent(context, window, axis));
+    context.demand(SizeRelation::at_most, 0, span);
     if (const auto most = dims.upper_bound(span); most && *most < 0) {
       context.error({.code = "negative-size",
                      .at = at_node(),

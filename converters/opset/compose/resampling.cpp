@@ -168,6 +168,22 @@ Resampling read_resampling(Step& step) {
   return r;
 }
 
+void refuse_two_readings(const Resampling& r) {
+  if (r.rules.coordinates != "align_corners" || r.scales == ValueId::none) return;
+  const auto is_whole = [](const ResampledAxis& axis) {
+    if (axis.stays) return true;
+    if (!axis.scale) return false;
+    const auto scale = static_cast<float>(*axis.scale);
+    return std::floor(scale) == scale ||
+           (axis.size && axis.new_size && static_cast<float>(*axis.size) * scale == static_cast<float>(*axis.new_size));
+  };
+  if (r.axes_known && std::all_of(r.axes.begin(), r.axes.end(), is_whole)) return;
+  refuse(
+      "align_corners with a scale that does not give a whole length has two readings: positions follow the scaled "
+      "length "
+      "(the official cases) or the size of the result (ONNX Runtime); a node with sizes instead of scales has one");
+}
+
 double weight_tolerance(const Step& step, ValueId x) { return step.elem(x) == ElementType::float64 ? 1e-15 : 1e-7; }
 
 }  // namespace onnxkit::opset

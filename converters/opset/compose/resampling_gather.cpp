@@ -416,6 +416,9 @@ class Writer {
 
 }  // namespace
 
-void write_with_gather(Step& step, const Resampling& resampling) { Writer(step, resampling).write(); }
+void write_with_gather(Step& step, const Resampling& resampling) {
+  refuse_two_readings(resampling);
+  Writer(step, resampling).write();
+}
 
 }  // namespace onnxkit::opset

@@ -187,7 +187,7 @@ class Driver {
           fmt::format("{} cannot be converted from opset {} to {}: {}", op_type, from, to, refusal.reason);
     } else {
       const spec::OpSchema* schema = table_.find(domain_, op_type, to);
-      const std::string obstacle = schema && !schema->deprecated
+      const std::string obstacle = schema && !table_.is_removed(*schema)
                                        ? fmt::format("cannot be converted from opset {} to {}", from, to)
                                        : fmt::format("opset {} lacks", to);
       refused.message = fmt::format("rewritten using {}, which {}: {}", op_type, obstacle, refusal.reason);
@@ -203,7 +203,7 @@ class Driver {
         const ir::Node& node = scope->graph->nodes[n];
         if (!is_concerned(node)) continue;
         const spec::OpSchema* schema = table_.find(domain_, node.op_type, opset);
-        if (schema && !schema->deprecated) continue;
+        if (schema && !table_.is_removed(*schema)) continue;
         Refused finding;
         finding.code = schema                                           ? "operator-removed"
                        : table_.versions(domain_, node.op_type).empty() ? "unknown-operator"

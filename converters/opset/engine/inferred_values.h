@@ -30,6 +30,7 @@ class InferredValues {
  public:
   InferredValues(const ir::Model& model, const spec::OpTable& table, ir::ExternalBytes external);
 
+  const spec::OpTable& table() const { return table_; }
   /// Null when nothing is known. Sizes beyond 2^32 are unknown ones.
   const checker::Type* type(const Scope& scope, ValueId id) { return type(scope, id, true); }
   /// The same without inferring anew for values that conversion made.

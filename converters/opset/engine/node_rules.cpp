@@ -11,8 +11,11 @@ namespace {
 
 Refusal no_equivalent(std::string reason) { return {"no-equivalent", std::move(reason)}; }
 
-std::optional<Refusal> unfit_attributes(const ir::Node& node, const spec::OpSchema& schema) {
+/// What the version before did not allow either is of a later version: check tells in the end.
+std::optional<Refusal> unfit_attributes(const ir::Node& node, const spec::OpSchema& schema,
+                                        const spec::OpSchema* before) {
   for (const ir::Attribute& attribute : node.attributes) {
+    if (before && !before->find_attribute(attribute.name)) continue;
     if (!schema.find_attribute(attribute.name))
       return no_equivalent(
           fmt::format("{} {} has no attribute {}", schema.name, schema.since_version, attribute.name.view()));
@@ -54,6 +57,7 @@ std::optional<Refusal> unfit_types(const ir::Node& node, const Scope& scope, con
     if (same_types) return std::nullopt;
     const checker::Type* type = before ? inferred.type(scope, value) : inferred.known_type(scope, value);
     if (!type || checker::allows(schema.types_of(*formal), *type)) return std::nullopt;
+    if (before && old_formal && !checker::allows(before->types_of(*old_formal), *type)) return std::nullopt;
     const std::string name = to_string(checker::without_shapes(*type), ir::DimPool());
     return Refusal{"type-not-there", fmt::format("{} {} does not allow {} as {} {}", schema.name, schema.since_version,
                                                  name, role, formal->name)};
@@ -78,9 +82,9 @@ bool same_default(const spec::AttributeSchema& a, const spec::AttributeSchema& b
 
 std::optional<Refusal> unfit(const ir::Node& node, const Scope& scope, const spec::OpSchema* schema, std::int64_t opset,
                              InferredValues& inferred, const spec::OpSchema* before) {
-  if (!schema || schema->deprecated)
+  if (!schema || inferred.table().is_removed(*schema))
     return no_equivalent(fmt::format("opset {1} has no operator {0}", node.op_type.view(), opset));
-  if (auto refusal = unfit_attributes(node, *schema)) return refusal;
+  if (auto refusal = unfit_attributes(node, *schema, before)) return refusal;
   if (auto refusal = unfit_counts(node, *schema)) return refusal;
   return unfit_types(node, scope, before, *schema, inferred);
 }

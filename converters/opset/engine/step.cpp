@@ -349,9 +349,9 @@ void Step::begin_body() {
   patch_.bodies.push_back({body_.get(), {}});
 }
 
-ValueId Step::body_input(std::string_view hint, ElementType type) {
+ValueId Step::body_input(std::string_view hint, ElementType type, std::optional<std::int64_t> rank) {
   const ValueId made = value(hint);
-  body_->inputs.push_back(declared(made, type, std::nullopt));
+  body_->inputs.push_back(declared(made, type, rank));
   return made;
 }
 

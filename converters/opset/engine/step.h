@@ -177,7 +177,8 @@ class Step {
 
   /// From here to end_body all that is made goes into a new graph, of whose values nothing is known.
   void begin_body();
-  ValueId body_input(std::string_view hint, ElementType type = ElementType::undefined);
+  ValueId body_input(std::string_view hint, ElementType type = ElementType::undefined,
+                     std::optional<std::int64_t> rank = {});
   /// A value of the node's own graph, seen from the body. Not one that the step made.
   ValueId captured(ValueId outer);
   /// Type and rank are declared where they are told.

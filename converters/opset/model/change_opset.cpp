@@ -40,6 +40,27 @@ bool imports(const ir::Model& model, std::string_view domain) {
                      [&](const ir::Function& function) { return imports(function.opset_imports, domain); });
 }
 
+/// The model with the imports that it is to have, and its nodes as they are.
+ir::Model taken_for(const ir::Model& model, const OpsetOptions& options) {
+  ir::Model copy = ir::clone(model);
+  const auto restate = [&](std::vector<ir::OpsetImport>& imports) {
+    for (ir::OpsetImport& import : imports) {
+      for (const auto& [domain, version] : options.opsets) {
+        if (ir::canonical_domain(import.domain) == ir::canonical_domain(domain)) import.version = version;
+      }
+    }
+  };
+  restate(copy.opset_imports);
+  for (ir::Function& function : copy.functions) restate(function.opset_imports);
+  return copy;
+}
+
+bool only_upgrades(const ir::Model& model, const OpsetOptions& options) {
+  return std::all_of(options.opsets.begin(), options.opsets.end(), [&](const auto& target) {
+    return ir::opset_of(model.opset_imports, target.first).value_or(0) <= target.second;
+  });
+}
+
 /// Before IR version 3 a model could not say its opset, which was 1.
 void say_first_opset(ir::Model& model) {
   if (model.opset_imports.empty() && model.ir_version.value_or(0) < 3)
@@ -48,6 +69,7 @@ void say_first_opset(ir::Model& model) {
 
 /// What is wrong with the result and was not with the model, or not to be seen.
 Diagnostic new_fault(Diagnostic finding, const std::set<std::string>& believed) {
+  finding.help.clear();
   if (believed.empty()) {
     finding.notes.push_back(
         "the original model does not have this fault: this is a bug of the conversion, please report it");
@@ -111,6 +133,8 @@ Result<OpsetReport> change_opset(ir::Model& model, const OpsetOptions& options) 
     else
       report.not_imported.push_back(domain.empty() ? "ai.onnx" : domain);
   }
+  if (faults.may_be_cured() && only_upgrades(ir, options))
+    faults.note_cured(errors_of(taken_for(ir, options), table, external));
   report.refusals = faults.blocking(domains);
   if (report.succeeded()) convert(ir, table, options, external, faults, report);
   report.warnings = report.succeeded() ? faults.warnings_of_result() : faults.warnings();

@@ -23,8 +23,19 @@ bool is_import_fault(const Diagnostic& finding) {
   return finding.code == "opset-duplicate" || finding.code == "opset-unknown";
 }
 
-Diagnostic as_warning(Diagnostic finding) {
+/// Findings about what one version of an operator allows; another version may allow it.
+bool is_about_version(const Diagnostic& finding) {
+  return finding.location.node && (finding.code == "attribute-value" || finding.code == "unknown-attribute" ||
+                                   finding.code == "type-not-allowed");
+}
+
+Diagnostic as_warning(Diagnostic finding, bool is_cured) {
   finding.severity = Severity::warning;
+  if (is_cured) {
+    finding.help.clear();
+    finding.notes.emplace_back("the opset that the model is converted to allows it");
+    return finding;
+  }
   finding.notes.emplace_back("the model had this fault before the conversion");
   return finding;
 }
@@ -46,6 +57,7 @@ OldFaults::OldFaults(std::vector<Diagnostic> errors, const ir::Model& model)
     : faults_(std::move(errors)),
       is_taken_(faults_.size()),
       is_refused_(faults_.size()),
+      is_cured_(faults_.size()),
       imports_none_(model.opset_imports.empty()) {
   std::map<std::string_view, std::size_t> initializers;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
@@ -72,6 +84,16 @@ OpsetRefusal OldFaults::refuse(std::size_t fault) {
   return {faults_[fault], {}};
 }
 
+bool OldFaults::may_be_cured() const { return std::any_of(faults_.begin(), faults_.end(), is_about_version); }
+
+void OldFaults::note_cured(std::span<const Diagnostic> at_target) {
+  const auto place_of = [](const Diagnostic& finding) { return finding.code + '\n' + finding.location.path(); };
+  std::set<std::string> left;
+  for (const Diagnostic& finding : at_target) left.insert(place_of(finding));
+  for (std::size_t i = 0; i < faults_.size(); ++i)
+    is_cured_[i] = is_about_version(faults_[i]) && !left.contains(place_of(faults_[i]));
+}
+
 std::vector<OpsetRefusal> OldFaults::blocking(const std::set<std::string>& domains) {
   std::vector<OpsetRefusal> blocking;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
@@ -81,7 +103,7 @@ std::vector<OpsetRefusal> OldFaults::blocking(const std::set<std::string>& domai
         is_import_fault(fault) && domains.contains(std::string(ir::canonical_domain(fault.location.item_name)));
     // Each import says what the nodes under it mean, and conversion makes one of them.
     const bool is_fixed = fault.code == "function-opset";
-    const bool wrong_node = fault.location.node && !is_fixed && !domains.empty();
+    const bool wrong_node = fault.location.node && !is_fixed && !is_cured_[i] && !domains.empty();
     if (imports_nothing || no_opset || wrong_node) blocking.push_back(refuse(i));
   }
   return blocking;
@@ -107,7 +129,8 @@ std::vector<OpsetRefusal> OldFaults::relied_on(std::span<const OpsetChange> chan
 
 bool OldFaults::take(const Diagnostic& finding) {
   const auto [begin, end] = by_key_.equal_range(key_of(finding));
-  const auto free = std::find_if(begin, end, [&](const auto& entry) { return !is_taken_[entry.second]; });
+  const auto free =
+      std::find_if(begin, end, [&](const auto& entry) { return !is_taken_[entry.second] && !is_cured_[entry.second]; });
   if (free == end) return false;
   is_taken_[free->second] = true;
   return true;
@@ -116,13 +139,17 @@ bool OldFaults::take(const Diagnostic& finding) {
 std::vector<Diagnostic> OldFaults::warnings_of(const std::vector<bool>& chosen, bool as_chosen) const {
   std::vector<Diagnostic> warnings;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
-    if (chosen[i] == as_chosen) warnings.push_back(as_warning(faults_[i]));
+    if (chosen[i] == as_chosen) warnings.push_back(as_warning(faults_[i], is_cured_[i]));
   }
   return warnings;
 }
 
 std::vector<Diagnostic> OldFaults::warnings() const { return warnings_of(is_refused_, false); }
 
-std::vector<Diagnostic> OldFaults::warnings_of_result() const { return warnings_of(is_taken_, true); }
+std::vector<Diagnostic> OldFaults::warnings_of_result() const {
+  std::vector<bool> stated = is_taken_;
+  for (std::size_t i = 0; i < stated.size(); ++i) stated[i] = stated[i] || is_cured_[i];
+  return warnings_of(stated, true);
+}
 
 }  // namespace onnxkit::opset

@@ -25,6 +25,9 @@ class OldFaults {
   /// `errors` are those of `model` as it came.
   OldFaults(std::vector<Diagnostic> errors, const ir::Model& model);
 
+  /// Takes note of faults that are none in the opsets that the model is converted to, such as a value of an attribute that only a newer version
+  /// allows; `at_target` are the errors of the model when it is taken for one of those opsets.
+  void note_cured(std::span<const Diagnostic> at_target);
   /// Those in which no conversion of these domains has a meaning to keep: nodes that are provably wrong, imports that say no opset. Without domains, only the latter.
   std::vector<OpsetRefusal> blocking(const std::set<std::string>& domains);
   /// Those that the conversion took for info.
@@ -32,6 +35,8 @@ class OldFaults {
   /// Whether the converted model's `finding` is one of them. Each counts once; locations may have moved.
   bool take(const Diagnostic& finding);
 
+  /// Whether a newer opset may allow what some node of the model says.
+  bool may_be_cured() const;
   /// Those that refused nothing.
   std::vector<Diagnostic> warnings() const;
   /// Those that take() found in the converted model.
@@ -42,7 +47,7 @@ class OldFaults {
   std::vector<Diagnostic> warnings_of(const std::vector<bool>& chosen, bool as_chosen) const;
 
   std::vector<Diagnostic> faults_;
-  std::vector<bool> is_taken_, is_refused_;
+  std::vector<bool> is_taken_, is_refused_, is_cured_;
   bool imports_none_ = false;
   std::multimap<std::string, std::size_t> by_key_;
   /// Nodes that read an initializer which is at fault, by their locations' paths.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/sizes.h"
 #include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
@@ -76,9 +77,11 @@ void put_value_in(Step& step, const Integers& pads, ValueId padded, ValueId valu
   step.emit("Where", {cast(step, mask, ElementType::boolean), padded, value}, {step.output(0)});
 }
 
+/// Vectors of float64, of one element but for the numbers.
 struct AxisPads {
-  std::int64_t in = 0, out = 0;
-  ValueId begin, end;  ///< float64 vectors of one element
+  ValueId last;     ///< position in the tensor, -1 without elements
+  ValueId numbers;  ///< 0, 1 ... for each position of the result
+  ValueId begin, end;
 };
 
 /// Positions along one axis, and in constant mode where they lie outside.
@@ -87,13 +90,14 @@ struct Positions {
 };
 
 Positions padded_positions(Step& step, const AxisPads& axis, const std::string& mode) {
-  const ValueId zero = reals(step, {0}), last = reals(step, {static_cast<double>(axis.in - 1)});
-  const ValueId position = step.add("Sub", {counted_reals(step, axis.out), axis.begin}, {}, "position");
+  const ValueId zero = reals(step, {0}), last = axis.last;
+  const ValueId position = step.add("Sub", {axis.numbers, axis.begin}, {}, "position");
   const auto as_index = [&](ValueId real) { return cast(step, real, ElementType::int64, "positions"); };
   if (mode == "constant") {
     const ValueId below = step.add("Less", {position, zero}, {}, "is_below");
     const ValueId above = step.add("Greater", {position, last}, {}, "is_above");
-    return {as_index(clamped(step, position, zero, last)), step.add("Or", {below, above}, {}, "is_outside")};
+    const ValueId index = step.add("Max", {step.add("Min", {position, last}, {}, "not_above"), zero}, {}, "clamped");
+    return {as_index(index), step.add("Or", {below, above}, {}, "is_outside")};
   }
   // Negative pads crop first.
   const ValueId least = step.add("Max", {step.add("Neg", {axis.begin}), zero}, {}, "least");
@@ -108,25 +112,75 @@ Positions padded_positions(Step& step, const AxisPads& axis, const std::string& 
   return {as_index(step.add("Add", {mirrored, least}, {}, "reflected"))};
 }
 
-/// Each axis by Gather, where the sizes of tensor and result are known. Any type will do, and pads may be computed.
+/// Pads and sizes of each axis of a tensor.
+class PadsOfAxes {
+ public:
+  /// Nothing of the sizes is known but how many there are.
+  PadsOfAxes(Step& step, std::int64_t rank)
+      : step_(step), rank_(rank), pads_(cast(step, step.input(1), ElementType::float64, "pads")) {}
+  PadsOfAxes(Step& step, Integers in, Integers out) : PadsOfAxes(step, static_cast<std::int64_t>(in.size())) {
+    sizes_.emplace(std::move(in), std::move(out));
+  }
+
+  std::int64_t rank() const { return rank_; }
+
+  /// The tensor with at least one element along each axis, for positions that are gathered and then replaced by the constant.
+  ValueId filled() const {
+    if (sizes_) return step_.input(0);
+    Integers one_behind(static_cast<std::size_t>(2 * rank_), 0);
+    std::fill(one_behind.begin() + rank_, one_behind.end(), 1);
+    return step_.add("Pad", {step_.input(0)}, {{"pads", one_behind}}, "filled");
+  }
+
+  AxisPads of(std::int64_t axis) const {
+    const ValueId begin = slice(step_, pads_, 0, axis, axis + 1, "begin");
+    const ValueId end = slice(step_, pads_, 0, rank_ + axis, rank_ + axis + 1, "end");
+    if (sizes_) {
+      const auto at = static_cast<std::size_t>(axis);
+      return {reals(step_, {static_cast<double>(sizes_->first[at] - 1)}), counted_reals(step_, sizes_->second[at]),
+              begin, end};
+    }
+    const ValueId size = cast(step_, size_vector(step_, step_.input(0), axis), ElementType::float64, "size");
+    const ValueId padded = step_.add("Add", {step_.add("Add", {size, begin}, {}, "begun"), end}, {}, "padded_size");
+    const ValueId numbers = count_up(step_, Size::of(cast(step_, padded, ElementType::int64, "padded_size")));
+    return {step_.add("Sub", {size, reals(step_, {1})}, {}, "last"),
+            cast(step_, numbers, ElementType::float64, "numbers"), begin, end};
+  }
+
+ private:
+  Step& step_;
+  std::int64_t rank_;
+  ValueId pads_;
+  std::optional<std::pair<Integers, Integers>> sizes_ = {};
+};
+
+/// Nothing where Gather does not do: version 2 pads numbers with a point only, which `filled` needs.
+std::optional<PadsOfAxes> pads_of_axes(Step& step, const std::string& mode) {
+  const auto in = step.sizes(step.input(0)), out = promised_sizes(step, step.output(0));
+  if (mode == "wrap") return std::nullopt;
+  if (in && out && in->size() == out->size()) {
+    const bool is_empty = std::find(in->begin(), in->end(), 0) != in->end();
+    return is_empty ? std::nullopt : std::optional<PadsOfAxes>(std::in_place, step, *in, *out);
+  }
+  const auto rank = step.rank(step.input(0));
+  if (!rank || step.opset_after() < 9) return std::nullopt;
+  if (mode == "constant" && !is_floating(step.need_elem(step.input(0)))) return std::nullopt;
+  return std::optional<PadsOfAxes>(std::in_place, step, *rank);
+}
+
+/// Each axis by Gather. Any type will do, and pads may be computed.
 void pad_with_gather(Step& step, const std::string& otherwise) {
   const std::string mode = step.string("mode");
-  const auto in = step.sizes(step.input(0)), out = promised_sizes(step, step.output(0));
-  const bool is_known =
-      in && out && in->size() == out->size() && mode != "wrap" && std::find(in->begin(), in->end(), 0) == in->end();
-  if (!is_known) refuse(otherwise);
+  const auto pads = pads_of_axes(step, mode);
+  if (!pads) refuse(otherwise);
   const ValueId value = mode != "constant"  ? ValueId::none
                         : step.has_input(2) ? step.input(2)
                                             : step.number(step.need_elem(step.input(0)), 0, "value");
-  const ValueId pads = cast(step, step.input(1), ElementType::float64, "pads");
-  const auto rank = static_cast<std::int64_t>(in->size());
+  const std::int64_t rank = pads->rank();
   std::vector<Link> links;
   ValueId outside = ValueId::none;
   for (std::int64_t i = 0; i < rank; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const AxisPads axis{(*in)[at], (*out)[at], slice(step, pads, 0, i, i + 1, "begin"),
-                        slice(step, pads, 0, rank + i, rank + i + 1, "end")};
-    const Positions positions = padded_positions(step, axis, mode);
+    const Positions positions = padded_positions(step, pads->of(i), mode);
     links.push_back({"Gather", {positions.source}, {{"axis", i}}});
     if (positions.is_outside == ValueId::none) continue;
     Integers others;
@@ -137,10 +191,10 @@ void pad_with_gather(Step& step, const std::string& otherwise) {
     outside = outside == ValueId::none ? placed : step.add("Or", {outside, placed}, {}, "outside");
   }
   step.replace();
-  step.note("each axis rewritten as Gather, because the sizes of the result are known");
+  step.note("each axis rewritten as Gather");
   if (outside == ValueId::none) return chain(step, step.input(0), std::move(links), step.output(0));
   const ValueId gathered = step.value("gathered");
-  chain(step, step.input(0), std::move(links), gathered);
+  chain(step, pads->filled(), std::move(links), gathered);
   step.emit("Where", {outside, value, gathered}, {step.output(0)});
 }
 

@@ -158,6 +158,25 @@ void ceil_before_22(Step& step) {
   if (differs) write_ceil_as_pads(step);
 }
 
+/// Before version 22 a declared size may count windows that start in the padding behind the image.
+void ceil_from_22(Step& step) {
+  for (const char* name : {"ceil_mode", "auto_pad", "kernel_shape", "strides", "dilations", "pads"}) {
+    if (step.is_reference(name)) return;
+  }
+  if (step.integer("ceil_mode") == 0 || step.string("auto_pad", "NOTSET") != "NOTSET") return;
+  const checker::Shape* y = step.shape(step.output(0));
+  if (!y || y->size() < 3) return;
+  const PoolAxes axes = read_axes(step);
+  for (std::size_t i = 0; i < axes.size() && i + 2 < y->size(); ++i) {
+    const checker::Dim size = (*y)[i + 2];
+    if (axes[i].positions >= 0 && size.is_constant() && size.constant() > axes[i].positions)
+      refuse(
+          fmt::format("the declared size of axis {} counts windows that start in the padding behind the image, "
+                      "which opset 22 omits",
+                      i + 2));
+  }
+}
+
 // ---- dilations
 
 /// Numbers of the axes: batch and channels, then for each image axis first[i], second[i].
@@ -324,7 +343,8 @@ void register_average(StepRegistry& registry) {
   const Way wording = compatible("only the specification text differs");
   registry.change(op, 11, wording, wording);
   registry.change(op, 19, compatible("dilations are new"), adapt("no dilations", without_dilations));
-  registry.change(op, 22, compatible("more types; windows that would start after the image are still omitted"),
+  registry.change(op, 22,
+                  adapt("nothing; refused where the declared size counts windows behind the image", ceil_from_22),
                   adapt("ceil_mode counts windows after the image", ceil_before_22));
 }
 
@@ -359,7 +379,8 @@ void register_max(StepRegistry& registry) {
   registry.change(op, 11, wording, wording);
   registry.change(op, 12, compatible("more types"),
                   adapt("8-bit integers are computed in floating point", without_bytes));
-  registry.change(op, 22, compatible("more types; windows that would start after the image are still omitted"),
+  registry.change(op, 22,
+                  adapt("nothing; refused where the declared size counts windows behind the image", ceil_from_22),
                   adapt("ceil_mode counts windows after the image", ceil_before_22));
 }
 
@@ -395,7 +416,9 @@ void register_lp(StepRegistry& registry) {
   registry.change({"LpPool"}, 11, wording, wording);
   registry.change({"LpPool"}, 18, compatible("ceil_mode and dilations are new"),
                   adapt("no ceil_mode, no dilations", without_dilations));
-  registry.types({"LpPool"}, {22});
+  registry.change({"LpPool"}, 22,
+                  adapt("nothing; refused where the declared size counts windows behind the image", ceil_from_22),
+                  compatible("fewer types"));
   registry.change({"GlobalLpPool"}, 2, adapt("p is an integer", whole_p),
                   adapt("p is a floating-point number", real_p));
   registry.types({"GlobalLpPool", "GlobalAveragePool", "GlobalMaxPool"}, {22});

@@ -202,12 +202,17 @@ std::optional<float> scale_for_version_10(const Step& step, const Resampling& r,
   const auto sampled = axis.sampled();
   if (!sampled) return std::nullopt;
   const float near = static_cast<float>(*axis.scale);
+  std::optional<float> only_in_single;
   for (const float scale : {near, std::nextafter(near, 2 * near), std::nextafter(near, 0.0F)}) {
     if (scaled_size(sampled->size, scale) != sampled->new_size) continue;
     const SampledAxis other = {.size = sampled->size, .new_size = sampled->new_size, .scale = scale};
-    if (same_table(step, r, axis, version_10_rules(mode), other)) return scale;
+    if (!same_table(step, r, axis, version_10_rules(mode), other)) continue;
+    // Runtimes multiply in single or in double precision, in which 5 * 1.4F is below 7: better a scale that does for both.
+    const double in_double = std::floor(static_cast<double>(sampled->size) * static_cast<double>(scale));
+    if (in_double == static_cast<double>(sampled->new_size)) return scale;
+    if (!only_in_single) only_in_single = scale;
   }
-  return std::nullopt;
+  return only_in_single;
 }
 
 std::optional<std::vector<float>> scales_for_version_10(const Step& step, const Resampling& r, Mode mode) {
@@ -233,6 +238,7 @@ void write_version_10(Step& step, const Resampling& r, ValueId scales, Mode mode
 
 void to_version_10_resize(Step& step) {
   const Resampling r = read_resampling(step);
+  refuse_two_readings(r);
   // What exclude_outside leaves out in mode linear is a repeated end, which adds up to the same.
   if (r.rules.mode == Mode::linear && r.rules.coordinates == "asymmetric" && r.scales != ValueId::none)
     return write_version_10(step, r, r.scales, Mode::linear);

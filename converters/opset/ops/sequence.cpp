@@ -97,8 +97,9 @@ class Mapping {
       are_sequences.push_back(is_sequence(type));
     }
     step_.begin_body();
-    const ValueId iteration = step_.body_input("iteration"), condition = step_.body_input("condition");
-    step_.body_output(step_.add("Identity", {condition}, {}, "condition"));
+    const ValueId iteration = step_.body_input("iteration", ElementType::int64, 0);
+    const ValueId condition = step_.body_input("condition", ElementType::boolean, 0);
+    step_.body_output(step_.add("Identity", {condition}, {}, "condition"), ElementType::boolean, 0);
     for (std::size_t i = 0; i < are_sequences.size(); ++i) {
       const ValueId whole = step_.captured(step_.input(i));
       items_.push_back(are_sequences[i] ? step_.add("SequenceAt", {whole, iteration}, {}, "item")

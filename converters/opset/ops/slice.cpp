@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/sizes.h"
 #include "converters/opset/engine/steps.h"
 #include "converters/opset/engine/storable.h"
 
@@ -122,22 +123,65 @@ AxisRange range_of_axis(Step& step, std::int64_t axis, const std::optional<std::
   return {chosen(starts), step.add("Add", {chosen(more), one}, {}, "step")};
 }
 
+/// The axes that are sliced; nothing when they are computed at run time.
+std::optional<std::vector<std::int64_t>> sliced_axes(Step& step) {
+  if (step.has_input(3)) return step.constant_integers(step.input(3));
+  const auto count = step.sizes(step.input(1));
+  if (!count || count->size() != 1) refuse_unknown("the number of starts is unknown");
+  storable_count(*count);
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(std::max<std::int64_t>(count->front(), 0)));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+/// 1 where x is negative, else 0.
+ValueId if_negative(Step& step, ValueId x) {
+  return cast(step, step.add("Less", {x, reals(step, {0})}, {}, "is_negative"), ElementType::float64, "if_negative");
+}
+
+/// Nothing is known but the axes: the positions are counted at run time, in float64, where they are exact. As the specification has it, start and
+/// end are brought into [0, size] first, for a negative step into [0, size - 1] and [-1, size - 1].
+void gather_counted(Step& step, const std::vector<std::int64_t>& axes) {
+  const ValueId ends = cast(step, step.input(2), ElementType::float64, "ends");
+  const ValueId zero = reals(step, {0});
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    if (axes[i] < 0) refuse("an axis is negative, and Slice 1 counts axes from the front");
+    const AxisRange range = range_of_axis(step, axes[i], axes);
+    const ValueId size = cast(step, size_vector(step, step.input(0), axes[i]), ElementType::float64, "size");
+    const auto from_front = [&](ValueId position) {
+      const ValueId added = step.add("Mul", {if_negative(step, position), size}, {}, "added");
+      return step.add("Add", {position, added}, {}, "counted");
+    };
+    const ValueId backward = if_negative(step, range.stride);
+    const ValueId most = step.add("Sub", {size, backward}, {}, "most");
+    const ValueId first = clamped(step, from_front(range.start), zero, most);
+    const ValueId last = clamped(step, from_front(slice(step, ends, 0, at, at + 1, "end")),
+                                 step.add("Neg", {backward}, {}, "least"), most);
+    const ValueId steps = step.add("Div", {step.add("Sub", {last, first}, {}, "way"), range.stride}, {}, "steps");
+    const ValueId count = step.add("Max", {step.add("Ceil", {steps}, {}, "whole"), zero}, {}, "count");
+    const ValueId numbers = count_up(step, Size::of(cast(step, count, ElementType::int64, "count")));
+    const ValueId way =
+        step.add("Mul", {cast(step, numbers, ElementType::float64, "numbers"), range.stride}, {}, "way");
+    const ValueId positions = cast(step, step.add("Add", {way, first}, {}, "real"), ElementType::int64, "positions");
+    links.push_back({"Gather", {positions}, {{"axis", axes[i]}}});
+  }
+  if (links.empty()) links.push_back({"Identity", {}, {}});
+  chain(step, step.input(0), std::move(links), step.output(0));
+  step.replace();
+  step.note("computed at run time: rewritten as Gather of positions that NonZero counts");
+}
+
 /// How many positions each axis gives is known, only where they start is not.
 void gather_computed(Step& step) {
   const auto in = step.sizes(step.input(0)), out = promised_sizes(step, step.output(0));
-  if (!in || !out || in->size() != out->size())
+  const auto axes = sliced_axes(step);
+  if (!in || !out || in->size() != out->size()) {
+    if (axes && step.opset_after() >= 9) return gather_counted(step, *axes);
     refuse(
         "starts, ends, axes or steps are computed at run time, but they are attributes in version 1; the sizes of the "
         "result are unknown");
-  std::optional<std::vector<std::int64_t>> axes;
-  if (step.has_input(3)) {
-    axes = step.constant_integers(step.input(3));
-  } else {
-    axes.emplace(in->size());
-    std::iota(axes->begin(), axes->end(), 0);
-    const auto count = step.sizes(step.input(1));
-    if (!count || count->size() != 1) refuse_unknown("the number of starts is unknown");
-    axes->resize(std::min(axes->size(), static_cast<std::size_t>(std::max<std::int64_t>(count->front(), 0))));
   }
   std::vector<Link> links;
   const ValueId zero = reals(step, {0});
@@ -146,11 +190,8 @@ void gather_computed(Step& step) {
     const AxisRange range = range_of_axis(step, axis, axes);
     if (range.plain || (!step.has_input(4) && (*in)[i] == (*out)[i])) continue;
     const ValueId size = reals(step, {static_cast<double>((*in)[i])});
-    const auto if_negative = [&](ValueId x) {
-      return cast(step, step.add("Less", {x, zero}, {}, "is_negative"), ElementType::float64, "if_negative");
-    };
-    const ValueId added = step.add("Mul", {if_negative(range.start), size}, {}, "added");
-    const ValueId most = step.add("Sub", {size, if_negative(range.stride)}, {}, "most");
+    const ValueId added = step.add("Mul", {if_negative(step, range.start), size}, {}, "added");
+    const ValueId most = step.add("Sub", {size, if_negative(step, range.stride)}, {}, "most");
     const ValueId first = clamped(step, step.add("Add", {range.start, added}, {}, "counted"), zero, most);
     const ValueId way = step.add("Mul", {counted_reals(step, (*out)[i]), range.stride}, {}, "way");
     const ValueId positions = cast(step, step.add("Add", {way, first}, {}, "real"), ElementType::int64, "positions");

@@ -78,8 +78,9 @@ struct OpVersion {
   std::int64_t since_version = 1;
   /// Last opset in which it is in force; nothing while it is the newest.
   std::optional<std::int64_t> until;
-  /// From since_version on the operator is gone.
   bool deprecated = false;
+  /// Deprecated, and no later version redefines it: from since_version on the operator is gone.
+  bool removed = false;
   bool experimental = false;
   bool has_function_body = false;
   bool non_deterministic = false;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include <fmt/core.h>
 
@@ -12,7 +11,7 @@
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/exec/stored_values.h"
-#include "libonnxkit/exec/value_desc.h"
+#include "libonnxkit/inputs/files/input_folder.h"
 #include "libonnxkit/inputs/picture_input.h"
 #include "libonnxkit/wire/values/npz.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
@@ -22,9 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using File = std::shared_ptr<const MappedFile>;
-
-/// Gaps in the numbers of files that are looked across.
-constexpr std::size_t most_numbers_beyond = 64;
 
 const ir::ValueInfo* find_input(const ir::Graph& graph, std::string_view name) {
   const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(),
@@ -85,38 +81,6 @@ Result<T> about(Result<T> result, const fs::path& file) {
   Error error = result.error();
   if (error.diagnostic.location.file.empty()) error.diagnostic.location.file = file.string();
   return error;
-}
-
-/// A file in a folder that has a number beyond those of `count` values.
-std::optional<fs::path> numbered_beyond(const fs::path& folder, std::string_view stem, std::size_t count) {
-  for (std::size_t i = count; i < count + most_numbers_beyond; ++i) {
-    fs::path path = folder / fmt::format("{}_{}.pb", stem, i);
-    std::error_code ignored;
-    if (fs::exists(path, ignored)) return path;
-  }
-  return std::nullopt;
-}
-
-Result<std::vector<NamedValue>> read_folder(const ir::Graph& graph, const fs::path& folder) {
-  const std::set<std::string_view> defaults = exec::default_names(graph);
-  std::vector<NamedValue> values;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const ir::ValueInfo& input = graph.inputs[i];
-    const std::string_view name = graph.name_of(input.value);
-    const fs::path path = folder / fmt::format("input_{}.pb", i);
-    if (!fs::exists(path) && defaults.contains(name)) continue;
-    const auto file = MappedFile::open(path);
-    if (!file) return file.error();
-    auto value = about(exec::read_stored(*file, input), path);
-    if (!value) return value.error();
-    values.push_back({std::string(name), std::move(value->value)});
-  }
-  if (const auto other = numbered_beyond(folder, "input", graph.inputs.size())) {
-    Error error = make_error("cannot-read", "the folder contains more inputs than the model has");
-    error.diagnostic.location.file = other->string();
-    return error;
-  }
-  return values;
 }
 
 Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::path& path) {
@@ -191,7 +155,7 @@ Result<Value> read_input_bytes(const ir::Model& model, std::string_view input, s
 Result<std::vector<NamedValue>> read_inputs(const ir::Model& model, const fs::path& path) {
   if (!model.graph) return make_error("no-graph", "the model has no graph");
   std::error_code ignored;
-  return fs::is_directory(path, ignored) ? read_folder(*model.graph, path) : read_archive(*model.graph, path);
+  return fs::is_directory(path, ignored) ? read_input_folder(*model.graph, path) : read_archive(*model.graph, path);
 }
 
 Result<std::vector<NamedValue>> read_outputs(const ir::Model& model, const fs::path& folder) {

@@ -87,6 +87,22 @@ TEST_CASE("value_info of a value that does not exist goes under its own code") {
         std::vector<std::string>{"value-info-unknown", "declared-shape"});
 }
 
+TEST_CASE("an output gets the shape that the nodes give, and keeps sizes that inference does not know") {
+  ir::Model model = parse_ir(R"(
+    <ir_version: 10, opset_import: ["": 20]>
+    g (float[1, 1, H, 4] x, float[K] z) => (float[1, 1, H, 1] y, int64[1, N, 2] n, float[2, 3] sound) {
+      y = MaxPool <ceil_mode = 1, kernel_shape = [1, 1], strides = [2, 2]> (x)
+      n = NonZero (z)
+      sound = Constant <value = float[2, 3] {1, 2, 3, 4, 5, 6}> ()
+    })");
+  CHECK(codes_of(fix_model(model, spec::OpTable())) == std::vector<std::string>{"declared-shape", "declared-shape"});
+  const auto& y = model.graph->outputs[0].type->shape->dims;
+  CHECK(y[2].param == "H");
+  CHECK_FALSE(y[3].value);
+  CHECK(model.graph->outputs[1].type->shape->dims.size() == 2);
+  CHECK(fix_model(model, spec::OpTable()).empty());
+}
+
 TEST_CASE("a sparse initializer that hides an outer name is renamed") {
   ir::Model model = parse_ir(R"(
     <ir_version: 10, opset_import: ["": 21]>
@@ -97,6 +113,7 @@ TEST_CASE("a sparse initializer that hides an outer name is renamed") {
   ir::SparseTensor& sparse = branch.sparse_initializers.emplace_back();
   sparse.values = std::make_unique<ir::Tensor>();
   sparse.values->name = Text("x");
+  sparse.dims = {2};
   CHECK(codes_of(fix_model(model, spec::OpTable())) == std::vector<std::string>{"subgraph-scope"});
   CHECK(sparse.values->name == "x_inner");
   CHECK(branch.name_of(branch.nodes[0].inputs[0]) == "x_inner");

@@ -102,6 +102,11 @@ TEST_CASE("workers: answers that do not say what they should") {
          {"protocol-text@hello", "start", protocol, "protocol: not an integer"},
          {"devices-text@hello", "start", protocol, "\"devices\" must be a list"},
          {"options-list@hello", "start", protocol, "options: not an object"},
+         {"options-many@hello", "start", protocol, "options: 100000 of them, 1000 are allowed"},
+         {"opsets-many@hello", "start", protocol, "opsets: 100000 of them, 1000 are allowed"},
+         {"ports-many@load", "load", protocol, "inputs: 300000 of them, 100000 are allowed"},
+         {"ports-long@load", "load", protocol, "inputs[0]: \"name\" has 1000000 bytes, 65536 are allowed"},
+         {"warnings-many@load", "end", "", ""},
          {"ports-object@load", "load", protocol, "\"inputs\" must be a list"},
          {"port-no-name@load", "load", protocol, "outputs[0]: \"name\" must be a string"},
          {"port-type-99@load", "load", protocol, "outputs[0]: \"type\" must be a number of TensorProto.DataType"},
@@ -184,6 +189,12 @@ TEST_CASE("workers: errors that a worker reports") {
   CHECK(checked_course("failed").error.notes == std::vector<std::string>{"first line", "last line"});
   CHECK(checked_course("traced").error.notes ==
         std::vector<std::string>{"Traceback:", "  File \"runtime.py\"", "runtime.Error"});
+  const Diagnostic flood = checked_course("error-long").error;
+  CHECK(flood.code == "worker-failed");
+  CHECK(flood.message.size() < 17'000);
+  CHECK(flood.message.ends_with("... (7984000 more bytes)"));
+  REQUIRE(flood.notes.size() == 1);
+  CHECK(flood.notes[0].size() < 1'100);
 }
 
 TEST_CASE("workers: the end of the process") {

@@ -10,11 +10,10 @@
 #include "tools/report/diagnostics.h"
 #include "tools/report/diff/diff.h"
 #include "tools/report/diff/diff_parts.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_drawn = 24;      // outputs of a side
 constexpr std::int64_t longest_side = 512;  // of a map of classes on the page

@@ -2,13 +2,12 @@
 
 #include "tools/report/inspect/inspect.h"
 #include "tools/report/inspect/layout.h"
+#include "tools/report/json.h"
 #include "tools/report/page.h"
 
 namespace onnxkit::tools {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Boxes as [kind, index, x, y, width], edges as [from, to, value, x, y, x, y ...]: a page of 5,000 nodes stays small.
 Json drawing(const GraphSummary& graph) {

@@ -2,11 +2,10 @@
 
 #include "tools/report/diagnostics.h"
 #include "tools/report/inspect/inspect.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const Quantity& quantity) {
   if (quantity.value) return *quantity.value;
