@@ -298,6 +298,14 @@ class SampledRows {
     return flips;
   }
 
+  /// Whether some sample has rows, and none of the exact answer's.
+  bool can_replace_all() const {
+    for (std::size_t r = 0; r < samples_.size() && exact_.count > 0; ++r) {
+      if (!samples_[r].numbers.empty() && added_[r].size() == samples_[r].count) return true;
+    }
+    return false;
+  }
+
   /// How many rows no sample lacks.
   std::size_t steady() const {
     return static_cast<std::size_t>(std::count(by_any_.begin(), by_any_.end(), std::size_t{0}));
@@ -350,11 +358,13 @@ struct ComparedRows {
 
 class RowComparison {
  public:
-  RowComparison(SampledRows& sampled, const RowSet& base, const RowSet& got, ElementType type, double sides, bool is_exact)
+  RowComparison(SampledRows& sampled, const RowSet& base, const RowSet& got, ElementType type, double sides,
+                bool is_exact)
       : sampled_(sampled), base_(base), got_(got), is_exact_(is_exact) {
     sampled_.match(got.count > 0 ? got : base, type);
     variances_ = sampled_.variances();
     const double unit = unit_roundoff(type) * deviation_of_uniform;
+    stored_ = sampled_.is_real() ? sides * unit * unit : 0;
     for (std::size_t i = 0; i < variances_.size(); ++i) {
       const double stored = sampled_.is_real() ? unit * std::abs(sampled_.exact().numbers[i]) : 0;
       if (std::isfinite(stored)) variances_[i] += stored * stored;
@@ -410,7 +420,8 @@ class RowComparison {
       if (std::isinf(d)) return false;
       ++elements;
       if (d == 0) continue;
-      const double own = exact_of_[i] ? variances_[*exact_of_[i] * base_.width + j] : pooled_;
+      const double own =
+          exact_of_[i] ? variances_[*exact_of_[i] * base_.width + j] : std::max(pooled_, stored_ * a[j] * a[j]);
       squares += d * d / std::max(own, pooled_ / 4);
       largest = std::max(largest, d * d / std::max(own, pooled_));
     }
@@ -440,7 +451,7 @@ class RowComparison {
   const RowSet &base_, &got_;
   bool is_exact_;
   std::vector<double> variances_;
-  double pooled_ = 0;
+  double pooled_ = 0, stored_ = 0;
   Partners exact_of_;  // by row of the base
 };
 
@@ -471,9 +482,8 @@ std::optional<std::size_t> axis_of_rows(const exec::Spread& spread, const Tensor
     return true;
   };
   const bool all = agrees(got.dims()) && (!origin || agrees(origin->dims())) &&
-                   std::all_of(spread.samples.begin(), spread.samples.end(), [&](const Value& sample) {
-                     return sample.is_tensor() && agrees(sample.tensor.dims());
-                   });
+                   std::all_of(spread.samples.begin(), spread.samples.end(),
+                               [&](const Value& sample) { return sample.is_tensor() && agrees(sample.tensor.dims()); });
   return all ? axis : std::nullopt;
 }
 
@@ -481,7 +491,8 @@ TensorVerdict verdict_of_rows(const exec::Spread& spread, const Tensor& got, Pro
                               std::size_t sets, std::size_t axis) {
   StringNumbers strings;
   SampledRows sampled(spread, axis, strings);
-  const RowSet base = rows_of(origin ? *origin : spread.exact.tensor, axis, strings), rows = rows_of(got, axis, strings);
+  const RowSet base = rows_of(origin ? *origin : spread.exact.tensor, axis, strings);
+  const RowSet rows = rows_of(got, axis, strings);
   const double sides = origin || got.type() == ElementType::float64 ? 2 : 1;
   const ComparedRows found = RowComparison(sampled, base, rows, got.type(), sides, !origin).run();
 
@@ -498,7 +509,11 @@ TensorVerdict verdict_of_rows(const exec::Spread& spread, const Tensor& got, Pro
     const std::uint64_t alone = flips.differing - flips.flipped, allowed = allowed_rows(flips, spread, steady);
     return alone > allowed ? alone - allowed : 0;
   };
-  const std::uint64_t unexplained = beyond(found.missing, sampled.steady()) + beyond(found.added, rows.count);
+  // One row more that no sample has is likely where others have counterparts, not in place of all of them.
+  const bool replaces_all = found.matched == 0 && base.count > 0 && rows.count > 0 && !sampled.can_replace_all();
+  const std::uint64_t added =
+      replaces_all ? found.added.differing - found.added.flipped : beyond(found.added, rows.count);
+  const std::uint64_t unexplained = beyond(found.missing, sampled.steady()) + added;
   const std::uint64_t changed = found.missing.differing + found.added.differing;
   out.why = text_of_rows(found, axis);
   if (unexplained > 0) {

@@ -174,8 +174,7 @@ std::string quantized(const std::string& conv, const std::string& pool, const ch
          "int8[1, 1, 3, 3] w = {40, -20, 90, 15, -70, 33, 11, 60, -45}> "
          "{ xq = QuantizeLinear (x, sx, zx) xd = DequantizeLinear (xq, sx, zx) wd = DequantizeLinear (w, sw, zw) "
          "c = Conv <" +
-         conv +
-         "> (xd, wd) cq = QuantizeLinear (c, sy, zy) y = DequantizeLinear (cq, sy, zy) p = " + pool +
+         conv + "> (xd, wd) cq = QuantizeLinear (c, sy, zy) y = DequantizeLinear (cq, sy, zy) p = " + pool +
          " <kernel_shape = [3, 3]> (xd) steps = QuantizeLinear (p, sx, zx) }";
 }
 

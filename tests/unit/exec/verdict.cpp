@@ -371,6 +371,13 @@ TEST_CASE("rows that are nearly the same have a counterpart each") {
   CHECK(verdict_of(all, twins(1.1, 3)).verdict == Verdict::not_rounding);
 }
 
+TEST_CASE("rows that both sides have and the exact answer has not are compared with each other") {
+  const Spread none = spread(boxes({}), {boxes({10}), boxes({}), boxes({10}, 1 + 1e-6), boxes({})});
+  const Tensor base = boxes({10});
+  CHECK(verdict_of(none, boxes({10}, 1 + 1e-7), &base).verdict == Verdict::rounding);
+  CHECK(verdict_of(none, boxes({10}, 1.1), &base).verdict == Verdict::not_rounding);
+}
+
 TEST_CASE("one row that rounding can drop does not excuse another row") {
   const Spread one = spread(boxes({10}), {boxes({10}, 1 + 1e-6), boxes({}), boxes({10}, 1 - 1e-6), boxes({10})});
   CHECK(verdict_of(one, boxes({})).verdict == Verdict::undecidable);
