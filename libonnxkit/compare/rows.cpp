@@ -89,7 +89,7 @@ double row_distance(const double* a, const double* b, const std::vector<double>&
 /// Numbers in order, NaN last.
 bool is_before(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
-/// RowSet that are equal, as often as both have them.
+/// Rows that are equal, as often as both have them.
 void match_equal(const RowSet& a, const RowSet& b, Partners& of_a, std::vector<bool>& taken) {
   const auto order_of = [](const RowSet& rows) {
     std::vector<std::size_t> order(rows.count);
