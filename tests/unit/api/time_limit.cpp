@@ -30,8 +30,8 @@ const LongNode long_nodes[] = {
     {"LRN", filled("x", "1, 8192, 64, 64") + " y = LRN <size = 4097> (x)"},
     {"RoiAlign", filled("x", "1, 64, 64, 64") + filled("b", "1", "int64[1] {0}") +
                      " r = Constant <value = float[1, 4] {0, 0, 100000, 100000}> () y = RoiAlign (x, r, b)"},
-    {"MaxRoiPool", filled("x", "1, 64, 512, 512") +
-                       filled("r", "200, 5", "float[1] {0}") + " y = MaxRoiPool <pooled_shape = [8192, 8]> (x, r)"},
+    {"MaxRoiPool", filled("x", "1, 64, 512, 512") + filled("r", "200, 5", "float[1] {0}") +
+                       " y = MaxRoiPool <pooled_shape = [8192, 8]> (x, r)"},
     {"CDist", filled("x", "6000, 2000") + " y = com.microsoft.CDist <metric = \"euclidean\"> (x, x)"},
     {"Multinomial", filled("x", "8, 4000") + " i = Multinomial <sample_size = 20000000> (x) y = Cast <to = 1> (i)"},
     {"Det", filled("x", "4000, 4000") + " y = Det (x)"},
@@ -46,8 +46,9 @@ const LongNode long_nodes[] = {
 TEST_CASE("run: the time limit holds inside long operators") {
   for (const LongNode& node : long_nodes) {
     CAPTURE(node.name);
-    const Model model = parse_model(
-        "<ir_version: 9, opset_import: [\"\" : 20, \"com.microsoft\" : 1]>\nmain () => (float[] y) {" + node.body + " }");
+    const Model model =
+        parse_model("<ir_version: 9, opset_import: [\"\" : 20, \"com.microsoft\" : 1]>\nmain () => (float[] y) {" +
+                    node.body + " }");
     RunOptions options;
     options.limits.time_ms = 100;
     const auto begin = std::chrono::steady_clock::now();
