@@ -1,4 +1,5 @@
 #include "libonnxkit/diff/layers.h"
+#include "libonnxkit/compare/metrics/metrics.h"
 
 #include <algorithm>
 #include <functional>
@@ -226,7 +227,7 @@ class Layers {
       if (tensor_verdict.in_doubt) doubtful_.emplace(name);
       const auto exact = as_stored(spread);
       if (exact && exact->is_tensor()) {
-        if (auto metrics = onnxkit::compare(exact->tensor, got.tensor)) layer.metrics = *std::move(metrics);
+        if (auto metrics = comparison::compare(exact->tensor, got.tensor)) layer.metrics = *std::move(metrics);
       }
     }
     if (const auto index = common_.find(name)) found_.insert_or_assign(*index, std::move(layer));

@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/compare/metrics/metrics.h"
+#include "libonnxkit/compare/outcome/outcome.h"
 #include "libonnxkit/compare/outcome/task_registry.h"
 #include "libonnxkit/compare/plots.h"
 #include "libonnxkit/diff/matching.h"
@@ -133,12 +135,12 @@ std::optional<OutputTolerance> tolerance_of(const DiffOptions& options, const st
 /// Figures, outcome and plots of tensors that can be compared at all.
 void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const Tensor& b, const Criteria& criteria,
              const std::vector<NamedValue>& outputs, const DiffOptions& options) {
-  if (auto metrics = compare(a, b)) diff.metrics = *std::move(metrics);
+  if (auto metrics = comparison::compare(a, b)) diff.metrics = *std::move(metrics);
   const auto task = options.tasks.find(output);
   const bool has_scores = options.scores.contains(output);
   const std::string kind(task != options.tasks.end() ? std::string_view(task->second)
                          : has_scores                ? "detections"
-                                                     : guess_task(a));
+                                                     : comparison::guess_task(a));
   Tensor a_scores, b_scores;
   if (const auto scores = options.scores.find(output); scores != options.scores.end()) {
     for (const NamedValue& value : *criteria.answers) {
@@ -148,7 +150,7 @@ void measure(OutputDiff& diff, const std::string& output, const Tensor& a, const
       if (value.name == scores->second) b_scores = value.value.tensor;
     }
   }
-  if (auto result = outcome(kind, a, b, a_scores, b_scores)) diff.outcome = *std::move(result);
+  if (auto result = comparison::outcome(kind, a, b, a_scores, b_scores)) diff.outcome = *std::move(result);
   if (!diff.metrics) return;
   diff.scatter = comparison::scatter_of(a, b);
   const comparison::Task* const shown = comparison::task_registry().find(kind);

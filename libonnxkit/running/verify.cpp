@@ -1,3 +1,5 @@
+#include "libonnxkit/running/verify.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,12 +11,11 @@
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 #include "libonnxkit/ir/tensor/tensors.h"
+#include "libonnxkit/running/run.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/spec/resolution.h"
-#include "onnxkit/opset.h"
-#include "onnxkit/run.h"
 
-namespace onnxkit {
+namespace onnxkit::running {
 namespace {
 
 /// Rounding inside a composition may not be larger, as intermediate values are not rounded to their types.
@@ -97,7 +98,7 @@ std::vector<NamedValue> inputs_of(const RunReport& report) {
 /// What differs when both models run on the same inputs. Error: the converted model did not come to its end, though it may be right.
 Result<std::optional<std::string>> difference_on(const Model& after, const RunReport& before,
                                                  const RunOptions& options) {
-  const auto second = run(after, inputs_of(before), options);
+  const auto second = running::run(after, inputs_of(before), options);
   if (second) return difference(before.outputs, second->outputs);
   if (!is_fault(second.error())) return second.error();
   return std::optional(fmt::format("the converted model fails: {}", second.error().diagnostic.message));
@@ -110,7 +111,7 @@ VerifyReport not_compared(const Error& error) {
 /// Sizes are computed in single precision, in which 10 times 2.3 is 23: a composition that computes them from float32 is right only when rounded.
 bool equal_when_rounded(const Model& before, const Model& after, const RunReport& unrounded, RunOptions options) {
   options.unrounded = false;
-  const auto first = run(before, inputs_of(unrounded), options);
+  const auto first = running::run(before, inputs_of(unrounded), options);
   if (!first) return false;
   const auto differs = difference_on(after, *first, options);
   return differs && !*differs;
@@ -132,7 +133,7 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   run_options.context = options.context;
   run_options.allow_outside_data = options.allow_outside_data;
 
-  const auto first = run(before, {}, run_options);
+  const auto first = running::run(before, {}, run_options);
   if (!first && first.error().diagnostic.code == "unknown-dimension") return first.error();
   if (!first) {
     VerifyReport report = not_compared(first.error());
@@ -151,4 +152,4 @@ Result<VerifyReport> verify_equal(const Model& before, const Model& after, const
   return VerifyReport{Equality::different, **differs};
 }
 
-}  // namespace onnxkit
+}  // namespace onnxkit::running

@@ -1,0 +1,269 @@
+#include "libonnxkit/running/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/backends/backends.h"
+#include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/diff/cut_model.h"
+#include "libonnxkit/exec/value_desc.h"
+#include "libonnxkit/inputs/bound_sizes.h"
+#include "libonnxkit/inputs/generate.h"
+#include "libonnxkit/ir/dim/dim_names.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/spec/op_table.h"
+
+namespace onnxkit::running {
+namespace {
+
+/// The values in the order of the graph's inputs; kind none where none was given.
+Result<std::vector<Value>> arranged(const ir::Graph& graph, std::vector<NamedValue> given) {
+  std::vector<Value> values(graph.inputs.size());
+  std::vector<std::string_view> names;
+  for (const ir::ValueInfo& input : graph.inputs) names.push_back(graph.name_of(input.value));
+  for (NamedValue& named : given) {
+    const auto found = std::find(names.begin(), names.end(), named.name);
+    if (found == names.end()) return unknown_name("unknown-input", "input", named.name, names);
+    values[static_cast<std::size_t>(found - names.begin())] = std::move(named.value);
+  }
+  return values;
+}
+
+std::optional<Error> unknown_tap(const ir::Graph& graph, const std::vector<std::string>& taps) {
+  std::vector<std::string_view> written;
+  for (const ir::Node& node : graph.nodes) {
+    for (const ir::ValueId id : node.outputs) written.push_back(graph.name_of(id));
+  }
+  for (const std::string& tap : taps) {
+    if (std::find(written.begin(), written.end(), tap) == written.end())
+      return unknown_name("unknown-value", "value that a node of its main graph writes, named", tap, written);
+  }
+  return std::nullopt;
+}
+
+/// Where nodes are, for events that know graph and index only.
+class Locations {
+ public:
+  explicit Locations(const ir::Model& model) {
+    for (const auto& scope : ir::graph_scopes(model)) scopes_.emplace(scope->graph, scope->path);
+  }
+  Location at(const ir::Graph* graph, std::size_t index) const {
+    return ir::location_of_node(scopes_.at(graph), *graph, index);
+  }
+
+ private:
+  std::unordered_map<const ir::Graph*, std::vector<std::string>> scopes_;
+};
+
+exec::BackendSettings backend_settings(const RunOptions& options) {
+  exec::BackendSettings settings;
+  const WorkerSettings& workers = options.context.workers();
+  settings.worker_folders = workers.folders;
+  settings.python = workers.python;
+  settings.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
+  settings.process_memory = workers.limits.memory_bytes;
+  settings.stop = options.stop;
+  return settings;
+}
+
+exec::LoadOptions load_options(const RunOptions& options, const std::vector<RunInput>& inputs) {
+  exec::LoadOptions load;
+  load.table = options.context.shared_table();
+  load.options = options.backend_options;
+  load.math = options.unrounded ? exec::MathMode::unrounded : exec::MathMode::declared;
+  load.threads = options.context.limits(options.limits).threads;
+  for (const RunInput& input : inputs) {
+    if (input.value.is_tensor()) load.shapes[input.name] = input.value.tensor.dims();
+  }
+  load.allow_outside_data = options.allow_outside_data;
+  load.time_limit = std::chrono::milliseconds(options.context.workers().limits.load_ms);
+  load.stop = options.stop;
+  return load;
+}
+
+/// A process of its own has limits of its own.
+exec::RunLimits run_limits(const exec::Capabilities& capabilities, const RunOptions& options) {
+  if (capabilities.own_process) return {.time = std::chrono::milliseconds(options.context.workers().limits.run_ms)};
+  const Limits limits = options.context.limits(options.limits);
+  return {.memory = limits.memory_bytes,
+          .time = std::chrono::milliseconds(limits.time_ms),
+          .iterations = limits.iterations};
+}
+
+exec::RunRequest run_request(const ir::Model& model, const RunOptions& options) {
+  exec::RunRequest request;
+  request.seed = options.seed;
+  request.stop = options.stop;
+  if (options.on_node) {
+    const auto locations = std::make_shared<Locations>(model);
+    request.on_node = [locations, tell = options.on_node](const exec::NodeEvent& event) {
+      tell({locations->at(event.graph, event.node), std::chrono::duration<double>(event.wall).count(),
+            event.live_bytes});
+    };
+  }
+  return request;
+}
+
+/// The model with the taps as outputs behind its own, for a backend without taps.
+Result<exec::ModelSource> tapped_source(const Model& model, const RunOptions& options) {
+  DiffOptions copying;
+  copying.context = options.context;
+  auto copy = diffing::fresh_copy(model, copying);
+  if (!copy) return copy.error();
+  std::vector<std::string> names = running::output_names(model);
+  names.insert(names.end(), options.taps.begin(), options.taps.end());
+  diffing::set_outputs(copy->ir(), names);
+  const auto owned = std::make_shared<const Model>(*std::move(copy));
+  return exec::ModelSource{.model = {owned, &owned->ir()}};
+}
+
+/// Runs it and fills in the report, which has the inputs.
+Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions& options, RunReport& report) {
+  const auto desc = backend.describe();
+  if (!desc) return desc.error();
+  const exec::Capabilities& can = desc->capabilities;
+  const bool is_rounded =
+      std::find(can.math_modes.begin(), can.math_modes.end(), exec::MathMode::unrounded) == can.math_modes.end();
+  if ((options.unrounded && is_rounded) || (options.on_node && can.profile != exec::ProfileDetail::node))
+    return make_error("not-supported", "only the reference supports unrounded runs and times per node");
+  const bool taps_as_outputs = !options.taps.empty() && !can.taps;
+  // The session does not outlive this call, and the model does.
+  const std::shared_ptr<const ir::Model> ir(std::shared_ptr<const void>(), &model.ir());
+  auto source = taps_as_outputs ? tapped_source(model, options)
+                                : Result<exec::ModelSource>({.model = ir, .path = options.unchanged_file});
+  if (!source) return source.error();
+  const auto session = backend.load(*source, load_options(options, report.inputs));
+  if (!session) return session.error();
+  report.prepare_seconds = (*session)->loaded().seconds;
+
+  exec::RunRequest request = run_request(model.ir(), options);
+  request.limits = run_limits(can, options);
+  for (const RunInput& input : report.inputs) request.inputs.push_back({input.name, input.value});
+  if (can.taps) {
+    request.taps = options.taps;
+    request.on_value = options.on_value;
+  }
+  auto answer = (*session)->run(request);
+  if (!answer) return answer.error();
+  for (const exec::RunSample& sample : answer->samples) report.run_seconds += sample.wall;
+  const std::size_t own = model.ir().graph->outputs.size();
+  for (std::size_t i = 0; i < answer->outputs.size(); ++i) {
+    NamedValue& output = answer->outputs[i];
+    if (i < own) {
+      report.outputs.push_back(std::move(output));
+    } else if (options.on_value) {
+      if (auto taken = options.on_value(output.name, output.value); !taken) return taken;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> input_names(const Model& model) {
+  std::vector<std::string> names;
+  if (!model.has_graph()) return names;
+  const ir::Graph& graph = *model.ir().graph;
+  const auto defaults = exec::default_names(graph);
+  for (const ir::ValueInfo& input : graph.inputs) {
+    if (!defaults.contains(graph.name_of(input.value))) names.emplace_back(graph.name_of(input.value));
+  }
+  return names;
+}
+
+std::vector<std::string> output_names(const Model& model) {
+  std::vector<std::string> names;
+  if (!model.has_graph()) return names;
+  for (const ir::ValueInfo& output : model.ir().graph->outputs)
+    names.emplace_back(model.ir().graph->name_of(output.value));
+  return names;
+}
+
+namespace {
+
+struct CompletedInputs {
+  std::vector<RunInput> inputs;
+  inputs::GeneratedInputs generated;  ///< without the inputs themselves
+};
+
+Result<CompletedInputs> completed(const Model& model, std::vector<NamedValue> given, const RunOptions& options) {
+  const ir::Model& ir = model.ir();
+  if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
+  if (auto error = ir::unknown_dimension(ir, options.dims)) return *std::move(error);
+  auto values = arranged(*ir.graph, std::move(given));
+  if (!values) return values.error();
+  const auto sizes = inputs::bound_sizes(*ir.graph, *values, options.dims);
+  if (!sizes) return sizes.error();
+  inputs::GeneratedInputs made;
+  made.inputs.resize(values->size());
+  if (options.make_up_inputs) {
+    auto generated = inputs::generate_inputs(
+        ir, options.context.table(), *values,
+        {.dims = *sizes, .seed = options.seed, .memory_limit = options.context.limits(options.limits).memory_bytes});
+    if (!generated) return generated.error();
+    made = *std::move(generated);
+  }
+  CompletedInputs completed;
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    const bool was_given = (*values)[i].kind != ValueKind::none;
+    const bool was_made = made.inputs[i].value.kind != ValueKind::none;
+    completed.inputs.push_back({std::string(ir.graph->name_of(ir.graph->inputs[i].value)),
+                                was_made ? std::move(made.inputs[i].value) : std::move((*values)[i]),
+                                was_given  ? "given"
+                                : was_made ? made.inputs[i].description
+                                           : "initializer"});
+  }
+  made.inputs.clear();
+  completed.generated = std::move(made);
+  return completed;
+}
+
+std::string listed(std::vector<std::string> parts, std::size_t most) {
+  if (parts.size() > most) parts.resize(most), parts.emplace_back("...");
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+/// A node that cannot work with inputs of chosen sizes may work with others.
+Error with_chosen_sizes(Error error, const inputs::GeneratedInputs& generated) {
+  if (error.diagnostic.code != "kernel" || generated.chosen.empty()) return error;
+  constexpr std::size_t most_sizes = 8, most_demands = 4;
+  error.diagnostic.notes.push_back("the inputs were generated with " + listed(generated.chosen, most_sizes));
+  if (!generated.unmet.empty())
+    error.diagnostic.notes.push_back("no sizes were found for " + listed(generated.unmet, most_demands));
+  if (error.diagnostic.help.empty()) {
+    error.diagnostic.help = generated.chose_named ? "--dim NAME=SIZE sets the size of a dimension"
+                                                  : "-i NAME=FILE gives an input of another size";
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
+                                              const RunOptions& options) {
+  auto all = completed(model, std::move(given), options);
+  return all ? Result<std::vector<RunInput>>(std::move(all->inputs)) : all.error();
+}
+
+Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
+  const ir::Model& ir = model.ir();
+  if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
+  if (auto error = unknown_tap(*ir.graph, options.taps)) return *std::move(error);
+
+  RunReport report;
+  auto all = completed(model, std::move(inputs), options);
+  if (!all) return all.error();
+  report.inputs = std::move(all->inputs);
+  const exec::BackendSettings settings = backend_settings(options);
+  const auto entry = all_backends().find(options.backend, settings);
+  if (!entry) return entry.error();
+  const auto done = run_on(*entry->make(settings), model, options, report);
+  return done ? Result<RunReport>(std::move(report)) : with_chosen_sizes(done.error(), all->generated);
+}
+
+}  // namespace onnxkit::running
