@@ -41,11 +41,7 @@ BackendInfo ask(const exec::BackendEntry& entry, const exec::BackendSettings& se
 }  // namespace
 
 std::vector<BackendInfo> backends(const BackendQuery& query) {
-  exec::BackendSettings settings;
-  const WorkerSettings& workers = query.context.workers();
-  settings.worker_folders = workers.folders;
-  settings.python = workers.python;
-  settings.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
+  const exec::BackendSettings settings = exec::settings_of(query.context.workers());
   std::vector<exec::BackendEntry> entries = all_backends().entries(settings);
   std::erase_if(entries, [&](const exec::BackendEntry& entry) {
     const bool is_asked =

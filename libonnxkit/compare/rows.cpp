@@ -206,7 +206,7 @@ double lower_median(std::vector<double> numbers) {
 class SampledRows {
  public:
   SampledRows(const exec::Spread& spread, std::size_t axis, StringNumbers& strings)
-      : plain_(spread.samples.size() - spread.amplified - spread.edges),
+      : plain_(spread.plain()),
         is_real_(domain_of(spread.exact.tensor.type()) == Domain::real),
         exact_(rows_of(spread.exact.tensor, axis, strings)) {
     for (const Value& sample : spread.samples) samples_.push_back(rows_of(sample.tensor, axis, strings));

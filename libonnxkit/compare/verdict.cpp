@@ -98,7 +98,7 @@ TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Pr
   const double sides = origin || got.type() == ElementType::float64 ? 2 : 1;
   std::vector<std::vector<double>> samples;
   for (const Value& sample : spread.samples) samples.push_back(to_reals(sample.tensor));
-  const std::size_t plain = samples.size() - spread.amplified - spread.edges;
+  const std::size_t plain = spread.plain();
   TensorVerdict out;
   out.floor.profile = profile;
 
@@ -181,7 +181,7 @@ bool is_small_float(ElementType type) {
 template <class ValueDiffers, class SampleDiffers>
 Flips count_flips(const exec::Spread& spread, std::size_t size, const ValueDiffers& value_differs,
                   const SampleDiffers& sample_differs) {
-  const std::size_t samples = spread.samples.size(), plain = samples - spread.amplified - spread.edges;
+  const std::size_t samples = spread.samples.size(), plain = spread.plain();
   Flips flips;
   for (std::size_t i = 0; i < size; ++i) {
     std::size_t by_plain = 0, by_amplified = 0;
@@ -235,7 +235,7 @@ void compare_steps(TensorVerdict& out, const exec::Spread& spread, const Tensor&
   const std::vector<double> exact = to_reals(spread.exact.tensor), found = to_reals(got);
   const std::vector<double> from = origin ? to_reals(*origin) : exact;
   StepSizes by_samples, sizes;
-  const std::size_t plain = spread.samples.size() - spread.amplified - spread.edges;
+  const std::size_t plain = spread.plain();
   for (std::size_t r = 0; r < plain + spread.edges; ++r) {
     const std::vector<double> sample = to_reals(spread.samples[r].tensor);
     for (std::size_t i = 0; i < exact.size(); ++i) by_samples.add(sample[i] - exact[i]);
@@ -339,7 +339,7 @@ TensorVerdict verdict_of_other_shape(const exec::Spread& spread, const Tensor& g
 /// The samples of the shape that the compared tensor has.
 TensorVerdict verdict_of_some_samples(const exec::Spread& spread, const Tensor& got, Profile profile,
                                       const Tensor* origin, std::size_t sets) {
-  const std::size_t all = spread.samples.size(), plain = all - spread.amplified - spread.edges;
+  const std::size_t all = spread.samples.size(), plain = spread.plain();
   exec::Spread some = spread;
   some.samples.clear();
   some.amplified = some.edges = 0;
@@ -348,7 +348,7 @@ TensorVerdict verdict_of_some_samples(const exec::Spread& spread, const Tensor& 
     some.samples.push_back(spread.samples[r]);
     if (r >= plain) ++(r < plain + spread.edges ? some.edges : some.amplified);
   }
-  if (some.samples.size() == some.amplified + some.edges) return verdict_of_other_shape(spread, got, origin);
+  if (some.plain() == 0) return verdict_of_other_shape(spread, got, origin);
   TensorVerdict out = verdict_of_same_shape(some, got, profile, origin, sets);
   out.in_doubt = out.in_doubt || (is_finding(out.verdict) && some.samples.size() < all);
   return out;
@@ -357,7 +357,7 @@ TensorVerdict verdict_of_some_samples(const exec::Spread& spread, const Tensor& 
 }  // namespace
 
 std::uint64_t allowed_alone(const Flips& flips, const exec::Spread& spread) {
-  const std::size_t plain = spread.samples.size() - spread.amplified - spread.edges;
+  const std::size_t plain = spread.plain();
   const double mean = static_cast<double>(flips.alone) / static_cast<double>(std::max<std::size_t>(1, plain));
   return std::max<std::uint64_t>(flips.any, static_cast<std::uint64_t>(mean + 4 * std::sqrt(mean)));
 }

@@ -7,14 +7,10 @@
 
 namespace onnxkit::diffing {
 
-Sessions::Sessions(const DiffOptions& options) : options_(options), registry_(all_backends()) {
-  const WorkerSettings& workers = options.context.workers();
-  settings_.worker_folders = workers.folders;
-  settings_.python = workers.python;
-  settings_.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
-  settings_.process_memory = workers.limits.memory_bytes;
-  settings_.stop = options.stop;
-}
+Sessions::Sessions(const DiffOptions& options)
+    : options_(options),
+      registry_(all_backends()),
+      settings_(exec::settings_of(options.context.workers(), options.stop)) {}
 
 exec::LoadOptions Sessions::load_options() const {
   exec::LoadOptions load;

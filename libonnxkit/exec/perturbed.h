@@ -18,6 +18,9 @@ struct Spread {
   std::size_t edges = 0;                      ///< so many samples, before these, flip what is near an edge, in pairs
   bool is_steps = false;                      ///< whole steps of a quantizer
   double exposed = 0;                         ///< share of the quantized elements that samples of edges flip
+
+  /// So many samples, the first, have the errors of the arithmetic.
+  std::size_t plain() const { return samples.size() - amplified - edges; }
 };
 
 struct PerturbedOptions {

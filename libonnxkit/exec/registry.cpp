@@ -10,6 +10,16 @@
 
 namespace onnxkit::exec {
 
+BackendSettings settings_of(const WorkerSettings& workers, std::stop_token stop) {
+  BackendSettings settings;
+  settings.worker_folders = workers.folders;
+  settings.python = workers.python;
+  settings.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
+  settings.process_memory = workers.limits.memory_bytes;
+  settings.stop = std::move(stop);
+  return settings;
+}
+
 void BackendRegistry::add(BackendEntry entry) { added_.push_back(std::move(entry)); }
 
 void BackendRegistry::add_discovery(Discovery discovery) { discoveries_.push_back(std::move(discovery)); }

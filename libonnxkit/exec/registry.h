@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libonnxkit/exec/backend.h"
+#include "onnxkit/context.h"
 
 namespace onnxkit::exec {
 
@@ -22,6 +23,9 @@ struct BackendSettings {
   std::uint64_t process_memory = 0;  ///< bytes; 0: any
   std::stop_token stop = {};
 };
+
+/// As a caller of the library sets them.
+BackendSettings settings_of(const WorkerSettings& workers, std::stop_token stop = {});
 
 /// A backend that can be made. Making it starts nothing.
 struct BackendEntry {

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
-#include <span>
 
 #include <fmt/core.h>
 
 #include "checker/infer/infer_registry.h"
+#include "libonnxkit/inputs/readers.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
-#include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::inputs {
 namespace {
@@ -27,54 +25,43 @@ constexpr std::uint64_t most_numbers = 1 << 20;
 
 class ComparedNumbersTracer {
  public:
-  using Opsets = std::span<const ir::OpsetImport>;
+  ComparedNumbersTracer(const ir::Model& model, const spec::OpTable& table)
+      : table_(table), readers_(model, [this](const Reader& reader) { read(reader); }) {}
 
-  ComparedNumbersTracer(const ir::Model& model, const spec::OpTable& table) : table_(table), functions_(model) {}
-
-  ComparedNumbers found;
-
-  void follow(const ir::Graph& graph, Opsets opsets, ValueId id, const std::string& where) {
-    if (id == ValueId::none || !seen_.insert({&graph, id}).second) return;
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      const ir::Node& node = graph.nodes[i];
-      const std::string place = fmt::format("{} / node {}", where, i);
-      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-        if (node.inputs[k] == id) read(graph, opsets, node, k, where, place);
-      }
-      ir::for_each_subgraph(node, [&](const ir::Graph& inner, std::size_t) {
-        follow(inner, opsets, inner.find(graph.name_of(id)), place);
-      });
-    }
+  ComparedNumbers trace(const ir::Model& model, ValueId input) {
+    readers_.follow(*model.graph, model.opset_imports, input, "main");
+    return std::move(found_);
   }
 
  private:
-  void read(const ir::Graph& graph, Opsets opsets, const ir::Node& node, std::size_t input, const std::string& where,
-            const std::string& place) {
-    if (const ir::Function* called = functions_.find(node)) {
-      const ir::Graph& body = called->body;
-      if (input < body.inputs.size()) follow(body, called->opset_imports, body.inputs[input].value, place);
-      return;
-    }
-    ir::for_each_subgraph(node, [&](const ir::Graph& body, std::size_t) {
-      if (body.inputs.size() != node.inputs.size()) return;
-      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-        if (const ir::Tensor* constant = constant_of(graph, node.inputs[k]))
-          constants_[{&body, body.inputs[k].value}] = constant;
-      }
-      follow(body, opsets, body.inputs[input].value, place);
-    });
+  void read(const Reader& reader) {
+    const auto& [graph, opsets, node, input, where, place] = reader;
+    follow_into_bodies(reader);
     const InferTraits& traits = checker::traits_of(node, opsets, table_);
     for (const InputRole& role : traits.inputs) {
       if (role.input != input) continue;
       if (role.role == Role::moved) {
-        for (const ValueId output : node.outputs) follow(graph, opsets, output, where);
+        for (const ValueId output : node.outputs) readers_.follow(graph, opsets, output, where);
       }
       if (role.role == Role::compared) {
         traits.numbers ? take(traits.numbers(node)) : take_constant(graph, node, role.other);
-        const bool is_any = !found.of_all.empty() || !found.of_columns.empty();
-        if (is_any && found.at.empty()) found.at = fmt::format("{} ({})", place, node.op_type.view());
+        const bool is_any = !found_.of_all.empty() || !found_.of_columns.empty();
+        if (is_any && found_.at.empty()) found_.at = fmt::format("{} ({})", place, node.op_type.view());
       }
     }
+  }
+
+  /// Of nodes that give a body its inputs in their order.
+  void follow_into_bodies(const Reader& reader) {
+    const ir::Node& node = reader.node;
+    ir::for_each_subgraph(node, [&](const ir::Graph& body, std::size_t) {
+      if (body.inputs.size() != node.inputs.size()) return;
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        if (const ir::Tensor* constant = constant_of(reader.graph, node.inputs[k]))
+          constants_[{&body, body.inputs[k].value}] = constant;
+      }
+      readers_.follow(body, reader.opsets, body.inputs[reader.input].value, reader.place);
+    });
   }
 
   const ir::Tensor* constant_of(const ir::Graph& graph, ValueId id) const {
@@ -89,14 +76,14 @@ class ComparedNumbersTracer {
 
   std::vector<double>& numbers_of(std::int64_t column) {
     const auto at = static_cast<std::size_t>(column);
-    if (at >= found.of_columns.size()) found.of_columns.resize(at + 1);
-    return found.of_columns[at];
+    if (at >= found_.of_columns.size()) found_.of_columns.resize(at + 1);
+    return found_.of_columns[at];
   }
 
   void take(const std::vector<checker::ComparedNumber>& numbers) {
     for (const checker::ComparedNumber& number : numbers) {
       if (!std::isfinite(number.number) || number.column >= most_columns) continue;
-      (number.column < 0 ? found.of_all : numbers_of(number.column)).push_back(number.number);
+      (number.column < 0 ? found_.of_all : numbers_of(number.column)).push_back(number.number);
     }
   }
 
@@ -115,19 +102,18 @@ class ComparedNumbersTracer {
   }
 
   const spec::OpTable& table_;
-  const spec::FunctionIndex functions_;
-  std::set<std::pair<const ir::Graph*, ValueId>> seen_;
+  Readers readers_;
+  ComparedNumbers found_;
   std::map<std::pair<const ir::Graph*, ValueId>, const ir::Tensor*> constants_;  ///< that inputs of bodies stand for
 };
 
 }  // namespace
 
 std::optional<ComparedNumbers> compared_numbers(const ir::Model& model, const spec::OpTable& table, ValueId input) {
-  ComparedNumbersTracer tracer(model, table);
-  tracer.follow(*model.graph, model.opset_imports, input, "main");
-  for (std::vector<double>& column : tracer.found.of_columns) std::sort(column.begin(), column.end());
-  std::sort(tracer.found.of_all.begin(), tracer.found.of_all.end());
-  return tracer.found.at.empty() ? std::nullopt : std::optional(std::move(tracer.found));
+  ComparedNumbers found = ComparedNumbersTracer(model, table).trace(model, input);
+  for (std::vector<double>& column : found.of_columns) std::sort(column.begin(), column.end());
+  std::sort(found.of_all.begin(), found.of_all.end());
+  return found.at.empty() ? std::nullopt : std::optional(std::move(found));
 }
 
 }  // namespace onnxkit::inputs

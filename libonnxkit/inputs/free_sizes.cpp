@@ -237,6 +237,7 @@ class SizeChooser {
   ChosenSizes grown(SizeSolver& solver) {
     constexpr int most_steps = 6;
     ChosenSizes best = result(solver);
+    if (solver.sizes().empty()) return best;
     std::size_t least = faults(best);
     for (int step = 0; least > 0 && step < most_steps; ++step) {
       const auto before = solver.sizes();

@@ -1,14 +1,12 @@
 #include "libonnxkit/inputs/input_range.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 
 #include <fmt/core.h>
 
 #include "checker/infer/infer_registry.h"
-#include "libonnxkit/ir/order.h"
-#include "libonnxkit/spec/function_index.h"
+#include "libonnxkit/inputs/readers.h"
 
 namespace onnxkit::inputs {
 namespace {
@@ -17,45 +15,27 @@ using checker::InputRole;
 using checker::Role;
 using ir::ValueId;
 
-using Opsets = std::span<const ir::OpsetImport>;
-
 class InputRangeTracer {
  public:
   InputRangeTracer(const ir::Model& model, const spec::OpTable& table, const checker::InferredModel& inferred)
-      : table_(table), inferred_(inferred), functions_(model) {}
+      : table_(table), inferred_(inferred), readers_(model, [this](const Reader& reader) { read(reader); }) {}
 
-  std::optional<InputRange> range;
-
-  /// `opsets`: imported where the graph lies.
-  void follow(const ir::Graph& graph, Opsets opsets, ValueId id, const std::string& where) {
-    if (id == ValueId::none || !seen_.insert({&graph, id}).second) return;
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      const ir::Node& node = graph.nodes[i];
-      const std::string place = fmt::format("{} / node {}", where, i);
-      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-        if (node.inputs[k] == id) read(graph, opsets, node, k, place);
-      }
-      ir::for_each_subgraph(node, [&](const ir::Graph& inner, std::size_t) {
-        follow(inner, opsets, inner.find(graph.name_of(id)), place);
-      });
-    }
+  std::optional<InputRange> trace(const ir::Model& model, ValueId input) {
+    readers_.follow(*model.graph, model.opset_imports, input, "main");
+    return std::move(range_);
   }
 
  private:
-  void read(const ir::Graph& graph, Opsets opsets, const ir::Node& node, std::size_t input, const std::string& place) {
-    if (const ir::Function* called = functions_.find(node)) {
-      const ir::Graph& body = called->body;
-      if (input < body.inputs.size()) follow(body, called->opset_imports, body.inputs[input].value, place);
-      return;
-    }
-    for (const InputRole& role : checker::traits_of(node, opsets, table_).inputs) {
-      if (role.input == input) apply(role, graph, opsets, node, place);
+  void read(const Reader& reader) {
+    for (const InputRole& role : checker::traits_of(reader.node, reader.opsets, table_).inputs) {
+      if (role.input == reader.input) apply(role, reader);
     }
   }
 
-  void apply(const InputRole& rule, const ir::Graph& graph, Opsets opsets, const ir::Node& node,
-             const std::string& place) {
-    const std::string at = fmt::format("{} ({})", place, node.op_type.view());
+  void apply(const InputRole& rule, const Reader& reader) {
+    const ir::Graph& graph = reader.graph;
+    const ir::Node& node = reader.node;
+    const std::string at = fmt::format("{} ({})", reader.place, node.op_type.view());
     const auto axis_attribute = [&](const char* name, std::int64_t fallback) {
       const ir::Attribute* found = node.find_attribute(name);
       const auto* number = found ? found->as<std::int64_t>() : nullptr;
@@ -63,8 +43,7 @@ class InputRangeTracer {
     };
     switch (rule.role) {
       case Role::moved:
-        for (const ValueId output : node.outputs)
-          follow(graph, opsets, output, place.substr(0, place.rfind(" / node ")));
+        for (const ValueId output : node.outputs) readers_.follow(graph, reader.opsets, output, reader.where);
         return;
       case Role::size:
         return narrow(1, 4, "a size or number of passes at " + at);
@@ -83,7 +62,7 @@ class InputRangeTracer {
       case Role::pieces:
         return parts_of(graph, node, axis_attribute("axis", 0), at);
       case Role::scales:
-        range = {InputRange::Form::scales, 0, 0, "scales at " + at};
+        range_ = {InputRange::Form::scales, 0, 0, "scales at " + at};
         return;
       case Role::index_nd:
         for (std::int64_t axis = 0; axis < rank(graph, node, 0); ++axis) below(graph, node, 0, axis, 0, "indices", at);
@@ -117,7 +96,7 @@ class InputRangeTracer {
 
   void parts_of(const ir::Graph& graph, const ir::Node& node, std::int64_t axis, const std::string& at) {
     if (const auto size = size_of_axis(graph, node, 0, axis))
-      range = {InputRange::Form::parts, 0, *size, fmt::format("parts of axis {} of size {} at {}", axis, *size, at)};
+      range_ = {InputRange::Form::parts, 0, *size, fmt::format("parts of axis {} of size {} at {}", axis, *size, at)};
   }
 
   /// `axis` is counted from the front afterwards.
@@ -132,26 +111,24 @@ class InputRangeTracer {
   }
 
   void narrow(std::int64_t low, std::int64_t high, std::string reason) {
-    if (!range) {
-      range = {InputRange::Form::between, low, high, std::move(reason)};
-    } else if (range->form == InputRange::Form::between && (low > range->low || high < range->high)) {
-      range = {InputRange::Form::between, std::max(low, range->low), std::min(high, range->high), std::move(reason)};
+    if (!range_) {
+      range_ = {InputRange::Form::between, low, high, std::move(reason)};
+    } else if (range_->form == InputRange::Form::between && (low > range_->low || high < range_->high)) {
+      range_ = {InputRange::Form::between, std::max(low, range_->low), std::min(high, range_->high), std::move(reason)};
     }
   }
 
   const spec::OpTable& table_;
   const checker::InferredModel& inferred_;
-  spec::FunctionIndex functions_;
-  std::set<std::pair<const ir::Graph*, ValueId>> seen_;
+  Readers readers_;
+  std::optional<InputRange> range_;
 };
 
 }  // namespace
 
 std::optional<InputRange> range_of_input(const ir::Model& model, const spec::OpTable& table,
                                          const checker::InferredModel& inferred, ValueId input) {
-  InputRangeTracer tracer(model, table, inferred);
-  tracer.follow(*model.graph, model.opset_imports, input, "main");
-  return std::move(tracer.range);
+  return InputRangeTracer(model, table, inferred).trace(model, input);
 }
 
 }  // namespace onnxkit::inputs

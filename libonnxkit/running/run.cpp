@@ -19,19 +19,6 @@
 namespace onnxkit::running {
 namespace {
 
-/// The values in the order of the graph's inputs; kind none where none was given.
-Result<std::vector<Value>> arranged(const ir::Graph& graph, std::vector<NamedValue> given) {
-  std::vector<Value> values(graph.inputs.size());
-  std::vector<std::string_view> names;
-  for (const ir::ValueInfo& input : graph.inputs) names.push_back(graph.name_of(input.value));
-  for (NamedValue& named : given) {
-    const auto found = std::find(names.begin(), names.end(), named.name);
-    if (found == names.end()) return unknown_name("unknown-input", "input", named.name, names);
-    values[static_cast<std::size_t>(found - names.begin())] = std::move(named.value);
-  }
-  return values;
-}
-
 std::optional<Error> unknown_tap(const ir::Graph& graph, const std::vector<std::string>& taps) {
   std::vector<std::string_view> written;
   for (const ir::Node& node : graph.nodes) {
@@ -57,17 +44,6 @@ class Locations {
  private:
   std::unordered_map<const ir::Graph*, std::vector<std::string>> scopes_;
 };
-
-exec::BackendSettings backend_settings(const RunOptions& options) {
-  exec::BackendSettings settings;
-  const WorkerSettings& workers = options.context.workers();
-  settings.worker_folders = workers.folders;
-  settings.python = workers.python;
-  settings.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
-  settings.process_memory = workers.limits.memory_bytes;
-  settings.stop = options.stop;
-  return settings;
-}
 
 exec::LoadOptions load_options(const RunOptions& options, const std::vector<RunInput>& inputs) {
   exec::LoadOptions load;
@@ -193,7 +169,7 @@ Result<CompletedInputs> completed(const Model& model, std::vector<NamedValue> gi
   const ir::Model& ir = model.ir();
   if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
   if (auto error = ir::unknown_dimension(ir, options.dims)) return *std::move(error);
-  auto values = arranged(*ir.graph, std::move(given));
+  auto values = exec::arrange(exec::describe_inputs(*ir.graph), given);
   if (!values) return values.error();
   const auto sizes = inputs::bound_sizes(*ir.graph, *values, options.dims);
   if (!sizes) return sizes.error();
@@ -259,7 +235,7 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   auto all = completed(model, std::move(inputs), options);
   if (!all) return all.error();
   report.inputs = std::move(all->inputs);
-  const exec::BackendSettings settings = backend_settings(options);
+  const exec::BackendSettings settings = exec::settings_of(options.context.workers(), options.stop);
   const auto entry = all_backends().find(options.backend, settings);
   if (!entry) return entry.error();
   const auto done = run_on(*entry->make(settings), model, options, report);

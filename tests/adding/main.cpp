@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "checker/infer/infer_registry.h"
 #include "checker/rule_registry.h"
@@ -13,6 +12,7 @@
 #include "libonnxkit/spec/resolution.h"
 #include "libonnxkit/wire/text.h"
 #include "reference/executor/kernel.h"
+#include "tests/unit/support/tensors.h"
 
 namespace onnxkit {
 
@@ -33,15 +33,7 @@ namespace formats {
 void register_graphviz(Registry& registry);
 }
 
-namespace {
-
-Tensor floats(const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return *Tensor::from_bytes(ElementType::float32, {static_cast<std::int64_t>(values.size())}, std::move(bytes));
-}
-
-}  // namespace
+using tests::floats;
 
 TEST_CASE("an operator registers its inference and its kernel") {
   checker::InferRegistry inference;

@@ -139,6 +139,18 @@ ValueId if_negative(Step& step, ValueId x) {
   return cast(step, step.add("Less", {x, reals(step, {0})}, {}, "is_negative"), ElementType::float64, "if_negative");
 }
 
+/// Positions below 0 count from the end.
+ValueId from_front(Step& step, ValueId position, ValueId size) {
+  const ValueId added = step.add("Mul", {if_negative(step, position), size}, {}, "added");
+  return step.add("Add", {position, added}, {}, "counted");
+}
+
+/// first, first + stride ... as indices; `numbers` are 0, 1 ...
+ValueId spaced(Step& step, ValueId first, ValueId stride, ValueId numbers) {
+  const ValueId way = step.add("Mul", {numbers, stride}, {}, "way");
+  return cast(step, step.add("Add", {way, first}, {}, "real"), ElementType::int64, "positions");
+}
+
 /// Nothing is known but the axes: the positions are counted at run time, in float64, where they are exact. As the specification has it, start and
 /// end are brought into [0, size] first, for a negative step into [0, size - 1] and [-1, size - 1].
 void gather_counted(Step& step, const std::vector<std::int64_t>& axes) {
@@ -150,22 +162,16 @@ void gather_counted(Step& step, const std::vector<std::int64_t>& axes) {
     if (axes[i] < 0) refuse("an axis is negative, and Slice 1 counts axes from the front");
     const AxisRange range = range_of_axis(step, axes[i], axes);
     const ValueId size = cast(step, size_vector(step, step.input(0), axes[i]), ElementType::float64, "size");
-    const auto from_front = [&](ValueId position) {
-      const ValueId added = step.add("Mul", {if_negative(step, position), size}, {}, "added");
-      return step.add("Add", {position, added}, {}, "counted");
-    };
     const ValueId backward = if_negative(step, range.stride);
     const ValueId most = step.add("Sub", {size, backward}, {}, "most");
-    const ValueId first = clamped(step, from_front(range.start), zero, most);
-    const ValueId last = clamped(step, from_front(slice(step, ends, 0, at, at + 1, "end")),
+    const ValueId first = clamped(step, from_front(step, range.start, size), zero, most);
+    const ValueId last = clamped(step, from_front(step, slice(step, ends, 0, at, at + 1, "end"), size),
                                  step.add("Neg", {backward}, {}, "least"), most);
     const ValueId steps = step.add("Div", {step.add("Sub", {last, first}, {}, "way"), range.stride}, {}, "steps");
     const ValueId count = step.add("Max", {step.add("Ceil", {steps}, {}, "whole"), zero}, {}, "count");
     const ValueId numbers = count_up(step, Size::of(cast(step, count, ElementType::int64, "count")));
-    const ValueId way =
-        step.add("Mul", {cast(step, numbers, ElementType::float64, "numbers"), range.stride}, {}, "way");
-    const ValueId positions = cast(step, step.add("Add", {way, first}, {}, "real"), ElementType::int64, "positions");
-    links.push_back({"Gather", {positions}, {{"axis", axes[i]}}});
+    const ValueId counted = cast(step, numbers, ElementType::float64, "numbers");
+    links.push_back({"Gather", {spaced(step, first, range.stride, counted)}, {{"axis", axes[i]}}});
   }
   if (links.empty()) links.push_back({"Identity", {}, {}});
   chain(step, step.input(0), std::move(links), step.output(0));
@@ -190,11 +196,9 @@ void gather_computed(Step& step) {
     const AxisRange range = range_of_axis(step, axis, axes);
     if (range.plain || (!step.has_input(4) && (*in)[i] == (*out)[i])) continue;
     const ValueId size = reals(step, {static_cast<double>((*in)[i])});
-    const ValueId added = step.add("Mul", {if_negative(step, range.start), size}, {}, "added");
     const ValueId most = step.add("Sub", {size, if_negative(step, range.stride)}, {}, "most");
-    const ValueId first = clamped(step, step.add("Add", {range.start, added}, {}, "counted"), zero, most);
-    const ValueId way = step.add("Mul", {counted_reals(step, (*out)[i]), range.stride}, {}, "way");
-    const ValueId positions = cast(step, step.add("Add", {way, first}, {}, "real"), ElementType::int64, "positions");
+    const ValueId first = clamped(step, from_front(step, range.start, size), zero, most);
+    const ValueId positions = spaced(step, first, range.stride, counted_reals(step, (*out)[i]));
     links.push_back({"Gather", {positions}, {{"axis", axis}}});
   }
   chain(step, step.input(0), std::move(links), step.output(0));
