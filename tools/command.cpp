@@ -51,7 +51,7 @@ std::string describe_extras(const CLI::App& command) {
   return "unknown option " + name + did_you_mean(name, option_names(command));
 }
 
-/// What the words before the command's name, or in its location, should have been; empty when the parser is to decide.
+/// What the words before the command's name, or in its place, should have been; empty when the parser is to decide.
 std::string describe_missing_command(CLI::App& app, const Words& words) {
   const std::size_t at = command_index(words);
   for (std::size_t i = 0; i < at; ++i) {

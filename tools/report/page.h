@@ -12,7 +12,7 @@ std::string_view page_part(std::string_view name);
 
 struct PageMark {
   std::string_view mark;  ///< a comment in the page
-  std::string_view part;  ///< what stands in its location
+  std::string_view part;  ///< what stands in its place
 };
 
 /// The part `page` with every mark replaced, and /*DATA*/ by the JSON, which nothing inside can end early.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
 #include "libonnxkit/ir/patch.h"
+#include "libonnxkit/ir/uses.h"
 
 namespace onnxkit::opset {
 namespace {
@@ -98,13 +100,58 @@ void add(PatchedNode& patched, ir::Model& model, ir::Patch& change, ir::FreshNam
   }
 }
 
+/// A patch may leave an output unwritten because those that read it need it no longer. Where a reader was refused and stays, so does the node.
+void withhold_removals(std::vector<PatchedNode>& patches, const ir::Graph& graph, const ir::Uses& uses,
+                       Lineage& lineage) {
+  std::unordered_map<std::size_t, const Patch*> by_node;
+  for (const PatchedNode& patched : patches) by_node.emplace(patched.node, &patched.patch);
+  const auto reads_on = [&](std::uint32_t reader, ValueId value) {
+    const auto found = by_node.find(reader);
+    if (found == by_node.end()) return true;
+    const Patch& patch = *found->second;
+    if (patch.replaces) return false;
+    const std::vector<ValueId>& inputs = patch.inputs ? *patch.inputs : graph.nodes[reader].inputs;
+    return std::find(inputs.begin(), inputs.end(), value) != inputs.end();
+  };
+  const auto is_missed = [&](const Patch& patch, ValueId output) {
+    const auto writes = [&](const ir::Node& added) {
+      return std::find(added.outputs.begin(), added.outputs.end(), output) != added.outputs.end();
+    };
+    if (output == ValueId::none || std::any_of(patch.added.begin(), patch.added.end(), writes)) return false;
+    const auto readers = uses.consumers(output);
+    return uses.is_output(output) ||
+           std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) { return reads_on(reader, output); });
+  };
+  std::vector<std::size_t> pending;
+  for (const PatchedNode& patched : patches) pending.push_back(patched.node);
+  while (!pending.empty()) {
+    const std::size_t at = pending.back();
+    pending.pop_back();
+    const auto found = by_node.find(at);
+    if (found == by_node.end() || !found->second->replaces) continue;
+    const ir::Node& node = graph.nodes[at];
+    if (std::none_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ValueId output) { return is_missed(*found->second, output); }))
+      continue;
+    lineage.blocked[at] = true;
+    by_node.erase(found);
+    // The node stays, and with it what it reads.
+    for (const ValueId input : uses.reads(at)) {
+      if (uses.producer(input) >= 0) pending.push_back(static_cast<std::size_t>(uses.producer(input)));
+    }
+  }
+  std::erase_if(patches, [&](const PatchedNode& patched) { return !by_node.contains(patched.node); });
+}
+
 }  // namespace
 
 std::vector<std::size_t> apply(std::vector<PatchedNode>& patches, ir::Model& model, ir::Graph& graph, Lineage& lineage,
                                ir::FreshNames& names, std::vector<ir::Node>& gone) {
+  const ir::Uses uses(graph);
+  withhold_removals(patches, graph, uses, lineage);
   ir::Patch change(graph);
   for (PatchedNode& patched : patches) add(patched, model, change, names);
-  assert(!change.check(ir::Uses(graph)));
+  assert(!change.check(uses));
   ir::Splice spliced = ir::splice(graph, std::move(change));
   Lineage after;
   for (const std::size_t from : spliced.origin) {

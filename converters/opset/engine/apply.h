@@ -18,7 +18,7 @@ struct PatchedNode {
   Patch patch;
 };
 
-/// Applies patches, sorted by node, to a graph. Nodes that go are kept in `gone`, so that no graph inside them is freed. Returns the indices of
+/// Applies patches, sorted by node, to a graph, but those that remove what a refused node reads: their nodes are blocked. Nodes that go are kept in `gone`, so that no graph inside them is freed. Returns the indices of
 /// all nodes that are new or changed.
 std::vector<std::size_t> apply(std::vector<PatchedNode>& patches, ir::Model& model, ir::Graph& graph, Lineage& lineage,
                                ir::FreshNames& names, std::vector<ir::Node>& gone);

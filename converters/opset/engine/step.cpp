@@ -19,7 +19,8 @@ namespace {
 
 /// Steps count on from axes, which with what a file may state as one would leave 64 bits.
 void require_axis(std::string_view attribute, std::int64_t value) {
-  const bool is_axis = attribute.ends_with("axis") || attribute.ends_with("axes");
+  const bool is_flag = attribute == "new_axis";
+  const bool is_axis = !is_flag && (attribute.ends_with("axis") || attribute.ends_with("axes"));
   constexpr auto most = static_cast<std::int64_t>(checker::max_rank);
   if (is_axis && (value < -most || value > most)) refuse(fmt::format("axis {} does not exist in any tensor", value));
 }

@@ -30,7 +30,7 @@ struct Refusal {
 
 using ir::Attr;
 
-/// What a step answers: nodes around the node or in its location. Values that it makes have ids from the size of the graph's own values on.
+/// What a step answers: nodes around the node or in its place. Values that it makes have ids from the size of the graph's own values on.
 struct Patch {
   bool replaces = false;  ///< the node goes
   bool edits = false;     ///< the node changes

@@ -5,7 +5,7 @@
 
 namespace onnxkit::opset {
 
-/// The most elements of a list or constant that a step writes where nothing else can take its location. Sizes in a file may be any.
+/// The most elements of a list or constant that a step writes where nothing else can take its place. Sizes in a file may be any.
 inline constexpr std::int64_t most_storable = std::int64_t{1} << 22;
 /// How many elements of these sizes a constant holds that a step makes; refuses more than most_storable, which would swell the model.
 std::int64_t storable_count(std::span<const std::int64_t> sizes);

@@ -154,6 +154,7 @@ ValueId spaced(Step& step, ValueId first, ValueId stride, ValueId numbers) {
 /// Nothing is known but the axes: the positions are counted at run time, in float64, where they are exact. As the specification has it, start and
 /// end are brought into [0, size] first, for a negative step into [0, size - 1] and [-1, size - 1].
 void gather_counted(Step& step, const std::vector<std::int64_t>& axes) {
+  if (axes.size() > checker::max_rank) refuse(fmt::format("{} axes are sliced, more than a tensor has", axes.size()));
   const ValueId ends = cast(step, step.input(2), ElementType::float64, "ends");
   const ValueId zero = reals(step, {0});
   std::vector<Link> links;
