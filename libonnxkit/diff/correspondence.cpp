@@ -19,8 +19,8 @@ namespace {
 /// Contents as close as this are the same; the finer first, so that a value finds its equal before its like. Coarser than rounding they would
 /// bring together a variance with and without its epsilon.
 constexpr std::array exact_closeness = {1e-9, 1e-7}, rounded_closeness = {1e-7, 1e-5};
-constexpr std::uint64_t least_elements = 4;   // fewer say too little
-constexpr std::size_t widest_frontier = 32;   // of values that one lies behind
+constexpr std::uint64_t least_elements = 4;  // fewer say too little
+constexpr std::size_t widest_frontier = 32;  // of values that one lies behind
 constexpr std::size_t unmatched = static_cast<std::size_t>(-1);
 
 bool are_close(double a, double b, double scale, double tolerance) { return std::abs(a - b) <= tolerance * scale; }
@@ -96,9 +96,8 @@ class Matching {
       const auto found = named.find((*values_[0])[i].name);
       if (found == named.end() || partner_[0][i] != unmatched || partner_[1][found->second] != unmatched) continue;
       const bool means_the_same =
-          alike == Alike::content
-              ? has_same_content(content(0, i), content(1, found->second), exact_closeness.back())
-              : are_similar(kinds_[0][i], kinds_[1][found->second]);
+          alike == Alike::content ? has_same_content(content(0, i), content(1, found->second), exact_closeness.back())
+                                  : are_similar(kinds_[0][i], kinds_[1][found->second]);
       if (means_the_same) match(i, found->second, MatchedBy::name);
     }
   }
@@ -144,9 +143,7 @@ class Matching {
   using Members = std::array<std::vector<std::size_t>, 2>;
   using Couple = std::pair<std::size_t, std::size_t>;  ///< of the base and of the side
 
-  const ContentSummary& content(std::size_t graph, std::size_t value) const {
-    return (*values_[graph])[value].content;
-  }
+  const ContentSummary& content(std::size_t graph, std::size_t value) const { return (*values_[graph])[value].content; }
 
   void match(std::size_t base, std::size_t side, MatchedBy how) {
     partner_[0][base] = side;
@@ -206,7 +203,8 @@ class Matching {
     std::vector<Couple> all;
     if (base.size() == side.size()) {
       for (std::size_t i = 0; i < base.size(); ++i) all.emplace_back(base[i], side[i]);
-      if (all.size() == 1 || std::all_of(all.begin(), all.end(), [&](const Couple& couple) { return is_alike(couple); }))
+      if (all.size() == 1 ||
+          std::all_of(all.begin(), all.end(), [&](const Couple& couple) { return is_alike(couple); }))
         return all;
     }
     all.clear();

@@ -40,8 +40,8 @@ struct ValuePair {
 inline constexpr std::string_view input_op = "input";
 
 struct MatchOptions {
-  bool rounded = false;  ///< one of them was computed in float32
-  bool by_name = true;   ///< equal names may be the same value
+  bool rounded = false;                          ///< one of them was computed in float32
+  bool by_name = true;                           ///< equal names may be the same value
   std::map<std::string, std::string> same = {};  ///< names of the base and of the side that mean the same
 };
 

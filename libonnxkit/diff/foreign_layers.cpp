@@ -45,10 +45,8 @@ std::vector<Tensor> layouts(const Tensor& tensor, const Dims& wanted) {
   std::vector<std::size_t> order(from.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   do {
-    const bool fits =
-        std::equal(order.begin(), order.end(), to.begin(), [&](std::size_t axis, std::int64_t size) {
-          return from[axis] == size;
-        });
+    const bool fits = std::equal(order.begin(), order.end(), to.begin(),
+                                 [&](std::size_t axis, std::int64_t size) { return from[axis] == size; });
     if (!fits) continue;
     const auto moved = std::is_sorted(order.begin(), order.end()) ? plain : permuted(*plain, order);
     if (const auto shaped = moved ? reshaped(*moved, wanted) : std::nullopt) found.push_back(*shaped);
@@ -67,7 +65,11 @@ class ForeignLayers {
     auto base = inner_values(question_.noise_floor, question_.set, question_.profile);
     if (!base) return base.error();
     base_ = *std::move(base);
-    for (const ValuePair& pair : correspond(base_, values_, {.rounded = true, .by_name = false, .same = outputs()})) {
+    const MatchOptions options{
+        .rounded = true,
+        .by_name = false,
+        .same = same_outputs(question_.noise_floor.graph(), side_.output_names(), question_.options.names)};
+    for (const ValuePair& pair : correspond(base_, values_, options)) {
       if (base_[pair.base].op != input_op) pairs_.emplace(base_[pair.base].name, pair);
     }
     std::vector<std::string> batch;
@@ -110,21 +112,6 @@ class ForeignLayers {
       }
     }
     return {};
-  }
-
-  /// The outputs, the base's to the side's.
-  std::map<std::string, std::string> outputs() const {
-    std::map<std::string, std::string> same;
-    const ir::Graph& graph = question_.noise_floor.graph();
-    const std::vector<std::string> theirs = side_.output_names();
-    for (const ir::ValueInfo& output : graph.outputs) {
-      const std::string name(graph.name_of(output.value));
-      for (const std::string& other : theirs) {
-        const bool are_only = graph.outputs.size() == 1 && theirs.size() == 1;
-        if (are_only || is_same_name(question_.options.names, name, other)) same.emplace(name, other);
-      }
-    }
-    return same;
   }
 
   Result<void> compare(const std::vector<std::string>& names) {
@@ -178,9 +165,9 @@ class ForeignLayers {
     }
     std::size_t written = 0;
     for (const InnerValue& value : base_) written += value.op != input_op ? 1 : 0;
-    report_.layers_note = fmt::format("{} of {} values were matched; nodes are not run separately on this side{}",
-                                      layers_.size(), written,
-                                      deviates && !report_.first_culprit ? "; no matched value deviates" : "");
+    report_.layers_note =
+        fmt::format("{} of {} values were matched; nodes are not run separately on this side{}", layers_.size(),
+                    written, deviates && !report_.first_culprit ? "; no matched value deviates" : "");
   }
 
   /// By value of the base the nearest compared values that it is made from.
@@ -212,8 +199,7 @@ class ForeignLayers {
     const std::vector<std::string> names = {base_[base].name};
     Way way = way_to(graph, names, known);
     for (const std::size_t node : way.nodes) {
-      if (graph.nodes[node].op_type != "Constant")
-        found.nodes.push_back(ir::location_of_node({"main"}, graph, node));
+      if (graph.nodes[node].op_type != "Constant") found.nodes.push_back(ir::location_of_node({"main"}, graph, node));
     }
     found.from = std::move(way.from);
     std::set<std::size_t> between = {pairs_.at(base_[base].name).side};

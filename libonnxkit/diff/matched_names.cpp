@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/diff/matching.h"
 #include "libonnxkit/diff/single_node.h"
 #include "libonnxkit/ir/builder.h"
 #include "libonnxkit/ir/rename.h"
@@ -86,6 +87,19 @@ Result<std::vector<InnerValue>> inner_values(NoiseFloor& noise_floor, const Inpu
   return values;
 }
 
+std::map<std::string, std::string> same_outputs(const ir::Graph& base, const std::vector<std::string>& side,
+                                                const std::map<std::string, std::string>& names) {
+  std::map<std::string, std::string> same;
+  const bool are_only = base.outputs.size() == 1 && side.size() == 1;
+  for (const ir::ValueInfo& output : base.outputs) {
+    const std::string name(base.name_of(output.value));
+    for (const std::string& other : side) {
+      if (are_only || is_same_name(names, name, other)) same.emplace(name, other);
+    }
+  }
+  return same;
+}
+
 Result<std::optional<MatchedSide>> matched_side(const LayerQuestion& question) {
   const std::optional<MatchedSide> nothing;
   if (question.side.model == question.base.model) return nothing;
@@ -97,11 +111,15 @@ Result<std::optional<MatchedSide>> matched_side(const LayerQuestion& question) {
   if (!side) return side.error();
   if (!have_other_names(*base, *side)) return nothing;
 
+  MatchOptions options;
+  std::vector<std::string> outputs;
+  for (const ir::ValueInfo& output : floor->graph().outputs) outputs.emplace_back(floor->graph().name_of(output.value));
+  options.same = same_outputs(question.noise_floor.graph(), outputs, question.options.names);
   MatchedSide matched;
   auto model = std::make_shared<Model>(*question.side.model);
   const std::unordered_set<std::string_view> inside = names_inside(model->ir());
   std::map<std::string, std::string, std::less<>> wanted;
-  for (const ValuePair& pair : correspond(*base, *side, {})) {
+  for (const ValuePair& pair : correspond(*base, *side, options)) {
     const std::string &to = (*base)[pair.base].name, &from = (*side)[pair.side].name;
     if (to != from && inside.contains(to)) continue;
     matched.matches.emplace(to, MatchedSide::Match{from, pair.by});

@@ -12,6 +12,10 @@ namespace onnxkit::diffing {
 /// The inputs and all values of the main graph of the floor's model, exactly; those of Constant nodes left out.
 Result<std::vector<InnerValue>> inner_values(NoiseFloor& noise_floor, const InputSet& set, Profile profile);
 
+/// Outputs of the side by those of the base that they stand for: by the names that the user gave, by equal names, or as the only ones.
+std::map<std::string, std::string> same_outputs(const ir::Graph& base, const std::vector<std::string>& side,
+                                                const std::map<std::string, std::string>& names);
+
 /// A side whose values have the names of those of the base that they match.
 struct MatchedSide {
   DiffSide side;

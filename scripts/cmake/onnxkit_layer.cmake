@@ -13,6 +13,10 @@ function(onnxkit_common_options target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)  # wrongly warns of "text" + std::string (GCC bug 105651)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC looks for memory to free from 128 MiB on, a tenth of its time here; the largest file then takes 1.2 instead of 1.0 GiB.
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288)
+  endif()
   if(ONNXKIT_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)  # the same header gives the same bytes, for ccache
   endif()

@@ -43,8 +43,8 @@ TEST_CASE("correspondence: what says little is not matched by content") {
 }
 
 TEST_CASE("correspondence: behind a fault values meet by where they lie") {
-  const std::vector<InnerValue> base = {made("x", "input", {}, 0), made("a", "Conv", {0}, 1),
-                                        made("b", "Relu", {1}, 2), made("c", "MaxPool", {2}, 3, {6})};
+  const std::vector<InnerValue> base = {made("x", "input", {}, 0), made("a", "Conv", {0}, 1), made("b", "Relu", {1}, 2),
+                                        made("c", "MaxPool", {2}, 3, {6})};
   const std::vector<InnerValue> side = {made("x", "input", {}, 0), made("p", "aten.conv2d.default", {0}, 7),
                                         made("q", "aten.relu.default", {1}, 8),
                                         made("r", "aten.max_pool2d.default", {2}, 9, {6})};
