@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "onnxkit/diagnostic.h"
 #include "onnxkit/version.h"
 #include "tools/command.h"
 
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
     const Outcome outcome = onnxkit::tools::parse_and_run(app, commands, argc, argv);
     return static_cast<int>(onnxkit::tools::finish_output(outcome));
   } catch (const std::exception& fault) {
-    std::fprintf(stderr, "onnxkit: internal error: %s\n", fault.what());
+    std::fprintf(stderr, "onnxkit: internal error: %s\n", onnxkit::without_controls(fault.what()).c_str());
     return static_cast<int>(Outcome::failure);
   }
 }

@@ -167,7 +167,7 @@ class Planner {
     if (model_.path.empty() || fs::equivalent(source_folder, folder_, status)) return {};
     const auto source = resolve_location(model_.path, location, options_.allow_outside_data);
     if (!source) return about(source.error(), tensor);
-    if (fs::equivalent(*source, folder_ / location, status)) return {};
+    if (fs::equivalent(source->path(), folder_ / location, status)) return {};
     if (Result<void> may = may_be_copied(location); !may) return about(may.error(), tensor);
     const auto file = plan_.data->file(location);
     if (!file) return about(file.error(), tensor);
