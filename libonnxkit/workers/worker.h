@@ -69,8 +69,9 @@ class Worker {
   const WorkerInfo& info() const;
   /// Of the requests from now on.
   void set_limits(const WorkerLimits& limits);
+  /// `trusted`: the file may run code, see docs/backends.md.
   Result<LoadedModel> load(const std::filesystem::path& path, const std::string& format,
-                           const std::map<std::string, std::string>& options);
+                           const std::map<std::string, std::string>& options, bool trusted = false);
   Result<exec::RunAnswer> run(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
   /// The last lines of its standard output and standard error.

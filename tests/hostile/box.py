@@ -29,9 +29,9 @@ class Result:
         return f"{self.cpu:.1f} s, {self.peak >> 20} MiB, status {self.status}"
 
 
-def limits(address_space):
+def limits(address_space, cpu):
     def apply():
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU + 2, MOST_CPU + 3))
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if address_space:
             resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
@@ -65,10 +65,10 @@ class Box:
     def start(self, *words, **more):
         return subprocess.Popen([self.program, *words], cwd=self.folder, stdin=subprocess.DEVNULL, **more)
 
-    def run(self, *words, address_space=16 << 30, preexec=None):
+    def run(self, *words, address_space=16 << 30, preexec=None, cpu=MOST_CPU + 2):
         """Output is kept in files, so that the figures are those of the program alone."""
         def prepare():
-            limits(address_space)()
+            limits(address_space, cpu)()
             if preexec:
                 preexec()
 

@@ -29,11 +29,11 @@ std::string versions_text(const OpInfo& info) {
 
 /// `text` broken at blanks, its first line after `start`, the others indented by `indent`.
 std::string wrapped(std::string_view start, std::string_view text, std::size_t indent) {
-  const std::string plain = without_controls(text);
+  const std::string shown = without_controls(text);
   std::string result(start);
   std::size_t column = start.size();
   bool line_begins = true;
-  text = plain;
+  text = shown;
   while (!text.empty()) {
     const auto end = std::min(text.find(' '), text.size());
     if (!line_begins && column + 1 + end > line_width) {
