@@ -105,7 +105,7 @@ def data_only(torch):
 
     def formula(text, *arguments, **options):
         if isinstance(text, str) and not is_arithmetic(text, functions):
-            guard.refuse("contains an expression that is no formula")
+            guard.refuse("contains code in place of an expression")
         return sympify(text, *arguments, **options)
 
     if not guard.active and not hasattr(guard, "hooked"):
