@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/core.h>
@@ -37,7 +38,7 @@ class Fixer {
     stamp_default_opset();
     if (model_.graph) {
       collect_names(*model_.graph);
-      fix_graph(*model_.graph, {"main"}, {});
+      fix_graph(*model_.graph, {"main"});
     }
     for (ir::Function& function : model_.functions) {
       collect_names(function.body);
@@ -127,38 +128,41 @@ class Fixer {
     }
   }
 
-  /// `visible`: names that an enclosing graph defines and this one can see.
-  void fix_graph(ir::Graph& graph, const Scope& scope, const std::unordered_set<std::string_view>& visible) {
+  void fix_graph(ir::Graph& graph, const Scope& scope) {
     if (graph.name.empty()) {
       graph.name = scope.size() == 1 ? Text("main_graph") : model_.keep("body_of_" + scope.back());
       add("graph-name", scope, "", "", fmt::format("named the graph {}", quote(graph.name)));
     }
-    rename_hiding_values(graph, scope, visible);
+    rename_hiding_values(graph, scope);
     sort_nodes(graph, scope);
-    std::unordered_set<std::string_view> inside = visible;
-    for (const ir::ValueInfo& input : graph.inputs) inside.insert(graph.name_of(input.value));
-    for (const std::string_view name : initializer_names(graph)) inside.insert(name);
+    std::vector<std::string_view> own;
+    const auto show = [&](std::string_view name) {
+      if (visible_.insert(name).second) own.push_back(name);
+    };
+    for (const ir::ValueInfo& input : graph.inputs) show(graph.name_of(input.value));
+    for (const std::string_view name : initializer_names(graph)) show(name);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       ir::for_each_subgraph(graph.nodes[n], [&](ir::Graph& body, std::size_t attribute) {
         Scope inner = scope;
         inner.push_back(fmt::format("node {}", n));
         inner.emplace_back(graph.nodes[n].attributes[attribute].name.view());
-        fix_graph(body, inner, inside);
+        fix_graph(body, inner);
       });
       for (const ValueId output : graph.nodes[n].outputs) {
-        if (output != ValueId::none) inside.insert(graph.name_of(output));
+        if (output != ValueId::none) show(graph.name_of(output));
       }
     }
+    for (const std::string_view name : own) visible_.erase(name);
   }
 
-  void rename_hiding_values(ir::Graph& graph, const Scope& scope, const std::unordered_set<std::string_view>& visible) {
-    if (visible.empty()) return;
+  void rename_hiding_values(ir::Graph& graph, const Scope& scope) {
+    if (visible_.empty()) return;
     std::set<ValueId> defined;
     for (const ir::ValueInfo& input : graph.inputs) defined.insert(input.value);
     for (const std::string_view name : initializer_names(graph)) defined.insert(graph.find(name));
     for (const ir::Node& node : graph.nodes) defined.insert(node.outputs.begin(), node.outputs.end());
     for (const ValueId id : defined) {
-      if (id == ValueId::none || !visible.contains(graph.name_of(id))) continue;
+      if (id == ValueId::none || !visible_.contains(graph.name_of(id))) continue;
       const std::string old(graph.name_of(id));
       const Text fresh = fresh_name(old);
       rename_everywhere(graph, old, fresh);
@@ -167,7 +171,8 @@ class Fixer {
   }
 
   Text fresh_name(const std::string& stem) {
-    for (std::size_t i = 1;; ++i) {
+    for (std::size_t& i = last_suffix_[stem];;) {
+      ++i;
       const std::string candidate = fmt::format("{}_inner{}", stem, i == 1 ? "" : std::to_string(i));
       if (names_.contains(candidate)) continue;
       const Text kept = model_.keep(candidate);
@@ -307,6 +312,8 @@ class Fixer {
   spec::FunctionIndex functions_;
   std::vector<Fix> fixes_;
   std::unordered_set<std::string_view> names_;
+  std::unordered_set<std::string_view> visible_;  ///< names that enclosing graphs define and the graph at hand can see
+  std::unordered_map<std::string, std::size_t> last_suffix_;  ///< of fresh names, by their stem
 };
 
 }  // namespace

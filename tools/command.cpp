@@ -123,8 +123,7 @@ Outcome report_error(const Error& error) {
 Outcome usage_error(const CLI::App& command, std::string_view message) {
   const CLI::App* parent = command.get_parent();
   const std::string name = (parent != nullptr ? parent->get_name() + " " : "") + command.get_name();
-  std::fprintf(stderr, "%s: %.*s\nTry '%s --help'.\n", name.c_str(), static_cast<int>(message.size()), message.data(),
-               name.c_str());
+  std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name.c_str(), without_controls(message).c_str(), name.c_str());
   return Outcome::usage;
 }
 

@@ -2,11 +2,13 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
 
+#include "onnxkit/diagnostic.h"
 #include "onnxkit/version.h"
 #include "tools/command.h"
 
@@ -36,6 +38,8 @@ int main(int argc, char** argv) {
   using onnxkit::tools::Outcome;
   // A reader that closes the pipe is no error: writing fails quietly, and finish_output tells it from a full disk.
   std::signal(SIGPIPE, SIG_IGN);
+  // Beyond the limit for the size of files writing fails with a reason.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     CLI::App app("onnxkit checks, converts, runs and compares ONNX models.", "onnxkit");
     app.formatter(std::make_shared<HelpFormatter>());
@@ -50,8 +54,11 @@ int main(int argc, char** argv) {
                           "Print the help of all commands");  // after the commands, which would inherit it
     const Outcome outcome = onnxkit::tools::parse_and_run(app, commands, argc, argv);
     return static_cast<int>(onnxkit::tools::finish_output(outcome));
+  } catch (const std::bad_alloc&) {
+    std::fputs("onnxkit: error[out-of-memory]: the system has not enough memory\n", stderr);
+    return static_cast<int>(Outcome::failure);
   } catch (const std::exception& fault) {
-    std::fprintf(stderr, "onnxkit: internal error: %s\n", fault.what());
+    std::fprintf(stderr, "onnxkit: internal error: %s\n", onnxkit::without_controls(fault.what()).c_str());
     return static_cast<int>(Outcome::failure);
   }
 }

@@ -33,6 +33,7 @@ struct OpsetArguments {
   bool either_way = false, force = false;
   bool no_verify = false, must_verify = false;
   double verify_seconds = 20;
+  std::uint64_t memory_bytes = 0;
   int threads = 0;
   bool allow_outside_data = false;
   InferenceOptions inference;
@@ -92,6 +93,7 @@ OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, s
   choices.verifies = !arguments.no_verify;
   choices.verification.allow_outside_data = arguments.allow_outside_data;
   choices.verification.limits.threads = arguments.threads;
+  choices.verification.limits.memory_bytes = arguments.memory_bytes;
   choices.verification.dims = arguments.inference.dims;
   choices.verification.limits.time_ms = static_cast<std::uint64_t>(arguments.verify_seconds * 1000);
   return choices;
@@ -274,6 +276,14 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
       ->type_name("SECONDS")
       ->capture_default_str()
       ->check(positive())
+      ->group("Verification");
+  command
+      .add_option(
+          "--memory-limit", arguments.memory_bytes,
+          "Memory limit for the values of a run, such as 2GiB; default: 1GiB and four times the weights, at most "
+          "a quarter of the memory")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false))
       ->group("Verification");
   command.add_option("--threads", arguments.threads, "Threads of a run; 0 for all cores")
       ->type_name("N")

@@ -33,6 +33,15 @@ std::string size_name(std::string_view op_type) {
   return name;
 }
 
+/// How often sound models come by a node: loops take a few passes, functions some calls.
+constexpr std::uint64_t passes_over_all = 16;
+
+std::uint64_t nodes_of(const ir::Model& model) {
+  std::uint64_t nodes = 0;
+  for (const auto& scope : ir::graph_scopes(model)) nodes += scope->graph->nodes.size();
+  return nodes;
+}
+
 /// Bodies nest as deep as the reader allows; calls of functions by functions are bounded here.
 constexpr std::size_t max_frame_depth = 128;
 
@@ -52,7 +61,7 @@ Inference::Inference(const ir::Model& model, const spec::Resolution& resolution,
 
 void Inference::run() {
   if (!model_.graph) return;
-  budget_ = options_.extra_node_budget + model_.graph->nodes.size();
+  budget_ = options_.extra_node_budget + passes_over_all * nodes_of(model_);
   Frame frame;
   frame.graph = model_.graph.get();
   frame.info = &result_.graphs[frame.graph];

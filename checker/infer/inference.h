@@ -67,8 +67,9 @@ struct InferenceOptions {
   bool demands = false;
   /// Types of the main graph's inputs, in their order, in place of the declared ones; an unknown type or a missing one leaves the declared.
   std::vector<Type> input_types = {};
-  /// Nodes inferred at most, counted over loop passes and function calls: hostile models nest both exponentially.
-  std::uint64_t extra_node_budget = 1'000'000;
+  /// Nodes inferred at most beyond 16 times those of the model, counted over loop passes and function calls: hostile models nest both
+  /// exponentially.
+  std::uint64_t extra_node_budget = 200'000;
 };
 
 /// What inference found: side tables of the main graph and of every subgraph (the last pass where a loop needed several), with

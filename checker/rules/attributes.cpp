@@ -1,5 +1,6 @@
 // Attributes against the signatures of their operators: known, present when required, of the right type, one of the allowed strings.
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/core.h>
 
@@ -119,10 +120,11 @@ void check_attributes(RuleContext& context) {
   for (const auto& scope : context.scopes) {
     for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
       const ir::Node& node = scope->graph->nodes[n];
+      std::unordered_set<std::string_view> seen;
       for (std::size_t a = 0; a < node.attributes.size(); ++a) {
         const ir::Attribute& attribute = node.attributes[a];
         check_form(context, *scope, n, attribute);
-        if (!attribute.name.empty() && node.find_attribute(attribute.name) != &attribute) {
+        if (!attribute.name.empty() && !seen.insert(attribute.name).second) {
           context.error("attribute-duplicate",
                         context.at(*scope, n, fmt::format("attribute {}", attribute.name.view())),
                         fmt::format("attribute {} is given twice", quote(attribute.name)), "once");

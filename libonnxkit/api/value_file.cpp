@@ -16,12 +16,14 @@ Result<Value> read_input_bytes(const Model& model, std::string_view input, std::
   return inputs::read_input_bytes(model.ir(), input, std::move(bytes), image);
 }
 
-Result<std::vector<NamedValue>> read_inputs(const Model& model, const std::filesystem::path& path) {
-  return inputs::read_inputs(model.ir(), path);
+Result<std::vector<NamedValue>> read_inputs(const Model& model, const std::filesystem::path& path,
+                                            std::uint64_t most_bytes) {
+  return inputs::read_inputs(model.ir(), path, most_bytes);
 }
 
-Result<std::vector<std::vector<NamedValue>>> read_samples(const Model& model, const std::filesystem::path& archive) {
-  return inputs::read_samples(model.ir(), archive);
+Result<std::vector<std::vector<NamedValue>>> read_samples(const Model& model, const std::filesystem::path& archive,
+                                                          std::uint64_t most_bytes) {
+  return inputs::read_samples(model.ir(), archive, most_bytes);
 }
 
 Result<std::vector<NamedValue>> read_outputs(const Model& model, const std::filesystem::path& folder) {

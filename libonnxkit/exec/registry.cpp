@@ -16,6 +16,7 @@ BackendSettings settings_of(const WorkerSettings& workers, std::stop_token stop)
   settings.python = workers.python;
   settings.start_limit = std::chrono::milliseconds(workers.limits.start_ms);
   settings.process_memory = workers.limits.memory_bytes;
+  settings.trust_files = workers.trust_files;
   settings.stop = std::move(stop);
   return settings;
 }

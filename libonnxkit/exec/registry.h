@@ -21,6 +21,7 @@ struct BackendSettings {
   std::string python = "python3";
   std::chrono::milliseconds start_limit{60'000};
   std::uint64_t process_memory = 0;  ///< bytes; 0: any
+  bool trust_files = false;          ///< files may run code when a runtime loads them
   std::stop_token stop = {};
 };
 

@@ -5,10 +5,17 @@
 #include "libonnxkit/ir/order.h"
 
 namespace onnxkit::inputs {
+namespace {
+
+/// Graphs and functions in each other. The reference runs none that nest deeper, and each one's place is part of those inside it.
+constexpr int most_depth = 200;
+
+}  // namespace
 
 void Readers::follow(const ir::Graph& graph, std::span<const ir::OpsetImport> opsets, ir::ValueId id,
                      const std::string& where) {
-  if (id == ir::ValueId::none || !seen_.insert({&graph, id}).second) return;
+  if (depth_ >= most_depth || id == ir::ValueId::none || !seen_.insert({&graph, id}).second) return;
+  ++depth_;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const ir::Node& node = graph.nodes[i];
     const auto place = [&] { return fmt::format("{} / node {}", where, i); };
@@ -19,6 +26,7 @@ void Readers::follow(const ir::Graph& graph, std::span<const ir::OpsetImport> op
       follow(inner, opsets, inner.find(graph.name_of(id)), place());
     });
   }
+  --depth_;
 }
 
 void Readers::read(const Reader& reader) {

@@ -39,6 +39,7 @@ class Readers {
   const spec::FunctionIndex functions_;
   const Visit visit_;
   std::set<std::pair<const ir::Graph*, ir::ValueId>> seen_;
+  int depth_ = 0;
 };
 
 }  // namespace onnxkit::inputs

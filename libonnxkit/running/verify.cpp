@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/system/cgroup.h"
 #include "libonnxkit/compare/metrics/compare.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/scope.h"
@@ -72,6 +73,11 @@ double weight_bytes(const ir::Model& model) {
   return bytes;
 }
 
+std::uint64_t usual_memory(double weights) {
+  const double most = static_cast<double>(usable_memory()) / 4;
+  return static_cast<std::uint64_t>(std::min(most, 0x1p30 + 4 * weights));
+}
+
 /// The first output that has another shape than the model declares: its promise does not hold for these inputs, and a conversion may rely on it.
 std::optional<std::string> broken_promise(const ir::Graph& graph, const std::vector<NamedValue>& outputs) {
   for (std::size_t i = 0; i < graph.outputs.size() && i < outputs.size(); ++i) {
@@ -120,9 +126,10 @@ bool equal_when_rounded(const Model& before, const Model& after, const RunReport
 }  // namespace
 
 Result<VerifyReport> verify_equal(const Model& before, const Model& after, const VerifyOptions& options) {
-  const Limits limits = options.context.limits(options.limits);
+  Limits limits = options.context.limits(options.limits);
   const double bytes = weight_bytes(before.ir());
-  if (limits.memory_bytes > 0 && bytes > static_cast<double>(limits.memory_bytes))
+  if (limits.memory_bytes == 0) limits.memory_bytes = usual_memory(bytes);
+  if (bytes > static_cast<double>(limits.memory_bytes))
     return VerifyReport{Equality::not_compared,
                         fmt::format("its weights alone need {:.0f} MB in the reference", bytes / 0x1p20)};
   RunOptions run_options;

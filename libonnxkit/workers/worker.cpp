@@ -40,7 +40,7 @@ class Worker::State {
 
   Result<void> greet();
   Result<LoadedModel> load(const std::filesystem::path& path, const std::string& format,
-                           const std::map<std::string, std::string>& options);
+                           const std::map<std::string, std::string>& options, bool trusted);
   Result<std::vector<exec::InnerDesc>> inner_values(std::int64_t model);
   Result<exec::RunAnswer> run(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
@@ -93,11 +93,12 @@ Result<void> Worker::State::greet() {
 }
 
 Result<LoadedModel> Worker::State::load(const std::filesystem::path& path, const std::string& format,
-                                        const std::map<std::string, std::string>& options) {
+                                        const std::map<std::string, std::string>& options, bool trusted) {
   const Step step{fmt::format("while loading {}", quote(path.filename().string())), limits_.load};
-  auto answer = ask(
-      step,
-      {{"op", "load"}, {"path", std::filesystem::absolute(path).string()}, {"format", format}, {"options", options}});
+  nlohmann::json request = {
+      {"op", "load"}, {"path", std::filesystem::absolute(path).string()}, {"format", format}, {"options", options}};
+  if (trusted) request["trust"] = true;
+  auto answer = ask(step, std::move(request));
   if (!answer) return answer.error();
   auto model = read_load(answer->body);
   if (!model) return broke_protocol(step, model.error().diagnostic.message);
@@ -285,8 +286,8 @@ const WorkerInfo& Worker::info() const { return state_->info(); }
 void Worker::set_limits(const WorkerLimits& limits) { state_->set_limits(limits); }
 
 Result<LoadedModel> Worker::load(const std::filesystem::path& path, const std::string& format,
-                                 const std::map<std::string, std::string>& options) {
-  return state_->load(path, format, options);
+                                 const std::map<std::string, std::string>& options, bool trusted) {
+  return state_->load(path, format, options, trusted);
 }
 
 Result<std::vector<exec::InnerDesc>> Worker::inner_values(std::int64_t model) { return state_->inner_values(model); }

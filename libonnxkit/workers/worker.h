@@ -69,8 +69,9 @@ class Worker {
   const WorkerInfo& info() const;
   /// Of the requests from now on.
   void set_limits(const WorkerLimits& limits);
+  /// `trusted`: the file may run code, see docs/backends.md.
   Result<LoadedModel> load(const std::filesystem::path& path, const std::string& format,
-                           const std::map<std::string, std::string>& options);
+                           const std::map<std::string, std::string>& options, bool trusted = false);
   /// The values inside a model that a run can give as outputs.
   Result<std::vector<exec::InnerDesc>> inner_values(std::int64_t model);
   Result<exec::RunAnswer> run(const WorkerRequest& request);

@@ -52,7 +52,8 @@ class WorkerSession : public exec::Session {
 /// A program that speaks docs/worker-protocol.md, started when it is first needed.
 class WorkerBackend : public exec::Backend {
  public:
-  WorkerBackend(WorkerProgram program, const exec::BackendSettings& settings) : program_(std::move(program)) {
+  WorkerBackend(WorkerProgram program, const exec::BackendSettings& settings)
+      : program_(std::move(program)), trusts_files_(settings.trust_files) {
     limits_.start = settings.start_limit;
     limits_.memory = settings.process_memory;
     limits_.stop = settings.stop;
@@ -93,7 +94,7 @@ class WorkerBackend : public exec::Backend {
       file = *std::move(written);
     }
     worker_->set_limits(limits);
-    auto model = worker_->load(file ? file->path() : source.path, source.format, options.options);
+    auto model = worker_->load(file ? file->path() : source.path, source.format, options.options, trusts_files_);
     if (!model) return model.error();
     return std::unique_ptr<exec::Session>(
         std::make_unique<WorkerSession>(worker_, limits, *std::move(model), std::move(file)));
@@ -110,6 +111,7 @@ class WorkerBackend : public exec::Backend {
   }
 
   WorkerProgram program_;
+  bool trusts_files_;
   WorkerLimits limits_;
   std::shared_ptr<Worker> worker_;
 };

@@ -44,7 +44,7 @@ auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Valu
   } catch (const Fault& fault) {
     return fault.error();
   } catch (const std::bad_alloc&) {
-    return make_error("memory-limit", "the system has not enough memory");
+    return make_error("out-of-memory", "the system has not enough memory");
   } catch (const std::exception& fault) {
     return make_error("kernel", fault.what());
   }

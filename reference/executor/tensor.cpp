@@ -65,7 +65,7 @@ void* Memory::allocate(std::size_t bytes, bool zeroed) {
   }
   if (!room) {
     give(bytes);
-    throw Fault("memory-limit", fmt::format("the system cannot allocate {} bytes for a tensor", bytes));
+    throw Fault("out-of-memory", fmt::format("the system cannot allocate {} bytes for a tensor", bytes));
   }
 #ifndef NDEBUG
   if (!zeroed) std::memset(room, 0xff, bytes);  // NaN, so that tests notice what was never written

@@ -27,7 +27,7 @@ class Memory {
   /// Counts bytes that lie elsewhere. Throws Fault memory-limit when the limit would be passed.
   void take(std::uint64_t bytes);
   void give(std::uint64_t bytes) { live_ -= bytes; }
-  /// Room for so many bytes, zeroed or holding anything. Throws Fault memory-limit, also when the system has no more.
+  /// Room for so many bytes, zeroed or holding anything. Throws Fault memory-limit, and out-of-memory when the system has no more.
   void* allocate(std::size_t bytes, bool zeroed);
   void release(void* room, std::size_t bytes) noexcept;
   /// Returns what is kept for later tensors to the system.

@@ -68,6 +68,7 @@ Outcome run_run(RunArguments& arguments) {
   if (auto sound = check_streams(arguments); !sound) return report_error(sound.error());
   auto model = open_model(arguments.model);
   if (!model) return report_error(model.error());
+  arguments.inputs.memory_bytes = arguments.run.limits.memory_bytes;
   auto given = read_given(*model, arguments.inputs.inputs, arguments.inputs);
   if (!given) return report_error(given.error());
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "onnxkit/run.h"
 #include "tools/model_file.h"
@@ -60,11 +61,12 @@ Result<NamedValue> read_one(const Model& model, const std::string& name, const s
 }
 
 /// What a word without NAME= holds: all that an archive or a folder names, or the value of the only input.
-Result<std::vector<NamedValue>> read_unnamed(const Model& model, const std::string& path, Pictures& pictures) {
+Result<std::vector<NamedValue>> read_unnamed(const Model& model, const std::string& path, std::uint64_t most_bytes,
+                                             Pictures& pictures) {
   const ValueFileKind kind = kind_of_value_file(path);
   const bool is_one =
       path == "-" || ((kind == ValueFileKind::value || kind == ValueFileKind::picture) && fs::exists(path));
-  if (!is_one) return read_inputs(model, path);
+  if (!is_one) return read_inputs(model, path, most_bytes);
   const std::vector<std::string> names = input_names(model);
   if (names.size() != 1) {
     Error error = make_error("usage", quote(path) + " contains one value: name its input as NAME=FILE");
@@ -106,6 +108,7 @@ Result<std::vector<NamedValue>> read_given(const Model& model, const std::vector
                                            const InputOptions& options) {
   Pictures pictures(options);
   std::vector<NamedValue> given;
+  std::set<std::string> names;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     const bool is_named = equals != std::string::npos && !fs::exists(word);
@@ -115,14 +118,12 @@ Result<std::vector<NamedValue>> read_given(const Model& model, const std::vector
       if (!value) return value.error();
       values.push_back(*std::move(value));
     } else {
-      auto all = read_unnamed(model, word, pictures);
+      auto all = read_unnamed(model, word, options.memory_bytes, pictures);
       if (!all) return all.error();
       values = *std::move(all);
     }
     for (NamedValue& value : values) {
-      const auto same = [&](const NamedValue& other) { return other.name == value.name; };
-      if (std::any_of(given.begin(), given.end(), same))
-        return make_error("usage", "two values for input " + quote(value.name));
+      if (!names.insert(value.name).second) return make_error("usage", "two values for input " + quote(value.name));
       given.push_back(std::move(value));
     }
   }

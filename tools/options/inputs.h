@@ -19,6 +19,7 @@ struct InputOptions {
   bool given_only = false;
   std::string layout;
   std::vector<std::int64_t> image_size;
+  std::uint64_t memory_bytes = 0;  ///< that an archive may unpack to; 0: a quarter of the memory
   ImageOptions image;  ///< complete after parsing but for layout and size, which read_given takes from above
 };
 

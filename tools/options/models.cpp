@@ -48,6 +48,14 @@ ModelInput nothing(const std::string& word, std::string reason) {
   return {word, fault};
 }
 
+/// Searching finds regular files: a pipe would wait for a writer, a device may have no end. A file that vanished or cannot be looked at is
+/// reported when it is read.
+bool may_be_found(const fs::path& path) {
+  std::error_code unseen;
+  const fs::file_type type = fs::status(path, unseen).type();
+  return type == fs::file_type::regular || type == fs::file_type::not_found || type == fs::file_type::none;
+}
+
 void add_folder(std::vector<ModelInput>& inputs, const std::string& word) {
   const std::vector<std::string> searched = searched_extensions();
   std::vector<std::string> found;
@@ -55,8 +63,7 @@ void add_folder(std::vector<ModelInput>& inputs, const std::string& word) {
   fs::recursive_directory_iterator at(word, fs::directory_options::skip_permission_denied, status);
   for (; !status && at != fs::recursive_directory_iterator(); at.increment(status)) {
     const std::string extension = at->path().extension().string();
-    std::error_code unseen;  // a file that vanished or cannot be looked at is reported when it is read
-    if (std::find(searched.begin(), searched.end(), extension) != searched.end() && !at->is_directory(unseen))
+    if (std::find(searched.begin(), searched.end(), extension) != searched.end() && may_be_found(at->path()))
       found.push_back(at->path().string());
   }
   if (status) return inputs.push_back(nothing(word, "cannot read this folder"));
@@ -73,15 +80,17 @@ void add_matches(std::vector<ModelInput>& inputs, const std::string& word) {
   glob_t matches{};
   const std::string plain = word.substr(0, word.find_first_of("*?["));
   const std::string folder = plain.substr(0, plain.rfind('/') + 1);
+  const std::size_t before = inputs.size();
   if (::glob(word.c_str(), 0, nullptr, &matches) == 0) {
     for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
       std::string path = matches.gl_pathv[i];
+      std::error_code unseen;
+      if (!may_be_found(path) && !fs::is_directory(path, unseen)) continue;
       std::string relative = path.substr(folder.size());
       inputs.push_back({std::move(path), {}, std::move(relative)});
     }
-  } else {
-    inputs.push_back(nothing(word, "no file matches this pattern"));
   }
+  if (inputs.size() == before) inputs.push_back(nothing(word, "no file matches this pattern"));
   ::globfree(&matches);
 }
 

@@ -56,6 +56,10 @@ void add_worker_limits(CLI::App& command, WorkerOptions& options) {
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false))
       ->group("Backends");
+  command
+      .add_flag("--trust", options.settings.trust_files,
+                "Also load files of other frameworks that run code when they are loaded, such as pickled objects")
+      ->group("Backends");
 }
 
 WorkerSettings worker_settings(const WorkerOptions& options) {

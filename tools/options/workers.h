@@ -17,7 +17,7 @@ struct WorkerOptions {
 /// `--workers DIR`, `--no-own-workers`, `--python PATH` and `--start-limit TIME`.
 void add_workers(CLI::App& command, WorkerOptions& options);
 
-/// `--load-limit TIME`, `--run-limit TIME` and `--worker-memory BYTES`, for commands that run models.
+/// `--load-limit TIME`, `--run-limit TIME`, `--worker-memory BYTES` and `--trust`, for commands that run models.
 void add_worker_limits(CLI::App& command, WorkerOptions& options);
 
 /// With what the command line left open: the interpreter from ONNXKIT_PYTHON, else python3, and as the last folder that of onnxkit,

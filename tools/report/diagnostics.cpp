@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "libonnxkit/base/text/hidden.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -65,8 +68,22 @@ nlohmann::ordered_json real_json(double number) {
   return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
 }
 
+// Hidden characters can only lie in strings, where an escape means the same.
 std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const std::string dumped = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  std::string text;
+  for (std::string_view rest = dumped; !rest.empty();) {
+    const std::string_view sequence = rest.substr(0, std::max<std::size_t>(utf8_sequence_length(rest), 1));
+    rest.remove_prefix(sequence.size());
+    const char32_t c = code_point(sequence);
+    if (c < 0x7f || !is_hidden(c))
+      text += sequence;
+    else if (c < 0x10000)
+      text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      text += fmt::format("\\u{:04x}\\u{:04x}", 0xd7c0U + static_cast<unsigned>(c >> 10), 0xdc00U + (c & 0x3ffU));
+  }
+  return text;
 }
 
 std::string counted(std::size_t count, std::string_view what) {

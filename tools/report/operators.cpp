@@ -29,9 +29,11 @@ std::string versions_text(const OpInfo& info) {
 
 /// `text` broken at blanks, its first line after `start`, the others indented by `indent`.
 std::string wrapped(std::string_view start, std::string_view text, std::size_t indent) {
+  const std::string shown = without_controls(text);
   std::string result(start);
   std::size_t column = start.size();
   bool line_begins = true;
+  text = shown;
   while (!text.empty()) {
     const auto end = std::min(text.find(' '), text.size());
     if (!line_begins && column + 1 + end > line_width) {
@@ -132,8 +134,8 @@ void add_targets(std::string& text, const OpVersion& version) {
 }
 
 std::string version_text(const OpInfo& info, const OpVersion& version, bool first) {
-  std::string text =
-      fmt::format("{} {} ({}{})\n", info.name, version.since_version, range_text(version), traits_text(version));
+  std::string text = fmt::format("{} {} ({}{})\n", without_controls(info.name), version.since_version,
+                                 range_text(version), traits_text(version));
   if (version.removed) return text + "  deprecated: a model of this opset must not use it\n";
   if (version.deprecated) text += "  deprecated: a later version redefines it; onnx.checker refuses this one\n";
   Block inputs(text, "inputs");
@@ -226,15 +228,16 @@ std::string operator_table(const OpList& list) {
   std::size_t versions = 0, width = 0;
   for (const OpInfo& info : list.operators) {
     versions += info.versions.size();
-    width = std::max(width, info.name.size());
+    width = std::max(width, without_controls(info.name).size());
   }
   std::string text;
   for (const OpDomain& domain : list.domains) {
     const auto mine = [&](const OpInfo& info) { return info.domain == domain.name; };
     const auto count = static_cast<std::size_t>(std::ranges::count_if(list.operators, mine));
-    text += fmt::format("{}, opset {}: {}\n", domain.name, domain.newest_opset, counted(count, "operator"));
+    text += fmt::format("{}, opset {}: {}\n", without_controls(domain.name), domain.newest_opset,
+                        counted(count, "operator"));
     for (const OpInfo& info : list.operators)
-      if (mine(info)) text += fmt::format("  {:<{}}  {}\n", info.name, width, versions_text(info));
+      if (mine(info)) text += fmt::format("  {:<{}}  {}\n", without_controls(info.name), width, versions_text(info));
     text += "\n";
   }
   return text + fmt::format("{}, {} (ONNX {})\n", counted(list.operators.size(), "operator"),
@@ -242,7 +245,7 @@ std::string operator_table(const OpList& list) {
 }
 
 std::string operator_details(const OpInfo& info) {
-  std::string text = fmt::format("{} of {}: {} {}\n", info.name, info.domain,
+  std::string text = fmt::format("{} of {}: {} {}\n", without_controls(info.name), without_controls(info.domain),
                                  info.versions.size() == 1 ? "version" : "versions", versions_text(info));
   for (const OpVersion& version : info.versions)
     text += "\n" + version_text(info, version, &version == &info.versions.front());

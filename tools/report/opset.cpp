@@ -148,8 +148,8 @@ std::string opset_plan(const OpsetFile& file) {
   std::string text = fmt::format("{}: {}\n", shown(file.model), imports_text(file.report));
   for (const OpsetImportChange& import : file.report.imports) {
     if (!import.function.empty())
-      text += fmt::format("  {}: {} {} -> {}\n", without_controls(import.function), domain_name(import.domain),
-                          import.from, import.to);
+      text += fmt::format("  {}: {} {} -> {}\n", without_controls(import.function),
+                          without_controls(domain_name(import.domain)), import.from, import.to);
   }
   std::string at;
   const std::vector<OpsetChange>& changes = file.report.changes;

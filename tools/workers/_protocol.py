@@ -85,6 +85,7 @@ class Backend:
     formats = ["onnx"]
     options = {}
     opsets = {}
+    trusts = False  # whether the file to load may run code
 
     def start(self):
         """Imports the runtime; WorkerError of kind unavailable when that fails."""
@@ -188,6 +189,7 @@ class Worker:
             raise WorkerError("unsupported", f"{self.backend.runtime} loads {', '.join(self.backend.formats)}, not {request['format']}")
         if not os.path.exists(request["path"]):
             raise WorkerError("invalid", f"file not found: {request['path']}")
+        self.backend.trusts = request.get("trust") is True
         start = time.perf_counter()
         model = self.backend.load(request["path"], request["format"], self.chosen(request.get("options") or {}))
         seconds = time.perf_counter() - start

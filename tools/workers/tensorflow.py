@@ -125,7 +125,7 @@ class TensorFlow(Backend):
         return convert(function)
 
     def keras(self, path, options):
-        model = self.tensorflow.keras.models.load_model(path, compile=False)
+        model = self.tensorflow.keras.models.load_model(path, compile=False, safe_mode=not self.trusts)
         flatten, pack = self.tensorflow.nest.flatten, self.tensorflow.nest.pack_sequence_as
         inputs = [port_of(tensor.name.split(":")[0], tensor) for tensor in flatten(model.inputs)]
         tensors = flatten(model.outputs)

@@ -61,7 +61,7 @@ OldFaults::OldFaults(std::vector<Diagnostic> errors, const ir::Model& model)
       imports_none_(model.opset_imports.empty()) {
   std::map<std::string_view, std::size_t> initializers;
   for (std::size_t i = 0; i < faults_.size(); ++i) {
-    by_key_.emplace(key_of(faults_[i]), i);
+    by_key_[key_of(faults_[i])].faults.push_back(i);
     const Location& location = faults_[i].location;
     if (!location.node && location.item.find("initializer") != std::string::npos)
       initializers.emplace(location.item_name, i);
@@ -128,11 +128,12 @@ std::vector<OpsetRefusal> OldFaults::relied_on(std::span<const OpsetChange> chan
 }
 
 bool OldFaults::take(const Diagnostic& finding) {
-  const auto [begin, end] = by_key_.equal_range(key_of(finding));
-  const auto free =
-      std::find_if(begin, end, [&](const auto& entry) { return !is_taken_[entry.second] && !is_cured_[entry.second]; });
-  if (free == end) return false;
-  is_taken_[free->second] = true;
+  const auto found = by_key_.find(key_of(finding));
+  if (found == by_key_.end()) return false;
+  auto& [faults, next] = found->second;
+  while (next < faults.size() && is_cured_[faults[next]]) ++next;
+  if (next == faults.size()) return false;
+  is_taken_[faults[next++]] = true;
   return true;
 }
 

@@ -49,7 +49,12 @@ class OldFaults {
   std::vector<Diagnostic> faults_;
   std::vector<bool> is_taken_, is_refused_, is_cured_;
   bool imports_none_ = false;
-  std::multimap<std::string, std::size_t> by_key_;
+  /// Faults that look alike, in their order; those before `next` are taken or cured.
+  struct Alike {
+    std::vector<std::size_t> faults;
+    std::size_t next = 0;
+  };
+  std::map<std::string, Alike> by_key_;
   /// Nodes that read an initializer which is at fault, by their locations' paths.
   std::multimap<std::string, std::size_t> readers_;
 };

@@ -30,6 +30,19 @@ fs::path hidden_name(const fs::path& target) {
   return target.parent_path() / (name + ".tmp");
 }
 
+std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+/// A file in the folder of `target` that has no name yet; -1 where there is no such thing, or no way to name it later.
+int open_unnamed(const fs::path& target) {
+#ifdef O_TMPFILE
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  const int fd = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd < 0 || ::access(descriptor_path(fd).c_str(), F_OK) == 0) return fd;
+  ::close(fd);
+#endif
+  return -1;
+}
+
 /// Maps what a write is about to read in one step, not a few pages at each fault.
 void fetch(std::string_view bytes) {
 #ifdef MADV_POPULATE_READ
@@ -91,6 +104,9 @@ Result<AtomicFile> AtomicFile::open(AtomicFile file, bool replaces_link) {
   }
   if (exists && ::access(file.target_.c_str(), W_OK) != 0) return file.failure("cannot write");
   file.replaces_ = exists || replaces_link;
+  file.fd_ = open_unnamed(file.target_);
+  file.unnamed_ = file.fd_ >= 0;
+  if (file.unnamed_) file.hidden_ = hidden_name(file.target_);
   for (int i = 0; i < name_attempts && file.fd_ < 0; ++i) {
     file.hidden_ = hidden_name(file.target_);
     file.fd_ = ::open(file.hidden_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -109,12 +125,13 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       target_(std::move(other.target_)),
       hidden_(std::exchange(other.hidden_, {})),
       fd_(std::exchange(other.fd_, -1)),
+      unnamed_(other.unnamed_),
       replaces_(other.replaces_),
       synced_(other.synced_) {}
 
 AtomicFile::~AtomicFile() {
   if (fd_ >= 0) ::close(fd_);
-  if (!hidden_.empty()) ::unlink(hidden_.c_str());
+  if (!hidden_.empty() && !unnamed_) ::unlink(hidden_.c_str());
 }
 
 Result<void> AtomicFile::write(std::string_view bytes) {
@@ -136,11 +153,25 @@ Result<void> AtomicFile::sync() {
   return {};
 }
 
+Result<void> AtomicFile::appear() {
+  if (!unnamed_) return {};
+  for (int i = 0; i < name_attempts; ++i) {
+    if (::linkat(AT_FDCWD, descriptor_path(fd_).c_str(), AT_FDCWD, hidden_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      unnamed_ = false;
+      return {};
+    }
+    if (errno != EEXIST) break;
+    hidden_ = hidden_name(target_);
+  }
+  return failure("cannot name the file");
+}
+
 Result<void> AtomicFile::publish() {
   if (hidden_.empty()) return {};
   if (replaces_) {
     if (Result<void> done = sync(); !done) return done;
   }
+  if (Result<void> done = appear(); !done) return done;
   if (::close(std::exchange(fd_, -1)) != 0)
     return failure("cannot write");  // where a network file system says that it is full
   if (::rename(hidden_.c_str(), target_.c_str()) != 0) return failure("cannot rename the file into place");
@@ -150,6 +181,7 @@ Result<void> AtomicFile::publish() {
 
 Result<void> AtomicFile::publish_twin() {
   if (Result<void> done = sync(); !done || hidden_.empty()) return done;
+  if (Result<void> done = appear(); !done) return done;
   const fs::path twin = hidden_name(target_);
   if (::link(hidden_.c_str(), twin.c_str()) != 0) return failure("cannot link the file");
   if (::rename(twin.c_str(), target_.c_str()) != 0) {

@@ -1,5 +1,7 @@
 #include "libonnxkit/base/system/cgroup.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -23,21 +25,26 @@ double quota_of(const fs::path& group) {
   return quota > 0 && period > 0 ? quota / period : no_limit;
 }
 
-/// The least of a group's quota and those of the groups above it. Inside a container the path may not exist below the mount; the mount
+/// Bytes that one group allows; version 1 writes a huge number for no limit.
+double memory_of(const fs::path& group) {
+  double bytes = 0;
+  if (!(std::ifstream(group / "memory.max") >> bytes)) std::ifstream(group / "memory.limit_in_bytes") >> bytes;
+  return bytes > 0 ? bytes : no_limit;
+}
+
+using Limit = double (*)(const fs::path& group);
+
+/// The least limit of a group and of the groups above it. Inside a container the path may not exist below the mount; the mount
 /// itself is then the container's group.
-double least_quota(const fs::path& mount, fs::path group) {
-  double least = quota_of(mount);
-  for (; group.has_relative_path(); group = group.parent_path()) {
-    least = std::min(least, quota_of(mount / group.relative_path()));
-  }
+double least_limit(const fs::path& mount, fs::path group, Limit limit) {
+  double least = limit(mount);
+  for (; group.has_relative_path(); group = group.parent_path())
+    least = std::min(least, limit(mount / group.relative_path()));
   return least;
 }
 
-bool names_cpu(const std::string& controllers) { return ("," + controllers + ",").find(",cpu,") != std::string::npos; }
-
-}  // namespace
-
-int cgroup_cores(const fs::path& root) {
+/// Over the groups of this process that `controller` belongs to.
+double least_of_groups(const fs::path& root, const std::string& controller, Limit limit) {
   const fs::path mounts = root / "sys/fs/cgroup";
   double least = no_limit;
   std::ifstream groups(root / "proc/self/cgroup");
@@ -49,12 +56,26 @@ int cgroup_cores(const fs::path& root) {
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const fs::path group = line.substr(second + 1);
     if (controllers.empty())
-      least = std::min({least, least_quota(mounts, group), least_quota(mounts / "unified", group)});
-    if (names_cpu(controllers))
-      least = std::min({least, least_quota(mounts / controllers, group), least_quota(mounts / "cpu", group)});
+      least = std::min({least, least_limit(mounts, group, limit), least_limit(mounts / "unified", group, limit)});
+    if (("," + controllers + ",").find("," + controller + ",") != std::string::npos)
+      least = std::min(
+          {least, least_limit(mounts / controllers, group, limit), least_limit(mounts / controller, group, limit)});
   }
+  return least;
+}
+
+}  // namespace
+
+int cgroup_cores(const fs::path& root) {
+  const double least = least_of_groups(root, "cpu", quota_of);
   if (least == no_limit) return 0;
   return static_cast<int>(std::clamp(std::ceil(least), 1.0, 1e6));
+}
+
+std::uint64_t usable_memory(const fs::path& root) {
+  const double installed =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return static_cast<std::uint64_t>(std::min(installed, least_of_groups(root, "memory", memory_of)));
 }
 
 }  // namespace onnxkit

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/base/text/utf8.h"
+#include "libonnxkit/base/text/hidden.h"
 
 namespace onnxkit {
 
@@ -34,24 +34,44 @@ std::string Location::path() const {
   return path;
 }
 
+namespace {
+
+/// Appends the first character of `text` and returns its length in bytes.
+std::size_t append_shown(std::string& out, std::string_view text) {
+  const std::size_t length = utf8_sequence_length(text);
+  if (length == 0) {
+    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    return 1;
+  }
+  const char32_t c = code_point(text.substr(0, length));
+  if (!is_hidden(c))
+    out += text.substr(0, length);
+  else if (c == '\n' || c == '\t' || c == '\r')
+    out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+  else
+    out += c < 0x80      ? fmt::format("\\x{:02x}", static_cast<unsigned>(c))
+           : c < 0x10000 ? fmt::format("\\u{:04x}", static_cast<unsigned>(c))
+                         : fmt::format("\\U{:08x}", static_cast<unsigned>(c));
+  return length;
+}
+
+}  // namespace
+
+std::string without_controls(std::string_view text) {
+  std::string out;
+  while (!text.empty()) text.remove_prefix(append_shown(out, text));
+  return out;
+}
+
 std::string quote(std::string_view text, std::size_t limit) {
   std::string out = "\"";
-  std::size_t at = 0;
-  while (at < text.size()) {
+  for (std::size_t at = 0; at < text.size();) {
     if (at >= limit) {
       out += "...";
       break;
     }
-    const std::size_t length = utf8_sequence_length(text.substr(at));
-    const auto byte = static_cast<unsigned char>(text[at]);
-    if (length == 0 || byte < 0x20 || byte == 0x7f) {
-      out += byte == '\n' ? "\\n" : byte == '\t' ? "\\t" : byte == '\r' ? "\\r" : fmt::format("\\x{:02x}", byte);
-      ++at;
-      continue;
-    }
-    if (byte == '"' || byte == '\\') out += '\\';
-    out += text.substr(at, length);
-    at += length;
+    if (text[at] == '"' || text[at] == '\\') out += '\\';
+    at += append_shown(out, text.substr(at));
   }
   return out + "\"";
 }

@@ -38,22 +38,6 @@ std::string unqualified(const std::string& op) {
 
 }  // namespace
 
-// C0, DEL and, in UTF-8, C1.
-std::string without_controls(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    if (byte < 0x20 || byte == 0x7f)
-      out += fmt::format("\\x{:02x}", byte);
-    else if (byte == 0xc2 && next >= 0x80 && next < 0xa0)
-      out += fmt::format("\\u{:04x}", text[++i] & 0xff);
-    else
-      out += text[i];
-  }
-  return out;
-}
-
 std::string format(const Diagnostic& diagnostic, TextStyle style) {
   const Location& location = diagnostic.location;
   std::string text;

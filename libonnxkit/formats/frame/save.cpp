@@ -189,6 +189,9 @@ class Saving {
   /// Data files take the names of those that the old model uses. First comes a model that refers to them under their hidden names,
   /// so that neither the old nor the new one ever meets the other's bytes.
   Result<void> publish_with_swap() {
+    for (DataFile& data : swaps_) {
+      if (Result<void> done = data.file.appear(); !done) return done;
+    }
     auto interim = write_model(placements_under_hidden_names());
     if (!interim) return std::move(interim).error();
     auto last = write_model(plan_.placements);

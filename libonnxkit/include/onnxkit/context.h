@@ -21,6 +21,9 @@ struct WorkerSettings {
   std::vector<std::filesystem::path> folders = {};
   std::string python = "python3";
   WorkerLimits limits = {};
+  /// Model files may run code in the runtime that loads them, as pickled objects do. Without it such files are refused, as far as the
+  /// runtimes tell (docs/backends.md).
+  bool trust_files = false;
 };
 
 struct ContextOptions {

@@ -57,13 +57,14 @@ enum class TextStyle : std::uint8_t { plain, color };
 ///     model.onnx: error[shape-mismatch]: Gemm "fc1": inner sizes differ
 ///       at       main / node 41 / input 1 "fc1.weight"
 ///       expected ...
-/// Control characters, which can only come from the model, are escaped.
+/// Control characters and the like, which can only come from the model, are escaped.
 ONNXKIT_API std::string format(const Diagnostic& diagnostic, TextStyle style = TextStyle::plain);
 
-/// `text` with its control characters, which could steer a terminal, written as escapes.
+/// `text` with what could steer a terminal or a log written as escapes: control characters (C0 and C1), line breaks, marks that change
+/// the writing direction, and bytes that are not UTF-8.
 ONNXKIT_API std::string without_controls(std::string_view text);
 
-/// `text` in double quotes with control characters, quotes and invalid UTF-8 escaped; shortened beyond `limit` bytes.
+/// `text` in double quotes with quotes, backslashes and what without_controls escapes written as escapes; shortened beyond `limit` bytes.
 ONNXKIT_API std::string quote(std::string_view text, std::size_t limit = 120);
 
 }  // namespace onnxkit

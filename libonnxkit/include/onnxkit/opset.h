@@ -80,8 +80,9 @@ struct VerifyOptions {
   Context context = {};
   bool allow_outside_data = false;
   std::uint64_t seed = 0;
-  /// Of each of the two runs. A model that would take more is not compared.
-  Limits limits = {.threads = 0, .memory_bytes = std::uint64_t{4} << 30, .time_ms = 20'000, .iterations = 0};
+  /// Of each of the two runs. A model that would take more is not compared. Memory 0, in the context, too: 1 GiB and four times what the
+  /// weights take, at most a quarter of the machine's memory.
+  Limits limits = {.threads = 0, .memory_bytes = 0, .time_ms = 20'000, .iterations = 0};
   std::map<std::string, std::int64_t> dims = {};
 };
 

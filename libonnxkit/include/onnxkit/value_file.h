@@ -43,13 +43,16 @@ ONNXKIT_API Result<Value> read_input_bytes(const Model& model, std::string_view 
                                            const ImageOptions& image = {});
 
 /// The values of a .npz file, or of a folder of input_0.pb ... in the order of the model's inputs (those with an initializer may be missing).
-/// Errors: cannot-read, also for a folder with more such files than the model has inputs, and those of the formats.
-ONNXKIT_API Result<std::vector<NamedValue>> read_inputs(const Model& model, const std::filesystem::path& path);
+/// Errors: cannot-read, also for a folder with more such files than the model has inputs, those of the formats, and memory-limit for an archive
+/// that unpacks to more than `most_bytes` (0: a quarter of the memory).
+ONNXKIT_API Result<std::vector<NamedValue>> read_inputs(const Model& model, const std::filesystem::path& path,
+                                                        std::uint64_t most_bytes = 0);
 
 /// As read_inputs, of a .npz file whose arrays have one more axis than the inputs declare: one list for each entry of that first axis. One list
 /// where all have as many as declared. Errors also: sample-axis, when the arrays do not agree on it.
 ONNXKIT_API Result<std::vector<std::vector<NamedValue>>> read_samples(const Model& model,
-                                                                      const std::filesystem::path& archive);
+                                                                      const std::filesystem::path& archive,
+                                                                      std::uint64_t most_bytes = 0);
 
 /// The values of output_0.pb ... in a folder, for the outputs of the model in their order. Errors: cannot-read, and those of the format.
 ONNXKIT_API Result<std::vector<NamedValue>> read_outputs(const Model& model, const std::filesystem::path& folder);

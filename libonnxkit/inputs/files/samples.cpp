@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
@@ -10,11 +11,14 @@
 namespace onnxkit::inputs {
 namespace {
 
-std::optional<std::size_t> declared_rank(const ir::Graph& graph, std::string_view name) {
+using Ranks = std::unordered_map<std::string_view, std::size_t>;
+
+Ranks declared_ranks(const ir::Graph& graph) {
+  Ranks ranks;
   for (const ir::ValueInfo& input : graph.inputs) {
-    if (graph.name_of(input.value) == name && input.type && input.type->shape) return input.type->shape->dims.size();
+    if (input.type && input.type->shape) ranks.emplace(graph.name_of(input.value), input.type->shape->dims.size());
   }
-  return std::nullopt;
+  return ranks;
 }
 
 /// Entry `index` along the first axis.
@@ -33,13 +37,14 @@ Result<Tensor> entry_of(const Tensor& stack, std::size_t index) {
 
 /// How many samples the arrays hold; 0 where they have no axis for them.
 Result<std::size_t> sample_count(const ir::Graph& graph, const std::vector<NamedValue>& arrays) {
+  const Ranks ranks = declared_ranks(graph);
   std::size_t with_axis = 0, without = 0;
   std::int64_t count = -1;
   for (const NamedValue& array : arrays) {
-    const auto rank = declared_rank(graph, array.name);
+    const auto rank = ranks.find(array.name);
     const std::vector<std::int64_t>& dims = array.value.tensor.dims();
-    if (rank && dims.size() == *rank) ++without;
-    if (!rank || dims.size() != *rank + 1) continue;
+    if (rank != ranks.end() && dims.size() == rank->second) ++without;
+    if (rank == ranks.end() || dims.size() != rank->second + 1) continue;
     ++with_axis;
     if (count >= 0 && dims.front() != count)
       return make_error("sample-axis", fmt::format("{} has {} samples, but other inputs have {}", quote(array.name),
@@ -58,9 +63,9 @@ Result<std::size_t> sample_count(const ir::Graph& graph, const std::vector<Named
 
 }  // namespace
 
-Result<std::vector<std::vector<NamedValue>>> read_samples(const ir::Model& model,
-                                                          const std::filesystem::path& archive) {
-  auto arrays = read_inputs(model, archive);
+Result<std::vector<std::vector<NamedValue>>> read_samples(const ir::Model& model, const std::filesystem::path& archive,
+                                                          std::uint64_t most_bytes) {
+  auto arrays = read_inputs(model, archive, most_bytes);
   if (!arrays) return arrays.error();
   auto count = sample_count(*model.graph, *arrays);
   if (!count) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
@@ -83,18 +84,28 @@ Result<T> about(Result<T> result, const fs::path& file) {
   return error;
 }
 
-Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::path& path) {
+Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::path& path, std::uint64_t most_bytes) {
   const auto file = MappedFile::open(path);
   if (!file) return file.error();
+  std::unordered_map<std::string_view, const ir::ValueInfo*> inputs;
+  for (const ir::ValueInfo& input : graph.inputs) inputs.emplace(graph.name_of(input.value), &input);
+  // By the name of its member, else by the name that write_npz would have escaped.
+  const auto input_of = [&](const std::string& name) {
+    auto found = inputs.find(name);
+    const auto meant = found == inputs.end() ? wire::named_by_member(name) : std::nullopt;
+    if (meant) found = inputs.find(*meant);
+    return found == inputs.end() ? nullptr : found->second;
+  };
   const auto declared_type = [&](std::string_view name) {
-    const ir::ValueInfo* input = find_input(graph, name);
+    const ir::ValueInfo* input = input_of(std::string(name));
     return input ? element_type_of(*input) : ElementType::undefined;
   };
-  auto arrays = about(wire::read_npz(*file, declared_type), path);
+  auto arrays = about(wire::read_npz(*file, declared_type, most_bytes), path);
   if (!arrays) return arrays;
   for (NamedValue& array : *arrays) {
-    const ir::ValueInfo* input = find_input(graph, array.name);
+    const ir::ValueInfo* input = input_of(array.name);
     if (!input || !array.value.is_tensor()) continue;
+    array.name = graph.name_of(input->value);
     auto tensor = as_declared(std::move(array.value.tensor), element_type_of(*input));
     if (!tensor) return tensor.error();
     array.value = Value(*std::move(tensor));
@@ -152,10 +163,11 @@ Result<Value> read_input_bytes(const ir::Model& model, std::string_view input, s
   return info ? read_any(MappedFile::from_bytes(std::move(bytes)), **info, image) : Result<Value>(info.error());
 }
 
-Result<std::vector<NamedValue>> read_inputs(const ir::Model& model, const fs::path& path) {
+Result<std::vector<NamedValue>> read_inputs(const ir::Model& model, const fs::path& path, std::uint64_t most_bytes) {
   if (!model.graph) return make_error("no-graph", "the model has no graph");
   std::error_code ignored;
-  return fs::is_directory(path, ignored) ? read_input_folder(*model.graph, path) : read_archive(*model.graph, path);
+  return fs::is_directory(path, ignored) ? read_input_folder(*model.graph, path)
+                                         : read_archive(*model.graph, path, most_bytes);
 }
 
 Result<std::vector<NamedValue>> read_outputs(const ir::Model& model, const fs::path& folder) {

@@ -17,8 +17,10 @@ Result<Value> read_input(const ir::Model& model, std::string_view input, const s
                          const ImageOptions& image);
 Result<Value> read_input_bytes(const ir::Model& model, std::string_view input, std::string bytes,
                                const ImageOptions& image);
-Result<std::vector<NamedValue>> read_inputs(const ir::Model& model, const std::filesystem::path& path);
-Result<std::vector<std::vector<NamedValue>>> read_samples(const ir::Model& model, const std::filesystem::path& archive);
+Result<std::vector<NamedValue>> read_inputs(const ir::Model& model, const std::filesystem::path& path,
+                                            std::uint64_t most_bytes = 0);
+Result<std::vector<std::vector<NamedValue>>> read_samples(const ir::Model& model, const std::filesystem::path& archive,
+                                                          std::uint64_t most_bytes = 0);
 Result<std::vector<NamedValue>> read_outputs(const ir::Model& model, const std::filesystem::path& folder);
 Result<void> write_npz(std::span<const NamedValue> values, const std::filesystem::path& file);
 Result<std::string> npz_bytes(std::span<const NamedValue> values);

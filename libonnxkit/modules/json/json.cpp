@@ -5,6 +5,10 @@
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -72,6 +76,95 @@ const protobuf::FieldDescriptor* find_invalid_utf8(const protobuf::Message& mess
   return nullptr;
 }
 
+template <class Bits, class Real>
+bool is_plain(Real value) {
+  return !std::isnan(value) ||
+         std::bit_cast<Bits>(value) == std::bit_cast<Bits>(std::numeric_limits<Real>::quiet_NaN());
+}
+
+/// Whether the field, which is of reals, has a NaN other than the one that "NaN" is read as.
+bool has_special_nan(const protobuf::Message& message, const protobuf::FieldDescriptor* field) {
+  using protobuf::FieldDescriptor;
+  const auto* reflection = message.GetReflection();
+  const bool is_float = field->cpp_type() == FieldDescriptor::CPPTYPE_FLOAT;
+  if (!field->is_repeated())
+    return !(is_float ? is_plain<std::uint32_t>(reflection->GetFloat(message, field))
+                      : is_plain<std::uint64_t>(reflection->GetDouble(message, field)));
+  for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
+    if (!(is_float ? is_plain<std::uint32_t>(reflection->GetRepeatedFloat(message, field, i))
+                   : is_plain<std::uint64_t>(reflection->GetRepeatedDouble(message, field, i))))
+      return true;
+  }
+  return false;
+}
+
+/// The elements of a tensor as raw_data, which JSON keeps bit by bit. False where the tensor has no such form.
+bool move_to_raw(protobuf::Message& tensor, const protobuf::FieldDescriptor* field) {
+  const auto* reflection = tensor.GetReflection();
+  const auto* raw = tensor.GetDescriptor()->FindFieldByName("raw_data");
+  const auto* type = tensor.GetDescriptor()->FindFieldByName("data_type");
+  if (!raw || !type || !field->is_repeated() || reflection->HasField(tensor, raw)) return false;
+  const int code = reflection->GetInt32(tensor, type);
+  constexpr int float32 = 1, float64 = 11, complex64 = 14, complex128 = 15;
+  const bool is_float = field->name() == "float_data" && (code == float32 || code == complex64);
+  const bool is_double = field->name() == "double_data" && (code == float64 || code == complex128);
+  if (!is_float && !is_double) return false;
+  std::string bytes;
+  const auto append = [&bytes](auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (int i = 0; i < reflection->FieldSize(tensor, field); ++i) {
+    if (is_float)
+      append(reflection->GetRepeatedFloat(tensor, field, i));
+    else
+      append(reflection->GetRepeatedDouble(tensor, field, i));
+  }
+  reflection->ClearField(&tensor, field);
+  reflection->SetString(&tensor, raw, std::move(bytes));
+  return true;
+}
+
+/// JSON has one NaN: tensors with others get raw_data. The first field that cannot be kept that way, or null.
+const protobuf::FieldDescriptor* keep_special_nans(protobuf::Message& message) {
+  using protobuf::FieldDescriptor;
+  const auto* reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> set;
+  reflection->ListFields(message, &set);
+  for (const FieldDescriptor* field : set) {
+    const auto kind = field->cpp_type();
+    if (kind == FieldDescriptor::CPPTYPE_FLOAT || kind == FieldDescriptor::CPPTYPE_DOUBLE) {
+      if (has_special_nan(message, field) && !move_to_raw(message, field)) return field;
+    } else if (kind == FieldDescriptor::CPPTYPE_MESSAGE) {
+      const int count = field->is_repeated() ? reflection->FieldSize(message, field) : 1;
+      for (int i = 0; i < count; ++i) {
+        auto& inner = field->is_repeated() ? *reflection->MutableRepeatedMessage(&message, field, i)
+                                           : *reflection->MutableMessage(&message, field);
+        if (const FieldDescriptor* found = keep_special_nans(inner)) return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// The number -0 as -0.0: protobuf prints the former and reads it as an integer, without its sign.
+std::string with_signed_zeros(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    out += json[i];
+    if (in_string && json[i] == '\\' && i + 1 < json.size()) {
+      out += json[++i];
+    } else if (json[i] == '"') {
+      in_string = !in_string;
+    } else if (!in_string && json[i] == '-' && json.substr(i + 1, 1) == "0" &&
+               (i + 2 == json.size() ||
+                std::string_view(".eE0123456789").find(json[i + 2]) == std::string_view::npos)) {
+      out += "0.0";
+      ++i;
+    }
+  }
+  return out;
+}
+
 /// Adds the fields that the schema does not name, by the message that holds them.
 void count_unknown(const protobuf::Message& message, std::map<std::string, std::size_t>& counts) {
   using protobuf::FieldDescriptor;
@@ -96,6 +189,9 @@ void print(std::string_view bytes, const wire::JsonHost& host) {
   if (const auto* field = find_invalid_utf8(*proto))
     return host.fail(host.owner, "json-unprintable",
                      ("JSON requires UTF-8, but a field " + field->full_name() + " is not UTF-8").c_str());
+  if (const auto* field = keep_special_nans(*proto))
+    return host.fail(host.owner, "json-unprintable",
+                     ("JSON has one NaN, but a field " + field->full_name() + " has one with other bits").c_str());
   protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
@@ -105,13 +201,14 @@ void print(std::string_view bytes, const wire::JsonHost& host) {
   std::map<std::string, std::size_t> unknown;
   count_unknown(*proto, unknown);
   for (const auto& [message, count] : unknown) host.dropped(host.owner, message.c_str(), count);
+  text = with_signed_zeros(text);
   host.take(host.owner, text.data(), text.size());
 }
 
 void parse(std::string_view json, const wire::JsonHost& host) {
   const protobuf::LogSilencer silence;
   const auto proto = schema().make_model();
-  const auto status = protobuf::util::JsonStringToMessage({json.data(), json.size()}, proto.get());
+  const auto status = protobuf::util::JsonStringToMessage(with_signed_zeros(json), proto.get());
   if (!status.ok())
     return host.fail(host.owner, "json-syntax", ("not a model in JSON: " + std::string(status.message())).c_str());
   const std::string bytes = proto->SerializePartialAsString();

@@ -38,20 +38,34 @@ Error bad_number(std::string_view key, std::string_view text) {
                "a decimal number, not negative", quote(text));
 }
 
-/// <repository>/blobs for <repository>/snapshots/<revision>/..., else empty.
-fs::path cache_blobs(const fs::path& model_folder) {
-  for (fs::path folder = model_folder; folder.has_relative_path(); folder = folder.parent_path()) {
-    if (folder.parent_path().filename() == "snapshots") return folder.parent_path().parent_path() / "blobs";
+/// Whether a folder called "snapshots" on the way is a link.
+bool has_linked_snapshots(const fs::path& folder) {
+  std::error_code ignored;
+  fs::path way;
+  for (const fs::path& step : fs::absolute(folder, ignored)) {
+    way /= step;
+    if (step == "snapshots" && fs::is_symlink(way, ignored)) return true;
+  }
+  return false;
+}
+
+/// <repository> for the real path of <repository>/snapshots/<revision>/..., else empty.
+fs::path cache_repository(const fs::path& real_folder) {
+  for (fs::path folder = real_folder; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.parent_path().filename() == "snapshots") return folder.parent_path().parent_path();
   }
   return {};
 }
 
-bool is_cached_blob(const fs::path& model_folder, const fs::path& named, const fs::path& target) {
+/// blobs/<key> in the repository of the model's folder. The real path of a file names no links, so that neither of the folders is one.
+std::optional<ResolvedLocation> cached_blob(const fs::path& folder, const fs::path& real_folder, const fs::path& named,
+                                            const fs::path& target) {
   std::error_code ignored;
-  const fs::path blobs = cache_blobs(fs::absolute(model_folder, ignored).lexically_normal());
-  if (blobs.empty() || !fs::is_symlink(named, ignored)) return false;
-  const fs::path real_blobs = fs::canonical(blobs, ignored);
-  return !real_blobs.empty() && target.parent_path() == real_blobs;
+  const fs::path repository = cache_repository(real_folder);
+  if (repository.empty() || target.parent_path() != repository / "blobs" || !fs::is_symlink(named, ignored) ||
+      has_linked_snapshots(folder))
+    return std::nullopt;
+  return ResolvedLocation{.folder = repository, .relative = fs::path("blobs") / target.filename()};
 }
 
 Result<void> check_spelling(std::string_view location) {
@@ -74,22 +88,23 @@ Error missing(std::string_view location, const fs::path& folder, const char* wha
   return fault("external-missing", what, "a file in " + quote(folder.string()), quote(location));
 }
 
-Result<void> check_links(const fs::path& folder, const fs::path& named, const fs::path& target,
-                         std::string_view location) {
+/// `target` is the real path of `named`.
+Result<ResolvedLocation> check_links(const fs::path& folder, const fs::path& named, const fs::path& target,
+                                     std::string_view location) {
   std::error_code status;
   const fs::path real_folder = fs::canonical(folder, status);
-  if (!is_below(real_folder, target) && !is_cached_blob(folder, named, target)) {
-    return fault("external-location", "a symbolic link leads the location out of the model's folder",
-                 "a file in " + quote(real_folder.string()), quote(location) + " is " + quote(target.string()),
-                 outside_help);
-  }
-  const auto links = fs::hard_link_count(target, status);
-  if (!status && links > 1) {
-    return fault("external-location", "the external file has several hard links and may be any file",
-                 "a file with one hard link", std::to_string(links) + " hard links to " + quote(location),
-                 std::string("copy the file, or: ") + outside_help);
-  }
-  return {};
+  if (is_below(real_folder, target))
+    return ResolvedLocation{.folder = real_folder, .relative = target.lexically_relative(real_folder)};
+  if (auto blob = cached_blob(folder, real_folder, named, target)) return *std::move(blob);
+  return fault("external-location", "a symbolic link leads the location out of the model's folder",
+               "a file in " + quote(real_folder.string()), quote(location) + " is " + quote(target.string()),
+               outside_help);
+}
+
+Error many_links(std::uint64_t links, std::string_view location) {
+  return fault("external-location", "the external file has several hard links and may be any file",
+               "a file with one hard link", std::to_string(links) + " hard links to " + quote(location),
+               std::string("copy the file, or: ") + outside_help);
 }
 
 std::string sha1_of(std::string_view bytes) {
@@ -147,7 +162,7 @@ Result<ExternalReference> parse_external_data(const ir::Tensor& tensor) {
   return reference;
 }
 
-Result<fs::path> resolve_location(const fs::path& model_path, std::string_view location, bool allow_outside) {
+Result<ResolvedLocation> resolve_location(const fs::path& model_path, std::string_view location, bool allow_outside) {
   if (model_path.empty()) {
     return fault("external-missing", "the model does not come from a file, so its external data has no folder", {},
                  quote(location));
@@ -166,10 +181,12 @@ Result<fs::path> resolve_location(const fs::path& model_path, std::string_view l
   if (status) return missing(location, folder, "the file of the external data does not exist");
   if (!fs::is_regular_file(target, status))
     return missing(location, folder, "the external data is not in a regular file");
-  if (!allow_outside) {
-    if (Result<void> linked = check_links(folder, named, target, location); !linked) return std::move(linked).error();
-  }
-  return target;
+  if (allow_outside) return ResolvedLocation{.folder = {}, .relative = target};
+  return check_links(folder, named, target, location);
+}
+
+Result<std::shared_ptr<const MappedFile>> ResolvedLocation::open() const {
+  return folder.empty() ? MappedFile::open(relative) : MappedFile::open_beneath(folder, relative);
 }
 
 ExternalData::ExternalData(fs::path model_path, ExternalDataOptions options)
@@ -181,10 +198,11 @@ ExternalData::Entry& ExternalData::entry(std::string_view location) {
   auto open = [&]() -> Result<std::shared_ptr<const MappedFile>> {
     auto path = resolve_location(model_path_, location, options_.allow_outside);
     if (!path) return std::move(path).error();
-    auto mapped = MappedFile::open(*path);
+    auto mapped = path->open();
     if (!mapped)
       return fault("external-missing", "the external file cannot be read: " + mapped.error().diagnostic.message, {},
                    quote(location));
+    if (!options_.allow_outside && (*mapped)->hard_links() > 1) return many_links((*mapped)->hard_links(), location);
     return *std::move(mapped);
   };
   return entries_.emplace(std::string(location), Entry{open(), {}}).first->second;

@@ -40,7 +40,8 @@ struct ExternalDataOptions {
 /// folder of the link's target. Without allow_outside a location must not leave that folder: no absolute path, no "..", no symbolic
 /// link to elsewhere, and no file with several hard links, since an archive can carry a hard link to any file of the person who
 /// unpacks it. One layout is recognised beyond that: in a Hugging Face cache a file of snapshots/<revision>/ may be a symbolic link
-/// to a file directly in the cache's own blobs/.
+/// to a file directly in the cache's own blobs/, where neither folder is itself a link. The file is opened step by step without
+/// following links, so that nobody can exchange it between the test and the use.
 class ExternalData {
  public:
   explicit ExternalData(std::filesystem::path model_path, ExternalDataOptions options = {});
@@ -68,9 +69,18 @@ class ExternalData {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
+/// The file that a location names, and how it is reached.
+struct ResolvedLocation {
+  std::filesystem::path folder;    ///< empty: any file may be read
+  std::filesystem::path relative;  ///< below the folder, without links; else the path itself
+
+  std::filesystem::path path() const { return folder / relative; }
+  Result<std::shared_ptr<const MappedFile>> open() const;
+};
+
 /// The file that a location names, if the rules of ExternalData allow it.
-Result<std::filesystem::path> resolve_location(const std::filesystem::path& model_path, std::string_view location,
-                                               bool allow_outside);
+Result<ResolvedLocation> resolve_location(const std::filesystem::path& model_path, std::string_view location,
+                                          bool allow_outside);
 
 /// Both paths canonical: whether `path` is `folder` or lies in it.
 bool is_below(const std::filesystem::path& folder, const std::filesystem::path& path);

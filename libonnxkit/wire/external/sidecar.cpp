@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "libonnxkit/ir/tensor/tensor_data.h"
@@ -129,6 +130,7 @@ class Planner {
       if (status) status = place(tensor, role);
     });
     if (!status) return std::move(status).error();
+    if (auto error = amplification()) return *std::move(error);
     lay_out();
     return std::move(plan_);
   }
@@ -143,6 +145,7 @@ class Planner {
       if (moves) {
         items_.push_back({.tensor = &tensor, .bytes = *bytes, .size = bytes->size()});
       } else {
+        embedded_ += bytes->size();
         plan_.placements[&tensor] = {.raw = *bytes, .location = {}};
       }
       return {};
@@ -153,6 +156,22 @@ class Planner {
     const std::string_view raw = tensor.raw_data;
     items_.push_back({.tensor = &tensor, .bytes = std::as_bytes(std::span(raw.data(), raw.size())), .size = size});
     return {};
+  }
+
+  /// Tensors that share bytes of a file do not share them in a model file: a few lines of a model could ask for any size.
+  std::optional<Error> amplification() const {
+    constexpr std::uint64_t usual_sharing = 4, always_allowed = std::uint64_t{64} << 20;
+    std::uint64_t held = 0;
+    for (const auto& file : plan_.data->files()) held += file->bytes().size();
+    const std::uint64_t most = always_allowed + usual_sharing * held;
+    if (embedded_ <= most) return std::nullopt;
+    Error error = make_error("external-overlap",
+                             "the tensors share so much of their files that the model would be many times as large");
+    error.diagnostic.expected =
+        "at most " + std::to_string(most) + " bytes from files of " + std::to_string(held) + " bytes";
+    error.diagnostic.found = std::to_string(embedded_) + " bytes";
+    error.diagnostic.help = "--external keeps the bytes shared";
+    return error;
   }
 
   /// The tensor goes on referring to its file, which is copied unless the output's folder has it already.
@@ -167,7 +186,7 @@ class Planner {
     if (model_.path.empty() || fs::equivalent(source_folder, folder_, status)) return {};
     const auto source = resolve_location(model_.path, location, options_.allow_outside_data);
     if (!source) return about(source.error(), tensor);
-    if (fs::equivalent(*source, folder_ / location, status)) return {};
+    if (fs::equivalent(source->path(), folder_ / location, status)) return {};
     if (Result<void> may = may_be_copied(location); !may) return about(may.error(), tensor);
     const auto file = plan_.data->file(location);
     if (!file) return about(file.error(), tensor);
@@ -219,6 +238,7 @@ class Planner {
   const std::string& name_;
   const SaveOptions& options_;
   SavePlan plan_;
+  std::uint64_t embedded_ = 0;  ///< bytes that move from files into the model
   std::vector<Item> items_;
   std::set<std::string> seen_locations_;
   std::set<std::string> used_names_;

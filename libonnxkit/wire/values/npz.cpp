@@ -4,12 +4,15 @@
 #include <minizip/zip.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "libonnxkit/base/checked.h"
+#include "libonnxkit/base/system/cgroup.h"
 
 namespace onnxkit::wire {
 namespace {
@@ -124,6 +127,21 @@ Result<std::string> unpack(unzFile zip, const Member& member) {
   return content;
 }
 
+/// Whether the members announce more bytes than may be held, or what is wrong with one. None can be larger than it announces.
+std::optional<Error> exceeds(unzFile zip, std::uint64_t most) {
+  std::uint64_t sum = 0;
+  for (int status = unzGoToFirstFile(zip); status == UNZ_OK; status = unzGoToNextFile(zip)) {
+    const auto member = member_at(zip);
+    if (!member) return member.error();
+    sum = checked_add(sum, member->size).value_or(UINT64_MAX);
+  }
+  if (sum <= most) return std::nullopt;
+  Error error = make_error("memory-limit", "the arrays of the archive take more memory than allowed");
+  error.diagnostic.expected = "at most " + std::to_string(most) + " bytes";
+  error.diagnostic.found = std::to_string(sum) + " bytes";
+  return error;
+}
+
 Error about(Error error, std::string_view name) {
   error.diagnostic.location.item = "array";
   error.diagnostic.location.item_name = std::string(name);
@@ -158,7 +176,41 @@ void flatten(const std::string& name, const Value& value, std::vector<std::pair<
 
 }  // namespace
 
-Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>& file, const VoidTypes& void_types) {
+std::string member_name(std::string_view name) {
+  std::string out;
+  const auto is_hex = [&](std::size_t at) {
+    return at < name.size() && std::isxdigit(static_cast<unsigned char>(name[at]));
+  };
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(name[i]);
+    const bool starts_step = i == 0 || name[i - 1] == '/';
+    const bool climbs = starts_step && name.substr(i, 2) == ".." && (i + 2 == name.size() || name[i + 2] == '/');
+    const bool starts_root = byte == '/' && i == 0;
+    const bool is_drive = byte == ':' && i == 1;
+    const bool looks_escaped = byte == '%' && is_hex(i + 1) && is_hex(i + 2);
+    if (climbs || starts_root || is_drive || looks_escaped || byte == '\\' || byte < 0x20 || byte == 0x7f)
+      out += fmt::format("%{:02X}", byte);
+    else
+      out += name[i];
+  }
+  return out;
+}
+
+std::optional<std::string> named_by_member(std::string_view member) {
+  std::string name;
+  for (std::size_t i = 0; i < member.size(); ++i) {
+    unsigned code = 0;
+    const bool is_escape = member[i] == '%' && i + 2 < member.size() &&
+                           std::from_chars(&member[i + 1], &member[i] + 3, code, 16).ptr == &member[i] + 3;
+    name += is_escape ? static_cast<char>(code) : member[i];
+    if (is_escape) i += 2;
+  }
+  if (name == member || member_name(name) != member) return std::nullopt;
+  return name;
+}
+
+Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>& file, const VoidTypes& void_types,
+                                         std::uint64_t most_bytes) {
   const auto announced = announced_entries(file->view());
   if (!announced) return malformed("the file is not a complete zip archive");
   if (*announced == 0) return std::vector<NamedValue>();
@@ -166,8 +218,7 @@ Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>
   zlib_filefunc64_def calls = callbacks(memory);
   const Archive archive(unzOpen2_64("npz", &calls));
   if (!archive) return malformed("the directory of the archive is damaged");
-  constexpr std::uint64_t always_allowed = std::uint64_t{1} << 32;
-  std::uint64_t left = std::max<std::uint64_t>(always_allowed, file->bytes().size());
+  if (auto error = exceeds(archive.get(), most_bytes > 0 ? most_bytes : usable_memory() / 4)) return *std::move(error);
   std::vector<NamedValue> values;
   std::unordered_set<std::string> names;
   int status = unzGoToFirstFile(archive.get());
@@ -175,8 +226,6 @@ Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>
     auto member = member_at(archive.get());
     if (!member) return std::move(member).error();
     if (!names.insert(member->name).second) return malformed("two arrays have the same name", quote(member->name));
-    if (member->size > left) return malformed("the archive unpacks to more data than its size explains");
-    left -= member->size;
     auto content = unpack(archive.get(), *member);
     if (!content) return std::move(content).error();
     const auto owner = std::make_shared<const std::string>(*std::move(content));
@@ -203,7 +252,7 @@ Result<std::string> write_npz(std::span<const NamedValue> values, const NpzOptio
   for (const auto& [name, tensor] : arrays) {
     const auto content = write_npy(tensor);
     if (!content) error = about(content.error(), name);
-    if (content && !add_member(zip, name + ".npy", *content, options.compress))
+    if (content && !add_member(zip, member_name(name) + ".npy", *content, options.compress))
       error = about(make_error("unsupported-npy", "the archive cannot store this array"), name);
     if (error) break;
   }

@@ -26,6 +26,9 @@ TEST_CASE("a file that is not published leaves nothing") {
     REQUIRE(file.ok());
     REQUIRE(file->write("new").ok());
     REQUIRE(file->sync().ok());
+    CHECK(entries_in(folder.path()) == 1);  // nothing that could stay when the process is killed
+    REQUIRE(file->appear().ok());
+    CHECK(get_file(file->hidden_path()) == "new");
     CHECK(entries_in(folder.path()) == 2);
     CHECK(get_file(folder / "out") == "old");
   }

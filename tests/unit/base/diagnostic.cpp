@@ -29,7 +29,27 @@ TEST_CASE("diagnostic: a finding without a place is one line") {
   finding.code = "not-onnx";
   finding.severity = Severity::warning;
   finding.message = "no\nmodel";
-  CHECK(format(finding) == "warning[not-onnx]: no\\x0amodel\n");
+  CHECK(format(finding) == "warning[not-onnx]: no\\nmodel\n");
+}
+
+TEST_CASE("diagnostic: text from a file cannot steer a terminal or a log") {
+  const struct {
+    std::string_view text, shown;
+  } cases[] = {
+      {"plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"},
+      {"a\nb\tc\rd", "a\\nb\\tc\\rd"},
+      {"\x1b[2J\x7f", "\\x1b[2J\\x7f"},
+      {"\xc2\x9b", "\\u009b"},
+      {"\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f", "\\u202e\\u2066\\u200f"},
+      {"\xe2\x80\xa8", "\\u2028"},
+      {"\xf3\xa0\x80\xa0", "\\U000e0020"},
+      {"\x9b\xff\xc2", "\\x9b\\xff\\xc2"},
+  };
+  for (const auto& c : cases) {
+    CHECK(without_controls(c.text) == c.shown);
+    CHECK(quote(c.text) == "\"" + std::string(c.shown) + "\"");
+  }
+  CHECK(quote("\"\\") == R"("\"\\")");
 }
 
 }  // namespace onnxkit::tests::base_diagnostic

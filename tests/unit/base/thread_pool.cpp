@@ -89,6 +89,21 @@ TEST_CASE("an exception ends the loop and reaches the caller") {
   }
 }
 
+TEST_CASE("memory is bounded by the limits of control groups") {
+  const TempFolder root;
+  const std::uint64_t installed = usable_memory(root.path());
+  CHECK(installed > 0);
+  put_file(root / "proc/self/cgroup", "0::/a/b\n");
+  put_file(root / "sys/fs/cgroup/a/b/memory.max", "max\n");
+  CHECK(usable_memory(root.path()) == installed);
+  put_file(root / "sys/fs/cgroup/a/memory.max", "1048576\n");
+  CHECK(usable_memory(root.path()) == 1048576);
+  put_file(root / "proc/self/cgroup", "4:memory:/x\n");
+  CHECK(usable_memory(root.path()) == installed);
+  put_file(root / "sys/fs/cgroup/memory/x/memory.limit_in_bytes", "4096\n");
+  CHECK(usable_memory(root.path()) == 4096);
+}
+
 TEST_CASE("cores are bounded by the quotas of control groups") {
   const TempFolder root;
   const auto put = [&](const char* path, const char* text) { put_file(root / path, text); };

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/unit/temp_folder.h"
 
 namespace onnxkit::tests::wire_external_data {
@@ -148,6 +151,66 @@ TEST_CASE("external data: a Hugging Face cache needs no permission") {
   fs::create_directories(repository / "elsewhere");
   fs::create_symlink("../blobs/2222", repository / "elsewhere/model.onnx_data");
   CHECK(outcome(repository / "elsewhere/model.onnx", {{"location", "model.onnx_data"}}) == "external-location");
+}
+
+TEST_CASE("external data: blobs and snapshots of a cache are folders, not links") {
+  const TempFolder folder;
+  const Entries stolen = {{"location", "w.bin"}};
+  put_file(folder / "keys/key", std::string(24, 's'));
+  const fs::path linked_blobs = folder / "a";
+  put_file(linked_blobs / "snapshots/main/model.onnx", "model");
+  fs::create_symlink("../keys", linked_blobs / "blobs");
+  fs::create_symlink("../../blobs/key", linked_blobs / "snapshots/main/w.bin");
+  CHECK(outcome(linked_blobs / "snapshots/main/model.onnx", stolen) == "external-location");
+
+  const fs::path linked_key = folder / "b";
+  put_file(linked_key / "snapshots/main/model.onnx", "model");
+  fs::create_directories(linked_key / "blobs");
+  fs::create_symlink("../../keys/key", linked_key / "blobs/key");
+  fs::create_symlink("../../blobs/key", linked_key / "snapshots/main/w.bin");
+  CHECK(outcome(linked_key / "snapshots/main/model.onnx", stolen) == "external-location");
+
+  const fs::path linked_snapshots = folder / "c";
+  put_file(folder / "d/snapshots/main/model.onnx", "model");
+  put_file(folder / "d/blobs/key", std::string(24, 's'));
+  fs::create_symlink("../../blobs/key", folder / "d/snapshots/main/w.bin");
+  fs::create_directories(linked_snapshots);
+  fs::create_symlink("../d/snapshots", linked_snapshots / "snapshots");
+  CHECK(outcome(folder / "d/snapshots/main/model.onnx", stolen) == "");
+  CHECK(outcome(linked_snapshots / "snapshots/main/model.onnx", stolen) == "external-location");
+}
+
+TEST_CASE("external data: a file that is exchanged while it is opened is never one from elsewhere") {
+  const TempFolder folder;
+  put_file(folder / "outside.bin", std::string(24, 's'));
+  put_file(folder / "m/w.bin", std::string(24, 'w'));
+  put_file(folder / "m/sub/w.bin", std::string(24, 'w'));
+  put_file(folder / "elsewhere/w.bin", std::string(24, 's'));
+  std::atomic<bool> over = false;
+  const std::jthread swapper([&] {
+    std::error_code ignored;
+    while (!over) {
+      fs::create_symlink("../outside.bin", folder / "m/next", ignored);
+      fs::rename(folder / "m/next", folder / "m/w.bin", ignored);
+      put_file(folder / "m/next", std::string(24, 'w'));
+      fs::rename(folder / "m/next", folder / "m/w.bin", ignored);
+      fs::rename(folder / "m/sub", folder / "m/kept", ignored);
+      fs::create_symlink("../elsewhere", folder / "m/sub", ignored);
+      fs::remove(folder / "m/sub", ignored);
+      fs::rename(folder / "m/kept", folder / "m/sub", ignored);
+    }
+  });
+  std::size_t read = 0, stolen = 0;
+  for (int i = 0; i < 4000; ++i) {
+    wire::ExternalData data(folder / "m/model.onnx");
+    const auto bytes = data.bytes(six_floats({{"location", i % 2 == 0 ? "w.bin" : "sub/w.bin"}}));
+    if (!bytes) continue;
+    ++read;
+    stolen += bytes->front() == std::byte{'s'};
+  }
+  over = true;
+  CHECK(read > 0);
+  CHECK(stolen == 0);
 }
 
 TEST_CASE("external data: a link to a model finds what lies beside the model") {

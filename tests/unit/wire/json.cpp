@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "libonnxkit/wire/binary/reader.h"
@@ -69,6 +70,39 @@ TEST_CASE("json: what cannot be printed or read") {
   std::string deep = "{\"graph\":";
   for (int i = 0; i < 10000; ++i) deep += "{\"node\":[{\"attribute\":[{\"g\":";
   CHECK(error_of(deep) == "json-syntax");
+}
+
+TEST_CASE("json: zeros keep their sign and tensors the bits of their NaNs") {
+  onnx::ModelProto proto;
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  onnx::NodeProto& node = *graph.add_node();
+  onnx::AttributeProto& one = *node.add_attribute();
+  one.set_name("-0");
+  one.set_f(-0.0F);
+  onnx::AttributeProto& many = *node.add_attribute();
+  for (const float x : {0.0F, -0.0F, -0.5F, -10.0F}) many.add_floats(x);
+  onnx::TensorProto& doubles = *graph.add_initializer();
+  doubles.set_data_type(11);
+  for (const double x : {-0.0, 0.0}) doubles.add_double_data(x);
+  onnx::TensorProto& nans = *graph.add_initializer();
+  nans.set_data_type(1);
+  nans.add_float_data(std::bit_cast<float>(0xffc12345U));
+  nans.add_float_data(1);
+  const auto model = wire::read_binary(MappedFile::from_bytes(proto.SerializeAsString()));
+  REQUIRE(model.ok());
+  const auto again = wire::parse_json(json_of(*model), "test");
+  REQUIRE_MESSAGE(again.ok(), again.error().diagnostic.message);
+  nans.clear_float_data();
+  nans.set_raw_data(std::string("\x45\x23\xc1\xff\0\0\x80\x3f", 8));
+  CHECK(wire::to_bytes(*again) == proto.SerializeAsString());
+
+  one.set_f(std::bit_cast<float>(0xffc12345U));
+  const auto special = wire::read_binary(MappedFile::from_bytes(proto.SerializeAsString()));
+  REQUIRE(special.ok());
+  const auto json = wire::print_json(*special);
+  REQUIRE(!json.ok());
+  CHECK(json.error().diagnostic.message ==
+        "JSON has one NaN, but a field onnx.AttributeProto.f has one with other bits");
 }
 
 TEST_CASE("json: fields that it has no place for are counted by message") {

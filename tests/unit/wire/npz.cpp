@@ -86,6 +86,36 @@ TEST_CASE("archives are written and read back") {
   CHECK(failed.error().diagnostic.location.item_name == "bad");
 }
 
+TEST_CASE("names of members do not lead out of a folder, and are known again") {
+  const struct {
+    std::string_view name, member;
+  } cases[] = {
+      {"x", "x"},
+      {"a/b..c", "a/b..c"},
+      {"/model/Add", "%2Fmodel/Add"},
+      {"../../up", "%2E./%2E./up"},
+      {"a/..", "a/%2E."},
+      {"C:\\x", "C%3A%5Cx"},
+      {std::string_view("a\0b\n", 4), "a%00b%0A"},
+      {"50%", "50%"},
+      {"%41", "%2541"},
+  };
+  for (const auto& c : cases) {
+    CHECK(wire::member_name(c.name) == c.member);
+    CHECK(wire::named_by_member(c.member).value_or(std::string(c.member)) == c.name);
+  }
+  CHECK(!wire::named_by_member("%41"));
+}
+
+TEST_CASE("an archive that announces more than allowed is not unpacked") {
+  const std::string bytes = *wire::write_npz(std::vector<NamedValue>{{"a", bytes_of("xyz")}, {"b", bytes_of("xyz")}});
+  const auto file = MappedFile::from_bytes(bytes);
+  CHECK(wire::read_npz(file, {}, bytes.size()).ok());
+  const auto refused = wire::read_npz(file, {}, 200);
+  REQUIRE(!refused.ok());
+  CHECK(refused.error().diagnostic.code == "memory-limit");
+}
+
 TEST_CASE("broken archives") {
   const Lines broken = {"malformed-npz"};
   CHECK(read("") == broken);

@@ -16,15 +16,15 @@ std::string quantity_text(const Quantity& quantity, std::string (*show)(std::uin
 
 void add_values(std::string& text, std::string_view title, const std::vector<ValueSummary>& values) {
   for (const ValueSummary& value : values)
-    text += fmt::format("  {:<12} {}  {}\n", title, quote(value.name), value.type);
+    text += fmt::format("  {:<12} {}  {}\n", title, quote(value.name), without_controls(value.type));
 }
 
 }  // namespace
 
 std::string inspect_text(const InspectReport& report) {
-  std::string text = (report.path == "-" ? standard_input_name : report.path.string()) + "\n";
+  std::string text = without_controls(report.path == "-" ? standard_input_name : report.path.string()) + "\n";
   const auto line = [&text](std::string_view label, const std::string& value) {
-    if (!value.empty()) text += fmt::format("  {:<12} {}\n", label, value);
+    if (!value.empty()) text += fmt::format("  {:<12} {}\n", label, without_controls(value));
   };
   line("IR version", report.ir_version ? std::to_string(*report.ir_version) : "none");
   std::string opsets;
@@ -51,7 +51,7 @@ std::string inspect_text(const InspectReport& report) {
   std::uint64_t nodes = 0;
   for (const GraphSummary& graph : report.graphs) nodes += graph.nodes.size();
   line("nodes", fmt::format("{} in {} graph{}", nodes, report.graphs.size(), report.graphs.size() == 1 ? "" : "s"));
-  for (const auto& [op, count] : report.operators) text += fmt::format("    {:>6} {}\n", count, op);
+  for (const auto& [op, count] : report.operators) text += fmt::format("    {:>6} {}\n", count, without_controls(op));
   for (const FunctionSummary& function : report.functions) {
     line("function", fmt::format("{}: {} nodes, called {} times", function.name, function.nodes, function.calls));
   }
