@@ -35,6 +35,8 @@ struct CheckArguments {
   CheckOptions check;
 };
 
+ErrorReporter reporter(const CheckArguments& arguments) { return {"check", arguments.output.format == Format::json}; }
+
 /// Fixes the model and writes it; what is left to find is found by the check that follows.
 std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, FileReport& report) {
   auto fixed = fix(model, {.context = arguments.check.context});
@@ -45,6 +47,13 @@ std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, Fi
   auto saved = save_model(model, arguments.output_model, options);
   if (!saved) return saved.error();
   report.saved = *std::move(saved);
+  return std::nullopt;
+}
+
+std::optional<Error> set_dims(Model& model, const CheckArguments& arguments, CheckOptions& options) {
+  auto dims = declare_dims(model, arguments.inference.dims, DeclaredSizes::keep);
+  if (!dims) return dims.error();
+  options.dims = *std::move(dims);
   return std::nullopt;
 }
 
@@ -60,11 +69,19 @@ FileReport check_file(const ModelInput& input, const CheckArguments& arguments) 
     report.unreadable = model.error().diagnostic;
     return report;
   }
-  report.unknown_dims = unknown_dimensions(*model, arguments.check.dims);
+  CheckOptions options = arguments.check;
+  Model declared = *model;  // what --fix writes has the sizes that the file declares
+  if (auto fault = set_dims(declared, arguments, options)) return report.refused = std::move(fault), report;
+  report.unknown_dims = unknown_dimensions(declared, options.dims);
   if (arguments.fix && !report.unknown_dims.empty()) return report;
-  if (arguments.fix) report.refused = fix_model(*model, arguments, report);
+  if (arguments.fix) {
+    report.refused = fix_model(*model, arguments, report);
+    if (report.refused) return report;
+    declared = *model;
+    report.refused = set_dims(declared, arguments, options);
+  }
   if (report.refused) return report;
-  auto findings = check(*model, arguments.check);
+  auto findings = check(declared, options);
   if (!findings)
     report.refused = findings.error();
   else
@@ -138,7 +155,7 @@ Outcome check_files(const CheckArguments& arguments) {
       return true;
     });
   }
-  if (refused) return report_error(*refused);
+  if (refused) return reporter(arguments)(*refused);
   const Outcome outcome = outcome_of(totals, arguments.strict);
   if (arguments.output.format == Format::json) std::fputs(check_json(reports, totals, outcome).c_str(), stdout);
   if (arguments.output.format == Format::sarif)
@@ -169,6 +186,10 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
     return usage_error(command, "--fix takes one model at a time");
   if (arguments.output_model == "-")
     return usage_error(command, "--output: standard output is used for the report; name a file");
+  if (arguments.fix) {
+    if (const auto fits = check_model_output(arguments.output_model, arguments.models.front()); !fits)
+      return reporter(arguments)(fits.error());
+  }
   std::vector<std::string> codes;
   for (const CodeExplanation& page : explain_codes()) codes.push_back(page.code);
   for (const std::string& code : arguments.suppress) {
@@ -177,9 +198,8 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
   }
   arguments.check.suppress = {arguments.suppress.begin(), arguments.suppress.end()};
   arguments.check.targets = arguments.targets;
-  arguments.check.dims = arguments.inference.dims;
   auto context = Context::make({.schemas = arguments.inference.schemas});
-  if (!context) return report_error(context.error());
+  if (!context) return reporter(arguments)(context.error());
   arguments.check.context = *std::move(context);
   return check_files(arguments);
 }

@@ -88,9 +88,8 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   OpsetChoices choices;
   if (const std::string fault = read_targets(arguments.opsets, choices.conversion.opsets); !fault.empty())
     return usage_error(command, fault);
-  if (save.format.empty() && arguments.output != "-") {
-    if (const auto format = output_format(arguments.output); !format) return report_error(format.error());
-  }
+  if (const auto fits = check_model_output(arguments.output, arguments.input, save); !fits)
+    return report_error(fits.error());
   auto model = open_model(arguments.input, arguments.read);
   if (!model) return report_error(model.error());
   if (!arguments.opsets.empty()) {

@@ -44,6 +44,8 @@ struct DiffArguments {
   OutputOptions format;
 };
 
+ErrorReporter reporter(const DiffArguments& arguments) { return {"diff", arguments.format.format == Format::json}; }
+
 /// A set of inputs before what it lacks is made up.
 struct GivenSet {
   std::string name;
@@ -108,10 +110,13 @@ Result<InputSet> completed_set(const Model& model, std::string name, std::vector
                                const DiffArguments& arguments, std::uint64_t seed) {
   RunOptions options;
   options.make_up_inputs = !arguments.inputs.given_only;
-  options.dims = arguments.inference.dims;
+  Model declared = model;
+  auto dims = declare_dims(declared, arguments.inference.dims, DeclaredSizes::keep);
+  if (!dims) return dims.error();
+  options.dims = *std::move(dims);
   options.context = arguments.diff.context;
   options.seed = seed;
-  auto inputs = complete_inputs(model, std::move(given), options);
+  auto inputs = complete_inputs(declared, std::move(given), options);
   if (!inputs) return inputs.error();
   InputSet set{std::move(name), {}};
   for (RunInput& input : *inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
@@ -204,27 +209,28 @@ Result<void> check_files(const DiffArguments& arguments, const std::vector<DiffS
 
 Outcome run_diff(DiffArguments& arguments) {
   auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
-  if (!context) return report_error(context.error());
+  if (!context) return reporter(arguments)(context.error());
   arguments.diff.context = *std::move(context);
   auto sides = sides_of(arguments);
-  if (!sides) return report_error(sides.error());
-  if (auto checked = check_files(arguments, *sides); !checked) return report_error(checked.error());
+  if (!sides) return reporter(arguments)(sides.error());
+  if (auto checked = check_files(arguments, *sides); !checked) return reporter(arguments)(checked.error());
   const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
   if (with_model == sides->end())
-    return report_error(make_error("usage", "at least one side must be an ONNX model, which defines the inputs"));
+    return reporter(arguments)(
+        make_error("usage", "at least one side must be an ONNX model, which defines the inputs"));
   const std::shared_ptr<const Model> model = with_model->model;
   std::vector<fs::path> folders;
   auto sets = read_sets(*model, arguments, folders);
-  if (!sets) return report_error(sets.error());
+  if (!sets) return reporter(arguments)(sets.error());
   if (arguments.recorded) {
     auto side = recorded_side(*model, folders);
-    if (!side) return report_error(side.error());
+    if (!side) return reporter(arguments)(side.error());
     sides->push_back(*std::move(side));
   }
   if (auto taken = take_names(arguments.tolerances, arguments.tasks, arguments.scores, arguments.names, arguments.axes,
                               arguments.diff);
       !taken)
-    return report_error(taken.error());
+    return reporter(arguments)(taken.error());
   DiffOptions& options = arguments.diff;
   const auto report = [&] {
     const Interrupt interrupt;
@@ -234,7 +240,7 @@ Outcome run_diff(DiffArguments& arguments) {
     options.on_step = [&progress](std::string_view step) { progress.next(without_controls(step)); };
     return diff(*sides, *sets, options);
   }();
-  if (!report) return report_error(report.error());
+  if (!report) return reporter(arguments)(report.error());
   return print(*report, arguments);
 }
 
@@ -294,6 +300,7 @@ void add_criteria(CLI::App& command, DiffArguments& arguments) {
       ->delimiter(',');
   command.add_option("--replicas", arguments.diff.perturbed_samples, "Perturbed runs that estimate the noise floor")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(2, 64));
 }
 
@@ -330,9 +337,12 @@ void register_diff(CommandList& list) {
       ->allow_extra_args(false);
   command->add_option("--samples", arguments->samples, "Sets of inputs to generate")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(1, 10'000))
       ->excludes("--set");
-  command->add_option("--seed", arguments->diff.seed, "Seed of generated inputs and of the noise")->type_name("N");
+  command->add_option("--seed", arguments->diff.seed, "Seed of generated inputs and of the noise")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--recorded", arguments->recorded, "Also compare with output_0.pb ... of the input folders");
   add_criteria(*command, *arguments);
   command->add_flag("--layers", arguments->diff.layers,
@@ -345,16 +355,17 @@ void register_diff(CommandList& list) {
       ->type_name("DIR");
   command->add_option("--report", arguments->report, "Write an HTML page with plots to this file")
       ->type_name("FILE.html");
-  command->add_option("--repeat", arguments->diff.repeat, "Measured runs per side and set; default: 1")
+  command->add_option("--repeat", arguments->diff.repeat, "Measured runs per side and set")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
-  command
-      ->add_option("--warmup", arguments->diff.warmup,
-                   "Warm-up runs per side before the first measured run; default: 1")
+  command->add_option("--warmup", arguments->diff.warmup, "Warm-up runs per side before the first measured run")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(0, 100'000));
   command->add_option("--threads", arguments->diff.limits.threads, "Threads of the reference; 0: all cores")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(0, 1024));
   command->add_flag("--allow-outside-data", arguments->diff.allow_outside_data,
                     "Allow external data outside the model's folder");
@@ -366,13 +377,12 @@ void register_diff(CommandList& list) {
       "Exit status: 0 no finding, 1 a deviation that is not rounding or beyond a tolerance, or a side that failed, 2 "
       "wrong usage, 3 nothing could be compared.\n"
       "Examples:\n"
-      "  onnxkit diff model.onnx                                       the reference and ONNX Runtime, on generated "
-      "inputs\n"
+      "  onnxkit diff model.onnx                               the reference and ONNX Runtime, generated inputs\n"
       "  onnxkit diff model.onnx -b reference,onnxruntime,openvino --set . --recorded --report diff.html\n"
       "  onnxkit diff before.onnx after.onnx -b onnxruntime --samples 20\n"
-      "  onnxkit diff model.onnx torch:net.pt2                         compared with its source\n"
+      "  onnxkit diff model.onnx torch:net.pt2                 compared with its source\n"
       "  onnxkit diff model.onnx -b onnxruntime:optimization=none,onnxruntime:optimization=all\n"
-      "  onnxkit diff model.onnx --self onnxruntime                    is it deterministic?");
+      "  onnxkit diff model.onnx --self onnxruntime            is it deterministic?");
   list.add(command, [arguments] { return run_diff(*arguments); });
 }
 

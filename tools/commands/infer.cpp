@@ -26,11 +26,16 @@ struct InferArguments {
   OutputOptions output;
 };
 
-Result<InferOptions> library_options(const InferArguments& arguments) {
+ErrorReporter reporter(const InferArguments& arguments) { return {"infer", arguments.output.format == Format::json}; }
+
+/// `model` gets what --dim says of its inputs.
+Result<InferOptions> library_options(Model& model, const InferArguments& arguments) {
   auto context = Context::make({.schemas = arguments.inference.schemas});
   if (!context) return context.error();
+  auto dims = declare_dims(model, arguments.inference.dims, DeclaredSizes::replace);
+  if (!dims) return dims.error();
   InferOptions options;
-  options.dims = arguments.inference.dims;
+  options.dims = *std::move(dims);
   options.context = *std::move(context);
   options.assume_defaults = !arguments.no_assume_defaults;
   return options;
@@ -38,7 +43,7 @@ Result<InferOptions> library_options(const InferArguments& arguments) {
 
 Outcome print_why(const Model& model, const InferArguments& arguments, const InferOptions& options) {
   const auto steps = why_unknown(model, *arguments.why, options);
-  if (!steps) return report_error(steps.error());
+  if (!steps) return reporter(arguments)(steps.error());
   const bool is_text = arguments.output.format == Format::text;
   std::fputs((is_text ? why_text(*steps) : why_json(arguments.model, *steps)).c_str(), stdout);
   return Outcome::ok;
@@ -64,7 +69,7 @@ Outcome infer_and_write(Model& model, const InferArguments& arguments, const Inf
     const Progress progress("inferring", 1);
     return infer(model, options);
   }();
-  if (!report) return report_error(report.error());
+  if (!report) return reporter(arguments)(report.error());
   label_findings(report->diagnostics, arguments.model);
   const bool is_text = arguments.output.format == Format::text;
   for (const Diagnostic& finding : report->diagnostics)
@@ -74,7 +79,7 @@ Outcome infer_and_write(Model& model, const InferArguments& arguments, const Inf
   const std::string output = broken ? "" : arguments.output_model;
   if (!output.empty()) {
     const auto saved = save_model(model, output);
-    if (!saved) return report_error(saved.error());
+    if (!saved) return reporter(arguments)(saved.error());
     std::fputs(saved_text(*saved).c_str(), stderr);
   }
   if (!is_text)
@@ -89,10 +94,14 @@ Outcome infer_and_write(Model& model, const InferArguments& arguments, const Inf
 Outcome run_infer(const CLI::App& command, const InferArguments& arguments) {
   if (arguments.output_model == "-" && arguments.output.format != Format::text)
     return usage_error(command, "--output - and --format json both use standard output");
+  if (!arguments.output_model.empty()) {
+    if (const auto fits = check_model_output(arguments.output_model, arguments.model); !fits)
+      return reporter(arguments)(fits.error());
+  }
   auto model = open_model(arguments.model);
-  if (!model) return report_error(model.error());
-  const auto options = library_options(arguments);
-  if (!options) return report_error(options.error());
+  if (!model) return reporter(arguments)(model.error());
+  const auto options = library_options(*model, arguments);
+  if (!options) return reporter(arguments)(options.error());
   return arguments.why ? print_why(*model, arguments, *options) : infer_and_write(*model, arguments, *options);
 }
 
@@ -106,7 +115,7 @@ void register_infer(CommandList& list) {
                      ->add_option("--output,-o", arguments->output_model,
                                   "Write the model with all types and shapes; - for standard output, may be MODEL")
                      ->type_name("FILE");
-  add_inference(*command, arguments->inference);
+  add_inference(*command, arguments->inference, DimNames::given);
   command->add_flag("--no-assume-defaults", arguments->no_assume_defaults,
                     "Leave shapes unknown that depend on an initializer that is also an input");
   command
