@@ -125,8 +125,6 @@ std::size_t help_width() {
   return std::clamp<std::size_t>(size.ws_col, narrowest_help, widest_help);
 }
 
-std::shared_ptr<CLI::FormatterBase> help_formatter(std::size_t width) {
-  return std::make_shared<HelpFormatter>(width);
-}
+std::shared_ptr<CLI::FormatterBase> help_formatter(std::size_t width) { return std::make_shared<HelpFormatter>(width); }
 
 }  // namespace onnxkit::tools

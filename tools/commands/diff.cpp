@@ -17,6 +17,7 @@
 #include "tools/options/inputs.h"
 #include "tools/options/number.h"
 #include "tools/options/output.h"
+#include "tools/options/short_paths.h"
 #include "tools/options/sides.h"
 #include "tools/options/workers.h"
 #include "tools/progress.h"
@@ -48,7 +49,8 @@ ErrorReporter reporter(const DiffArguments& arguments) { return {"diff", argumen
 
 /// A set of inputs before what it lacks is made up.
 struct GivenSet {
-  std::string name;
+  std::string path;
+  std::string suffix;  ///< "[3]" of one of several in a file
   std::vector<NamedValue> values;
   fs::path folder;  ///< where recorded outputs may be
 };
@@ -77,9 +79,7 @@ Result<void> add_archive(const Model& model, const fs::path& path, std::vector<G
   if (!samples) return samples.error();
   const bool is_one = samples->size() == 1;
   for (std::size_t i = 0; i < samples->size(); ++i) {
-    std::string name = path.string();
-    if (!is_one) name += "[" + std::to_string(i) + "]";
-    sets.push_back({std::move(name), std::move((*samples)[i]), {}});
+    sets.push_back({path.string(), is_one ? "" : "[" + std::to_string(i) + "]", std::move((*samples)[i]), {}});
   }
   return {};
 }
@@ -100,7 +100,7 @@ Result<std::vector<GivenSet>> given_sets(const Model& model, const std::vector<s
     for (const fs::path& folder : folders) {
       auto values = read_inputs(model, folder);
       if (!values) return values.error();
-      sets.push_back({folder.string(), *std::move(values), folder});
+      sets.push_back({folder.string(), "", *std::move(values), folder});
     }
   }
   return sets;
@@ -138,10 +138,15 @@ Result<std::vector<InputSet>> read_sets(const Model& model, const DiffArguments&
     sets.push_back(*std::move(set));
     return {};
   };
-  for (GivenSet& set : *read) {
+  std::vector<std::string> paths;
+  for (const GivenSet& set : *read) paths.push_back(set.path);
+  const std::vector<std::string> names = short_paths(paths);
+  for (std::size_t i = 0; i < read->size(); ++i) {
+    GivenSet& set = (*read)[i];
     set.values.insert(set.values.end(), given->begin(), given->end());
     folders.push_back(set.folder);
-    if (auto added = add(set.name, std::move(set.values), arguments.diff.seed); !added) return added.error();
+    if (auto added = add(names[i] + set.suffix, std::move(set.values), arguments.diff.seed); !added)
+      return added.error();
   }
   if (!read->empty()) return sets;
   for (const std::string& word : arguments.inputs.inputs) {
@@ -183,7 +188,7 @@ Outcome print(const DiffReport& report, const DiffArguments& arguments) {
   for (const SideReport& side : report.sides) {
     if (side.repro_failure) return report_error(*side.repro_failure);
   }
-  if (!report.compared) return Outcome::failure;
+  if (!report.compared || report.cancelled) return Outcome::failure;
   const bool any_failed = std::any_of(report.sides.begin(), report.sides.end(),
                                       [](const SideReport& side) { return side.failure.has_value(); });
   return any_failed || is_finding(report.verdict) ? Outcome::finding : Outcome::ok;

@@ -16,8 +16,8 @@ struct DurationUnit {
 };
 
 /// The last one is what a bare number has.
-constexpr std::array duration_units = {DurationUnit{"h", 3'600'000}, DurationUnit{"min", 60'000},
-                                       DurationUnit{"ms", 1}, DurationUnit{"s", 1000}};
+constexpr std::array duration_units = {DurationUnit{"h", 3'600'000}, DurationUnit{"min", 60'000}, DurationUnit{"ms", 1},
+                                       DurationUnit{"s", 1000}};
 
 constexpr std::uint64_t longest_duration = 365ull * 24 * 3'600'000;
 

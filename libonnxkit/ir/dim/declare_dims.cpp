@@ -89,8 +89,7 @@ class Declaring {
     if (input == inputs_.end()) return InputAxis{};
     const auto rank = static_cast<std::int64_t>(input->second->size());
     const std::int64_t axis = parsed->axis < 0 ? parsed->axis + rank : parsed->axis;
-    if (axis < 0 || axis >= rank)
-      return no_axis(key, fmt::format("input {} has {} axes", quote(input->first), rank));
+    if (axis < 0 || axis >= rank) return no_axis(key, fmt::format("input {} has {} axes", quote(input->first), rank));
     return InputAxis{&(*input->second)[static_cast<std::size_t>(axis)], key};
   }
 
@@ -106,8 +105,8 @@ class Declaring {
       replaced_ = true;
       return {};
     }
-    Error error = make_error(
-        "usage", fmt::format("the model declares the size {} for {}", *axis.dim->value, quote(axis.name)));
+    Error error =
+        make_error("usage", fmt::format("the model declares the size {} for {}", *axis.dim->value, quote(axis.name)));
     error.diagnostic.help = "onnxkit infer --dim INPUT[AXIS]=NAME -o FILE writes a model that takes any size there";
     return error;
   }
