@@ -38,6 +38,7 @@ struct OpsetArguments {
   bool allow_outside_data = false;
   InferenceOptions inference;
   OutputOptions format;
+  Notes notes = Notes::usual;
 };
 
 const char* name_of(OpsetDirection direction) { return direction == OpsetDirection::up ? "upgrade" : "downgrade"; }
@@ -174,9 +175,9 @@ void print(const OpsetFile& file, const OpsetArguments& arguments) {
     return;
   }
   if (arguments.format.format == Format::text && arguments.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
+  std::fflush(stdout);  // what is in the way stands behind the plan also where both go to one file
   std::fputs(opset_obstacles(file, color).c_str(), stderr);
-  std::fputs(saved_text(file.saved).c_str(), stderr);
-  std::fprintf(stderr, "%s\n", opset_summary(file, arguments.dry_run).c_str());
+  note(arguments.notes, saved_text(file.saved) + opset_summary(file, arguments.dry_run) + "\n");
 }
 
 Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
@@ -186,8 +187,9 @@ Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::
   const OpsetChoices choices = choices_of(arguments, std::move(opsets), *context);
   std::vector<OpsetFile> files;
   {
-    Progress progress("converting", inputs.size());
+    Progress progress("converting", inputs.size(), arguments.notes);
     for (const ModelInput& input : inputs) {
+      progress.start(input.path);
       files.push_back(convert_file(input, arguments, choices));
       progress.while_hidden([&] { print(files.back(), arguments); });
       progress.advance();
@@ -288,6 +290,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
       ->check(CLI::NonNegativeNumber)
       ->group("Verification");
   add_output(command, arguments.format, {Format::text, Format::json});
+  add_notes(command, arguments.notes);
 }
 
 }  // namespace

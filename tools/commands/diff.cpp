@@ -43,6 +43,7 @@ struct DiffArguments {
   WorkerOptions workers;
   InferenceOptions inference;
   OutputOptions format;
+  Notes notes = Notes::usual;
 };
 
 ErrorReporter reporter(const DiffArguments& arguments) { return {"diff", arguments.format.format == Format::json}; }
@@ -241,7 +242,7 @@ Outcome run_diff(DiffArguments& arguments) {
     const Interrupt interrupt;
     options.stop = interrupt.token();
     // Each side is loaded, then runs on each set, and all but the first are compared.
-    Progress progress("comparing", sides->size() + sets->size() * (2 * sides->size() - 1));
+    Progress progress("comparing", sides->size() + sets->size() * (2 * sides->size() - 1), arguments.notes);
     options.on_step = [&progress](std::string_view step) { progress.next(without_controls(step)); };
     return diff(*sides, *sets, options);
   }();
@@ -378,6 +379,7 @@ void register_diff(CommandList& list) {
   add_worker_limits(*command, arguments->workers);
   add_inference(*command, arguments->inference);
   add_output(*command, arguments->format, {Format::text, Format::json});
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 no finding, 1 a deviation that is not rounding or beyond a tolerance, or a side that failed, 2 "
       "wrong usage, 3 nothing could be compared.\n"

@@ -24,6 +24,7 @@ struct InferArguments {
   bool no_assume_defaults = false;
   InferenceOptions inference;
   OutputOptions output;
+  Notes notes = Notes::usual;
 };
 
 ErrorReporter reporter(const InferArguments& arguments) { return {"infer", arguments.output.format == Format::json}; }
@@ -66,7 +67,8 @@ void label_findings(std::vector<Diagnostic>& findings, const std::string& model)
 /// A model with provable faults is not written: its shapes would be half a guess.
 Outcome infer_and_write(Model& model, const InferArguments& arguments, const InferOptions& options) {
   auto report = [&] {
-    const Progress progress("inferring", 1);
+    Progress progress("inferring", 1, arguments.notes);
+    progress.start(arguments.model);
     return infer(model, options);
   }();
   if (!report) return reporter(arguments)(report.error());
@@ -80,14 +82,15 @@ Outcome infer_and_write(Model& model, const InferArguments& arguments, const Inf
   if (!output.empty()) {
     const auto saved = save_model(model, output);
     if (!saved) return reporter(arguments)(saved.error());
-    std::fputs(saved_text(*saved).c_str(), stderr);
+    note(arguments.notes, saved_text(*saved));
   }
   if (!is_text)
     std::fputs(infer_json(arguments.model, *report, output).c_str(), stdout);
   else if (arguments.output_model.empty())
     std::fputs(infer_text(*report).c_str(), stdout);
-  std::fprintf(stderr, "%s%s\n", infer_summary(*report).c_str(),
-               broken && !arguments.output_model.empty() ? "; nothing written, because the model has errors" : "");
+  const bool is_refused = broken && !arguments.output_model.empty();
+  note(arguments.notes,
+       infer_summary(*report) + (is_refused ? "; nothing written, because the model has errors\n" : "\n"));
   return broken ? Outcome::finding : Outcome::ok;
 }
 
@@ -124,6 +127,7 @@ void register_infer(CommandList& list) {
       ->type_name("NAME")
       ->excludes(output);
   add_output(*command, arguments->output, {Format::text, Format::json});
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 1 inference proves a fault (nothing is written), 2 wrong usage, 3 a file could not be read "
       "or written.\n"

@@ -24,6 +24,7 @@ struct InspectArguments {
   std::string output;
   Drawing format = Drawing::text;
   InferenceOptions inference;
+  Notes notes = Notes::usual;
 };
 
 ErrorReporter reporter(const InspectArguments& arguments) {
@@ -57,7 +58,8 @@ std::string drawing_label(const InspectReport& report, Drawing format) {
 }
 
 Result<std::string> describe(const InspectArguments& arguments) {
-  Progress progress("inspecting", 2);
+  Progress progress("inspecting", 2, arguments.notes);
+  progress.start(arguments.model);
   auto model = open_model(arguments.model);
   if (!model) return model.error();
   const auto context = Context::make({.schemas = arguments.inference.schemas});
@@ -122,6 +124,7 @@ void register_inspect(CommandList& list) {
                    "File to write instead of standard output; its name sets the format if --format does not")
       ->type_name("FILE");
   add_inference(*command, arguments->inference);
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 2 wrong usage, 3 a file could not be read or written, or Graphviz failed.\n"
       "Examples:\n"

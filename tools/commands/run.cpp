@@ -32,6 +32,7 @@ struct RunArguments {
   bool profile = false;
   InferenceOptions inference;
   OutputOptions format;
+  Notes notes = Notes::usual;
 };
 
 ErrorReporter reporter(const RunArguments& arguments) {
@@ -99,7 +100,8 @@ Outcome run_run(RunArguments& arguments) {
   auto report = [&] {
     const Interrupt interrupt;
     options.stop = interrupt.token();
-    const Progress progress("running", 1);
+    Progress progress("running", 1, arguments.notes);
+    progress.start(arguments.model);
     return run(*model, *std::move(given), options);
   }();
   if (!report) {
@@ -172,6 +174,7 @@ void register_run(CommandList& list) {
   add_worker_limits(*command, arguments->workers);
   add_inference(*command, arguments->inference);
   add_output(*command, arguments->format, {Format::text, Format::json});
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 2 wrong usage, 3 the model could not be read or run.\n"
       "Examples:\n"
