@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include <fmt/core.h>
 
 #include "checker/infer/infer_model.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/patch.h"
 #include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::checker {
@@ -58,24 +61,33 @@ class ValueInfoWriter {
                   InferReport& report)
       : model_(model), inferred_(inferred), options_(options), report_(report) {}
 
-  void write(const ir::GraphScope& scope, ir::Graph& graph) {
+  ir::Patch patch(const ir::GraphScope& scope) {
+    const ir::Graph& graph = *scope.graph;
+    ir::Patch patch(graph);
     const auto info = inferred_.graphs.find(&graph);
-    if (info == inferred_.graphs.end()) return;
+    if (info == inferred_.graphs.end()) return patch;
     std::set<ValueId> stated;
-    for (ir::ValueInfo& output : graph.outputs) {
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+      const ir::ValueInfo& output = graph.outputs[i];
       if (output.value == ValueId::none) continue;
       stated.insert(output.value);
       const checker::Type& type = info->second.values[index_of(output.value)].type;
       if (type.is_unknown()) continue;
-      if (!output.type) output.type.emplace();
-      complete_output(*output.type, declared(type));
+      ir::DeclaredType completed = output.type ? *ir::clone(output).type : ir::DeclaredType();
+      complete_output(completed, declared(type));
+      patch.declare_output(i, std::move(completed));
     }
-    for (ir::ValueInfo& input : graph.inputs) {
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      const ir::ValueInfo& input = graph.inputs[i];
       stated.insert(input.value);
-      if (input.type && !options_.dims.empty()) fix_named_sizes(*input.type, options_.dims);
+      if (!input.type || options_.dims.empty()) continue;
+      ir::DeclaredType fixed = *ir::clone(input).type;
+      fix_named_sizes(fixed, options_.dims);
+      patch.declare_input(i, std::move(fixed));
     }
     for (const ir::Tensor& tensor : graph.initializers) stated.insert(graph.find(tensor.name));
-    replace_value_infos(scope, graph, info->second, stated);
+    replace_value_infos(patch, scope, info->second, stated);
+    return patch;
   }
 
  private:
@@ -83,14 +95,11 @@ class ValueInfoWriter {
     return checker::to_declared(type, inferred_.dims, [this](const std::string& text) { return model_.keep(text); });
   }
 
-  void replace_value_infos(const ir::GraphScope& scope, ir::Graph& graph, const checker::GraphInfo& inferred,
+  /// Value infos in the order of the nodes, of nothing but what nodes write.
+  void replace_value_infos(ir::Patch& patch, const ir::GraphScope& scope, const checker::GraphInfo& inferred,
                            const std::set<ValueId>& stated) {
-    std::vector<ir::ValueInfo> old = std::move(graph.value_infos);
-    graph.value_infos.clear();
-    std::vector<std::int32_t> old_of(graph.values.size(), -1);
-    for (std::size_t i = 0; i < old.size(); ++i) {
-      if (old[i].value != ValueId::none) old_of[index_of(old[i].value)] = static_cast<std::int32_t>(i);
-    }
+    const ir::Graph& graph = *scope.graph;
+    std::unordered_set<ValueId> declared_now;
     const std::string path = ir::path_text(scope.path);
     for (const ir::Node& node : graph.nodes) {
       for (const ValueId id : node.outputs) {
@@ -99,14 +108,12 @@ class ValueInfoWriter {
         const bool complete = is_fully_known(type, inferred_.dims);
         report_.values.push_back({path, std::string(graph.name_of(id)), to_string(type, inferred_.dims), complete});
         report_.complete += complete ? 1 : 0;
-        if (type.is_unknown() || stated.contains(id)) continue;
-        ir::ValueInfo info;
-        if (const std::int32_t previous = old_of[index_of(id)]; previous >= 0)
-          info = std::move(old[static_cast<std::size_t>(previous)]);
-        info.value = id;
-        info.type = declared(type);
-        graph.value_infos.push_back(std::move(info));
+        if (type.is_unknown() || stated.contains(id) || !declared_now.insert(id).second) continue;
+        patch.declare(id, declared(type));
       }
+    }
+    for (const ir::ValueInfo& info : graph.value_infos) {
+      if (declared_now.insert(info.value).second) patch.declare(info.value, std::nullopt);
     }
   }
 
@@ -140,7 +147,9 @@ Result<InferReport> annotate(ir::Model& model, const InferOptions& options) {
   ValueInfoWriter writer(model, *inferred, options, report);
   const std::vector<ir::Graph*> graphs = ir::mutable_graphs(model);
   const auto scopes = ir::graph_scopes(model);
-  for (std::size_t i = 0; i < scopes.size(); ++i) writer.write(*scopes[i], *graphs[i]);
+  std::vector<ir::Patch> patches;
+  for (const auto& scope : scopes) patches.push_back(writer.patch(*scope));
+  for (std::size_t i = 0; i < scopes.size(); ++i) ir::splice(*graphs[i], std::move(patches[i]));
   report.diagnostics = collector.take();
   if (!inferred->assumed.empty()) report.diagnostics.push_back(assumed_defaults(inferred->assumed));
   return report;

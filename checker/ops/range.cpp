@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "checker/infer/infer_registry.h"
+#include "checker/infer/scalar_math.h"
 #include "checker/infer/shared/shape_rules.h"
 #include "checker/infer/shared/value_moves.h"
 
@@ -58,6 +59,20 @@ void infer_reals(InferContext& context, ElementType type, double start, double l
   context.set_value(0, std::move(value));
 }
 
+/// Limits that are sizes, or fractions of sizes, in floating point.
+void infer_symbolic_reals(InferContext& context, ElementType type, const Scalar& start, const Scalar& limit,
+                          const Scalar& step) {
+  DimPool& dims = context.dims();
+  const auto real_step = step.constant_real();
+  if (!real_step) return;
+  const bool up = *real_step > 0;
+  const Scalar distance = up ? scalar_sub(dims, limit, start, type) : scalar_sub(dims, start, limit, type);
+  const Scalar steps = scalar_div(dims, distance, Scalar::real(std::abs(*real_step)), type);
+  if (!steps.is_ratio()) return;
+  const Dim count = dims.max(dims.ceil_div(steps.numerator(), steps.denominator()), 0);
+  if (!count.is_unknown()) context.set_shape(0, {count});
+}
+
 void infer_range(InferContext& context) {
   for (std::size_t i = 0; i < 3; ++i) is_not_single(context, i, "rank-mismatch");
   const Scalar start = single(context, 0), limit = single(context, 1), step = single(context, 2);
@@ -77,6 +92,8 @@ void infer_range(InferContext& context) {
     infer_integers(context, type, start.dim(), limit.dim(), step.dim());
   } else if (real_start && real_limit && real_step) {
     infer_reals(context, type, *real_start, *real_limit, *real_step);
+  } else {
+    infer_symbolic_reals(context, type, start, limit, step);
   }
   if (context.output_type(0).shape) return;
   const std::size_t open = start.is_unknown() ? 0 : (limit.is_unknown() ? 1 : 2);

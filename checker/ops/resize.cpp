@@ -27,6 +27,22 @@ std::optional<std::pair<std::int64_t, std::int64_t>> small_fraction(double value
   return std::nullopt;
 }
 
+/// A fraction p/q for a scale such as 0.6f, which is (p/q)(1 + e), so that every size n up to 2^17 times the scale in single precision rounds
+/// down to n*p/q rounded down. Where n*p/q is whole, the product must not round to less: e >= 0, or so small that it vanishes in the rounding,
+/// which is up to 2^-25 of any number. Where it is not, it lies 1/q below the next whole number, and n*p/q*(e + 2^-24) stays below that.
+std::optional<std::pair<std::int64_t, std::int64_t>> equivalent_fraction(float scale) {
+  constexpr std::int64_t largest = 64;  // of p and q: 2^17 * 64 * 2^-23 = 1
+  if (!(scale > 0 && scale <= static_cast<float>(largest))) return std::nullopt;
+  for (std::int64_t q = 1; q <= largest; ++q) {
+    const double product = static_cast<double>(scale) * static_cast<double>(q);
+    const double p = std::nearbyint(product);
+    if (p < 1 || p > static_cast<double>(largest)) continue;
+    const double e = product / p - 1;
+    if (e >= -0x1p-25 && e < 0x1p-24) return std::pair(static_cast<std::int64_t>(p), q);
+  }
+  return std::nullopt;
+}
+
 Dim scaled(DimPool& dims, Dim size, const Scalar& scale) {
   if (size.is_unknown() || scale.is_unknown()) return {};
   if (scale.is_integer()) return dims.mul(size, scale.dim());
@@ -38,7 +54,8 @@ Dim scaled(DimPool& dims, Dim size, const Scalar& scale) {
     constexpr float limit = 9e18F;
     return result >= 0 && result < limit ? Dim(static_cast<std::int64_t>(result)) : Dim();
   }
-  const auto fraction = small_fraction(factor);
+  auto fraction = small_fraction(factor);
+  if (!fraction) fraction = equivalent_fraction(static_cast<float>(factor));
   return fraction ? scaled_by_ratio(dims, size, fraction->first, fraction->second) : Dim();
 }
 

@@ -151,14 +151,22 @@ class Slice {
     return highest && *highest < 0 ? dims_.add(position, size) : Dim();
   }
 
+  /// `position` counted from the begin and clamped to [0, size], of whatever sign: where it is negative, size is added.
+  Dim begin_of(Dim position, Dim size) {
+    if (const Dim counted = from_begin(position, size); !counted.is_unknown()) return clamped(counted, 0, size);
+    const Dim is_negative = dims_.min(dims_.max(dims_.mul(position, -1), 0), 1);
+    const Dim from_end = dims_.mul(is_negative, dims_.max(dims_.add(position, size), 0));
+    return dims_.add(clamped(position, 0, size), from_end);
+  }
+
   Dim clamped(Dim position, Dim low, Dim high) { return dims_.max(dims_.min(position, high), low); }
 
   Dim sliced_size(Dim size, Dim start, Dim end, Dim step) {
     if (!step.is_constant() || size.is_unknown()) return {};
     if (step.constant() > 0) {
-      const Dim begin = clamped(from_begin(start, size), 0, size);
+      const Dim begin = begin_of(start, size);
       const bool to_end = end.is_constant() && end.constant() >= far_away;
-      const Dim stop = to_end ? size : clamped(from_begin(end, size), 0, size);
+      const Dim stop = to_end ? size : begin_of(end, size);
       return dims_.max(dims_.ceil_div(dims_.sub(stop, begin), step), 0);
     }
     if (step.constant() == INT64_MIN) return {};

@@ -4,8 +4,9 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/ir/builder.h"
 #include "libonnxkit/ir/model.h"
-#include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/rename.h"
 #include "onnxkit/graph.h"
 
 namespace onnxkit {
@@ -19,78 +20,24 @@ Result<ir::Node*> node_at(ir::Graph& graph, std::size_t index) {
 Result<ir::Tensor> stored(ir::Model& model, std::string_view name, const Tensor& content) {
   if (content.type() == ElementType::string)
     return make_error("unsupported-format", "a tensor of strings cannot be stored this way");
-  ir::Tensor tensor;
+  ir::Tensor tensor = ir::make_tensor(model, content.type(), content.dims(), content.bytes());
   tensor.name = model.keep(name);
-  tensor.dims = content.dims();
-  tensor.data_type = static_cast<std::int32_t>(content.type());
-  const auto bytes = content.bytes();
-  tensor.raw_data = model.keep({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return tensor;
 }
 
-/// Each alternative of AttributeValue as the file has it.
-struct Payload {
-  ir::Model& model;
-  using Made = Result<ir::Attribute::Payload>;
-
-  Made operator()(float value) const { return ir::Attribute::Payload(value); }
-  Made operator()(std::int64_t value) const { return ir::Attribute::Payload(value); }
-  Made operator()(const std::string& value) const { return ir::Attribute::Payload(model.keep(value)); }
-  Made operator()(const std::vector<float>& values) const { return ir::Attribute::Payload(values); }
-  Made operator()(const std::vector<std::int64_t>& values) const { return ir::Attribute::Payload(values); }
-  Made operator()(const std::vector<std::string>& values) const {
-    std::vector<Text> texts;
-    for (const std::string& value : values) texts.push_back(model.keep(value));
-    return ir::Attribute::Payload(std::move(texts));
-  }
-  Made operator()(const Tensor& value) const {
-    auto tensor = stored(model, {}, value);
-    if (!tensor) return tensor.error();
-    return ir::Attribute::Payload(std::make_unique<ir::Tensor>(*std::move(tensor)));
-  }
-};
-
 Result<ir::Attribute> made(ir::Model& model, std::string_view name, const AttributeValue& value) {
-  auto payload = std::visit(Payload{model}, value);
-  if (!payload) return payload.error();
-  ir::Attribute attribute;
-  attribute.name = model.keep(name);
-  attribute.payload = *std::move(payload);
-  attribute.type = ir::attribute_type_of(attribute.payload);
-  return attribute;
-}
-
-bool defines(const ir::Graph& graph, ir::ValueId id) {
-  const auto is_it = [&](const ir::ValueInfo& info) { return info.value == id; };
-  const auto writes_it = [&](const ir::Node& node) {
-    return std::ranges::find(node.outputs, id) != node.outputs.end();
-  };
-  const auto holds_it = [&](const ir::Tensor& tensor) { return tensor.name.view() == graph.name_of(id); };
-  return std::ranges::any_of(graph.inputs, is_it) || std::ranges::any_of(graph.nodes, writes_it) ||
-         std::ranges::any_of(graph.initializers, holds_it) ||
-         std::ranges::any_of(graph.sparse_initializers,
-                             [&](const ir::SparseTensor& sparse) { return sparse.values && holds_it(*sparse.values); });
-}
-
-/// The graphs in which `name` means the value of `graph`: itself, and those below that do not define the name anew.
-void collect_graphs(ir::Graph& graph, std::string_view name, std::vector<ir::Graph*>& graphs) {
-  graphs.push_back(&graph);
-  for (ir::Node& node : graph.nodes) {
-    ir::for_each_subgraph(node, [&](ir::Graph& inner, std::size_t) {
-      const ir::ValueId id = inner.find(name);
-      if (id == ir::ValueId::none || !defines(inner, id)) collect_graphs(inner, name, graphs);
-    });
+  if (const auto* content = std::get_if<Tensor>(&value)) {
+    auto tensor = stored(model, {}, *content);
+    if (!tensor) return tensor.error();
+    return ir::make_attribute(model, name, *std::move(tensor));
   }
-}
-
-void rename(ir::Graph& graph, std::string_view from, Text to) {
-  for (ir::Tensor& tensor : graph.initializers)
-    if (tensor.name.view() == from) tensor.name = to;
-  for (ir::SparseTensor& sparse : graph.sparse_initializers)
-    if (sparse.values && sparse.values->name.view() == from) sparse.values->name = to;
-  for (ir::TensorAnnotation& annotation : graph.quantization_annotations)
-    if (annotation.tensor_name.view() == from) annotation.tensor_name = to;
-  graph.rename(graph.find(from), to);
+  ir::Attr attribute{name, {}};
+  std::visit(
+      [&](const auto& data) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(data)>, Tensor>) attribute.value = data;
+      },
+      value);
+  return ir::make_attribute(model, attribute);
 }
 
 }  // namespace
@@ -165,15 +112,8 @@ Result<void> GraphEditor::rename_value(std::string_view from, std::string_view t
     return unknown_name("unknown-value", "value", from, names);
   }
   if (to.empty()) return make_error("usage", "a value needs a name");
-  const std::string old(from);  // may be a view of the name that goes
-  std::vector<ir::Graph*> graphs;
-  collect_graphs(graph, old, graphs);
-  for (const ir::Graph* one : graphs) {
-    if (one->find(to) != ir::ValueId::none)
-      return make_error("usage", fmt::format("a graph has a value {} already", quote(to)));
-  }
-  const Text kept = model.keep(to);
-  for (ir::Graph* one : graphs) rename(*one, old, kept);
+  if (!ir::rename_value(graph, graph.find(from), model.keep(to)))
+    return make_error("usage", fmt::format("a graph has a value {} already", quote(to)));
   return {};
 }
 

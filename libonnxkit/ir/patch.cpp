@@ -9,16 +9,11 @@
 
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/rename.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::ir {
 namespace {
-
-bool defines(const Graph& graph, ValueId id) {
-  const auto is_it = [id](const ValueInfo& info) { return info.value == id; };
-  return std::any_of(graph.inputs.begin(), graph.inputs.end(), is_it) || InitializerTable(graph).contains(id) ||
-         producers(graph)[index_of(id)] >= 0;
-}
 
 /// Reads `by` where it read `old`, unless it has a value of its own of that name. Returns whether anything changed.
 bool replace_captured(Graph& graph, std::string_view old, Text by) {
@@ -58,6 +53,11 @@ void hand_over(Node& node, std::vector<Node>& inserted) {
 }
 
 }  // namespace
+
+bool Patch::empty() const {
+  return changes_.empty() && replaced_.empty() && initializers_.empty() && dropped_.empty() && renamed_.empty() &&
+         order_.empty() && declared_.empty() && inputs_.empty() && outputs_.empty();
+}
 
 ValueId Patch::value(Text name, std::optional<DeclaredType> type) {
   made_.push_back({name, std::move(type)});
@@ -99,12 +99,35 @@ std::string Patch::name_of(ValueId id) const {
   return quote(is_new(id) ? made_at(id).name.view() : graph_->name_of(id));
 }
 
-std::optional<std::string> Patch::check(const Uses& uses, const Agree& agree) const {
+std::optional<std::string> Patch::check_names() const {
   std::unordered_set<std::string_view> names;
+  const auto is_taken = [&](Text name) {
+    return name.empty() || graph_->find(name) != ValueId::none || !names.insert(name).second;
+  };
+  const auto refused = [](Text name) { return fmt::format("the name {} is taken", quote(name)); };
   for (const Made& made : made_) {
-    if (made.name.empty() || graph_->find(made.name) != ValueId::none || !names.insert(made.name).second)
-      return fmt::format("the name {} is taken", quote(made.name));
+    if (is_taken(made.name)) return refused(made.name);
   }
+  for (const auto& [id, name] : renamed_) {
+    if (is_taken(name)) return refused(name);
+  }
+  return std::nullopt;
+}
+
+bool Patch::is_order() const {
+  if (order_.empty()) return true;
+  std::vector<bool> is_placed(graph_->nodes.size(), false);
+  for (const std::size_t node : order_) {
+    if (node >= is_placed.size() || is_placed[node]) return false;
+    is_placed[node] = true;
+  }
+  const auto moves_nodes = [](const auto& entry) { return entry.second.removes || !entry.second.inserted.empty(); };
+  return order_.size() == is_placed.size() && std::none_of(changes_.begin(), changes_.end(), moves_nodes);
+}
+
+std::optional<std::string> Patch::check(const Uses& uses, const Agree& agree) const {
+  if (auto fault = check_names()) return fault;
+  if (!is_order()) return "the order of nodes names one twice or not at all, or nodes come and go as well";
   const Definitions definitions = changed_definitions();
   const auto& [lost, gained] = definitions;
   for (const auto& [id, count] : gained) {
@@ -161,17 +184,22 @@ class Splicer {
     for (const auto& [old, by] : patch_.replaced_) replace(old, by);
     change_initializers();
     declare();
+    reorder();
+    for (const auto& [id, name] : patch_.renamed_) rename_value(graph_, id, name);
     return std::move(result_);
   }
 
  private:
   void remember() {
     GraphBefore& before = result_.before.emplace();
-    before.values = graph_.values.size();
+    for (const Value& value : graph_.values) before.names.push_back(value.name);
     for (const Node& node : graph_.nodes) before.nodes.push_back(clone(node));
     for (const Tensor& tensor : graph_.initializers) before.initializers.push_back(clone(tensor));
     for (const SparseTensor& sparse : graph_.sparse_initializers) before.sparse_initializers.push_back(clone(sparse));
+    for (const ValueInfo& input : graph_.inputs) before.inputs.push_back(clone(input));
+    for (const ValueInfo& output : graph_.outputs) before.outputs.push_back(clone(output));
     for (const ValueInfo& info : graph_.value_infos) before.value_infos.push_back(clone(info));
+    before.annotations = graph_.quantization_annotations;
   }
 
   void place(Node&& node, std::size_t origin, bool is_changed) {
@@ -253,6 +281,39 @@ class Splicer {
       info.value = graph_.find(made.name);
       info.type = std::move(made.type);
     }
+    for (auto& [index, type] : patch_.inputs_) graph_.inputs[index].type = std::move(type);
+    for (auto& [index, type] : patch_.outputs_) graph_.outputs[index].type = std::move(type);
+    if (!patch_.declared_.empty()) declare_values();
+  }
+
+  void declare_values() {
+    std::unordered_map<ValueId, ValueInfo> before;
+    for (const auto& [id, type] : patch_.declared_) before.try_emplace(id);
+    std::erase_if(graph_.value_infos, [&](ValueInfo& info) {
+      const auto found = before.find(info.value);
+      if (found == before.end()) return false;
+      found->second = std::move(info);
+      return true;
+    });
+    for (auto& [id, type] : patch_.declared_) {
+      if (!type) continue;
+      ValueInfo& info = graph_.value_infos.emplace_back(std::move(before[id]));
+      info.value = id;
+      info.type = std::move(type);
+    }
+  }
+
+  void reorder() {
+    if (patch_.order_.empty()) return;
+    std::vector<Node> nodes;
+    nodes.reserve(patch_.order_.size());
+    for (const std::size_t from : patch_.order_) nodes.push_back(std::move(graph_.nodes[from]));
+    graph_.nodes = std::move(nodes);
+    std::vector<std::size_t> now(patch_.order_.size());
+    for (std::size_t i = 0; i < now.size(); ++i) now[patch_.order_[i]] = i;
+    result_.origin = patch_.order_;
+    for (std::size_t& changed : result_.changed) changed = now[changed];
+    std::sort(result_.changed.begin(), result_.changed.end());
   }
 
   Graph& graph_;
@@ -268,16 +329,16 @@ void undo(Graph& graph, Splice splice) {
   // The table of names forgets the new values by being made anew.
   Graph rest = std::move(graph);
   graph = Graph();
-  for (std::size_t i = 0; i < before.values; ++i) graph.intern(rest.values[i].name);
+  for (const Text name : before.names) graph.intern(name);
   graph.nodes = std::move(before.nodes);
   graph.initializers = std::move(before.initializers);
   graph.sparse_initializers = std::move(before.sparse_initializers);
   graph.value_infos = std::move(before.value_infos);
   graph.name = rest.name;
   graph.doc_string = rest.doc_string;
-  graph.inputs = std::move(rest.inputs);
-  graph.outputs = std::move(rest.outputs);
-  graph.quantization_annotations = std::move(rest.quantization_annotations);
+  graph.inputs = std::move(before.inputs);
+  graph.outputs = std::move(before.outputs);
+  graph.quantization_annotations = std::move(before.annotations);
   graph.metadata_props = std::move(rest.metadata_props);
   graph.unknown_fields = rest.unknown_fields;
 }

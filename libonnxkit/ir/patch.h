@@ -23,7 +23,7 @@ class Patch {
   explicit Patch(const Graph& graph) : graph_(&graph) {}
 
   const Graph& graph() const { return *graph_; }
-  bool empty() const { return changes_.empty() && replaced_.empty() && initializers_.empty() && dropped_.empty(); }
+  bool empty() const;
 
   /// A new value. The name must be new to the graph, and to the graphs around and inside it (ir/builder.h has such names). With a type
   /// the graph will declare it.
@@ -51,11 +51,24 @@ class Patch {
   /// Dense or sparse.
   void drop_initializer(ValueId id) { dropped_.push_back(id); }
 
+  /// Another name for a value, in the bodies that read it too. The name must be new like that of a new value.
+  void rename(ValueId id, Text name) { renamed_.emplace_back(id, name); }
+
+  /// The nodes in this order, by their places before. Such a patch neither inserts nor removes nodes.
+  void reorder(std::vector<std::size_t> order) { order_ = std::move(order); }
+
+  /// The value_info of a value has this type, and moves behind those that are not mentioned; without a type it goes. The rest of what it
+  /// says stays.
+  void declare(ValueId id, std::optional<DeclaredType> type) { declared_.emplace_back(id, std::move(type)); }
+  /// The type of an input or output, by its index.
+  void declare_input(std::size_t index, DeclaredType type) { inputs_.emplace_back(index, std::move(type)); }
+  void declare_output(std::size_t index, DeclaredType type) { outputs_.emplace_back(index, std::move(type)); }
+
   /// Whether a value may stand for another: nothing when what is known of the two agrees, else why not. `made` is the type that a new
   /// value was declared with, null for values of the graph and without one.
   using Agree = std::function<std::optional<std::string>(ValueId old, ValueId by, const DeclaredType* made)>;
   /// Why the patch does not fit, the first reason: a name that is taken, a value that is read and that nothing writes, one that two
-  /// nodes write, an output of the graph that is replaced, a replaced value that differs. `uses` are those of the graph as it is.
+  /// nodes write, an output of the graph that is replaced, a replaced value that differs, an order that is none. `uses` are those of the graph as it is.
   std::optional<std::string> check(const Uses& uses, const Agree& agree = nullptr) const;
 
  private:
@@ -80,6 +93,8 @@ class Patch {
   };
 
   Definitions changed_definitions() const;
+  std::optional<std::string> check_names() const;
+  bool is_order() const;
   const Made& made_at(ValueId id) const { return made_[index_of(id) - graph_->values.size()]; }
   std::string name_of(ValueId id) const;
 
@@ -89,15 +104,20 @@ class Patch {
   std::vector<std::pair<ValueId, ValueId>> replaced_;
   std::vector<std::pair<ValueId, Tensor>> initializers_;
   std::vector<ValueId> dropped_;
+  std::vector<std::pair<ValueId, Text>> renamed_;
+  std::vector<std::size_t> order_;  ///< empty: as it is
+  std::vector<std::pair<ValueId, std::optional<DeclaredType>>> declared_;
+  std::vector<std::pair<std::size_t, DeclaredType>> inputs_, outputs_;
 };
 
 /// Copies of what a splice may change in a graph.
 struct GraphBefore {
   std::vector<Node> nodes;
-  std::size_t values = 0;
+  std::vector<Text> names;  ///< of the values
   std::vector<Tensor> initializers;
   std::vector<SparseTensor> sparse_initializers;
-  std::vector<ValueInfo> value_infos;
+  std::vector<ValueInfo> inputs, outputs, value_infos;
+  std::vector<TensorAnnotation> annotations;
 };
 
 /// What a splice did. Holds the nodes that it took out, so that graphs inside them keep their addresses.

@@ -219,4 +219,58 @@ g (float[2] x, bool c) => (float[2] y)
   CHECK(done.changed == std::vector<std::size_t>{1});
 }
 
+TEST_CASE("patch: other names, another order and declarations, and back") {
+  ir::Model model = parse_graph(R"(
+g (float[2] x, bool c) => (float[2] y)
+{ y = If (c) <then_branch = a () => (float[2] t) { t = Abs (p) },
+              else_branch = b () => (float[2] p) { p = Neg (x) }>
+  p = Relu (x) })");
+  ir::Graph& graph = *model.graph;
+  ir::TensorAnnotation& annotation = graph.quantization_annotations.emplace_back();
+  annotation.tensor_name = "p";
+  annotation.quant_parameter_tensor_names.push_back({"SCALE_TENSOR", "p", {}});
+  const std::string before = wire::to_bytes(model);
+  ir::DeclaredType type;
+  type.kind = ir::DeclaredType::Kind::tensor;
+  type.elem_type = 1;
+  Patch patch(graph);
+  patch.rename(graph.find("p"), "positive");
+  patch.reorder({1, 0});
+  patch.declare(graph.find("p"), std::move(type));
+  patch.declare_output(0, ir::DeclaredType());
+  CHECK(fault(patch).empty());
+  CHECK_FALSE(patch.empty());
+  ir::Splice done = ir::splice(graph, std::move(patch), ir::Undoable::yes);
+  CHECK(ops_of(graph) == Names{"Relu", "If"});
+  CHECK(done.origin == std::vector<std::size_t>{1, 0});
+  const ir::Graph* then_branch = graph.nodes[1].find_attribute("then_branch")->graph();
+  const ir::Graph* else_branch = graph.nodes[1].find_attribute("else_branch")->graph();
+  CHECK(names_of(graph, graph.nodes[0].outputs) == Names{"positive"});
+  CHECK(names_of(*then_branch, then_branch->nodes[0].inputs) == Names{"positive"});
+  CHECK(names_of(*else_branch, else_branch->nodes[0].outputs) == Names{"p"});
+  REQUIRE(graph.value_infos.size() == 1);
+  CHECK(graph.name_of(graph.value_infos[0].value) == "positive");
+  CHECK(graph.outputs[0].type->kind == ir::DeclaredType::Kind::none);
+  CHECK(graph.quantization_annotations[0].tensor_name == "positive");
+  CHECK(graph.quantization_annotations[0].quant_parameter_tensor_names[0].value == "positive");
+  ir::undo(graph, std::move(done));
+  CHECK(wire::to_bytes(model) == before);
+}
+
+TEST_CASE("patch: an order that is none, and a name that is taken") {
+  ir::Model model = parse_graph(chain);
+  const ir::Graph& graph = *model.graph;
+  for (const std::vector<std::size_t>& order :
+       {std::vector<std::size_t>{0}, {0, 1, 2, 2}, {0, 1, 2, 7}, {3, 2, 1, 0}}) {
+    Patch patch(graph);
+    patch.reorder(order);
+    CHECK(fault(patch).empty() == (order.front() == 3));
+    patch.remove(3);
+    CHECK_FALSE(fault(patch).empty());
+  }
+  Patch patch(graph);
+  patch.rename(graph.find("p"), "q");
+  CHECK(fault(patch) == "the name \"q\" is taken");
+}
+
 }  // namespace onnxkit::tests::ir_patch
