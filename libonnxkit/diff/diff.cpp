@@ -74,8 +74,8 @@ class Comparison {
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       SideReport& side = report_.sides[i];
       if (i == report_.base || side.failure || replays(i)) continue;
-      if (!noise_floor_ || !sides_[i].model) {
-        side.layers_note = noise_floor_ ? "only ONNX models have layers to compare" : report_.floor_note;
+      if (!noise_floor_) {
+        side.layers_note = report_.floor_note;
         continue;
       }
       if (!random_.empty()) {
@@ -100,6 +100,10 @@ class Comparison {
           sides_[floor_side_], sides_[i], inputs, *noise_floor_, profile, options_, sessions_, repro_folder(i)};
       if (const auto compared = diffing::compare_layers(question, side); !compared)
         side.layers_note = compared.error().diagnostic.message;
+      if (!sides_[report_.base].model && !replays(report_.base))
+        side.layers_note +=
+            fmt::format("{}with the ONNX model as the first side its layers are compared with those of {}",
+                        side.layers_note.empty() ? "" : "; ", report_.sides[report_.base].label);
       const bool has_culprit =
           std::any_of(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.is_culprit; });
       if (has_culprit) side.verdict = std::max(side.verdict, Verdict::not_rounding);

@@ -1,5 +1,4 @@
 #include "libonnxkit/diff/layers.h"
-#include "libonnxkit/compare/metrics/metrics.h"
 
 #include <algorithm>
 #include <functional>
@@ -11,6 +10,9 @@
 
 #include "libonnxkit/diff/common_values.h"
 #include "libonnxkit/diff/cut_model.h"
+#include "libonnxkit/diff/foreign_layers.h"
+#include "libonnxkit/diff/layer_verdict.h"
+#include "libonnxkit/diff/matched_names.h"
 #include "libonnxkit/diff/single_node.h"
 #include "libonnxkit/ir/scope.h"
 
@@ -34,12 +36,6 @@ struct Own {
   comparison::TensorVerdict tensor_verdict;
   Value got;
 };
-
-/// Nothing where no deviation was measured: of other types than floating ones, of other shapes, with NaN on one side.
-std::optional<FloorMeasure> measured(const comparison::TensorVerdict& tensor_verdict) {
-  const bool is_known = tensor_verdict.floor.healthy || tensor_verdict.floor.largest > 0;
-  return is_known ? std::optional(tensor_verdict.floor) : std::nullopt;
-}
 
 class Layers {
  public:
@@ -216,21 +212,9 @@ class Layers {
   }
 
   void add(std::size_t node, std::string_view name, const exec::Spread& spread, const Value& got) {
-    LayerDiff layer;
-    layer.value = name;
-    layer.location = ir::location_of_node({"main"}, question_.noise_floor.graph(), node);
-    layer.type = type_text(got);
-    if (spread.exact.is_tensor() && got.is_tensor()) {
-      const comparison::TensorVerdict tensor_verdict = comparison::verdict_of(spread, got.tensor, question_.profile);
-      layer.verdict = tensor_verdict.verdict;
-      layer.total = measured(tensor_verdict);
-      if (tensor_verdict.in_doubt) doubtful_.emplace(name);
-      const auto exact = as_stored(spread);
-      if (exact && exact->is_tensor()) {
-        if (auto metrics = comparison::compare(exact->tensor, got.tensor)) layer.metrics = *std::move(metrics);
-      }
-    }
-    if (const auto index = common_.find(name)) found_.insert_or_assign(*index, std::move(layer));
+    LayerVerdict found = layer_verdict(question_.noise_floor.graph(), node, name, spread, got, question_.profile);
+    if (found.in_doubt) doubtful_.emplace(name);
+    if (const auto index = common_.find(name)) found_.insert_or_assign(*index, std::move(found.layer));
   }
 
   /// Whether what leads to the value is wrong alone, on exact inputs; run when it is first asked for.
@@ -447,10 +431,36 @@ class Layers {
   int failures_ = 0;
 };
 
+/// Where the outputs agree, a value that deviates and was not found by its name was matched with something else.
+void drop_mismatched(SideReport& report) {
+  std::vector<LayerDiff> kept;
+  report.first_culprit.reset();
+  for (LayerDiff& layer : report.layers) {
+    if (layer.matched_by != MatchedBy::name && is_finding(layer.verdict)) continue;
+    if (layer.is_culprit && !report.first_culprit) report.first_culprit = kept.size();
+    kept.push_back(std::move(layer));
+  }
+  report.layers = std::move(kept);
+}
+
 }  // namespace
 
 Result<void> compare_layers(const LayerQuestion& question, SideReport& report) {
-  return Layers(question, report).run();
+  if (!question.side.model) return compare_foreign_layers(question, report);
+  const auto matched = matched_side(question);
+  if (!matched) return matched.error();
+  if (!*matched) return Layers(question, report).run();
+  LayerQuestion renamed{question.base,    (*matched)->side, question.set,      question.noise_floor,
+                        question.profile, question.options, question.sessions, question.repro};
+  if (auto compared = Layers(renamed, report).run(); !compared) return compared;
+  for (LayerDiff& layer : report.layers) {
+    const auto found = (*matched)->matches.find(layer.value);
+    if (found == (*matched)->matches.end()) continue;
+    layer.matched_by = found->second.by;
+    if (found->second.name != layer.value) layer.side_value = found->second.name;
+  }
+  if (!is_finding(report.verdict)) drop_mismatched(report);
+  return {};
 }
 
 }  // namespace onnxkit::diffing

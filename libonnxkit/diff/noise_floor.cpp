@@ -103,13 +103,19 @@ Result<void> NoiseFloor::each_value(
   return outputs ? Result<void>() : outputs.error();
 }
 
+Result<std::vector<NamedValue>> NoiseFloor::inputs(const InputSet& set) const {
+  auto matched = inputs_for(session_->inputs(), set, options_->names);
+  if (!matched) return matched.error();
+  return std::move(matched->values);
+}
+
 Result<std::vector<exec::Spread>> NoiseFloor::run(const InputSet& set, exec::PerturbedOptions perturbed) {
   const auto start = std::chrono::steady_clock::now();
-  auto inputs = inputs_for(session_->inputs(), set, options_->names);
-  if (!inputs) return inputs.error();
+  auto given = inputs(set);
+  if (!given) return given.error();
   perturbed.noise_seed = options_->seed;
   exec::RunRequest request;
-  request.inputs = std::move(inputs->values);
+  request.inputs = *std::move(given);
   request.stop = options_->stop;
   auto outputs = session_->perturbed()->run(request, perturbed);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

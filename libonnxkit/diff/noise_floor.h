@@ -32,6 +32,8 @@ class NoiseFloor {
   Result<void> each_value(
       const InputSet& set, Profile profile, int samples,
       const std::function<Result<void>(std::size_t node, std::string_view, const exec::Spread&)>& take);
+  /// The set's values by the names of the model's inputs.
+  Result<std::vector<NamedValue>> inputs(const InputSet& set) const;
   /// Whether the profile differs from finer ones in this model: Winograd's does where there is a convolution.
   bool applies(Profile profile) const { return profile != Profile::winograd || has_convolution_; }
   bool has_quantizers() const { return has_quantizers_; }

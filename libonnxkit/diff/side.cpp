@@ -78,6 +78,29 @@ Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const s
   return run;
 }
 
+Result<std::vector<NamedValue>> Side::inputs(const InputSet& set) const {
+  auto inputs = inputs_for(session_->inputs(), set, sessions_.options().names);
+  if (!inputs) return inputs.error();
+  return std::move(inputs->values);
+}
+
+Result<std::vector<NamedValue>> Side::look(const InputSet& set, const std::vector<std::string>& names) {
+  auto given = inputs(set);
+  if (!given) return given.error();
+  exec::RunRequest request{.inputs = *std::move(given), .outputs = names};
+  request.limits.time = std::chrono::milliseconds(sessions_.options().context.workers().limits.run_ms);
+  request.stop = sessions_.options().stop;
+  auto answer = session_->run(request);
+  if (!answer) return answer.error();
+  return std::move(answer->outputs);
+}
+
+std::vector<std::string> Side::output_names() const {
+  std::vector<std::string> names;
+  for (const exec::ValueDesc& output : session_->outputs()) names.push_back(output.name);
+  return names;
+}
+
 std::vector<std::string> Side::names() const {
   std::vector<std::string> names;
   if (!session_) return names;

@@ -38,6 +38,13 @@ class Side {
   Result<SideRun> run(const InputSet& set, std::size_t index, const std::vector<NamedValue>& wanted);
   /// Runs a set once, unmatched.
   Result<SideRun> run_once(const InputSet& set);
+  /// The values inside its model, where its backend shows them.
+  Result<std::vector<exec::InnerDesc>> inner_values() { return session_->inner_values(); }
+  /// The set's values by the names of its inputs.
+  Result<std::vector<NamedValue>> inputs(const InputSet& set) const;
+  /// Runs a set once for these outputs and values inside, in this order.
+  Result<std::vector<NamedValue>> look(const InputSet& set, const std::vector<std::string>& names);
+  std::vector<std::string> output_names() const;
   /// Of its inputs and outputs, while it is open.
   std::vector<std::string> names() const;
 

@@ -161,6 +161,11 @@ class Session {
   /// Errors: unknown-input, unknown-value, input-missing, input-type, input-shape, undefined-for-type, memory-limit, time-limit,
   /// iteration-limit, cancelled, not-supported, kernel; no-answer; those of workers/worker.h.
   virtual Result<RunAnswer> run(const RunRequest& request) = 0;
+  /// The values inside the model that a run of this session can give as outputs, by RunRequest::outputs, in an order of execution. Errors:
+  /// not-supported; those of workers/worker.h.
+  virtual Result<std::vector<InnerDesc>> inner_values() {
+    return make_error("not-supported", "this backend tells nothing of the values inside a model");
+  }
   /// Null where the backend has no such capability. Lives as long as the session.
   virtual PerturbedSamples* perturbed() { return nullptr; }
 };

@@ -23,6 +23,13 @@ struct ValueDesc {
   bool optional = false;                ///< an input that need not be given
 };
 
+/// A value inside a model.
+struct InnerDesc {
+  std::string name;
+  std::string op;                 ///< that writes it, in its runtime's words
+  std::vector<std::string> from;  ///< the inputs and inner values that this reads; weights and constants are none
+};
+
 /// The inputs of a graph in order; optional where an initializer gives a default.
 std::vector<ValueDesc> describe_inputs(const ir::Graph& graph);
 std::vector<ValueDesc> describe_outputs(const ir::Graph& graph);

@@ -2,25 +2,35 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "libonnxkit/ir/order.h"
 
 namespace onnxkit::ir {
 namespace {
 
-void collect(Graph& graph, std::string_view name, std::vector<Graph*>& graphs) {
-  graphs.push_back(&graph);
+/// A graph, and what of it is to be renamed.
+using Change = std::pair<Graph*, Renames>;
+
+void collect(Graph& graph, const Renames& names, std::vector<Change>& changes) {
+  changes.emplace_back(&graph, names);
   for (Node& node : graph.nodes) {
     for_each_subgraph(node, [&](Graph& inner, std::size_t) {
-      const ValueId id = inner.find(name);
-      if (id == ValueId::none || !defines(inner, id)) collect(inner, name, graphs);
+      Renames seen = names;
+      std::erase_if(seen, [&](const auto& entry) {
+        const ValueId id = inner.find(entry.first);
+        return id != ValueId::none && defines(inner, id);
+      });
+      if (!seen.empty()) collect(inner, seen, changes);
     });
   }
 }
 
-void rename_in(Graph& graph, std::string_view from, Text to) {
+void rename_in(Graph& graph, const Renames& names) {
   const auto change = [&](Text& name) {
-    if (name.view() == from) name = to;
+    if (const auto found = names.find(name.view()); found != names.end()) name = found->second;
   };
   for (Tensor& tensor : graph.initializers) change(tensor.name);
   for (SparseTensor& sparse : graph.sparse_initializers) {
@@ -30,7 +40,7 @@ void rename_in(Graph& graph, std::string_view from, Text to) {
     change(annotation.tensor_name);
     for (StringEntry& parameter : annotation.quant_parameter_tensor_names) change(parameter.value);
   }
-  graph.rename(graph.find(from), to);
+  for (const auto& [from, to] : names) graph.rename(graph.find(from), to);
 }
 
 }  // namespace
@@ -45,18 +55,24 @@ bool defines(const Graph& graph, ValueId id) {
                              [&](const SparseTensor& sparse) { return sparse.values && holds_it(*sparse.values); });
 }
 
-std::vector<Graph*> graphs_that_see(Graph& graph, std::string_view name) {
-  std::vector<Graph*> graphs;
-  collect(graph, name, graphs);
-  return graphs;
+bool rename_values(Graph& graph, const Renames& names) {
+  std::unordered_set<std::string_view> fresh;
+  for (const auto& [from, to] : names) {
+    if (!fresh.insert(to.view()).second) return false;
+  }
+  std::vector<Change> changes;
+  collect(graph, names, changes);
+  for (const auto& [changed, some] : changes) {
+    if (std::ranges::any_of(some, [&](const auto& entry) { return changed->find(entry.second) != ValueId::none; }))
+      return false;
+  }
+  for (const auto& [changed, some] : changes) rename_in(*changed, some);
+  return true;
 }
 
 bool rename_value(Graph& graph, ValueId id, Text name) {
   const std::string old(graph.name_of(id));  // outlives the name that goes
-  const std::vector<Graph*> graphs = graphs_that_see(graph, old);
-  if (std::ranges::any_of(graphs, [&](const Graph* one) { return one->find(name) != ValueId::none; })) return false;
-  for (Graph* one : graphs) rename_in(*one, old, name);
-  return true;
+  return rename_values(graph, {{old, name}});
 }
 
 }  // namespace onnxkit::ir

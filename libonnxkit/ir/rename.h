@@ -1,7 +1,7 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
+#include <unordered_map>
 
 #include "libonnxkit/ir/model.h"
 
@@ -10,11 +10,14 @@ namespace onnxkit::ir {
 /// A node, input or initializer of the graph itself writes the value.
 bool defines(const Graph& graph, ValueId id);
 
-/// The graphs in which `name` means the value of `graph`: itself, and those inside it that do not define the name anew.
-std::vector<Graph*> graphs_that_see(Graph& graph, std::string_view name);
+/// New names by old ones.
+using Renames = std::unordered_map<std::string_view, Text>;
 
-/// Gives the value another name wherever the graph and those inside it mention it: initializers and quantization annotations too.
-/// False, and nothing is changed, where one of them has a value of the new name.
+/// Gives values of the graph other names wherever it and the graphs inside it mention them: initializers and quantization annotations too. A graph
+/// inside that defines one of the old names anew keeps it. False, and nothing is changed, where a graph that is to be changed has a value of a new
+/// name, or two new names are equal.
+bool rename_values(Graph& graph, const Renames& names);
+/// The same of one value.
 bool rename_value(Graph& graph, ValueId id, Text name);
 
 }  // namespace onnxkit::ir

@@ -205,6 +205,21 @@ Result<LoadedModel> read_load(const Json& answer) {
   return checked(std::move(model), fields);
 }
 
+Result<std::vector<exec::InnerDesc>> read_inner(const Json& answer) {
+  Fields fields;
+  std::vector<exec::InnerDesc> values;
+  const Json& list = fields.array(answer, "values", "");
+  if (list.size() > most_values)
+    fields.fail("values", fmt::format("{} of them, {} are allowed", list.size(), most_values));
+  for (const Json& described : list) {
+    if (!fields.ok()) break;
+    const std::string where = fmt::format("values[{}]", values.size());
+    values.push_back({fields.text(described, "name", where), fields.text(described, "op", where),
+                      fields.texts(described, "from", where)});
+  }
+  return checked(std::move(values), fields);
+}
+
 Result<exec::RunAnswer> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,
                                  int repeat) {
   Fields fields;

@@ -19,6 +19,7 @@ Error read_error(const Json& answer);
 
 Result<WorkerInfo> read_hello(const Json& answer);
 Result<LoadedModel> read_load(const Json& answer);
+Result<std::vector<exec::InnerDesc>> read_inner(const Json& answer);
 /// `names`: of the outputs that must be there, in this order; `repeat`: number of samples.
 Result<exec::RunAnswer> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,
                                  int repeat);

@@ -41,6 +41,7 @@ class Worker::State {
   Result<void> greet();
   Result<LoadedModel> load(const std::filesystem::path& path, const std::string& format,
                            const std::map<std::string, std::string>& options);
+  Result<std::vector<exec::InnerDesc>> inner_values(std::int64_t model);
   Result<exec::RunAnswer> run(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
 
@@ -104,6 +105,15 @@ Result<LoadedModel> Worker::State::load(const std::filesystem::path& path, const
   names.clear();
   for (const exec::ValueDesc& output : model->outputs) names.push_back(output.name);
   return model;
+}
+
+Result<std::vector<exec::InnerDesc>> Worker::State::inner_values(std::int64_t model) {
+  const Step step{"while looking into the model", limits_.load};
+  auto answer = ask(step, {{"op", "inner"}, {"model", model}});
+  if (!answer) return answer.error();
+  auto values = read_inner(answer->body);
+  if (!values) return broke_protocol(step, values.error().diagnostic.message);
+  return values;
 }
 
 Result<exec::RunAnswer> Worker::State::run(const WorkerRequest& request) {
@@ -278,6 +288,8 @@ Result<LoadedModel> Worker::load(const std::filesystem::path& path, const std::s
                                  const std::map<std::string, std::string>& options) {
   return state_->load(path, format, options);
 }
+
+Result<std::vector<exec::InnerDesc>> Worker::inner_values(std::int64_t model) { return state_->inner_values(model); }
 
 Result<exec::RunAnswer> Worker::run(const WorkerRequest& request) { return state_->run(request); }
 

@@ -71,6 +71,8 @@ class Worker {
   void set_limits(const WorkerLimits& limits);
   Result<LoadedModel> load(const std::filesystem::path& path, const std::string& format,
                            const std::map<std::string, std::string>& options);
+  /// The values inside a model that a run can give as outputs.
+  Result<std::vector<exec::InnerDesc>> inner_values(std::int64_t model);
   Result<exec::RunAnswer> run(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
   /// The last lines of its standard output and standard error.

@@ -22,6 +22,8 @@ class WorkerSession : public exec::Session {
   const std::vector<exec::ValueDesc>& outputs() const override { return model_.outputs; }
   const exec::LoadReport& loaded() const override { return model_.report; }
 
+  Result<std::vector<exec::InnerDesc>> inner_values() override { return worker_->inner_values(model_.id); }
+
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
     if (!request.taps.empty() || request.on_node)
       return make_error("not-supported", "a worker gives the outputs of its model only");

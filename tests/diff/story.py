@@ -142,6 +142,28 @@ def digits(story, scratch):
     story.check("digits: 0 to 9", "" if answers.argmax(1).tolist() == list(range(10)) else str(answers.argmax(1)))
 
 
+def nodes_of(stretch):
+    return [place["node"] for place in stretch["nodes"]]
+
+
+def layers(story, scratch):
+    """The same weight wrong in ONNX is found at its node against each framework, and nothing is found without the fault."""
+    model, weights = STORY / "mnist_cnn/model.onnx", weights_of(STORY / "mnist_cnn/model.onnx")
+    sides = make_torch(weights, scratch)[:1] if story.there("torch", cases=2) else []
+    sides += make_tensorflow(weights, scratch) if story.there("tensorflow", "tflite", cases=4) else []
+    broken = onnx.load(model)
+    wrong = next(i for i, node in enumerate(broken.graph.node) if node.op_type == "Conv" and "conv2.weight" in node.input)
+    tensor = next(tensor for tensor in broken.graph.initializer if tensor.name == "conv2.weight")
+    tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * 1.01, tensor.name))
+    onnx.save(broken, scratch / "broken.onnx")
+    for side in sides:
+        report = story.run("diff", model, side, "--set", STORY / "mnist_cnn", "--layers")[1]["sides"][1]
+        story.check(f"layers: {side}", "" if len(report["layers"]) > 6 and "culprit" not in report else f"{len(report['layers'])} layers")
+        report = story.run("diff", scratch / "broken.onnx", side, "--set", STORY / "mnist_cnn", "--layers")[1]["sides"][1]
+        guilty = [nodes_of(layer["stretch"]) for layer in report["layers"] if layer["guilty"]]
+        story.check(f"layers: {side} with a fault", "" if guilty and wrong in guilty[0] and len(guilty[0]) <= 3 else f"{guilty}, not {wrong}")
+
+
 def two_layers(story):
     folder = STORY / "fc2"
     others = {"torch": "fc2.torchscript.pt", "tensorflow": "frozen_graph.pb", "tflite": "model.tflite"}
@@ -186,6 +208,7 @@ def main():
     story = Story(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder:
         digits(story, pathlib.Path(folder))
+        layers(story, pathlib.Path(folder))
         two_layers(story)
         segmentation(story, pathlib.Path(folder))
     return story.close()

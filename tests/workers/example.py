@@ -38,24 +38,31 @@ def load(request, _):
     return {"model": len(models), "inputs": [{"name": "x"} | port], "outputs": [{"name": "y"} | port], "warnings": [], "seconds": 0}, None
 
 
+def inner(request, _):
+    return {"values": [{"name": "scaled", "op": "scale", "from": ["x"]}, {"name": "y", "op": "shift", "from": ["scaled"]}]}, None
+
+
 def run(request, descriptors):
     x, (scale, offset), samples = request["inputs"][0], models[request["model"]], []
     with mmap.mmap(descriptors[x["segment"]], 0, mmap.MAP_PRIVATE, mmap.PROT_READ) as segment:
         values = array.array("f", segment[x["offset"]:x["offset"] + x["bytes"]])
     for turn in range(request["warmup"] + request["repeat"]):
         wall, cpu = time.perf_counter(), time.process_time()
-        result = array.array("f", [scale * value + offset for value in values])
+        scaled = array.array("f", [scale * value for value in values])
+        results = {"scaled": scaled, "y": array.array("f", [value + offset for value in scaled])}
         samples.append([time.perf_counter() - wall, time.process_time() - cpu])
-    output = os.memfd_create("example")
-    os.write(output, result.tobytes())
-    y = {"name": "y", "type": 1, "shape": x["shape"], "segment": 0, "offset": 0, "bytes": 4 * len(result)}
-    return {"outputs": [y], "samples": samples[request["warmup"]:]}, output
+    output, outputs = os.memfd_create("example"), []
+    for name in request["outputs"] or ["y"]:
+        begin = -(-os.fstat(output).st_size // 64) * 64
+        os.pwrite(output, results[name].tobytes(), begin)
+        outputs.append({"name": name, "type": 1, "shape": x["shape"], "segment": 0, "offset": begin, "bytes": 4 * len(values)})
+    return {"outputs": outputs, "samples": samples[request["warmup"]:]}, output
 
 
 while True:
     request, descriptors = receive()
     try:
-        answers = {"hello": hello, "load": load, "run": run, "unload": lambda *_: ({}, None), "quit": lambda *_: ({}, None)}
+        answers = {"hello": hello, "load": load, "inner": inner, "run": run, "unload": lambda *_: ({}, None), "quit": lambda *_: ({}, None)}
         answer, output = answers[request["op"]](request, descriptors)
         outputs = [] if output is None else [output]
         send({"id": request["id"], "ok": True} | answer, outputs)

@@ -10,12 +10,12 @@ import sys
 import time
 import traceback
 
-from _values import Empty, NAMES, Port, Reader, WorkerError, Writer
+from _values import Empty, Inner, NAMES, Port, Reader, WorkerError, Writer
 
 VERSION = 1
 MOST_BYTES = 64 << 20
 MOST_SEGMENTS = 64
-NEEDED = {"load": {"path", "format"}, "run": {"model", "inputs"}, "unload": {"model"}}
+NEEDED = {"load": {"path", "format"}, "inner": {"model"}, "run": {"model", "inputs"}, "unload": {"model"}}
 
 
 def first_line(error):
@@ -67,6 +67,14 @@ class Model:
 
     def results(self, raw, outputs):
         return raw
+
+    def inside(self) -> list[Inner]:
+        """The values inside the model that `look` can give, in an order of execution."""
+        raise WorkerError("unsupported", "this runtime tells nothing of the values inside such a model")
+
+    def look(self, inputs, names):
+        """One unmeasured run; a dict of the numpy values of these names, which are of outputs and of values inside."""
+        raise NotImplementedError
 
 
 class Backend:
@@ -130,7 +138,7 @@ class Worker:
     def __init__(self, backend, channel):
         self.backend, self.channel = backend, channel
         self.models, self.next_model, self.ready = {}, 1, False
-        self.requests = {"hello": self.hello, "load": self.load, "run": self.run, "unload": self.unload, "quit": lambda *_: ({}, None)}
+        self.requests = {"hello": self.hello, "load": self.load, "inner": self.inner, "run": self.run, "unload": self.unload, "quit": lambda *_: ({}, None)}
 
     def serve(self):
         while (received := receive(self.channel)) is not None:
@@ -200,14 +208,22 @@ class Worker:
             options[name] = text
         return options
 
+    def inner(self, request, _):
+        model = self.model(request)
+        model.known_inside = {value.name: value for value in model.inside()}
+        return {"values": [value.message() for value in model.known_inside.values()]}, None
+
     def run(self, request, values):
         model = self.model(request)
         inputs = bind(request["inputs"], values, model.inputs)
         ports = {port.name: port for port in model.outputs}
         names = list(ports) if request.get("outputs") is None else request["outputs"]
-        unknown = [name for name in names if name not in ports]
+        inside = getattr(model, "known_inside", {})
+        unknown = [name for name in names if name not in ports and name not in inside]
         if unknown:
             raise WorkerError("invalid", f"the model has no output {', '.join(map(repr, unknown))}")
+        if any(name not in ports for name in names):
+            return self.look(model, inputs, names, request)
         warmup, samples, raw = request.get("warmup", 0), [], None
         for turn in range(warmup + max(request.get("repeat", 1), 1)):
             prepared = model.prepare(inputs, names)
@@ -220,6 +236,12 @@ class Worker:
         results, writer = model.results(raw, names), Writer()
         outputs = [{"name": name} | writer.value(results[name], ports[name]) for name in names]
         return {"outputs": outputs, "samples": samples}, writer.segment()
+
+    def look(self, model, inputs, names, request):
+        wall = time.perf_counter()
+        results, writer = model.look(inputs, names), Writer()
+        outputs = [{"name": name} | writer.value(results[name], Port(name)) for name in names]
+        return {"outputs": outputs, "samples": [[time.perf_counter() - wall, None]] * max(request.get("repeat", 1), 1)}, writer.segment()
 
     def unload(self, request, _):
         self.model(request)

@@ -49,6 +49,17 @@ class Port:
         return fields | {"optional": True} if self.optional else fields
 
 
+@dataclasses.dataclass
+class Inner:
+    """A value inside a model: what writes it, in the runtime's words, and the inputs and values before it that this reads."""
+    name: str
+    op: str
+    made_from: list
+
+    def message(self):
+        return {"name": self.name, "op": self.op, "from": self.made_from}
+
+
 class Empty:
     """The value of an input that is left out."""
 

@@ -2,7 +2,7 @@
 import os
 
 from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
-from _values import STRING, Port, WorkerError, code_of, np
+from _values import STRING, Inner, Port, WorkerError, code_of, np
 
 
 def port_of(name, spec):
@@ -11,11 +11,15 @@ def port_of(name, spec):
     return Port(name, code_of(dtype), None if spec.shape is None or getattr(spec.shape, "rank", 0) is None else list(spec.shape))
 
 
-class Function(Model):
-    """A function of {name: tensor} to {name: tensor}."""
+PASSING = ("Identity", "IdentityN", "StopGradient")
 
-    def __init__(self, tensorflow, options, function, inputs, outputs):
+
+class Function(Model):
+    """A function of {name: tensor} to {name: tensor}. `graph_function` makes one with a graph whose inputs are in the order of `inputs`."""
+
+    def __init__(self, tensorflow, options, function, inputs, outputs, graph_function):
         self.tensorflow, self.function, self.inputs, self.outputs = tensorflow, function, inputs, outputs
+        self.graph_function = graph_function
         self.device, self.plain = options["device"], options["optimization"] == "none"
 
     def prepare(self, inputs, outputs):
@@ -32,6 +36,34 @@ class Function(Model):
 
     def results(self, raw, outputs):
         return {name: np.asarray(raw[name].numpy()) for name in outputs}
+
+    def inside(self):
+        """Of the graph with its variables as constants and its functions inlined."""
+        self.frozen = self.graph_function()
+        feeds = {tensor.op.name: port.name for tensor, port in zip(self.frozen.inputs, self.inputs)}
+
+        def sources(operation):
+            for tensor in operation.inputs:
+                if tensor.op.name in feeds:
+                    yield feeds[tensor.op.name]
+                elif tensor.op.type in PASSING:
+                    yield from sources(tensor.op)
+                elif tensor.op.type != "Const":
+                    yield tensor.name
+
+        return [Inner(tensor.name, operation.type, list(dict.fromkeys(sources(operation))))
+                for operation in self.frozen.graph.get_operations() if operation.type not in (*PASSING, "Placeholder", "Const", "NoOp")
+                for tensor in operation.outputs if tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_bool]
+
+    def look(self, inputs, names):
+        own = {port.name for port in self.outputs}
+        graph = self.frozen.graph
+        fetches = [graph.get_tensor_by_name(name) for name in names if name not in own]
+        prepared = self.prepare(inputs, names)
+        with self.tensorflow.device(self.device):
+            raw = self.frozen.prune(self.frozen.inputs, fetches)(*[prepared[port.name] for port in self.inputs])
+        found = {tensor.name: np.asarray(value.numpy()) for tensor, value in zip(fetches, raw)}
+        return found | (self.results(self.execute(prepared, names), [name for name in names if name in own]) if own & set(names) else {})
 
 
 class TensorFlow(Backend):
@@ -82,7 +114,15 @@ class TensorFlow(Backend):
         def function(values, keep=model):  # the variables live as long as the model
             return signature(**values)
 
-        return function, inputs, outputs
+        # Inputs of the graph are in the order of the signature's keywords.
+        keywords = list(signature._arg_keywords)
+        inputs.sort(key=lambda port: keywords.index(port.name))
+        return function, inputs, outputs, lambda: self.constant_variables(signature)
+
+    def constant_variables(self, function):
+        """The function with its variables as constants."""
+        convert = import_runtime("tensorflow.python.framework.convert_to_constants").convert_variables_to_constants_v2
+        return convert(function)
 
     def keras(self, path, options):
         model = self.tensorflow.keras.models.load_model(path, compile=False)
@@ -99,7 +139,9 @@ class TensorFlow(Backend):
             raw = run(pack(structure, [values[port.name] for port in inputs]))
             return dict(zip(names, flatten(raw)))
 
-        return function, inputs, [port_of(name, tensor) for name, tensor in zip(names, tensors)]
+        specs = [self.tensorflow.TensorSpec(tensor.shape, tensor.dtype) for tensor in flatten(model.inputs)]
+        return (function, inputs, [port_of(name, tensor) for name, tensor in zip(names, tensors)],
+                lambda: self.constant_variables(run.get_concrete_function(pack(structure, specs))))
 
     def frozen(self, path, options):
         v1, graph = self.tensorflow.compat.v1, self.tensorflow.compat.v1.GraphDef()
@@ -117,7 +159,8 @@ class TensorFlow(Backend):
             raw = pruned(*[values[tensor.name] for tensor in feeds])
             return {tensor.name: value for tensor, value in zip(fetches, raw)}
 
-        return function, [port_of(tensor.name, tensor) for tensor in feeds], [port_of(tensor.name, tensor) for tensor in fetches]
+        return (function, [port_of(tensor.name, tensor) for tensor in feeds], [port_of(tensor.name, tensor) for tensor in fetches],
+                lambda: pruned)
 
     def kind_of(self, error):
         errors = self.tensorflow.errors

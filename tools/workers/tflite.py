@@ -1,6 +1,6 @@
 """TFLite, by LiteRT or by the interpreter inside TensorFlow."""
 from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
-from _values import Port, WorkerError, code_of, np
+from _values import Inner, Port, WorkerError, code_of, np
 
 
 def port_of(name, details):
@@ -12,8 +12,8 @@ def port_of(name, details):
 class Interpreted(Model):
     arithmetic = "float32"
 
-    def __init__(self, interpreter):
-        self.interpreter = interpreter
+    def __init__(self, interpreter, keeping):
+        self.interpreter, self.keeping = interpreter, keeping
         interpreter.allocate_tensors()
         self.names = self.signature_names()
         self.details = interpreter.get_input_details(), interpreter.get_output_details()
@@ -50,6 +50,40 @@ class Interpreted(Model):
     def results(self, raw, outputs):
         return {name: np.asarray(self.interpreter.get_tensor(self.places[1][name])) for name in outputs}
 
+    def inside(self):
+        """By an interpreter without delegates, which keeps all tensors."""
+        self.kept = Interpreted(self.keeping(), None)
+        details = {item["index"]: item for item in self.kept.interpreter.get_tensor_details()}
+        names = {place: name for name, place in self.places[0].items()}  # of inputs and of what operators write
+        self.quantized, values = {}, []
+        for operator in self.kept.interpreter._get_ops_details():
+            made_from = [names[place] for place in operator["inputs"] if place in names]
+            for place in operator["outputs"]:
+                if place not in details:
+                    continue
+                name = details[place]["name"] or str(place)
+                names[place] = name if name not in self.quantized else f"{name}:{place}"
+                self.quantized[names[place]] = place, details[place]["quantization_parameters"]
+                values.append(Inner(names[place], operator["op_name"], list(dict.fromkeys(made_from))))
+        return values
+
+    def look(self, inputs, names):
+        self.kept.prepare(inputs, names)
+        self.kept.interpreter.invoke()
+        own = [name for name in names if name not in self.quantized]
+        return self.kept.results(None, own) | {name: self.inner_value(*self.quantized[name]) for name in names if name in self.quantized}
+
+    def inner_value(self, place, quantization):
+        """What a quantized tensor stands for."""
+        value, scales = np.asarray(self.kept.interpreter.get_tensor(place)), quantization["scales"]
+        if not len(scales) or value.dtype.kind not in "iu":
+            return value.copy()
+        along = [1] * value.ndim
+        if len(scales) > 1:
+            along[quantization["quantized_dimension"]] = -1
+        real = (value.astype(np.float64) - quantization["zero_points"].reshape(along if len(scales) > 1 else [])) * scales.reshape(along if len(scales) > 1 else [])
+        return real.astype(np.float32)
+
 
 class TfLite(Backend):
     runtime = "TFLite"
@@ -72,7 +106,12 @@ class TfLite(Backend):
         resolvers = self.module.OpResolverType
         resolver = resolvers.AUTO if options["xnnpack"] == "on" else resolvers.BUILTIN_WITHOUT_DEFAULT_DELEGATES
         threads = number(options, "threads") or None
-        return Interpreted(self.module.Interpreter(path, num_threads=threads, experimental_op_resolver_type=resolver))
+
+        def keeping():
+            return self.module.Interpreter(path, num_threads=threads, experimental_preserve_all_tensors=True,
+                                           experimental_op_resolver_type=resolvers.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+
+        return Interpreted(self.module.Interpreter(path, num_threads=threads, experimental_op_resolver_type=resolver), keeping)
 
     def kind_of(self, error):
         text = str(error)

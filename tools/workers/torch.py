@@ -3,7 +3,7 @@ import contextlib
 
 from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
 from _onnx import ports_of
-from _values import ML_DTYPES, NUMPY, STRING, Port, WorkerError, code_of, dtype_of, np
+from _values import ML_DTYPES, NUMPY, STRING, Inner, Port, WorkerError, code_of, dtype_of, np
 
 # Names of types in torch that are not those of numpy and ml_dtypes.
 RENAMED = {"float8_e8m0fnu": 24}
@@ -32,10 +32,14 @@ class Module(Model):
         return [self.to_torch(inputs[port.name]) for port in self.inputs if port.name in inputs]
 
     def execute(self, prepared, outputs):
+        return self.in_mode(lambda: self.function(prepared))
+
+    def in_mode(self, run):
+        """What `run` returns in the arithmetic that the options ask for, when the device has finished."""
         torch = self.torch
         autocast = torch.autocast(self.device, getattr(torch, self.precision)) if self.precision else contextlib.nullcontext()
         with torch.inference_mode(), autocast, self.torch.backends.mkldnn.flags(enabled=self.onednn):
-            raw = self.function(prepared)
+            raw = run()
         if self.device == "cuda":
             torch.cuda.synchronize()
         return raw
@@ -81,6 +85,49 @@ class Module(Model):
         return value.view(bits).numpy().view(dtype_of(code))
 
 
+class Exported(Module):
+    """A program of torch.export, whose graph can be run node by node."""
+
+    def __init__(self, graph_module, *args):
+        super().__init__(*args)
+        self.graph_module = graph_module
+
+    def is_tensor(self, node):
+        return isinstance(node.meta.get("val"), self.torch.Tensor)
+
+    def inside(self):
+        nodes = self.graph_module.graph.nodes
+        placeholders = dict(zip([node for node in nodes if node.op == "placeholder"], self.inputs))
+        made_from = {}  # of each node the names of inputs and tensors; a tuple stands for what it is made from
+
+        for node in nodes:
+            names = []
+            for other in node.all_input_nodes:
+                if other in placeholders:
+                    names.append(placeholders[other].name)
+                elif other.op == "call_function":
+                    names += [other.name] if self.is_tensor(other) else made_from[other]
+            made_from[node] = list(dict.fromkeys(names))
+        return [Inner(node.name, str(node.target), made_from[node]) for node in nodes
+                if node.op == "call_function" and self.is_tensor(node)]
+
+    def look(self, inputs, names):
+        prepared, wanted, found = self.prepare(inputs, names), set(names), {}
+        to_numpy = self.to_numpy
+
+        class Looking(self.torch.fx.Interpreter):
+            def run_node(self, node):
+                value = super().run_node(node)
+                if node.name in wanted and node.op == "call_function":
+                    found[node.name] = to_numpy(value).copy()  # later nodes may write into it
+                return value
+
+        looking = Looking(self.graph_module)
+        raw = self.in_mode(lambda: looking.run(*prepared, enable_io_processing=False))
+        outputs = self.torch.utils._pytree.tree_flatten(raw)[0]
+        return self.results(outputs, names) | found
+
+
 def port_of_fake(name, value):
     """From the example value that torch.export keeps."""
     if not hasattr(value, "dtype"):
@@ -113,8 +160,12 @@ class Torch(Backend):
             pass
 
     def load(self, path, format, options):
-        load = {"torch-export": self.exported, "torchscript": self.scripted, "onnx": self.converted}[format]
-        return Module(self.torch, self.settings(options), options, *load(path, options["device"]))
+        settings = self.settings(options)
+        if format == "torch-export":
+            graph_module, *ports = self.exported(path, options["device"])
+            return Exported(graph_module, self.torch, settings, options, *ports)
+        load = {"torchscript": self.scripted, "onnx": self.converted}[format]
+        return Module(self.torch, settings, options, *load(path, options["device"]))
 
     def settings(self, options):
         """A function that sets what PyTorch keeps for the whole process."""
@@ -143,7 +194,7 @@ class Torch(Backend):
             args, kwargs = tree.tree_unflatten(inputs, spec)
             return tree.tree_flatten(module(*args, **kwargs))[0]
 
-        return (function, [port_of_fake(name, values[name]) for name in signature.user_inputs],
+        return (module, function, [port_of_fake(name, values[name]) for name in signature.user_inputs],
                 [port_of_fake(name, values[name]) for name in signature.user_outputs])
 
     def is_state_dict(self, path):

@@ -56,4 +56,16 @@ std::string_view name_of(Verdict verdict) {
   return "?";
 }
 
+std::string_view name_of(MatchedBy matched) {
+  switch (matched) {
+    case MatchedBy::name:
+      return "name";
+    case MatchedBy::content:
+      return "content";
+    case MatchedBy::structure:
+      return "structure";
+  }
+  return "?";
+}
+
 }  // namespace onnxkit

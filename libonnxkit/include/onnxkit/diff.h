@@ -153,11 +153,21 @@ struct Subgraph {
   bool is_one_node() const { return nodes.size() == 1 && side_nodes.size() == 1; }
 };
 
+/// How a value inside the graph was found on the other side.
+enum class MatchedBy : std::uint8_t {
+  name,       ///< both models call it so
+  content,    ///< it holds the same on the same inputs
+  structure,  ///< it lies at the same place between values that are matched, and has the same sizes
+};
+ONNXKIT_API std::string_view name_of(MatchedBy matched);
+
 /// A value inside the graph, at the node of the first model that wrote it. What leads to it may have been run alone, on exact inputs; then, element
 /// by element, total = own + inherited. Measures are absent where there is none: of other types than floating ones, of other shapes, with NaN on one side.
 struct LayerDiff {
   std::string value;
   Location location;
+  std::string side_value;  ///< its name on the side, where that is another
+  MatchedBy matched_by = MatchedBy::name;
   std::string type;
   Verdict verdict = Verdict::not_compared;
   std::optional<FloorMeasure> total;  ///< the side's value within the model, less the exact one

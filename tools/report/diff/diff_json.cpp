@@ -189,6 +189,8 @@ Json subgraph_json(const Subgraph& subgraph) {
 Json layer_json(const LayerDiff& layer) {
   return {{"value", layer.value},
           {"place", location_json(layer.location)},
+          {"side_value", layer.side_value.empty() ? layer.value : layer.side_value},
+          {"matched_by", name_of(layer.matched_by)},
           {"type", layer.type},
           {"verdict", name_of(layer.verdict)},
           {"total", floor_or_null(layer.total)},

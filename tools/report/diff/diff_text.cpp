@@ -127,6 +127,11 @@ std::string remarks(const std::vector<OutputGroup>& groups, std::size_t sets) {
           fmt::format("  {}: most in {}, sigma rms / max {}\n", name, set_text(group.worst_set), sigmas(group.worst));
     if (output.flips > 0)
       text += fmt::format("  {}: {} that rounding can flip\n", name, counted(output.flips, "element"));
+    // A line through several sets is none of theirs.
+    if (output.metrics && group.sets.size() == 1 && output.verdict != Verdict::identical &&
+        output.metrics->compared > 1)
+      text += fmt::format("  {}: regression line {:.9g} x {} {:.3g}, r2 {:.9g}\n", name, output.metrics->alpha,
+                          output.metrics->beta < 0 ? "-" : "+", std::abs(output.metrics->beta), output.metrics->r2);
     if (output.outcome.task == no_task) continue;
     std::string figures;
     for (const auto& [figure, value] : output.outcome.figures)
@@ -265,18 +270,48 @@ std::string blame_text(const SideReport& side) {
   return any_off ? "  no culprit is known\n" : "  no node deviates by more than rounding\n";
 }
 
+/// The deviation of some values, evenly taken in the order of execution, the last among them.
+std::string along_graph_text(const std::vector<LayerDiff>& layers) {
+  std::vector<const LayerDiff*> known;
+  for (const LayerDiff& layer : layers) {
+    if (layer.total) known.push_back(&layer);
+  }
+  if (known.empty()) return {};
+  Table table({">sigma rms / max", ">max |d|", ">of range", "value", "node"});
+  const std::size_t rows = std::min(known.size(), most_layers);
+  for (std::size_t i = 1; i <= rows; ++i) {
+    const LayerDiff& layer = *known[i * known.size() / rows - 1];
+    table.add({sigmas(layer.total), number(layer.metrics.max_absolute), number(layer.metrics.range_relative),
+               quote(layer.value, 40), node_text(layer.location)});
+  }
+  return "  deviation along the graph\n" + table.text(3, false);
+}
+
+/// How many values, and how they were found.
+std::string compared_text(const std::vector<LayerDiff>& layers) {
+  const auto found_by = [&](MatchedBy by) {
+    return std::count_if(layers.begin(), layers.end(), [by](const LayerDiff& layer) { return layer.matched_by == by; });
+  };
+  std::string how;
+  for (const MatchedBy by : {MatchedBy::content, MatchedBy::structure}) {
+    if (const auto count = found_by(by); count > 0)
+      how += fmt::format("{}{} by {}", how.empty() ? ", matched " : ", ", count, name_of(by));
+  }
+  return counted(layers.size(), "value") + " compared" + how;
+}
+
 std::string layers_text(const SideReport& side, bool color) {
   const std::string note =
       side.layers_note.empty() ? "" : fmt::format("  note          {}\n", without_controls(side.layers_note));
   if (side.layers.empty())
     return note.empty() ? "" : fmt::format("layers of {}\n", painted(bold, without_controls(side.label), color)) + note;
-  std::string text = fmt::format("layers of {}: {} compared\n", painted(bold, without_controls(side.label), color),
-                                 counted(side.layers.size(), "value"));
+  std::string text =
+      fmt::format("layers of {}: {}\n", painted(bold, without_controls(side.label), color), compared_text(side.layers));
   text += blame_text(side) + note;
   if (side.not_looked_at > 0) text += fmt::format("  not examined  {} more that deviate\n", side.not_looked_at);
   if (!side.repro.empty()) text += fmt::format("  reproduced in {}\n", without_controls(side.repro));
   const std::vector<std::size_t> worst = worst_layers(side.layers, most_layers);
-  if (worst.empty()) return text;
+  if (worst.empty()) return text + along_graph_text(side.layers);
   Table table({">own rms / max", ">inherited", ">total", "value", "deviation", "node"});
   for (const std::size_t i : worst) {
     const LayerDiff& layer = side.layers[i];

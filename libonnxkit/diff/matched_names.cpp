@@ -1,0 +1,116 @@
+#include "libonnxkit/diff/matched_names.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/diff/single_node.h"
+#include "libonnxkit/ir/builder.h"
+#include "libonnxkit/ir/rename.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/uses.h"
+
+namespace onnxkit::diffing {
+namespace {
+
+using ir::ValueId;
+
+std::set<std::string, std::less<>> names_of(const std::vector<InnerValue>& values) {
+  std::set<std::string, std::less<>> names;
+  for (const InnerValue& value : values) names.insert(value.name);
+  return names;
+}
+
+/// Whether each has values that the other has not by name.
+bool have_other_names(const std::vector<InnerValue>& base, const std::vector<InnerValue>& side) {
+  const auto some = names_of(base), others = names_of(side);
+  return !std::includes(some.begin(), some.end(), others.begin(), others.end()) &&
+         !std::includes(others.begin(), others.end(), some.begin(), some.end());
+}
+
+/// The names that graphs inside the main graph have for values.
+std::unordered_set<std::string_view> names_inside(const ir::Model& model) {
+  std::unordered_set<std::string_view> names;
+  for (const auto& scope : ir::graph_scopes(model)) {
+    if (scope->graph == model.graph.get()) continue;
+    for (const ir::Value& value : scope->graph->values) names.insert(value.name.view());
+  }
+  return names;
+}
+
+/// Renames in two steps, as names may be exchanged. A value that has one of the new names and no partner gets a name of its own.
+bool rename_matched(ir::Model& model, const std::map<std::string, std::string, std::less<>>& wanted) {
+  ir::Graph& graph = *model.graph;
+  ir::FreshNames names(model);
+  ir::Renames aside, final_names;
+  std::size_t number = 0;
+  const auto put_aside = [&](std::string_view name) {
+    const Text kept = names.make(fmt::format("{}_unmatched_{}", name, number++));
+    aside.emplace(graph.name_of(graph.find(name)), kept);
+    return kept;
+  };
+  for (const auto& [from, to] : wanted) {
+    if (graph.find(to) != ValueId::none && !wanted.contains(to)) put_aside(to);
+  }
+  for (const auto& [from, to] : wanted) final_names.emplace(put_aside(from).view(), model.keep(to));
+  return ir::rename_values(graph, aside) && ir::rename_values(graph, final_names);
+}
+
+}  // namespace
+
+Result<std::vector<InnerValue>> inner_values(NoiseFloor& noise_floor, const InputSet& set, Profile profile) {
+  const ir::Graph& graph = noise_floor.graph();
+  const ir::Uses uses(graph);
+  std::vector<InnerValue> values;
+  std::unordered_map<ValueId, std::size_t> known;
+  const auto inputs = noise_floor.inputs(set);
+  if (!inputs) return inputs.error();
+  for (const NamedValue& input : *inputs) {
+    known.emplace(graph.find(input.name), values.size());
+    values.push_back({input.name, std::string(input_op), {}, summarize(input.value)});
+  }
+  const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
+    if (graph.nodes[node].op_type == "Constant") return {};
+    InnerValue value{std::string(name), std::string(graph.nodes[node].op_type.view()), {}, summarize(spread.exact)};
+    for (const ValueId read : uses.reads(node)) {
+      if (const auto found = known.find(read); found != known.end()) value.from.push_back(found->second);
+    }
+    known.insert_or_assign(graph.find(name), values.size());
+    values.push_back(std::move(value));
+    return {};
+  };
+  if (auto run = noise_floor.each_value(set, profile, 0, take); !run) return run.error();
+  return values;
+}
+
+Result<std::optional<MatchedSide>> matched_side(const LayerQuestion& question) {
+  const std::optional<MatchedSide> nothing;
+  if (question.side.model == question.base.model) return nothing;
+  auto floor = NoiseFloor::make(question.side.model, question.sessions);
+  if (!floor) return floor.error();
+  const auto base = inner_values(question.noise_floor, question.set, question.profile);
+  if (!base) return base.error();
+  const auto side = inner_values(*floor, question.set, question.profile);
+  if (!side) return side.error();
+  if (!have_other_names(*base, *side)) return nothing;
+
+  MatchedSide matched;
+  auto model = std::make_shared<Model>(*question.side.model);
+  const std::unordered_set<std::string_view> inside = names_inside(model->ir());
+  std::map<std::string, std::string, std::less<>> wanted;
+  for (const ValuePair& pair : correspond(*base, *side, {})) {
+    const std::string &to = (*base)[pair.base].name, &from = (*side)[pair.side].name;
+    if (to != from && inside.contains(to)) continue;
+    matched.matches.emplace(to, MatchedSide::Match{from, pair.by});
+    if (to != from) wanted.emplace(from, to);
+  }
+  if (wanted.empty()) return nothing;
+  if (!rename_matched(model->ir(), wanted)) return nothing;
+  matched.side = side_on(question.side, std::move(model));
+  return std::optional(std::move(matched));
+}
+
+}  // namespace onnxkit::diffing
