@@ -42,7 +42,8 @@ std::vector<const ir::Node*> nodes_of(const ir::Model& model, const spec::OpTabl
   for (const auto& scope : ir::graph_scopes(model)) {
     if (scope->function) continue;
     for (const ir::Node& node : scope->graph->nodes) {
-      if (ir::canonical_domain(node.domain).empty() && !table.versions("", node.op_type).empty()) nodes.push_back(&node);
+      if (ir::canonical_domain(node.domain).empty() && !table.versions("", node.op_type).empty())
+        nodes.push_back(&node);
     }
   }
   return nodes;
@@ -73,17 +74,16 @@ Diagnostic finding_of(const std::vector<const ir::Node*>& wrong, std::size_t all
   finding.expected = fmt::format("{} or a later opset", fitting);
   finding.found = std::to_string(imported);
   finding.notes.push_back(fmt::format("the nodes are {}{}", fmt::join(ops, ", "), count > most_named ? " ..." : ""));
-  finding.help = fmt::format("set the version of opset_import to {}; upgrade would convert the nodes, which are not old",
-                             fitting);
+  finding.help =
+      fmt::format("set the version of opset_import to {}; upgrade would convert the nodes, which are not old", fitting);
   return finding;
 }
 
 }  // namespace
 
 std::optional<OldImport> old_import(const ir::Model& model, const spec::OpTable& table) {
-  const auto import = std::find_if(model.opset_imports.begin(), model.opset_imports.end(), [](const auto& entry) {
-    return ir::canonical_domain(entry.domain).empty();
-  });
+  const auto import = std::find_if(model.opset_imports.begin(), model.opset_imports.end(),
+                                   [](const auto& entry) { return ir::canonical_domain(entry.domain).empty(); });
   if (import == model.opset_imports.end() || !model.functions.empty()) return std::nullopt;
   const std::int64_t imported = import->version.value_or(0);
   const std::vector<const ir::Node*> nodes = nodes_of(model, table);

@@ -37,9 +37,7 @@ std::string as_utf8(const std::string& text) {
 }
 
 void forget(CheckReport& report, Severity severity) {
-  --(severity == Severity::error     ? report.errors
-     : severity == Severity::warning ? report.warnings
-                                     : report.infos);
+  --(severity == Severity::error ? report.errors : severity == Severity::warning ? report.warnings : report.infos);
 }
 
 }  // namespace

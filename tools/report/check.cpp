@@ -34,7 +34,8 @@ std::string check_text(const FileReport& report, bool color) {
 std::string check_statistics(const CheckTotals& totals) {
   using CodeCount = std::pair<std::pair<Severity, std::string>, std::size_t>;
   std::vector<CodeCount> rows(totals.codes.begin(), totals.codes.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const CodeCount& a, const CodeCount& b) { return a.second > b.second; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const CodeCount& a, const CodeCount& b) { return a.second > b.second; });
   std::string text;
   for (const auto& [code, count] : rows)
     text += fmt::format("{:>6}  {:<7}  {}\n", count, to_string(code.first), code.second);
