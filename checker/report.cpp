@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "checker/check.h"
 #include "checker/codes.h"
+#include "checker/old_import.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/wire/external/external_data.h"
@@ -23,7 +27,16 @@ Result<CheckReport> check(const ir::Model& model, const CheckOptions& options) {
   model_check.inference.dim_values = options.dims;
   model_check.inference.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); };
   Collector collector({options.suppress.begin(), options.suppress.end()});
-  check_model(model, options.context.table(), model_check, collector);
+  const spec::OpTable& table = options.context.table();
+  if (auto old = old_import(model, table)) {
+    old->finding.notes.push_back(fmt::format("the rest is checked as of opset {}", old->fitting));
+    collector.add(std::move(old->finding));
+    ir::Model raised = ir::clone(model);
+    raised.opset_imports[old->import].version = old->fitting;
+    check_model(raised, table, model_check, collector);
+  } else {
+    check_model(model, table, model_check, collector);
+  }
 
   CheckReport report;
   report.suppressed = collector.suppressed_count();

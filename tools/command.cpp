@@ -66,14 +66,20 @@ std::string describe_missing_command(CLI::App& app, const Words& words) {
   }
   const Words names = command_names(app);
   if (at == words.size() || std::find(names.begin(), names.end(), words[at]) != names.end()) return {};
-  const bool asks_help = words[at] == "help";
-  return "unknown command " + quote(words[at]) +
-         did_you_mean(asks_help ? "--help" : words[at], asks_help ? Words{"--help"} : names);
+  return "unknown command " + quote(words[at]) + did_you_mean(words[at], names);
 }
 
 void parse(CLI::App& app, Words words) {
   std::reverse(words.begin(), words.end());
   app.parse(std::move(words));
+}
+
+/// Beside --help.
+bool takes_options(const CLI::App& command) {
+  const auto options = command.get_options();
+  return std::any_of(options.begin(), options.end(), [&command](const CLI::Option* option) {
+    return option->nonpositional() && option != command.get_help_ptr();
+  });
 }
 
 const CLI::App& chosen(const CLI::App& app) {
@@ -120,6 +126,12 @@ Outcome report_error(const Error& error) {
   return outcome_of(error);
 }
 
+Outcome ErrorReporter::operator()(const Error& error) const {
+  const Outcome outcome = report_error(error);
+  if (as_json) std::fputs(error_json(command, error, static_cast<int>(outcome)).c_str(), stdout);
+  return outcome;
+}
+
 Outcome usage_error(const CLI::App& command, std::string_view message) {
   const CLI::App* parent = command.get_parent();
   const std::string name = (parent != nullptr ? parent->get_name() + " " : "") + command.get_name();
@@ -135,7 +147,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 Outcome parse_and_run(CLI::App& app, const CommandList& commands, int argc, const char* const* argv) {
   app.require_subcommand(1);
-  for (const CommandList::Entry& entry : commands.entries()) add_config(*entry.command);
+  for (const CommandList::Entry& entry : commands.entries()) {
+    entry.command->group("Commands");
+    if (takes_options(*entry.command)) add_config(*entry.command);
+  }
   const Words words(argv + std::min(argc, 1), argv + argc);
   if (words.empty()) {
     std::fputs(app.help().c_str(), stderr);

@@ -27,6 +27,16 @@ Outcome outcome_of(const Error& error);
 /// Prints the error to standard error; its outcome.
 Outcome report_error(const Error& error);
 
+/// Reports errors of a command whose results are JSON on standard output or not: there it prints an object with the error, so that no
+/// reader of that output gets nothing (docs/json/error.schema.json).
+struct ErrorReporter {
+  std::string_view command;
+  bool as_json = false;
+
+  /// As report_error, before anything else was printed to standard output.
+  Outcome operator()(const Error& error) const;
+};
+
 /// Prints "onnxkit COMMAND: message" and where to find help to standard error.
 Outcome usage_error(const CLI::App& command, std::string_view message);
 

@@ -1,38 +1,19 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <new>
 #include <string>
-#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/version.h"
 #include "tools/command.h"
+#include "tools/help.h"
 
 namespace onnxkit::tools {
 void register_all_commands(CommandList& list);
 }
-
-namespace {
-
-/// CLI11 writes "..." after every option that may be repeated, also after those that take one word each time.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    std::string text = CLI::Formatter::make_option_opts(option);
-    const bool takes_one = option->get_expected_max() == CLI::detail::expected_max_vector_size &&
-                           !option->get_positional() && !option->get_allow_extra_args();
-    const std::string_view more = " ...";
-    const std::size_t at = text.find(more);
-    if (takes_one && at != text.npos) text.erase(at, more.size());
-    return text;
-  }
-};
-
-}  // namespace
 
 int main(int argc, char** argv) {
   using onnxkit::tools::Outcome;
@@ -42,7 +23,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     CLI::App app("onnxkit checks, converts, runs and compares ONNX models.", "onnxkit");
-    app.formatter(std::make_shared<HelpFormatter>());
+    app.formatter(onnxkit::tools::help_formatter(onnxkit::tools::help_width()));
     app.set_version_flag("--version", "onnxkit " + std::string(onnxkit::version()), "Print the version and exit");
     app.footer(
         "Exit status: 0 no finding, 1 a finding, 2 wrong usage, 3 an input could not be read or an output could not be "

@@ -86,6 +86,23 @@ Result<Model> open_model(const std::string& path, const ReadOptions& options) {
   return model;
 }
 
+Result<void> check_binary_output() {
+  if (::isatty(STDOUT_FILENO) == 0) return {};
+  Error error = make_error("usage", "standard output is a terminal, which cannot show binary data");
+  error.diagnostic.help = "name a file, or redirect the output; | cat writes it to the terminal nevertheless";
+  return error;
+}
+
+Result<void> check_model_output(const std::string& output, const std::string& input, const SaveOptions& options) {
+  if (output == "-")
+    return options.format.empty() || options.format == "binary" ? check_binary_output() : Result<void>();
+  std::error_code status;
+  // A file that was read stays what it is whatever its name.
+  if (!options.format.empty() || std::filesystem::equivalent(output, input, status)) return {};
+  const auto format = output_format(output);
+  return format ? Result<void>() : format.error();
+}
+
 Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options) {
   return path == "-" ? write_model(model, write_standard_output, options) : write_model(model, path, options);
 }

@@ -22,6 +22,13 @@ Result<std::string> read_standard_input();
 /// Writes bytes to standard output; a reader that goes away is no error.
 Result<void> write_standard_output(std::string_view bytes);
 
+/// Before any work: whether a model that was read from `input` can be written to `output` with these options. Errors: unsupported-format
+/// for a name that says another format than one that can be written, usage for a binary model on a terminal.
+Result<void> check_model_output(const std::string& output, const std::string& input, const SaveOptions& options = {});
+
+/// Whether standard output takes binary data, which a terminal does not. Error usage.
+Result<void> check_binary_output();
+
 /// Writes the model to `path`; "-" is standard output.
 Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
 

@@ -11,6 +11,7 @@
 
 #include "onnxkit/opset.h"
 #include "tools/model_file.h"
+#include "tools/options/duration.h"
 #include "tools/options/inference.h"
 #include "tools/options/models.h"
 #include "tools/options/output.h"
@@ -32,13 +33,20 @@ struct OpsetArguments {
   bool dry_run = false;
   bool either_way = false, force = false;
   bool no_verify = false, must_verify = false;
-  double verify_seconds = 20;
+  std::uint64_t verify_ms = 20'000;
   std::uint64_t memory_bytes = 0;
   int threads = 0;
   bool allow_outside_data = false;
   InferenceOptions inference;
   OutputOptions format;
+  Notes notes = Notes::usual;
 };
+
+const char* name_of(OpsetDirection direction) { return direction == OpsetDirection::up ? "upgrade" : "downgrade"; }
+
+ErrorReporter reporter(const OpsetArguments& arguments) {
+  return {name_of(arguments.direction), arguments.format.format == Format::json};
+}
 
 /// What is wrong with the word; empty when nothing is.
 std::string read_target(const std::string& word, std::map<std::string, std::int64_t>& opsets) {
@@ -94,8 +102,8 @@ OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, s
   choices.verification.allow_outside_data = arguments.allow_outside_data;
   choices.verification.limits.threads = arguments.threads;
   choices.verification.limits.memory_bytes = arguments.memory_bytes;
-  choices.verification.dims = arguments.inference.dims;
-  choices.verification.limits.time_ms = static_cast<std::uint64_t>(arguments.verify_seconds * 1000);
+  choices.dims = arguments.inference.dims;
+  choices.verification.limits.time_ms = arguments.verify_ms;
   return choices;
 }
 
@@ -169,29 +177,29 @@ void print(const OpsetFile& file, const OpsetArguments& arguments) {
     return;
   }
   if (arguments.format.format == Format::text && arguments.dry_run) std::fputs(opset_plan(file).c_str(), stdout);
+  std::fflush(stdout);  // what is in the way stands behind the plan also where both go to one file
   std::fputs(opset_obstacles(file, color).c_str(), stderr);
-  std::fputs(saved_text(file.saved).c_str(), stderr);
-  std::fprintf(stderr, "%s\n", opset_summary(file, arguments.dry_run).c_str());
+  note(arguments.notes, saved_text(file.saved) + opset_summary(file, arguments.dry_run) + "\n");
 }
 
 Outcome convert_all(const OpsetArguments& arguments, std::map<std::string, std::int64_t> opsets,
                     const std::vector<ModelInput>& inputs) {
   const auto context = Context::make({.schemas = arguments.inference.schemas});
-  if (!context) return report_error(context.error());
+  if (!context) return reporter(arguments)(context.error());
   const OpsetChoices choices = choices_of(arguments, std::move(opsets), *context);
   std::vector<OpsetFile> files;
   {
-    Progress progress("converting", inputs.size());
+    Progress progress("converting", inputs.size(), arguments.notes);
     for (const ModelInput& input : inputs) {
+      progress.start(input.path);
       files.push_back(convert_file(input, arguments, choices));
       progress.while_hidden([&] { print(files.back(), arguments); });
       progress.advance();
       if (is_wrong_target(files.back())) break;
     }
   }
-  const char* command = arguments.direction == OpsetDirection::up ? "upgrade" : "downgrade";
   if (arguments.format.format != Format::text)
-    std::fputs(opset_json(command, files, arguments.dry_run).c_str(), stdout);
+    std::fputs(opset_json(name_of(arguments.direction), files, arguments.dry_run).c_str(), stdout);
   return outcome_of(files);
 }
 
@@ -216,12 +224,16 @@ Outcome run_opset(const CLI::App& command, const OpsetArguments& arguments) {
     return usage_error(command, "--output takes one model; --output-dir takes many");
   if (arguments.output == "-" && arguments.format.format != Format::text)
     return usage_error(command, "--output and --format json both use standard output");
+  if (!arguments.output.empty() && !arguments.dry_run) {
+    if (const auto fits = check_model_output(arguments.output, inputs.front().path); !fits)
+      return reporter(arguments)(fits.error());
+  }
   if (!arguments.output_folder.empty()) {
     if (const std::string name = repeated_output(inputs); !name.empty())
       return usage_error(command, "two models have the name " + quote(name) +
                                       " and would be written to the same file; pass their folder to keep their paths");
     if (const auto made = arguments.dry_run ? Result<void>() : make_folder(arguments.output_folder); !made)
-      return report_error(made.error());
+      return reporter(arguments)(made.error());
   }
   return convert_all(arguments, std::move(opsets), inputs);
 }
@@ -272,10 +284,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
                 "Write only if both models ran and agreed; without it a model that cannot be run is also written")
       ->group("Verification")
       ->excludes(none);
-  command.add_option("--verify-limit", arguments.verify_seconds, "Time limit of a run in seconds")
-      ->type_name("SECONDS")
-      ->capture_default_str()
-      ->check(positive())
+  add_duration(command, "--verify-limit", arguments.verify_ms, "Time limit of a run", ZeroDuration::refused)
       ->group("Verification");
   command
       .add_option(
@@ -291,6 +300,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
       ->check(CLI::NonNegativeNumber)
       ->group("Verification");
   add_output(command, arguments.format, {Format::text, Format::json});
+  add_notes(command, arguments.notes);
 }
 
 }  // namespace
@@ -305,12 +315,19 @@ std::string read_targets(const std::vector<std::string>& words, std::map<std::st
 OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoices& choices) {
   OpsetFile file;
   file.model = path;
-  const std::optional<Model> before = choices.verifies ? std::optional(model) : std::nullopt;
+  std::optional<Model> before = choices.verifies ? std::optional(model) : std::nullopt;
   auto report = change_opset(model, choices.conversion);
   if (!report) return unreadable(std::move(file), report.error());
   file.report = *std::move(report);
   if (!choices.verifies || !file.report.succeeded() || file.report.imports.empty()) return file;
-  auto verified = verify_equal(*before, model, choices.verification);
+  Model after = model;
+  VerifyOptions verification = choices.verification;
+  for (Model* run : {&*before, &after}) {
+    auto dims = declare_dims(*run, choices.dims, DeclaredSizes::keep);
+    if (!dims) return unreadable(std::move(file), dims.error());
+    verification.dims = *std::move(dims);
+  }
+  auto verified = verify_equal(*before, after, verification);
   if (!verified && verified.error().diagnostic.code == "unknown-dimension")
     return unreadable(std::move(file), verified.error());
   file.verified =

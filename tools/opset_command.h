@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "onnxkit/dims.h"
 #include "onnxkit/opset.h"
 #include "tools/command.h"
 #include "tools/report/opset.h"
@@ -15,6 +16,7 @@ std::string read_targets(const std::vector<std::string>& words, std::map<std::st
 struct OpsetChoices {
   OpsetOptions conversion;
   VerifyOptions verification;
+  DimSettings dims;  ///< of the inputs that both models are run with
   bool verifies = true;
 };
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "onnxkit/diagnostic.h"
+
 namespace onnxkit::tools {
 namespace {
 
@@ -15,8 +17,26 @@ constexpr std::size_t bar_width = 24;
 
 }  // namespace
 
-Progress::Progress(std::string label, std::size_t total) : label_(std::move(label)), total_(total) {
-  if (::isatty(STDERR_FILENO) != 0) thread_ = std::thread([this] { run(); });
+Progress::Progress(std::string label, std::size_t total, Notes notes)
+    : label_(std::move(label)), total_(total), tells_steps_(notes == Notes::steps) {
+  if (notes == Notes::usual && ::isatty(STDERR_FILENO) != 0) thread_ = std::thread([this] { run(); });
+}
+
+void Progress::tell(std::string_view step) const {
+  if (tells_steps_) fmt::print(stderr, "onnxkit: {}\n", step);
+}
+
+void Progress::start(std::string_view item) {
+  if (!tells_steps_) return;
+  const std::lock_guard lock(mutex_);
+  tell(fmt::format("{} {}", label_, without_controls(item)));
+}
+
+void Progress::next(std::string label) {
+  const std::lock_guard lock(mutex_);
+  tell(label);
+  label_ = std::move(label);
+  ++done_;
 }
 
 Progress::~Progress() {

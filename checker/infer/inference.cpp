@@ -8,6 +8,7 @@
 #include "checker/infer/constant_tensor.h"
 #include "checker/infer/infer_registry.h"
 #include "checker/rule_registry.h"
+#include "libonnxkit/ir/dim/declare_dims.h"
 #include "libonnxkit/ir/order.h"
 
 namespace onnxkit::checker {
@@ -114,7 +115,7 @@ void Inference::seed_inputs(Frame& frame, std::span<const Type> given, std::span
     const std::string_view name = graph.name_of(input.value);
     if (input.type) {
       Type declared = from_declared(*input.type, dims, [&](std::size_t axis) {
-        return dims.fresh(fmt::format("{}_dim{}", name, axis), ir::SymbolOrigin::input, {});
+        return dims.fresh(ir::anonymous_dim(name, axis), ir::SymbolOrigin::input, {});
       });
       bound_rank(declared);
       // An initializer of the same name is a default value; the declared shape may be more general.

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "checker/rule_registry.h"
+#include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/ir/order.h"
 
 namespace onnxkit::checker {
@@ -230,7 +231,17 @@ class GraphRule {
                            ir::path_text(scope->path));
       }
     }
-    return {};
+    constexpr std::size_t shortest = 3;  // any two letters are near each other
+    if (name.size() < shortest) return {};
+    std::vector<std::string_view> visible;
+    for (const GraphNames* graph = &names; graph; graph = graph->outer) {
+      const ir::Graph& own = *graph->scope->graph;
+      for (std::size_t id = 0; id < graph->defined.size(); ++id) {
+        if (graph->defined[id] != Definition::none) visible.push_back(own.name_of(static_cast<ValueId>(id)));
+      }
+    }
+    const std::string_view close = nearest(name, visible);
+    return close.empty() ? std::string() : fmt::format("did you mean {}?", quote(close));
   }
 
   void check_graph_outputs(const GraphNames& names) {
@@ -255,7 +266,7 @@ class GraphRule {
                      is_outer ? fmt::format("the output {} is a value of an outer graph", quote(name))
                               : fmt::format("output {} is undefined", quote(name)),
                      "an input, an initializer or the output of a node", {},
-                     is_outer ? "add an Identity of the outer value and return its output" : "");
+                     is_outer ? "add an Identity of the outer value and return its output" : nearest_help(names, name));
     }
     for (const ir::ValueInfo& info : graph.value_infos) {
       if (info.value == ValueId::none) continue;

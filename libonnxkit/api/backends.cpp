@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "libonnxkit/backends/backends.h"
@@ -43,10 +44,12 @@ BackendInfo ask(const exec::BackendEntry& entry, const exec::BackendSettings& se
 std::vector<BackendInfo> backends(const BackendQuery& query) {
   const exec::BackendSettings settings = exec::settings_of(query.context.workers());
   std::vector<exec::BackendEntry> entries = all_backends().entries(settings);
+  std::set<std::string> asked;
+  for (const std::string& name : query.names) {
+    if (const auto entry = all_backends().find(name, settings)) asked.insert(entry->name);
+  }
   std::erase_if(entries, [&](const exec::BackendEntry& entry) {
-    const bool is_asked =
-        query.names.empty() || std::find(query.names.begin(), query.names.end(), entry.name) != query.names.end();
-    return !entry.listed || !is_asked;
+    return !entry.listed || !(query.names.empty() || asked.contains(entry.name));
   });
   std::vector<BackendInfo> found(entries.size());
   std::vector<std::jthread> threads;

@@ -37,8 +37,9 @@ class Comparison {
       if (auto opened = open(i); !opened) return opened.error();
     }
     if (auto error = unknown_other_name()) return *std::move(error);
-    for (std::size_t set = 0; set < sets_.size(); ++set) compare_set(set);
-    if (options_.stop.stop_requested()) return make_error("cancelled", "the comparison was cancelled");
+    for (std::size_t set = 0; set < sets_.size() && !is_stopped(); ++set) compare_set(set);
+    if (is_stopped() && !report_.compared) return cancelled();
+    if (is_stopped()) note_stop();
     if (!report_.compared) report_.verdict = Verdict::not_compared;
     for (SideReport& side : report_.sides) {
       if (side.failure && side.outputs.empty()) side.verdict = Verdict::not_compared;
@@ -46,9 +47,26 @@ class Comparison {
       if (!side.failure) side.failed_at.clear();
       report_.verdict = std::max(report_.verdict, side.verdict);
     }
-    if (options_.layers || options_.bisect || !options_.repro.empty()) look_inside();
+    if (options_.layers || options_.bisect || !options_.repro.empty()) {
+      if (!report_.cancelled) look_inside();
+    }
     if (noise_floor_) report_.floor_seconds = noise_floor_->seconds();
     return std::move(report_);
+  }
+
+  bool is_stopped() const { return options_.stop.stop_requested(); }
+
+  static Error cancelled() { return make_error("cancelled", "the comparison was cancelled"); }
+
+  /// Sides without an output were not reached.
+  void note_stop() {
+    report_.cancelled = true;
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      SideReport& side = report_.sides[i];
+      if (i == report_.base || side.failure || !side.outputs.empty()) continue;
+      side.failure = cancelled();
+      if (side.failed_at.empty()) side.failed_at = "run";
+    }
   }
 
   /// Where the sides part from the floor's model, on the first set of inputs that shows a finding, else the first.
@@ -342,6 +360,7 @@ class Comparison {
     if (!base) return;
     const bool is_exact = open_[report_.base].capabilities().perturbed_samples && floor_side_ == report_.base;
     for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
+      if (is_stopped()) return;
       const auto run = answer(i, set, base->outputs);
       if (!run) continue;
       SideReport& side = report_.sides[i];
@@ -359,12 +378,14 @@ class Comparison {
                                  sets_.size(),
                                  &pools_[i]};
       auto compared = diffing::compare_outputs(criteria, run->outputs, options_);
+      if (!compared && is_stopped()) return;
       if (!compared) {  // the reference does not know the noise floor of this model: compare without it
         report_.floor_note = compared.error().diagnostic.message;
         noise_floor_.reset();
         criteria.noise_floor = nullptr;
         compared = diffing::compare_outputs(criteria, run->outputs, options_);
       }
+      if (is_stopped()) return;  // the noise floor may lack samples
       if (sides_[i].model && sides_[report_.base].model) refuse_moved(run->moved, *compared);
       report_absent(run->absent, *compared);
       leave_random(*compared, i);
@@ -416,12 +437,19 @@ std::optional<Error> unknown_names(const std::vector<DiffSide>& sides, const Dif
 
 Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets,
                         const DiffOptions& options) {
+  const diffing::Sessions sessions(options);
+  std::vector<DiffSide> renamed;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    auto known = sessions.registry().find(sides[i].backend, sessions.settings());
+    if (!known) return known.error();
+    if (known->name == sides[i].backend) continue;
+    if (renamed.empty()) renamed = sides;
+    if (renamed[i].label.empty()) renamed[i].label = renamed[i].backend;
+    renamed[i].backend = known->name;
+  }
+  if (!renamed.empty()) return diff(renamed, sets, options);
   if (sides.size() < 2) return make_error("usage", "a comparison requires at least two sides");
   if (sets.empty()) return make_error("usage", "no inputs were given");
-  const diffing::Sessions sessions(options);
-  for (const DiffSide& side : sides) {
-    if (auto known = sessions.registry().find(side.backend, sessions.settings()); !known) return known.error();
-  }
   if (auto error = unknown_names(sides, options)) return *std::move(error);
   return Comparison(sides, sets, options).run();
 }

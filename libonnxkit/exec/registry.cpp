@@ -1,6 +1,7 @@
 #include "libonnxkit/exec/registry.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/core.h>
@@ -9,6 +10,18 @@
 #include "libonnxkit/base/text/nearest.h"
 
 namespace onnxkit::exec {
+namespace {
+
+struct ShortName {
+  std::string_view shortened, name;
+};
+
+/// What people call runtimes; a backend of such a name comes first.
+constexpr std::array short_names = {ShortName{"ort", "onnxruntime"}, ShortName{"ov", "openvino"},
+                                    ShortName{"pytorch", "torch"},   ShortName{"ref", "reference"},
+                                    ShortName{"tf", "tensorflow"},   ShortName{"trt", "tensorrt"}};
+
+}  // namespace
 
 BackendSettings settings_of(const WorkerSettings& workers, std::stop_token stop) {
   BackendSettings settings;
@@ -41,8 +54,12 @@ std::vector<BackendEntry> BackendRegistry::entries(const BackendSettings& settin
 
 Result<BackendEntry> BackendRegistry::find(std::string_view name, const BackendSettings& settings) const {
   std::vector<BackendEntry> all = entries(settings);
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const BackendEntry& entry) { return entry.name == name; });
+  const auto named = [&all](std::string_view wanted) {
+    return std::find_if(all.begin(), all.end(), [&](const BackendEntry& entry) { return entry.name == wanted; });
+  };
+  auto found = named(name);
+  for (const ShortName& known : short_names)
+    if (found == all.end() && known.shortened == name) found = named(known.name);
   if (found != all.end()) return std::move(*found);
   std::vector<std::string_view> names;
   for (const BackendEntry& entry : all) {

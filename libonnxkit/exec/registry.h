@@ -48,7 +48,7 @@ class BackendRegistry {
 
   /// Those that were added, then those discovered by name.
   std::vector<BackendEntry> entries(const BackendSettings& settings) const;
-  /// Error unknown-backend, with the names that users may choose.
+  /// By its name, or by a usual short one ("ort"). Error unknown-backend, with the names that users may choose.
   Result<BackendEntry> find(std::string_view name, const BackendSettings& settings) const;
   /// A backend in this process that has perturbed samples; null when there is none.
   std::unique_ptr<Backend> make_perturbed() const;

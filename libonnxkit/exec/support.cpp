@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -33,6 +35,77 @@ bool fits(const ir::DeclaredShape& shape, std::span<const std::int64_t> dims) {
                     [](const ir::DeclaredDim& dim, std::int64_t size) { return !dim.value || *dim.value == size; });
 }
 
+/// What numpy calls an element type; empty for one that it lacks.
+std::string_view numpy_name(ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+      return "float32";
+    case ElementType::float64:
+      return "float64";
+    case ElementType::boolean:
+    case ElementType::float16:
+    case ElementType::int8:
+    case ElementType::int16:
+    case ElementType::int32:
+    case ElementType::int64:
+    case ElementType::uint8:
+    case ElementType::uint16:
+    case ElementType::uint32:
+    case ElementType::uint64:
+      return name_of(type);
+    default:
+      return {};
+  }
+}
+
+/// How a value of another type may become one of the declared type.
+std::string help_for_type(ElementType declared, ElementType given) {
+  const std::string_view name = numpy_name(declared);
+  if (name.empty() || numpy_name(given).empty()) return {};
+  const bool may_be_picture = given == ElementType::uint8 && is_floating(declared);
+  return fmt::format("numpy converts it with x.astype(\"{}\"){}", name,
+                     may_be_picture ? "; most models take the bytes of a picture divided by 255" : "");
+}
+
+/// A rearrangement of axes with what numpy calls it; axis -1 is a new one of size 1.
+struct Rearrangement {
+  std::vector<int> axes;
+  const char* numpy;
+  const char* what;
+};
+
+/// How a value of another shape may become one of the declared shape: by a batch axis, or with its channels elsewhere.
+std::string help_for_shape(const ir::DeclaredShape& shape, const std::vector<std::int64_t>& dims) {
+  static const std::vector<Rearrangement> rank_3 = {
+      {{2, 0, 1}, "x.transpose(2, 0, 1)", "the channels come last"},
+      {{1, 2, 0}, "x.transpose(1, 2, 0)", "the channels come first"},
+      {{-1, 2, 0, 1}, "x.transpose(2, 0, 1)[None]", "the batch axis is missing and the channels come last"},
+      {{-1, 1, 2, 0}, "x.transpose(1, 2, 0)[None]", "the batch axis is missing and the channels come first"}};
+  static const std::vector<Rearrangement> rank_4 = {
+      {{0, 3, 1, 2}, "x.transpose(0, 3, 1, 2)", "the channels come last"},
+      {{0, 2, 3, 1}, "x.transpose(0, 2, 3, 1)", "the channels come first"}};
+  const auto help = [](const char* what, const char* numpy) {
+    return fmt::format("{}: numpy rearranges it with {}", what, numpy);
+  };
+  std::vector<std::int64_t> changed = dims;
+  changed.insert(changed.begin(), 1);
+  if (fits(shape, changed)) return help("the batch axis is missing", "x[None]");
+  if (dims.size() == shape.dims.size() + 1 && dims.front() == 1 && fits(shape, std::span(dims).subspan(1)))
+    return help("the first axis is not declared", "x[0]");
+  if (dims.size() != 3 && dims.size() != 4) return {};
+  for (const Rearrangement& known : dims.size() == 3 ? rank_3 : rank_4) {
+    changed.clear();
+    for (const int axis : known.axes) changed.push_back(axis < 0 ? 1 : dims[static_cast<std::size_t>(axis)]);
+    if (fits(shape, changed)) return help(known.what, known.numpy);
+  }
+  return {};
+}
+
+Error with_help(Error error, std::string help) {
+  error.diagnostic.help = std::move(help);
+  return error;
+}
+
 Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value& value) {
   const auto& type = graph.inputs[index].type;
   if (!type || type->kind == ir::DeclaredType::Kind::none) return {};
@@ -41,14 +114,16 @@ Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value&
   if (!value.is_tensor()) return {};
   const auto declared = static_cast<ElementType>(type->elem_type.value_or(0));
   if (declared != ElementType::undefined && declared != value.tensor.type()) {
-    return input_error(
-        "input-type", graph, index,
-        fmt::format("the input has elements of type {}, not {}", name_of(declared), name_of(value.tensor.type())));
+    return with_help(input_error("input-type", graph, index,
+                                 fmt::format("the input has elements of type {}, not {}", name_of(declared),
+                                             name_of(value.tensor.type()))),
+                     help_for_type(declared, value.tensor.type()));
   }
   if (type->shape && !fits(*type->shape, value.tensor.dims())) {
-    return input_error(
-        "input-shape", graph, index,
-        fmt::format("the input has shape {}, not {}", dims_text(*type->shape), dims_text(value.tensor.dims())));
+    return with_help(input_error("input-shape", graph, index,
+                                 fmt::format("the input has shape {}, not {}", dims_text(*type->shape),
+                                             dims_text(value.tensor.dims()))),
+                     help_for_shape(*type->shape, value.tensor.dims()));
   }
   return {};
 }

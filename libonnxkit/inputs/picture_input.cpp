@@ -101,6 +101,13 @@ Result<void> check_options(const ImageOptions& options, std::int64_t height, std
     if (list->size() > 1 && list->size() != static_cast<std::size_t>(channels))
       return make_error("usage", fmt::format("{} numbers of mean or std for {} channels", list->size(), channels));
   }
+  const auto is_of_bytes = [](double number) { return number > 1; };
+  if (options.scale && std::any_of(options.mean.begin(), options.mean.end(), is_of_bytes)) {
+    Error error =
+        make_error("usage", "the mean is that of pixels from 0 to 255, but pixels are scaled to 0..1 before it");
+    error.diagnostic.help = "divide mean and std by 255";
+    return error;
+  }
   if (std::any_of(options.std.begin(), options.std.end(), [](double x) { return !(x > 0) || std::isinf(x); }))
     return make_error("usage", "the divisor must be positive and finite");
   return {};

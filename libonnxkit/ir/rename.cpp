@@ -62,9 +62,9 @@ bool rename_values(Graph& graph, const Renames& names) {
   }
   std::vector<Change> changes;
   collect(graph, names, changes);
-  for (const auto& [changed, some] : changes) {
-    if (std::ranges::any_of(some, [&](const auto& entry) { return changed->find(entry.second) != ValueId::none; }))
-      return false;
+  for (const Change& change : changes) {
+    const auto is_taken = [&](const auto& entry) { return change.first->find(entry.second) != ValueId::none; };
+    if (std::ranges::any_of(change.second, is_taken)) return false;
   }
   for (const auto& [changed, some] : changes) rename_in(*changed, some);
   return true;

@@ -29,7 +29,7 @@ LATIN = b"\x08\x08\x3a\x0d\x0a\x08\x22\x03Re\xe9\x12\x01y\x12\x01m\x42\x02\x10\x
 def output(program, command, arguments):
     """(parsed standard output, exit status)"""
     done = subprocess.run([program, command, *arguments], capture_output=True, check=False, cwd=ROOT)
-    if done.returncode not in (0, 1, 3):
+    if done.returncode not in (0, 1, 2, 3):
         raise RuntimeError(f"{command} {arguments}: exit status {done.returncode}: {done.stderr.decode(errors='replace')}")
     return json.loads(done.stdout), done.returncode
 
@@ -38,7 +38,7 @@ def validator(path):
     """A validator of the schema at `path`, which may refer to those beside it."""
     schemas = {file.name: json.loads(file.read_text()) for file in path.parent.glob("*.schema.json")}
     registry = referencing.Registry().with_resources(
-        (name, referencing.Resource.from_contents(schema)) for name, schema in schemas.items())
+        (schema.get("$id", name), referencing.Resource.from_contents(schema)) for name, schema in schemas.items())
     schema = json.loads(path.read_text())
     return jsonschema.validators.validator_for(schema)(schema, registry=registry)
 
@@ -140,6 +140,11 @@ def calls_of_inspect(folder):
     return [[str(folder / "latin.onnx")], ["testdata/models/digits_broken.onnxtxt"], *([str(path.relative_to(ROOT))] for path in files)]
 
 
+def faults_of_error(report, status):
+    if report["exit_status"] != status:
+        yield f"exit_status is {report['exit_status']}, not {status}"
+
+
 def calls_of_ops():
     return [[], ["Resize", "Upsample"], ["--domain", "com.microsoft"]]
 
@@ -165,7 +170,9 @@ def main():
                  ("inspect", "json", schemas / "inspect.schema.json", faults_of_run, calls_of_inspect(pathlib.Path(name))),
                  ("ops", "json", schemas / "ops.schema.json", faults_of_run, calls_of_ops()),
                  ("upgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("28")),
-                 ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5"))]
+                 ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5")),
+                 *((command, "json", schemas / "error.schema.json", faults_of_error, [["no/such/file"]])
+                   for command in ("infer", "run", "inspect", "diff", "ops"))]
         for command, form, schema, more_faults, calls in forms:
             holds = validator(schema)
             for call in calls:

@@ -403,7 +403,7 @@ DiffReport nothing() {
   report.sides.push_back(first);
   SideReport gone = side("tensorrt", "", "");
   gone.failed_at = "start";
-  gone.failure = make_error("backend-not-available", "not available: no module named tensorrt");
+  gone.failure = make_error("worker-unavailable", "not available: no module named tensorrt");
   report.sides.push_back(std::move(gone));
   return report;
 }

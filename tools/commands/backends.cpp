@@ -16,9 +16,11 @@ struct BackendsArguments {
   std::string format = "text";
 };
 
+ErrorReporter reporter(const BackendsArguments& arguments) { return {"backends", arguments.format == "json"}; }
+
 Outcome run_backends(const BackendsArguments& arguments) {
   const auto context = Context::make({.workers = worker_settings(arguments.workers)});
-  if (!context) return report_error(context.error());
+  if (!context) return reporter(arguments)(context.error());
   const std::vector<BackendInfo> found = backends({.context = *context});
   std::fputs((arguments.format == "json" ? backends_json(found) : backends_text(found)).c_str(), stdout);
   return Outcome::ok;

@@ -6,10 +6,12 @@
 #include <memory>
 #include <thread>
 
+#include "libonnxkit/base/system/atomic_file.h"
 #include "onnxkit/fix.h"
 #include "tools/command.h"
 #include "tools/in_order.h"
 #include "tools/model_file.h"
+#include "tools/options/baseline.h"
 #include "tools/options/inference.h"
 #include "tools/options/list.h"
 #include "tools/options/models.h"
@@ -30,10 +32,15 @@ struct CheckArguments {
   std::size_t jobs = 0;
   bool fix = false;
   bool strict = false;
+  bool statistics = false;
+  std::string baseline, new_baseline;
+  Notes notes = Notes::usual;
   InferenceOptions inference;
   OutputOptions output;
   CheckOptions check;
 };
+
+ErrorReporter reporter(const CheckArguments& arguments) { return {"check", arguments.output.format == Format::json}; }
 
 /// Fixes the model and writes it; what is left to find is found by the check that follows.
 std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, FileReport& report) {
@@ -45,6 +52,13 @@ std::optional<Error> fix_model(Model& model, const CheckArguments& arguments, Fi
   auto saved = save_model(model, arguments.output_model, options);
   if (!saved) return saved.error();
   report.saved = *std::move(saved);
+  return std::nullopt;
+}
+
+std::optional<Error> set_dims(Model& model, const CheckArguments& arguments, CheckOptions& options) {
+  auto dims = declare_dims(model, arguments.inference.dims, DeclaredSizes::keep);
+  if (!dims) return dims.error();
+  options.dims = *std::move(dims);
   return std::nullopt;
 }
 
@@ -60,11 +74,19 @@ FileReport check_file(const ModelInput& input, const CheckArguments& arguments) 
     report.unreadable = model.error().diagnostic;
     return report;
   }
-  report.unknown_dims = unknown_dimensions(*model, arguments.check.dims);
+  CheckOptions options = arguments.check;
+  Model declared = *model;  // what --fix writes has the sizes that the file declares
+  if (auto fault = set_dims(declared, arguments, options)) return report.refused = std::move(fault), report;
+  report.unknown_dims = unknown_dimensions(declared, options.dims);
   if (arguments.fix && !report.unknown_dims.empty()) return report;
-  if (arguments.fix) report.refused = fix_model(*model, arguments, report);
+  if (arguments.fix) {
+    report.refused = fix_model(*model, arguments, report);
+    if (report.refused) return report;
+    declared = *model;
+    report.refused = set_dims(declared, arguments, options);
+  }
   if (report.refused) return report;
-  auto findings = check(*model, arguments.check);
+  auto findings = check(declared, options);
   if (!findings)
     report.refused = findings.error();
   else
@@ -108,6 +130,33 @@ class MisspeltDims {
   std::map<std::string, std::pair<std::size_t, Error>> lacking_;  ///< in how many models, and what to say
 };
 
+/// What --baseline knows and what --write-baseline is to know. Findings that are written count as known.
+class Baselines {
+ public:
+  Result<void> read(const CheckArguments& arguments) {
+    writes_ = !arguments.new_baseline.empty();
+    if (arguments.baseline.empty()) return {};
+    auto known = Baseline::read(arguments.baseline);
+    if (known) known_ = *std::move(known);
+    return known ? Result<void>() : known.error();
+  }
+  void apply(FileReport& report) {
+    Baseline own;
+    if (writes_) {
+      new_.add(report.path, report.findings);
+      own.add(report.path, report.findings);
+    }
+    report.known = (writes_ ? own : known_).take_from(report.path, report.findings);
+  }
+  Result<void> write(const std::string& path) const {
+    return writes_ ? replace_file(path, new_.json()) : Result<void>();
+  }
+
+ private:
+  Baseline known_, new_;
+  bool writes_ = false;
+};
+
 /// Text goes out file by file; the other formats need all reports first.
 Outcome check_files(const CheckArguments& arguments) {
   const std::vector<ModelInput> inputs = expand_models(arguments.models);
@@ -117,10 +166,13 @@ Outcome check_files(const CheckArguments& arguments) {
   std::vector<FileReport> reports(inputs.size());
   CheckTotals totals;
   MisspeltDims misspelt;
+  Baselines baselines;
+  if (const auto read = baselines.read(arguments); !read) return reporter(arguments)(read.error());
   std::optional<Error> refused;
   {
-    Progress progress("checking", inputs.size());
+    Progress progress("checking", inputs.size(), arguments.notes);
     const auto work = [&](std::size_t i) {
+      progress.start(inputs[i].path);
       reports[i] = check_file(inputs[i], arguments);
       progress.advance();
     };
@@ -128,9 +180,11 @@ Outcome check_files(const CheckArguments& arguments) {
       refused = reports[i].refused;
       misspelt.add(reports[i]);
       if (!refused && i + 1 == inputs.size()) refused = misspelt.error();
+      baselines.apply(reports[i]);
       totals.add(reports[i]);
       if (const std::string text = saved_text(reports[i].saved); !text.empty())
-        progress.while_hidden([&text] { std::fputs(text.c_str(), stderr); });
+        progress.while_hidden([&] { note(arguments.notes, text); });
+      if (arguments.statistics && !reports[i].unreadable) return !refused;
       if (!is_text || refused) return !refused;
       if (const std::string text = check_text(reports[i], color); !text.empty())
         progress.while_hidden([&text] { std::fputs(text.c_str(), stdout), std::fflush(stdout); });
@@ -138,12 +192,16 @@ Outcome check_files(const CheckArguments& arguments) {
       return true;
     });
   }
-  if (refused) return report_error(*refused);
+  if (refused) return reporter(arguments)(*refused);
+  if (const auto written = baselines.write(arguments.new_baseline); !written)
+    return reporter(arguments)(written.error());
+  if (is_text && arguments.statistics) std::fputs(check_statistics(totals).c_str(), stdout);
   const Outcome outcome = outcome_of(totals, arguments.strict);
   if (arguments.output.format == Format::json) std::fputs(check_json(reports, totals, outcome).c_str(), stdout);
   if (arguments.output.format == Format::sarif)
     std::fputs(check_sarif(reports, totals, arguments.check.suppress, outcome).c_str(), stdout);
-  std::fprintf(stderr, "%s\n", check_summary(totals).c_str());
+  std::fflush(stdout);
+  note(arguments.notes, check_summary(totals) + "\n");
   return outcome;
 }
 
@@ -169,6 +227,10 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
     return usage_error(command, "--fix takes one model at a time");
   if (arguments.output_model == "-")
     return usage_error(command, "--output: standard output is used for the report; name a file");
+  if (arguments.fix) {
+    if (const auto fits = check_model_output(arguments.output_model, arguments.models.front()); !fits)
+      return reporter(arguments)(fits.error());
+  }
   std::vector<std::string> codes;
   for (const CodeExplanation& page : explain_codes()) codes.push_back(page.code);
   for (const std::string& code : arguments.suppress) {
@@ -177,9 +239,8 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
   }
   arguments.check.suppress = {arguments.suppress.begin(), arguments.suppress.end()};
   arguments.check.targets = arguments.targets;
-  arguments.check.dims = arguments.inference.dims;
   auto context = Context::make({.schemas = arguments.inference.schemas});
-  if (!context) return report_error(context.error());
+  if (!context) return reporter(arguments)(context.error());
   arguments.check.context = *std::move(context);
   return check_files(arguments);
 }
@@ -216,6 +277,19 @@ void add_what_to_report(CLI::App& command, CheckArguments& arguments) {
       ->group("Output");
   command.add_flag("--strict", arguments.strict, "Exit with status 1 on warnings, too")->group("Output");
   add_output(command, arguments.output, {Format::text, Format::json, Format::sarif});
+  add_notes(command, arguments.notes);
+  command.add_flag("--statistics", arguments.statistics, "Print how often each code occurs instead of the findings")
+      ->group("Output");
+  auto* known =
+      command.add_option("--baseline", arguments.baseline, "Do not report or count the findings that this file lists")
+          ->type_name("FILE")
+          ->group("Output");
+  command
+      .add_option("--write-baseline", arguments.new_baseline,
+                  "Write all findings to this file, for --baseline; they do not count")
+      ->type_name("FILE")
+      ->group("Output")
+      ->excludes(known);
   command.add_option("--explain", arguments.explain, "Explain a code, or list all codes")
       ->type_name("CODE|all")
       ->group("Output");

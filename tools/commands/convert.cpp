@@ -25,6 +25,7 @@ struct ConvertArguments {
   bool embed = false;
   std::string external;
   std::vector<std::string> opsets;
+  Notes notes = Notes::usual;
 };
 
 using Choices = std::vector<std::pair<std::string, std::string>>;
@@ -59,8 +60,8 @@ void warn_of_size(const ConvertArguments& arguments) {
   std::error_code status;
   const std::uintmax_t size = std::filesystem::file_size(arguments.output, status);
   if (status || size < protobuf_limit) return;
-  std::fprintf(stderr, "onnxkit: %s exceeds 2 GiB, which protobuf-based readers reject; --external keeps it small\n",
-               quote(arguments.output).c_str());
+  note(arguments.notes, "onnxkit: " + quote(arguments.output) +
+                            " exceeds 2 GiB, which protobuf-based readers reject; --external keeps it small\n");
 }
 
 /// What keeps the model from these opsets, printed; ok when nothing does.
@@ -69,7 +70,7 @@ Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetCho
   const OpsetFile file = convert_opsets(model, arguments.input, choices);
   if (file.unreadable) return report_error(*file.unreadable);
   std::fputs(opset_obstacles(file, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
-  std::fprintf(stderr, "%s\n", opset_summary(file, false).c_str());
+  note(arguments.notes, opset_summary(file, false) + "\n");
   return file.converted() ? Outcome::ok : Outcome::finding;
 }
 
@@ -88,20 +89,20 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   OpsetChoices choices;
   if (const std::string fault = read_targets(arguments.opsets, choices.conversion.opsets); !fault.empty())
     return usage_error(command, fault);
-  if (save.format.empty() && arguments.output != "-") {
-    if (const auto format = output_format(arguments.output); !format) return report_error(format.error());
-  }
+  if (const auto fits = check_model_output(arguments.output, arguments.input, save); !fits)
+    return report_error(fits.error());
   auto model = open_model(arguments.input, arguments.read);
   if (!model) return report_error(model.error());
   if (!arguments.opsets.empty()) {
     if (const Outcome outcome = move_to_opsets(*model, arguments, choices); outcome != Outcome::ok) return outcome;
   }
   const auto saved = [&] {
-    const Progress progress("writing", 1);
+    Progress progress("writing", 1, arguments.notes);
+    progress.start(arguments.output);
     return save_model(*model, arguments.output, save);
   }();
   if (!saved) return report_error(saved.error());
-  std::fputs(saved_text(*saved).c_str(), stderr);
+  note(arguments.notes, saved_text(*saved));
   if (arguments.output != "-") warn_of_size(arguments);
   return Outcome::ok;
 }
@@ -156,6 +157,7 @@ void register_convert(CommandList& list) {
       ->type_name("[DOMAIN=]N")
       ->allow_extra_args(false);
   add_weight_options(*command, *arguments);
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 1 a data file already exists or the opset cannot be reached, 2 wrong usage, 3 a file could "
       "not "

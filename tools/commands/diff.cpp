@@ -17,6 +17,7 @@
 #include "tools/options/inputs.h"
 #include "tools/options/number.h"
 #include "tools/options/output.h"
+#include "tools/options/short_paths.h"
 #include "tools/options/sides.h"
 #include "tools/options/workers.h"
 #include "tools/progress.h"
@@ -42,11 +43,15 @@ struct DiffArguments {
   WorkerOptions workers;
   InferenceOptions inference;
   OutputOptions format;
+  Notes notes = Notes::usual;
 };
+
+ErrorReporter reporter(const DiffArguments& arguments) { return {"diff", arguments.format.format == Format::json}; }
 
 /// A set of inputs before what it lacks is made up.
 struct GivenSet {
-  std::string name;
+  std::string path;
+  std::string suffix;  ///< "[3]" of one of several in a file
   std::vector<NamedValue> values;
   fs::path folder;  ///< where recorded outputs may be
 };
@@ -75,9 +80,7 @@ Result<void> add_archive(const Model& model, const fs::path& path, std::vector<G
   if (!samples) return samples.error();
   const bool is_one = samples->size() == 1;
   for (std::size_t i = 0; i < samples->size(); ++i) {
-    std::string name = path.string();
-    if (!is_one) name += "[" + std::to_string(i) + "]";
-    sets.push_back({std::move(name), std::move((*samples)[i]), {}});
+    sets.push_back({path.string(), is_one ? "" : "[" + std::to_string(i) + "]", std::move((*samples)[i]), {}});
   }
   return {};
 }
@@ -98,7 +101,7 @@ Result<std::vector<GivenSet>> given_sets(const Model& model, const std::vector<s
     for (const fs::path& folder : folders) {
       auto values = read_inputs(model, folder);
       if (!values) return values.error();
-      sets.push_back({folder.string(), *std::move(values), folder});
+      sets.push_back({folder.string(), "", *std::move(values), folder});
     }
   }
   return sets;
@@ -108,10 +111,13 @@ Result<InputSet> completed_set(const Model& model, std::string name, std::vector
                                const DiffArguments& arguments, std::uint64_t seed) {
   RunOptions options;
   options.make_up_inputs = !arguments.inputs.given_only;
-  options.dims = arguments.inference.dims;
+  Model declared = model;
+  auto dims = declare_dims(declared, arguments.inference.dims, DeclaredSizes::keep);
+  if (!dims) return dims.error();
+  options.dims = *std::move(dims);
   options.context = arguments.diff.context;
   options.seed = seed;
-  auto inputs = complete_inputs(model, std::move(given), options);
+  auto inputs = complete_inputs(declared, std::move(given), options);
   if (!inputs) return inputs.error();
   InputSet set{std::move(name), {}};
   for (RunInput& input : *inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
@@ -133,10 +139,15 @@ Result<std::vector<InputSet>> read_sets(const Model& model, const DiffArguments&
     sets.push_back(*std::move(set));
     return {};
   };
-  for (GivenSet& set : *read) {
+  std::vector<std::string> paths;
+  for (const GivenSet& set : *read) paths.push_back(set.path);
+  const std::vector<std::string> names = short_paths(paths);
+  for (std::size_t i = 0; i < read->size(); ++i) {
+    GivenSet& set = (*read)[i];
     set.values.insert(set.values.end(), given->begin(), given->end());
     folders.push_back(set.folder);
-    if (auto added = add(set.name, std::move(set.values), arguments.diff.seed); !added) return added.error();
+    if (auto added = add(names[i] + set.suffix, std::move(set.values), arguments.diff.seed); !added)
+      return added.error();
   }
   if (!read->empty()) return sets;
   for (const std::string& word : arguments.inputs.inputs) {
@@ -178,7 +189,7 @@ Outcome print(const DiffReport& report, const DiffArguments& arguments) {
   for (const SideReport& side : report.sides) {
     if (side.repro_failure) return report_error(*side.repro_failure);
   }
-  if (!report.compared) return Outcome::failure;
+  if (!report.compared || report.cancelled) return Outcome::failure;
   const bool any_failed = std::any_of(report.sides.begin(), report.sides.end(),
                                       [](const SideReport& side) { return side.failure.has_value(); });
   return any_failed || is_finding(report.verdict) ? Outcome::finding : Outcome::ok;
@@ -204,37 +215,38 @@ Result<void> check_files(const DiffArguments& arguments, const std::vector<DiffS
 
 Outcome run_diff(DiffArguments& arguments) {
   auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
-  if (!context) return report_error(context.error());
+  if (!context) return reporter(arguments)(context.error());
   arguments.diff.context = *std::move(context);
   auto sides = sides_of(arguments);
-  if (!sides) return report_error(sides.error());
-  if (auto checked = check_files(arguments, *sides); !checked) return report_error(checked.error());
+  if (!sides) return reporter(arguments)(sides.error());
+  if (auto checked = check_files(arguments, *sides); !checked) return reporter(arguments)(checked.error());
   const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
   if (with_model == sides->end())
-    return report_error(make_error("usage", "at least one side must be an ONNX model, which defines the inputs"));
+    return reporter(arguments)(
+        make_error("usage", "at least one side must be an ONNX model, which defines the inputs"));
   const std::shared_ptr<const Model> model = with_model->model;
   std::vector<fs::path> folders;
   auto sets = read_sets(*model, arguments, folders);
-  if (!sets) return report_error(sets.error());
+  if (!sets) return reporter(arguments)(sets.error());
   if (arguments.recorded) {
     auto side = recorded_side(*model, folders);
-    if (!side) return report_error(side.error());
+    if (!side) return reporter(arguments)(side.error());
     sides->push_back(*std::move(side));
   }
   if (auto taken = take_names(arguments.tolerances, arguments.tasks, arguments.scores, arguments.names, arguments.axes,
                               arguments.diff);
       !taken)
-    return report_error(taken.error());
+    return reporter(arguments)(taken.error());
   DiffOptions& options = arguments.diff;
   const auto report = [&] {
     const Interrupt interrupt;
     options.stop = interrupt.token();
     // Each side is loaded, then runs on each set, and all but the first are compared.
-    Progress progress("comparing", sides->size() + sets->size() * (2 * sides->size() - 1));
+    Progress progress("comparing", sides->size() + sets->size() * (2 * sides->size() - 1), arguments.notes);
     options.on_step = [&progress](std::string_view step) { progress.next(without_controls(step)); };
     return diff(*sides, *sets, options);
   }();
-  if (!report) return report_error(report.error());
+  if (!report) return reporter(arguments)(report.error());
   return print(*report, arguments);
 }
 
@@ -294,6 +306,7 @@ void add_criteria(CLI::App& command, DiffArguments& arguments) {
       ->delimiter(',');
   command.add_option("--replicas", arguments.diff.perturbed_samples, "Perturbed runs that estimate the noise floor")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(2, 64));
 }
 
@@ -330,9 +343,12 @@ void register_diff(CommandList& list) {
       ->allow_extra_args(false);
   command->add_option("--samples", arguments->samples, "Sets of inputs to generate")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(1, 10'000))
       ->excludes("--set");
-  command->add_option("--seed", arguments->diff.seed, "Seed of generated inputs and of the noise")->type_name("N");
+  command->add_option("--seed", arguments->diff.seed, "Seed of generated inputs and of the noise")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--recorded", arguments->recorded, "Also compare with output_0.pb ... of the input folders");
   add_criteria(*command, *arguments);
   command->add_flag("--layers", arguments->diff.layers,
@@ -345,16 +361,17 @@ void register_diff(CommandList& list) {
       ->type_name("DIR");
   command->add_option("--report", arguments->report, "Write an HTML page with plots to this file")
       ->type_name("FILE.html");
-  command->add_option("--repeat", arguments->diff.repeat, "Measured runs per side and set; default: 1")
+  command->add_option("--repeat", arguments->diff.repeat, "Measured runs per side and set")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
-  command
-      ->add_option("--warmup", arguments->diff.warmup,
-                   "Warm-up runs per side before the first measured run; default: 1")
+  command->add_option("--warmup", arguments->diff.warmup, "Warm-up runs per side before the first measured run")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(0, 100'000));
   command->add_option("--threads", arguments->diff.limits.threads, "Threads of the reference; 0: all cores")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(0, 1024));
   command->add_flag("--allow-outside-data", arguments->diff.allow_outside_data,
                     "Allow external data outside the model's folder");
@@ -362,17 +379,17 @@ void register_diff(CommandList& list) {
   add_worker_limits(*command, arguments->workers);
   add_inference(*command, arguments->inference);
   add_output(*command, arguments->format, {Format::text, Format::json});
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 no finding, 1 a deviation that is not rounding or beyond a tolerance, or a side that failed, 2 "
       "wrong usage, 3 nothing could be compared.\n"
       "Examples:\n"
-      "  onnxkit diff model.onnx                                       the reference and ONNX Runtime, on generated "
-      "inputs\n"
+      "  onnxkit diff model.onnx                               the reference and ONNX Runtime, generated inputs\n"
       "  onnxkit diff model.onnx -b reference,onnxruntime,openvino --set . --recorded --report diff.html\n"
       "  onnxkit diff before.onnx after.onnx -b onnxruntime --samples 20\n"
-      "  onnxkit diff model.onnx torch:net.pt2                         compared with its source\n"
+      "  onnxkit diff model.onnx torch:net.pt2                 compared with its source\n"
       "  onnxkit diff model.onnx -b onnxruntime:optimization=none,onnxruntime:optimization=all\n"
-      "  onnxkit diff model.onnx --self onnxruntime                    is it deterministic?");
+      "  onnxkit diff model.onnx --self onnxruntime            is it deterministic?");
   list.add(command, [arguments] { return run_diff(*arguments); });
 }
 

@@ -24,13 +24,19 @@ struct InferArguments {
   bool no_assume_defaults = false;
   InferenceOptions inference;
   OutputOptions output;
+  Notes notes = Notes::usual;
 };
 
-Result<InferOptions> library_options(const InferArguments& arguments) {
+ErrorReporter reporter(const InferArguments& arguments) { return {"infer", arguments.output.format == Format::json}; }
+
+/// `model` gets what --dim says of its inputs.
+Result<InferOptions> library_options(Model& model, const InferArguments& arguments) {
   auto context = Context::make({.schemas = arguments.inference.schemas});
   if (!context) return context.error();
+  auto dims = declare_dims(model, arguments.inference.dims, DeclaredSizes::replace);
+  if (!dims) return dims.error();
   InferOptions options;
-  options.dims = arguments.inference.dims;
+  options.dims = *std::move(dims);
   options.context = *std::move(context);
   options.assume_defaults = !arguments.no_assume_defaults;
   return options;
@@ -38,7 +44,7 @@ Result<InferOptions> library_options(const InferArguments& arguments) {
 
 Outcome print_why(const Model& model, const InferArguments& arguments, const InferOptions& options) {
   const auto steps = why_unknown(model, *arguments.why, options);
-  if (!steps) return report_error(steps.error());
+  if (!steps) return reporter(arguments)(steps.error());
   const bool is_text = arguments.output.format == Format::text;
   std::fputs((is_text ? why_text(*steps) : why_json(arguments.model, *steps)).c_str(), stdout);
   return Outcome::ok;
@@ -61,10 +67,11 @@ void label_findings(std::vector<Diagnostic>& findings, const std::string& model)
 /// A model with provable faults is not written: its shapes would be half a guess.
 Outcome infer_and_write(Model& model, const InferArguments& arguments, const InferOptions& options) {
   auto report = [&] {
-    const Progress progress("inferring", 1);
+    Progress progress("inferring", 1, arguments.notes);
+    progress.start(arguments.model);
     return infer(model, options);
   }();
-  if (!report) return report_error(report.error());
+  if (!report) return reporter(arguments)(report.error());
   label_findings(report->diagnostics, arguments.model);
   const bool is_text = arguments.output.format == Format::text;
   for (const Diagnostic& finding : report->diagnostics)
@@ -74,25 +81,30 @@ Outcome infer_and_write(Model& model, const InferArguments& arguments, const Inf
   const std::string output = broken ? "" : arguments.output_model;
   if (!output.empty()) {
     const auto saved = save_model(model, output);
-    if (!saved) return report_error(saved.error());
-    std::fputs(saved_text(*saved).c_str(), stderr);
+    if (!saved) return reporter(arguments)(saved.error());
+    note(arguments.notes, saved_text(*saved));
   }
   if (!is_text)
     std::fputs(infer_json(arguments.model, *report, output).c_str(), stdout);
   else if (arguments.output_model.empty())
     std::fputs(infer_text(*report).c_str(), stdout);
-  std::fprintf(stderr, "%s%s\n", infer_summary(*report).c_str(),
-               broken && !arguments.output_model.empty() ? "; nothing written, because the model has errors" : "");
+  const bool is_refused = broken && !arguments.output_model.empty();
+  note(arguments.notes,
+       infer_summary(*report) + (is_refused ? "; nothing written, because the model has errors\n" : "\n"));
   return broken ? Outcome::finding : Outcome::ok;
 }
 
 Outcome run_infer(const CLI::App& command, const InferArguments& arguments) {
   if (arguments.output_model == "-" && arguments.output.format != Format::text)
     return usage_error(command, "--output - and --format json both use standard output");
+  if (!arguments.output_model.empty()) {
+    if (const auto fits = check_model_output(arguments.output_model, arguments.model); !fits)
+      return reporter(arguments)(fits.error());
+  }
   auto model = open_model(arguments.model);
-  if (!model) return report_error(model.error());
-  const auto options = library_options(arguments);
-  if (!options) return report_error(options.error());
+  if (!model) return reporter(arguments)(model.error());
+  const auto options = library_options(*model, arguments);
+  if (!options) return reporter(arguments)(options.error());
   return arguments.why ? print_why(*model, arguments, *options) : infer_and_write(*model, arguments, *options);
 }
 
@@ -106,7 +118,7 @@ void register_infer(CommandList& list) {
                      ->add_option("--output,-o", arguments->output_model,
                                   "Write the model with all types and shapes; - for standard output, may be MODEL")
                      ->type_name("FILE");
-  add_inference(*command, arguments->inference);
+  add_inference(*command, arguments->inference, DimNames::given);
   command->add_flag("--no-assume-defaults", arguments->no_assume_defaults,
                     "Leave shapes unknown that depend on an initializer that is also an input");
   command
@@ -115,6 +127,7 @@ void register_infer(CommandList& list) {
       ->type_name("NAME")
       ->excludes(output);
   add_output(*command, arguments->output, {Format::text, Format::json});
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 1 inference proves a fault (nothing is written), 2 wrong usage, 3 a file could not be read "
       "or written.\n"

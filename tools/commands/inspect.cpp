@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "tools/command.h"
@@ -23,7 +24,13 @@ struct InspectArguments {
   std::string output;
   Drawing format = Drawing::text;
   InferenceOptions inference;
+  Notes notes = Notes::usual;
 };
+
+ErrorReporter reporter(const InspectArguments& arguments) {
+  const bool to_stdout = arguments.output.empty() || arguments.output == "-";
+  return {"inspect", to_stdout && arguments.format == Drawing::json};
+}
 
 Result<std::string> render(const InspectReport& report, Drawing format) {
   switch (format) {
@@ -51,27 +58,49 @@ std::string drawing_label(const InspectReport& report, Drawing format) {
 }
 
 Result<std::string> describe(const InspectArguments& arguments) {
-  Progress progress("inspecting", 2);
-  const auto model = open_model(arguments.model);
+  Progress progress("inspecting", 2, arguments.notes);
+  progress.start(arguments.model);
+  auto model = open_model(arguments.model);
   if (!model) return model.error();
   const auto context = Context::make({.schemas = arguments.inference.schemas});
   if (!context) return context.error();
-  auto report = inspect(*model, {.dims = arguments.inference.dims, .context = *context});
+  const auto dims = declare_dims(*model, arguments.inference.dims, DeclaredSizes::replace);
+  if (!dims) return dims.error();
+  auto report = inspect(*model, {.dims = *dims, .context = *context});
   if (!report) return report.error();
   report->path = arguments.model;  // standard input and pipes have none
   progress.next(drawing_label(*report, arguments.format));
   return render(*report, arguments.format);
 }
 
-Outcome run_inspect(const InspectArguments& arguments) {
+/// Without --format, what the name of the output says.
+Result<Drawing> drawing_of(const std::string& output) {
+  constexpr std::pair<std::string_view, Drawing> known[] = {
+      {"", Drawing::text},   {".txt", Drawing::text}, {".json", Drawing::json}, {".dot", Drawing::dot},
+      {".gv", Drawing::dot}, {".svg", Drawing::svg},  {".html", Drawing::html}, {".htm", Drawing::html}};
+  const std::string extension = std::filesystem::path(output).extension();
+  for (const auto& [name, format] : known)
+    if (name == extension) return format;
+  Error error = make_error("unsupported-format", "no format that inspect writes is named *" + extension);
+  error.diagnostic.expected = ".txt, .json, .dot, .gv, .svg, .html or none";
+  error.diagnostic.help = "--format chooses the format of a file of any name";
+  return error;
+}
+
+Outcome run_inspect(const CLI::App& command, InspectArguments& arguments) {
+  if (command.count("--format") == 0 && arguments.output != "-") {
+    const auto format = drawing_of(arguments.output);
+    if (!format) return reporter(arguments)(format.error());
+    arguments.format = *format;
+  }
   const auto text = describe(arguments);
-  if (!text) return report_error(text.error());
+  if (!text) return reporter(arguments)(text.error());
   if (arguments.output.empty() || arguments.output == "-") {
     std::fwrite(text->data(), 1, text->size(), stdout);
     return Outcome::ok;
   }
   const auto written = replace_file(arguments.output, *text);
-  return written ? Outcome::ok : report_error(written.error());
+  return written ? Outcome::ok : reporter(arguments)(written.error());
 }
 
 }  // namespace
@@ -90,8 +119,12 @@ void register_inspect(CommandList& list) {
        {"html", Drawing::html}},
       "Output format; svg requires Graphviz, which takes minutes for thousands of nodes; html is a single "
       "self-contained page");
-  command->add_option("-o,--output", arguments->output, "File to write instead of standard output")->type_name("FILE");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "File to write instead of standard output; its name sets the format if --format does not")
+      ->type_name("FILE");
   add_inference(*command, arguments->inference);
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 2 wrong usage, 3 a file could not be read or written, or Graphviz failed.\n"
       "Examples:\n"
@@ -99,7 +132,7 @@ void register_inspect(CommandList& list) {
       "  onnxkit inspect model.onnx --dim batch=1\n"
       "  onnxkit inspect model.onnx --format html -o model.html\n"
       "  onnxkit inspect model.onnx --format json | jq .operators");
-  list.add(command, [arguments] { return run_inspect(*arguments); });
+  list.add(command, [command, arguments] { return run_inspect(*command, *arguments); });
 }
 
 }  // namespace onnxkit::tools

@@ -17,6 +17,8 @@ struct OpsArguments {
   std::vector<std::string> schemas;
 };
 
+ErrorReporter reporter(const OpsArguments& arguments) { return {"ops", arguments.format == "json"}; }
+
 std::string report(const OpList& list, const OpsArguments& arguments) {
   if (arguments.format == "json") return operators_json(list);
   if (arguments.names.empty()) return operator_table(list);
@@ -30,11 +32,11 @@ Outcome run_ops(const OpsArguments& arguments) {
   query.names = arguments.names;
   if (!arguments.domain.empty()) query.domain = arguments.domain;
   auto context = Context::make({.schemas = {arguments.schemas.begin(), arguments.schemas.end()}});
-  if (!context) return report_error(context.error());
+  if (!context) return reporter(arguments)(context.error());
   query.context = *std::move(context);
   query.targets = !arguments.names.empty() || arguments.format == "json";
   const auto list = list_operators(query);
-  if (!list) return report_error(list.error());
+  if (!list) return reporter(arguments)(list.error());
   std::fputs(report(*list, arguments).c_str(), stdout);
   return Outcome::ok;
 }

@@ -3,12 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "onnxkit/value_file.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
+#include "tools/options/duration.h"
 #include "tools/options/inference.h"
 #include "tools/options/inputs.h"
 #include "tools/options/output.h"
@@ -30,7 +32,12 @@ struct RunArguments {
   bool profile = false;
   InferenceOptions inference;
   OutputOptions format;
+  Notes notes = Notes::usual;
 };
+
+ErrorReporter reporter(const RunArguments& arguments) {
+  return {"run", arguments.format.format == Format::json && arguments.output != "-"};
+}
 
 Result<void> write_outputs(const RunReport& report, const RunArguments& arguments) {
   if (arguments.output == "-") {
@@ -54,28 +61,35 @@ Result<void> choose_backend(const RunArguments& arguments, RunOptions& options) 
   return {};
 }
 
-/// Standard input is read once.
+/// Standard input is read once; --output is an archive of numpy arrays whatever its name says.
 Result<void> check_streams(const RunArguments& arguments) {
   const auto& words = arguments.inputs.inputs;
   const auto readers = std::count_if(words.begin(), words.end(),
                                      [](const std::string& word) { return word == "-" || word.ends_with("=-"); });
   if (readers + (arguments.model == "-" ? 1 : 0) > 1)
     return make_error("usage", "standard input can only be read once");
-  return {};
+  if (arguments.output == "-") return check_binary_output();
+  const std::string extension = std::filesystem::path(arguments.output).extension();
+  if (extension.empty() || extension == ".npz") return {};
+  Error error = make_error("unsupported-format", "--output writes a .npz file, not *" + extension);
+  error.diagnostic.help = "--output-dir writes a .pb file for each output";
+  return error;
 }
 
 Outcome run_run(RunArguments& arguments) {
-  if (auto sound = check_streams(arguments); !sound) return report_error(sound.error());
+  if (auto sound = check_streams(arguments); !sound) return reporter(arguments)(sound.error());
   auto model = open_model(arguments.model);
-  if (!model) return report_error(model.error());
+  if (!model) return reporter(arguments)(model.error());
   arguments.inputs.memory_bytes = arguments.run.limits.memory_bytes;
   auto given = read_given(*model, arguments.inputs.inputs, arguments.inputs);
-  if (!given) return report_error(given.error());
+  if (!given) return reporter(arguments)(given.error());
 
   RunOptions options = arguments.run;
-  options.dims = arguments.inference.dims;
+  auto dims = declare_dims(*model, arguments.inference.dims, DeclaredSizes::keep);
+  if (!dims) return reporter(arguments)(dims.error());
+  options.dims = *std::move(dims);
   options.make_up_inputs = !arguments.inputs.given_only;
-  if (auto chosen = choose_backend(arguments, options); !chosen) return report_error(chosen.error());
+  if (auto chosen = choose_backend(arguments, options); !chosen) return reporter(arguments)(chosen.error());
   if (is_binary_file(arguments.model)) options.unchanged_file = arguments.model;
   std::vector<NamedValue> tapped;
   options.on_value = [&](std::string_view name, const Value& value) -> Result<void> {
@@ -87,18 +101,19 @@ Outcome run_run(RunArguments& arguments) {
   auto report = [&] {
     const Interrupt interrupt;
     options.stop = interrupt.token();
-    const Progress progress("running", 1);
+    Progress progress("running", 1, arguments.notes);
+    progress.start(arguments.model);
     return run(*model, *std::move(given), options);
   }();
   if (!report) {
     Error error = report.error();
     if (error.diagnostic.location.file.empty())
       error.diagnostic.location.file = arguments.model == "-" ? standard_input_name : arguments.model;
-    return report_error(error);
+    return reporter(arguments)(error);
   }
   report->outputs.insert(report->outputs.end(), std::make_move_iterator(tapped.begin()),
                          std::make_move_iterator(tapped.end()));
-  if (const auto written = write_outputs(*report, arguments); !written) return report_error(written.error());
+  if (const auto written = write_outputs(*report, arguments); !written) return reporter(arguments)(written.error());
   const bool is_text = arguments.format.format == Format::text;
   if (arguments.output != "-") {
     std::fputs(
@@ -112,14 +127,18 @@ Outcome run_run(RunArguments& arguments) {
 void add_limits(CLI::App& command, RunArguments& arguments) {
   command.add_option("--threads", arguments.run.limits.threads, "Threads to use; 0: all cores")
       ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::Range(0, 1024));
-  command.add_option("--memory-limit", arguments.run.limits.memory_bytes, "Memory limit for values, such as 2GiB")
+  command
+      .add_option("--memory-limit", arguments.run.limits.memory_bytes,
+                  "Memory limit for values, such as 2GiB; default: no limit")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false));
-  command.add_option("--time-limit", arguments.run.limits.time_ms, "Time limit of the run, such as 10s")
-      ->type_name("TIME")
-      ->transform(CLI::AsNumberWithUnit(std::map<std::string, std::uint64_t>{{"ms", 1}, {"s", 1000}, {"min", 60'000}}));
-  command.add_option("--iteration-limit", arguments.run.limits.iterations, "Iteration limit of loops")->type_name("N");
+  add_duration(command, "--time-limit", arguments.run.limits.time_ms, "Time limit of the run",
+               ZeroDuration::means_no_limit);
+  command
+      .add_option("--iteration-limit", arguments.run.limits.iterations, "Iteration limit of loops; default: no limit")
+      ->type_name("N");
 }
 
 }  // namespace
@@ -141,9 +160,11 @@ void register_run(CommandList& list) {
       ->add_option("--backend,-b", arguments->backend,
                    "What runs the model: reference, or a name that `onnxkit backends` lists, with options as in "
                    "onnxruntime:optimization=none")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->capture_default_str();
   command->add_option("--seed", arguments->run.seed, "Seed of generated inputs and of random operators")
-      ->type_name("N");
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--wide", arguments->run.unrounded,
                     "Do not round floating-point numbers between nodes; floating-point outputs are float64");
   command->add_flag("--profile", arguments->profile, "Print the time per operator and node to standard error");
@@ -154,6 +175,7 @@ void register_run(CommandList& list) {
   add_worker_limits(*command, arguments->workers);
   add_inference(*command, arguments->inference);
   add_output(*command, arguments->format, {Format::text, Format::json});
+  add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 2 wrong usage, 3 the model could not be read or run.\n"
       "Examples:\n"

@@ -1,6 +1,8 @@
 #include "tools/options/inference.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "onnxkit/diagnostic.h"
@@ -8,29 +10,48 @@
 namespace onnxkit::tools {
 namespace {
 
-std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& words) {
-  std::map<std::string, std::int64_t> dims;
+/// INPUT[AXIS]=NAME
+bool names_axis(const std::string& key, const std::string& value) {
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  return key.ends_with(']') && key.find('[') != std::string::npos && !value.empty() && value.front() != '-' &&
+         !std::all_of(value.begin(), value.end(), is_digit);
+}
+
+DimSettings parse_dims(const std::vector<std::string>& words, DimNames names) {
+  const bool with_names = names == DimNames::given;
+  DimSettings dims;
   for (const std::string& word : words) {
     const std::size_t equals = word.rfind('=');
-    const char* end = word.data() + word.size();
+    const std::string key = word.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    const char* end = value.data() + value.size();
     std::int64_t size = -1;
-    const auto parsed = equals == std::string::npos ? std::from_chars_result{nullptr, std::errc::invalid_argument}
-                                                    : std::from_chars(word.data() + equals + 1, end, size);
-    if (parsed.ec != std::errc() || parsed.ptr != end || size < 0 || equals == 0)
-      throw CLI::ValidationError("--dim", quote(word) + " is not of the form NAME=SIZE");
-    if (!dims.emplace(word.substr(0, equals), size).second)
-      throw CLI::ValidationError("--dim", "two sizes for " + quote(word.substr(0, equals)));
+    const auto parsed = std::from_chars(value.data(), end, size);
+    const bool is_size = parsed.ec == std::errc() && parsed.ptr == end && size >= 0;
+    if (key.empty() || (!is_size && !(with_names && names_axis(key, value))))
+      throw CLI::ValidationError("--dim",
+                                 quote(word) + " is not of the form NAME=SIZE" +
+                                     (with_names ? ", INPUT[AXIS]=SIZE or INPUT[AXIS]=NAME" : " or INPUT[AXIS]=SIZE"));
+    if (dims.sizes.contains(key) || dims.names.contains(key))
+      throw CLI::ValidationError("--dim", "two values for " + quote(key));
+    if (is_size)
+      dims.sizes.emplace(key, size);
+    else
+      dims.names.emplace(key, value);
   }
   return dims;
 }
 
 }  // namespace
 
-void add_inference(CLI::App& command, InferenceOptions& options) {
+void add_inference(CLI::App& command, InferenceOptions& options, DimNames names) {
   command
       .add_option_function<std::vector<std::string>>(
-          "--dim", [&options](const std::vector<std::string>& words) { options.dims = parse_dims(words); },
-          "Size of a named dimension, such as batch=8; may be repeated")
+          "--dim",
+          [&options, names](const std::vector<std::string>& words) { options.dims = parse_dims(words, names); },
+          std::string("Size of a named dimension or of an axis of an input, such as batch=8 or x[0]=8; ") +
+              (names == DimNames::given ? "x[0]=batch names an axis, which then takes any size; " : "") +
+              "may be repeated")
       ->type_name("NAME=SIZE")
       ->allow_extra_args(false);
   command

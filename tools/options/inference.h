@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <map>
-#include <string>
 #include <vector>
+
+#include "onnxkit/dims.h"
 
 namespace CLI {
 class App;
@@ -14,11 +13,14 @@ namespace onnxkit::tools {
 
 /// What inference may be told from outside.
 struct InferenceOptions {
-  std::map<std::string, std::int64_t> dims;
+  DimSettings dims;
   std::vector<std::filesystem::path> schemas;
 };
 
+/// Whether `--dim` takes INPUT[AXIS]=NAME, too.
+enum class DimNames : std::uint8_t { none, given };
+
 /// `--dim NAME=SIZE` and `--schemas FILE`, both repeatable.
-void add_inference(CLI::App& command, InferenceOptions& options);
+void add_inference(CLI::App& command, InferenceOptions& options, DimNames names = DimNames::none);
 
 }  // namespace onnxkit::tools

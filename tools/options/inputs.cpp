@@ -96,6 +96,7 @@ void add_inputs(CLI::App& command, InputOptions& options) {
       ->expected(2)
       ->check(CLI::Range(1, 1 << 16));
   command.add_option("--layout", options.layout, "Order of an image's axes; default: the input's declared order")
+      ->type_name("nchw|nhwc")
       ->check(CLI::IsMember({"nchw", "nhwc"}));
   command.add_option("--mean", options.image.mean, "Subtracted from each channel of an image, after scaling to 0..1")
       ->type_name("X...");

@@ -17,7 +17,7 @@ void add_output(CLI::App& command, OutputOptions& options, const std::vector<For
   add_choice<ColorChoice>(
       command, "--color", options.color,
       {{"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}},
-      "Colours in text; auto: on a terminal, unless NO_COLOR is set")
+      "Colours in text; auto: on a terminal or if FORCE_COLOR is set, unless NO_COLOR is set")
       ->group("Output");
 }
 
@@ -27,7 +27,9 @@ bool color_on(ColorChoice choice, std::FILE* stream) {
     const char* value = std::getenv(name);
     return std::string_view(value != nullptr ? value : "");
   };
-  return set("NO_COLOR").empty() && set("TERM") != "dumb" && ::isatty(::fileno(stream)) != 0;
+  if (!set("NO_COLOR").empty()) return false;
+  if (const std::string_view forced = set("FORCE_COLOR"); !forced.empty() && forced != "0") return true;
+  return set("TERM") != "dumb" && ::isatty(::fileno(stream)) != 0;
 }
 
 }  // namespace onnxkit::tools

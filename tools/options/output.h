@@ -23,7 +23,7 @@ struct OutputOptions {
 /// `--format` with the given choices, and `--color`.
 void add_output(CLI::App& command, OutputOptions& options, const std::vector<Format>& formats);
 
-/// Whether to colour what goes to `stream`: automatic means a terminal that is not "dumb", and no NO_COLOR in the environment.
+/// Whether to colour what goes to `stream`: automatic means a terminal that is not "dumb" or FORCE_COLOR in the environment, and no NO_COLOR there.
 bool color_on(ColorChoice choice, std::FILE* stream);
 
 }  // namespace onnxkit::tools

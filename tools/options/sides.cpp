@@ -7,6 +7,7 @@
 
 #include "tools/command.h"
 #include "tools/model_file.h"
+#include "tools/options/short_paths.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -53,16 +54,18 @@ std::pair<std::string, std::string> split_model(const std::string& word) {
   return {word.substr(0, colon), word.substr(colon + 1)};
 }
 
-/// The backend and its options, after the model where there are several: its file name, or the path where two have the same name.
+/// The backend and its options, after the model where there are several: its file name, with as many folders as tell it from the others.
 void name_sides(std::vector<DiffSide>& sides, const std::vector<std::string>& models) {
-  std::map<std::string, int> files, labels;
-  for (const std::string& model : models) ++files[fs::path(split_model(model).second).filename()];
+  std::vector<std::string> paths;
+  for (const std::string& model : models) paths.push_back(split_model(model).second);
+  const std::vector<std::string> names = short_paths(paths);
+  std::map<std::string, int> labels;
   for (DiffSide& side : sides) {
-    const std::string model = side.label;
+    const std::string name =
+        names[static_cast<std::size_t>(std::find(paths.begin(), paths.end(), side.label) - paths.begin())];
     side.label = side.backend;
     for (const auto& [option, value] : side.options) side.label += " " + option + "=" + value;
-    const std::string file = fs::path(model).filename();
-    if (models.size() > 1) side.label = (files[file] > 1 ? model : file) + " on " + side.label;
+    if (models.size() > 1) side.label = name + " on " + side.label;
     if (const int number = ++labels[side.label]; number > 1) side.label += " #" + std::to_string(number);
   }
 }

@@ -2,7 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <map>
+
+#include "tools/options/duration.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -10,10 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 CLI::Option* add_time(CLI::App& command, const std::string& name, std::uint64_t& limit, const std::string& what) {
-  return command.add_option(name, limit, what)
-      ->type_name("TIME")
-      ->transform(CLI::AsNumberWithUnit(std::map<std::string, std::uint64_t>{{"ms", 1}, {"s", 1000}, {"min", 60'000}}))
-      ->group("Backends");
+  return add_duration(command, name, limit, what, ZeroDuration::refused)->group("Backends");
 }
 
 /// The installed program lies in bin beside share; the build tree has a link of that name.
@@ -43,13 +41,12 @@ void add_workers(CLI::App& command, WorkerOptions& options) {
                   "Interpreter for Python backends; default: ONNXKIT_PYTHON, else python3")
       ->type_name("PATH")
       ->group("Backends");
-  add_time(command, "--start-limit", options.settings.limits.start_ms,
-           "Time limit for starting a backend, such as 90s; default: 60s");
+  add_time(command, "--start-limit", options.settings.limits.start_ms, "Time limit for starting a backend");
 }
 
 void add_worker_limits(CLI::App& command, WorkerOptions& options) {
-  add_time(command, "--load-limit", options.settings.limits.load_ms, "Time limit for loading a model; default: 5min");
-  add_time(command, "--run-limit", options.settings.limits.run_ms, "Time limit for one run request; default: 5min");
+  add_time(command, "--load-limit", options.settings.limits.load_ms, "Time limit for loading a model");
+  add_time(command, "--run-limit", options.settings.limits.run_ms, "Time limit for one run request");
   command
       .add_option("--worker-memory", options.settings.limits.memory_bytes,
                   "Memory limit for the processes of a backend, such as 8GiB; default: 0 (no limit)")

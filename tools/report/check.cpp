@@ -1,5 +1,8 @@
 #include "tools/report/check.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/report/diagnostics.h"
@@ -16,6 +19,8 @@ void CheckTotals::add(const FileReport& report) {
   suppressed += report.findings.suppressed;
   dropped += report.findings.dropped;
   fixes += report.fixes.size();
+  known += report.known;
+  for (const Diagnostic& finding : report.findings.diagnostics) ++codes[{finding.severity, finding.code}];
 }
 
 std::string check_text(const FileReport& report, bool color) {
@@ -23,6 +28,17 @@ std::string check_text(const FileReport& report, bool color) {
   std::string text;
   for (const Fix& fix : report.fixes) text += fix_text(fix, color);
   for (const Diagnostic& finding : report.findings.diagnostics) text += diagnostic_text(finding, color);
+  return text;
+}
+
+std::string check_statistics(const CheckTotals& totals) {
+  using CodeCount = std::pair<std::pair<Severity, std::string>, std::size_t>;
+  std::vector<CodeCount> rows(totals.codes.begin(), totals.codes.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const CodeCount& a, const CodeCount& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [code, count] : rows)
+    text += fmt::format("{:>6}  {:<7}  {}\n", count, to_string(code.first), code.second);
   return text;
 }
 
@@ -37,10 +53,23 @@ std::string check_summary(const CheckTotals& totals) {
   add(totals.infos, counted(totals.infos, "remark"));
   if (parts.empty()) parts = "no findings";
   add(totals.suppressed, std::to_string(totals.suppressed) + " suppressed");
+  add(totals.known, std::to_string(totals.known) + " known from the baseline");
   add(totals.fixes, std::to_string(totals.fixes) + " fixed");
   add(totals.dropped, std::to_string(totals.dropped) + " more of the same codes not shown");
   return counted(totals.files, "file") + ": " + parts;
 }
+
+namespace {
+
+Json codes_json(const CheckTotals& totals) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [code, count] : totals.codes) counts[code.second] += count;
+  Json json = Json::object();
+  for (const auto& [code, count] : counts) json[code] = count;
+  return json;
+}
+
+}  // namespace
 
 std::string check_json(std::span<const FileReport> reports, const CheckTotals& totals, Outcome outcome) {
   Json files = Json::array();
@@ -58,6 +87,7 @@ std::string check_json(std::span<const FileReport> reports, const CheckTotals& t
                      {"infos", report.findings.infos},
                      {"suppressed", report.findings.suppressed},
                      {"not_shown", report.findings.dropped},
+                     {"known", report.known},
                      {"fixed", std::move(fixed)},
                      {"findings", std::move(findings)}});
   }
@@ -71,7 +101,9 @@ std::string check_json(std::span<const FileReport> reports, const CheckTotals& t
                       {"warnings", totals.warnings},
                       {"infos", totals.infos},
                       {"suppressed", totals.suppressed},
-                      {"not_shown", totals.dropped}}},
+                      {"not_shown", totals.dropped},
+                      {"known", totals.known},
+                      {"codes", codes_json(totals)}}},
                     {"exit_status", static_cast<int>(outcome)}});
 }
 

@@ -24,17 +24,25 @@ struct FileReport {
   SaveReport saved;
   /// Of --dim: what this model does not have.
   std::map<std::string, Error> unknown_dims;
+  /// Findings of the baseline, which are not among `findings`.
+  std::size_t known = 0;
   /// Wrong options, or an output that could not be written; ends the command.
   std::optional<Error> refused;
 };
 
 struct CheckTotals {
-  std::size_t files = 0, unreadable = 0, errors = 0, warnings = 0, infos = 0, suppressed = 0, dropped = 0, fixes = 0;
+  std::size_t files = 0, unreadable = 0, errors = 0, warnings = 0, infos = 0, suppressed = 0, dropped = 0, fixes = 0,
+              known = 0;
+  /// How many of each code, and how severe.
+  std::map<std::pair<Severity, std::string>, std::size_t> codes;
 
   void add(const FileReport& report);
 };
 
 std::string check_text(const FileReport& report, bool color);
+
+/// The codes of all findings with how often they occur, most frequent first.
+std::string check_statistics(const CheckTotals& totals);
 
 /// "3 files: 2 errors, 1 warning".
 std::string check_summary(const CheckTotals& totals);

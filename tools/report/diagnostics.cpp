@@ -63,6 +63,15 @@ nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic) {
   return json;
 }
 
+std::string error_json(std::string_view command, const Error& error, int exit_status) {
+  nlohmann::ordered_json json = {{"format", "onnxkit-error"}, {"format_version", 1}, {"command", command}};
+  if (!error.diagnostic.location.file.empty()) json["file"] = error.diagnostic.location.file;
+  json["kind"] = name_of(error.kind);
+  json["error"] = diagnostic_json(error.diagnostic);
+  json["exit_status"] = exit_status;
+  return json_text(json);
+}
+
 nlohmann::ordered_json real_json(double number) {
   if (std::isfinite(number)) return number;
   return std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";

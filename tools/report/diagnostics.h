@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "onnxkit/diagnostic.h"
+#include "onnxkit/error.h"
 #include "onnxkit/fix.h"
 
 namespace onnxkit::tools {
@@ -19,6 +20,9 @@ nlohmann::ordered_json location_json(const Location& location);
 
 /// One finding for programs (docs/json/check.schema.json). Names are as in the file; bytes that are not UTF-8 become U+FFFD when printed.
 nlohmann::ordered_json diagnostic_json(const Diagnostic& diagnostic);
+
+/// Why a command gave no result (docs/json/error.schema.json).
+std::string error_json(std::string_view command, const Error& error, int exit_status);
 
 /// A number, or "NaN", "Infinity", "-Infinity", which JSON has no numbers for.
 nlohmann::ordered_json real_json(double number);

@@ -29,7 +29,7 @@ def import_runtime(module, package=None):
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name and (module + ".").startswith(error.name + "."):
-            message = f"no module named {error.name} in {sys.executable}; pip install {package or module}"
+            message = f"no module named {error.name} in {sys.executable}; pip install {package or module}, or name another interpreter with --python"
             raise WorkerError("unavailable", message) from None
         raise WorkerError("unavailable", f"{module} does not import in {sys.executable}: {first_line(error)}") from None
     except Exception as error:

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "checker/old_import.h"
 #include "converters/opset/engine/driver.h"
 #include "converters/opset/model/ir_version.h"
 #include "converters/opset/model/old_faults.h"
@@ -136,6 +137,8 @@ Result<OpsetReport> change_opset(ir::Model& model, const OpsetOptions& options) 
   if (faults.may_be_cured() && only_upgrades(ir, options))
     faults.note_cured(errors_of(taken_for(ir, options), table, external));
   report.refusals = faults.blocking(domains);
+  if (auto old = report.succeeded() ? std::nullopt : checker::old_import(ir, table))
+    report.refusals = {{std::move(old->finding), {}}};  // the cause of what the nodes lack
   if (report.succeeded()) convert(ir, table, options, external, faults, report);
   report.warnings = report.succeeded() ? faults.warnings_of_result() : faults.warnings();
   if (report.succeeded()) model = std::move(ir);

@@ -28,6 +28,7 @@ Error unknown_output(const fs::path& path) {
   error.diagnostic.expected = registry().writable();
   if (const Format* foreign = registry().of_path(path))
     error.diagnostic.notes.push_back(quote(path.filename().string()) + " is the name of " + foreign->title);
+  error.diagnostic.help = "onnxkit convert --to binary writes ONNX into a file of any name";
   return error;
 }
 

@@ -213,10 +213,11 @@ struct DiffReport {
   double floor_seconds = 0;              ///< spent on the noise floor
   Verdict verdict = Verdict::identical;  ///< the worst
   bool compared = false;                 ///< at least one side was compared with the first
+  bool cancelled = false;                ///< ended by DiffOptions::stop: what was finished before
 };
 
-/// Runs every side on every set and compares. A side that cannot be started, loaded or run is reported as such and the others stand. Errors: only
-/// what makes any comparison impossible: fewer than two sides, no set, an unknown name in the options.
+/// Runs every side on every set and compares. A side that cannot be started, loaded or run is reported as such and the others stand. A comparison that is
+/// stopped gives what was finished, or the error cancelled when nothing was. Errors: else only what makes any comparison impossible: fewer than two sides, no set, an unknown name in the options.
 ONNXKIT_API Result<DiffReport> diff(const std::vector<DiffSide>& sides, const std::vector<InputSet>& sets,
                                     const DiffOptions& options = {});
 

@@ -35,7 +35,6 @@ struct ErrorCodeEntry {
 /// All codes of errors that the library makes, sorted. Codes of findings are those of explain_codes (onnxkit/check.h).
 inline constexpr auto error_codes = std::to_array<ErrorCodeEntry>({
     {"ambiguous-axes", ErrorKind::usage},
-    {"backend-not-available", ErrorKind::backend},
     {"cancelled", ErrorKind::cancelled},
     {"cannot-read", ErrorKind::io},
     {"cannot-write", ErrorKind::io},

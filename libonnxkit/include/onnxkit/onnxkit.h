@@ -5,6 +5,7 @@
 #include "onnxkit/context.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/diff.h"
+#include "onnxkit/dims.h"
 #include "onnxkit/element_type.h"
 #include "onnxkit/error.h"
 #include "onnxkit/export.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/ir/dim/declare_dims.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/scope.h"
 
@@ -34,6 +35,21 @@ Names declared_names(const ir::Model& model) {
   return names;
 }
 
+/// What reports show for sizes of inputs that have no name, which declare_dims takes.
+std::vector<std::string> anonymous_names(const ir::Model& model) {
+  std::vector<std::string> names;
+  if (!model.graph) return names;
+  for (const ir::ValueInfo& input : model.graph->inputs) {
+    if (input.value == ir::ValueId::none || !input.type || !input.type->shape) continue;
+    const std::vector<ir::DeclaredDim>& dims = input.type->shape->dims;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      if (!dims[axis].value && dims[axis].param.empty())
+        names.push_back(anonymous_dim(model.graph->name_of(input.value), axis));
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 std::map<std::string, Error> unknown_dimensions(const ir::Model& model,
@@ -41,13 +57,16 @@ std::map<std::string, Error> unknown_dimensions(const ir::Model& model,
   std::map<std::string, Error> unknown;
   if (sizes.empty()) return unknown;
   const Names names = declared_names(model);
+  const std::vector<std::string> anonymous = anonymous_names(model);
+  std::vector<std::string_view> candidates(names.begin(), names.end());
+  candidates.insert(candidates.end(), anonymous.begin(), anonymous.end());
   for (const auto& [name, size] : sizes) {
     // A declared size may be an expression, such as "2*N".
     const auto mentions = [&name = name](std::string_view declared) {
       return declared.find(name) != std::string_view::npos;
     };
     if (std::any_of(names.begin(), names.end(), mentions)) continue;
-    unknown.emplace(name, unknown_name("unknown-dimension", "dimension", name, {names.begin(), names.end()}));
+    unknown.emplace(name, unknown_name("unknown-dimension", "dimension", name, candidates));
   }
   return unknown;
 }

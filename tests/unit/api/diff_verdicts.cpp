@@ -219,4 +219,49 @@ TEST_CASE("verdicts: a step that lies on an edge is rounding, and how much of th
   CHECK(moved(2, -1).verdict == Verdict::not_rounding);
 }
 
+TEST_CASE("diff: a comparison that is stopped gives the sides that were finished") {
+  const DiffSide side = on_reference("main (float[2] x) => (float[2] y) { y = Exp (x) }");
+  const InputSet inputs{"one", {{"x", Value(floats({2}, {1, 2}))}}};
+  std::stop_source stop;
+  DiffOptions options;
+  options.stop = stop.get_token();
+  std::size_t runs = 0;
+  options.on_step = [&](std::string_view step) {
+    if (step.starts_with("running") && ++runs == 3) stop.request_stop();
+  };
+  const auto report = diff({side, side, side}, {inputs}, options);
+  REQUIRE(report);
+  CHECK(report->cancelled);
+  CHECK(report->compared);
+  CHECK(report->sides[1].outputs.size() == 1);
+  CHECK_FALSE(report->sides[1].failure);
+  REQUIRE(report->sides[2].failure);
+  CHECK(report->sides[2].failure->diagnostic.code == "cancelled");
+  CHECK(report->sides[2].outputs.empty());
+}
+
+TEST_CASE("diff: a comparison that is stopped before any side was finished is cancelled") {
+  const DiffSide side = on_reference("main (float[2] x) => (float[2] y) { y = Exp (x) }");
+  std::stop_source stop;
+  DiffOptions options;
+  options.stop = stop.get_token();
+  options.on_step = [&](std::string_view) { stop.request_stop(); };
+  const auto report = diff({side, side}, {{"one", {{"x", Value(floats({2}, {1, 2}))}}}}, options);
+  REQUIRE_FALSE(report);
+  CHECK(report.error().diagnostic.code == "cancelled");
+}
+
+TEST_CASE("diff: an unknown backend comes before a side that is missing; short names are known") {
+  DiffSide side = on_reference("main (float[2] x) => (float[2] y) { y = Exp (x) }");
+  const InputSet inputs{"one", {{"x", Value(floats({2}, {1, 2}))}}};
+  side.backend = "refrence";
+  CHECK(diff({side}, {inputs}, {}).error().diagnostic.code == "unknown-backend");
+  side.backend = "ref";
+  CHECK(diff({side}, {inputs}, {}).error().diagnostic.code == "usage");
+  const auto report = diff({side, side}, {inputs}, {});
+  REQUIRE(report);
+  CHECK(report->sides[0].backend == "reference");
+  CHECK(report->sides[0].label == "ref");
+}
+
 }  // namespace onnxkit::tests::api_diff_verdicts

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "doctest/doctest.h"
+#include "onnxkit/check.h"
 #include "onnxkit/result.h"
 
 namespace onnxkit::tests::base_error {
@@ -16,6 +17,12 @@ TEST_CASE("error: every code stands once, in order, and has a kind with a name")
     CHECK_MESSAGE(entry.kind != ErrorKind::internal, entry.code);
     before = entry.code;
   }
+}
+
+TEST_CASE("error: every code has a page") {
+  std::set<std::string> pages;
+  for (const CodeExplanation& page : explain_codes()) pages.insert(page.code);
+  for (const ErrorCodeEntry& entry : error_codes) CHECK_MESSAGE(pages.contains(std::string(entry.code)), entry.code);
 }
 
 TEST_CASE("error: a code brings its kind") {

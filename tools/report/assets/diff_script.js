@@ -26,6 +26,9 @@ function named(tag, attributes, ...children) {
 }
 const given = text => el("bdi", visible(text));
 const code = text => el("bdi.name", visible(text));
+/// The file's name; the path, which would fill a table, is told on hovering.
+const fileOf = path => named("bdi", {class: "name", title: visible(path)}, visible(path.replace(/[/]+$/, "").split("/").pop()));
+const sigmaLegend = "One sigma is how far rounding moves an element in this model, as perturbed runs show; rms is over the elements.";
 
 function chip(verdict, profile) {
   const kind = kindOf(verdict);
@@ -141,7 +144,7 @@ function verdictsOverSets(names, sides) {
   const rows = names.flatMap(name => sides.flatMap(side => side.groups.filter(group => group.name === name).sort(byVerdict).map(group => [
     code(name), given(side.label), chip(group.verdict, group.profile), setsOf(group), short(group.metrics?.max_absolute), short(group.metrics?.range_relative),
     el("span.whole", sigmas(shownFloor(group))), group.worst && group.sets.length > 1 ? given(group.worst.set) : ""])));
-  return el("div", el("p.soft", "Figures are over all sets of a row: the largest |d| of any, the root mean square of the sigmas over all their elements."),
+  return el("div", el("p.soft", "Figures are over all sets of a row: the largest |d| of any, the root mean square of the sigmas over all their elements. ", sigmaLegend),
     table(["output", "side", "verdict", "sets", ">|d| up to", ">of the range", ">sigmas, rms / largest", "most in"], rows, "Verdict of every output on every side, sets of inputs together", true));
 }
 
@@ -280,7 +283,7 @@ function groupPanel(side, group, open) {
   if (several) summary.append(el("span.fact", setsOf(group), group.sets.length > 1 ? " sets" : ""));
   if (group.metrics && group.verdict !== "identical") summary.append(el("span.fact", `|d| up to ${short(group.metrics.max_absolute)}`));
   const floor = shownFloor(group);
-  if (floor) summary.append(el("span.fact", `${sigmas(floor)} sigmas of ${floor.profile}`));
+  if (floor) summary.append(named("span", {class: "fact", title: sigmaLegend}, `${sigmas(floor)} sigmas (rms / largest) of ${floor.profile}`));
   const parts = () => group.outputs.length === 1 ? partsOf(side.outputs[group.outputs[0]]) : partsOverSets(side, group);
   const panel = el("details", summary);
   panel.open = open;
@@ -395,7 +398,7 @@ function runtimes() {
 
 function setting() {
   const made = named("section", {id: "setting"}, el("h2", "What was run"));
-  const rows = data.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), code(side.model || "–"),
+  const rows = data.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), side.model ? fileOf(side.model) : code("–"),
     given(Object.entries(side.options).map(([key, value]) => `${key} = ${value}`).join(", ") || "–")]);
   if (rows.length) made.append(table(["side", "backend", "version", "device", "model", "options"], rows, "Sides", true));
   const sets = el("span");

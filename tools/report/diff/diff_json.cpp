@@ -261,14 +261,16 @@ Json side_json(const SideReport& side, const DiffReport& report, bool with_pictu
 Json diff_object(const DiffReport& report, bool with_pictures) {
   Json sides = Json::array();
   for (const SideReport& side : report.sides) sides.push_back(side_json(side, report, with_pictures));
-  return {{"format", "onnxkit-diff"},
-          {"format_version", 1},
-          {"verdict", name_of(report.verdict)},
-          {"compared", report.compared},
-          {"base", report.base},
-          {"sets", report.sets},
-          {"noise_floor", {{"seconds", real_json(report.floor_seconds)}, {"note", report.floor_note}}},
-          {"sides", std::move(sides)}};
+  Json json = {{"format", "onnxkit-diff"},
+               {"format_version", 1},
+               {"verdict", name_of(report.verdict)},
+               {"compared", report.compared},
+               {"base", report.base},
+               {"sets", report.sets},
+               {"noise_floor", {{"seconds", real_json(report.floor_seconds)}, {"note", report.floor_note}}},
+               {"sides", std::move(sides)}};
+  if (report.cancelled) json["cancelled"] = true;
+  return json;
 }
 
 std::string diff_json(const DiffReport& report) { return json_text(diff_object(report, false)); }

@@ -194,6 +194,15 @@ std::string node_text(const Location& location) {
   return without_controls(text);
 }
 
+std::string set_text(const std::string& name) {
+  constexpr std::size_t widest = 40;
+  if (name.size() <= widest) return quote(name, widest);
+  std::size_t from = name.size() - widest;
+  while (from < name.size() && (static_cast<unsigned char>(name[from]) & 0xC0) == 0x80)
+    ++from;  // inside of a character
+  return quote("..." + name.substr(from), widest + 3);
+}
+
 std::string nodes_text(const std::vector<Location>& nodes) {
   constexpr std::size_t most = 8;
   std::string text;

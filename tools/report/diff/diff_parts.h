@@ -50,6 +50,14 @@ std::string node_text(const Location& location);
 /// "Conv "conv4", node 18 Relu and 3 more": by name or index.
 std::string nodes_text(const std::vector<Location>& nodes);
 
+/// The name of a set of inputs in quotes; of a long one the end is shown, which tells it from others.
+std::string set_text(const std::string& name);
+
+/// What the columns of sigmas mean.
+inline constexpr std::string_view sigma_legend =
+    "one sigma is how far rounding moves an element in this model, as perturbed runs show; rms over the elements / the "
+    "largest";
+
 /// Positions of the layers that were run alone, in their order: the culprits and, as long as there is room, those whose own deviation is largest.
 std::vector<std::size_t> worst_layers(const std::vector<LayerDiff>& layers, std::size_t most);
 

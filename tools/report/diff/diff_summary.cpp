@@ -18,7 +18,7 @@ std::string failure_sentence(const SideReport& side) {
 
 std::string output_name(const OutputGroup& group, const DiffReport& report) {
   std::string name = quote(group.all.name);
-  if (report.sets.size() > 1 && group.sets.size() == 1) name += " of set " + quote(group.sets.front());
+  if (report.sets.size() > 1 && group.sets.size() == 1) name += " of set " + set_text(group.sets.front());
   return name;
 }
 

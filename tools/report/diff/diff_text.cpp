@@ -82,7 +82,7 @@ std::string title(const SideReport& side) {
 
 /// Its name, or how many of all they are.
 std::string sets_text(const OutputGroup& group, std::size_t all) {
-  if (group.sets.size() == 1) return quote(group.sets.front(), 40);
+  if (group.sets.size() == 1) return set_text(group.sets.front());
   return fmt::format("{} of {}", group.sets.size(), all);
 }
 
@@ -117,14 +117,14 @@ std::string remarks(const std::vector<OutputGroup>& groups, std::size_t sets) {
     std::string name = quote(output.name, 40);
     if (!output.why.empty()) {
       // A reason is that of the first set.
-      const std::string set = sets > 1 ? " of " + quote(group.sets.front(), 40) : "";
+      const std::string set = sets > 1 ? " of " + set_text(group.sets.front()) : "";
       text += fmt::format("  {}{}: {}\n", name, set, without_controls(output.why));
     }
     if (sets > 1)
       name += group.sets.size() == 1 ? " of " + sets_text(group, sets) : " in " + sets_text(group, sets) + " sets";
     if (group.sets.size() > 1 && !group.worst_set.empty())
       text +=
-          fmt::format("  {}: most in {}, sigma rms / max {}\n", name, quote(group.worst_set, 40), sigmas(group.worst));
+          fmt::format("  {}: most in {}, sigma rms / max {}\n", name, set_text(group.worst_set), sigmas(group.worst));
     if (output.flips > 0)
       text += fmt::format("  {}: {} that rounding can flip\n", name, counted(output.flips, "element"));
     // A line through several sets is none of theirs.
@@ -152,6 +152,13 @@ std::string side_text(const SideReport& side, const DiffReport& report, bool col
   const std::vector<OutputGroup> outputs = groups(side);
   for (const OutputGroup& group : outputs) table.add(output_row(group, sets), paint_of(group.all.verdict));
   return text + table.text(sets > 1 ? 2 : 1, color) + remarks(outputs, sets);
+}
+
+bool has_sigmas(const DiffReport& report) {
+  const auto has_floor = [](const OutputDiff& output) { return shown_floor(output) != nullptr; };
+  return std::any_of(report.sides.begin(), report.sides.end(), [&](const SideReport& side) {
+    return std::any_of(side.outputs.begin(), side.outputs.end(), has_floor);
+  });
 }
 
 std::string times_text(const DiffReport& report) {
@@ -327,6 +334,7 @@ std::string diff_text(const DiffReport& report, bool color) {
   for (std::size_t i = 0; i < report.sides.size(); ++i) {
     if (!report.sides[i].outputs.empty()) text += side_text(report.sides[i], report, color) + "\n";
   }
+  if (has_sigmas(report)) text += fmt::format("  sigma: {}\n\n", sigma_legend);
   text += times_text(report);
   for (const SideReport& side : report.sides) {
     for (const std::string& part : {layers_text(side, color), failure_text(side, color)}) {
@@ -343,6 +351,7 @@ std::string diff_text(const DiffReport& report, bool color) {
                         diff_summary(side, report));
   }
   if (!report.compared) text += "nothing could be compared\n";
+  if (report.cancelled) text += "interrupted: this is what was finished\n";
   return text;
 }
 

@@ -1,0 +1,158 @@
+#include "libonnxkit/ir/dim/declare_dims.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/scope.h"
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::ir {
+namespace {
+
+struct AxisKey {
+  std::string_view input;
+  std::int64_t axis = 0;
+};
+
+/// INPUT[AXIS]
+std::optional<AxisKey> axis_key(std::string_view key) {
+  const std::size_t open = key.rfind('[');
+  if (open == std::string_view::npos || open == 0 || !key.ends_with(']')) return std::nullopt;
+  AxisKey parsed{.input = key.substr(0, open)};
+  const char* end = key.data() + key.size() - 1;
+  const auto [at, fault] = std::from_chars(key.data() + open + 1, end, parsed.axis);
+  return fault == std::errc() && at == end ? std::optional(parsed) : std::nullopt;
+}
+
+bool is_one_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(),
+                                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c >= 0x80; });
+}
+
+/// An axis of an input, with what errors call it.
+struct InputAxis {
+  DeclaredDim* dim = nullptr;
+  std::string name;
+};
+
+class Declaring {
+ public:
+  Declaring(Model& model, DeclaredSizes declared) : model_(model), declared_(declared) {
+    if (!model.graph) return;
+    for (ValueInfo& input : model.graph->inputs) {
+      if (input.value == ValueId::none || !input.type || !input.type->shape) continue;
+      std::vector<DeclaredDim>& dims = input.type->shape->dims;
+      for (const DeclaredDim& dim : dims) names_.insert(dim.param.view());
+      inputs_.emplace(model.graph->name_of(input.value), &dims);
+    }
+  }
+
+  Result<std::map<std::string, std::int64_t>> run(const DimSettings& settings) {
+    std::map<std::string, std::int64_t> left;
+    for (const auto& [key, name] : settings.names) {
+      const auto axis = axis_of(key);
+      if (!axis) return axis.error();
+      if (axis->dim == nullptr) return no_axis(key, "a name can be given to INPUT[AXIS] only");
+      if (auto renamed = rename(*axis, name); !renamed) return renamed.error();
+    }
+    for (const auto& [key, size] : settings.sizes) {
+      const auto axis = names_.contains(key) ? Result<InputAxis>(InputAxis{}) : axis_of(key);
+      if (!axis) return axis.error();
+      if (axis->dim == nullptr)
+        left.emplace(key, size);
+      else if (!axis->dim->value && is_one_name(axis->dim->param.view()))
+        left.emplace(axis->dim->param.view(), size);
+      else if (auto sized = resize(*axis, size); !sized)
+        return sized.error();
+    }
+    if (replaced_) forget_shapes();
+    return left;
+  }
+
+ private:
+  /// Without `dim` when the key means none of an input that has a shape.
+  Result<InputAxis> axis_of(const std::string& key) {
+    for (const auto& [name, dims] : inputs_) {
+      for (std::size_t i = 0; i < dims->size(); ++i) {
+        DeclaredDim& dim = (*dims)[i];
+        if (!dim.value && dim.param.view().empty() && key == anonymous_dim(name, i)) return InputAxis{&dim, key};
+      }
+    }
+    const auto parsed = axis_key(key);
+    const auto input = parsed ? inputs_.find(parsed->input) : inputs_.end();
+    if (input == inputs_.end()) return InputAxis{};
+    const auto rank = static_cast<std::int64_t>(input->second->size());
+    const std::int64_t axis = parsed->axis < 0 ? parsed->axis + rank : parsed->axis;
+    if (axis < 0 || axis >= rank) return no_axis(key, fmt::format("input {} has {} axes", quote(input->first), rank));
+    return InputAxis{&(*input->second)[static_cast<std::size_t>(axis)], key};
+  }
+
+  static Error no_axis(const std::string& key, std::string note) {
+    Error error = make_error("unknown-dimension", fmt::format("the model has no dimension {}", quote(key)));
+    error.diagnostic.notes.push_back(std::move(note));
+    return error;
+  }
+
+  Result<void> may_replace(const InputAxis& axis) {
+    if (!axis.dim->value) return {};
+    if (declared_ == DeclaredSizes::replace) {
+      replaced_ = true;
+      return {};
+    }
+    Error error =
+        make_error("usage", fmt::format("the model declares the size {} for {}", *axis.dim->value, quote(axis.name)));
+    error.diagnostic.help = "onnxkit infer --dim INPUT[AXIS]=NAME -o FILE writes a model that takes any size there";
+    return error;
+  }
+
+  Result<void> resize(const InputAxis& axis, std::int64_t size) {
+    if (axis.dim->value == size) return {};
+    if (auto may = may_replace(axis); !may) return may;
+    axis.dim->value = size;
+    axis.dim->param = {};
+    return {};
+  }
+
+  Result<void> rename(const InputAxis& axis, const std::string& name) {
+    if (!axis.dim->value && axis.dim->param.view() == name) return {};
+    if (auto may = may_replace(axis); !may) return may;
+    replaced_ = replaced_ || !axis.dim->param.view().empty();
+    axis.dim->value.reset();
+    axis.dim->param = model_.keep(name);
+    return {};
+  }
+
+  void forget_shapes() {
+    for (ValueInfo& output : model_.graph->outputs) {
+      if (!output.type || !output.type->shape) continue;
+      for (DeclaredDim& dim : output.type->shape->dims) {
+        dim.value.reset();
+        dim.param = {};
+      }
+    }
+    for (Graph* graph : mutable_graphs(model_)) graph->value_infos.clear();
+  }
+
+  Model& model_;
+  DeclaredSizes declared_;
+  std::map<std::string_view, std::vector<DeclaredDim>*> inputs_;
+  std::set<std::string_view, std::less<>> names_;
+  bool replaced_ = false;
+};
+
+}  // namespace
+
+std::string anonymous_dim(std::string_view input, std::size_t axis) { return fmt::format("{}_dim{}", input, axis); }
+
+Result<std::map<std::string, std::int64_t>> declare_dims(Model& model, const DimSettings& settings,
+                                                         DeclaredSizes declared) {
+  return Declaring(model, declared).run(settings);
+}
+
+}  // namespace onnxkit::ir

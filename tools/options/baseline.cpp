@@ -1,0 +1,89 @@
+#include "tools/options/baseline.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tools/report/diagnostics.h"
+
+namespace onnxkit::tools {
+namespace {
+
+using BaselineJson = nlohmann::ordered_json;
+
+Error baseline_error(ErrorCode code, std::string message, const std::string& path) {
+  Error error = make_error(code, std::move(message));
+  error.diagnostic.location.file = path;
+  return error;
+}
+
+/// A string member, empty when there is none.
+std::string text_of(const BaselineJson& json, const char* name) {
+  const auto member = json.is_object() ? json.find(name) : json.end();
+  return member != json.end() && member->is_string() ? member->get<std::string>() : std::string();
+}
+
+std::size_t count_of(const BaselineJson& json) {
+  const auto member = json.find("count");
+  return member != json.end() && member->is_number_unsigned() ? member->get<std::size_t>() : 0;
+}
+
+/// As JSON holds it.
+std::string as_utf8(const std::string& text) {
+  return BaselineJson::parse(BaselineJson(text).dump(-1, ' ', false, BaselineJson::error_handler_t::replace))
+      .get<std::string>();
+}
+
+void forget(CheckReport& report, Severity severity) {
+  --(severity == Severity::error ? report.errors : severity == Severity::warning ? report.warnings : report.infos);
+}
+
+}  // namespace
+
+Baseline::Key Baseline::key_of(const std::string& model, const Diagnostic& finding) {
+  return {as_utf8(model), finding.code, as_utf8(finding.location.path())};
+}
+
+void Baseline::add(const std::string& model, const CheckReport& report) {
+  for (const Diagnostic& finding : report.diagnostics) add(model, finding);
+}
+
+std::size_t Baseline::take_from(const std::string& model, CheckReport& report) {
+  return std::erase_if(report.diagnostics, [&](const Diagnostic& finding) {
+    const auto known = counts_.find(key_of(model, finding));
+    if (known == counts_.end() || known->second == 0) return false;
+    --known->second;
+    forget(report, finding.severity);
+    return true;
+  });
+}
+
+std::string Baseline::json() const {
+  BaselineJson findings = BaselineJson::array();
+  for (const auto& [key, count] : counts_)
+    findings.push_back({{"model", key.model}, {"code", key.code}, {"place", key.place}, {"count", count}});
+  return json_text({{"format", "onnxkit-baseline"}, {"format_version", 1}, {"findings", std::move(findings)}});
+}
+
+Result<Baseline> Baseline::read(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  if (!(file && text << file.rdbuf()))
+    return baseline_error("cannot-read", std::string("cannot read: ") + std::strerror(errno), path);
+  const BaselineJson json = BaselineJson::parse(text.str(), nullptr, false);
+  if (text_of(json, "format") != "onnxkit-baseline" || !json.contains("findings") || !json["findings"].is_array())
+    return baseline_error("json-syntax", "this is not a baseline that check --write-baseline wrote", path);
+  Baseline baseline;
+  for (const BaselineJson& finding : json["findings"]) {
+    Key key{text_of(finding, "model"), text_of(finding, "code"), text_of(finding, "place")};
+    if (key.code.empty() || count_of(finding) == 0)
+      return baseline_error("json-syntax", "a finding of this baseline has no code or no count", path);
+    baseline.counts_[std::move(key)] += count_of(finding);
+  }
+  return baseline;
+}
+
+}  // namespace onnxkit::tools

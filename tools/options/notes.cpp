@@ -1,0 +1,23 @@
+#include "tools/options/notes.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+namespace onnxkit::tools {
+
+void add_notes(CLI::App& command, Notes& notes) {
+  auto* quiet = command.add_flag_callback(
+      "--quiet,-q", [&notes] { notes = Notes::none; }, "Print neither summaries nor remarks nor progress");
+  command
+      .add_flag_callback(
+          "--verbose,-v", [&notes] { notes = Notes::steps; }, "Print each step of the work to standard error")
+      ->group("Output")
+      ->excludes(quiet);
+  quiet->group("Output");
+}
+
+void note(Notes notes, std::string_view text) {
+  if (notes != Notes::none) std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace onnxkit::tools
