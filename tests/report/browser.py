@@ -6,7 +6,7 @@
 Needs the Python package playwright and a Chromium (`playwright install chromium`, or Debian's `chromium`); says so and skips without
 them. At desktop and phone width, light and dark, with every panel open: no error on the console, no request, no horizontal overflow, nothing
 of a hostile name run, text of enough contrast (WCAG AA), plots of a width that can be read, sets of inputs to be chosen, the cursor of the
-layers movable by keys; and every page prints.
+layers movable by keys; figures over a sweep of exponents as the JSON has them; and every page prints.
 """
 import argparse
 import pathlib
@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import figures
 
 WIDTHS = {"desktop": (1440, 900), "phone": (390, 844)}
 
@@ -69,6 +71,8 @@ def faults_of(browser, path, width, scheme, screenshots):
         faults.append("there is no title")
     if page.evaluate("() => 'hit' in window"):
         faults.append("a hostile name ran")
+    numbers = figures.sweep()
+    faults += list(figures.faults_of_figures(numbers, page.evaluate(figures.ANSWERS, numbers)))[:3]
     if (over := page.evaluate(OVERFLOW)) > 0:
         faults.append(f"{over} pixels too wide")
     faults += [f"sticks out: {element}" for element in page.evaluate(OUTSIDE)]

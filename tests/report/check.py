@@ -3,7 +3,8 @@
 
     check.py --program build/release/bin/report_samples [--rebase]
 
-Groups of sets must be those of the outputs. A page must be well formed, fetch nothing, hold its data as JSON that nothing inside can end, and build no markup from data.
+Groups of sets must be those of the outputs. A page must be well formed, fetch nothing, hold its data as JSON that nothing inside can end, and build no markup from data. Its
+figures are those of the JSON: a sweep of numbers, where node is installed, and no formatting by d3, of which a release loses zeros of exponents.
 """
 import argparse
 import difflib
@@ -12,11 +13,14 @@ import json
 import math
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 import jsonschema
+
+import figures
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VOID = {"meta", "link", "br", "hr", "img", "input", "col", "source", "wbr"}
@@ -95,6 +99,9 @@ def faults_of_page(text, report):
             yield f"the script names {url}"
     if re.search(r"url\(|@import", "".join(page.styles)):
         yield "the style fetches something"
+    if formatter := re.search(r"d3\.(format|precision)\w*|~[a-z]\b", ours):
+        yield f"the script writes numbers with {formatter.group()}"
+    yield from (f"an axis has labels of d3's own: {axis}" for axis in re.findall(r"d3\.axis[^;]*;", ours) if ".tickFormat(" not in axis)
     head = text[:text.index("<script")]
     if "Content-Security-Policy" not in head or "default-src 'none'" not in head:
         yield "no policy forbids the page to fetch"
@@ -124,6 +131,18 @@ def faults_of_groups(side):
         worst = group["worst"]
         if worst and (worst["output"] not in group["outputs"] or outputs[worst["output"]]["set"] != worst["set"] or worst["floor"] not in outputs[worst["output"]]["floors"]):
             yield f"the worst set of {group['name']!r} is none of its own"
+
+
+def faults_of_figures():
+    """None where node is not installed."""
+    node = shutil.which("node") or shutil.which("nodejs")
+    if not node:
+        return None
+    functions = (ROOT / "tools/report/assets/numbers.js").read_text()
+    numbers = figures.sweep()
+    script = f"\"use strict\";\n{functions}\nconsole.log(JSON.stringify(({figures.ANSWERS})({json.dumps(numbers)})))"
+    run = subprocess.run([node, "-"], input=script, capture_output=True, text=True)
+    return list(figures.faults_of_figures(numbers, json.loads(run.stdout))) if run.returncode == 0 else [run.stderr]
 
 
 def check_text(name, text, rebase):
@@ -160,6 +179,12 @@ def main():
             good, bad = (good, bad + 1) if faults else (good + 1, bad)
             for fault in faults[:5]:
                 print(f"{path.stem}: {fault}")
+    faults = faults_of_figures()
+    if faults is None:
+        print("skipped: the sweep of figures needs node")
+    for fault in (faults or [])[:8]:
+        print(f"figures: {fault}")
+    bad += bool(faults)
     print(f"{good} passed, {bad} failed")
     return 1 if bad or not good else 0
 

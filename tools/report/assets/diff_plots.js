@@ -1,27 +1,5 @@
 // Plots as SVG: every one is a function of the width it gets, and is drawn anew when that changes.
 
-// JSON has no numbers for NaN and the infinities: they come as words.
-const number = value => value === null || value === undefined ? NaN : Number(value);
-const superscript = exponent => [...String(exponent)].map(c => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c]).join("");
-const power = exponent => exponent >= -2 && exponent <= 4 ? d3.format(",~")(10 ** exponent) : "10" + superscript(exponent);
-
-function short(value, digits = 3) {
-  const x = number(value);
-  if (value === null || value === undefined) return "–";
-  if (!isFinite(x)) return Number.isNaN(x) ? "NaN" : x > 0 ? "∞" : "−∞";
-  if (x === 0) return "0";
-  const size = Math.abs(x);
-  const text = size >= 1e5 || size < 1e-3 ? d3.format(`.${digits - 1}~e`)(x) : d3.format(`,.${digits}~r`)(x);
-  return text.replace("e+", "e").replace("-", "−").replace("e-", "e−");
-}
-
-function seconds(value) {
-  const x = number(value);
-  if (!isFinite(x)) return "–";
-  if (x === 0) return "0";
-  return x >= 1 ? short(x) + " s" : x >= 1e-3 ? short(x * 1e3) + " ms" : short(x * 1e6) + " µs";
-}
-
 const figures = new Map();
 const observer = new ResizeObserver(entries => entries.forEach(entry => drawFigure(entry.target)));
 
@@ -86,7 +64,7 @@ function drawHistogram(histogram, label) {
     area.svg.append("g").selectAll("rect").data(filled).enter().append("rect").attr("class", "bar")
       .attr("x", ([i]) => x(histogram.lowest_exponent + i / 4) + .75).attr("y", bin => y(bin[1]))
       .attr("width", Math.max(1, x(.25) - x(0) - 1.5)).attr("height", bin => area.bottom - y(bin[1]))
-      .append("title").text(([i, count]) => `${d3.format(",")(count)} elements with |d| from ${short(10 ** (histogram.lowest_exponent + i / 4), 2)} to ${short(10 ** (histogram.lowest_exponent + (i + 1) / 4), 2)}`);
+      .append("title").text(([i, elements]) => `${count(elements)} elements with |d| from ${short(10 ** (histogram.lowest_exponent + i / 4), 2)} to ${short(10 ** (histogram.lowest_exponent + (i + 1) / 4), 2)}`);
   });
 }
 
@@ -123,7 +101,7 @@ function drawLayers(layers, culprit, label, onNode) {
     const x = d3.scaleLinear([0, Math.max(1, layers.length - 1)], [area.left + 6, area.right - 6]);
     const y = d3.scaleLog([low, high], [area.bottom, area.top]).clamp(true);
     const at = (values, i) => [x(i), y(values[i] > 0 ? values[i] : low)];
-    axes(area, x, y, {xTicks: x.ticks(Math.min(layers.length, width / 80)).filter(Number.isInteger), yTicks: decades(y, 7), xFormat: d3.format(",d"),
+    axes(area, x, y, {xTicks: x.ticks(Math.min(layers.length, width / 80)).filter(Number.isInteger), yTicks: decades(y, 7), xFormat: count,
       yFormat: v => power(exponentOf(v)), xTitle: "node, in the order of execution", yTitle: "deviation in sigmas of honest rounding (rms)"});
     area.svg.append("line").attr("class", "limit").attr("x1", area.left).attr("x2", area.right).attr("y1", y(2)).attr("y2", y(2));
     area.svg.append("text").attr("x", area.right).attr("y", y(2) - 5).attr("text-anchor", "end").text("up to 2: rounding");
@@ -215,7 +193,7 @@ function drawConfusion(triples, classes, label) {
     const cell = Math.min(36, (Math.min(width, 520) - 52) / classes.length), side = cell * classes.length + 52;
     const area = canvasOf(host, width, side, label, {left: 44, right: 0, top: 44, bottom: 0});
     const place = new Map(classes.map((name, i) => [name, i])), most = d3.max(triples, t => t[2]);
-    const share = count => .15 + .85 * Math.sqrt(count / most);
+    const share = rows => .15 + .85 * Math.sqrt(rows / most);
     area.svg.append("text").attr("x", 44).attr("y", 12).text("class of b");
     area.svg.append("text").attr("transform", "translate(12,44) rotate(-90)").attr("text-anchor", "end").text("class of a");
     // Labels that would run into one another are left out.
@@ -226,16 +204,16 @@ function drawConfusion(triples, classes, label) {
       if (i % high === 0) area.svg.append("text").attr("x", 38).attr("y", middle + 4).attr("text-anchor", "end").text(name);
     });
     area.svg.append("rect").attr("x", 44).attr("y", 44).attr("width", cell * classes.length).attr("height", cell * classes.length).attr("fill", "none").attr("stroke", "var(--line)");
-    for (const [a, b, count] of triples) {
+    for (const [a, b, rows] of triples) {
       const x = 44 + place.get(b) * cell, y = 44 + place.get(a) * cell, off = a !== b;
       const group = area.svg.append("g");
       group.append("rect").attr("x", x + 1).attr("y", y + 1).attr("width", Math.max(1, cell - 2)).attr("height", Math.max(1, cell - 2))
-        .attr("fill", off ? "var(--bad-back)" : "var(--high)").attr("fill-opacity", off ? 1 : share(count))
+        .attr("fill", off ? "var(--bad-back)" : "var(--high)").attr("fill-opacity", off ? 1 : share(rows))
         .attr("stroke", off ? "var(--bad)" : "none").attr("stroke-width", 1.5);
-      group.append("title").text(`a: ${a}, b: ${b}: ${count}`);
+      group.append("title").text(`a: ${a}, b: ${b}: ${count(rows)}`);
       if (cell >= 18) {
-        const text = group.append("text").attr("x", x + cell / 2).attr("y", y + cell / 2 + 4).attr("text-anchor", "middle").text(d3.format(",")(count));
-        text.style("fill", off ? "var(--bad)" : share(count) > .55 ? "var(--on-high)" : "var(--ink)").style("font-weight", off ? 600 : 400);
+        const text = group.append("text").attr("x", x + cell / 2).attr("y", y + cell / 2 + 4).attr("text-anchor", "middle").text(count(rows));
+        text.style("fill", off ? "var(--bad)" : share(rows) > .55 ? "var(--on-high)" : "var(--ink)").style("font-weight", off ? 600 : 400);
       }
     }
   });

@@ -4,7 +4,6 @@ const findings = ["beyond tolerance", "not rounding", "mismatch"], unsure = ["un
 const kindOf = verdict => findings.includes(verdict) ? "bad" : unsure.includes(verdict) ? "unsure" : "fine";
 const worstFirst = ["mismatch", "not rounding", "beyond tolerance", "not compared", "undecidable", "rounding", "within tolerance", "identical"];
 const several = data.sets.length > 1;
-const count = d3.format(",");
 const counted = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
 /// Characters that are not seen, or turn the direction of what follows, as escapes.

@@ -10,6 +10,7 @@ std::string diff_html(const DiffReport& report) {
                  {{"/*STYLE*/", "diff_style"},
                   {"/*LICENCE*/", "d3_licence"},
                   {"/*D3*/", "d3"},
+                  {"/*NUMBERS*/", "numbers"},
                   {"/*PLOTS*/", "diff_plots"},
                   {"/*SCRIPT*/", "diff_script"}},
                  diff_object(report, true));
