@@ -1,5 +1,7 @@
 #include "checker/infer/cost.h"
 
+#include <algorithm>
+
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/uses.h"
 
@@ -19,6 +21,30 @@ Dim bytes_of(const Type& type, DimPool& dims) {
   Dim bits = storage_bits(type.elem);
   for (const Dim size : *type.shape) bits = dims.mul(bits, size);
   return dims.ceil_div(bits, 8);
+}
+
+/// Position of the node that uses each value last; outputs of the graph are used by its end.
+std::vector<std::size_t> last_uses(const ir::Graph& graph) {
+  const std::size_t count = graph.nodes.size();
+  std::vector<std::size_t> last(graph.values.size(), 0);
+  for (std::size_t n = 0; n < count; ++n) {
+    for (const ir::ValueId id : graph.nodes[n].inputs) {
+      if (id != ir::ValueId::none) last[ir::index_of(id)] = n;
+    }
+    for (const ir::ValueId id : ir::captured_values(graph, graph.nodes[n])) last[ir::index_of(id)] = n;
+  }
+  for (const ir::ValueInfo& output : graph.outputs) {
+    if (output.value != ir::ValueId::none) last[ir::index_of(output.value)] = count;
+  }
+  return last;
+}
+
+/// Adds an amount to those of which none is always at least another.
+void keep_greatest(std::vector<Dim>& amounts, Dim amount, DimPool& dims) {
+  const auto covers = [&dims](Dim a, Dim b) { return a == b || dims.at_least_unless_empty(a, b); };
+  if (std::any_of(amounts.begin(), amounts.end(), [&](Dim other) { return covers(other, amount); })) return;
+  std::erase_if(amounts, [&](Dim other) { return covers(amount, other); });
+  amounts.push_back(amount);
 }
 
 }  // namespace
@@ -70,37 +96,31 @@ Dim multiply_adds(const InferTraits& traits, const ir::Node& node, const GraphIn
   return traits.cost ? traits.cost(NodeShapes(node, info, dims)) : Dim(0);
 }
 
-Dim activation_peak(const ir::Graph& graph, const GraphInfo& info, DimPool& dims) {
+ActivationPeak activation_peak(const ir::Graph& graph, const GraphInfo& info, DimPool& dims) {
   const std::size_t count = graph.nodes.size();
-  std::vector<std::size_t> last_use(graph.values.size(), 0);
-  for (std::size_t n = 0; n < count; ++n) {
-    for (const ir::ValueId id : graph.nodes[n].inputs) {
-      if (id != ir::ValueId::none) last_use[ir::index_of(id)] = n;
-    }
-    for (const ir::ValueId id : ir::captured_values(graph, graph.nodes[n])) last_use[ir::index_of(id)] = n;
-  }
-  for (const ir::ValueInfo& output : graph.outputs) {
-    if (output.value != ir::ValueId::none) last_use[ir::index_of(output.value)] = count;
-  }
-  std::vector<std::vector<ir::ValueId>> dying(count + 1);
-  Dim alive = 0, peak = 0;
-  const auto born = [&](ir::ValueId id) {
-    alive = dims.add(alive, bytes_of(info.values[ir::index_of(id)].type, dims));
-    dying[last_use[ir::index_of(id)]].push_back(id);
+  const std::vector<std::size_t> last = last_uses(graph);
+  std::vector<std::vector<Dim>> dying(count + 1);
+  ActivationPeak peak;
+  Dim alive = 0;
+  const auto born = [&](ir::ValueId id, std::size_t at) {
+    const Dim bytes = bytes_of(info.values[ir::index_of(id)].type, dims);
+    if (bytes.is_unknown() || dims.has_origin(bytes, ir::SymbolOrigin::lost)) peak.unknown = id;
+    alive = dims.add(alive, bytes);
+    dying[std::max(last[ir::index_of(id)], at)].push_back(bytes);
+    return peak.unknown == ir::ValueId::none && !alive.is_unknown();
   };
   const ir::InitializerTable weights(graph);
   for (const ir::ValueInfo& input : graph.inputs) {
-    if (input.value != ir::ValueId::none && !weights.find(input.value)) born(input.value);
+    if (input.value != ir::ValueId::none && !weights.find(input.value) && !born(input.value, 0))
+      return {.amounts = {}, .unknown = peak.unknown};
   }
+  keep_greatest(peak.amounts, alive, dims);
   for (std::size_t n = 0; n < count; ++n) {
     for (const ir::ValueId id : graph.nodes[n].outputs) {
-      if (id == ir::ValueId::none) continue;
-      if (last_use[ir::index_of(id)] < n) last_use[ir::index_of(id)] = n;
-      born(id);
+      if (id != ir::ValueId::none && !born(id, n)) return {.amounts = {}, .unknown = peak.unknown};
     }
-    if (alive.is_unknown()) return {};
-    peak = dims.always_at_least(peak, alive) ? peak : dims.always_at_least(alive, peak) ? alive : dims.max(peak, alive);
-    for (const ir::ValueId id : dying[n]) alive = dims.sub(alive, bytes_of(info.values[ir::index_of(id)].type, dims));
+    keep_greatest(peak.amounts, alive, dims);
+    for (const Dim bytes : dying[n]) alive = dims.sub(alive, bytes);
   }
   return peak;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "checker/infer/infer_traits.h"
 #include "checker/infer/inference.h"
@@ -31,8 +32,15 @@ class NodeShapes {
 /// What the operator's cost says of a node: 0 for operators without contractions, unknown where shapes are.
 Dim multiply_adds(const InferTraits& traits, const ir::Node& node, const GraphInfo& info, DimPool& dims);
 
-/// Largest number of bytes of node outputs alive at once when the graph runs in file order; unknown when a size is. For symbolic sizes the
-/// maximum is taken where it can be decided, else written as max(...).
-Dim activation_peak(const ir::Graph& graph, const GraphInfo& info, DimPool& dims);
+/// The most bytes of inputs and node outputs alive at once when a graph runs in file order.
+struct ActivationPeak {
+  /// The peak is the greatest of these: one where it can be decided for tensors that are not empty. None when a size is unknown
+  /// or the sum too large.
+  std::vector<Dim> amounts;
+  /// The first value whose size is unknown; none when all are known.
+  ir::ValueId unknown = ir::ValueId::none;
+};
+
+ActivationPeak activation_peak(const ir::Graph& graph, const GraphInfo& info, DimPool& dims);
 
 }  // namespace onnxkit::checker

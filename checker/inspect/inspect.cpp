@@ -136,9 +136,31 @@ class Inspector {
     }
     if (&graph == model_.graph.get() && info) {
       report_.multiply_adds = quantity(total, inferred_.dims);
-      report_.activation_peak = quantity(activation_peak(graph, *info, inferred_.dims), inferred_.dims);
+      add_peak(graph, activation_peak(graph, *info, inferred_.dims));
+      add_free_dims(total);
     }
     report_.graphs.push_back(std::move(summary));
+  }
+
+  void add_peak(const ir::Graph& graph, const ActivationPeak& peak) {
+    if (peak.unknown != ValueId::none) report_.unknown_size = graph.name_of(peak.unknown);
+    for (const ir::Dim amount : peak.amounts) add_free_dims(amount);
+    if (peak.amounts.size() < 2) {
+      report_.activation_peak = quantity(peak.amounts.empty() ? ir::Dim() : peak.amounts.front(), inferred_.dims);
+      return;
+    }
+    std::string text;
+    for (const ir::Dim amount : peak.amounts) text += (text.empty() ? "max(" : ", ") + inferred_.dims.to_string(amount);
+    report_.activation_peak.text = text + ")";
+  }
+
+  void add_free_dims(ir::Dim amount) {
+    for (const std::size_t index : inferred_.dims.symbols_in(amount)) {
+      const ir::Symbol& symbol = inferred_.dims.symbol(index);
+      auto& names = report_.free_dims;
+      if (symbol.origin == ir::SymbolOrigin::named && std::find(names.begin(), names.end(), symbol.name) == names.end())
+        names.push_back(symbol.name);
+    }
   }
 
   std::string type_of(const GraphInfo* info, ValueId id) const {

@@ -85,6 +85,10 @@ struct InspectReport {
   std::uint64_t uncounted_nodes = 0;
   /// Largest sum of the sizes of values that are alive at once when the main graph runs in file order; bytes, weights left out.
   Quantity activation_peak;
+  /// A value whose unknown size leaves the peak unknown; empty when there is none.
+  std::string unknown_size;
+  /// Named dimensions that these two depend on: sizes for them (`InspectOptions::dims`) make numbers of both.
+  std::vector<std::string> free_dims;
   /// Main graph first.
   std::vector<GraphSummary> graphs;
 };

@@ -337,6 +337,29 @@ std::optional<std::int64_t> DimPool::State::evaluate(Dim d, const ValueOf& value
   return sum;
 }
 
+Dim DimPool::State::with_increment(AtomId id) {
+  const Atom atom = atoms[id];
+  if (atom.kind == AtomKind::symbol) {
+    const Dim same = intern(Polynomial{Term{1, {id}}});
+    return symbols[atom.symbol].non_negative ? add_scaled(same, 1, 1) : same;
+  }
+  const Dim a = with_increments(atom.a), b = with_increments(atom.b);
+  if (atom.kind == AtomKind::positive_part) return a.is_unknown() ? a : positive_part(a);
+  return atom.kind == AtomKind::broadcast ? broadcast(a, b) : floor_div(a, b);
+}
+
+Dim DimPool::State::with_increments(Dim d) {
+  if (!d.is_expression()) return d;
+  Dim sum = 0;
+  const Polynomial terms = expression_of(d).polynomial;
+  for (const Term& term : terms) {
+    Dim product = term.coefficient;
+    for (const AtomId id : term.atoms) product = mul(product, with_increment(id));
+    sum = add_scaled(sum, product, 1);
+  }
+  return sum;
+}
+
 DimPool::DimPool() : state_(std::make_unique<State>()) {}
 DimPool::~DimPool() = default;
 DimPool::DimPool(DimPool&&) noexcept = default;
@@ -398,6 +421,10 @@ std::optional<std::int64_t> DimPool::upper_bound(Dim a) const {
 bool DimPool::always_at_least(Dim a, Dim b) {
   const std::optional<std::int64_t> least = lower_bound(sub(a, b));
   return least && *least >= 0;
+}
+
+bool DimPool::at_least_unless_empty(Dim a, Dim b) {
+  return always_at_least(a, b) || always_at_least(state_->with_increments(sub(a, b)), 0);
 }
 
 std::optional<Dim> DimPool::exact_div(Dim a, Dim b) { return state_->exact_div(a, b); }

@@ -108,6 +108,8 @@ class DimPool {
   std::optional<std::int64_t> lower_bound(Dim a) const;
   std::optional<std::int64_t> upper_bound(Dim a) const;
   bool always_at_least(Dim a, Dim b);
+  /// The same where every non-negative symbol is at least 1, as sizes are of tensors that are not empty.
+  bool at_least_unless_empty(Dim a, Dim b);
   /// a / b when b provably divides a wherever b is not 0 (a reshape of an empty tensor does not tell its sizes).
   std::optional<Dim> exact_div(Dim a, Dim b);
 

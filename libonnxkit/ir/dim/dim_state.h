@@ -97,6 +97,10 @@ struct DimPool::State {
   std::optional<Interval> bounds_by_cases(const Polynomial& p, AtomId atom, int substitutions) const;
   std::optional<Interval> bounds_without_floor(const Polynomial& p, AtomId atom, int substitutions) const;
 
+  /// With N + 1 for every symbol N that is not negative.
+  Dim with_increments(Dim d);
+  Dim with_increment(AtomId id);
+
   using ValueOf = std::function<std::optional<std::int64_t>(std::string_view)>;
   std::optional<std::int64_t> evaluate(Dim d, const ValueOf& value_of) const;
   std::optional<std::int64_t> evaluate(const Atom& atom, const ValueOf& value_of) const;

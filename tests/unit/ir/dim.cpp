@@ -168,6 +168,12 @@ TEST_CASE("comparison") {
   CHECK_FALSE(pool.never_equal(Dim(), 3));
   CHECK(pool.always_at_least(pool.add(n, m), n));
   CHECK_FALSE(pool.always_at_least(n, m));
+  const Dim product = pool.mul(n, m);
+  CHECK(pool.at_least_unless_empty(pool.mul(product, 8), pool.add(n, 7)));
+  CHECK_FALSE(pool.always_at_least(pool.mul(product, 8), pool.add(n, 7)));
+  CHECK_FALSE(pool.at_least_unless_empty(pool.mul(product, 8), pool.add(n, 8)));
+  CHECK(pool.at_least_unless_empty(pool.mul(n, 2), pool.add(pool.floor_div(n, 2), 1)));
+  CHECK_FALSE(pool.at_least_unless_empty(pool.floor_div(n, 2), 1));
 }
 
 TEST_CASE("exact division") {

@@ -1,4 +1,4 @@
-// Numbers as text. Not with d3.format, whose release 1.4.1 strips zeros of the exponent ("1.23e-10" becomes "1.23e-1") and shortens counts from 10^12 on.
+// Numbers as text. D3's own formats are not used: release 1.4.1 strips zeros of the exponent ("1.23e-10" becomes "1.23e-1") and shortens counts from 10^12 on.
 
 // JSON has no numbers for NaN and the infinities: they come as words.
 const number = value => value === null || value === undefined ? NaN : Number(value);

@@ -63,6 +63,8 @@ std::string inspect_json(const InspectReport& report) {
   out["multiply_adds"] = to_json(report.multiply_adds);
   out["uncounted_nodes"] = report.uncounted_nodes;
   out["activation_peak_bytes"] = to_json(report.activation_peak);
+  if (!report.unknown_size.empty()) out["unknown_size"] = report.unknown_size;
+  out["free_dims"] = report.free_dims;
   out["operators"] = Json::array();
   for (const auto& [op, count] : report.operators) out["operators"].push_back({{"op", op}, {"count", count}});
   out["functions"] = Json::array();

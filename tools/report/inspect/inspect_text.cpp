@@ -10,7 +10,9 @@ namespace onnxkit::tools {
 namespace {
 
 std::string quantity_text(const Quantity& quantity, std::string (*show)(std::uint64_t)) {
+  constexpr std::size_t readable = 400;
   if (quantity.value && *quantity.value >= 0) return show(static_cast<std::uint64_t>(*quantity.value));
+  if (quantity.text.size() > readable) return "an expression too long for here, which --format json prints,";
   return quantity.text.empty() ? "unknown" : quantity.text;
 }
 
@@ -47,7 +49,12 @@ std::string inspect_text(const InspectReport& report) {
        quantity_text(report.multiply_adds, counted) +
            (report.uncounted_nodes > 0 ? fmt::format(", {} nodes of unknown shape not counted", report.uncounted_nodes)
                                        : ""));
-  line("activations", quantity_text(report.activation_peak, in_bytes) + " at the peak");
+  line("activations",
+       quantity_text(report.activation_peak, in_bytes) + " at the peak" +
+           (report.unknown_size.empty() ? "" : fmt::format(": {} has no known size", quote(report.unknown_size))));
+  std::string free;
+  for (const std::string& name : report.free_dims) free += (free.empty() ? "" : ", ") + name;
+  line("free sizes", free.empty() ? "" : free + "; --dim NAME=SIZE sets one");
   std::uint64_t nodes = 0;
   for (const GraphSummary& graph : report.graphs) nodes += graph.nodes.size();
   line("nodes", fmt::format("{} in {} graph{}", nodes, report.graphs.size(), report.graphs.size() == 1 ? "" : "s"));
