@@ -1,4 +1,6 @@
 // The forms of ONNX itself: binary protobuf, the ONNX text syntax, and protobuf's JSON form.
+#include <algorithm>
+
 #include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/json.h"
@@ -9,8 +11,12 @@ namespace onnxkit::formats {
 namespace {
 
 Result<ir::Model> read_onnx_binary(const Source& source, const ReadOptions&, ReadReport&) {
-  return wire::read_binary(source.file, source.path,
-                           [&] { return registry().title_of({.path = {}, .file = source.file}); });
+  const Source content{.path = {}, .file = source.file};
+  auto model = wire::read_binary(source.file, source.path, [&] { return registry().title_of(content); });
+  if (model || model.error().diagnostic.code != "not-onnx") return model;
+  Error error = model.error();
+  if (const Format* other = registry().recognised(content)) error.diagnostic.help = other->help;
+  return error;
 }
 
 Result<void> encode_onnx_binary(const ir::Model& model, const wire::Placements& placements, const ByteSink& sink,
@@ -44,8 +50,21 @@ Match detect_onnx_json(const Source& source) {
   return wire::looks_like_json(source.bytes()) ? Match::possible : Match::no;
 }
 
+/// Whether JSON has a key of a model, in either spelling of protobuf.
+bool has_key_of_model(std::string_view json) {
+  constexpr std::string_view keys[] = {"\"graph\"",       "\"irVersion\"",    "\"ir_version\"",
+                                       "\"opsetImport\"", "\"opset_import\"", "\"functions\""};
+  return std::any_of(std::begin(keys), std::end(keys),
+                     [&](std::string_view key) { return json.find(key) != json.npos; });
+}
+
 Result<ir::Model> read_onnx_json(const Source& source, const ReadOptions&, ReadReport&) {
-  return wire::parse_json(source.bytes(), source.path.string());
+  auto model = wire::parse_json(source.bytes(), source.path.string());
+  if (model || model.error().diagnostic.code != "json-syntax" || has_key_of_model(source.bytes())) return model;
+  Error error = make_error("not-onnx", "not an ONNX model: this looks like JSON without a model in it");
+  error.diagnostic.location.file = source.path.string();
+  error.diagnostic.help = "look into the file: servers answer a failed download so";
+  return error;
 }
 
 Result<void> encode_onnx_json(const ir::Model& model, const wire::Placements& placements, const ByteSink& sink,

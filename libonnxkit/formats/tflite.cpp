@@ -7,6 +7,7 @@ void register_tflite(Registry& registry);
 void register_tflite(Registry& registry) {
   registry.add({.name = "tflite",
                 .title = "a TensorFlow Lite model",
+                .help = "tf2onnx converts it to ONNX; diff compares it, named *.tflite, with an ONNX model",
                 .extensions = {".tflite"},
                 .detect = [](const Source& source) { return source.has("TFL3", 4) ? Match::certain : Match::no; }});
 }

@@ -79,7 +79,7 @@ const Format* Registry::to_write(const std::filesystem::path& path) const {
 }
 
 std::optional<std::string> Registry::title_of(const Source& source) const {
-  const Format* best = best_match(source, false);
+  const Format* best = recognised(source);
   return best ? std::optional(best->title) : std::nullopt;
 }
 

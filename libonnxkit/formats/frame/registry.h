@@ -27,6 +27,8 @@ enum class Match {
 struct Format {
   std::string name = {};   ///< one word for ReadOptions, SaveOptions, --from and --to; empty for what is no model
   std::string title = {};  ///< completes "this looks like ...": "a TensorFlow Lite model"
+  /// The way out for one who gave such a file for something else.
+  std::string help = {};
   /// Files so named have this format; the first is the usual one. With the dot.
   std::vector<std::string> extensions = {};
   /// Other kinds of files have these, too (.json): believed when a model is named, not looked for in folders.
@@ -69,6 +71,8 @@ class Registry {
   const Format* to_write(const std::filesystem::path& path) const;
   /// What the source looks like, of all but binary ONNX ("a web page; the download went wrong").
   std::optional<std::string> title_of(const Source& source) const;
+  /// The format with that title, null when the source looks like none.
+  const Format* recognised(const Source& source) const { return best_match(source, false); }
 
   /// "binary (.onnx, .pb or none), text (.onnxtxt)": the formats with a writer and the names that choose them.
   std::string writable() const;
