@@ -11,7 +11,9 @@
 
 #include "checker/infer/inference.h"
 #include "checker/rule_registry.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/patch.h"
 #include "libonnxkit/spec/function_index.h"
 
 namespace onnxkit::checker {
@@ -42,7 +44,9 @@ class Fixer {
     }
     for (ir::Function& function : model_.functions) {
       collect_names(function.body);
-      sort_nodes(function.body, {ir::function_step(function)});
+      ir::Patch patch(function.body);
+      sort_nodes(patch, {ir::function_step(function)});
+      ir::splice(function.body, std::move(patch));
     }
     correct_declarations();
     return std::move(fixes_);
@@ -133,8 +137,10 @@ class Fixer {
       graph.name = scope.size() == 1 ? Text("main_graph") : model_.keep("body_of_" + scope.back());
       add("graph-name", scope, "", "", fmt::format("named the graph {}", quote(graph.name)));
     }
-    rename_hiding_values(graph, scope);
-    sort_nodes(graph, scope);
+    ir::Patch patch(graph);
+    rename_hiding_values(patch, scope);
+    sort_nodes(patch, scope);
+    ir::splice(graph, std::move(patch));
     std::vector<std::string_view> own;
     const auto show = [&](std::string_view name) {
       if (visible_.insert(name).second) own.push_back(name);
@@ -155,8 +161,9 @@ class Fixer {
     for (const std::string_view name : own) visible_.erase(name);
   }
 
-  void rename_hiding_values(ir::Graph& graph, const Scope& scope) {
+  void rename_hiding_values(ir::Patch& patch, const Scope& scope) {
     if (visible_.empty()) return;
+    const ir::Graph& graph = patch.graph();
     std::set<ValueId> defined;
     for (const ir::ValueInfo& input : graph.inputs) defined.insert(input.value);
     for (const std::string_view name : initializer_names(graph)) defined.insert(graph.find(name));
@@ -165,7 +172,7 @@ class Fixer {
       if (id == ValueId::none || !visible_.contains(graph.name_of(id))) continue;
       const std::string old(graph.name_of(id));
       const Text fresh = fresh_name(old);
-      rename_everywhere(graph, old, fresh);
+      patch.rename(id, fresh);
       add("subgraph-scope", scope, "value", old, fmt::format("renamed {} to {}", quote(old), quote(fresh)));
     }
   }
@@ -181,33 +188,13 @@ class Fixer {
     }
   }
 
-  /// In `graph` and in the bodies inside it that read the value.
-  static void rename_everywhere(ir::Graph& graph, const std::string& old, Text fresh) {
-    const ValueId id = graph.find(old);
-    if (id == ValueId::none || !graph.rename(id, fresh)) return;
-    for (ir::Tensor& tensor : graph.initializers) {
-      if (tensor.name == std::string_view(old)) tensor.name = fresh;
-    }
-    for (ir::SparseTensor& sparse : graph.sparse_initializers) {
-      if (sparse.values && sparse.values->name == std::string_view(old)) sparse.values->name = fresh;
-    }
-    for (ir::Node& node : graph.nodes) {
-      ir::for_each_subgraph(node, [&](ir::Graph& body, std::size_t) { rename_everywhere(body, old, fresh); });
-    }
-  }
-
-  void sort_nodes(ir::Graph& graph, const Scope& scope) {
-    const std::vector<std::size_t> order = ir::evaluation_order(graph);
-    if (std::is_sorted(order.begin(), order.end()) || has_cycle(graph, order)) return;
-    std::vector<ir::Node> sorted;
-    sorted.reserve(order.size());
+  void sort_nodes(ir::Patch& patch, const Scope& scope) {
+    std::vector<std::size_t> order = ir::evaluation_order(patch.graph());
+    if (std::is_sorted(order.begin(), order.end()) || has_cycle(patch.graph(), order)) return;
     std::size_t moved = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      moved += order[i] != i ? 1 : 0;
-      sorted.push_back(std::move(graph.nodes[order[i]]));
-    }
-    graph.nodes = std::move(sorted);
+    for (std::size_t i = 0; i < order.size(); ++i) moved += order[i] != i ? 1 : 0;
     add("not-sorted", scope, "", "", fmt::format("sorted the nodes, moved {} of {}", moved, order.size()));
+    patch.reorder(std::move(order));
   }
 
   static bool has_cycle(const ir::Graph& graph, const std::vector<std::size_t>& order) {
@@ -260,35 +247,41 @@ class Fixer {
     if (stale.empty() && wrong.empty()) return;
     const std::vector<ir::Graph*> graphs = ir::mutable_graphs(model_);
     for (std::size_t i = 0; i < scopes.size(); ++i) {
-      drop_stale_value_infos(*graphs[i], scopes[i]->path, stale);
+      ir::Patch patch(*graphs[i]);
+      drop_stale_value_infos(patch, scopes[i]->path, stale);
       if (const auto info = inferred.graphs.find(graphs[i]); info != inferred.graphs.end())
-        correct_outputs(*graphs[i], scopes[i]->path, wrong, info->second, inferred.dims);
+        correct_outputs(patch, scopes[i]->path, wrong, info->second, inferred.dims);
+      ir::splice(*graphs[i], std::move(patch));
     }
   }
 
-  void drop_stale_value_infos(ir::Graph& graph, const Scope& scope, const Faults& stale) {
-    std::erase_if(graph.value_infos, [&](const ir::ValueInfo& info) {
-      const std::string name(graph.name_of(info.value));
+  void drop_stale_value_infos(ir::Patch& patch, const Scope& scope, const Faults& stale) {
+    for (const ir::ValueInfo& info : patch.graph().value_infos) {
+      const std::string name(patch.graph().name_of(info.value));
       const auto fault = stale.find({ir::path_text(scope), name});
-      if (fault == stale.end()) return false;
+      if (fault == stale.end()) continue;
       add(fault->second, scope, "value", name, fmt::format("removed the stale value_info of {}", quote(name)));
-      return true;
-    });
+      patch.declare(info.value, std::nullopt);
+    }
   }
 
-  void correct_outputs(ir::Graph& graph, const Scope& scope, const Faults& wrong, const GraphInfo& info,
+  void correct_outputs(ir::Patch& patch, const Scope& scope, const Faults& wrong, const GraphInfo& info,
                        DimPool& dims) {
-    for (ir::ValueInfo& output : graph.outputs) {
+    const ir::Graph& graph = patch.graph();
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+      const ir::ValueInfo& output = graph.outputs[i];
       if (output.value == ValueId::none || !output.type || !output.type->shape) continue;
       const std::string name(graph.name_of(output.value));
       const auto fault = wrong.find({ir::path_text(scope), name});
       const Type& type = info.values[index_of(output.value)].type;
       if (fault == wrong.end() || !type.shape) continue;
+      ir::DeclaredType corrected = *ir::clone(output).type;
+      correct_shape(*corrected.shape, type, dims);
       const std::string before = to_string(from_declared(*output.type, dims, UnknownDim{}), dims);
-      correct_shape(*output.type->shape, type, dims);
-      const std::string after = to_string(from_declared(*output.type, dims, UnknownDim{}), dims);
+      const std::string after = to_string(from_declared(corrected, dims, UnknownDim{}), dims);
       add(fault->second, scope, "output", name,
           fmt::format("declared output {} as {}, which the nodes give, not {}", quote(name), after, before));
+      patch.declare_output(i, std::move(corrected));
     }
   }
 

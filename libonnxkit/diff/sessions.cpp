@@ -14,7 +14,7 @@ Sessions::Sessions(const DiffOptions& options)
 
 exec::LoadOptions Sessions::load_options() const {
   exec::LoadOptions load;
-  load.context = context_;
+  load.context = exec::sessions_of(options_.context);
   load.table = options_.context.shared_table();
   load.threads = options_.context.limits(options_.limits).threads;
   load.allow_outside_data = options_.allow_outside_data;

@@ -23,7 +23,6 @@ class Sessions {
   const DiffOptions& options_;
   exec::BackendRegistry registry_;
   exec::BackendSettings settings_;
-  std::shared_ptr<exec::SessionContext> context_ = std::make_shared<exec::SessionContext>();
 };
 
 /// The graph's model, kept alive by the whole.

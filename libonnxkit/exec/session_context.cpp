@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libonnxkit/formats/frame/save.h"
+#include "libonnxkit/spec/context_cache.h"
 
 namespace onnxkit::exec {
 
@@ -38,6 +39,13 @@ Result<std::shared_ptr<const ModelFile>> SessionContext::file_of(const std::shar
   auto file = ModelFile::write(*model, allow_outside_data);
   if (file) files_.push_back({model, *file});
   return file;
+}
+
+std::shared_ptr<SessionContext> sessions_of(const Context& context) {
+  using Shared = std::shared_ptr<SessionContext>;
+  const auto made = context.cache().get<Shared>("exec/sessions",
+                                                []() -> Result<Shared> { return std::make_shared<SessionContext>(); });
+  return **made;
 }
 
 }  // namespace onnxkit::exec

@@ -9,6 +9,7 @@
 #include "libonnxkit/base/system/thread_pool.h"
 #include "libonnxkit/exec/temp_folder.h"
 #include "libonnxkit/ir/model.h"
+#include "onnxkit/context.h"
 #include "onnxkit/result.h"
 
 namespace onnxkit::exec {
@@ -44,5 +45,8 @@ class SessionContext {
   std::map<int, std::shared_ptr<ThreadPool>> pools_;
   std::vector<Written> files_;
 };
+
+/// The one that all sessions of a context share.
+std::shared_ptr<SessionContext> sessions_of(const Context& context);
 
 }  // namespace onnxkit::exec

@@ -185,7 +185,9 @@ class Splicer {
     change_initializers();
     declare();
     reorder();
-    for (const auto& [id, name] : patch_.renamed_) rename_value(graph_, id, name);
+    Renames names;
+    for (const auto& [id, name] : patch_.renamed_) names.emplace(graph_.name_of(id), name);
+    if (!names.empty()) rename_values(graph_, names);
     return std::move(result_);
   }
 

@@ -47,6 +47,7 @@ class Locations {
 
 exec::LoadOptions load_options(const RunOptions& options, const std::vector<RunInput>& inputs) {
   exec::LoadOptions load;
+  load.context = exec::sessions_of(options.context);
   load.table = options.context.shared_table();
   load.options = options.backend_options;
   load.math = options.unrounded ? exec::MathMode::unrounded : exec::MathMode::declared;

@@ -34,8 +34,8 @@ struct ContextOptions {
   Limits limits = {};
 };
 
-/// What calls have in common and is made once: operators' schemas, parsed support profiles, where other runtimes are, limits. Copies share
-/// everything; several threads may use one. Functions find it in their options, and without one use the library's own schemas.
+/// What calls have in common and is made once: operators' schemas, parsed support profiles, where other runtimes are, limits, and the pools of
+/// threads. Copies share everything; several threads may use one, and while one of them has a pool the others run without. Functions find it in their options, and without one use the library's own schemas.
 class ONNXKIT_API Context {
  public:
   Context();
