@@ -39,6 +39,9 @@ std::vector<std::size_t> last_uses(const ir::Graph& graph) {
   return last;
 }
 
+/// More say nothing to a reader, and each further sum is compared with all.
+constexpr std::size_t most_amounts = 32;
+
 /// Adds an amount to those of which none is always at least another.
 void keep_greatest(std::vector<Dim>& amounts, Dim amount, DimPool& dims) {
   const auto covers = [&dims](Dim a, Dim b) { return a == b || dims.at_least_unless_empty(a, b); };
@@ -120,6 +123,7 @@ ActivationPeak activation_peak(const ir::Graph& graph, const GraphInfo& info, Di
       if (id != ir::ValueId::none && !born(id, n)) return {.amounts = {}, .unknown = peak.unknown};
     }
     keep_greatest(peak.amounts, alive, dims);
+    if (peak.amounts.size() > most_amounts) return {};
     for (const Dim bytes : dying[n]) alive = dims.sub(alive, bytes);
   }
   return peak;

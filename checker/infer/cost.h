@@ -34,8 +34,8 @@ Dim multiply_adds(const InferTraits& traits, const ir::Node& node, const GraphIn
 
 /// The most bytes of inputs and node outputs alive at once when a graph runs in file order.
 struct ActivationPeak {
-  /// The peak is the greatest of these: one where it can be decided for tensors that are not empty. None when a size is unknown
-  /// or the sum too large.
+  /// The peak is the greatest of these: one where it can be decided for tensors that are not empty. None when a size is unknown,
+  /// a sum too large, or there were too many.
   std::vector<Dim> amounts;
   /// The first value whose size is unknown; none when all are known.
   ir::ValueId unknown = ir::ValueId::none;
