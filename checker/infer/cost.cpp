@@ -14,15 +14,6 @@ Dim convolved(const NodeShapes& node, std::size_t weight) {
   return node.dims().mul(node.elements(node.output(0)), node.elements(node.input(weight), 1));
 }
 
-/// Bytes of a value's elements; packed types round up only as a whole, which is left out here.
-Dim bytes_of(const Type& type, DimPool& dims) {
-  if (!type.is_tensor() || !type.shape || type.elem == ElementType::undefined || type.elem == ElementType::string)
-    return {};
-  Dim bits = storage_bits(type.elem);
-  for (const Dim size : *type.shape) bits = dims.mul(bits, size);
-  return dims.ceil_div(bits, 8);
-}
-
 /// Position of the node that uses each value last; outputs of the graph are used by its end.
 std::vector<std::size_t> last_uses(const ir::Graph& graph) {
   const std::size_t count = graph.nodes.size();
@@ -99,6 +90,14 @@ Dim multiply_adds(const InferTraits& traits, const ir::Node& node, const GraphIn
   return traits.cost ? traits.cost(NodeShapes(node, info, dims)) : Dim(0);
 }
 
+Dim value_bytes(const Type& type, DimPool& dims) {
+  if (!type.is_tensor() || !type.shape || type.elem == ElementType::undefined || type.elem == ElementType::string)
+    return {};
+  Dim bits = storage_bits(type.elem);
+  for (const Dim size : *type.shape) bits = dims.mul(bits, size);
+  return dims.ceil_div(bits, 8);
+}
+
 ActivationPeak activation_peak(const ir::Graph& graph, const GraphInfo& info, DimPool& dims) {
   const std::size_t count = graph.nodes.size();
   const std::vector<std::size_t> last = last_uses(graph);
@@ -106,7 +105,7 @@ ActivationPeak activation_peak(const ir::Graph& graph, const GraphInfo& info, Di
   ActivationPeak peak;
   Dim alive = 0;
   const auto born = [&](ir::ValueId id, std::size_t at) {
-    const Dim bytes = bytes_of(info.values[ir::index_of(id)].type, dims);
+    const Dim bytes = value_bytes(info.values[ir::index_of(id)].type, dims);
     if (bytes.is_unknown() || dims.has_origin(bytes, ir::SymbolOrigin::lost)) peak.unknown = id;
     alive = dims.add(alive, bytes);
     dying[std::max(last[ir::index_of(id)], at)].push_back(bytes);

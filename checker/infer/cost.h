@@ -32,6 +32,9 @@ class NodeShapes {
 /// What the operator's cost says of a node: 0 for operators without contractions, unknown where shapes are.
 Dim multiply_adds(const InferTraits& traits, const ir::Node& node, const GraphInfo& info, DimPool& dims);
 
+/// Bytes of a value's elements; unknown for strings, sequences and unknown sizes. Packed types round up only as a whole.
+Dim value_bytes(const Type& type, DimPool& dims);
+
 /// The most bytes of inputs and node outputs alive at once when a graph runs in file order.
 struct ActivationPeak {
   /// The peak is the greatest of these: one where it can be decided for tensors that are not empty. None when a size is unknown,

@@ -129,6 +129,7 @@ class Inspector {
       ir::Dim cost = 0;
       if (info) cost = multiply_adds(traits_of(node, scope.opsets, table_), node, *info, inferred_.dims);
       summary.nodes.push_back(node_summary(graph, node, info, cost));
+      add_sizes(summary.nodes.back(), node, parameters, info);
       ++operator_counts_[summary.nodes.back().op];
       const bool is_main = &graph == model_.graph.get();
       if (is_main && cost.is_unknown()) ++report_.uncounted_nodes;
@@ -182,6 +183,22 @@ class Inspector {
     for (const ir::Attribute& attribute : node.attributes) summary.attributes.push_back(attribute_text(attribute));
     if (!cost.is(0)) summary.multiply_adds = quantity(cost, inferred_.dims);
     return summary;
+  }
+
+  void add_sizes(NodeSummary& summary, const ir::Node& node, const ir::InitializerTable& parameters,
+                 const GraphInfo* info) {
+    std::set<ValueId> seen;
+    for (const ValueId id : node.inputs) {
+      const ir::Tensor* tensor = id == ValueId::none || !seen.insert(id).second ? nullptr : parameters.find(id);
+      if (tensor) summary.parameters += static_cast<std::uint64_t>(ir::element_count(*tensor).value_or(0));
+    }
+    if (!info) return;
+    ir::Dim bytes = 0;
+    for (const ValueId id : node.outputs) {
+      if (id != ValueId::none)
+        bytes = inferred_.dims.add(bytes, value_bytes(info->values[index_of(id)].type, inferred_.dims));
+    }
+    summary.output_bytes = quantity(bytes, inferred_.dims);
   }
 
   void add_parameter(const ir::Tensor& tensor) {

@@ -23,6 +23,7 @@ struct InspectArguments {
   std::string model;
   std::string output;
   Drawing format = Drawing::text;
+  bool by_layer = false;
   InferenceOptions inference;
   Notes notes = Notes::usual;
 };
@@ -70,7 +71,8 @@ Result<std::string> describe(const InspectArguments& arguments) {
   if (!report) return report.error();
   report->path = arguments.model;  // standard input and pipes have none
   progress.next(drawing_label(*report, arguments.format));
-  return render(*report, arguments.format);
+  const auto text = render(*report, arguments.format);
+  return text && arguments.by_layer ? Result<std::string>(*text + layers_text(*report)) : text;
 }
 
 /// Without --format, what the name of the output says.
@@ -93,6 +95,8 @@ Outcome run_inspect(const CLI::App& command, InspectArguments& arguments) {
     if (!format) return reporter(arguments)(format.error());
     arguments.format = *format;
   }
+  if (arguments.by_layer && arguments.format != Drawing::text)
+    return reporter(arguments)(make_error("usage", "--by-layer is a table for --format text; JSON has its figures"));
   const auto text = describe(arguments);
   if (!text) return reporter(arguments)(text.error());
   if (arguments.output.empty() || arguments.output == "-") {
@@ -123,13 +127,15 @@ void register_inspect(CommandList& list) {
       ->add_option("-o,--output", arguments->output,
                    "File to write instead of standard output; its name sets the format if --format does not")
       ->type_name("FILE");
+  command->add_flag("--by-layer", arguments->by_layer,
+                    "Also print a table of the main graph's nodes: multiply-adds, parameters, bytes of outputs");
   add_inference(*command, arguments->inference);
   add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 2 wrong usage, 3 a file could not be read or written, or Graphviz failed.\n"
       "Examples:\n"
       "  onnxkit inspect model.onnx\n"
-      "  onnxkit inspect model.onnx --dim batch=1\n"
+      "  onnxkit inspect model.onnx --dim batch=1 --by-layer\n"
       "  onnxkit inspect model.onnx --format html -o model.html\n"
       "  onnxkit inspect model.onnx --format json | jq .operators");
   list.add(command, [command, arguments] { return run_inspect(*command, *arguments); });

@@ -49,6 +49,10 @@ struct NodeSummary {
   std::vector<std::string> output_types;
   /// Multiplications (each with its addition) of contractions; empty text where the operator has none or shapes are unknown.
   Quantity multiply_adds;
+  /// Elements of the initializers of its graph that the node reads; one that several nodes read counts for each.
+  std::uint64_t parameters = 0;
+  /// Bytes of all outputs; empty text where a size is unknown.
+  Quantity output_bytes;
 };
 
 /// One graph of the model: the main graph, a function body, or a subgraph.

@@ -8,6 +8,8 @@
 namespace onnxkit::tools {
 
 std::string inspect_text(const InspectReport& report);
+/// A table of the nodes of the main graph: multiply-adds, parameters, bytes of outputs.
+std::string layers_text(const InspectReport& report);
 /// Schema in docs/inspect.md.
 std::string inspect_json(const InspectReport& report);
 /// Graphviz source: one cluster for each graph.

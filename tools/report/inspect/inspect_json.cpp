@@ -28,7 +28,9 @@ Json to_json(const GraphSummary& graph) {
                      {"captures", node.captures},
                      {"attributes", node.attributes},
                      {"output_types", node.output_types},
-                     {"multiply_adds", to_json(node.multiply_adds)}});
+                     {"multiply_adds", to_json(node.multiply_adds)},
+                     {"parameters", node.parameters},
+                     {"output_bytes", to_json(node.output_bytes)}});
   }
   return {{"path", graph.path},
           {"inputs", to_json(graph.inputs)},

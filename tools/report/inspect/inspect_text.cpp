@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -21,7 +23,33 @@ void add_values(std::string& text, std::string_view title, const std::vector<Val
     text += fmt::format("  {:<12} {}  {}\n", title, quote(value.name), without_controls(value.type));
 }
 
+/// Bytes without the unit that the head of the column has.
+std::string plain_bytes(std::uint64_t bytes) { return counted(bytes); }
+
 }  // namespace
+
+std::string layers_text(const InspectReport& report) {
+  std::vector<std::array<std::string, 4>> rows = {{"mult-adds", "parameters", "output bytes", "node"}};
+  std::array<std::size_t, 3> widths = {};
+  if (!report.graphs.empty()) {
+    for (const NodeSummary& node : report.graphs.front().nodes) {
+      const std::string& name = node.name.empty() && !node.outputs.empty() ? node.outputs.front() : node.name;
+      const bool has_cost = node.multiply_adds.value || !node.multiply_adds.text.empty();
+      rows.push_back({has_cost ? quantity_text(node.multiply_adds, counted) : "-",
+                      node.parameters > 0 ? counted(node.parameters) : "-",
+                      quantity_text(node.output_bytes, plain_bytes), node.op + " " + quote(name)});
+    }
+  }
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = without_controls(cell);
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows)
+    text +=
+        fmt::format("  {:>{}}  {:>{}}  {:>{}}  {}\n", row[0], widths[0], row[1], widths[1], row[2], widths[2], row[3]);
+  return text;
+}
 
 std::string inspect_text(const InspectReport& report) {
   std::string text = without_controls(report.path == "-" ? standard_input_name : report.path.string()) + "\n";
