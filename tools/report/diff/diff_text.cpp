@@ -130,7 +130,7 @@ std::string remarks(const std::vector<OutputGroup>& groups, std::size_t sets) {
     // A line through several sets is none of theirs.
     if (output.metrics && group.sets.size() == 1 && output.verdict != Verdict::identical &&
         output.metrics->compared > 1)
-      text += fmt::format("  {}: regression line {:.9g} x {} {:.3g}, r2 {:.9g}\n", name, output.metrics->alpha,
+      text += fmt::format("  {}: regression line {:.7g} x {} {:.3g}, r2 {:.6f}\n", name, output.metrics->alpha,
                           output.metrics->beta < 0 ? "-" : "+", std::abs(output.metrics->beta), output.metrics->r2);
     if (output.outcome.task == no_task) continue;
     std::string figures;
