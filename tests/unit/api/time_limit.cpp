@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <string>
 
 #include "onnxkit/run.h"
@@ -51,11 +51,13 @@ TEST_CASE("run: the time limit holds inside long operators") {
                     node.body + " }");
     RunOptions options;
     options.limits.time_ms = 100;
-    const auto begin = std::chrono::steady_clock::now();
+    options.limits.threads = 1;
+    // Of the processor, as other work may keep it from this.
+    const std::clock_t begin = std::clock();
     const auto report = run(model, {}, options);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     CHECK(code_of(report) == "time-limit");
-    CHECK(seconds.count() < 4);
+    CHECK(seconds < 4);
   }
 }
 
