@@ -507,7 +507,7 @@ void KernelContext::for_range(std::int64_t count, std::int64_t grain,
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds shortest(5);
   run_.threads_.for_range(count, grain, [&](std::int64_t first, std::int64_t last) {
-    std::int64_t step = std::max(grain, (last - first) / 256 + 1);
+    std::int64_t step = std::max(grain, (last - first) / 8192 + 1);  // one thread has the whole range at once
     auto before = Clock::now();
     for (std::int64_t at = first; at < last;) {
       const std::int64_t until = at + std::min(step, last - at);

@@ -291,14 +291,18 @@ void local_response(KernelContext& context) {
   require(size >= 1, "size must be positive");
   const double alpha = context.real("alpha", 1e-4F), beta = context.real("beta", 0.75F), bias = context.real("bias", 1);
   Tensor y = context.make(x.type(), x.dims());
-  for_each_strided_row<double, double>(context, x, y, 1, [=](StridedRow<const double> from, StridedRow<double> to) {
-    for (std::int64_t c = 0; c < from.size(); ++c) {
-      const std::int64_t first = c - std::min(c, (size - 1) / 2), last = c + std::min(from.size() - 1 - c, size / 2);
-      ExactSum squares;
-      for (std::int64_t i = first; i <= last; ++i) squares.add_product(from[i], from[i]);
-      to[c] = from[c] / std::pow(bias + alpha / static_cast<double>(size) * squares.value(), beta);
-    }
-  });
+  for_each_strided_row<double, double>(
+      context, x, y, 1, [=, &context](StridedRow<const double> from, StridedRow<double> to) {
+        constexpr std::int64_t between_checks = 512;
+        for (std::int64_t c = 0; c < from.size(); ++c) {
+          if (c % between_checks == between_checks - 1) context.check_alive();
+          const std::int64_t first = c - std::min(c, (size - 1) / 2),
+                             last = c + std::min(from.size() - 1 - c, size / 2);
+          ExactSum squares;
+          for (std::int64_t i = first; i <= last; ++i) squares.add_product(from[i], from[i]);
+          to[c] = from[c] / std::pow(bias + alpha / static_cast<double>(size) * squares.value(), beta);
+        }
+      });
   context.set_output(0, y);
 }
 
