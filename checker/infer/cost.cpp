@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/uses.h"
 
 namespace onnxkit::checker {
@@ -14,20 +13,11 @@ Dim convolved(const NodeShapes& node, std::size_t weight) {
   return node.dims().mul(node.elements(node.output(0)), node.elements(node.input(weight), 1));
 }
 
-/// Position of the node that uses each value last; outputs of the graph are used by its end.
-std::vector<std::size_t> last_uses(const ir::Graph& graph) {
-  const std::size_t count = graph.nodes.size();
-  std::vector<std::size_t> last(graph.values.size(), 0);
-  for (std::size_t n = 0; n < count; ++n) {
-    for (const ir::ValueId id : graph.nodes[n].inputs) {
-      if (id != ir::ValueId::none) last[ir::index_of(id)] = n;
-    }
-    for (const ir::ValueId id : ir::captured_values(graph, graph.nodes[n])) last[ir::index_of(id)] = n;
-  }
-  for (const ir::ValueInfo& output : graph.outputs) {
-    if (output.value != ir::ValueId::none) last[ir::index_of(output.value)] = count;
-  }
-  return last;
+/// Position of the node that uses a value last; outputs of the graph are used by its end.
+std::size_t last_use(const ir::Graph& graph, const ir::Uses& uses, ir::ValueId id) {
+  if (uses.is_output(id)) return graph.nodes.size();
+  const auto consumers = uses.consumers(id);
+  return consumers.empty() ? 0 : consumers.back();
 }
 
 /// More say nothing to a reader, and each further sum is compared with all.
@@ -100,7 +90,7 @@ Dim value_bytes(const Type& type, DimPool& dims) {
 
 ActivationPeak activation_peak(const ir::Graph& graph, const GraphInfo& info, DimPool& dims) {
   const std::size_t count = graph.nodes.size();
-  const std::vector<std::size_t> last = last_uses(graph);
+  const ir::Uses uses(graph);
   std::vector<std::vector<Dim>> dying(count + 1);
   ActivationPeak peak;
   Dim alive = 0;
@@ -108,12 +98,11 @@ ActivationPeak activation_peak(const ir::Graph& graph, const GraphInfo& info, Di
     const Dim bytes = value_bytes(info.values[ir::index_of(id)].type, dims);
     if (bytes.is_unknown() || dims.has_origin(bytes, ir::SymbolOrigin::lost)) peak.unknown = id;
     alive = dims.add(alive, bytes);
-    dying[std::max(last[ir::index_of(id)], at)].push_back(bytes);
+    dying[std::max(last_use(graph, uses, id), at)].push_back(bytes);
     return peak.unknown == ir::ValueId::none && !alive.is_unknown();
   };
-  const ir::InitializerTable weights(graph);
   for (const ir::ValueInfo& input : graph.inputs) {
-    if (input.value != ir::ValueId::none && !weights.find(input.value) && !born(input.value, 0))
+    if (input.value != ir::ValueId::none && !uses.initializers().find(input.value) && !born(input.value, 0))
       return {.amounts = {}, .unknown = peak.unknown};
   }
   keep_greatest(peak.amounts, alive, dims);

@@ -5,6 +5,7 @@
 #include "checker/infer/annotate.h"
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
 #include "onnxkit/infer.h"
 
 namespace onnxkit::diffing {
@@ -78,6 +79,14 @@ std::vector<std::string> cut(ir::Model& model, const Names& known) {
   std::vector<std::string> names;
   for (const ir::ValueInfo& input : model.graph->inputs) names.emplace_back(model.graph->name_of(input.value));
   return names;
+}
+
+std::vector<Location> locations_of(const ir::Graph& graph, const Way& way) {
+  std::vector<Location> nodes;
+  for (const std::size_t node : way.nodes) {
+    if (graph.nodes[node].op_type != "Constant") nodes.push_back(ir::location_of_node({"main"}, graph, node));
+  }
+  return nodes;
 }
 
 }  // namespace onnxkit::diffing

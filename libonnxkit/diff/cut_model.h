@@ -25,6 +25,9 @@ struct Way {
 };
 Way way_to(const ir::Graph& graph, std::span<const std::string> names, const std::set<std::string, std::less<>>& known);
 
+/// Of the nodes on the way, those that only hold a constant left out.
+std::vector<Location> locations_of(const ir::Graph& graph, const Way& way);
+
 /// Leaves only the nodes on the way to the outputs from values named in `known`, from inputs and initializers. The known values that are needed become
 /// inputs; the result has the names of all inputs.
 std::vector<std::string> cut(ir::Model& model, const std::set<std::string, std::less<>>& known);

@@ -198,9 +198,7 @@ class ForeignLayers {
     }
     const std::vector<std::string> names = {base_[base].name};
     Way way = way_to(graph, names, known);
-    for (const std::size_t node : way.nodes) {
-      if (graph.nodes[node].op_type != "Constant") found.nodes.push_back(ir::location_of_node({"main"}, graph, node));
-    }
+    found.nodes = locations_of(graph, way);
     found.from = std::move(way.from);
     std::set<std::size_t> between = {pairs_.at(base_[base].name).side};
     std::vector<std::size_t> open(between.begin(), between.end());

@@ -323,14 +323,6 @@ class Layers {
     }
   }
 
-  static std::vector<Location> locations_of(const ir::Graph& graph, const Way& way) {
-    std::vector<Location> nodes;
-    for (const std::size_t node : way.nodes) {
-      if (graph.nodes[node].op_type != "Constant") nodes.push_back(ir::location_of_node({"main"}, graph, node));
-    }
-    return nodes;
-  }
-
   /// Compares values within the model with those of what leads to them alone.
   Result<void> report_inherited(const std::vector<std::size_t>& indices) {
     auto values = tapped(indices);

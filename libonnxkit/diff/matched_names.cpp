@@ -19,14 +19,22 @@ namespace {
 
 using ir::ValueId;
 
-std::set<std::string, std::less<>> names_of(const std::vector<InnerValue>& values) {
-  std::set<std::string, std::less<>> names;
-  for (const InnerValue& value : values) names.insert(value.name);
+bool is_constant(const ir::Node& node) { return node.op_type == "Constant"; }
+
+std::set<std::string_view> names_of(const ir::Graph& graph) {
+  std::set<std::string_view> names;
+  for (const ir::ValueInfo& input : graph.inputs) names.insert(graph.name_of(input.value));
+  for (const ir::Node& node : graph.nodes) {
+    if (is_constant(node)) continue;
+    for (const ValueId output : node.outputs) {
+      if (output != ValueId::none) names.insert(graph.name_of(output));
+    }
+  }
   return names;
 }
 
 /// Whether each has values that the other has not by name.
-bool have_other_names(const std::vector<InnerValue>& base, const std::vector<InnerValue>& side) {
+bool have_other_names(const ir::Graph& base, const ir::Graph& side) {
   const auto some = names_of(base), others = names_of(side);
   return !std::includes(some.begin(), some.end(), others.begin(), others.end()) &&
          !std::includes(others.begin(), others.end(), some.begin(), some.end());
@@ -74,7 +82,7 @@ Result<std::vector<InnerValue>> inner_values(NoiseFloor& noise_floor, const Inpu
     values.push_back({input.name, std::string(input_op), {}, summarize(input.value)});
   }
   const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
-    if (graph.nodes[node].op_type == "Constant") return {};
+    if (is_constant(graph.nodes[node])) return {};
     InnerValue value{std::string(name), std::string(graph.nodes[node].op_type.view()), {}, summarize(spread.exact)};
     for (const ValueId read : uses.reads(node)) {
       if (const auto found = known.find(read); found != known.end()) value.from.push_back(found->second);
@@ -102,19 +110,19 @@ std::map<std::string, std::string> same_outputs(const ir::Graph& base, const std
 
 Result<std::optional<MatchedSide>> matched_side(const LayerQuestion& question) {
   const std::optional<MatchedSide> nothing;
-  if (question.side.model == question.base.model) return nothing;
+  const ir::Graph& graph = question.noise_floor.graph();
+  if (!have_other_names(graph, *question.side.model->ir().graph)) return nothing;
   auto floor = NoiseFloor::make(question.side.model, question.sessions);
   if (!floor) return floor.error();
   const auto base = inner_values(question.noise_floor, question.set, question.profile);
   if (!base) return base.error();
   const auto side = inner_values(*floor, question.set, question.profile);
   if (!side) return side.error();
-  if (!have_other_names(*base, *side)) return nothing;
 
   MatchOptions options;
   std::vector<std::string> outputs;
   for (const ir::ValueInfo& output : floor->graph().outputs) outputs.emplace_back(floor->graph().name_of(output.value));
-  options.same = same_outputs(question.noise_floor.graph(), outputs, question.options.names);
+  options.same = same_outputs(graph, outputs, question.options.names);
   MatchedSide matched;
   auto model = std::make_shared<Model>(*question.side.model);
   const std::unordered_set<std::string_view> inside = names_inside(model->ir());

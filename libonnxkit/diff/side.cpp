@@ -58,11 +58,8 @@ Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const s
   const DiffOptions& options = sessions_.options();
   auto inputs = inputs_for(session_->inputs(), set, options.names);
   if (!inputs) return inputs.error();
-  request.inputs = std::move(inputs->values);
   request.set_name = set.name;
-  request.limits.time = std::chrono::milliseconds(options.context.workers().limits.run_ms);
-  request.stop = options.stop;
-  auto answer = session_->run(request);
+  auto answer = run(std::move(request), std::move(inputs->values));
   report_.log = backend_->log();
   if (!answer) return answer.error();
   // What was recorded bears the names of the model that the inputs are for.
@@ -78,6 +75,13 @@ Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const s
   return run;
 }
 
+Result<exec::RunAnswer> Side::run(exec::RunRequest request, std::vector<NamedValue> inputs) {
+  request.inputs = std::move(inputs);
+  request.limits.time = std::chrono::milliseconds(sessions_.options().context.workers().limits.run_ms);
+  request.stop = sessions_.options().stop;
+  return session_->run(request);
+}
+
 Result<std::vector<NamedValue>> Side::inputs(const InputSet& set) const {
   auto inputs = inputs_for(session_->inputs(), set, sessions_.options().names);
   if (!inputs) return inputs.error();
@@ -87,10 +91,7 @@ Result<std::vector<NamedValue>> Side::inputs(const InputSet& set) const {
 Result<std::vector<NamedValue>> Side::look(const InputSet& set, const std::vector<std::string>& names) {
   auto given = inputs(set);
   if (!given) return given.error();
-  exec::RunRequest request{.inputs = *std::move(given), .outputs = names};
-  request.limits.time = std::chrono::milliseconds(sessions_.options().context.workers().limits.run_ms);
-  request.stop = sessions_.options().stop;
-  auto answer = session_->run(request);
+  auto answer = run(exec::RunRequest{.outputs = names}, *std::move(given));
   if (!answer) return answer.error();
   return std::move(answer->outputs);
 }

@@ -49,6 +49,8 @@ class Side {
   std::vector<std::string> names() const;
 
  private:
+  /// Within the limits of the comparison.
+  Result<exec::RunAnswer> run(exec::RunRequest request, std::vector<NamedValue> inputs);
   Result<SideRun> run(exec::RunRequest request, const InputSet& set, const std::vector<NamedValue>& wanted);
 
   const DiffSide& side_;
