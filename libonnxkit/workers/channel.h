@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "libonnxkit/workers/descriptor.h"
+#include "libonnxkit/base/system/descriptor.h"
 #include "libonnxkit/workers/process.h"
 
 namespace onnxkit::workers {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "libonnxkit/workers/descriptor.h"
+#include "libonnxkit/base/system/descriptor.h"
 #include "libonnxkit/workers/last_lines.h"
 #include "onnxkit/result.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "libonnxkit/workers/descriptor.h"
+#include "libonnxkit/base/system/descriptor.h"
 #include "onnxkit/result.h"
 
 // Memory files that carry the bytes of values from one process to another.

@@ -6,7 +6,8 @@
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
-#include <utility>
+
+#include "libonnxkit/base/system/descriptor.h"
 
 namespace onnxkit {
 namespace {
@@ -18,27 +19,6 @@ Error system_error(const std::filesystem::path& path, const char* what) {
   return error;
 }
 
-/// An open file that is closed with the object, which leaves errno as it is.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    const int reason = errno;
-    if (fd_ >= 0) ::close(fd_);
-    errno = reason;
-  }
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 // Opening a pipe must not wait for its writer; what is not a regular file is refused afterwards.
 constexpr int reading = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 constexpr int passing = O_PATH | O_DIRECTORY | O_CLOEXEC;
@@ -46,7 +26,7 @@ constexpr int passing = O_PATH | O_DIRECTORY | O_CLOEXEC;
 /// Opens each step in the folder of the step before it, which is what keeps somebody who renames folders from leading it elsewhere.
 Descriptor walk(const std::filesystem::path& folder, const std::filesystem::path& relative) {
   Descriptor at(::open(folder.c_str(), passing));
-  for (auto step = relative.begin(); at.is_open() && step != relative.end();) {
+  for (auto step = relative.begin(); at && step != relative.end();) {
     const std::filesystem::path name = *step;
     const bool is_last = ++step == relative.end();
     if (name.empty() || name == ".." || name.is_absolute()) {

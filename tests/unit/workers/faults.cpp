@@ -302,7 +302,7 @@ TEST_CASE("workers: none outlives a host that is killed") {
 }
 
 TEST_CASE("workers: nothing of the host gets into a worker but its socket") {
-  const workers::Descriptor open_for_all(::open("/dev/null", O_RDONLY));
+  const Descriptor open_for_all(::open("/dev/null", O_RDONLY));
   sigset_t interrupt, before;
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);

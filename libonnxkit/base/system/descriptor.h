@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
-namespace onnxkit::workers {
+namespace onnxkit {
 
-/// Owns a file descriptor.
+/// Owns a file descriptor. Closing leaves errno as it is.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -21,12 +22,14 @@ class Descriptor {
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   void reset() {
+    const int reason = errno;
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
+    errno = reason;
   }
 
  private:
   int fd_ = -1;
 };
 
-}  // namespace onnxkit::workers
+}  // namespace onnxkit
