@@ -79,12 +79,23 @@ class InputRoles {
   std::uint8_t count_ = 0;
 };
 
+/// What turns training mode on when it holds 1: an attribute, an input, or nothing.
+struct TrainingSwitch {
+  const char* attribute = nullptr;
+  std::int8_t input = -1;
+};
+
 /// What is known of an operator beyond types, shapes and contents. Registered with its inference.
 struct InferTraits {
   CostFunction cost = nullptr;  ///< null: nothing worth counting
   InputRoles inputs = {};
   /// Reads how large its inputs are and not what they hold.
   bool reads_sizes_only = false;
+  /// Its output is data of the model, as an initializer is.
+  bool is_constant = false;
+  /// Outputs of its body ahead of those that become the node's own.
+  std::uint8_t own_body_outputs = 0;
+  TrainingSwitch training = {};
   /// What an input with the role `compared` is compared with, where attributes hold it.
   NumbersFunction numbers = nullptr;
 };

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "checker/infer/infer_model.h"
+#include "checker/infer/infer_registry.h"
 #include "libonnxkit/base/text/nearest.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/order.h"
@@ -35,8 +36,8 @@ struct Spot {
 /// The graphs of a model with what inference knows of their values.
 class Facts {
  public:
-  Facts(const ir::Model& model, const checker::InferredModel& inferred)
-      : inferred_(inferred), scopes_(ir::graph_scopes(model)) {
+  Facts(const ir::Model& model, const checker::InferredModel& inferred, const spec::OpTable& table)
+      : inferred_(inferred), table_(table), scopes_(ir::graph_scopes(model)) {
     for (const auto& scope : scopes_) {
       if (!inferred.graphs.contains(scope->graph)) continue;
       of_graph_.emplace(scope->graph, scope.get());
@@ -92,6 +93,9 @@ class Facts {
     const auto index = producer(at);
     return index ? &at.scope->graph->nodes[*index] : nullptr;
   }
+  const InferTraits& traits(const ir::Node& node, const GraphScope& scope) const {
+    return traits_of(node, scope.opsets, table_);
+  }
   bool is_input(Spot at) const {
     const auto& inputs = at.scope->graph->inputs;
     return std::any_of(inputs.begin(), inputs.end(), [&](const ir::ValueInfo& info) { return info.value == at.id; });
@@ -130,8 +134,7 @@ class Facts {
     const ir::Node* from = node(at);
     if (!from) return found;
     const auto location = std::find(from->outputs.begin(), from->outputs.end(), at.id) - from->outputs.begin();
-    // A loop's body gives its condition first.
-    const std::size_t index = static_cast<std::size_t>(location) + (from->op_type == "Loop" ? 1 : 0);
+    const std::size_t index = static_cast<std::size_t>(location) + traits(*from, *at.scope).own_body_outputs;
     ir::for_each_subgraph(*from, [&](const ir::Graph& body, std::size_t) {
       const GraphScope* scope = scope_of(body);
       const ValueId id = index < body.outputs.size() ? body.outputs[index].value : ValueId::none;
@@ -142,6 +145,7 @@ class Facts {
 
  private:
   const checker::InferredModel& inferred_;
+  const spec::OpTable& table_;
   std::vector<std::unique_ptr<GraphScope>> scopes_;
   std::unordered_map<const ir::Graph*, const GraphScope*> of_graph_;
   std::unordered_map<const ir::Graph*, std::vector<std::int32_t>> producers_;
@@ -341,8 +345,8 @@ class Trace {
       return std::nullopt;
     }
     const std::vector<Spot> sources = info_.sources(now.at);
-    const bool reads_sizes_only = node->op_type == "Shape" || node->op_type == "Size";
-    if (reads_sizes_only && !sources.empty() && sources.front().id != ValueId::none) {
+    if (info_.traits(*node, *now.at.scope).reads_sizes_only && !sources.empty() &&
+        sources.front().id != ValueId::none) {
       reason = fmt::format("the shape of {} is unknown", quote(sources.front().name()));
       return Question{.at = sources.front()};
     }
@@ -479,7 +483,7 @@ Result<std::vector<WhyStep>> why_unknown(const ir::Model& model, std::string_vie
   Collector collector;
   const auto inferred = infer_model(model, options, collector);
   if (!inferred) return inferred.error();
-  const Facts info(model, *inferred);
+  const Facts info(model, *inferred, options.context.table());
   const auto start = find_value(model, info, value);
   if (!start) return start.error();
   return Trace(model, info, options).from(*start);

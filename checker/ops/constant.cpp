@@ -80,6 +80,8 @@ void infer_constant(InferContext& context) {
 
 }  // namespace
 
-void register_constant(InferRegistry& registry) { registry.add("Constant", all_versions(), infer_constant); }
+void register_constant(InferRegistry& registry) {
+  registry.add("Constant", all_versions(), infer_constant, {.is_constant = true});
+}
 
 }  // namespace onnxkit::checker

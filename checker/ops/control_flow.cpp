@@ -466,7 +466,8 @@ void infer_sequence_map(InferContext& context) {
 
 void register_control_flow(InferRegistry& registry) {
   registry.add("If", all_versions(), infer_if);
-  registry.add("Loop", all_versions(), infer_loop, {.inputs = {{0, Role::size}}});
+  registry.add("Loop", all_versions(), infer_loop,
+               {.inputs = {{0, Role::size}}, .own_body_outputs = 1});  // the condition
   registry.add("Scan", all_versions(), infer_scan);
   registry.add("SequenceMap", all_versions(), infer_sequence_map, {.inputs = {{every_input, Role::mapped}}});
 }

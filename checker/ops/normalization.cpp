@@ -126,7 +126,7 @@ void infer_lrn(InferContext& context) {
 void register_normalization(InferRegistry& registry) {
   registry.add("BatchNormalization", versions(1, 8), infer_batch_1);
   registry.add("BatchNormalization", versions(9, 13), infer_batch_9);
-  registry.add("BatchNormalization", since(14), infer_batch_14);
+  registry.add("BatchNormalization", since(14), infer_batch_14, {.training = {.attribute = "training_mode"}});
   registry.add("InstanceNormalization", all_versions(), infer_instance);
   registry.add("GroupNormalization", versions(18, 20), infer_group_18);
   registry.add("GroupNormalization", since(21), infer_group_21);

@@ -1,6 +1,7 @@
 // Nothing of this makes a model invalid: results that nobody reads, weights that nothing uses, switches left in training mode.
 #include <fmt/core.h>
 
+#include "checker/infer/infer_registry.h"
 #include "checker/rule_registry.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/uses.h"
@@ -37,18 +38,19 @@ bool is_one(const ir::Node& node, std::string_view attribute) {
   return value && *value != 0;
 }
 
-/// Dropout's switch is an input since version 12, constant in what exporters write.
-bool trains(const InferredModel& inferred, const ir::Graph& graph, const ir::Node& node) {
-  if (node.op_type == "BatchNormalization") return is_one(node, "training_mode");
-  if (!(node.op_type == "Dropout") || node.inputs.size() < 3) return false;
-  const ValueInfo* info = inferred.find(graph, node.inputs[2]);
+/// A switch that is an input is constant in what exporters write.
+bool trains(const InferredModel& inferred, const ir::Graph& graph, const ir::Node& node, TrainingSwitch by) {
+  if (by.attribute) return is_one(node, by.attribute);
+  if (by.input < 0 || node.inputs.size() <= static_cast<std::size_t>(by.input)) return false;
+  const ValueInfo* info = inferred.find(graph, node.inputs[static_cast<std::size_t>(by.input)]);
   return info && info->value && info->value->elements.size() == 1 && info->value->elements.front().dim().is(1);
 }
 
 void check_training_mode(RuleContext& context, const ir::GraphScope& scope) {
   for (std::size_t n = 0; n < scope.graph->nodes.size(); ++n) {
     const ir::Node& node = scope.graph->nodes[n];
-    if (!ir::canonical_domain(node.domain).empty() || !trains(*context.inferred, *scope.graph, node)) continue;
+    const TrainingSwitch by = traits_of(node, scope.opsets, context.table).training;
+    if (!trains(*context.inferred, *scope.graph, node, by)) continue;
     context.warning("training-mode", context.at(scope, n),
                     "the operator runs in training mode: its results vary or depend on the batch", {}, {},
                     "export the model in evaluation mode");

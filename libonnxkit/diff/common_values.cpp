@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "checker/infer/infer_registry.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::diffing {
 
@@ -11,22 +13,35 @@ using ir::ValueId;
 
 namespace {
 
-bool takes_shape(const ir::Node& node) { return node.op_type == "Shape" || node.op_type == "Size"; }
-
-bool is_constant(const ir::Node& node) { return node.op_type == "Constant"; }
+std::vector<bool> nodes_with(const ir::Model& model, bool checker::InferTraits::*trait) {
+  const spec::OpTable table;
+  std::vector<bool> found;
+  for (const ir::Node& node : model.graph->nodes) {
+    found.push_back(checker::traits_of(node, model.opset_imports, table).*trait);
+  }
+  return found;
+}
 
 }  // namespace
 
-CommonValues::CommonValues(const ir::Graph& graph, const ir::Graph& other)
-    : graph_(graph), uses_(graph), order_(ir::evaluation_order(graph, uses_.producers())) {
-  const std::vector<std::int32_t> producers = ir::producers(other);
+std::vector<bool> constant_nodes(const ir::Model& model) {
+  return nodes_with(model, &checker::InferTraits::is_constant);
+}
+
+CommonValues::CommonValues(const ir::Model& model, const ir::Model& other)
+    : graph_(*model.graph),
+      reads_sizes_only_(nodes_with(model, &checker::InferTraits::reads_sizes_only)),
+      uses_(graph_),
+      order_(ir::evaluation_order(graph_, uses_.producers())) {
+  const std::vector<std::int32_t> producers = ir::producers(*other.graph);
+  const std::vector<bool> is_constant = constant_nodes(model), is_constant_there = constant_nodes(other);
   for (const std::size_t node : order_) {
-    for (const ValueId id : graph.nodes[node].outputs) {
-      const ValueId there = id == ValueId::none ? id : other.find(graph.name_of(id));
+    for (const ValueId id : graph_.nodes[node].outputs) {
+      const ValueId there = id == ValueId::none ? id : other.graph->find(graph_.name_of(id));
       const std::int32_t producer = there == ValueId::none ? -1 : producers[index_of(there)];
       if (producer < 0) continue;
-      if (is_constant(graph.nodes[node]) && is_constant(other.nodes[static_cast<std::size_t>(producer)])) continue;
-      if (indices_.emplace(graph.name_of(id), names_.size()).second) names_.emplace_back(graph.name_of(id));
+      if (is_constant[node] && is_constant_there[static_cast<std::size_t>(producer)]) continue;
+      if (indices_.emplace(graph_.name_of(id), names_.size()).second) names_.emplace_back(graph_.name_of(id));
     }
   }
 }
@@ -46,7 +61,7 @@ std::vector<bool> CommonValues::ancestors(std::size_t index, Through through) co
   while (!open.empty()) {
     const std::size_t node = open.back();
     open.pop_back();
-    if (through == Through::data && takes_shape(graph_.nodes[node])) continue;
+    if (through == Through::data && reads_sizes_only_[node]) continue;
     for (const ValueId id : uses_.reads(node)) {
       if (seen[index_of(id)]) continue;
       seen[index_of(id)] = true;

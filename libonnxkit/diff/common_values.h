@@ -13,11 +13,14 @@
 
 namespace onnxkit::diffing {
 
+/// By node of the main graph: whether its output is data of the model, as an initializer is.
+std::vector<bool> constant_nodes(const ir::Model& model);
+
 /// The values that nodes of two main graphs write under one name, in the first graph's order of execution. Indices count them from 0. Constants are not
 /// among them, as initializers are not: runtimes give them otherwise than they use them, and what is wrong in one shows in the node that reads it.
 class CommonValues {
  public:
-  CommonValues(const ir::Graph& graph, const ir::Graph& other);
+  CommonValues(const ir::Model& model, const ir::Model& other);
 
   std::size_t size() const { return names_.size(); }
   const std::string& name(std::size_t index) const { return names_[index]; }
@@ -34,6 +37,7 @@ class CommonValues {
 
  private:
   const ir::Graph& graph_;
+  std::vector<bool> reads_sizes_only_;  // by node
   ir::Uses uses_;
   std::vector<std::size_t> order_;  // of nodes
   std::vector<std::string> names_;

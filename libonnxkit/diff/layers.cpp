@@ -42,7 +42,7 @@ class Layers {
   Layers(const LayerQuestion& question, SideReport& report)
       : question_(question),
         report_(report),
-        common_(question.noise_floor.graph(), *question.side.model->ir().graph),
+        common_(question.noise_floor.model(), question.side.model->ir()),
         known_(common_.names()),
         asked_(common_.size(), false) {}
 

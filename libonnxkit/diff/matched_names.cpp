@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/diff/common_values.h"
 #include "libonnxkit/diff/matching.h"
 #include "libonnxkit/diff/single_node.h"
 #include "libonnxkit/ir/builder.h"
@@ -19,14 +20,14 @@ namespace {
 
 using ir::ValueId;
 
-bool is_constant(const ir::Node& node) { return node.op_type == "Constant"; }
-
-std::set<std::string_view> names_of(const ir::Graph& graph) {
+std::set<std::string_view> names_of(const ir::Model& model) {
+  const ir::Graph& graph = *model.graph;
+  const std::vector<bool> is_constant = constant_nodes(model);
   std::set<std::string_view> names;
   for (const ir::ValueInfo& input : graph.inputs) names.insert(graph.name_of(input.value));
-  for (const ir::Node& node : graph.nodes) {
-    if (is_constant(node)) continue;
-    for (const ValueId output : node.outputs) {
+  for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+    if (is_constant[node]) continue;
+    for (const ValueId output : graph.nodes[node].outputs) {
       if (output != ValueId::none) names.insert(graph.name_of(output));
     }
   }
@@ -34,7 +35,7 @@ std::set<std::string_view> names_of(const ir::Graph& graph) {
 }
 
 /// Whether each has values that the other has not by name.
-bool have_other_names(const ir::Graph& base, const ir::Graph& side) {
+bool have_other_names(const ir::Model& base, const ir::Model& side) {
   const auto some = names_of(base), others = names_of(side);
   return !std::includes(some.begin(), some.end(), others.begin(), others.end()) &&
          !std::includes(others.begin(), others.end(), some.begin(), some.end());
@@ -72,6 +73,7 @@ bool rename_matched(ir::Model& model, const std::map<std::string, std::string, s
 
 Result<std::vector<InnerValue>> inner_values(NoiseFloor& noise_floor, const InputSet& set, Profile profile) {
   const ir::Graph& graph = noise_floor.graph();
+  const std::vector<bool> is_constant = constant_nodes(noise_floor.model());
   const ir::Uses uses(graph);
   std::vector<InnerValue> values;
   std::unordered_map<ValueId, std::size_t> known;
@@ -82,7 +84,7 @@ Result<std::vector<InnerValue>> inner_values(NoiseFloor& noise_floor, const Inpu
     values.push_back({input.name, std::string(input_op), {}, summarize(input.value)});
   }
   const auto take = [&](std::size_t node, std::string_view name, const exec::Spread& spread) -> Result<void> {
-    if (is_constant(graph.nodes[node])) return {};
+    if (is_constant[node]) return {};
     InnerValue value{std::string(name), std::string(graph.nodes[node].op_type.view()), {}, summarize(spread.exact)};
     for (const ValueId read : uses.reads(node)) {
       if (const auto found = known.find(read); found != known.end()) value.from.push_back(found->second);
@@ -111,7 +113,7 @@ std::map<std::string, std::string> same_outputs(const ir::Graph& base, const std
 Result<std::optional<MatchedSide>> matched_side(const LayerQuestion& question) {
   const std::optional<MatchedSide> nothing;
   const ir::Graph& graph = question.noise_floor.graph();
-  if (!have_other_names(graph, *question.side.model->ir().graph)) return nothing;
+  if (!have_other_names(question.noise_floor.model(), question.side.model->ir())) return nothing;
   auto floor = NoiseFloor::make(question.side.model, question.sessions);
   if (!floor) return floor.error();
   const auto base = inner_values(question.noise_floor, question.set, question.profile);

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "checker/infer/infer_registry.h"
 #include "checker/infer/inference.h"
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/order.h"
@@ -26,16 +27,24 @@ void add_type(std::optional<std::int64_t> type, std::set<Profile>& profiles) {
   if (type == static_cast<std::int64_t>(ElementType::bfloat16)) profiles.insert(Profile::bfloat16);
 }
 
+/// Null where the node is no constant, or holds something else than a tensor.
+const ir::Tensor* constant_tensor(const ir::Node& node, const ir::GraphScope& scope, const spec::OpTable& table) {
+  const bool is_constant = checker::traits_of(node, scope.opsets, table).is_constant;
+  const ir::Attribute* value = is_constant ? node.find_attribute("value") : nullptr;
+  return value ? value->tensor() : nullptr;
+}
+
 /// The numbers of a constant that a scope sees, as text.
-std::optional<std::string> constant_text(const ir::GraphScope& scope, std::string_view name) {
+std::optional<std::string> constant_text(const ir::GraphScope& scope, std::string_view name,
+                                         const spec::OpTable& table) {
   for (const ir::GraphScope* at = &scope; at; at = at->parent) {
     const ir::Tensor* tensor = nullptr;
     for (const ir::Tensor& stored : at->graph->initializers) {
       if (stored.name.view() == name) tensor = &stored;
     }
     for (const ir::Node& node : at->graph->nodes) {
-      const ir::Attribute* value = node.op_type == "Constant" ? node.find_attribute("value") : nullptr;
-      if (value && !node.outputs.empty() && at->graph->name_of(node.outputs[0]) == name) tensor = value->tensor();
+      if (node.outputs.empty() || at->graph->name_of(node.outputs[0]) != name) continue;
+      if (const ir::Tensor* held = constant_tensor(node, *at, table)) tensor = held;
     }
     const auto numbers = tensor ? wire::tensor_of(*tensor, {}) : Result<Tensor>(make_error("not-supported", ""));
     if (numbers && is_floating(numbers->type())) return fmt::format("{}", fmt::join(to_reals(*numbers), " "));
@@ -53,7 +62,7 @@ void add_quantizer(const ir::GraphScope& scope, const ir::Node& node, const spec
     if (!input || node.inputs[i] == ir::ValueId::none || input->name.find("scale") == std::string_view::npos) continue;
     has_scale = true;
     const std::string_view name = scope.graph->name_of(node.inputs[i]);
-    quantizers.insert(constant_text(scope, name).value_or("computed"));
+    quantizers.insert(constant_text(scope, name, table).value_or("computed"));
   }
   if (!has_scale) quantizers.emplace(node.op_type.view());
 }
@@ -72,8 +81,7 @@ void add_graph(const ir::GraphScope& scope, const spec::OpTable& table, ModelTra
       profiles.insert(Profile::int8);
       add_quantizer(scope, node, table, traits.quantizers);
     }
-    const ir::Attribute* constant = node.op_type == "Constant" ? node.find_attribute("value") : nullptr;
-    if (const ir::Tensor* tensor = constant ? constant->tensor() : nullptr) add_type(tensor->data_type, profiles);
+    if (const ir::Tensor* tensor = constant_tensor(node, scope, table)) add_type(tensor->data_type, profiles);
   }
 }
 

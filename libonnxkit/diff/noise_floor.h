@@ -37,6 +37,7 @@ class NoiseFloor {
   /// Whether the profile differs from finer ones in this model: Winograd's does where there is a convolution.
   bool applies(Profile profile) const { return profile != Profile::winograd || has_convolution_; }
   bool has_quantizers() const { return has_quantizers_; }
+  const ir::Model& model() const { return *model_; }
   const ir::Graph& graph() const { return *model_->graph; }
   double seconds() const { return seconds_; }
 

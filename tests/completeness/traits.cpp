@@ -113,6 +113,16 @@ std::string inputs_text(const spec::OpSchema& schema, const checker::InputRoles&
   return text.empty() ? "-" : text;
 }
 
+/// What few operators have.
+std::string rare_text(const InferTraits& traits) {
+  std::string text;
+  if (traits.is_constant) text += " | constant";
+  if (traits.own_body_outputs != 0) text += fmt::format(" | own body outputs {}", traits.own_body_outputs);
+  if (traits.training.attribute) text += fmt::format(" | trains by {}", traits.training.attribute);
+  if (traits.training.input >= 0) text += fmt::format(" | trains by input {}", traits.training.input);
+  return text;
+}
+
 std::string traits_text(const spec::OpSchema& schema, const InferTraits* inferred, const KernelTraits* run) {
   static constexpr const char* sizes[] = {"-", "constant", "source", "step"};
   static constexpr const char* draws[] = {"-", "in training", "always"};
@@ -121,10 +131,10 @@ std::string traits_text(const spec::OpSchema& schema, const InferTraits* inferre
                         run->derivative ? "yes" : "-", sizes[static_cast<std::size_t>(run->sizes)],
                         draws[static_cast<std::size_t>(run->draws)], run->is_quantizing ? "yes" : "-")
           : "no kernel";
-  const std::string inference =
-      inferred ? fmt::format("cost {} | inputs {} | reads sizes only {}", cost_text(inferred->cost),
-                             inputs_text(schema, inferred->inputs), inferred->reads_sizes_only ? "yes" : "-")
-               : "no inference";
+  const std::string inference = inferred ? fmt::format("cost {} | inputs {} | reads sizes only {}{}",
+                                                       cost_text(inferred->cost), inputs_text(schema, inferred->inputs),
+                                                       inferred->reads_sizes_only ? "yes" : "-", rare_text(*inferred))
+                                         : "no inference";
   return kernel + " | " + inference;
 }
 

@@ -127,7 +127,7 @@ main (float[2, 3] x, float[2, 4] q) => (float[2, 4] y)
   p = Relu (p0)
   r = Neg (q)
   y = Mul (r, q) })");
-  const diffing::CommonValues values(*one.ir().graph, *other.ir().graph);
+  const diffing::CommonValues values(one.ir(), other.ir());
   REQUIRE(values.size() == 3);  // q is an input of the other
   CHECK(values.name(0) == "p");
   CHECK(values.name(1) == "r");
@@ -145,7 +145,7 @@ main (float[2] x) => (float[2] y)
 { p = Neg (x)
   s = Shape (p)
   y = Expand (x, s) })");
-  const diffing::CommonValues values(*model.ir().graph, *model.ir().graph);
+  const diffing::CommonValues values(model.ir(), model.ir());
   REQUIRE(values.size() == 3);
   CHECK(values.ancestors(2) == std::vector<bool>{true, true, false});
   CHECK(values.ancestors(2, diffing::CommonValues::Through::data) == std::vector<bool>{false, true, false});
