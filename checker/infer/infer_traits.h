@@ -31,6 +31,7 @@ ir::Dim recurrent(const NodeShapes& node);
 /// What an input of an operator asks of the integers in it, or of the tensors of a sequence.
 enum class Role : std::uint8_t {
   moved,     ///< nothing: the outputs hold the same numbers or tensors
+  shifted,   ///< nothing: the outputs hold the numbers plus those of input `other`
   index,     ///< positions on the axis `axis` (attribute or default) of input 0
   index_nd,  ///< positions on the leading axes of input 0
   row,       ///< positions on axis 0 of input `other`

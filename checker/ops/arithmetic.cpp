@@ -203,7 +203,7 @@ void add_variadic(InferRegistry& registry, const char* op, InferFunction functio
 }  // namespace
 
 void register_arithmetic(InferRegistry& registry) {
-  add_binary(registry, "Add", infer_folded<scalar_add>);
+  add_binary(registry, "Add", infer_folded<scalar_add>, {.inputs = {{0, Role::shifted, 1}, {1, Role::shifted, 0}}});
   add_binary(registry, "Sub", infer_folded<scalar_sub>, comparison);
   add_binary(registry, "Mul", infer_folded<scalar_mul>);
   add_binary(registry, "Div", infer_folded<scalar_div>);

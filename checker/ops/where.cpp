@@ -47,6 +47,8 @@ void infer_where(InferContext& context) {
 
 }  // namespace
 
-void register_where(InferRegistry& registry) { registry.add("Where", all_versions(), infer_where); }
+void register_where(InferRegistry& registry) {
+  registry.add("Where", all_versions(), infer_where, {.inputs = {{1, Role::moved}, {2, Role::moved}}});
+}
 
 }  // namespace onnxkit::checker

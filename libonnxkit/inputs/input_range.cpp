@@ -1,12 +1,15 @@
 #include "libonnxkit/inputs/input_range.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "checker/infer/infer_registry.h"
 #include "libonnxkit/inputs/readers.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::inputs {
 namespace {
@@ -26,6 +29,13 @@ class InputRangeTracer {
   }
 
  private:
+  /// What nodes on the way to the reader add.
+  struct Shift {
+    std::int64_t least = 0, greatest = 0;
+  };
+  static constexpr std::int64_t most_shift = std::int64_t{1} << 40;  // a chain of many fits
+  static constexpr std::uint64_t most_numbers = 1 << 16;
+
   void read(const Reader& reader) {
     for (const InputRole& role : checker::traits_of(reader.node, reader.opsets, table_).inputs) {
       if (role.input == reader.input) apply(role, reader);
@@ -45,6 +55,8 @@ class InputRangeTracer {
       case Role::moved:
         for (const ValueId output : node.outputs) readers_.follow(graph, reader.opsets, output, reader.where);
         return;
+      case Role::shifted:
+        return follow_shifted(rule, reader);
       case Role::size:
         return narrow(1, 4, "a size or number of passes at " + at);
       case Role::index:
@@ -62,7 +74,7 @@ class InputRangeTracer {
       case Role::pieces:
         return parts_of(graph, node, axis_attribute("axis", 0), at);
       case Role::scales:
-        range_ = {InputRange::Form::scales, 0, 0, "scales at " + at};
+        if (!is_shifted()) range_ = {InputRange::Form::scales, 0, 0, "scales at " + at};
         return;
       case Role::index_nd:
         for (std::int64_t axis = 0; axis < rank(graph, node, 0); ++axis) below(graph, node, 0, axis, 0, "indices", at);
@@ -75,6 +87,42 @@ class InputRangeTracer {
         return;
     }
   }
+
+  /// Where what is added is known.
+  void follow_shifted(const InputRole& rule, const Reader& reader) {
+    const std::size_t other = rule.other;
+    if (other >= reader.node.inputs.size() || reader.node.inputs[other] == ValueId::none) return;
+    const auto added = known_numbers(reader.graph, reader.node.inputs[other]);
+    if (!added || added->least < -most_shift || added->greatest > most_shift) return;
+    const Shift before = shift_;
+    shift_ = {before.least + added->least, before.greatest + added->greatest};
+    for (const ValueId output : reader.node.outputs) readers_.follow(reader.graph, reader.opsets, output, reader.where);
+    shift_ = before;
+  }
+  /// The least and the greatest integer that a constant holds. Inference knows initializers only where it asked for them.
+  std::optional<Shift> known_numbers(const ir::Graph& graph, ValueId id) const {
+    const checker::ValueInfo* info = inferred_.find(graph, id);
+    std::vector<std::int64_t> numbers;
+    if (const auto known = info && info->value ? info->value->constants() : std::nullopt) {
+      numbers = *known;
+    } else {
+      const std::string_view name = graph.name_of(id);
+      const auto tensor = std::find_if(graph.initializers.begin(), graph.initializers.end(),
+                                       [&](const ir::Tensor& one) { return one.name == name; });
+      auto elements = tensor == graph.initializers.end() ? std::nullopt : ir::ElementReader::open(*tensor);
+      if (!elements || elements->count() > most_numbers || is_floating(elements->type())) return std::nullopt;
+      std::vector<double> values(elements->count());
+      values.resize(elements->read(values));
+      for (const double value : values) {
+        if (std::abs(value) > static_cast<double>(most_shift)) return std::nullopt;
+        numbers.push_back(static_cast<std::int64_t>(value));
+      }
+    }
+    if (numbers.empty()) return std::nullopt;
+    const auto [least, greatest] = std::minmax_element(numbers.begin(), numbers.end());
+    return Shift{*least, *greatest};
+  }
+  bool is_shifted() const { return shift_.least != 0 || shift_.greatest != 0; }
 
   const checker::Shape* shape(const ir::Graph& graph, const ir::Node& node, std::size_t input) const {
     if (input >= node.inputs.size() || node.inputs[input] == ValueId::none) return nullptr;
@@ -95,7 +143,7 @@ class InputRangeTracer {
   }
 
   void parts_of(const ir::Graph& graph, const ir::Node& node, std::int64_t axis, const std::string& at) {
-    if (const auto size = size_of_axis(graph, node, 0, axis))
+    if (const auto size = size_of_axis(graph, node, 0, axis); size && !is_shifted())
       range_ = {InputRange::Form::parts, 0, *size, fmt::format("parts of axis {} of size {} at {}", axis, *size, at)};
   }
 
@@ -111,6 +159,9 @@ class InputRangeTracer {
   }
 
   void narrow(std::int64_t low, std::int64_t high, std::string reason) {
+    low -= shift_.least;
+    high -= shift_.greatest;
+    if (low > high) return;
     if (!range_) {
       range_ = {InputRange::Form::between, low, high, std::move(reason)};
     } else if (range_->form == InputRange::Form::between && (low > range_->low || high < range_->high)) {
@@ -118,6 +169,7 @@ class InputRangeTracer {
     }
   }
 
+  Shift shift_;
   const spec::OpTable& table_;
   const checker::InferredModel& inferred_;
   Readers readers_;

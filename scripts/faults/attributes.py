@@ -98,7 +98,7 @@ def _is_square(net, name):
 
 
 def average_pool(net, rng):
-    places = net.nodes("MaxPool")
+    places = [node for node in net.nodes("MaxPool") if net.is_float(node.output[0])]
     if not places:
         return None
     node = rng.choice(places)

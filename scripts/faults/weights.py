@@ -64,6 +64,7 @@ def dropped_bias(net, rng):
     places = [(node, 2) for node in net.nodes("Conv", "Gemm") if len(node.input) > 2 and node.input[2]]
     places += [(node, i) for node in net.nodes("Add") for i, name in enumerate(node.input) if net.is_weight(name) and net.constants[name].ndim == 1]
     places += [(node, 2) for node in net.nodes("BatchNormalization", "LayerNormalization") if len(node.input) > 2]
+    places = [(node, i) for node, i in places if net.is_weight(node.input[i])]
     if not places:
         return None
     node, i = rng.choice(places)

@@ -57,6 +57,8 @@ const char* name_of(Role role) {
   switch (role) {
     case Role::moved:
       return "moved";
+    case Role::shifted:
+      return "shifted";
     case Role::index:
       return "index";
     case Role::index_nd:
