@@ -59,7 +59,8 @@ std::string attribute_text(const ir::Attribute& attribute, const InferTraits& tr
   const std::string name(attribute.name.view());
   if (!attribute.ref_attr_name.empty()) return fmt::format("{} = @{}", name, attribute.ref_attr_name.view());
   std::string value = "...";
-  if (const auto* i = attribute.as<std::int64_t>()) value = holds_element_type(name, traits) ? data_type_text(*i) : std::to_string(*i);
+  if (const auto* i = attribute.as<std::int64_t>())
+    value = holds_element_type(name, traits) ? data_type_text(*i) : std::to_string(*i);
   if (const auto* f = attribute.as<float>()) value = fmt::format("{}", *f);
   if (const auto* s = attribute.as<Text>()) value = quote(*s, 60);
   if (const auto* ints = attribute.as<std::vector<std::int64_t>>())
@@ -74,6 +75,5 @@ std::string attribute_text(const ir::Attribute& attribute, const InferTraits& tr
   if (const ir::Graph* graph = attribute.graph()) value = fmt::format("graph of {} nodes", graph->nodes.size());
   return fmt::format("{} = {}", name, value);
 }
-
 
 }  // namespace onnxkit::checker

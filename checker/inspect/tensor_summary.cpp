@@ -38,7 +38,8 @@ std::vector<double> sample_of_packed(ElementType type, std::span<const std::byte
   std::vector<double> sample(static_cast<std::size_t>(block * sample_blocks));
   for (std::size_t b = 0; b < sample_blocks; ++b) {
     const std::uint64_t first = (count - block) / (sample_blocks - 1) * b / 8 * 8;
-    const auto piece = bytes.subspan(static_cast<std::size_t>(first / 8 * bits), static_cast<std::size_t>(block / 8 * bits));
+    const auto piece =
+        bytes.subspan(static_cast<std::size_t>(first / 8 * bits), static_cast<std::size_t>(block / 8 * bits));
     const auto out = std::span(sample).subspan(b * static_cast<std::size_t>(block), static_cast<std::size_t>(block));
     if (domain_of(type) == Domain::real) {
       decode(type, piece, out);
@@ -88,7 +89,8 @@ ElementStatistics statistics_of(ElementType type, std::span<const double> sample
   found.histogram.assign(bins, 0);
   for (const double x : sample) {
     if (!std::isfinite(x)) continue;
-    const double share = by_number ? (x - found.minimum) : (x / 2 - found.minimum / 2) / width * static_cast<double>(bins);
+    const double share =
+        by_number ? (x - found.minimum) : (x / 2 - found.minimum / 2) / width * static_cast<double>(bins);
     ++found.histogram[bins == 1 ? 0 : std::min(bins - 1, static_cast<std::size_t>(share))];
   }
   return found;
@@ -106,7 +108,8 @@ std::vector<std::string> integer_texts(ir::ElementReader& reader, std::size_t co
     if (reader.type() == ElementType::boolean)
       texts.emplace_back(n != 0 ? "true" : "false");
     else
-      texts.push_back(reader.type() == ElementType::uint64 ? fmt::format("{}", static_cast<std::uint64_t>(n)) : fmt::format("{}", n));
+      texts.push_back(reader.type() == ElementType::uint64 ? fmt::format("{}", static_cast<std::uint64_t>(n))
+                                                           : fmt::format("{}", n));
   }
   return texts;
 }
@@ -132,7 +135,8 @@ std::uint64_t shown_of(std::uint64_t elements, std::size_t all) { return element
 
 void add_strings(TensorSummary& summary, std::span<const Text> strings, std::size_t all) {
   const auto count = std::min<std::uint64_t>(strings.size(), shown_of(strings.size(), all));
-  for (const Text& text : strings.first(static_cast<std::size_t>(count))) summary.values.push_back(quote(text, longest_string));
+  for (const Text& text : strings.first(static_cast<std::size_t>(count)))
+    summary.values.push_back(quote(text, longest_string));
 }
 
 /// A list or number among the attributes of a Constant.
@@ -153,8 +157,8 @@ TensorSummary numbers_of(ElementType type, std::span<const T> numbers, bool is_l
            std::min<std::uint64_t>(numbers.size(), shown_of(numbers.size(), all_values_of_constant)))))
     summary.values.push_back(fmt::format("{}", x));
   const auto read = numbers.first(static_cast<std::size_t>(std::min<std::uint64_t>(numbers.size(), most)));
-  summary.statistics = statistics_of(type, std::vector<double>(read.begin(), read.end()),
-                                     summary.values.size() < numbers.size());
+  summary.statistics =
+      statistics_of(type, std::vector<double>(read.begin(), read.end()), summary.values.size() < numbers.size());
   return summary;
 }
 

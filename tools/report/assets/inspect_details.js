@@ -44,9 +44,9 @@ function facts(rows) {
 
 const shapeText = shape => shape.join("×");
 const tensorTitle = tensor => `${tensor.sparse ? "sparse " : ""}${tensor.type}[${tensor.shape.join(", ")}]`;
-/// All values of a small constant, "[1, 2]" or "2"; empty when there are more than are held.
+/// All of a small scalar or vector, "[1, 2]" or "2"; empty when there are more values than are held, and for higher ranks.
 function wholeValue(tensor) {
-  if (tensor.sparse || tensor.values.length !== tensor.elements) return "";
+  if (tensor.sparse || tensor.shape.length > 1 || tensor.values.length !== tensor.elements) return "";
   return tensor.shape.length ? `[${tensor.values.join(", ")}]` : tensor.values[0] ?? "[]";
 }
 

@@ -28,11 +28,12 @@ function layersOf(count, edges) {
 /// Edges over several layers get bends. Those of one value share them, so that a value with many readers is one line.
 function withBends(boxes, edges, layer) {
   const vertices = boxes.map((box, i) => ({layer: layer[i], width: box.width, x: 0, above: [], below: []}));
-  const trunks = new Map(), chains = [];
+  const trunks = new Map(), chains = [], shared = [];
   let bends = 0;
   for (const [from, to, value] of edges) {
     const chain = [];
     chains.push(chain);
+    shared.push(0);
     if (layer[to] <= layer[from]) continue;
     const key = from + " " + value;
     if (!trunks.has(key)) trunks.set(key, []);
@@ -43,6 +44,7 @@ function withBends(boxes, edges, layer) {
       vertices[to].above.push(from);
       continue;
     }
+    shared[shared.length - 1] = Math.min(trunk.length, span);
     while (trunk.length < span) {
       const bend = vertices.length, upper = trunk.length ? trunk[trunk.length - 1] : from;
       vertices.push({layer: layer[from] + trunk.length + 1, width: layoutGap.bend, x: 0, above: [upper], below: [], isBend: true});
@@ -55,7 +57,7 @@ function withBends(boxes, edges, layer) {
     vertices[last].below.push(to);
     vertices[to].above.push(last);
   }
-  return {vertices, chains};
+  return {vertices, chains, shared};
 }
 
 function orderLayers(vertices, layers) {
@@ -126,9 +128,9 @@ function placeAcross(vertices, layers) {
 }
 
 /// boxes: [{width, height}], edges: [[from, to, value]]. Gives each box x and y (its centre), and for each edge the points where it passes layers:
-/// [x, top, bottom], between which it runs straight down.
+/// [x, top, bottom], between which it runs straight down, and how many of the first of them earlier edges pass, too.
 function layOut(boxes, edges) {
-  const layer = layersOf(boxes.length, edges), {vertices, chains} = withBends(boxes, edges, layer);
+  const layer = layersOf(boxes.length, edges), {vertices, chains, shared} = withBends(boxes, edges, layer);
   const layers = [];
   vertices.forEach((vertex, v) => {
     while (layers.length <= vertex.layer) layers.push([]);
@@ -156,5 +158,5 @@ function layOut(boxes, edges) {
   });
   const bends = chains.map(chain => chain.map(v => [vertices[v].x - left, tops[vertices[v].layer], tops[vertices[v].layer] + heights[vertices[v].layer]]));
   const bottom = layers.length ? tops[layers.length - 1] + heights[layers.length - 1] : 0;
-  return {bends, tops, heights, width: boxes.length ? right - left : 0, height: bottom};
+  return {bends, shared, tops, heights, width: boxes.length ? right - left : 0, height: bottom};
 }

@@ -177,9 +177,10 @@ function draw() {
   requestAnimationFrame(() => { queued = false; paint(); });
 }
 
-function trace(edge, e) {
-  const from = shown.boxes[edge[0]], to = shown.boxes[edge[1]];
-  let x = from.x, y = from.y + from.height / 2;
+/// Without what an earlier edge of the same value draws, if `skips`: drawn twice, a line looks thicker.
+function trace(edge, e, skips) {
+  const from = shown.boxes[edge[0]], to = shown.boxes[edge[1]], bends = shown.bends[e], first = skips ? shown.shared[e] : 0;
+  let [x, , y] = first ? bends[first - 1] : [from.x, 0, from.y + from.height / 2];
   pen.moveTo(x, y);
   const go = (qx, qy) => {
     const bow = Math.min(Math.abs(qy - y) * .6, 46);
@@ -191,7 +192,7 @@ function trace(edge, e) {
   // A layer's other boxes may be taller than this one: straight down to the layer's end first.
   const below = shown.tops[from.layer] + shown.heights[from.layer];
   if (y < below && to.layer > from.layer) { pen.lineTo(x, below); y = below; }
-  for (const [bx, top, bottom] of shown.bends[e]) { go(bx, top); pen.lineTo(bx, bottom); y = bottom; }
+  for (const [bx, top, bottom] of bends.slice(first)) { go(bx, top); pen.lineTo(bx, bottom); y = bottom; }
   go(to.x, to.y - to.height / 2);
 }
 
@@ -208,11 +209,11 @@ function paintEdges(top, bottom) {
     const a = shown.boxes[edge[0]].y, b = shown.boxes[edge[1]].y;
     return Math.max(a, b) + 200 >= top && Math.min(a, b) - 200 <= bottom;
   };
-  const stroke = (edges, colour, width) => {
+  const stroke = (edges, colour, width, skips) => {
     pen.strokeStyle = pen.fillStyle = colour;
     pen.lineWidth = width;
     pen.beginPath();
-    for (const e of edges) trace(shown.edges[e], e);
+    for (const e of edges) trace(shown.edges[e], e, skips);
     pen.stroke();
     if (view.scale < .3) return;
     pen.beginPath();
@@ -222,8 +223,8 @@ function paintEdges(top, bottom) {
   const far = [];
   shown.edges.forEach((edge, e) => { if (!near.has(e) && spanned(edge)) far.push(e); });
   const thin = Math.max(1.2, .7 / view.scale);
-  stroke(far, ink.edge, thin);
-  if (near.size) stroke(near, ink.accent, thin * 1.9);
+  stroke(far, ink.edge, thin, near.size === 0);
+  if (near.size) stroke(near, ink.accent, thin * 1.9, false);
 }
 
 function headColour(box) {
@@ -352,11 +353,15 @@ function start() {
 
 /// What of the drawing no panel covers.
 function clearArea() {
-  const panel = $("details"), area = {left: 0, right: canvas.clientWidth, top: 0, bottom: canvas.clientHeight};
-  if (panel.hidden) return area;
-  if (panel.offsetWidth > canvas.clientWidth * .8) area.bottom = Math.max(120, panel.offsetTop);
-  else area.right = panel.offsetLeft;
-  return area;
+  const area = {left: 0, right: canvas.clientWidth, top: 0, bottom: canvas.clientHeight};
+  for (const id of ["details", "summary"]) {
+    const panel = $(id);
+    if (panel.hidden) continue;
+    if (panel.offsetWidth > canvas.clientWidth * .8) area.bottom = Math.min(area.bottom, Math.max(120, panel.offsetTop));
+    else if (id === "details") area.right = panel.offsetLeft;
+    else area.left = panel.offsetLeft + panel.offsetWidth;
+  }
+  return area.right - area.left > 240 ? area : {...area, left: 0, right: canvas.clientWidth};
 }
 
 function centre(i) {

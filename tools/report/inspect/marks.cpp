@@ -33,7 +33,8 @@ std::optional<std::size_t> index_in(const Json& json, const char* name) {
 /// Deeper than any report, and shallow enough for what works on JSON by recursion.
 Json parse_report(const std::string& text) {
   constexpr int deepest = 32;
-  return Json::parse(text, [](int depth, Json::parse_event_t, const Json&) { return depth < deepest; }, false);
+  return Json::parse(
+      text, [](int depth, Json::parse_event_t, const Json&) { return depth < deepest; }, false);
 }
 
 /// As JSON holds it, with U+FFFD for bytes that are no UTF-8.
@@ -64,7 +65,8 @@ class Places {
     const Json& steps = member(place, "scope");
     if (!node || !steps.is_array()) return std::nullopt;
     std::string path;
-    for (const Json& step : steps) path += (path.empty() ? "" : " / ") + (step.is_string() ? step.get<std::string>() : "");
+    for (const Json& step : steps)
+      path += (path.empty() ? "" : " / ") + (step.is_string() ? step.get<std::string>() : "");
     const auto graph = graphs_.find(path);
     if (graph == graphs_.end() || *node >= model_.graphs[graph->second].nodes.size()) return std::nullopt;
     const NodeSummary& found = model_.graphs[graph->second].nodes[*node];
@@ -96,7 +98,8 @@ std::vector<ModelPart> parts_of_check(const Json& report) {
   std::vector<ModelPart> parts;
   for (const Json& file : member(report, "files")) {
     ModelPart part{string_in(file, "path"), "check", "findings", {}};
-    for (const Json& finding : member(file, "findings")) part.statements.push_back({&member(finding, "place"), finding});
+    for (const Json& finding : member(file, "findings"))
+      part.statements.push_back({&member(finding, "place"), finding});
     parts.push_back(std::move(part));
   }
   return parts;
@@ -113,7 +116,8 @@ std::vector<ModelPart> parts_of_diff(const Json& report) {
     ModelPart part{model, "diff --layers: " + string_in(side, "label"), "deviations", {}};
     for (const Json& layer : layers) {
       Json said;
-      for (const char* key : {"value", "type", "verdict", "total", "own", "inherited", "guilty", "max_absolute", "range_relative", "cosine", "place"})
+      for (const char* key : {"value", "type", "verdict", "total", "own", "inherited", "guilty", "max_absolute",
+                              "range_relative", "cosine", "place"})
         said[key] = member(layer, key);
       part.statements.push_back({&member(layer, "place"), std::move(said)});
     }
@@ -131,7 +135,10 @@ Error report_error(ErrorCode code, std::string message, const std::string& path)
 class Marking {
  public:
   explicit Marking(const InspectReport& model) : path_(model.path), places_(model) {
-    marks_.data = {{"reports", Json::array()}, {"findings", Json::array()}, {"deviations", Json::array()}, {"unmatched", Json::array()}};
+    marks_.data = {{"reports", Json::array()},
+                   {"findings", Json::array()},
+                   {"deviations", Json::array()},
+                   {"unmatched", Json::array()}};
   }
 
   Result<void> add(const ReportFile& file) {
@@ -141,13 +148,17 @@ class Marking {
     if (format == "onnxkit-check") parts = parts_of_check(report);
     if (format == "onnxkit-diff") parts = parts_of_diff(report);
     if (format != "onnxkit-check" && format != "onnxkit-diff")
-      return report_error("json-syntax", "this is not a report that check or diff --layers wrote with --format json", file.path);
+      return report_error("json-syntax", "this is not a report that check or diff --layers wrote with --format json",
+                          file.path);
     if (format == "onnxkit-diff" && parts.empty())
-      return report_error("usage", "this report of diff has no values inside the graph; diff --layers compares them", file.path);
+      return report_error("usage", "this report of diff has no values inside the graph; diff --layers compares them",
+                          file.path);
     bool is_used = false;
     for (ModelPart& part : parts) is_used |= add(file, part);
     if (is_used) return {};
-    Error error = report_error("usage", fmt::format("this is a report of {}", parts.empty() ? "no model" : quote(parts.front().model)), file.path);
+    Error error = report_error(
+        "usage", fmt::format("this is a report of {}", parts.empty() ? "no model" : quote(parts.front().model)),
+        file.path);
     error.diagnostic.expected = "a report of " + quote(path_);
     return error;
   }
@@ -170,8 +181,9 @@ class Marking {
       marks_.warnings.push_back(fmt::format("{} is a report of {}; all nodes that it names are in this model, too",
                                             quote(file.path), quote(part.model)));
     } else if (missing > 0) {
-      marks_.warnings.push_back(fmt::format("{}: {} of the {} nodes that it names are not in this model, which has changed since",
-                                            quote(file.path), missing, named));
+      marks_.warnings.push_back(
+          fmt::format("{}: {} of the {} nodes that it names are not in this model, which has changed since",
+                      quote(file.path), missing, named));
     }
     const std::size_t report = marks_.data["reports"].size();
     marks_.data["reports"].push_back({{"file", file.path}, {"title", part.title}, {"model", part.model}});

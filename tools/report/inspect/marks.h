@@ -16,7 +16,7 @@ struct ReportFile {
 
 /// What reports say of the nodes of a model, for its page.
 struct Marks {
-  Json data;        ///< reports, findings, deviations, and unmatched: what names no node of this model
+  Json data;  ///< reports, findings, deviations, and unmatched: what names no node of this model
   std::vector<std::string> warnings;  ///< for standard error
 };
 

@@ -150,7 +150,8 @@ class TreeOfScopes {
     }
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const NodeSummary& node = graph_.nodes[n];
-      is_folded_[n] = node.constant && node.outputs.size() == 1 && read.contains(node.outputs[0]) && !given.contains(node.outputs[0]);
+      is_folded_[n] = node.constant && node.outputs.size() == 1 && read.contains(node.outputs[0]) &&
+                      !given.contains(node.outputs[0]);
     }
   }
 
@@ -184,7 +185,8 @@ class TreeOfScopes {
         const auto [found, is_new] = known.try_emplace({at, rest.substr(0, slash)}, scopes_.size());
         if (is_new) {
           scopes_[at].scopes.push_back(scopes_.size());
-          scopes_.push_back({.label = std::string(rest.substr(0, slash)), .parent = at, .nodes = {}, .scopes = {}, .first = n});
+          scopes_.push_back(
+              {.label = std::string(rest.substr(0, slash)), .parent = at, .nodes = {}, .scopes = {}, .first = n});
         }
         at = found->second;
         rest.remove_prefix(slash);
@@ -252,8 +254,8 @@ class TreeOfScopes {
     std::vector<std::size_t> scope_of_box;
     const auto box_of = [&](std::size_t node) {
       const std::size_t scope = inside(outer, node);
-      const auto [found, is_new] =
-          scope == no_scope ? box_of_node.try_emplace(node, scope_of_box.size()) : box_of_scope.try_emplace(scope, scope_of_box.size());
+      const auto [found, is_new] = scope == no_scope ? box_of_node.try_emplace(node, scope_of_box.size())
+                                                     : box_of_scope.try_emplace(scope, scope_of_box.size());
       if (is_new) scope_of_box.push_back(scope);
       return found->second;
     };
@@ -266,7 +268,8 @@ class TreeOfScopes {
     std::map<std::size_t, std::vector<std::size_t>> found;
     for (std::size_t box = 0; box < scope_of_box.size(); ++box) {
       const std::size_t component = components.component[box];
-      if (components.sizes[component] > 1 && scope_of_box[box] != no_scope) found[component].push_back(scope_of_box[box]);
+      if (components.sizes[component] > 1 && scope_of_box[box] != no_scope)
+        found[component].push_back(scope_of_box[box]);
     }
     std::vector<std::vector<std::size_t>> out;
     for (auto& [component, scopes] : found) out.push_back(std::move(scopes));
@@ -306,7 +309,8 @@ class TreeOfScopes {
 
   void fold_repeats(std::size_t outer) {
     std::vector<std::size_t> order = scopes_in(outer);
-    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) { return scopes_[a].first < scopes_[b].first; });
+    std::sort(order.begin(), order.end(),
+              [this](std::size_t a, std::size_t b) { return scopes_[a].first < scopes_[b].first; });
     const auto alike = [this](std::size_t a, std::size_t b) {
       return scopes_[a].signature == scopes_[b].signature && scopes_[a].label != scopes_[b].label &&
              without_digits(scopes_[a].label) == without_digits(scopes_[b].label);
@@ -314,7 +318,8 @@ class TreeOfScopes {
     for (std::size_t i = 0, end = 0; i < order.size(); i = end) {
       for (end = i + 1; end < order.size() && alike(order[i], order[end]);) ++end;
       if (end - i < 2) continue;
-      add_repeat(outer, std::vector<std::size_t>(order.begin() + static_cast<std::ptrdiff_t>(i), order.begin() + static_cast<std::ptrdiff_t>(end)));
+      add_repeat(outer, std::vector<std::size_t>(order.begin() + static_cast<std::ptrdiff_t>(i),
+                                                 order.begin() + static_cast<std::ptrdiff_t>(end)));
     }
     scopes_in(outer);  // those that repeat are no longer here, and come back when the repeat is dissolved
   }
@@ -336,7 +341,8 @@ class TreeOfScopes {
   }
 
   /// For each scope in `outer`: the arrows that do not leave it.
-  std::vector<std::pair<std::size_t, std::vector<Arrow>>> arrows_inside(std::size_t outer, const std::vector<Arrow>& arrows) {
+  std::vector<std::pair<std::size_t, std::vector<Arrow>>> arrows_inside(std::size_t outer,
+                                                                        const std::vector<Arrow>& arrows) {
     std::vector<std::pair<std::size_t, std::vector<Arrow>>> out;
     std::unordered_map<std::size_t, std::size_t> at;
     for (const std::size_t scope : scopes_in(outer)) {
