@@ -4,7 +4,7 @@
     inspect_browser.py --program build/release/bin/onnxkit [--chromium PATH] [--screenshots FOLDER]
 
 Needs the Python package playwright and a Chromium (`playwright install chromium`, or Debian's `chromium`); says so and skips without them. At desktop
-and phone width, light and dark, a small model and one of 5,000 nodes: no error on the console, no request, nothing wider than the window, text of enough
+and phone width, light and dark, a model without a graph, a small one and one of 5,000 nodes: no error on the console, no request, nothing wider than the window, text of enough
 contrast (WCAG AA), nothing of a hostile name run. `fit` shows the whole graph, zooming out never loses it, a click opens a folded scope, the details
 show a weight's figures as the JSON has them, search opens what is folded, the button for dark and light changes the page.
 """
@@ -43,13 +43,15 @@ def hostile(folder):
 
 
 def pages(program, folder):
-    """Pages by name: a small model with findings, and 5,000 nodes in blocks."""
+    """Pages by name: a model without a graph, a small one with findings, and 5,000 nodes in blocks."""
     path, report = hostile(folder)
     report.write_bytes(subprocess.run([program, "check", path, "--format", "json"], capture_output=True).stdout)
     large = folder / "large.onnxtxt"
     large.write_text(inspect_page.chain(1250, lambda i: f"/net/stage.{i // 50}/block.{i % 50}"))
+    empty = folder / "empty.onnx"
+    empty.write_bytes(b"\x08\x0a")  # an IR version and nothing else
     made = {}
-    for name, arguments in {"small": [path, "--with-report", report], "large": [large]}.items():
+    for name, arguments in {"empty": [empty], "small": [path, "--with-report", report], "large": [large]}.items():
         made[name] = folder / f"{name}.html"
         subprocess.run([program, "inspect", *arguments, "-o", made[name]], check=True, stderr=subprocess.DEVNULL)
     return made
@@ -67,7 +69,16 @@ def faults_of_fit(page):
     page.click("#fit")
 
 
+def faults_of_empty(page, held):
+    for button in ("fit", "closer", "farther", "facts-toggle"):
+        page.evaluate("id => $(id).click()", button)
+    page.fill("#search", "Add")
+    if page.inner_text("#hits") != "none":
+        yield "something is found in nothing"
+
+
 def faults_of_small(page, held):
+    yield from faults_of_fit(page)
     tensor = held["graphs"][0]["tensors"][0]
     page.fill("#search", "Mul")
     page.click("#details details > summary")
@@ -119,7 +130,7 @@ def faults_of(chromium, path, name, width, scheme, held, screenshots):
         page.screenshot(path=screenshots / f"inspect-{name}-{width}-{scheme}.png")
     if page.evaluate("() => document.documentElement.dataset.theme") != scheme:
         faults.append("the page is not of the colours that the browser asks for")
-    faults += list(faults_of_fit(page)) + list({"small": faults_of_small, "large": faults_of_large}[name](page, held))
+    faults += list({"empty": faults_of_empty, "small": faults_of_small, "large": faults_of_large}[name](page, held))
     page.evaluate("() => { if ($('summary').hidden) $('facts-toggle').click(); document.querySelectorAll('details').forEach(panel => { panel.open = true; }); }")
     page.wait_for_timeout(100)
     if page.evaluate("() => 'hit' in window"):
@@ -142,7 +153,7 @@ def main():
     parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("chromium-browser"))
     parser.add_argument("--screenshots", type=pathlib.Path, help="also keep pictures of the pages in this folder")
     options = parser.parse_args()
-    suite, cases = Suite(), 2 * len(browser.WIDTHS) * 2
+    suite, cases = Suite(), 3 * len(browser.WIDTHS) * 2
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError as error:

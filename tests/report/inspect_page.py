@@ -83,14 +83,17 @@ def models(folder):
 
 
 def sampled_model(folder):
-    """A weight too large to be read as a whole, outside the model file: 0, 1, 2 ... modulo 1024."""
+    """Weights too large to be read as a whole: 0, 1, 2 ... modulo 1024 outside the model file, and 1, 2, 1, 2 ... of four bits; one whose file is missing."""
     import onnx
     count = 5 << 20
     (folder / "w.bin").write_bytes((array.array("f", range(1024)) * (count // 1024)).tobytes())
     weight = onnx.TensorProto(name="w", data_type=1, dims=[count], data_location=onnx.TensorProto.EXTERNAL)
     weight.external_data.add(key="location", value="w.bin")
+    packed = onnx.TensorProto(name="packed", data_type=onnx.TensorProto.INT4, dims=[2 * count], raw_data=b"\x21" * count)
+    missing = onnx.TensorProto(name="missing", data_type=1, dims=[4], data_location=onnx.TensorProto.EXTERNAL)
+    missing.external_data.add(key="location", value="absent.bin")
     graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["w"], ["y"])], "net", [],
-                                   [onnx.helper.make_tensor_value_info("y", 1, [count])], [weight])
+                                   [onnx.helper.make_tensor_value_info("y", 1, [count])], [weight, packed, missing])
     path = folder / "sampled.onnx"
     path.write_bytes(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)]).SerializeToString())
     return path
@@ -271,9 +274,11 @@ def check_scopes(suite, folded, interleaved, plain):
 
 
 def check_sample(suite, held):
-    tensor = held["graphs"][0]["tensors"][0]
-    found = tensor["statistics"]
-    suite.check("a large weight is sampled, always alike", "" if found["sampled"] < tensor["elements"] == 5 << 20 and found["minimum"] == 0 and found["maximum"] == 1023 and abs(found["mean"] - 511.5) < 5 else str(found))
+    weight, packed, missing = held["graphs"][0]["tensors"]
+    found, of_packed = weight["statistics"], packed["statistics"]
+    suite.check("a large weight is sampled", "" if found["sampled"] < weight["elements"] == 5 << 20 and found["minimum"] == 0 and found["maximum"] == 1023 and abs(found["mean"] - 511.5) < 5 else str(found))
+    suite.check("a large weight of four bits is sampled", "" if of_packed["sampled"] < packed["elements"] and of_packed["histogram"] == [of_packed["sampled"] // 2] * 2 and of_packed["mean"] == 1.5 else str(of_packed))
+    suite.check("a weight without data says why", "" if missing["unread"] and not missing["values"] and "statistics" not in missing else str(missing))
 
 
 def check_report(suite, program, folder):

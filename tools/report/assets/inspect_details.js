@@ -85,13 +85,13 @@ function tensorPanel(tensor) {
 }
 
 function findingRow(finding, report) {
-  const row = element("div", undefined, `finding ${finding.severity}`);
+  const row = element("div", undefined, `finding ${finding.severity}`), place = finding.place || {};
   const head = element("div");
   head.append(element("b", `${finding.severity}[${finding.code}]`), " ", breakable(finding.message));
   row.append(head);
-  const said = [["in", finding.place.item ? finding.place.item + (finding.place.item_name ? ` “${finding.place.item_name}”` : "") : ""], ["expected", finding.expected], ["found", finding.found], ["help", finding.help], ["report", report.file]];
+  const said = [["in", place.item ? place.item + (place.item_name ? ` “${place.item_name}”` : "") : ""], ["expected", finding.expected], ["found", finding.found], ["help", finding.help], ["report", report.file]];
   row.append(facts(said));
-  for (const note of finding.notes || []) row.append(element("p", note));
+  for (const note of Array.isArray(finding.notes) ? finding.notes : []) row.append(element("p", note));
   return row;
 }
 

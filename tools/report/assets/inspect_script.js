@@ -1,4 +1,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
+if (!data.graphs.length) {  // a model without a graph
+  data.graphs.push({path: "", inputs: [], outputs: [], initializers: [], tensors: [], nodes: []});
+  data.folding.push({scopes: [], scope_of: [], constants: []});
+}
 const $ = id => document.getElementById(id);
 const canvas = $("canvas"), pen = canvas.getContext("2d");
 const readable = .8, titleHeight = 26, rowHeight = 17, mostRows = 4;
@@ -626,11 +630,11 @@ function table(rows) {
 function fillSummary(panel) {
   const main = data.graphs[0], add = (title, rows) => rows.length && section(panel, title, [table(rows)]);
   panel.append(element("h2", data.path));
-  panel.append(facts([["graph", main ? main.name : ""], ["IR version", String(data.ir_version ?? "none")], ["opsets", data.opsets.map(o => `${o.domain} ${o.version}`).join(", ")], ["producer", data.producer || "unknown"],
+  panel.append(facts([["graph", main.name], ["IR version", String(data.ir_version ?? "none")], ["opsets", data.opsets.map(o => `${o.domain} ${o.version}`).join(", ")], ["producer", data.producer || "unknown"],
     ["domain", data.domain], ["model version", data.model_version === null ? "" : String(data.model_version)], ["multiply-adds", quantity(data.multiply_adds)],
     ["activations at the peak", bytes(data.activation_peak_bytes)], ["outside the model file", bytes(data.external_bytes)], ["free sizes", data.free_dims.join(", ")], ["doc", data.doc]]));
-  add("inputs", main ? main.inputs.map(v => [v.name, v.type]) : []);
-  add("outputs", main ? main.outputs.map(v => [v.name, v.type]) : []);
+  add("inputs", main.inputs.map(v => [v.name, v.type]));
+  add("outputs", main.outputs.map(v => [v.name, v.type]));
   add("parameters", data.parameters.map(p => [p.type, `${count(p.elements)} in ${plural(p.tensors, "tensor")}`, bytes(p.bytes)]));
   add("operators", data.operators.map(o => [o.op, o.count]));
   add("functions", data.functions.map(f => [f.name, `${plural(f.nodes, "node")}, ${plural(f.calls, "call")}`]));
@@ -789,7 +793,5 @@ if (hasMarks) {
 $("colours").hidden = !hasDeviations;
 setTheme(wantsDark.matches ? "dark" : "light");
 resize();
-if (data.graphs.length) {
-  show(0);
-  if (hasDeviations) setColours(true);
-}
+show(0);
+if (hasDeviations) setColours(true);
