@@ -98,8 +98,9 @@ std::vector<ModelPart> parts_of_check(const Json& report) {
   std::vector<ModelPart> parts;
   for (const Json& file : member(report, "files")) {
     ModelPart part{string_in(file, "path"), "check", "findings", {}};
-    for (const Json& finding : member(file, "findings"))
-      part.statements.push_back({&member(finding, "place"), finding});
+    for (const Json& finding : member(file, "findings")) {
+      if (finding.is_object()) part.statements.push_back({&member(finding, "place"), finding});
+    }
     parts.push_back(std::move(part));
   }
   return parts;
