@@ -45,11 +45,9 @@ Result<Model> read_stream(int file, const char* name, const ReadOptions& options
 
 /// A named pipe, or what the shell makes of <(command).
 Result<Model> read_pipe(const std::string& path, const ReadOptions& options) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return system_error("cannot-read", path.c_str(), "cannot open");
-  auto model = read_stream(file, path.c_str(), options);
-  ::close(file);
-  return model;
+  auto bytes = read_file(path);
+  if (!bytes) return std::move(bytes).error();
+  return read_model_bytes(*std::move(bytes), path, options);
 }
 
 }  // namespace
@@ -59,6 +57,14 @@ bool is_binary_file(const std::string& path) {
   if (path == "-" || !std::filesystem::is_regular_file(path, fault)) return false;
   constexpr int ir_version_field = 0x08;
   return std::ifstream(path, std::ios::binary).get() == ir_version_field;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return system_error("cannot-read", path.c_str(), "cannot open");
+  auto bytes = read_all(file, path.c_str());
+  ::close(file);
+  return bytes;
 }
 
 Result<std::string> read_standard_input() { return read_all(STDIN_FILENO, standard_input_name); }

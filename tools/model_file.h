@@ -16,6 +16,9 @@ Result<Model> open_model(const std::string& path, const ReadOptions& options = {
 /// Whether this is a regular file with a binary model, by its first byte: backends in processes of their own load it there.
 bool is_binary_file(const std::string& path);
 
+/// All of a file or a named pipe.
+Result<std::string> read_file(const std::string& path);
+
 /// All of standard input.
 Result<std::string> read_standard_input();
 

@@ -97,6 +97,8 @@ struct InferTraits {
   /// Outputs of its body ahead of those that become the node's own.
   std::uint8_t own_body_outputs = 0;
   TrainingSwitch training = {};
+  /// Integer attributes that hold the number of an element type.
+  std::array<const char*, 2> type_attributes = {};
   /// What an input with the role `compared` is compared with, where attributes hold it.
   NumbersFunction numbers = nullptr;
 };

@@ -10,11 +10,16 @@
 #include "checker/infer/cost.h"
 #include "checker/infer/infer_model.h"
 #include "checker/infer/infer_registry.h"
+#include "checker/inspect/attribute_text.h"
+#include "checker/inspect/tensor_summary.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
+#include "libonnxkit/ir/tensor/tensors.h"
 #include "libonnxkit/ir/uses.h"
+#include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/wire/external/external_data.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -27,45 +32,12 @@ Quantity quantity(ir::Dim amount, const ir::DimPool& dims) {
   return {dims.to_string(amount), amount.is_constant() ? std::optional(amount.constant()) : std::nullopt};
 }
 
-template <class Range, class Show>
-std::string list_text(const Range& range, Show&& show) {
-  constexpr std::size_t most = 8;
-  std::string text = "[";
-  std::size_t shown = 0;
-  for (const auto& entry : range) {
-    if (shown++ == most) return text + fmt::format(", ... {} in all]", range.size());
-    text += (shown > 1 ? ", " : "") + show(entry);
-  }
-  return text + "]";
-}
-
-std::string tensor_text(const ir::Tensor& tensor) {
-  return fmt::format("{}{}", name_of(ir::element_type_of(tensor)),
-                     list_text(tensor.dims, [](std::int64_t d) { return std::to_string(d); }));
-}
-
-std::string attribute_text(const ir::Attribute& attribute) {
-  const std::string name(attribute.name.view());
-  if (!attribute.ref_attr_name.empty()) return fmt::format("{} = @{}", name, attribute.ref_attr_name.view());
-  std::string value = "...";
-  if (const auto* i = attribute.as<std::int64_t>()) value = std::to_string(*i);
-  if (const auto* f = attribute.as<float>()) value = fmt::format("{}", *f);
-  if (const auto* s = attribute.as<Text>()) value = quote(*s, 60);
-  if (const auto* ints = attribute.as<std::vector<std::int64_t>>())
-    value = list_text(*ints, [](std::int64_t i) { return std::to_string(i); });
-  if (const auto* floats = attribute.as<std::vector<float>>())
-    value = list_text(*floats, [](float f) { return fmt::format("{}", f); });
-  if (const auto* strings = attribute.as<std::vector<Text>>())
-    value = list_text(*strings, [](const Text& s) { return quote(s, 30); });
-  if (const ir::Tensor* tensor = attribute.tensor()) value = tensor_text(*tensor);
-  if (const ir::Graph* graph = attribute.graph()) value = fmt::format("graph of {} nodes", graph->nodes.size());
-  return fmt::format("{} = {}", name, value);
-}
-
 class Inspector {
  public:
-  Inspector(const ir::Model& model, const spec::OpTable& table, InferredModel& inferred)
-      : model_(model), table_(table), inferred_(inferred) {}
+  Inspector(const ir::Model& model, const InspectOptions& options, InferredModel& inferred)
+      : model_(model), table_(options.context.table()), inferred_(inferred), external_(model.path) {
+    if (options.values) set_samples();
+  }
 
   InspectReport run() {
     header();
@@ -108,10 +80,18 @@ class Inspector {
     const GraphInfo* info = found == inferred_.graphs.end() ? nullptr : &found->second;
     GraphSummary summary;
     summary.path = ir::path_text(scope.path);
+    summary.name = graph.name;
+    summary.doc = graph.doc_string;
     const ir::InitializerTable parameters(graph);
     for (const ir::Tensor& tensor : graph.initializers) {
       add_parameter(tensor);
-      summary.initializers.emplace_back(tensor.name.view());
+      summary.initializers.push_back(outline_of(tensor));
+      if (samples_ > 0) add_values(summary.initializers.back(), tensor, external_bytes_, samples_, 0);
+    }
+    for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
+      summary.initializers.push_back(outline_of(sparse));
+      if (samples_ > 0 && sparse.values)
+        add_values(summary.initializers.back(), *sparse.values, external_bytes_, samples_, 0);
     }
     const auto describe = [&](const std::vector<ir::ValueInfo>& infos) {
       std::vector<ValueSummary> out;
@@ -127,8 +107,11 @@ class Inspector {
     ir::Dim total = 0;
     for (const ir::Node& node : graph.nodes) {
       ir::Dim cost = 0;
-      if (info) cost = multiply_adds(traits_of(node, scope.opsets, table_), node, *info, inferred_.dims);
-      summary.nodes.push_back(node_summary(graph, node, info, cost));
+      const InferTraits& traits = traits_of(node, scope.opsets, table_);
+      if (info) cost = multiply_adds(traits, node, *info, inferred_.dims);
+      summary.nodes.push_back(node_summary(graph, node, info, cost, traits));
+      add_schema(summary.nodes.back(), node, scope);
+      if (traits.is_constant) summary.nodes.back().constant = constant_of(node, external_bytes_, samples_);
       add_sizes(summary.nodes.back(), node, parameters, info);
       ++operator_counts_[summary.nodes.back().op];
       const bool is_main = &graph == model_.graph.get();
@@ -168,9 +151,13 @@ class Inspector {
     return info && id != ValueId::none ? to_string(info->values[index_of(id)].type, inferred_.dims) : "?";
   }
 
-  NodeSummary node_summary(const ir::Graph& graph, const ir::Node& node, const GraphInfo* info, ir::Dim cost) const {
+  NodeSummary node_summary(const ir::Graph& graph, const ir::Node& node, const GraphInfo* info, ir::Dim cost,
+                           const InferTraits& traits) const {
     NodeSummary summary;
     summary.name = node.name;
+    summary.doc = node.doc_string;
+    for (const ir::StringEntry& entry : node.metadata_props)
+      summary.metadata.emplace_back(entry.key.view(), entry.value.view());
     summary.op = ir::qualified_op(node);
     for (const ValueId id : node.inputs) summary.inputs.emplace_back(graph.name_of(id));
     for (const ValueId id : node.outputs) {
@@ -180,9 +167,33 @@ class Inspector {
     std::set<std::string_view> captured;
     for (const ValueId id : ir::captured_values(graph, node)) captured.insert(graph.name_of(id));
     summary.captures.assign(captured.begin(), captured.end());
-    for (const ir::Attribute& attribute : node.attributes) summary.attributes.push_back(attribute_text(attribute));
+    for (const ir::Attribute& attribute : node.attributes)
+      summary.attributes.push_back(attribute_text(attribute, traits));
     if (!cost.is(0)) summary.multiply_adds = quantity(cost, inferred_.dims);
     return summary;
+  }
+
+  void add_schema(NodeSummary& summary, const ir::Node& node, const ir::GraphScope& scope) const {
+    const std::string_view domain = ir::canonical_domain(node.domain);
+    const auto opset = scope.opset(domain);
+    const spec::OpSchema* schema = opset ? table_.find(domain, node.op_type, *opset) : nullptr;
+    if (!schema) return;
+    summary.version = schema->since_version;
+    const auto name_of = [](const spec::FormalParameter* parameter) {
+      return parameter ? std::string(parameter->name) : std::string();
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) summary.formal_inputs.push_back(name_of(schema->input_at(i)));
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      summary.formal_outputs.push_back(name_of(schema->output_at(i)));
+  }
+
+  /// How much of each tensor is looked at depends on all of them.
+  void set_samples() {
+    std::vector<std::uint64_t> sizes;
+    ir::each_tensor(model_, [&sizes](const ir::Tensor& tensor, ir::TensorRole) {
+      sizes.push_back(static_cast<std::uint64_t>(ir::element_count(tensor).value_or(0)));
+    });
+    samples_ = SampleBudget(std::move(sizes)).most();
   }
 
   void add_sizes(NodeSummary& summary, const ir::Node& node, const ir::InitializerTable& parameters,
@@ -221,6 +232,9 @@ class Inspector {
   const ir::Model& model_;
   const spec::OpTable& table_;
   InferredModel& inferred_;
+  wire::ExternalData external_;
+  ir::ExternalBytes external_bytes_ = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
+  std::uint64_t samples_ = 0;  ///< of one tensor; 0: values are not looked at
   InspectReport report_;
   std::unordered_map<std::string, std::uint64_t> operator_counts_;
 };
@@ -234,8 +248,7 @@ Result<InspectReport> inspect(const ir::Model& model, const InspectOptions& opti
   inference.context = options.context;
   auto inferred = infer_model(model, inference, collector);
   if (!inferred) return std::move(inferred).error();
-  const spec::OpTable table;
-  return Inspector(model, table, *inferred).run();
+  return Inspector(model, options, *inferred).run();
 }
 
 }  // namespace onnxkit::checker

@@ -233,8 +233,9 @@ void infer_flex_attention(InferContext& context) {
 }  // namespace
 
 void register_attention(InferRegistry& registry) {
-  registry.add("Attention", all_versions(), infer_attention);
-  registry.add("ai.onnx.preview", "FlexAttention", all_versions(), infer_flex_attention);
+  registry.add("Attention", all_versions(), infer_attention, {.type_attributes = {"softmax_precision"}});
+  registry.add("ai.onnx.preview", "FlexAttention", all_versions(), infer_flex_attention,
+               {.type_attributes = {"softmax_precision"}});
 }
 
 }  // namespace onnxkit::checker

@@ -175,9 +175,9 @@ void infer_bit_cast(InferContext& context) {
 }  // namespace
 
 void register_cast(InferRegistry& registry) {
-  registry.add("Cast", all_versions(), infer_cast, {.inputs = {{0, Role::moved}}});
+  registry.add("Cast", all_versions(), infer_cast, {.inputs = {{0, Role::moved}}, .type_attributes = {"to"}});
   registry.add("CastLike", all_versions(), infer_cast_like, {.inputs = {{0, Role::moved}}});
-  registry.add("BitCast", all_versions(), infer_bit_cast);
+  registry.add("BitCast", all_versions(), infer_bit_cast, {.type_attributes = {"to"}});
 }
 
 }  // namespace onnxkit::checker

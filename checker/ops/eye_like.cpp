@@ -31,6 +31,8 @@ void infer_eye_like(InferContext& context) {
 
 }  // namespace
 
-void register_eye_like(InferRegistry& registry) { registry.add("EyeLike", all_versions(), infer_eye_like); }
+void register_eye_like(InferRegistry& registry) {
+  registry.add("EyeLike", all_versions(), infer_eye_like, {.type_attributes = {"dtype"}});
+}
 
 }  // namespace onnxkit::checker

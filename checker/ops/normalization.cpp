@@ -129,9 +129,9 @@ void register_normalization(InferRegistry& registry) {
   registry.add("BatchNormalization", since(14), infer_batch_14, {.training = {.attribute = "training_mode"}});
   registry.add("InstanceNormalization", all_versions(), infer_instance);
   registry.add("GroupNormalization", versions(18, 20), infer_group_18);
-  registry.add("GroupNormalization", since(21), infer_group_21);
-  registry.add("LayerNormalization", all_versions(), infer_layer);
-  registry.add("RMSNormalization", all_versions(), infer_rms);
+  registry.add("GroupNormalization", since(21), infer_group_21, {.type_attributes = {"stash_type"}});
+  registry.add("LayerNormalization", all_versions(), infer_layer, {.type_attributes = {"stash_type"}});
+  registry.add("RMSNormalization", all_versions(), infer_rms, {.type_attributes = {"stash_type"}});
   registry.add("LpNormalization", all_versions(), infer_lp);
   registry.add("MeanVarianceNormalization", all_versions(), infer_mean_variance);
   registry.add("LRN", all_versions(), infer_lrn);

@@ -116,8 +116,8 @@ void infer_dynamic_quantize(InferContext& context) {
 }  // namespace
 
 void register_quantization(InferRegistry& registry) {
-  registry.add("QuantizeLinear", all_versions(), infer_quantize);
-  registry.add("DequantizeLinear", all_versions(), infer_dequantize);
+  registry.add("QuantizeLinear", all_versions(), infer_quantize, {.type_attributes = {"output_dtype", "precision"}});
+  registry.add("DequantizeLinear", all_versions(), infer_dequantize, {.type_attributes = {"output_dtype"}});
   registry.add("DynamicQuantizeLinear", all_versions(), infer_dynamic_quantize);
 }
 

@@ -45,11 +45,11 @@ void infer_multinomial(InferContext& context) {
 }  // namespace
 
 void register_random(InferRegistry& registry) {
-  registry.add("RandomNormal", all_versions(), infer_shaped);
-  registry.add("RandomUniform", all_versions(), infer_shaped);
+  registry.add("RandomNormal", all_versions(), infer_shaped, {.type_attributes = {"dtype"}});
+  registry.add("RandomUniform", all_versions(), infer_shaped, {.type_attributes = {"dtype"}});
   for (const char* op : {"RandomNormalLike", "RandomUniformLike", "Bernoulli"})
-    registry.add(op, all_versions(), infer_like);
-  registry.add("Multinomial", all_versions(), infer_multinomial);
+    registry.add(op, all_versions(), infer_like, {.type_attributes = {"dtype"}});
+  registry.add("Multinomial", all_versions(), infer_multinomial, {.type_attributes = {"dtype"}});
 }
 
 }  // namespace onnxkit::checker

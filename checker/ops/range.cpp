@@ -103,7 +103,7 @@ void infer_range(InferContext& context) {
 }  // namespace
 
 void register_range(InferRegistry& registry) {
-  registry.add("Range", all_versions(), infer_range, {.inputs = {{1, Role::size}}});
+  registry.add("Range", all_versions(), infer_range, {.inputs = {{1, Role::size}}, .type_attributes = {"stash_type"}});
   registry.add("com.microsoft", "Range", all_versions(), infer_range, {.inputs = {{1, Role::size}}});
 }
 

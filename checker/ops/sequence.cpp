@@ -213,7 +213,7 @@ void infer_concat_sequence(InferContext& context) {
 }  // namespace
 
 void register_sequence(InferRegistry& registry) {
-  registry.add("SequenceEmpty", all_versions(), infer_empty);
+  registry.add("SequenceEmpty", all_versions(), infer_empty, {.type_attributes = {"dtype"}});
   registry.add("SequenceConstruct", all_versions(), infer_construct);
   registry.add("SequenceInsert", all_versions(), infer_insert,
                {.inputs = {{0, Role::moved}, {0, Role::like_input, 1}}});

@@ -134,8 +134,8 @@ void infer_stft(InferContext& context) {
 
 void register_spectral(InferRegistry& registry) {
   for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"})
-    registry.add(op, all_versions(), infer_window);
-  registry.add("MelWeightMatrix", all_versions(), infer_mel);
+    registry.add(op, all_versions(), infer_window, {.type_attributes = {"output_datatype"}});
+  registry.add("MelWeightMatrix", all_versions(), infer_mel, {.type_attributes = {"output_datatype"}});
   registry.add("DFT", all_versions(), infer_dft);
   registry.add("STFT", all_versions(), infer_stft);
 }

@@ -8,7 +8,6 @@ figures are those of the JSON: a sweep of numbers, where node is installed, and 
 """
 import argparse
 import difflib
-import html.parser
 import json
 import math
 import pathlib
@@ -21,64 +20,16 @@ import tempfile
 import jsonschema
 
 import figures
+import soundness
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-VOID = {"meta", "link", "br", "hr", "img", "input", "col", "source", "wbr"}
-# Names of SVG and XHTML, which nobody fetches.
-NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml", "http://www.w3.org/1999/xlink",
-              "http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2000/xmlns/"}
-# What makes markup out of text, or code out of it.
-SINKS = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", ".html("]
-
-
-class Page(html.parser.HTMLParser):
-    """Elements of a page: faults of nesting, the scripts, what would be fetched."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.faults, self.scripts, self.styles = [], [], [], []
-
-    def handle_starttag(self, tag, attributes):
-        values = dict(attributes)
-        if tag == "script":
-            self.scripts.append([values.get("id", ""), values.get("type", ""), ""])
-        if tag == "style":
-            self.styles.append("")
-        for name, value in attributes:
-            if name in ("src", "href", "srcset", "action", "data") and not (value or "").startswith("#"):
-                self.faults.append(f"<{tag} {name}={value!r}> would be fetched")
-            if name.startswith("on"):
-                self.faults.append(f"<{tag} {name}> is a script in an attribute")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open[-1] != tag:
-            self.faults.append(f"</{tag}> closes {self.open[-1:]}")
-        else:
-            self.open.pop()
-
-    def handle_data(self, data):
-        if self.open[-1:] == ["script"]:
-            self.scripts[-1][2] += data
-        if self.open[-1:] == ["style"]:
-            self.styles[-1] += data
 
 
 def faults_of_page(text, report):
-    page = Page()
-    page.feed(text)
-    page.close()
-    yield from page.faults
-    if page.open:
-        yield f"not closed: {page.open}"
-    data = [script for script in page.scripts if script[0] == "data"]
-    if len(data) != 1 or data[0][1] != "application/json":
-        yield "there is no one script of data"
+    held, page, faults = soundness.opened(text)
+    yield from faults
+    if held is None:
         return
-    held = json.loads(data[0][2])
-    if "<" in data[0][2]:
-        yield "the data hold a '<'"
     for key in ("verdict", "sets", "noise_floor"):
         if held[key] != report[key]:
             yield f"data and JSON differ in {key}"
@@ -89,22 +40,7 @@ def faults_of_page(text, report):
             shown = group["worst"]["output"] if group["worst"] else group["outputs"][0]
             if "metrics" in group and "scatter" not in side["outputs"][shown]:
                 yield f"{group['name']!r} has no plots of the set that is furthest off"
-    code = "\n".join(script[2] for script in page.scripts if script[0] != "data")
-    ours = "\n".join(script[2] for script in page.scripts if script[0] == "page")
-    if not ours:
-        yield "the page has no script of its own"
-    yield from (f"the script uses {sink}" for sink in SINKS if sink in ours)
-    for url in set(re.findall(r"(?:https?:)?//[\w.-]+\.[a-z]{2,}[^\s\"'`)]*", code + "".join(page.styles))):
-        if url not in NAMESPACES and f'"{url}' in code:
-            yield f"the script names {url}"
-    if re.search(r"url\(|@import", "".join(page.styles)):
-        yield "the style fetches something"
-    if formatter := re.search(r"d3\.(format|precision)\w*|~[a-z]\b", ours):
-        yield f"the script writes numbers with {formatter.group()}"
-    yield from (f"an axis has labels of d3's own: {axis}" for axis in re.findall(r"d3\.axis[^;]*;", ours) if ".tickFormat(" not in axis)
-    head = text[:text.index("<script")]
-    if "Content-Security-Policy" not in head or "default-src 'none'" not in head:
-        yield "no policy forbids the page to fetch"
+    yield from (f"an axis has labels of d3's own: {axis}" for axis in re.findall(r"d3\.axis[^;]*;", soundness.own_script(page)) if ".tickFormat(" not in axis)
 
 
 def faults_of_groups(side):

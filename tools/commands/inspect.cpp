@@ -13,6 +13,7 @@
 #include "tools/options/inference.h"
 #include "tools/progress.h"
 #include "tools/report/inspect/inspect.h"
+#include "tools/report/inspect/marks.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -24,6 +25,7 @@ struct InspectArguments {
   std::string output;
   Drawing format = Drawing::text;
   bool by_layer = false;
+  std::vector<std::string> reports;
   InferenceOptions inference;
   Notes notes = Notes::usual;
 };
@@ -33,8 +35,23 @@ ErrorReporter reporter(const InspectArguments& arguments) {
   return {"inspect", to_stdout && arguments.format == Drawing::json};
 }
 
-Result<std::string> render(const InspectReport& report, Drawing format) {
-  switch (format) {
+/// The page, with what the files of --with-report say.
+Result<std::string> page(const InspectReport& report, const InspectArguments& arguments) {
+  std::vector<ReportFile> files;
+  for (const std::string& path : arguments.reports) {
+    auto text = read_file(path);
+    if (!text) return text.error();
+    files.push_back({path, *std::move(text)});
+  }
+  const auto marks = marks_of(report, files);
+  if (!marks) return marks.error();
+  for (const std::string& warning : marks->warnings)
+    std::fputs(("onnxkit inspect: warning: " + warning + "\n").c_str(), stderr);
+  return inspect_html(report, *marks);
+}
+
+Result<std::string> render(const InspectReport& report, const InspectArguments& arguments) {
+  switch (arguments.format) {
     case Drawing::text:
       return inspect_text(report);
     case Drawing::json:
@@ -44,7 +61,7 @@ Result<std::string> render(const InspectReport& report, Drawing format) {
     case Drawing::svg:
       return inspect_svg(report);
     case Drawing::html:
-      return inspect_html(report);
+      return page(report, arguments);
   }
   return std::string();
 }
@@ -67,11 +84,13 @@ Result<std::string> describe(const InspectArguments& arguments) {
   if (!context) return context.error();
   const auto dims = declare_dims(*model, arguments.inference.dims, DeclaredSizes::replace);
   if (!dims) return dims.error();
-  auto report = inspect(*model, {.dims = *dims, .context = *context});
+  auto report = inspect(*model, {.dims = *dims,
+                                 .values = arguments.format == Drawing::json || arguments.format == Drawing::html,
+                                 .context = *context});
   if (!report) return report.error();
   report->path = arguments.model;  // standard input and pipes have none
   progress.next(drawing_label(*report, arguments.format));
-  const auto text = render(*report, arguments.format);
+  const auto text = render(*report, arguments);
   return text && arguments.by_layer ? Result<std::string>(*text + layers_text(*report)) : text;
 }
 
@@ -97,6 +116,8 @@ Outcome run_inspect(const CLI::App& command, InspectArguments& arguments) {
   }
   if (arguments.by_layer && arguments.format != Drawing::text)
     return reporter(arguments)(make_error("usage", "--by-layer is a table for --format text; JSON has its figures"));
+  if (!arguments.reports.empty() && arguments.format != Drawing::html)
+    return reporter(arguments)(make_error("usage", "--with-report marks nodes of the page that --format html makes"));
   const auto text = describe(arguments);
   if (!text) return reporter(arguments)(text.error());
   if (arguments.output.empty() || arguments.output == "-") {
@@ -129,6 +150,12 @@ void register_inspect(CommandList& list) {
       ->type_name("FILE");
   command->add_flag("--by-layer", arguments->by_layer,
                     "Also print a table of the main graph's nodes: multiply-adds, parameters, bytes of outputs");
+  command
+      ->add_option("--with-report", arguments->reports,
+                   "Show on the nodes of the page what a JSON report of check or of diff --layers says of them; may be "
+                   "repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   add_inference(*command, arguments->inference);
   add_notes(*command, arguments->notes);
   command->footer(
@@ -137,6 +164,8 @@ void register_inspect(CommandList& list) {
       "  onnxkit inspect model.onnx\n"
       "  onnxkit inspect model.onnx --dim batch=1 --by-layer\n"
       "  onnxkit inspect model.onnx --format html -o model.html\n"
+      "  onnxkit check model.onnx --format json > check.json\n"
+      "  onnxkit inspect model.onnx --format html -o model.html --with-report check.json\n"
       "  onnxkit inspect model.onnx --format json | jq .operators");
   list.add(command, [command, arguments] { return run_inspect(*command, *arguments); });
 }

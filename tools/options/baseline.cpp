@@ -1,11 +1,8 @@
 #include "tools/options/baseline.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "tools/model_file.h"
 #include "tools/report/diagnostics.h"
 
 namespace onnxkit::tools {
@@ -68,12 +65,9 @@ std::string Baseline::json() const {
 }
 
 Result<Baseline> Baseline::read(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!(file && text << file.rdbuf()))
-    return baseline_error("cannot-read", std::string("cannot read: ") + std::strerror(errno), path);
-  const BaselineJson json = BaselineJson::parse(text.str(), nullptr, false);
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  const BaselineJson json = BaselineJson::parse(*text, nullptr, false);
   if (text_of(json, "format") != "onnxkit-baseline" || !json.contains("findings") || !json["findings"].is_array())
     return baseline_error("json-syntax", "this is not a baseline that check --write-baseline wrote", path);
   Baseline baseline;

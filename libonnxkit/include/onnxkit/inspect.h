@@ -17,6 +17,9 @@ namespace onnxkit {
 struct InspectOptions {
   /// Sizes of named dimensions.
   std::map<std::string, std::int64_t> dims = {};
+  /// Also look at what weights and constants hold (TensorSummary::values and statistics). Takes time that grows with their number, not
+  /// with their size: of large tensors a sample is read.
+  bool values = false;
   /// Schemas of operators, and what else calls share.
   Context context = {};
 };
@@ -38,12 +41,45 @@ struct ParameterSummary {
   std::uint64_t tensors = 0, elements = 0, bytes = 0;
 };
 
+/// What the elements of a tensor are like. Of a large tensor a sample is looked at, always the same: blocks of elements
+/// at equal distances, or the first elements where no raw bytes hold them.
+struct ElementStatistics {
+  std::uint64_t sampled = 0;  ///< elements that were looked at; all figures are of these
+  std::uint64_t nan = 0, infinite = 0, zeros = 0;
+  double minimum = 0, maximum = 0, mean = 0;  ///< of the finite ones; NaN where there is none
+  /// How many finite elements lie in each of at most 32 parts of equal width of minimum to maximum. An integer type whose numbers are no
+  /// more than that has one for each number. Empty where `values` has all elements.
+  std::vector<std::uint64_t> histogram;
+};
+
+/// An initializer, or what a Constant holds.
+struct TensorSummary {
+  std::string name;
+  std::string type;  ///< of the elements: "float"
+  std::vector<std::int64_t> shape;
+  std::uint64_t elements = 0, bytes = 0;  ///< of a sparse tensor those that it stores
+  bool is_external = false, is_sparse = false;
+  /// The first 16 elements as text, or all of a Constant of at most 64.
+  std::vector<std::string> values;
+  /// Of numbers; complex ones have none.
+  std::optional<ElementStatistics> statistics;
+  /// Why the elements could not be read; often empty.
+  std::string unread;
+};
+
 struct NodeSummary {
   std::string name, op;
+  std::string doc;
+  std::optional<std::int64_t> version;  ///< of the operator: the opset that brought it; none where it is not known
+  std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<std::string> inputs, outputs;
+  /// What the operator calls each of them: "X", "W", "B"; empty where it is not known.
+  std::vector<std::string> formal_inputs, formal_outputs;
+  /// What a Constant holds.
+  std::optional<TensorSummary> constant;
   /// Values of this graph that the node's subgraphs read.
   std::vector<std::string> captures;
-  /// "kernel_shape = [3, 3]", one entry each; long values are shortened.
+  /// "kernel_shape = [3, 3]", "to = FLOAT", one entry each; long values are shortened.
   std::vector<std::string> attributes;
   /// Types of the outputs, in their order.
   std::vector<std::string> output_types;
@@ -61,7 +97,8 @@ struct GraphSummary {
   std::string path;
   std::vector<ValueSummary> inputs;  ///< those that no initializer gives a value
   std::vector<ValueSummary> outputs;
-  std::vector<std::string> initializers;
+  std::string name, doc;
+  std::vector<TensorSummary> initializers;  ///< sparse ones last
   std::vector<NodeSummary> nodes;
 };
 

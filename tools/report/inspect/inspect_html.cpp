@@ -1,7 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/report/inspect/inspect.h"
-#include "tools/report/inspect/layout.h"
+#include "tools/report/inspect/marks.h"
+#include "tools/report/inspect/scopes.h"
 #include "tools/report/json.h"
 #include "tools/report/page.h"
 
@@ -9,35 +10,33 @@ namespace onnxkit::tools {
 
 namespace {
 
-/// Boxes as [kind, index, x, y, width], edges as [from, to, value, x, y, x, y ...]: a page of 5,000 nodes stays small.
-Json drawing(const GraphSummary& graph) {
-  const LaidOutGraph laid_out = lay_out(graph);
-  const auto rounded = [](double v) { return static_cast<std::int64_t>(v + 0.5); };
-  Json boxes = Json::array(), edges = Json::array();
-  for (const auto& box : laid_out.boxes) {
-    boxes.push_back({static_cast<int>(box.kind), box.index, rounded(box.x), rounded(box.y), rounded(box.width)});
-  }
-  for (const auto& edge : laid_out.edges) {
-    Json row = {edge.from, edge.to, edge.value};
-    for (const auto& [x, y] : edge.bends) {
-      row.push_back(rounded(x));
-      row.push_back(rounded(y));
-    }
-    edges.push_back(std::move(row));
-  }
-  return {{"boxes", std::move(boxes)},
-          {"edges", std::move(edges)},
-          {"width", rounded(laid_out.width)},
-          {"height", rounded(laid_out.height)}};
+Json index_or_null(std::size_t index) { return index == ScopeTree::none ? Json(nullptr) : Json(index); }
+
+/// Scopes as [label, scope around it, 1 for repeated blocks]: a page of 5,000 nodes stays small.
+Json folding(const GraphSummary& graph) {
+  const ScopeTree tree = scopes_of(graph);
+  Json scopes = Json::array(), scope_of = Json::array();
+  for (const ScopeTree::Scope& scope : tree.scopes)
+    scopes.push_back({scope.label, index_or_null(scope.parent), scope.repeats ? 1 : 0});
+  for (const std::size_t scope : tree.scope_of) scope_of.push_back(index_or_null(scope));
+  return {{"scopes", std::move(scopes)}, {"scope_of", std::move(scope_of)}, {"constants", tree.folded_constants}};
 }
 
 }  // namespace
 
-std::string inspect_html(const InspectReport& report) {
-  Json data = Json::parse(inspect_json(report));
-  data["drawings"] = Json::array();
-  for (const GraphSummary& graph : report.graphs) data["drawings"].push_back(drawing(graph));
-  return page_of("inspect_page", {{"/*STYLE*/", "inspect_style"}, {"/*SCRIPT*/", "inspect_script"}}, data);
+std::string inspect_html(const InspectReport& report, const Marks& marks) {
+  Json data = inspect_object(report);
+  data["folding"] = Json::array();
+  for (const GraphSummary& graph : report.graphs) data["folding"].push_back(folding(graph));
+  data["marks"] = marks.data;
+  return page_of("inspect_page",
+                 {{"/*STYLE*/", "inspect_style"},
+                  {"/*NUMBERS*/", "numbers"},
+                  {"/*LAYOUT*/", "inspect_layout"},
+                  {"/*FOLDING*/", "inspect_folding"},
+                  {"/*DETAILS*/", "inspect_details"},
+                  {"/*SCRIPT*/", "inspect_script"}},
+                 data);
 }
 
 }  // namespace onnxkit::tools
