@@ -315,19 +315,22 @@ std::string read_targets(const std::vector<std::string>& words, std::map<std::st
 OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoices& choices) {
   OpsetFile file;
   file.model = path;
-  std::optional<Model> before = choices.verifies ? std::optional(model) : std::nullopt;
-  auto report = change_opset(model, choices.conversion);
+  std::optional<Model> before;
+  auto report = change_opset(model, choices.conversion, choices.verifies ? &before : nullptr);
   if (!report) return unreadable(std::move(file), report.error());
   file.report = *std::move(report);
-  if (!choices.verifies || !file.report.succeeded() || file.report.imports.empty()) return file;
-  Model after = model;
+  if (!before || file.report.imports.empty()) return file;
   VerifyOptions verification = choices.verification;
-  for (Model* run : {&*before, &after}) {
-    auto dims = declare_dims(*run, choices.dims, DeclaredSizes::keep);
-    if (!dims) return unreadable(std::move(file), dims.error());
-    verification.dims = *std::move(dims);
+  std::optional<Model> sized;  // the converted model with the sizes of the run
+  if (!choices.dims.sizes.empty() || !choices.dims.names.empty()) {
+    sized = model;
+    for (Model* run : {&*before, &*sized}) {
+      auto dims = declare_dims(*run, choices.dims, DeclaredSizes::keep);
+      if (!dims) return unreadable(std::move(file), dims.error());
+      verification.dims = *std::move(dims);
+    }
   }
-  auto verified = verify_equal(*before, after, verification);
+  auto verified = verify_equal(*before, sized ? *sized : model, verification);
   if (!verified && verified.error().diagnostic.code == "unknown-dimension")
     return unreadable(std::move(file), verified.error());
   file.verified =
