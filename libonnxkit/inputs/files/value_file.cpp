@@ -10,6 +10,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/base/text/extension.h"
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/exec/file_content.h"
 #include "libonnxkit/exec/stored_values.h"
@@ -152,7 +153,7 @@ Result<Value> read_any(const File& file, const ir::ValueInfo& info, const ImageO
 ValueFileKind kind_of_value_file(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return ValueFileKind::folder;
-  if (path.extension() == ".npz") return ValueFileKind::archive;
+  if (lower_extension(path) == ".npz") return ValueFileKind::archive;
   const auto file = MappedFile::open(path);
   if (!file) return ValueFileKind::value;
   if (starts_with(*file, "PK")) return ValueFileKind::archive;
