@@ -20,7 +20,9 @@ InferredModel check_model(const ir::Model& model, const spec::OpTable& table, co
                       .collector = collector};
   rule_registry().run(Stage::structure, context);
   rule_registry().run(Stage::operators, context);
-  InferredModel inferred = infer_types(model, resolution, options.inference, collector);
+  InferenceOptions inference = options.inference;
+  inference.function_info = inference.function_info || !options.targets.empty();  // targets ask for types inside
+  InferredModel inferred = infer_types(model, resolution, inference, collector);
   context.inferred = &inferred;
   rule_registry().run(Stage::inferred, context);
   if (options.inspect_weights) inspect_weights(context);

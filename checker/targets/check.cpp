@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
+#include <vector>
 
 #include "checker/targets/conditions.h"
 
@@ -46,9 +48,11 @@ class TargetCheck {
   void run() {
     check_header();
     if (profile_.limits.equal_names || profile_.limits.static_shapes) report_names();
+    const std::set<const ir::Function*> called = called_functions();
     for (const auto& scope : context_.scopes) {
-      if (scope->is_training) continue;
+      if (scope->is_training || (scope->function && !called.contains(scope->function))) continue;
       check_opsets(*scope);
+      if (!profile_.limits.sparse_initializers) check_sparse(*scope);
       for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) check_node(*scope, n);
     }
     report_unknowns();
@@ -70,6 +74,27 @@ class TargetCheck {
   }
 
   // ---- the model as a whole
+
+  /// What the graph calls, near and far; none where the target runs no functions.
+  std::set<const ir::Function*> called_functions() const {
+    std::set<const ir::Function*> called;
+    if (!profile_.limits.functions) return called;
+    std::map<const ir::Function*, std::vector<const ir::Graph*>> graphs;  // null: those outside of functions
+    for (const auto& scope : context_.scopes) {
+      if (!scope->is_training) graphs[scope->function].push_back(scope->graph);
+    }
+    std::vector<const ir::Function*> open = {nullptr};
+    while (!open.empty()) {
+      const ir::Function* of = open.back();
+      open.pop_back();
+      for (const ir::Graph* graph : graphs[of]) {
+        for (const spec::ResolvedNode& node : context_.resolution.nodes(*graph)) {
+          if (node.function && called.insert(node.function).second) open.push_back(node.function);
+        }
+      }
+    }
+    return called;
+  }
 
   void check_header() {
     const auto& limit = profile_.limits.ir_version;
@@ -116,6 +141,14 @@ class TargetCheck {
     }
   }
 
+  void check_sparse(const ir::GraphScope& scope) {
+    for (const ir::SparseTensor& sparse : scope.graph->sparse_initializers) {
+      const std::string_view name = sparse.values ? sparse.values->name.view() : std::string_view();
+      report(Severity::error, "target-unsupported", context_.at(scope, "sparse_initializer", name),
+             "does not read sparse initializers", {}, {}, "store it as a dense initializer");
+    }
+  }
+
   /// What is a warning elsewhere: one name that stands for two sizes.
   void report_names() {
     std::vector<Diagnostic> conflicts;
@@ -152,6 +185,10 @@ class TargetCheck {
   void check_node(const ir::GraphScope& scope, std::size_t n) {
     const ir::Node& node = scope.graph->nodes[n];
     const auto& [opset, function, schema] = context_.resolution.of(*scope.graph, n);
+    if (function && !profile_.limits.functions) {
+      report(Severity::error, "target-unsupported", context_.at(scope, n), "does not run model-local functions", {}, {},
+             "put the function's nodes in place of the call");
+    }
     if (node.op_type.empty() || !opset || function) return;
     if (schema && context_.table.is_removed(*schema)) return;
     const Verdict verdict = verdict_of(scope, node, schema);

@@ -224,6 +224,10 @@ TargetLimits limits(const YAML::Node& node) {
       result.static_shapes = flag(value);
     } else if (key == "equal_names") {
       result.equal_names = flag(value);
+    } else if (key == "functions") {
+      result.functions = flag(value);
+    } else if (key == "sparse_initializers") {
+      result.sparse_initializers = flag(value);
     } else if (key == "types") {
       result.types = texts(value);
     } else if (key == "narrowed") {

@@ -65,7 +65,9 @@ struct TargetLimits {
       opset;  ///< canonical domain -> oldest, newest
   std::optional<std::int64_t> ir_version;
   bool static_shapes = false;
-  bool equal_names = false;        ///< sizes of one name are taken to be equal
+  bool equal_names = false;  ///< sizes of one name are taken to be equal
+  bool functions = true;     ///< calls of model-local functions
+  bool sparse_initializers = true;
   std::vector<std::string> types;  ///< empty: any
   std::map<std::string, std::string, std::less<>> narrowed;
 };

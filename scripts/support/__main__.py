@@ -12,9 +12,10 @@ import onnx
 from onnx import helper, numpy_helper
 
 from . import cases
+from .lacking import foreign_operators, lacks
 from .measure import DOMAINS, Limits, OperatorTrial, versions
 from .profile import Entry, render
-from .runtimes import RUNTIMES
+from .runtimes import NO_RULE, RUNTIMES
 from .worker import Worker
 
 TARGETS = pathlib.Path(__file__).resolve().parents[2] / "checker" / "targets"
@@ -88,8 +89,14 @@ def measure(runtime_name, only):
                 entry.status, entry.why = "loads", f"runs at opset {schema.since_version}, at {opset}: {entry.why}"
         if entry is None:
             print(f"  no model for {schema.name}-{schema.since_version}")
-            continue
+            outputs = max(schema.min_output, 1)
+            if not lacks(worker, schema.domain, schema.name, max(schema.min_input, 1), outputs, opset, limits.ir_version):
+                continue
+            entry = Entry([schema.since_version], "refused", NO_RULE)
         operators[schema.domain].setdefault(schema.name, []).append(entry)
+    if not only:
+        for domain in RUNTIMES[runtime_name].foreign_domains:
+            operators[domain] = foreign_operators(worker, domain, limits.ir_version)
     worker.close()
     print(f"{runtime_name}: {models} models, {worker.crashes} crashes or hangs")
     return limits, operators
@@ -115,6 +122,7 @@ def main():
         "limits": {
             "opset": {domain or "ai.onnx": list(span) for domain, span in limits.opset.items()},
             "ir_version": limits.ir_version,
+            **{name: False for name in ("functions", "sparse_initializers") if not getattr(limits, name)},
             **({"narrowed": small} if (small := narrowed(runtime, limits)) else {}),
         },
     }

@@ -42,6 +42,25 @@ class Limits:
             versions = self.running(range(1, newest + 1), make)
             self.opset[domain] = (versions[0], versions[-1])
 
+        self.functions = self.worker.try_model(self.with_function(), FEED)[0] == "runs"
+        self.sparse_initializers = self.worker.try_model(self.with_sparse_initializer(), FEED)[0] == "runs"
+
+    def with_function(self):
+        """A call of a function that the model defines."""
+        model = self.identity(13, self.ir_version)
+        model.functions.append(helper.make_function("f", "copy", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], [helper.make_opsetid("", 13)]))
+        model.graph.node[0].CopyFrom(helper.make_node("copy", ["x"], ["y"], domain="f"))
+        model.opset_import.append(helper.make_opsetid("f", 1))
+        return model
+
+    def with_sparse_initializer(self):
+        model = self.identity(13, self.ir_version)
+        values = helper.make_tensor("w", onnx.TensorProto.FLOAT, [1], [2.0])
+        indices = helper.make_tensor("w_indices", onnx.TensorProto.INT64, [1], [1])
+        model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [1, 2]))
+        model.graph.node[0].CopyFrom(helper.make_node("Add", ["x", "w"], ["y"]))
+        return model
+
     def running(self, candidates, make):
         return [v for v in candidates if self.worker.try_model(make(v), FEED)[0] == "runs"]
 

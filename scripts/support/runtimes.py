@@ -11,6 +11,9 @@ def shortened(text, limit=140):
     return text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + " ..."
 
 
+NO_RULE = "no conversion rule"
+
+
 class NotFeedable(Exception):
     """The Python interface of the runtime cannot take an input of this type; says nothing about the runtime."""
 
@@ -40,6 +43,7 @@ class OnnxRuntime:
     package = "onnxruntime"
     about = "ONNX Runtime, CPU execution provider, default graph optimizations"
     native_domains = ("com.microsoft",)
+    foreign_domains = ()
 
     def __init__(self):
         import onnxruntime
@@ -105,6 +109,7 @@ class OpenVino:
     package = "openvino"
     about = "OpenVINO, CPU device"
     native_domains = ()
+    foreign_domains = ("com.microsoft",)  # it has rules for some of their operators
 
     def __init__(self):
         import openvino
@@ -143,8 +148,10 @@ class OpenVino:
 
     def reason(self, message):
         """The innermost message of a chain of errors, without source lines."""
-        if "No conversion rule found" in message:
-            return "no conversion rule"
+        missing = re.search(r"No conversion rule found for operations: (.*)", message)
+        if missing:  # util:: operators stand for parts of a pattern that was not found around the node
+            known = all(name.strip().startswith("util::") for name in missing[1].split(","))
+            return "no conversion rule outside of certain patterns" if known else NO_RULE
         text = message.split("with a message:", 1)[-1].split("\nSummary:", 1)[0]
         lines = [line.strip() for line in text.splitlines()]
         told = [line for line in lines if line and not re.match(r"Exception from |Check '|While validating|FrontEnd API failed|Model wasn't fully|Shape inference input shapes", line)]

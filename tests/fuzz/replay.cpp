@@ -1,6 +1,7 @@
 // Runs a fuzz target without libFuzzer.
 //   replay_<target> FILE-OR-FOLDER...      every file once
-//   replay_<target> --mutate MODEL...      each model cut at every 1/200 of its length, and 1,000 times with a few bytes changed
+//   replay_<target> --mutate [--every N] MODEL...
+//     each model cut at every 1/200 of its length, and 1,000 times with a few bytes changed; with N only every N-th of them
 // An input that crashes, takes more than 5 s or needs more than 2 GiB ends the program; its name goes to standard error first.
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -73,10 +75,11 @@ int replay(const std::filesystem::path& path) {
   return static_cast<int>(files.size());
 }
 
-int mutate(const std::filesystem::path& path) {
+int mutate(const std::filesystem::path& path, int every) {
   const std::string model = content(path);
   if (model.empty()) return 0;
-  for (int i = 0; i < cuts; ++i) {
+  int inputs = 0;
+  for (int i = 0; i < cuts; i += every, ++inputs) {
     const std::size_t length = model.size() * static_cast<std::size_t>(i) / cuts;
     run(path.string() + " cut to " + std::to_string(length) + " bytes", model.substr(0, length));
   }
@@ -85,9 +88,11 @@ int mutate(const std::filesystem::path& path) {
     std::string changed = model;
     for (std::uint64_t n = 1 + random() % 4; n > 0; --n)
       changed[random() % changed.size()] = static_cast<char>(random());
+    if (i % every != 0) continue;
     run(path.string() + " change " + std::to_string(i), changed);
+    ++inputs;
   }
-  return cuts + changes;
+  return inputs;
 }
 
 }  // namespace
@@ -102,8 +107,11 @@ int main(int argc, char** argv) {
     setrlimit(RLIMIT_AS, &limit);
   }
   const bool mutating = argc > 1 && std::strcmp(argv[1], "--mutate") == 0;
+  const bool sampled = mutating && argc > 3 && std::strcmp(argv[2], "--every") == 0;
+  const int every = sampled ? std::max(1, std::atoi(argv[3])) : 1;
   int inputs = 0;
-  for (int i = mutating ? 2 : 1; i < argc; ++i) inputs += mutating ? mutate(argv[i]) : replay(argv[i]);
+  for (int i = sampled ? 4 : mutating ? 2 : 1; i < argc; ++i)
+    inputs += mutating ? mutate(argv[i], every) : replay(argv[i]);
   std::printf("%d inputs\n", inputs);
   return inputs > 0 ? 0 : 1;
 }

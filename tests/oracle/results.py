@@ -1,5 +1,6 @@
 """One page per measurement in docs/results, each rewritten by the script that measures it; docs/results.md lists them."""
 import pathlib
+import textwrap
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs/results"
 
@@ -11,4 +12,5 @@ def table(header, rows):
 
 def write_page(name, title, body):
     FOLDER.mkdir(exist_ok=True)
-    (FOLDER / f"{name}.md").write_text(f"# {title}\n\n{body.strip()}\n")
+    text = "\n".join(line if line.startswith("|") else textwrap.fill(line, 120) for line in body.strip().splitlines())
+    (FOLDER / f"{name}.md").write_text(f"# {title}\n\n{text}\n")

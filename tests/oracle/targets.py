@@ -4,7 +4,8 @@
     targets.py [--models DIR...] [--program build/release/bin/onnxkit] [--write]
 
 Each DIR is searched for model.onnx; where test_data_set_0 lies beside it the model is run, else only loaded. What the runtime does
-is compared with what `onnxkit check --target` says of the model as a whole: it can run, it cannot, or that is not known.
+is compared with what `onnxkit check --target` says of the model as a whole: it can run, it cannot, or that is not known. Models that are
+wrong for every target are counted apart.
 --write renews docs/results/targets.md.
 """
 import argparse
@@ -27,15 +28,16 @@ BATCH = 100
 
 
 def said(program, target, paths):
-    """path -> 'cannot' | 'unknown' | 'runs'"""
+    """path -> 'broken' | 'cannot' | 'unknown' | 'runs'"""
     verdicts = {}
     for start in range(0, len(paths), BATCH):
         batch = [str(p) for p in paths[start : start + BATCH]]
         call = subprocess.run([program, "check", "--format", "json", "--target", target, *batch], capture_output=True, text=True, errors="replace")
         for file in json.loads(call.stdout)["files"]:
             codes = {(finding["code"], finding["severity"]) for finding in file["findings"]}
-            refused = any(code.startswith("target-") and severity == "error" for code, severity in codes)
-            verdicts[file["path"]] = "cannot" if refused else "unknown" if ("target-unknown", "info") in codes else "runs"
+            errors = {code.startswith("target-") for code, severity in codes if severity == "error"}
+            known = "cannot" if True in errors else "unknown" if ("target-unknown", "info") in codes else "runs"
+            verdicts[file["path"]] = "broken" if False in errors else known
     return {path: verdicts[str(path)] for path in paths}
 
 
@@ -70,6 +72,7 @@ def main():
     parser.add_argument("--models", type=pathlib.Path, nargs="+", default=[HERE.parent.parent / "build" / "official"])
     parser.add_argument("--program", default=str(HERE.parent.parent / "build" / "release" / "bin" / "onnxkit"))
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true", help="models of which nothing is known, too")
     options = parser.parse_args()
     paths = sorted(p for folder in options.models for p in folder.rglob("model.onnx"))
     rows = []
@@ -80,12 +83,16 @@ def main():
         for path in paths:
             status, why = did(worker, path)
             counts[status, verdicts[path]] += 1
-            if (status, verdicts[path]) in (("runs", "cannot"), ("loads", "cannot"), ("refused", "runs")):
+            wrong = (status, verdicts[path]) in (("runs", "cannot"), ("loads", "cannot"), ("refused", "runs"))
+            if wrong or (options.verbose and verdicts[path] == "unknown"):
                 print(f"{target}: {status}, profile says {verdicts[path]}: {path} {why}", flush=True)
         worker.close()
         for status in ("runs", "loads", "refused"):
-            rows.append([target, status, *(counts[status, verdict] for verdict in ("runs", "unknown", "cannot"))])
-    table = results.table(["target", "what it does", "profile: runs", "profile: unknown", "profile: cannot run"], rows)
+            rows.append([target, status, *(counts[status, verdict] for verdict in ("runs", "unknown", "cannot", "broken"))])
+        right = counts["runs", "runs"] + counts["loads", "runs"] + counts["refused", "cannot"]
+        predicted = sum(count for (_, verdict), count in counts.items() if verdict in ("runs", "cannot"))
+        print(f"{target}: {right} of {predicted} predictions are right")
+    table = results.table(["target", "what it does", "runs", "unknown", "cannot run", "broken for every target"], rows)
     print(table)
     if options.write:
         note = f"{len(paths)} models, what the runtime does with each and what its profile says (`tests/oracle/targets.py`)."

@@ -68,56 +68,70 @@ constexpr Shape shapes[] = {{1, 1, 1},    {1, 70, 33},   {70, 1, 33},    {3, 103
 std::mt19937_64 generator(7);
 double uniform() { return std::uniform_real_distribution<double>(-1, 1)(generator); }
 
-/// Elements outside of `wanted` by more than `units` of the sum of magnitudes, or memory outside of the matrix that was written.
-template <class Multiply>
-int64_t faults(const Shape& shape, Order of_a, Order of_b, Order of_c, bool accumulate, double units,
-               const Multiply& multiply) {
-  const double filler = std::numeric_limits<double>::quiet_NaN();
-  const auto a = Matrix<double>(shape.rows, shape.depth, of_a, filler).fill(uniform);
-  const auto b = Matrix<double>(shape.depth, shape.columns, of_b, filler).fill(uniform);
-  const auto before = Matrix<double>(shape.rows, shape.columns, of_c, 77).fill(uniform);
-  Matrix<double> c = before, untouched = before;
-  if (!accumulate) c.fill([&] { return filler; });
-  multiply(a.read(), b.read(), c.view, accumulate);
+/// Two factors, what is in memory before, and Eigen's product in long double.
+class Product {
+ public:
+  Product(const Shape& shape, Order of_a, Order of_b, Order of_c, bool accumulate)
+      : accumulate_(accumulate),
+        a_(Matrix<double>(shape.rows, shape.depth, of_a, filler).fill(uniform)),
+        b_(Matrix<double>(shape.depth, shape.columns, of_b, filler).fill(uniform)),
+        before_(Matrix<double>(shape.rows, shape.columns, of_c, 77).fill(uniform)),
+        sums_(Wide::Zero(shape.rows, shape.columns)),
+        magnitudes_(sums_) {
+    const Wide a = elements(a_.view).template cast<long double>(), b = elements(b_.view).template cast<long double>();
+    if (a.size() > 0 && b.size() > 0) {  // Eigen steps through the null pointer of an empty factor
+      sums_ = a.lazyProduct(b);
+      magnitudes_ = a.cwiseAbs().lazyProduct(b.cwiseAbs());
+    }
+    if (!accumulate) return;
+    sums_ += elements(before_.view).template cast<long double>();
+    magnitudes_ += elements(before_.view).template cast<long double>().cwiseAbs();
+  }
+
+  /// Elements that are off by more than `units` of the sum of magnitudes; one more for memory outside of the matrix that was written.
+  template <class Multiply>
+  int64_t faults(double units, const Multiply& multiply) {
+    Matrix<double> c = before_;
+    if (!accumulate_) c.fill([] { return filler; });
+    multiply(a_.read(), b_.read(), c.view, accumulate_);
+    const auto distances = (elements(c.view).template cast<long double>() - sums_).cwiseAbs();
+    const int64_t count = sums_.size() - (distances.array() <= units * 0x1p-53L * magnitudes_.array()).count();
+    elements(c.view) = elements(before_.view);
+    return count + (c.memory != before_.memory);
+  }
+
+ private:
   using Wide = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
-  const Wide wide_a = elements(a.view).template cast<long double>(),
-             wide_b = elements(b.view).template cast<long double>();
-  Wide sums = Wide::Zero(shape.rows, shape.columns), magnitudes = sums;
-  if (wide_a.size() > 0 && wide_b.size() > 0) {  // Eigen steps through the null pointer of an empty factor
-    sums = wide_a.lazyProduct(wide_b);
-    magnitudes = wide_a.cwiseAbs().lazyProduct(wide_b.cwiseAbs());
-  }
-  if (accumulate) {
-    sums += elements(before.view).template cast<long double>();
-    magnitudes += elements(before.view).template cast<long double>().cwiseAbs();
-  }
-  const auto distances = (elements(c.view).template cast<long double>() - sums).cwiseAbs();
-  const int64_t count = sums.size() - (distances.array() <= units * 0x1p-53L * magnitudes.array()).count();
-  elements(c.view) = elements(untouched.view);
-  return count + (c.memory != untouched.memory);
-}
+  static constexpr double filler = std::numeric_limits<double>::quiet_NaN();
+
+  bool accumulate_;
+  Matrix<double> a_, b_, before_;
+  Wide sums_, magnitudes_;
+};
 
 }  // namespace
 
 TEST_CASE("gemm equals Eigen's product for every shape, order and instruction set") {
   ThreadPool one(1), three(3);
-  for (const GemmKernel* kernel : usable_gemm_kernels()) {
-    CAPTURE(kernel->name);
-    for (const Shape& shape : shapes) {
-      for (int turn = 0; turn < 18; ++turn) {  // every pair of orders
-        const Order of_a = orders[turn % 3], of_b = orders[turn / 3 % 3], of_c = orders[(turn + turn / 3) % 3];
-        const bool accumulate = turn >= 9;
-        CAPTURE(shape.rows);
-        CAPTURE(shape.columns);
-        CAPTURE(shape.depth);
-        CAPTURE(turn);
-        ThreadPool& threads = accumulate ? three : one;
-        const double units = static_cast<double>(shape.depth) + 1;
-        CHECK(faults(shape, of_a, of_b, of_c, accumulate, units,
-                     [&](auto a, auto b, auto c, bool add) { gemm(threads, *kernel, a, b, c, add); }) == 0);
+  for (const Shape& shape : shapes) {
+    CAPTURE(shape.rows);
+    CAPTURE(shape.columns);
+    CAPTURE(shape.depth);
+    for (int turn = 0; turn < 18; ++turn) {  // every pair of orders
+      CAPTURE(turn);
+      const Order of_a = orders[turn % 3], of_b = orders[turn / 3 % 3], of_c = orders[(turn + turn / 3) % 3];
+      const bool accumulate = turn >= 9;
+      Product product(shape, of_a, of_b, of_c, accumulate);
+      ThreadPool& threads = accumulate ? three : one;
+      const double units = static_cast<double>(shape.depth) + 1;
+      for (const GemmKernel* kernel : usable_gemm_kernels()) {
+        CAPTURE(kernel->name);
+        CHECK(product.faults(units, [&](auto a, auto b, auto c, bool add) { gemm(threads, *kernel, a, b, c, add); }) ==
+              0);
         // Half a unit from rounding the result, the rest for the long double that it is compared with.
-        CHECK(faults(shape, of_a, of_b, of_c, accumulate, 1.1 + units / 1000,
-                     [&](auto a, auto b, auto c, bool add) { gemm_exact(threads, *kernel, a, b, c, add); }) == 0);
+        CHECK(product.faults(1.1 + units / 1000, [&](auto a, auto b, auto c, bool add) {
+          gemm_exact(threads, *kernel, a, b, c, add);
+        }) == 0);
       }
     }
   }
