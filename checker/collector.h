@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -21,6 +22,10 @@ class Collector {
       ++suppressed_count_;
       return;
     }
+    if (is_suppressed_ && is_suppressed_(diagnostic)) {
+      ++suppressed_count_;
+      return;
+    }
     if (diagnostic.severity == Severity::error) ++error_count_;
     if (++count_of_[diagnostic.code] > limit_) {
       ++dropped_count_;
@@ -28,6 +33,9 @@ class Collector {
     }
     diagnostics_.push_back(std::move(diagnostic));
   }
+
+  /// Findings for which `is_suppressed` holds are counted but not kept, either.
+  void suppress_if(std::function<bool(const Diagnostic&)> is_suppressed) { is_suppressed_ = std::move(is_suppressed); }
 
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
   std::vector<Diagnostic> take() { return std::move(diagnostics_); }
@@ -38,6 +46,7 @@ class Collector {
 
  private:
   std::unordered_set<std::string> suppressed_;
+  std::function<bool(const Diagnostic&)> is_suppressed_;
   std::size_t limit_;
   std::vector<Diagnostic> diagnostics_;
   std::unordered_map<std::string, std::size_t> count_of_;

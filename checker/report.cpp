@@ -6,6 +6,7 @@
 
 #include "checker/check.h"
 #include "checker/codes.h"
+#include "checker/node_suppressions.h"
 #include "checker/old_import.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/model.h"
@@ -13,6 +14,12 @@
 #include "libonnxkit/wire/external/external_data.h"
 
 namespace onnxkit::checker {
+
+namespace {
+
+constexpr std::size_t most_suppressed_kept = 1000;
+
+}  // namespace
 
 Result<CheckReport> check(const ir::Model& model, const CheckOptions& options) {
   ModelCheckOptions model_check;
@@ -27,6 +34,16 @@ Result<CheckReport> check(const ir::Model& model, const CheckOptions& options) {
   model_check.inference.dim_values = options.dims;
   model_check.inference.external_bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); };
   Collector collector({options.suppress.begin(), options.suppress.end()});
+  CheckReport report;
+  const NodeSuppressions suppressions(model, options.suppress_nodes);
+  if (!suppressions.empty()) {
+    collector.suppress_if([&](const Diagnostic& finding) {
+      const auto by = suppressions.by(finding);
+      if (by && report.suppressed_at_nodes.size() < most_suppressed_kept)
+        report.suppressed_at_nodes.push_back({finding, *by});
+      return by.has_value();
+    });
+  }
   const spec::OpTable& table = options.context.table();
   if (auto old = old_import(model, table)) {
     old->finding.notes.push_back(fmt::format("the rest is checked as of opset {}", old->fitting));
@@ -38,7 +55,6 @@ Result<CheckReport> check(const ir::Model& model, const CheckOptions& options) {
     check_model(model, table, model_check, collector);
   }
 
-  CheckReport report;
   report.suppressed = collector.suppressed_count();
   report.dropped = collector.dropped_count();
   report.diagnostics = collector.take();

@@ -118,13 +118,14 @@ std::string saved_text(const SaveReport& report) {
   for (const std::filesystem::path& file : report.removed) text += "removed " + quote(file.string()) + "\n";
   std::size_t count = 0;
   std::string locations;
-  for (const auto& [message, fields] : report.dropped_fields) {
+  for (const auto& [message, fields] : report.unknown_fields) {
     count += fields;
     locations += fmt::format("{}{} in {}", locations.empty() ? "" : ", ", fields, message);
   }
   if (count > 0)
-    text += fmt::format("onnxkit: JSON cannot represent {} unknown to the ONNX schema, omitted: {}\n",
-                        counted(count, "field"), locations);
+    text += fmt::format(
+        "onnxkit: {} unknown to the ONNX schema kept as \"unknown_fields\", a key that only onnxkit reads: {}\n",
+        counted(count, "field"), locations);
   return text;
 }
 

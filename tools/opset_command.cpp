@@ -11,10 +11,10 @@
 
 #include "onnxkit/opset.h"
 #include "tools/model_file.h"
-#include "tools/options/duration.h"
 #include "tools/options/inference.h"
 #include "tools/options/models.h"
 #include "tools/options/output.h"
+#include "tools/options/verification.h"
 #include "tools/progress.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/opset.h"
@@ -32,10 +32,7 @@ struct OpsetArguments {
   std::int64_t ir_version = 0;
   bool dry_run = false;
   bool either_way = false, force = false;
-  bool no_verify = false, must_verify = false;
-  std::uint64_t verify_ms = 20'000;
-  std::uint64_t memory_bytes = 0;
-  int threads = 0;
+  VerificationOptions verification;
   bool allow_outside_data = false;
   InferenceOptions inference;
   OutputOptions format;
@@ -98,12 +95,11 @@ OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, s
   if (arguments.ir_version != 0) choices.conversion.ir_version = arguments.ir_version;
   choices.conversion.context = choices.verification.context = context;
   choices.conversion.allow_outside_data = arguments.allow_outside_data;
-  choices.verifies = !arguments.no_verify;
+  choices.verifies = !arguments.verification.none;
+  choices.must_verify = arguments.verification.required;
   choices.verification.allow_outside_data = arguments.allow_outside_data;
-  choices.verification.limits.threads = arguments.threads;
-  choices.verification.limits.memory_bytes = arguments.memory_bytes;
+  arguments.verification.set(choices.verification);
   choices.dims = arguments.inference.dims;
-  choices.verification.limits.time_ms = arguments.verify_ms;
   return choices;
 }
 
@@ -149,13 +145,6 @@ OpsetFile convert_file(const ModelInput& input, const OpsetArguments& arguments,
   if (file.unreadable) return file;
   auto finding = arguments.either_way ? std::nullopt : wrong_direction(file.report, arguments.direction);
   if (finding) file.report.refusals.insert(file.report.refusals.begin(), {*std::move(finding), {}});
-  if (arguments.must_verify && file.converted() && file.verified && file.verified->verdict != Equality::equal) {
-    OpsetRefusal refusal;
-    refusal.code = "not-verified";
-    refusal.location = file.verified->location;
-    refusal.message = "the results could not be compared: " + file.verified->reason;
-    file.report.refusals.push_back(std::move(refusal));
-  }
   return !file.converted() || arguments.dry_run ? std::move(file) : write(arguments, *model, input, std::move(file));
 }
 
@@ -278,27 +267,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
   command.add_flag("--allow-outside-data", arguments.allow_outside_data,
                    "Also read external data outside the model's folder");
   command.add_flag("--force", arguments.force, "Replace a data file even if another model may use it");
-  auto* none = command.add_flag("--no-verify", arguments.no_verify, "Do not run both models")->group("Verification");
-  command
-      .add_flag("--verify", arguments.must_verify,
-                "Write only if both models ran and agreed; without it a model that cannot be run is also written")
-      ->group("Verification")
-      ->excludes(none);
-  add_duration(command, "--verify-limit", arguments.verify_ms, "Time limit of a run", ZeroDuration::refused)
-      ->group("Verification");
-  command
-      .add_option(
-          "--memory-limit", arguments.memory_bytes,
-          "Memory limit for the values of a run, such as 2GiB; default: 1GiB and four times the weights, at most "
-          "a quarter of the memory")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false))
-      ->group("Verification");
-  command.add_option("--threads", arguments.threads, "Threads of a run; 0 for all cores")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->group("Verification");
+  add_verification(command, arguments.verification);
   add_output(command, arguments.format, {Format::text, Format::json});
   add_notes(command, arguments.notes);
 }
@@ -315,23 +284,33 @@ std::string read_targets(const std::vector<std::string>& words, std::map<std::st
 OpsetFile convert_opsets(Model& model, const std::string& path, const OpsetChoices& choices) {
   OpsetFile file;
   file.model = path;
-  std::optional<Model> before = choices.verifies ? std::optional(model) : std::nullopt;
-  auto report = change_opset(model, choices.conversion);
+  std::optional<Model> before;
+  auto report = change_opset(model, choices.conversion, choices.verifies ? &before : nullptr);
   if (!report) return unreadable(std::move(file), report.error());
   file.report = *std::move(report);
-  if (!choices.verifies || !file.report.succeeded() || file.report.imports.empty()) return file;
-  Model after = model;
+  if (!before || file.report.imports.empty()) return file;
   VerifyOptions verification = choices.verification;
-  for (Model* run : {&*before, &after}) {
-    auto dims = declare_dims(*run, choices.dims, DeclaredSizes::keep);
-    if (!dims) return unreadable(std::move(file), dims.error());
-    verification.dims = *std::move(dims);
+  std::optional<Model> sized;  // the converted model with the sizes of the run
+  if (!choices.dims.sizes.empty() || !choices.dims.names.empty()) {
+    sized = model;
+    for (Model* run : {&*before, &*sized}) {
+      auto dims = declare_dims(*run, choices.dims, DeclaredSizes::keep);
+      if (!dims) return unreadable(std::move(file), dims.error());
+      verification.dims = *std::move(dims);
+    }
   }
-  auto verified = verify_equal(*before, after, verification);
+  auto verified = verify_equal(*before, sized ? *sized : model, verification);
   if (!verified && verified.error().diagnostic.code == "unknown-dimension")
     return unreadable(std::move(file), verified.error());
   file.verified =
       verified ? *std::move(verified) : VerifyReport{Equality::not_compared, verified.error().diagnostic.message, {}};
+  if (choices.must_verify && file.converted() && file.verified->verdict != Equality::equal) {
+    OpsetRefusal refusal;
+    refusal.code = "not-verified";
+    refusal.location = file.verified->location;
+    refusal.message = "the results could not be compared: " + file.verified->reason;
+    file.report.refusals.push_back(std::move(refusal));
+  }
   return file;
 }
 

@@ -18,6 +18,7 @@ struct OpsetChoices {
   VerifyOptions verification;
   DimSettings dims;  ///< of the inputs that both models are run with
   bool verifies = true;
+  bool must_verify = false;  ///< a model whose runs could not be compared is refused
 };
 
 /// Converts the model, which came from `path`, and compares it with what it was. Nothing is written.

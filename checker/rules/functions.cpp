@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
@@ -27,6 +28,7 @@ class FunctionRule {
 
   void run() {
     for (const ir::Function& function : context_.model.functions) check_definition(function);
+    check_distinct();
     for (const auto& scope : context_.scopes) {
       for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) check_references(*scope, n);
     }
@@ -35,14 +37,20 @@ class FunctionRule {
       for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) {
         const auto called = functions_.find(key_of(scope->graph->nodes[n]));
         if (called == functions_.end()) continue;
-        check_call(*scope, n, *called->second);
-        if (scope->function) calls_[scope->function].push_back({called->second, scope.get(), n});
+        const ir::Function& callee = *called->second.first;
+        check_call(*scope, n, callee);
+        if (scope->function) calls_[scope->function].push_back({&callee, scope.get(), n});
       }
     }
     for (const ir::Function& function : context_.model.functions) visit(&function);
   }
 
  private:
+  /// The functions of one domain, name and overload.
+  struct Defined {
+    const ir::Function* first;
+    std::size_t count = 0;
+  };
   struct Call {
     const ir::Function* callee;
     const ir::GraphScope* scope;
@@ -58,10 +66,7 @@ class FunctionRule {
 
   void check_definition(const ir::Function& function) {
     if (function.name.empty()) context_.error("empty-name", context_.at_function(function), "a function has no name");
-    if (!functions_.try_emplace(key_of(function), &function).second) {
-      context_.error("function-duplicate", context_.at_function(function),
-                     "two functions have the same domain, name and overload", "distinct functions");
-    }
+    ++functions_.try_emplace(key_of(function), Defined{&function}).first->second.count;
     std::set<std::string_view> names;
     const auto declare = [&](std::string_view name) {
       if (!names.insert(name).second) {
@@ -71,6 +76,16 @@ class FunctionRule {
     };
     for (const Text& name : function.attributes) declare(name);
     for (const ir::Attribute& attribute : function.attribute_protos) declare(attribute.name);
+  }
+
+  /// One finding for a name, however many functions have it.
+  void check_distinct() {
+    for (const auto& [key, defined] : functions_) {
+      if (defined.count == 1) continue;
+      const std::string number = defined.count == 2 ? "two" : std::to_string(defined.count);
+      context_.error("function-duplicate", context_.at_function(*defined.first),
+                     number + " functions have the same domain, name and overload", "distinct functions");
+    }
   }
 
   void check_call(const ir::GraphScope& scope, std::size_t n, const ir::Function& function) {
@@ -198,6 +213,7 @@ class FunctionRule {
   }
 
   void visit(const ir::Function* function) {
+    if (!calls_.contains(function)) return;
     Mark& mark = marks_[function];
     if (mark != Mark::fresh) return;
     // An explicit stack: a chain of calls may be as long as the file has functions.
@@ -212,6 +228,7 @@ class FunctionRule {
         continue;
       }
       const Call& call = calls[next++];
+      if (!calls_.contains(call.callee)) continue;
       Mark& callee = marks_[call.callee];
       if (callee == Mark::open) {
         context_.error("function-recursive", context_.at(*call.scope, call.node),
@@ -225,12 +242,12 @@ class FunctionRule {
   }
 
   RuleContext& context_;
-  std::map<Key, const ir::Function*> functions_;
+  std::map<Key, Defined> functions_;
   std::map<const ir::Function*, std::vector<Reference>> references_;
   /// What requires the attribute of a function that has no default.
   std::map<std::pair<const ir::Function*, std::string_view>, const Reference*> needs_;
-  std::map<const ir::Function*, std::vector<Call>> calls_;
-  std::map<const ir::Function*, Mark> marks_;
+  std::unordered_map<const ir::Function*, std::vector<Call>> calls_;
+  std::unordered_map<const ir::Function*, Mark> marks_;
 };
 
 void check_functions(RuleContext& context) { FunctionRule(context).run(); }

@@ -26,33 +26,37 @@ void check_ir_version(RuleContext& context) {
   }
 }
 
-void check_imports(RuleContext& context, std::span<const ir::OpsetImport> imports, const Location& location) {
+template <class Locate>
+void check_imports(RuleContext& context, std::span<const ir::OpsetImport> imports, const Locate& location) {
   std::map<std::string_view, std::optional<std::int64_t>> seen;
   for (std::size_t i = 0; i < imports.size(); ++i) {
     const ir::OpsetImport& import = imports[i];
     const std::string_view domain = ir::canonical_domain(import.domain);
     const std::string shown = domain.empty() ? "ai.onnx" : std::string(domain);
-    Location here = location;
-    here.item = fmt::format("opset_import {}", i);
-    here.item_name = import.domain;
+    const auto here = [&] {
+      Location found = location();
+      found.item = fmt::format("opset_import {}", i);
+      found.item_name = import.domain;
+      return found;
+    };
     if (const auto [first, is_new] = seen.try_emplace(domain, import.version); !is_new) {
       const bool same = first->second == import.version;
       const std::string message =
           fmt::format("domain {} is imported twice{}", quote(shown), same ? ", with the same version" : "");
       if (same) {
-        context.warning("opset-duplicate", here, message, "one import per domain");
+        context.warning("opset-duplicate", here(), message, "one import per domain");
       } else {
-        context.error("opset-duplicate", here, message, "one import per domain",
+        context.error("opset-duplicate", here(), message, "one import per domain",
                       fmt::format("versions {} and {}", first->second.value_or(0), import.version.value_or(0)));
       }
       continue;
     }
     const std::int32_t newest = spec::newest_opset(domain);
     if (import.version.value_or(0) < 1) {
-      context.error("opset-unknown", here, fmt::format("the import of {} has no version", quote(shown)), "1 or more",
+      context.error("opset-unknown", here(), fmt::format("the import of {} has no version", quote(shown)), "1 or more",
                     import.version ? std::to_string(*import.version) : "nothing");
     } else if (newest > 0 && *import.version > newest) {
-      context.error("opset-unknown", here,
+      context.error("opset-unknown", here(),
                     fmt::format("opset {} of {} is newer than the newest known opset", *import.version, quote(shown)),
                     fmt::format("at most {}, the newest of onnx {}", newest, spec::onnx_release()),
                     std::to_string(*import.version));
@@ -81,9 +85,9 @@ void check_header(RuleContext& context) {
     context.error("opset-import", context.at_model("opset_import"), "opset_import requires IR version 3 or later",
                   "no opset_import");
   }
-  check_imports(context, model.opset_imports, context.at_model());
+  check_imports(context, model.opset_imports, [&] { return context.at_model(); });
   for (const ir::Function& function : model.functions)
-    check_imports(context, function.opset_imports, context.at_function(function));
+    check_imports(context, function.opset_imports, [&] { return context.at_function(function); });
   check_metadata(context);
   if (!model.graph) context.error("no-graph", context.at_model("graph"), "the model has no graph");
 }

@@ -59,7 +59,7 @@ class GraphRule {
                        fmt::format("two inputs have the name {}", quote(name)));
       }
       names.defined[index_of(input.value)] = Definition::input;
-      check_shadowing(names, name, context_.at(*names.scope, "input", name));
+      check_shadowing(names, name, [&] { return context_.at(*names.scope, "input", name); });
     }
   }
 
@@ -81,7 +81,7 @@ class GraphRule {
       seen[index_of(id)] = true;
       const bool is_input = names.defined[index_of(id)] == Definition::input;
       if (!is_input) {
-        check_shadowing(names, name, location);
+        check_shadowing(names, name, [&] { return location; });
         names.defined[index_of(id)] = Definition::initializer;
         if (old_ir && !names.scope->parent) {
           context_.error("initializer-not-input", location,
@@ -109,7 +109,7 @@ class GraphRule {
           context_.error("duplicate-definition", context_.at(*names.scope, n, fmt::format("output {}", i), name),
                          fmt::format("{} is already {}", quote(name), already(names, id, n)), "a unique name");
         } else {
-          check_shadowing(names, name, context_.at(*names.scope, n, fmt::format("output {}", i), name));
+          check_shadowing(names, name, [&] { return context_.at(*names.scope, n, fmt::format("output {}", i), name); });
           definition = Definition::node;
         }
       }
@@ -133,10 +133,11 @@ class GraphRule {
   }
 
   /// Names of a subgraph must differ from those that it can see.
-  void check_shadowing(const GraphNames& names, std::string_view name, Location location) {
+  template <class Locate>
+  void check_shadowing(const GraphNames& names, std::string_view name, const Locate& location) {
     if (!names.outer) return;
     if (look_outside(names, name) == Outside::visible) {
-      context_.error("subgraph-scope", std::move(location),
+      context_.error("subgraph-scope", location(),
                      fmt::format("{} hides the value of the same name in an outer graph", quote(name)),
                      "a name that no outer graph uses", {}, "check --fix renames it");
     }

@@ -1,5 +1,6 @@
 #include "onnxkit/check.h"
 
+#include "checker/node_places.h"
 #include "checker/report.h"
 #include "libonnxkit/ir/dim/dim_names.h"
 
@@ -7,6 +8,13 @@ namespace onnxkit {
 
 Result<CheckReport> check(const Model& model, const CheckOptions& options) {
   return checker::check(model.ir(), options);
+}
+
+std::vector<std::string> places_by_name(const Model& model, std::span<const Diagnostic> findings) {
+  const checker::NodePlaces places(model.ir());
+  std::vector<std::string> names;
+  for (const Diagnostic& finding : findings) names.push_back(places.by_name(finding.location));
+  return names;
 }
 
 std::map<std::string, Error> unknown_dimensions(const Model& model, const std::map<std::string, std::int64_t>& sizes) {

@@ -116,6 +116,7 @@ Result<std::vector<exec::Spread>> NoiseFloor::run(const InputSet& set, exec::Per
   perturbed.noise_seed = options_->seed;
   exec::RunRequest request;
   request.inputs = *std::move(given);
+  request.limits.memory = options_->context.limits(options_->limits).memory_bytes;
   request.stop = options_->stop;
   auto outputs = session_->perturbed()->run(request, perturbed);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

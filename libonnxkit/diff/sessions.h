@@ -18,6 +18,8 @@ class Sessions {
   const exec::BackendSettings& settings() const { return settings_; }
   /// Ready for Backend::load but for what is the side's own.
   exec::LoadOptions load_options() const;
+  /// Of backends in this process.
+  Limits limits() const;
 
  private:
   const DiffOptions& options_;

@@ -78,6 +78,7 @@ Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const s
 Result<exec::RunAnswer> Side::run(exec::RunRequest request, std::vector<NamedValue> inputs) {
   request.inputs = std::move(inputs);
   request.limits.time = std::chrono::milliseconds(sessions_.options().context.workers().limits.run_ms);
+  if (!capabilities_.own_process) request.limits.memory = sessions_.limits().memory_bytes;
   request.stop = sessions_.options().stop;
   return session_->run(request);
 }

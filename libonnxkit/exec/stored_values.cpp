@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/exec/file_content.h"
 #include "libonnxkit/exec/value_desc.h"
+#include "libonnxkit/wire/binary/likeness.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::exec {
@@ -10,7 +12,11 @@ namespace onnxkit::exec {
 Result<NamedValue> read_stored(const std::shared_ptr<const MappedFile>& file, const ir::ValueInfo& declared) {
   const ValueKind kind = stored_kind_of(declared);
   auto value = wire::read_value(file, kind);
-  if (!value || kind != ValueKind::optional || !value->value.items.empty()) return value;
+  if (!value) return content_error(file, value.error());
+  // Every field of a sequence, a map or an optional may be absent, so that a model passes for an empty one.
+  if (kind != ValueKind::tensor && wire::looks_like_model(file->view()))
+    return content_error(file, make_error("malformed-protobuf", "not a value"));
+  if (kind != ValueKind::optional || !value->value.items.empty()) return value;
   for (const ValueKind content : {ValueKind::tensor, ValueKind::sequence}) {
     auto inner = wire::read_value(file, content);
     const bool has_value = inner && (content == ValueKind::tensor ? inner->value.tensor.type() != ElementType::undefined

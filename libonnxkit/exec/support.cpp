@@ -58,12 +58,18 @@ std::string_view numpy_name(ElementType type) {
   }
 }
 
-/// How a value of another type may become one of the declared type.
-std::string help_for_type(ElementType declared, ElementType given) {
+/// An expression of numpy, and what it mends.
+struct NumpyHelp {
+  std::string what, expression;
+};
+
+/// How a value of another type may become one of the declared type; `shape` mends its shape, which may be wrong, too.
+std::string help_for_type(ElementType declared, ElementType given, const std::optional<NumpyHelp>& shape) {
   const std::string_view name = numpy_name(declared);
   if (name.empty() || numpy_name(given).empty()) return {};
   const bool may_be_picture = given == ElementType::uint8 && is_floating(declared);
-  return fmt::format("numpy converts it with x.astype(\"{}\"){}", name,
+  return fmt::format("{}numpy converts it with {}.astype(\"{}\"){}", shape ? shape->what + ", too: " : "",
+                     shape ? shape->expression : "x", name,
                      may_be_picture ? "; most models take the bytes of a picture divided by 255" : "");
 }
 
@@ -75,7 +81,8 @@ struct Rearrangement {
 };
 
 /// How a value of another shape may become one of the declared shape: by a batch axis, or with its channels elsewhere.
-std::string help_for_shape(const ir::DeclaredShape& shape, const std::vector<std::int64_t>& dims) {
+std::optional<NumpyHelp> help_for_shape(const ir::DeclaredShape& shape, const std::vector<std::int64_t>& dims) {
+  if (fits(shape, dims)) return std::nullopt;
   static const std::vector<Rearrangement> rank_3 = {
       {{2, 0, 1}, "x.transpose(2, 0, 1)", "the channels come last"},
       {{1, 2, 0}, "x.transpose(1, 2, 0)", "the channels come first"},
@@ -84,21 +91,19 @@ std::string help_for_shape(const ir::DeclaredShape& shape, const std::vector<std
   static const std::vector<Rearrangement> rank_4 = {
       {{0, 3, 1, 2}, "x.transpose(0, 3, 1, 2)", "the channels come last"},
       {{0, 2, 3, 1}, "x.transpose(0, 2, 3, 1)", "the channels come first"}};
-  const auto help = [](const char* what, const char* numpy) {
-    return fmt::format("{}: numpy rearranges it with {}", what, numpy);
-  };
+  const auto help = [](const char* what, const char* numpy) { return NumpyHelp{what, numpy}; };
   std::vector<std::int64_t> changed = dims;
   changed.insert(changed.begin(), 1);
   if (fits(shape, changed)) return help("the batch axis is missing", "x[None]");
   if (dims.size() == shape.dims.size() + 1 && dims.front() == 1 && fits(shape, std::span(dims).subspan(1)))
     return help("the first axis is not declared", "x[0]");
-  if (dims.size() != 3 && dims.size() != 4) return {};
+  if (dims.size() != 3 && dims.size() != 4) return std::nullopt;
   for (const Rearrangement& known : dims.size() == 3 ? rank_3 : rank_4) {
     changed.clear();
     for (const int axis : known.axes) changed.push_back(axis < 0 ? 1 : dims[static_cast<std::size_t>(axis)]);
     if (fits(shape, changed)) return help(known.what, known.numpy);
   }
-  return {};
+  return std::nullopt;
 }
 
 Error with_help(Error error, std::string help) {
@@ -113,17 +118,20 @@ Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value&
     return input_error("input-type", graph, index, fmt::format("the input cannot be a {}", type_text(value)));
   if (!value.is_tensor()) return {};
   const auto declared = static_cast<ElementType>(type->elem_type.value_or(0));
+  const std::optional<NumpyHelp> rearranged =
+      type->shape ? help_for_shape(*type->shape, value.tensor.dims()) : std::nullopt;
   if (declared != ElementType::undefined && declared != value.tensor.type()) {
     return with_help(input_error("input-type", graph, index,
                                  fmt::format("the input has elements of type {}, not {}", name_of(declared),
                                              name_of(value.tensor.type()))),
-                     help_for_type(declared, value.tensor.type()));
+                     help_for_type(declared, value.tensor.type(), rearranged));
   }
   if (type->shape && !fits(*type->shape, value.tensor.dims())) {
-    return with_help(input_error("input-shape", graph, index,
-                                 fmt::format("the input has shape {}, not {}", dims_text(*type->shape),
-                                             dims_text(value.tensor.dims()))),
-                     help_for_shape(*type->shape, value.tensor.dims()));
+    return with_help(
+        input_error(
+            "input-shape", graph, index,
+            fmt::format("the input has shape {}, not {}", dims_text(*type->shape), dims_text(value.tensor.dims()))),
+        rearranged ? fmt::format("{}: numpy rearranges it with {}", rearranged->what, rearranged->expression) : "");
   }
   return {};
 }

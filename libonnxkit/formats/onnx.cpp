@@ -75,7 +75,7 @@ Result<void> encode_onnx_json(const ir::Model& model, const wire::Placements& pl
   }
   auto json = wire::print_json(model);
   if (!json) return std::move(json).error();
-  report.dropped_fields = std::move(json->dropped_fields);
+  report.unknown_fields = std::move(json->unknown_fields);
   return sink(json->text);
 }
 

@@ -105,7 +105,7 @@ Result<void> check_options(const ImageOptions& options, std::int64_t height, std
   if (options.scale && std::any_of(options.mean.begin(), options.mean.end(), is_of_bytes)) {
     Error error =
         make_error("usage", "the mean is that of pixels from 0 to 255, but pixels are scaled to 0..1 before it");
-    error.diagnostic.help = "divide mean and std by 255";
+    error.diagnostic.help = "divide mean and std by 255, or keep the pixels from 0 to 255 with --no-scale";
     return error;
   }
   if (std::any_of(options.std.begin(), options.std.end(), [](double x) { return !(x > 0) || std::isinf(x); }))

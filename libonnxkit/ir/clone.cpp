@@ -16,7 +16,6 @@ Attribute copied(const Attribute& attribute) { return clone(attribute); }
 Node copied(const Node& node) { return clone(node); }
 ValueInfo copied(const ValueInfo& info) { return clone(info); }
 Graph copied(const Graph& graph) { return clone(graph); }
-Function copied(const Function& function) { return clone(function); }
 TrainingInfo copied(const TrainingInfo& training) { return clone(training); }
 
 template <class T>
@@ -152,7 +151,9 @@ TrainingInfo clone(const TrainingInfo& training) {
           .unknown_fields = training.unknown_fields};
 }
 
-Model clone(const Model& model) {
+Model clone(const Model& model) { return clone(model, std::vector<bool>(model.functions.size(), true)); }
+
+Model clone(const Model& model, const std::vector<bool>& is_kept) {
   const auto& [ir_version, model_version, opset_imports, producer_name, producer_version, domain, doc_string, graph,
                metadata_props, training_infos, functions, configurations, unknown_fields, path, strings, files] = model;
   Model copy;
@@ -166,7 +167,10 @@ Model clone(const Model& model) {
   copy.graph = copied(graph);
   copy.metadata_props = metadata_props;
   copy.training_infos = copied(training_infos);
-  copy.functions = copied(functions);
+  copy.functions.reserve(static_cast<std::size_t>(std::count(is_kept.begin(), is_kept.end(), true)));
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (is_kept[i]) copy.functions.push_back(clone(functions[i]));
+  }
   copy.configurations = configurations;
   copy.unknown_fields = unknown_fields;
   copy.path = path;

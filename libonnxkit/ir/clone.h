@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "libonnxkit/ir/model.h"
 
 // Deep copies of the graph that share bytes: text and weights of a copy are the same views as those of the original, so a copy
@@ -18,6 +20,8 @@ namespace onnxkit::ir {
 [[nodiscard]] Function clone(const Function& function);
 [[nodiscard]] TrainingInfo clone(const TrainingInfo& training);
 [[nodiscard]] Model clone(const Model& model);
+/// With those of its functions that `is_kept` says.
+[[nodiscard]] Model clone(const Model& model, const std::vector<bool>& is_kept);
 
 /// Keeps the bytes of `from` alive as long as `to` lives, so that parts of `from` may be copied into `to`.
 void share_storage(Model& to, const Model& from);

@@ -1,9 +1,9 @@
 #include "libonnxkit/ir/extract.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
+#include "libonnxkit/ir/called_functions.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
@@ -11,19 +11,6 @@
 
 namespace onnxkit::ir {
 namespace {
-
-/// Adds the functions that nodes call, at any depth, to `called`.
-void add_calls(const Model& model, const Graph& graph, std::set<const Function*>& called) {
-  for (const Node& node : graph.nodes) {
-    for_each_subgraph(node, [&](const Graph& inner, std::size_t) { add_calls(model, inner, called); });
-    for (const Function& function : model.functions) {
-      const bool is_it = function.name.view() == node.op_type.view() &&
-                         canonical_domain(function.domain) == canonical_domain(node.domain) &&
-                         function.overload.view() == node.overload.view();
-      if (is_it && called.insert(&function).second) add_calls(model, function.body, called);
-    }
-  }
-}
 
 /// Makes the graph of a part, whose values have other ids.
 class Extractor {
@@ -163,10 +150,9 @@ Model extract(const Model& model, const Part& part, std::span<const ValueId> to)
   made.opset_imports = model.opset_imports;
   made.path = model.path;
   made.graph = Extractor(*model.graph).run(part, to);
-  std::set<const Function*> called;
-  add_calls(model, *made.graph, called);
-  for (const Function& function : model.functions) {
-    if (called.contains(&function)) made.functions.push_back(clone(function));
+  const std::vector<bool> called = called_functions(model, *made.graph);
+  for (std::size_t i = 0; i < called.size(); ++i) {
+    if (called[i]) made.functions.push_back(clone(model.functions[i]));
   }
   return made;
 }

@@ -49,8 +49,8 @@ Result<JsonText> convert(ConvertJson JsonModule::*function, std::string_view byt
       .owner = &conversion,
       .take = [](void* owner, const char* text,
                  std::size_t size) { static_cast<Conversion*>(owner)->result.text.assign(text, size); },
-      .dropped = [](void* owner, const char* message,
-                    std::size_t count) { static_cast<Conversion*>(owner)->result.dropped_fields[message] += count; },
+      .kept = [](void* owner, const char* message,
+                 std::size_t count) { static_cast<Conversion*>(owner)->result.unknown_fields[message] += count; },
       .fail = [](void* owner, const char* code,
                  const char* why) { static_cast<Conversion*>(owner)->error = make_error(code_of(code), why); }};
   ((*loaded)->*function)(bytes.data(), bytes.size(), &host);

@@ -11,8 +11,8 @@ namespace onnxkit::wire {
 
 struct JsonText {
   std::string text;
-  /// JSON has no location for fields that the schema does not name: how many there were, by the message that held them.
-  std::map<std::string, std::size_t> dropped_fields;
+  /// Fields that the schema does not name, kept as `unknown_fields` in base64: how many, by the message that holds them.
+  std::map<std::string, std::size_t> unknown_fields;
 };
 
 /// The model in protobuf's JSON form of ModelProto, with the field names of the schema, as onnx.save(format="json") writes it.

@@ -11,8 +11,8 @@ namespace onnxkit::wire {
 struct JsonHost {
   void* owner;
   void (*take)(void* owner, const char* bytes, std::size_t size);
-  /// Fields of a message that the schema does not know.
-  void (*dropped)(void* owner, const char* message, std::size_t count);
+  /// Fields of a message that the schema does not know, and that the text keeps as `unknown_fields`.
+  void (*kept)(void* owner, const char* message, std::size_t count);
   /// Why there is none: a code and a text.
   void (*fail)(void* owner, const char* code, const char* why);
 };
@@ -26,7 +26,7 @@ struct JsonModule {
   ConvertJson parse;  ///< and back
 };
 
-inline constexpr std::uint32_t json_module_version = 1;
+inline constexpr std::uint32_t json_module_version = 2;
 inline constexpr const char* json_module_entry = "onnxkit_json";
 
 }  // namespace onnxkit::wire

@@ -25,7 +25,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> models;
-  std::vector<std::string> suppress;
+  std::vector<std::string> suppress, suppress_nodes;
   std::vector<std::string> targets;
   std::string explain;
   std::string output_model;
@@ -91,6 +91,8 @@ FileReport check_file(const ModelInput& input, const CheckArguments& arguments) 
     report.refused = findings.error();
   else
     report.findings = *std::move(findings);
+  if (!arguments.baseline.empty() || !arguments.new_baseline.empty())
+    report.places = places_by_name(declared, report.findings.diagnostics);
   for (Diagnostic& finding : report.findings.diagnostics)
     if (finding.location.file.empty()) finding.location.file = input.path == "-" ? standard_input_name : input.path;
   return report;
@@ -135,7 +137,8 @@ class Baselines {
  public:
   Result<void> read(const CheckArguments& arguments) {
     writes_ = !arguments.new_baseline.empty();
-    if (arguments.baseline.empty()) return {};
+    reads_ = !arguments.baseline.empty();
+    if (!reads_) return {};
     auto known = Baseline::read(arguments.baseline);
     if (known) known_ = *std::move(known);
     return known ? Result<void>() : known.error();
@@ -143,10 +146,12 @@ class Baselines {
   void apply(FileReport& report) {
     Baseline own;
     if (writes_) {
-      new_.add(report.path, report.findings);
-      own.add(report.path, report.findings);
+      new_.add(report.path, report.findings, report.places);
+      own.add(report.path, report.findings, report.places);
     }
-    report.known = (writes_ ? own : known_).take_from(report.path, report.findings);
+    if (writes_ || reads_)
+      report.known = (writes_ ? own : known_).take_from(report.path, report.findings, report.places);
+    report.has_baseline = reads_;
   }
   Result<void> write(const std::string& path) const {
     return writes_ ? replace_file(path, new_.json()) : Result<void>();
@@ -154,7 +159,7 @@ class Baselines {
 
  private:
   Baseline known_, new_;
-  bool writes_ = false;
+  bool writes_ = false, reads_ = false;
 };
 
 /// Text goes out file by file; the other formats need all reports first.
@@ -218,6 +223,29 @@ Outcome explain(const CLI::App& command, const std::string& code) {
   return usage_error(command, "unknown code " + quote(code) + did_you_mean(code, codes));
 }
 
+/// What is wrong with --suppress or --suppress-node; empty when nothing is.
+std::string read_suppressions(CheckArguments& arguments) {
+  std::vector<std::string> codes;
+  for (const CodeExplanation& page : explain_codes()) codes.push_back(page.code);
+  const auto fault_of = [&](const std::string& option, const std::string& code) {
+    const bool is_known = std::find(codes.begin(), codes.end(), code) != codes.end();
+    return is_known ? std::string() : option + ": unknown code " + quote(code) + did_you_mean(code, codes);
+  };
+  for (const std::string& code : arguments.suppress) {
+    if (std::string fault = fault_of("--suppress", code); !fault.empty()) return fault;
+  }
+  arguments.check.suppress = {arguments.suppress.begin(), arguments.suppress.end()};
+  for (const std::string& word : arguments.suppress_nodes) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals + 1 == word.size())
+      return "--suppress-node must be CODE=NODE, not " + quote(word);
+    const std::string code = word.substr(0, equals);
+    if (std::string fault = code == "*" ? "" : fault_of("--suppress-node", code); !fault.empty()) return fault;
+    arguments.check.suppress_nodes.push_back({.node = word.substr(equals + 1), .code = code});
+  }
+  return {};
+}
+
 Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
   if (!arguments.explain.empty()) return explain(command, arguments.explain);
   if (arguments.models.empty()) return usage_error(command, "MODEL is required");
@@ -231,13 +259,7 @@ Outcome run_check(const CLI::App& command, CheckArguments& arguments) {
     if (const auto fits = check_model_output(arguments.output_model, arguments.models.front()); !fits)
       return reporter(arguments)(fits.error());
   }
-  std::vector<std::string> codes;
-  for (const CodeExplanation& page : explain_codes()) codes.push_back(page.code);
-  for (const std::string& code : arguments.suppress) {
-    if (std::find(codes.begin(), codes.end(), code) == codes.end())
-      return usage_error(command, "--suppress: unknown code " + quote(code) + did_you_mean(code, codes));
-  }
-  arguments.check.suppress = {arguments.suppress.begin(), arguments.suppress.end()};
+  if (const std::string fault = read_suppressions(arguments); !fault.empty()) return usage_error(command, fault);
   arguments.check.targets = arguments.targets;
   auto context = Context::make({.schemas = arguments.inference.schemas});
   if (!context) return reporter(arguments)(context.error());
@@ -274,6 +296,13 @@ void add_fix(CLI::App& command, CheckArguments& arguments) {
 void add_what_to_report(CLI::App& command, CheckArguments& arguments) {
   add_list(command, "--suppress", arguments.suppress, "Codes to suppress; may be repeated")
       ->type_name("CODE,...")
+      ->group("Output");
+  command
+      .add_option(
+          "--suppress-node", arguments.suppress_nodes,
+          "Code to suppress at the nodes of this name, which may have wildcards; CODE * for all; may be repeated")
+      ->type_name("CODE=NODE")
+      ->allow_extra_args(false)
       ->group("Output");
   command.add_flag("--strict", arguments.strict, "Exit with status 1 on warnings, too")->group("Output");
   add_output(command, arguments.output, {Format::text, Format::json, Format::sarif});

@@ -9,6 +9,7 @@
 #include "tools/options/choice.h"
 #include "tools/options/number.h"
 #include "tools/options/output.h"
+#include "tools/options/verification.h"
 #include "tools/progress.h"
 
 namespace onnxkit::tools {
@@ -25,6 +26,7 @@ struct ConvertArguments {
   bool embed = false;
   std::string external;
   std::vector<std::string> opsets;
+  VerificationOptions verification;
   Notes notes = Notes::usual;
 };
 
@@ -87,6 +89,9 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
     return usage_error(command, "--external-threshold requires --external or --external-per-tensor");
   OpsetChoices choices;
+  choices.verifies = !arguments.verification.none;
+  choices.must_verify = arguments.verification.required;
+  arguments.verification.set(choices.verification);
   if (const std::string fault = read_targets(arguments.opsets, choices.conversion.opsets); !fault.empty())
     return usage_error(command, fault);
   if (const auto fits = check_model_output(arguments.output, arguments.input, save); !fits)
@@ -157,6 +162,7 @@ void register_convert(CommandList& list) {
       ->type_name("[DOMAIN=]N")
       ->allow_extra_args(false);
   add_weight_options(*command, *arguments);
+  add_verification(*command, arguments->verification, "--opset");
   add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 1 a data file already exists or the opset cannot be reached, 2 wrong usage, 3 a file could "

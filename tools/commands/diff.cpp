@@ -75,8 +75,9 @@ std::vector<fs::path> sets_below(const fs::path& path) {
   return inner;
 }
 
-Result<void> add_archive(const Model& model, const fs::path& path, std::vector<GivenSet>& sets) {
-  auto samples = read_samples(model, path);
+Result<void> add_archive(const Model& model, const fs::path& path, std::uint64_t most_bytes,
+                         std::vector<GivenSet>& sets) {
+  auto samples = read_samples(model, path, most_bytes);
   if (!samples) return samples.error();
   const bool is_one = samples->size() == 1;
   for (std::size_t i = 0; i < samples->size(); ++i) {
@@ -86,12 +87,13 @@ Result<void> add_archive(const Model& model, const fs::path& path, std::vector<G
 }
 
 /// What the words of --set mean: folders of one set, folders of several, .npz files of one or of several.
-Result<std::vector<GivenSet>> given_sets(const Model& model, const std::vector<std::string>& words) {
+Result<std::vector<GivenSet>> given_sets(const Model& model, const std::vector<std::string>& words,
+                                         std::uint64_t most_bytes) {
   std::vector<GivenSet> sets;
   for (const std::string& word : words) {
     std::error_code fault;
     if (!fs::is_directory(word, fault)) {
-      if (auto added = add_archive(model, word, sets); !added) return added.error();
+      if (auto added = add_archive(model, word, most_bytes, sets); !added) return added.error();
       continue;
     }
     const std::vector<fs::path> folders = is_set_folder(word) ? std::vector<fs::path>{word} : sets_below(word);
@@ -130,7 +132,7 @@ Result<std::vector<InputSet>> read_sets(const Model& model, const DiffArguments&
                                         std::vector<fs::path>& folders) {
   auto given = read_given(model, arguments.inputs.inputs, arguments.inputs);
   if (!given) return given.error();
-  auto read = given_sets(model, arguments.sets);
+  auto read = given_sets(model, arguments.sets, arguments.inputs.memory_bytes);
   if (!read) return read.error();
   std::vector<InputSet> sets;
   const auto add = [&](std::string name, std::vector<NamedValue> values, std::uint64_t seed) -> Result<void> {
@@ -217,6 +219,7 @@ Outcome run_diff(DiffArguments& arguments) {
   auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
   if (!context) return reporter(arguments)(context.error());
   arguments.diff.context = *std::move(context);
+  arguments.inputs.memory_bytes = arguments.diff.limits.memory_bytes;
   auto sides = sides_of(arguments);
   if (!sides) return reporter(arguments)(sides.error());
   if (auto checked = check_files(arguments, *sides); !checked) return reporter(arguments)(checked.error());
@@ -310,71 +313,93 @@ void add_criteria(CLI::App& command, DiffArguments& arguments) {
       ->check(CLI::Range(2, 64));
 }
 
+void add_sides(CLI::App& command, DiffArguments& arguments) {
+  command
+      .add_option("MODEL", arguments.models,
+                  "Models: ONNX files, or BACKEND:FILE such as torch:net.pt2, tensorflow:saved_model, "
+                  "tflite:threads=1:net.tflite")
+      ->type_name("")
+      ->required();
+  command
+      .add_option("--backends,-b", arguments.backends,
+                  "What runs each ONNX model: names such as reference,onnxruntime,openvino, each with options as in "
+                  "onnxruntime:optimization=none:threads=1")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  command
+      .add_option("--self", arguments.self,
+                  "Compare a backend with itself: a second run, other threads, optimisation levels and TF32 modes")
+      ->type_name("NAME")
+      ->excludes("--backends");
+}
+
+void add_sets(CLI::App& command, DiffArguments& arguments) {
+  add_inputs(command, arguments.inputs);
+  command
+      .add_option("--set", arguments.sets,
+                  "A folder with input_0.pb ..., or one with folders test_data_set_*, or a .npz file: one set of "
+                  "inputs each, of a .npz file with an axis of samples before the input's own one for each of these; "
+                  "may be repeated")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+  command.add_option("--samples", arguments.samples, "Sets of inputs to generate")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000))
+      ->excludes("--set");
+  command.add_option("--seed", arguments.diff.seed, "Seed of generated inputs and of the noise")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_flag("--recorded", arguments.recorded, "Also compare with output_0.pb ... of the input folders");
+}
+
+void add_search_and_report(CLI::App& command, DiffArguments& arguments) {
+  command.add_flag("--layers", arguments.diff.layers,
+                   "Also compare values inside the graph and find the first wrong node");
+  command.add_flag("--bisect", arguments.diff.bisect,
+                   "Find the first wrong node by bisection, which compares few values inside the graph");
+  command
+      .add_option("--repro", arguments.diff.repro,
+                  "Write a minimal model that reproduces the first wrong node, with its inputs, to this folder")
+      ->type_name("DIR");
+  command.add_option("--report", arguments.report, "Write an HTML page with plots to this file")
+      ->type_name("FILE.html");
+}
+
+void add_runs(CLI::App& command, DiffArguments& arguments) {
+  command.add_option("--repeat", arguments.diff.repeat, "Measured runs per side and set")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  command.add_option("--warmup", arguments.diff.warmup, "Warm-up runs per side before the first measured run")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100'000));
+  command.add_option("--threads", arguments.diff.limits.threads, "Threads of the reference; 0: all cores")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1024));
+  command
+      .add_option("--memory-limit", arguments.diff.limits.memory_bytes,
+                  "Memory limit for values in the reference and for .npz files, such as 2GiB; default: no limit for "
+                  "values, a quarter of the memory for files")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false));
+  command.add_flag("--allow-outside-data", arguments.diff.allow_outside_data,
+                   "Allow external data outside the model's folder");
+}
+
 }  // namespace
 
 void register_diff(CommandList& list) {
   auto arguments = std::make_shared<DiffArguments>();
   CLI::App* command =
       list.app().add_subcommand("diff", "Compare the outputs of a model on several backends, or of several models");
-  command
-      ->add_option("MODEL", arguments->models,
-                   "Models: ONNX files, or BACKEND:FILE such as torch:net.pt2, tensorflow:saved_model, "
-                   "tflite:threads=1:net.tflite")
-      ->type_name("")
-      ->required();
-  command
-      ->add_option("--backends,-b", arguments->backends,
-                   "What runs each ONNX model: names such as reference,onnxruntime,openvino, each with options as in "
-                   "onnxruntime:optimization=none:threads=1")
-      ->type_name("NAME,...")
-      ->delimiter(',');
-  command
-      ->add_option("--self", arguments->self,
-                   "Compare a backend with itself: a second run, other threads, optimisation levels and TF32 modes")
-      ->type_name("NAME")
-      ->excludes("--backends");
-  add_inputs(*command, arguments->inputs);
-  command
-      ->add_option("--set", arguments->sets,
-                   "A folder with input_0.pb ..., or one with folders test_data_set_*, or a .npz file: one set of "
-                   "inputs each, of a .npz file with an axis of samples before the input's own one for each of these; "
-                   "may be repeated")
-      ->type_name("PATH")
-      ->allow_extra_args(false);
-  command->add_option("--samples", arguments->samples, "Sets of inputs to generate")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10'000))
-      ->excludes("--set");
-  command->add_option("--seed", arguments->diff.seed, "Seed of generated inputs and of the noise")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_flag("--recorded", arguments->recorded, "Also compare with output_0.pb ... of the input folders");
+  add_sides(*command, *arguments);
+  add_sets(*command, *arguments);
   add_criteria(*command, *arguments);
-  command->add_flag("--layers", arguments->diff.layers,
-                    "Also compare values inside the graph and find the first wrong node");
-  command->add_flag("--bisect", arguments->diff.bisect,
-                    "Find the first wrong node by bisection, which compares few values inside the graph");
-  command
-      ->add_option("--repro", arguments->diff.repro,
-                   "Write a minimal model that reproduces the first wrong node, with its inputs, to this folder")
-      ->type_name("DIR");
-  command->add_option("--report", arguments->report, "Write an HTML page with plots to this file")
-      ->type_name("FILE.html");
-  command->add_option("--repeat", arguments->diff.repeat, "Measured runs per side and set")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100'000));
-  command->add_option("--warmup", arguments->diff.warmup, "Warm-up runs per side before the first measured run")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100'000));
-  command->add_option("--threads", arguments->diff.limits.threads, "Threads of the reference; 0: all cores")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1024));
-  command->add_flag("--allow-outside-data", arguments->diff.allow_outside_data,
-                    "Allow external data outside the model's folder");
+  add_search_and_report(*command, *arguments);
+  add_runs(*command, *arguments);
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);
   add_inference(*command, arguments->inference);

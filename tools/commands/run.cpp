@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "libonnxkit/base/text/extension.h"
 #include "onnxkit/value_file.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
@@ -69,7 +70,7 @@ Result<void> check_streams(const RunArguments& arguments) {
   if (readers + (arguments.model == "-" ? 1 : 0) > 1)
     return make_error("usage", "standard input can only be read once");
   if (arguments.output == "-") return check_binary_output();
-  const std::string extension = std::filesystem::path(arguments.output).extension();
+  const std::string extension = lower_extension(arguments.output);
   if (extension.empty() || extension == ".npz") return {};
   Error error = make_error("unsupported-format", "--output writes a .npz file, not *" + extension);
   error.diagnostic.help = "--output-dir writes a .pb file for each output";

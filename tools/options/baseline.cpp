@@ -39,29 +39,33 @@ void forget(CheckReport& report, Severity severity) {
 
 }  // namespace
 
-Baseline::Key Baseline::key_of(const std::string& model, const Diagnostic& finding) {
-  return {as_utf8(model), finding.code, as_utf8(finding.location.path())};
+Baseline::Key Baseline::key_of(const std::string& model, const Diagnostic& finding, const std::string& place) const {
+  return {as_utf8(model), finding.code, as_utf8(by_position_ ? finding.location.path() : place)};
 }
 
-void Baseline::add(const std::string& model, const CheckReport& report) {
-  for (const Diagnostic& finding : report.diagnostics) add(model, finding);
+void Baseline::add(const std::string& model, const CheckReport& report, const std::vector<std::string>& places) {
+  for (std::size_t i = 0; i < places.size(); ++i) ++counts_[key_of(model, report.diagnostics[i], places[i])];
 }
 
-std::size_t Baseline::take_from(const std::string& model, CheckReport& report) {
-  return std::erase_if(report.diagnostics, [&](const Diagnostic& finding) {
-    const auto known = counts_.find(key_of(model, finding));
-    if (known == counts_.end() || known->second == 0) return false;
-    --known->second;
-    forget(report, finding.severity);
-    return true;
-  });
+std::vector<Diagnostic> Baseline::take_from(const std::string& model, CheckReport& report,
+                                            const std::vector<std::string>& places) {
+  std::vector<Diagnostic> taken, left;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    Diagnostic& finding = report.diagnostics[i];
+    const auto known = counts_.find(key_of(model, finding, places[i]));
+    const bool is_known = known != counts_.end() && known->second > 0;
+    if (is_known) --known->second, forget(report, finding.severity);
+    (is_known ? taken : left).push_back(std::move(finding));
+  }
+  report.diagnostics = std::move(left);
+  return taken;
 }
 
 std::string Baseline::json() const {
   BaselineJson findings = BaselineJson::array();
   for (const auto& [key, count] : counts_)
     findings.push_back({{"model", key.model}, {"code", key.code}, {"place", key.place}, {"count", count}});
-  return json_text({{"format", "onnxkit-baseline"}, {"format_version", 1}, {"findings", std::move(findings)}});
+  return json_text({{"format", "onnxkit-baseline"}, {"format_version", 2}, {"findings", std::move(findings)}});
 }
 
 Result<Baseline> Baseline::read(const std::string& path) {
@@ -71,6 +75,7 @@ Result<Baseline> Baseline::read(const std::string& path) {
   if (text_of(json, "format") != "onnxkit-baseline" || !json.contains("findings") || !json["findings"].is_array())
     return baseline_error("json-syntax", "this is not a baseline that check --write-baseline wrote", path);
   Baseline baseline;
+  baseline.by_position_ = json.value("format_version", BaselineJson(1)) == 1;
   for (const BaselineJson& finding : json["findings"]) {
     Key key{text_of(finding, "model"), text_of(finding, "code"), text_of(finding, "place")};
     if (key.code.empty() || count_of(finding) == 0)

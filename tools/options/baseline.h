@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "onnxkit/check.h"
 #include "onnxkit/result.h"
@@ -15,10 +16,11 @@ class Baseline {
   /// Errors: cannot-read, json-syntax.
   static Result<Baseline> read(const std::string& path);
 
-  void add(const std::string& model, const Diagnostic& finding) { ++counts_[key_of(model, finding)]; }
-  void add(const std::string& model, const CheckReport& report);
-  /// Takes the known findings out of the report, each once; how many they were.
-  std::size_t take_from(const std::string& model, CheckReport& report);
+  /// `places` are those of the report's findings by names.
+  void add(const std::string& model, const CheckReport& report, const std::vector<std::string>& places);
+  /// Takes the known findings out of the report, each once.
+  std::vector<Diagnostic> take_from(const std::string& model, CheckReport& report,
+                                    const std::vector<std::string>& places);
   std::string json() const;
 
  private:
@@ -26,8 +28,9 @@ class Baseline {
     std::string model, code, place;
     auto operator<=>(const Key&) const = default;
   };
-  static Key key_of(const std::string& model, const Diagnostic& finding);
+  Key key_of(const std::string& model, const Diagnostic& finding, const std::string& place) const;
 
+  bool by_position_ = false;  ///< of the first version, which knew nodes by their positions
   std::map<Key, std::size_t> counts_;
 };
 

@@ -49,6 +49,41 @@ std::vector<std::string> values_of(const std::string& path, const std::string& k
   return values;
 }
 
+/// One entry of `suppress: [{node: NAME, code: CODE}]` as words of --suppress-node; either may be a list.
+std::vector<std::string> node_words(const std::string& path, const std::string& key, const YAML::Node& item) {
+  std::vector<std::string> nodes, codes = {"*"};
+  for (const auto& part : item) {
+    const std::string name = part.first.IsScalar() ? part.first.Scalar() : "";
+    if (name == "node")
+      nodes = values_of(path, key + ": node", part.second);
+    else if (name == "code")
+      codes = values_of(path, key + ": code", part.second);
+    else
+      fail(path, "an entry of " + key + " has node and code, not " + quote(name));
+  }
+  if (nodes.empty()) fail(path, "an entry of " + key + " has no node");
+  std::vector<std::string> words;
+  for (const std::string& node : nodes) {
+    for (const std::string& code : codes) words.push_back("--" + key + "-node=" + code + "=" + node);
+  }
+  return words;
+}
+
+/// Takes the entries that are maps out of the list of an option that has another one for nodes.
+YAML::Node without_node_entries(const std::string& path, const std::string& key, const YAML::Node& list,
+                                std::vector<std::string>& words) {
+  YAML::Node rest(YAML::NodeType::Sequence);
+  for (const YAML::Node& item : list) {
+    if (!item.IsMap()) {
+      rest.push_back(item);
+      continue;
+    }
+    const std::vector<std::string> more = node_words(path, key, item);
+    words.insert(words.end(), more.begin(), more.end());
+  }
+  return rest;
+}
+
 void add_words(ConfigWords& words, const CLI::Option& option, const std::string& key,
                const std::vector<std::string>& values) {
   if (option.get_positional()) {
@@ -92,7 +127,11 @@ ConfigWords config_words(const CLI::App& command, const std::string& path) {
     const auto at = std::find_if(options.begin(), options.end(),
                                  [&key](const CLI::Option* option) { return !key.empty() && key_of(*option) == key; });
     if (at == options.end()) fail(path, "unknown option " + quote(key) + did_you_mean(key, keys));
-    if ((*at)->count() == 0) add_words(words, **at, key, values_of(path, key, entry.second));
+    if ((*at)->count() > 0) continue;
+    const bool may_name_nodes = entry.second.IsSequence() && command.get_option_no_throw("--" + key + "-node");
+    const YAML::Node value =
+        may_name_nodes ? without_node_entries(path, key, entry.second, words.options) : YAML::Node(entry.second);
+    add_words(words, **at, key, values_of(path, key, value));
   }
   return words;
 }

@@ -31,7 +31,7 @@ class Pictures {
       image_.height = options.image_size[0];
       image_.width = options.image_size[1];
     }
-    was_asked_ = image_.height || image_.channels_last || !image_.mean.empty() || !image_.std.empty();
+    was_asked_ = !image_.scale || image_.height || image_.channels_last || !image_.mean.empty() || !image_.std.empty();
   }
 
   const ImageOptions& image() const { return image_; }
@@ -98,6 +98,9 @@ void add_inputs(CLI::App& command, InputOptions& options) {
   command.add_option("--layout", options.layout, "Order of an image's axes; default: the input's declared order")
       ->type_name("nchw|nhwc")
       ->check(CLI::IsMember({"nchw", "nhwc"}));
+  command.add_flag_callback(
+      "--no-scale", [&options] { options.image.scale = false; },
+      "Keep the pixels of an image from 0 to 255 instead of scaling them to 0..1");
   command.add_option("--mean", options.image.mean, "Subtracted from each channel of an image, after scaling to 0..1")
       ->type_name("X...");
   command.add_option("--std", options.image.std, "Divisor of each channel, after subtraction")
@@ -129,7 +132,8 @@ Result<std::vector<NamedValue>> read_given(const Model& model, const std::vector
     }
   }
   if (pictures.are_missing())
-    return make_error("usage", "--image-size, --layout, --mean and --std apply to images, but no input is an image");
+    return make_error("usage",
+                      "--image-size, --layout, --no-scale, --mean and --std apply to images, but no input is an image");
   return given;
 }
 

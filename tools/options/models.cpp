@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "libonnxkit/base/text/extension.h"
 #include "onnxkit/model.h"
 
 namespace onnxkit::tools {
@@ -62,7 +63,7 @@ void add_folder(std::vector<ModelInput>& inputs, const std::string& word) {
   std::error_code status;
   fs::recursive_directory_iterator at(word, fs::directory_options::skip_permission_denied, status);
   for (; !status && at != fs::recursive_directory_iterator(); at.increment(status)) {
-    const std::string extension = at->path().extension().string();
+    const std::string extension = lower_extension(at->path());
     if (std::find(searched.begin(), searched.end(), extension) != searched.end() && may_be_found(at->path()))
       found.push_back(at->path().string());
   }

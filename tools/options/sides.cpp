@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "libonnxkit/base/text/extension.h"
 #include "tools/command.h"
 #include "tools/model_file.h"
 #include "tools/options/short_paths.h"
@@ -29,7 +30,7 @@ std::vector<std::string> split(const std::string& text, char at) {
 std::string format_of(const fs::path& path) {
   if (const auto known = format_of_path(path)) return known->is_onnx ? "onnx" : known->name;
   std::error_code fault;
-  return fs::is_directory(path, fault) ? "saved-model" : path.extension().string().substr(1);
+  return fs::is_directory(path, fault) ? "saved-model" : lower_extension(path).substr(1);
 }
 
 /// Whether a file without a backend is no ONNX model for sure. ONNX files have all sorts of names, .pb is one of them.

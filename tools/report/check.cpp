@@ -19,7 +19,7 @@ void CheckTotals::add(const FileReport& report) {
   suppressed += report.findings.suppressed;
   dropped += report.findings.dropped;
   fixes += report.fixes.size();
-  known += report.known;
+  known += report.known.size();
   for (const Diagnostic& finding : report.findings.diagnostics) ++codes[{finding.severity, finding.code}];
 }
 
@@ -87,7 +87,7 @@ std::string check_json(std::span<const FileReport> reports, const CheckTotals& t
                      {"infos", report.findings.infos},
                      {"suppressed", report.findings.suppressed},
                      {"not_shown", report.findings.dropped},
-                     {"known", report.known},
+                     {"known", report.known.size()},
                      {"fixed", std::move(fixed)},
                      {"findings", std::move(findings)}});
   }

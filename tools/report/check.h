@@ -24,8 +24,12 @@ struct FileReport {
   SaveReport saved;
   /// Of --dim: what this model does not have.
   std::map<std::string, Error> unknown_dims;
+  /// The place of each finding by names, for a baseline.
+  std::vector<std::string> places;
   /// Findings of the baseline, which are not among `findings`.
-  std::size_t known = 0;
+  std::vector<Diagnostic> known;
+  /// Whether the findings were held against a baseline, so that those left are new.
+  bool has_baseline = false;
   /// Wrong options, or an output that could not be written; ends the command.
   std::optional<Error> refused;
 };

@@ -140,10 +140,21 @@ std::string check_sarif(std::span<const FileReport> reports, const CheckTotals& 
     const std::size_t artifact = artifacts.size();
     const std::string path = report.path == "-" ? "stdin" : report.path;
     artifacts.push_back({{"location", {{"uri", uri_of(path)}}}, {"roles", {"analysisTarget"}}});
-    if (report.unreadable) results.push_back(result_of(*report.unreadable, path, artifact, rules));
     for (const Fix& fix : report.fixes) notifications.push_back(notification_of(fix, path, artifact, rules));
-    for (const Diagnostic& finding : report.findings.diagnostics)
-      results.push_back(result_of(finding, path, artifact, rules));
+    const auto add = [&](const Diagnostic& finding, const char* state) -> Json& {
+      Json& result = results.emplace_back(result_of(finding, path, artifact, rules));
+      if (report.has_baseline) result["baselineState"] = state;
+      return result;
+    };
+    if (report.unreadable) add(*report.unreadable, "new");
+    for (const Diagnostic& finding : report.findings.diagnostics) add(finding, "new");
+    if (report.has_baseline) {
+      for (const Diagnostic& finding : report.known) add(finding, "unchanged");
+    }
+    for (const auto& [finding, by] : report.findings.suppressed_at_nodes) {
+      const char* kind = by == SuppressedFinding::By::model ? "inSource" : "external";
+      add(finding, "new")["suppressions"] = Json::array({Json{{"kind", kind}}});
+    }
   }
   Json run = {{"tool", {{"driver", {{"name", "onnxkit"}, {"version", onnxkit::version()}, {"rules", rules.json()}}}}},
               {"invocations", Json::array({invocation_of(suppressed, outcome, std::move(notifications))})},

@@ -113,7 +113,7 @@ void convert(ir::Model& model, const spec::OpTable& table, const OpsetOptions& o
 
 }  // namespace
 
-Result<OpsetReport> change_opset(ir::Model& model, const OpsetOptions& options) {
+Result<ChangedModel> change_opset(const ir::Model& model, const OpsetOptions& options) {
   for (const auto& [domain, version] : options.opsets) {
     if (auto error = wrong_target(domain, version)) return *std::move(error);
   }
@@ -141,8 +141,8 @@ Result<OpsetReport> change_opset(ir::Model& model, const OpsetOptions& options) 
     report.refusals = {{std::move(old->finding), {}}};  // the cause of what the nodes lack
   if (report.succeeded()) convert(ir, table, options, external, faults, report);
   report.warnings = report.succeeded() ? faults.warnings_of_result() : faults.warnings();
-  if (report.succeeded()) model = std::move(ir);
-  return report;
+  if (!report.succeeded()) return ChangedModel{std::move(report), std::nullopt};
+  return ChangedModel{std::move(report), std::move(ir)};
 }
 
 }  // namespace onnxkit::opset

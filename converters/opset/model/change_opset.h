@@ -1,11 +1,18 @@
 #pragma once
 
+#include <optional>
+
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/opset.h"
 
 namespace onnxkit::opset {
 
+struct ChangedModel {
+  OpsetReport report;
+  std::optional<ir::Model> model;  ///< when the conversion succeeded
+};
+
 /// onnxkit::change_opset: the conversion, and check before and after it.
-Result<OpsetReport> change_opset(ir::Model& model, const OpsetOptions& options);
+Result<ChangedModel> change_opset(const ir::Model& model, const OpsetOptions& options);
 
 }  // namespace onnxkit::opset

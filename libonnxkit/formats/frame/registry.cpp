@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "libonnxkit/base/text/extension.h"
+
 namespace onnxkit::formats {
 
 void register_all_formats(Registry& registry);  // written by CMake
@@ -34,7 +36,7 @@ const Registry& registry() {
 }
 
 bool has_extension(const std::filesystem::path& path, const std::vector<std::string>& extensions) {
-  return std::find(extensions.begin(), extensions.end(), path.extension().string()) != extensions.end();
+  return std::find(extensions.begin(), extensions.end(), lower_extension(path)) != extensions.end();
 }
 
 const Format* Registry::find(std::string_view name) const {

@@ -88,7 +88,7 @@ class Registry {
 /// All formats. Made when first asked for, never changed.
 const Registry& registry();
 
-/// Whether the path ends in one of the extensions.
+/// Whether the path ends in one of the extensions, in upper or lower case.
 bool has_extension(const std::filesystem::path& path, const std::vector<std::string>& extensions);
 
 }  // namespace onnxkit::formats

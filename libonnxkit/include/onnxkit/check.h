@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,18 @@
 
 namespace onnxkit {
 
+/// Findings of a code about nodes that are not reported. A node may also say so itself: its metadata_props entry "onnxkit.suppress" lists
+/// codes with commas between them, or has a * for all.
+struct NodeSuppression {
+  std::string
+      node;  ///< its name, or without one the name of one of its outputs; * and ? stand for any characters and any one
+  std::string code = "*";  ///< * for all
+};
+
 struct CheckOptions {
   /// Codes that are not reported.
   std::set<std::string> suppress = {};
+  std::vector<NodeSuppression> suppress_nodes = {};
   /// Support profiles to hold the model against: "onnxruntime", "tflite@2.17" ...
   std::vector<std::string> targets = {};
   /// Schemas of operators, and what else calls share.
@@ -33,11 +43,21 @@ struct CheckOptions {
   bool inspect_weights = false;
 };
 
+/// A finding about a node that is not reported.
+struct SuppressedFinding {
+  enum class By : std::uint8_t { model, options };
+  Diagnostic finding;
+  By by = By::options;
+};
+
 struct CheckReport {
   /// Most severe first; within a severity in the order of the model.
   std::vector<Diagnostic> diagnostics;
   std::size_t errors = 0, warnings = 0, infos = 0;
+  /// Findings of suppressed codes and of nodes for which they are suppressed.
   std::size_t suppressed = 0;
+  /// The latter of them, the first 1000.
+  std::vector<SuppressedFinding> suppressed_at_nodes;
   /// Findings beyond the limit kept for one code.
   std::size_t dropped = 0;
 };
@@ -45,6 +65,10 @@ struct CheckReport {
 /// Everything that is wrong with a model, in one run. Fails only for wrong options (unknown target, unreadable schemas), never for what is in
 /// the model.
 ONNXKIT_API Result<CheckReport> check(const Model& model, const CheckOptions& options = {});
+
+/// The place of each finding by names instead of positions, so that it outlives nodes that are inserted elsewhere: path of the graph, operator
+/// and name of the node (without one, the names of its outputs), and what of it is meant.
+ONNXKIT_API std::vector<std::string> places_by_name(const Model& model, std::span<const Diagnostic> findings);
 
 /// Names of `sizes` that occur in no declared shape of the model, each with the error "unknown-dimension" to report, which holds the valid
 /// names. `check` ignores such sizes, as a name of many models need not be one of each.

@@ -80,7 +80,7 @@ struct DiffOptions {
   int warmup = 1;          ///< unmeasured runs of each side before its first measured one
   std::uint64_t seed = 0;  ///< of the noise of perturbed samples
   Context context = {};    ///< its workers' limits hold for every side
-  Limits limits = {};      ///< threads of the reference
+  Limits limits = {};      ///< threads and memory of the reference
   bool allow_outside_data = false;
   std::stop_token stop = {};
   std::function<void(std::string_view step)> on_step = {};  ///< for progress

@@ -116,8 +116,9 @@ struct SaveOptions {
 struct SaveReport {
   /// Data files that nobody needs any more and that are gone.
   std::vector<std::filesystem::path> removed;
-  /// Fields that the ONNX schema does not name and that the output's form has no location for: how many, by the message that held them.
-  std::map<std::string, std::size_t> dropped_fields;
+  /// Fields that the ONNX schema does not name and that the output keeps in a way that other readers of its form do not know: how many, by
+  /// the message that holds them.
+  std::map<std::string, std::size_t> unknown_fields;
   /// What the writer of another format has to say.
   std::vector<Diagnostic> diagnostics;
 };

@@ -72,8 +72,10 @@ struct OpsetReport {
 
 /// Moves the model, its subgraphs and its functions to other versions of operator sets, up or down. The result computes the same (docs/opset.md); where that cannot be, the
 /// report says so, and the model stays as it was.
+/// Where it changes the model and `original` is set, that becomes the model as it was, which costs no copy.
 /// Errors: no-graph, opset-range (no such version is known).
-ONNXKIT_API Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options);
+ONNXKIT_API Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options,
+                                             std::optional<Model>* original = nullptr);
 
 struct VerifyOptions {
   /// Schemas of operators, and what else calls share.

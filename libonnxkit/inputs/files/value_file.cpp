@@ -10,9 +10,10 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/base/text/extension.h"
 #include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/exec/file_content.h"
 #include "libonnxkit/exec/stored_values.h"
-#include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/inputs/files/input_folder.h"
 #include "libonnxkit/inputs/picture_input.h"
 #include "libonnxkit/wire/values/npz.h"
@@ -85,15 +86,13 @@ Result<T> about(Result<T> result, const fs::path& file) {
   return error;
 }
 
-/// An error of a reader, or what the file looks like if it is of another kind.
-Error content_error(const File& file, Error error) {
-  const std::string& code = error.diagnostic.code;
-  const bool is_unread = code == "truncated-file" || code == "malformed-protobuf" || code == "malformed-npz";
-  const formats::Format* other = formats::registry().recognised({.path = {}, .file = file});
-  if (!is_unread || !other || starts_with(file, "PK")) return error;
-  Error named = make_error("not-onnx", "not a file of values: this looks like " + other->title);
-  named.diagnostic.help = "an input takes a .npy or .npz file, a tensor in protobuf (.pb), a PNG or JPEG picture";
-  return named;
+/// A picture that begins as one, but cannot be decoded.
+Error picture_error(const File& file, Error error) {
+  if (error.diagnostic.code != "picture") return error;
+  error.diagnostic.message = fmt::format("the {} picture cannot be decoded: {}",
+                                         starts_with(file, "\x89") ? "PNG" : "JPEG", error.diagnostic.message);
+  error.diagnostic.help = "save or download the picture again, or give its pixels as a .npy file";
+  return error;
 }
 
 Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::path& path, std::uint64_t most_bytes) {
@@ -113,7 +112,7 @@ Result<std::vector<NamedValue>> read_archive(const ir::Graph& graph, const fs::p
     return input ? element_type_of(*input) : ElementType::undefined;
   };
   auto arrays = wire::read_npz(*file, declared_type, most_bytes);
-  if (!arrays) return about(Result<std::vector<NamedValue>>(content_error(*file, arrays.error())), path);
+  if (!arrays) return about(Result<std::vector<NamedValue>>(exec::content_error(*file, arrays.error())), path);
   for (NamedValue& array : *arrays) {
     const ir::ValueInfo* input = input_of(array.name);
     if (!input || !array.value.is_tensor()) continue;
@@ -141,12 +140,12 @@ Result<Value> read_any(const File& file, const ir::ValueInfo& info, const ImageO
   }
   if (is_picture(file)) {
     const auto picture = wire::decode_picture(file->bytes());
-    if (!picture) return picture.error();
+    if (!picture) return picture_error(file, picture.error());
     auto tensor = picture_tensor(*picture, info, image);
     return tensor ? Result<Value>(Value(*std::move(tensor))) : Result<Value>(tensor.error());
   }
   auto value = exec::read_stored(file, info);
-  return value ? Result<Value>(std::move(value->value)) : Result<Value>(content_error(file, value.error()));
+  return value ? Result<Value>(std::move(value->value)) : Result<Value>(value.error());
 }
 
 }  // namespace
@@ -154,7 +153,7 @@ Result<Value> read_any(const File& file, const ir::ValueInfo& info, const ImageO
 ValueFileKind kind_of_value_file(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return ValueFileKind::folder;
-  if (path.extension() == ".npz") return ValueFileKind::archive;
+  if (lower_extension(path) == ".npz") return ValueFileKind::archive;
   const auto file = MappedFile::open(path);
   if (!file) return ValueFileKind::value;
   if (starts_with(*file, "PK")) return ValueFileKind::archive;

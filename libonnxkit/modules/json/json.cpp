@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/unknown_field_set.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <bit>
@@ -26,12 +27,28 @@ namespace {
 
 namespace protobuf = google::protobuf;
 
-/// The messages of onnx.proto.
+/// The field in which the JSON form keeps the encoded fields that the schema does not name. Its number is the greatest there is.
+constexpr const char* kept_name = "unknown_fields";
+constexpr int kept_number = protobuf::FieldDescriptor::kMaxNumber;
+
+void add_kept_field(protobuf::DescriptorProto& message) {
+  protobuf::FieldDescriptorProto& field = *message.add_field();
+  field.set_name(kept_name);
+  field.set_number(kept_number);
+  field.set_type(protobuf::FieldDescriptorProto::TYPE_BYTES);
+  field.set_label(protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
+  for (protobuf::DescriptorProto& inner : *message.mutable_nested_type()) add_kept_field(inner);
+}
+
+/// The messages of onnx.proto, or those of them with a field for what the schema does not name.
 class Schema {
  public:
-  Schema() {
+  explicit Schema(bool with_kept_field) {
     protobuf::FileDescriptorSet files;
     files.ParseFromArray(descriptors().data(), static_cast<int>(descriptors().size()));
+    if (with_kept_field) {
+      for (protobuf::DescriptorProto& message : *files.mutable_file(0)->mutable_message_type()) add_kept_field(message);
+    }
     pool_.BuildFile(files.file(0));
     model_ = factory_.GetPrototype(pool_.FindMessageTypeByName("onnx.ModelProto"));
   }
@@ -44,8 +61,13 @@ class Schema {
   const protobuf::Message* model_ = nullptr;
 };
 
-const Schema& schema() {
-  static const Schema made;
+const Schema& onnx_schema() {
+  static const Schema made(false);
+  return made;
+}
+
+const Schema& json_schema() {
+  static const Schema made(true);
   return made;
 }
 
@@ -165,25 +187,32 @@ std::string with_signed_zeros(std::string_view json) {
   return out;
 }
 
-/// Adds the fields that the schema does not name, by the message that holds them.
-void count_unknown(const protobuf::Message& message, std::map<std::string, std::size_t>& counts) {
+/// Calls `visit` with the message and those in it that have fields which the schema does not name, inner ones first.
+template <class Visit>
+void for_each_with_unknown(protobuf::Message& message, const Visit& visit) {
   using protobuf::FieldDescriptor;
   const auto* reflection = message.GetReflection();
-  if (const int unknown = reflection->GetUnknownFields(message).field_count(); unknown > 0)
-    counts[message.GetDescriptor()->name()] += static_cast<std::size_t>(unknown);
   std::vector<const FieldDescriptor*> set;
   reflection->ListFields(message, &set);
   for (const FieldDescriptor* field : set) {
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
-    if (!field->is_repeated()) count_unknown(reflection->GetMessage(message, field), counts);
+    if (!field->is_repeated()) for_each_with_unknown(*reflection->MutableMessage(&message, field), visit);
     for (int i = 0; field->is_repeated() && i < reflection->FieldSize(message, field); ++i)
-      count_unknown(reflection->GetRepeatedMessage(message, field, i), counts);
+      for_each_with_unknown(*reflection->MutableRepeatedMessage(&message, field, i), visit);
   }
+  if (!reflection->GetUnknownFields(message).empty()) visit(message, *reflection->MutableUnknownFields(&message));
+}
+
+/// The same fields as a message of the other schema, or null where protobuf cannot hold them.
+std::unique_ptr<protobuf::Message> as_message_of(const Schema& schema, const protobuf::Message& message) {
+  auto other = schema.make_model();
+  std::string bytes;
+  return message.SerializePartialToString(&bytes) && other->ParsePartialFromString(bytes) ? std::move(other) : nullptr;
 }
 
 void print(std::string_view bytes, const wire::JsonHost& host) {
   const protobuf::LogSilencer silence;
-  const auto proto = schema().make_model();
+  auto proto = onnx_schema().make_model();
   if (!proto->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return host.fail(host.owner, "json-unprintable", "the model is nested too deeply for protobuf");
   if (const auto* field = find_invalid_utf8(*proto))
@@ -192,25 +221,44 @@ void print(std::string_view bytes, const wire::JsonHost& host) {
   if (const auto* field = keep_special_nans(*proto))
     return host.fail(host.owner, "json-unprintable",
                      ("JSON has one NaN, but a field " + field->full_name() + " has one with other bits").c_str());
+  std::map<std::string, std::size_t> unknown;
+  for_each_with_unknown(*proto, [&](const protobuf::Message& message, protobuf::UnknownFieldSet& fields) {
+    unknown[message.GetDescriptor()->name()] += static_cast<std::size_t>(fields.field_count());
+    std::string encoded;
+    fields.SerializeToString(&encoded);
+    fields.Clear();
+    fields.AddLengthDelimited(kept_number, encoded);
+  });
+  if (!unknown.empty()) proto = as_message_of(json_schema(), *proto);
+  if (!proto) return host.fail(host.owner, "json-unprintable", "the model is too large for protobuf");
+  for (const auto& [message, count] : unknown) host.kept(host.owner, message.c_str(), count);
   protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   std::string text;
   const auto status = protobuf::util::MessageToJsonString(*proto, &text, options);
   if (!status.ok()) return host.fail(host.owner, "json-unprintable", std::string(status.message()).c_str());
-  std::map<std::string, std::size_t> unknown;
-  count_unknown(*proto, unknown);
-  for (const auto& [message, count] : unknown) host.dropped(host.owner, message.c_str(), count);
   text = with_signed_zeros(text);
   host.take(host.owner, text.data(), text.size());
 }
 
 void parse(std::string_view json, const wire::JsonHost& host) {
   const protobuf::LogSilencer silence;
-  const auto proto = schema().make_model();
-  const auto status = protobuf::util::JsonStringToMessage(with_signed_zeros(json), proto.get());
+  const auto read = json_schema().make_model();
+  const auto status = protobuf::util::JsonStringToMessage(with_signed_zeros(json), read.get());
   if (!status.ok())
     return host.fail(host.owner, "json-syntax", ("not a model in JSON: " + std::string(status.message())).c_str());
+  const auto proto = as_message_of(onnx_schema(), *read);
+  if (!proto) return host.fail(host.owner, "json-syntax", "the model is too large for protobuf");
+  std::string wrong;
+  for_each_with_unknown(*proto, [&](const protobuf::Message& message, protobuf::UnknownFieldSet& fields) {
+    const std::string encoded = fields.field(0).length_delimited();
+    if (!fields.ParseFromString(encoded)) wrong = message.GetDescriptor()->name();
+  });
+  if (!wrong.empty())
+    return host.fail(
+        host.owner, "json-syntax",
+        ("not a model in JSON: unknown_fields of " + wrong + " is not the encoding of whole protobuf fields").c_str());
   const std::string bytes = proto->SerializePartialAsString();
   host.take(host.owner, bytes.data(), bytes.size());
 }

@@ -85,6 +85,21 @@ bool is_wholly(std::string_view bytes) {
 
 }  // namespace
 
+bool looks_like_model(std::string_view bytes) {
+  constexpr std::uint32_t graph_field = 7;
+  if (!is_wholly<ir::Model>(bytes)) return false;
+  Cursor cursor(bytes);
+  Tag tag;
+  while (!cursor.at_end() && cursor.tag(tag) == Fault::none) {
+    if (tag.number == graph_field && tag.type == WireType::length) {
+      std::string_view graph;
+      return cursor.bytes(graph) != Fault::none || is_wholly<ir::Graph>(graph);
+    }
+    if (cursor.skip(tag, max_depth) != Fault::none) break;
+  }
+  return false;
+}
+
 std::optional<std::string> other_content(std::string_view bytes, bool well_formed, const NameContent& name_content) {
   const Likeness model = likeness<ir::Model>(bytes);
   // A model may happen to be text, or to have the first bytes of another format, say in its producer's name.

@@ -13,4 +13,7 @@ namespace onnxkit::wire {
 /// a field of ModelProto, only the set of fields counts, so that the answer outlives reading and writing.
 std::optional<std::string> other_content(std::string_view bytes, bool well_formed, const NameContent& name_content);
 
+/// Whether the bytes look like a ModelProto that has a graph. A valid message of another kind does not.
+bool looks_like_model(std::string_view bytes);
+
 }  // namespace onnxkit::wire

@@ -59,4 +59,16 @@ TEST_CASE("change_opset: a copy made before is not converted along") {
   CHECK(text_of(model).find("Resize") != std::string::npos);
 }
 
+TEST_CASE("change_opset: the original is handed over when the model changes, and only then") {
+  Model model = parse_model(upsample);
+  const std::string before = text_of(model);
+  std::optional<Model> original;
+  REQUIRE(change_opset(model, {.opsets = {{"", 21}}, .ir_version = 3}, &original));
+  CHECK_FALSE(original);
+  REQUIRE(change_opset(model, {.opsets = {{"", 11}}}, &original));
+  REQUIRE(original);
+  CHECK(text_of(*original) == before);
+  CHECK(text_of(model).find("Resize") != std::string::npos);
+}
+
 }  // namespace onnxkit::tests::api_opset

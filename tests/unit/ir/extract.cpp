@@ -77,6 +77,30 @@ g (float[2] x) => (float[2] y) { p = mine.Outer (x) y = mine.Other (p) }
   CHECK(part.functions[1].name == "Inner");
 }
 
+TEST_CASE("extract: of functions with one name the first is taken") {
+  const auto model = wire::parse_text(R"(<ir_version: 10, opset_import: ["" : 17, "mine" : 1]>
+g (float[2] x) => (float[2] y) { y = mine.F (x) }
+<domain: "mine", opset_import: ["" : 17]> F (a) => (b) { b = Relu (a) }
+<domain: "mine", opset_import: ["" : 17]> F (a) => (b) { b = Abs (a) })",
+                                      "test");
+  REQUIRE(model.ok());
+  const ir::Model part = extracted(*model, {}, {"y"});
+  REQUIRE(part.functions.size() == 1);
+  CHECK(ops_of(part.functions[0].body) == Names{"Relu"});
+}
+
+TEST_CASE("extract: a chain of calls as long as the file has functions") {
+  constexpr int length = 200'000;
+  std::string text =
+      "<ir_version: 10, opset_import: [\"\" : 17, \"f\" : 1]> g (float[2] x) => (float[2] y) { y = f.F1 (x) }\n";
+  for (int i = 1; i < length; ++i)
+    text += "<domain: \"f\", opset_import: [\"f\" : 1]> F" + std::to_string(i) + " (a) => (b) { b = f.F" +
+            std::to_string(i + 1) + " (a) }\n";
+  const auto model = wire::parse_text(text, "test");
+  REQUIRE(model.ok());
+  CHECK(extracted(*model, {}, {"y"}).functions.size() == length - 1);
+}
+
 TEST_CASE("extract: an input or an initializer may be an output") {
   const ir::Model model = parse_graph(chain);
   const ir::Model part = extracted(model, {}, {"x", "w"});

@@ -105,18 +105,51 @@ TEST_CASE("json: zeros keep their sign and tensors the bits of their NaNs") {
         "JSON has one NaN, but a field onnx.AttributeProto.f has one with other bits");
 }
 
-TEST_CASE("json: fields that it has no place for are counted by message") {
+TEST_CASE("json: fields that the schema does not name are kept and counted by message") {
   onnx::ModelProto proto;
-  proto.GetReflection()->MutableUnknownFields(&proto)->AddVarint(2000, 1);
+  constexpr int greatest_number = (1 << 29) - 1;
+  auto& of_model = *proto.GetReflection()->MutableUnknownFields(&proto);
+  of_model.AddVarint(2000, 1);
+  of_model.AddFixed32(2000, 2);
+  of_model.AddGroup(2002)->AddFixed64(1, 3);
+  of_model.AddLengthDelimited(greatest_number)->assign("the field that the JSON form adds");
+  onnx::GraphProto& graph = *proto.mutable_graph();
   for (int i = 0; i < 2; ++i) {
-    onnx::NodeProto& node = *proto.mutable_graph()->add_node();
-    node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(2001)->assign("x");
+    onnx::NodeProto& node = *graph.add_node();
+    node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(2001)->assign("x\0\xff", 3);
   }
-  const auto model = wire::read_binary(MappedFile::from_bytes(proto.SerializeAsString()));
+  onnx::TypeProto::Tensor& type = *graph.add_input()->mutable_type()->mutable_tensor_type();
+  type.set_elem_type(1);
+  type.GetReflection()->MutableUnknownFields(&type)->AddVarint(greatest_number, 4);
+  const std::string bytes = proto.SerializeAsString();
+  const auto model = wire::read_binary(MappedFile::from_bytes(std::string(bytes)));
   REQUIRE(model.ok());
   const auto json = wire::print_json(*model);
   REQUIRE(json.ok());
-  CHECK(json->dropped_fields == std::map<std::string, std::size_t>{{"ModelProto", 1}, {"NodeProto", 2}});
+  CHECK(json->unknown_fields == std::map<std::string, std::size_t>{{"ModelProto", 4}, {"NodeProto", 2}, {"Tensor", 1}});
+  const auto again = wire::parse_json(json->text, "test");
+  REQUIRE_MESSAGE(again.ok(), again.error().diagnostic.message);
+  CHECK(wire::to_bytes(*again) == bytes);
+}
+
+TEST_CASE("json: an enum value that the schema lacks is kept") {
+  onnx::ModelProto proto;
+  onnx::AttributeProto& attribute = *proto.mutable_graph()->add_node()->add_attribute();
+  attribute.set_name("a");
+  attribute.GetReflection()->MutableUnknownFields(&attribute)->AddVarint(20, 99);
+  const auto model = wire::read_binary(MappedFile::from_bytes(proto.SerializeAsString()));
+  REQUIRE(model.ok());
+  const auto again = wire::parse_json(json_of(*model), "test");
+  REQUIRE_MESSAGE(again.ok(), again.error().diagnostic.message);
+  CHECK(wire::to_bytes(*again) == wire::to_bytes(*model));
+}
+
+TEST_CASE("json: unknown_fields that are no fields are refused") {
+  const auto model = wire::parse_json("{\"graph\": {\"node\": [{\"unknown_fields\": \"gn0FeA==\"}]}}", "m.json");
+  REQUIRE(!model.ok());
+  CHECK(model.error().diagnostic.code == "json-syntax");
+  CHECK(model.error().diagnostic.message ==
+        "not a model in JSON: unknown_fields of NodeProto is not the encoding of whole protobuf fields");
 }
 
 }  // namespace onnxkit::tests::wire_json
