@@ -121,6 +121,9 @@ std::string rare_text(const InferTraits& traits) {
   if (traits.is_constant) text += " | constant";
   if (traits.own_body_outputs != 0) text += fmt::format(" | own body outputs {}", traits.own_body_outputs);
   if (traits.training.attribute) text += fmt::format(" | trains by {}", traits.training.attribute);
+  for (const char* name : traits.type_attributes) {
+    if (name) text += fmt::format(" | type in {}", name);
+  }
   if (traits.training.input >= 0) text += fmt::format(" | trains by input {}", traits.training.input);
   return text;
 }
