@@ -35,6 +35,9 @@ std::string inspect_html(const InspectReport& report, const Marks& marks) {
                   {"/*LAYOUT*/", "inspect_layout"},
                   {"/*FOLDING*/", "inspect_folding"},
                   {"/*DETAILS*/", "inspect_details"},
+                  {"/*BOXES*/", "inspect_boxes"},
+                  {"/*PAINT*/", "inspect_paint"},
+                  {"/*PANELS*/", "inspect_panels"},
                   {"/*SCRIPT*/", "inspect_script"}},
                  data);
 }
