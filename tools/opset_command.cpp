@@ -11,6 +11,7 @@
 
 #include "onnxkit/opset.h"
 #include "tools/model_file.h"
+#include "tools/options/align_corners.h"
 #include "tools/options/inference.h"
 #include "tools/options/models.h"
 #include "tools/options/output.h"
@@ -34,6 +35,7 @@ struct OpsetArguments {
   bool either_way = false, force = false;
   VerificationOptions verification;
   bool allow_outside_data = false;
+  AlignCorners align_corners = AlignCorners::refuse;
   InferenceOptions inference;
   OutputOptions format;
   Notes notes = Notes::usual;
@@ -95,6 +97,7 @@ OpsetChoices choices_of(const OpsetArguments& arguments, std::map<std::string, s
   if (arguments.ir_version != 0) choices.conversion.ir_version = arguments.ir_version;
   choices.conversion.context = choices.verification.context = context;
   choices.conversion.allow_outside_data = arguments.allow_outside_data;
+  choices.conversion.align_corners = arguments.align_corners;
   choices.verifies = !arguments.verification.none;
   choices.must_verify = arguments.verification.required;
   choices.verification.allow_outside_data = arguments.allow_outside_data;
@@ -263,6 +266,7 @@ void add_options(CLI::App& command, OpsetArguments& arguments) {
                   "IR version of the result; default: unchanged, raised only if required")
       ->type_name("N")
       ->check(positive());
+  add_align_corners(command, arguments.align_corners);
   add_inference(command, arguments.inference);
   command.add_flag("--allow-outside-data", arguments.allow_outside_data,
                    "Also read external data outside the model's folder");

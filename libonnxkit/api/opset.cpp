@@ -13,7 +13,8 @@ Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options, std:
   if (!changed) return changed.error();
   if (changed->model) {
     std::swap(model.ir(), *changed->model);
-    if (original) original->emplace(std::make_unique<ir::Model>(*std::move(changed->model)));
+    std::optional<ir::Model>& before = changed->before ? changed->before : changed->model;
+    if (original) original->emplace(std::make_unique<ir::Model>(*std::move(before)));
   }
   return std::move(changed->report);
 }

@@ -6,6 +6,7 @@
 #include "tools/command.h"
 #include "tools/model_file.h"
 #include "tools/opset_command.h"
+#include "tools/options/align_corners.h"
 #include "tools/options/choice.h"
 #include "tools/options/number.h"
 #include "tools/options/output.h"
@@ -27,6 +28,7 @@ struct ConvertArguments {
   std::string external;
   std::vector<std::string> opsets;
   VerificationOptions verification;
+  AlignCorners align_corners = AlignCorners::refuse;
   Notes notes = Notes::usual;
 };
 
@@ -89,6 +91,7 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
     return usage_error(command, "--external-threshold requires --external or --external-per-tensor");
   OpsetChoices choices;
+  choices.conversion.align_corners = arguments.align_corners;
   choices.verifies = !arguments.verification.none;
   choices.must_verify = arguments.verification.required;
   arguments.verification.set(choices.verification);
@@ -161,6 +164,7 @@ void register_convert(CommandList& list) {
                    "Also convert to this opset, like upgrade and downgrade; may be repeated")
       ->type_name("[DOMAIN=]N")
       ->allow_extra_args(false);
+  add_align_corners(*command, arguments->align_corners, "--opset");
   add_weight_options(*command, *arguments);
   add_verification(*command, arguments->verification, "--opset");
   add_notes(*command, arguments->notes);

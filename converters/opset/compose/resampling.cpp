@@ -168,8 +168,8 @@ Resampling read_resampling(Step& step) {
   return r;
 }
 
-void refuse_two_readings(const Resampling& r) {
-  if (r.rules.coordinates != "align_corners" || r.scales == ValueId::none) return;
+void refuse_two_readings(const Step& step, const Resampling& r) {
+  if (step.follows_scaled_length() || r.rules.coordinates != "align_corners" || r.scales == ValueId::none) return;
   const auto is_whole = [](const ResampledAxis& axis) {
     if (axis.stays) return true;
     if (!axis.scale) return false;
@@ -180,8 +180,7 @@ void refuse_two_readings(const Resampling& r) {
   if (r.axes_known && std::all_of(r.axes.begin(), r.axes.end(), is_whole)) return;
   refuse(
       "align_corners with a scale that does not give a whole length has two readings: positions follow the scaled "
-      "length "
-      "(the official cases) or the size of the result (ONNX Runtime); a node with sizes instead of scales has one");
+      "length (the official cases) or the size of the result (ONNX Runtime); --align-corners says which");
 }
 
 double weight_tolerance(const Step& step, ValueId x) { return step.elem(x) == ElementType::float64 ? 1e-15 : 1e-7; }

@@ -38,8 +38,8 @@ Resampling read_resampling(Step& step);
 SamplingRules version_10_rules(SamplingRules::Mode mode);
 
 /// Refuses a rewrite of align_corners by scales where the scaled length is not surely whole. The official cases measure positions by that length, and
-/// ONNX Runtime and torch by the size of the result.
-void refuse_two_readings(const Resampling& resampling);
+/// ONNX Runtime and torch by the size of the result; nothing is refused where the user said which.
+void refuse_two_readings(const Step& step, const Resampling& resampling);
 
 /// Weights that differ by no more are the same in the type of x.
 double weight_tolerance(const Step& step, ValueId x);

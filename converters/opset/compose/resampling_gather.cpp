@@ -417,7 +417,7 @@ class Writer {
 }  // namespace
 
 void write_with_gather(Step& step, const Resampling& resampling) {
-  refuse_two_readings(resampling);
+  refuse_two_readings(step, resampling);
   Writer(step, resampling).write();
 }
 

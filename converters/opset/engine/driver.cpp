@@ -35,8 +35,13 @@ struct Original {
 
 class Driver {
  public:
-  Driver(ir::Model& model, const spec::OpTable& table, const ir::ExternalBytes& external)
-      : model_(model), table_(table), inferred_(model, table, external), names_(model), functions_(model) {}
+  Driver(ir::Model& model, const spec::OpTable& table, const ir::ExternalBytes& external, bool follows_scaled_length)
+      : model_(model),
+        table_(table),
+        follows_scaled_length_(follows_scaled_length),
+        inferred_(model, table, external),
+        names_(model),
+        functions_(model) {}
 
   Conversion run(const std::map<std::string, std::int64_t>& targets) {
     std::vector<Unit> units = all_units();
@@ -250,7 +255,8 @@ class Driver {
   }
 
   Patch cross(const Scope& scope, std::size_t n, const Crossing& crossing, std::int64_t at, std::int64_t next) {
-    const Step::Setting setting{model_, inferred_, scope, *crossing.before, crossing.after, at, next};
+    const Step::Setting setting{model_,         inferred_, scope, *crossing.before,
+                                crossing.after, at,        next,  follows_scaled_length_};
     Step step(setting, n);
     const ir::Node& node = scope.graph->nodes[n];
     (void)inferred_.take_missed();
@@ -329,6 +335,7 @@ class Driver {
 
   ir::Model& model_;
   const spec::OpTable& table_;
+  const bool follows_scaled_length_;
   std::string_view domain_;  ///< the one that moves
   InferredValues inferred_;
   ir::FreshNames names_;
@@ -348,8 +355,8 @@ class Driver {
 }  // namespace
 
 Conversion convert(ir::Model& model, const spec::OpTable& table, const std::map<std::string, std::int64_t>& targets,
-                   const ir::ExternalBytes& external) {
-  return Driver(model, table, external).run(targets);
+                   const ir::ExternalBytes& external, bool follows_scaled_length) {
+  return Driver(model, table, external, follows_scaled_length).run(targets);
 }
 
 }  // namespace onnxkit::opset

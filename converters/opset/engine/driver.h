@@ -44,8 +44,9 @@ struct Conversion {
 };
 
 /// Moves the model's graphs, training graphs and functions to the version of each domain in `targets`, one domain after the other, step by step through the
-/// versions between. Graphs in which nothing of a domain is imported are left alone.
+/// versions between. Graphs in which nothing of a domain is imported are left alone. With `follows_scaled_length` align_corners means what
+/// the official cases say (AlignCorners::scaled_length).
 Conversion convert(ir::Model& model, const spec::OpTable& table, const std::map<std::string, std::int64_t>& targets,
-                   const ir::ExternalBytes& external);
+                   const ir::ExternalBytes& external, bool follows_scaled_length = false);
 
 }  // namespace onnxkit::opset

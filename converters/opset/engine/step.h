@@ -68,6 +68,7 @@ class Step {
     const spec::OpSchema* after;  ///< null when the operator does not exist there
     std::int64_t opset_before;
     std::int64_t opset_after;
+    bool follows_scaled_length = false;
   };
   Step(const Setting& setting, std::size_t node);
 
@@ -75,6 +76,8 @@ class Step {
   const ir::Graph& graph() const { return *setting_.scope.graph; }
   const spec::OpSchema& before() const { return setting_.before; }
   std::int64_t opset_after() const { return setting_.opset_after; }
+  /// The user said that align_corners measures positions by the scaled length.
+  bool follows_scaled_length() const { return setting_.follows_scaled_length; }
   /// The node lies in the body of a model-local function.
   bool in_function() const;
 

@@ -5,10 +5,12 @@
 
 #include <fmt/core.h>
 
+#include "checker/infer/inference.h"
 #include "checker/old_import.h"
 #include "converters/opset/engine/driver.h"
 #include "converters/opset/model/ir_version.h"
 #include "converters/opset/model/old_faults.h"
+#include "converters/opset/model/result_sizes.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/scope.h"
@@ -95,10 +97,26 @@ void add(OpsetReport& report, Conversion conversion) {
   report.compatible = conversion.compatible;
 }
 
+/// Whether the finding is about the declaration of an output whose sizes inference left open in the original: the result may tell more.
+bool is_open_in(const ir::Model& original, const Diagnostic& finding, const spec::OpTable& table,
+                const ir::ExternalBytes& external) {
+  if (finding.code != "declared-shape" || finding.location.item != "output" || finding.location.scope.size() != 1)
+    return false;
+  checker::Collector collector;
+  checker::InferenceOptions options;
+  options.external_bytes = external;
+  const checker::InferredModel inferred = checker::infer_types(original, table, options, collector);
+  const checker::ValueInfo* info = inferred.find(*original.graph, original.graph->find(finding.location.item_name));
+  return !info || !info->type.shape ||
+         !std::all_of(info->type.shape->begin(), info->type.shape->end(),
+                      [](ir::Dim dim) { return dim.is_constant(); });
+}
+
 /// Converts, and adds to the report what stands in the way.
-void convert(ir::Model& model, const spec::OpTable& table, const OpsetOptions& options,
+void convert(ir::Model& model, const ir::Model& original, const spec::OpTable& table, const OpsetOptions& options,
              const ir::ExternalBytes& external, OldFaults& faults, OpsetReport& report) {
-  Conversion conversion = opset::convert(model, table, options.opsets, external);
+  Conversion conversion =
+      opset::convert(model, table, options.opsets, external, options.align_corners == AlignCorners::scaled_length);
   const std::set<std::string> believed = std::move(conversion.believed);
   add(report, std::move(conversion));
   for (OpsetRefusal& refusal : faults.relied_on(report.changes, believed))
@@ -107,7 +125,10 @@ void convert(ir::Model& model, const spec::OpTable& table, const OpsetOptions& o
   report.new_ir_version = model.ir_version;
   if (!report.succeeded()) return;
   for (Diagnostic& finding : errors_of(model, table, external)) {
-    if (!faults.take(finding)) report.refusals.push_back({new_fault(std::move(finding), believed), {}});
+    if (faults.take(finding)) continue;
+    const bool is_open = believed.empty() && is_open_in(original, finding, table, external);
+    const std::set<std::string> declared = is_open ? std::set{finding.location.item_name} : believed;
+    report.refusals.push_back({new_fault(std::move(finding), declared), {}});
   }
 }
 
@@ -123,9 +144,22 @@ Result<ChangedModel> change_opset(const ir::Model& model, const OpsetOptions& op
   wire::ExternalData data(ir.path, {.allow_outside = options.allow_outside_data, .verify_checksums = false});
   const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
 
+  OpsetReport report;
+  std::optional<ir::Model> before;
+  if (options.align_corners == AlignCorners::result_size) {
+    for (const Location& location : use_result_sizes(ir, table, external)) {
+      report.changes.push_back(
+          {{},
+           {},
+           0,
+           0,
+           fmt::format("sizes in place of scales at {}: align_corners follows the size of the result",
+                       location.path())});
+    }
+    if (!report.changes.empty()) before = ir::clone(ir);
+  }
   OldFaults faults(errors_of(ir, table, external), ir);
   say_first_opset(ir);
-  OpsetReport report;
   report.old_ir_version = report.new_ir_version = ir.ir_version;
   std::set<std::string> domains;
   for (const auto& [domain, version] : options.opsets) {
@@ -139,10 +173,10 @@ Result<ChangedModel> change_opset(const ir::Model& model, const OpsetOptions& op
   report.refusals = faults.blocking(domains);
   if (auto old = report.succeeded() ? std::nullopt : checker::old_import(ir, table))
     report.refusals = {{std::move(old->finding), {}}};  // the cause of what the nodes lack
-  if (report.succeeded()) convert(ir, table, options, external, faults, report);
+  if (report.succeeded()) convert(ir, model, table, options, external, faults, report);
   report.warnings = report.succeeded() ? faults.warnings_of_result() : faults.warnings();
-  if (!report.succeeded()) return ChangedModel{std::move(report), std::nullopt};
-  return ChangedModel{std::move(report), std::move(ir)};
+  if (!report.succeeded()) return ChangedModel{std::move(report), std::nullopt, std::nullopt};
+  return ChangedModel{std::move(report), std::move(ir), std::move(before)};
 }
 
 }  // namespace onnxkit::opset

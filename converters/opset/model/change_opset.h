@@ -9,7 +9,8 @@ namespace onnxkit::opset {
 
 struct ChangedModel {
   OpsetReport report;
-  std::optional<ir::Model> model;  ///< when the conversion succeeded
+  std::optional<ir::Model> model;   ///< when the conversion succeeded
+  std::optional<ir::Model> before;  ///< what it is compared with, where that is not the model as it came
 };
 
 /// onnxkit::change_opset: the conversion, and check before and after it.

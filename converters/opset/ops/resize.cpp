@@ -238,7 +238,7 @@ void write_version_10(Step& step, const Resampling& r, ValueId scales, Mode mode
 
 void to_version_10_resize(Step& step) {
   const Resampling r = read_resampling(step);
-  refuse_two_readings(r);
+  refuse_two_readings(step, r);
   // What exclude_outside leaves out in mode linear is a repeated end, which adds up to the same.
   if (r.rules.mode == Mode::linear && r.rules.coordinates == "asymmetric" && r.scales != ValueId::none)
     return write_version_10(step, r, r.scales, Mode::linear);

@@ -15,6 +15,14 @@
 
 namespace onnxkit {
 
+/// Where a Resize with align_corners samples when its scale gives no whole length: the official cases measure positions by the scaled
+/// length, ONNX Runtime and PyTorch by the size of the result.
+enum class AlignCorners : std::uint8_t {
+  refuse,         ///< a rewrite of such a node is refused
+  scaled_length,  ///< as the official cases say
+  result_size,  ///< as ONNX Runtime says: the node gets sizes in place of scales before anything else, and is verified as that
+};
+
 struct OpsetOptions {
   /// Version wanted of each domain: {"", 21}, {"ai.onnx.ml", 5}. "ai.onnx" and "" are one.
   std::map<std::string, std::int64_t> opsets = {};
@@ -23,6 +31,7 @@ struct OpsetOptions {
   /// Schemas of operators, and what else calls share.
   Context context = {};
   bool allow_outside_data = false;
+  AlignCorners align_corners = AlignCorners::refuse;
 };
 
 /// One node that crossed one version change of its operator and did not stay as it was.
@@ -72,7 +81,8 @@ struct OpsetReport {
 
 /// Moves the model, its subgraphs and its functions to other versions of operator sets, up or down. The result computes the same (docs/opset.md); where that cannot be, the
 /// report says so, and the model stays as it was.
-/// Where it changes the model and `original` is set, that becomes the model as it was, which costs no copy.
+/// Where it changes the model and `original` is set, that becomes the model as it was, which costs no copy; with AlignCorners::result_size
+/// as it is read.
 /// Errors: no-graph, opset-range (no such version is known).
 ONNXKIT_API Result<OpsetReport> change_opset(Model& model, const OpsetOptions& options,
                                              std::optional<Model>* original = nullptr);
