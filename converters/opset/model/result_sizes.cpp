@@ -52,8 +52,9 @@ class GraphRewriter {
     const auto lengths = known_lengths(node.inputs[0], axes);
     if (scales && is_whole(*scales, lengths)) return false;
     at_ = at;
-    const ValueId sizes =
-        scales && lengths && scales->size() == lengths->size() ? constant(result_sizes(*scales, *lengths)) : computed(node, axes);
+    const ValueId sizes = scales && lengths && scales->size() == lengths->size()
+                              ? constant(result_sizes(*scales, *lengths))
+                              : computed(node, axes);
     patch_.set_inputs(at, {node.inputs[0], resize_input(node, 1), ValueId::none, sizes});
     return true;
   }
