@@ -1,16 +1,16 @@
 #include "checker/targets/check.h"
-#include "libonnxkit/ir/scope.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <set>
 #include <tuple>
 #include <vector>
 
 #include "checker/targets/conditions.h"
+#include "libonnxkit/ir/called_functions.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -48,9 +48,11 @@ class TargetCheck {
   void run() {
     check_header();
     if (profile_.limits.equal_names || profile_.limits.static_shapes) report_names();
-    const std::set<const ir::Function*> called = called_functions();
+    const std::vector<bool> runs = functions_that_run();
+    const ir::Function* const first = context_.model.functions.data();
     for (const auto& scope : context_.scopes) {
-      if (scope->is_training || (scope->function && !called.contains(scope->function))) continue;
+      if (scope->is_training) continue;
+      if (scope->function && !runs[static_cast<std::size_t>(scope->function - first)]) continue;
       check_opsets(*scope);
       if (!profile_.limits.sparse_initializers) check_sparse(*scope);
       for (std::size_t n = 0; n < scope->graph->nodes.size(); ++n) check_node(*scope, n);
@@ -75,25 +77,11 @@ class TargetCheck {
 
   // ---- the model as a whole
 
-  /// What the graph calls, near and far; none where the target runs no functions.
-  std::set<const ir::Function*> called_functions() const {
-    std::set<const ir::Function*> called;
-    if (!profile_.limits.functions) return called;
-    std::map<const ir::Function*, std::vector<const ir::Graph*>> graphs;  // null: those outside of functions
-    for (const auto& scope : context_.scopes) {
-      if (!scope->is_training) graphs[scope->function].push_back(scope->graph);
-    }
-    std::vector<const ir::Function*> open = {nullptr};
-    while (!open.empty()) {
-      const ir::Function* of = open.back();
-      open.pop_back();
-      for (const ir::Graph* graph : graphs[of]) {
-        for (const spec::ResolvedNode& node : context_.resolution.nodes(*graph)) {
-          if (node.function && called.insert(node.function).second) open.push_back(node.function);
-        }
-      }
-    }
-    return called;
+  /// By function: whether the target runs it, as the graph calls it, near or far.
+  std::vector<bool> functions_that_run() const {
+    const ir::Model& model = context_.model;
+    const bool runs_functions = profile_.limits.functions && model.graph;
+    return runs_functions ? ir::called_functions(model, *model.graph) : std::vector<bool>(model.functions.size());
   }
 
   void check_header() {

@@ -101,12 +101,16 @@ def faults_of(browser, path, width, scheme, screenshots):
     return faults
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def read_options(description):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
     parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("chromium-browser"))
     parser.add_argument("--screenshots", type=pathlib.Path, help="also keep pictures of the pages in this folder")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = read_options(__doc__)
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError as error:

@@ -8,9 +8,7 @@ and phone width, light and dark, a model without a graph, a small one and one of
 contrast (WCAG AA), nothing of a hostile name run. `fit` shows the whole graph, zooming out never loses it, a click opens a folded scope, the details
 show a weight's figures as the JSON has them, search opens what is folded, the button for dark and light changes the page.
 """
-import argparse
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -148,11 +146,7 @@ def faults_of(chromium, path, name, width, scheme, held, screenshots):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, type=pathlib.Path)
-    parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("chromium-browser"))
-    parser.add_argument("--screenshots", type=pathlib.Path, help="also keep pictures of the pages in this folder")
-    options = parser.parse_args()
+    options = browser.read_options(__doc__)
     suite, cases = Suite(), 3 * len(browser.WIDTHS) * 2
     try:
         from playwright.sync_api import Error, sync_playwright
