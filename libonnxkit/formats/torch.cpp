@@ -6,7 +6,7 @@ namespace onnxkit::formats {
 namespace {
 
 Match detect_torch_export(const Source& source) {
-  return source.file && pt2::is_pt2(*source.file) ? Match::certain : Match::no;
+  return source.file && pt2::is_pt2(source.file) ? Match::certain : Match::no;
 }
 
 Result<ir::Model> read_torch_export(const Source& source, const ReadOptions&, ReadReport& report) {
