@@ -21,7 +21,8 @@ ValueId collected_by_loop(Step& step, ValueId count, ValueId start, std::int64_t
   step.body_output(item, index_type, 0);
   ir::Attribute body = step.end_body("body");
   const ValueId last = step.value("last"), all = step.value("list");
-  step.emit("Loop", {reshape(step, count, {}, "count"), runs, start}, {last, all}).attributes.push_back(std::move(body));
+  step.emit("Loop", {reshape(step, count, {}, "count"), runs, start}, {last, all})
+      .attributes.push_back(std::move(body));
   return all;
 }
 

@@ -68,16 +68,14 @@ void greatest_of_windows(Step& step, const std::vector<WindowsOfAxis>& axes, con
   }
   const ValueId planes = reshape(step, x, {-1, plane}, "planes");
   const ValueId padded = pad(step, planes, type, {0, 0, 0, 1}, -std::numeric_limits<double>::infinity(), "padded");
-  const ValueId windows = step.add(
-      "Gather", {padded, step.numbers(ElementType::int64, {count, taps}, from, "cells")}, {{"axis", std::int64_t{1}}},
-      "windows");
+  const ValueId windows = step.add("Gather", {padded, step.numbers(ElementType::int64, {count, taps}, from, "cells")},
+                                   {{"axis", std::int64_t{1}}}, "windows");
   std::vector<Size> sizes = {size_of(step, x, 0), size_of(step, x, 1)};
   for (const std::int64_t size : positions) sizes.emplace_back(size);
   const ValueId shape = as_shape(step, sizes);
   if (step.output(0) != ValueId::none)
     step.emit("Reshape", {reduce(step, "ReduceMax", windows, {2}, false, "greatest"), shape}, {step.output(0)});
-  const ValueId at =
-      step.add("ArgMax", {windows}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{0}}}, "tap");
+  const ValueId at = step.add("ArgMax", {windows}, {{"axis", std::int64_t{2}}, {"keepdims", std::int64_t{0}}}, "tap");
   const ValueId which = step.add("Add", {at, step.numbers(ElementType::int64, {count}, begins, "begins")}, {}, "cell");
   const auto all_taps = static_cast<std::int64_t>(places.size());
   const ValueId place = step.add("Gather", {step.numbers(ElementType::int64, {all_taps}, places, "places"), which},

@@ -293,7 +293,8 @@ void pool_by_windows(Step& step) {
   const PoolAxes axes = read_axes(step);
   std::vector<WindowsOfAxis> windows;
   for (const PoolAxis& axis : axes) {
-    if (axis.positions < 1 || axis.image < 1) refuse_unknown("indices of older operators require the size of the image");
+    if (axis.positions < 1 || axis.image < 1)
+      refuse_unknown("indices of older operators require the size of the image");
     storable_count(List{axis.positions, axis.kernel});
     WindowsOfAxis& all = windows.emplace_back();
     for (std::int64_t position = 0; position < axis.positions; ++position) {

@@ -245,15 +245,16 @@ class ScanByLoop {
     for (std::size_t i = 0; i < inputs; ++i) {
       const ValueId batch = step_.input(i + 1);
       const checker::Shape* shape = step_.shape(batch);
-      if (!shape || shape->empty() || !shape->front().is(1)) refuse_unknown("the batch is not known to be one sequence");
+      if (!shape || shape->empty() || !shape->front().is(1))
+        refuse_unknown("the batch is not known to be one sequence");
       types_.push_back(step_.need_elem(batch));
       ranks_.push_back(static_cast<std::int64_t>(shape->size()) - 1);
       carried.push_back(squeeze(step_, batch, {0}, "without_batch"));
     }
     for (std::size_t i = 0; i < counts_.collected; ++i)
       collected_types_.push_back(step_.need_elem(step_.output(counts_.states + i)));
-    const ValueId count = step_.add("Squeeze", {size_vector(step_, step_.input(counts_.states + 1), 1)},
-                                    {{"axes", List{0}}}, "count");
+    const ValueId count =
+        step_.add("Squeeze", {size_vector(step_, step_.input(counts_.states + 1), 1)}, {{"axes", List{0}}}, "count");
     std::vector<ValueId> given = {count, step_.number(ElementType::boolean, 1)}, results;
     const ValueId last = step_.add("Sub", {count, step_.scalar(1)}, {}, "last");
     given.push_back(last);
@@ -265,7 +266,8 @@ class ScanByLoop {
     const std::size_t loop = step_.added_count() - 1;
     for (std::size_t i = 0; i < step_.output_count(); ++i) {
       const std::size_t at = i < counts_.states ? 1 + i : 1 + inputs + i - counts_.states;
-      if (step_.output(i) != ValueId::none) step_.emit("Unsqueeze", {results[at]}, {step_.output(i)}, {{"axes", List{0}}});
+      if (step_.output(i) != ValueId::none)
+        step_.emit("Unsqueeze", {results[at]}, {step_.output(i)}, {{"axes", List{0}}});
     }
     step_.replace();
     step_.finish([loop, items = items_, made = made_](ir::Model&, ir::Node& node, std::vector<ir::Node>& added) {
@@ -320,7 +322,8 @@ class ScanByLoop {
 }  // namespace
 
 void register_scan(StepRegistry& registry) {
-  registry.introduced({"Scan"}, 8, adapt("a batch of one is rewritten as Loop", [](Step& step) { ScanByLoop(step).build(); }));
+  registry.introduced({"Scan"}, 8,
+                      adapt("a batch of one is rewritten as Loop", [](Step& step) { ScanByLoop(step).build(); }));
   registry.change({"Scan"}, 9,
                   adapt("rewritten as a Scan over the batch that contains one over each sequence", scan_over_batch),
                   adapt("scans a batch of size 1", to_batch_of_one));
