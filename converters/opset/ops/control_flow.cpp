@@ -5,6 +5,7 @@
 
 #include "converters/opset/compose/bodies.h"
 #include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/sequences.h"
 #include "converters/opset/engine/steps.h"
 #include "libonnxkit/ir/order.h"
 
@@ -157,7 +158,8 @@ void unroll(Step& step) {
   bool any = false;
   for (std::size_t i = first_carried; i < inputs; ++i) any = any || is_sequence(step, step.input(i));
   if (!body || !any || body->inputs.size() != inputs || body->outputs.size() + 1 != inputs) return;
-  const auto count = step.constant_integers(step.input(0));
+  auto count = step.constant_integers(step.input(0));
+  if (const auto length = known_sequence_length(step, step.input(0)); length && !count) count = {*length};
   const auto start = step.has_input(1) ? step.constant_integers(step.input(1)) : std::vector<std::int64_t>{1};
   if (!count || count->size() != 1 || count->front() < 1 || !start || start->size() != 1 || start->front() == 0) return;
   if (static_cast<std::uint64_t>(count->front()) * (body->nodes.size() + 1) > most_nodes || !stays_true(step, *body))

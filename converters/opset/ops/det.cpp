@@ -24,6 +24,19 @@ Pivot greatest_in_first_column(Step& step, ValueId rows, std::int64_t count) {
   return {mask, slice(step, mask, 1, 0, 1, "is_first")};
 }
 
+/// Of a matrix without elements: 1.
+void determinants_of_nothing(Step& step, std::int64_t rank) {
+  const ValueId one = step.number(step.need_elem(step.input(0)), 1, "one");
+  std::vector<Size> sizes;
+  for (std::int64_t axis = 0; axis < rank - 2; ++axis) sizes.push_back(size_of(step, step.input(0), axis));
+  if (sizes.empty()) {
+    step.emit("Identity", {one}, {step.output(0)});
+  } else {
+    step.emit("Expand", {one, as_shape(step, sizes)}, {step.output(0)});
+  }
+  step.replace();
+}
+
 void eliminate(Step& step) {
   const ValueId x = step.input(0);
   const ElementType type = step.need_elem(x);
@@ -34,7 +47,8 @@ void eliminate(Step& step) {
   if (!size.is_constant() || rank < 2)
     refuse_unknown("the size of the matrix is unknown, and older opsets have no determinants");
   const std::int64_t n = size.constant();
-  if (n < 1 || n > largest) refuse(fmt::format("a determinant of size {} would require as many eliminations", n));
+  if (n < 0 || n > largest) refuse(fmt::format("a determinant of size {} would require as many eliminations", n));
+  if (n == 0) return determinants_of_nothing(step, rank);
   const ValueId one = step.number(wide_det, 1, "one"), two = step.number(wide_det, 2, "two");
   ValueId rows = reshape(step, cast(step, x, wide_det, "wide"), {-1, n, n}, "matrices"), product = one;
   for (std::int64_t left = n; left > 0; --left) {

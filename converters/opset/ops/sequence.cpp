@@ -4,6 +4,7 @@
 
 #include "converters/opset/compose/bodies.h"
 #include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/sequences.h"
 #include "converters/opset/engine/steps.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
@@ -277,6 +278,16 @@ void join_elements(Step& step) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> known_sequence_length(Step& step, ValueId count) {
+  const ir::Graph& graph = step.graph();
+  const std::int32_t at = count == ValueId::none ? -1 : ir::producers(graph)[ir::index_of(count)];
+  if (at < 0) return std::nullopt;
+  const ir::Node& node = graph.nodes[static_cast<std::size_t>(at)];
+  if (!(node.op_type == "SequenceLength") || !ir::canonical_domain(node.domain).empty()) return std::nullopt;
+  const auto all = Sequences(step).elements(input_of(node, 0));
+  return all ? std::optional(static_cast<std::int64_t>(all->size())) : std::nullopt;
+}
 
 void register_sequence(StepRegistry& registry) {
   const Way gone = adapt("removed: its elements are read individually", drop_sequence);
