@@ -151,12 +151,14 @@ def differs(sound, faulty, plain):
     return False
 
 
-def sets_for(model, folder):
-    """Sets of inputs that faults are looked for with."""
+def sets_for(model, folder, file):
+    """Sets of inputs that faults are looked for with, and how diff is given them: recorded ones, or drawn ones that are written to the file."""
     if folder:
-        return [recorded(model, path) for path in sorted(folder.glob("test_data_set_*"))][:FAULT_SETS]
+        paths = sorted(folder.glob("test_data_set_*"))[:FAULT_SETS]
+        return [recorded(model, path) for path in paths], [word for path in paths for word in ("--set", str(path))]
     drawn = sample_networks.draw(model, numpy.random.default_rng(17), FAULT_SETS)
-    return [{name: array[i] for name, array in drawn.items()} for i in range(FAULT_SETS)]
+    numpy.savez(file, **drawn)
+    return [{name: array[i] for name, array in drawn.items()} for i in range(FAULT_SETS)], ["--set", str(file)]
 
 
 def faults_of(runner, group, name, file, folder, options):
@@ -166,19 +168,17 @@ def faults_of(runner, group, name, file, folder, options):
     if kept.exists() and not options.renews(key):
         return [Fault(**row) for row in runner.report(key, [], False)["faults"]]
     model, found = onnx.load(file), []
-    sets = sets_for(model, folder)
-    few = ROOT / "build/noise_floor/few.npz"
-    few.parent.mkdir(parents=True, exist_ok=True)
-    numpy.savez(few, **{port: numpy.stack([inputs[port] for inputs in sets]) for port in sets[0]})
+    runner.folder.mkdir(parents=True, exist_ok=True)
+    broken = runner.folder / "faulty.onnx"
+    sets, arguments = sets_for(model, folder, broken.with_suffix(".npz"))
     sound, plain = run(model, sets), run(model, sets, optimized=False)
-    broken = few.with_name("faulty.onnx")
     for number, (kind, _, words, faulty) in enumerate(planted(model, values_of(model, sets[0]), FAULTS, 3)):
         progress(f"{key} {number} {kind}")
         outputs = run(faulty, sets)
         if outputs is None:
             continue
         onnx.save(faulty, broken)
-        report = runner.report("sum/faults/last", [str(file), f"onnxruntime:{broken}", "-b", "reference", "--set", str(few)], True)
+        report = runner.report("sum/faults/last", [str(file), f"onnxruntime:{broken}", "-b", "reference", *arguments], True)
         side = report["sides"][1]
         found.append(Fault(group, name, kind, words, differs(sound, outputs, plain), "fails" if "failure" in side else side["verdict"]))
     runner.keep(key, {"faults": [dataclasses.asdict(fault) for fault in found]})

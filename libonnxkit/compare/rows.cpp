@@ -457,7 +457,7 @@ class RowComparison {
 
 /// As many as elements that no sample flips (flips.h), but no more than half of those that no sample does.
 std::uint64_t allowed_rows(const Flips& flips, const exec::Spread& spread, std::size_t steady) {
-  return std::min(allowed_alone(flips, spread), std::max<std::uint64_t>(flips.any, steady / 2));
+  return std::min(allowed_alone(flips, spread.plain()), std::max<std::uint64_t>(flips.any, steady / 2));
 }
 
 std::string text_of_rows(const ComparedRows& rows, std::size_t axis) {

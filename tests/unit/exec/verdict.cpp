@@ -175,6 +175,47 @@ TEST_CASE("samples of edges widen the floor where they flip") {
   CHECK(verdict_of(all, flipped).verdict == Verdict::not_rounding);
 }
 
+TEST_CASE("behind quantizers elements may jump as samples of edges do: as many, and as far") {
+  // Of 40 elements each sample of edges moves four others by a step.
+  std::vector<double> exact(40, 1);
+  Spread all = spread(reals(exact), std::vector<Tensor>(4, reals(exact)));
+  for (std::size_t r = 0; r < 4; ++r) {
+    std::vector<double> sample = exact;
+    for (std::size_t i = 0; i < 4; ++i) sample[4 * r + i] += 0.5;
+    all.samples.emplace_back(reals(sample));
+  }
+  all.edges = 4;
+  const auto verdict = [&](std::size_t count, double size) {
+    std::vector<double> got = exact;
+    for (std::size_t i = 0; i < count; ++i) got[39 - i] += size;
+    return verdict_of(all, reals(got));
+  };
+  const TensorVerdict jumped = verdict(4, 0.5);
+  CHECK(jumped.verdict == Verdict::rounding);
+  CHECK(jumped.flips == 4);
+  CHECK(jumped.floor.elements == 36);
+  CHECK(jumped.floor.rms == 0);
+  CHECK(verdict(4, 2).verdict == Verdict::not_rounding);
+  CHECK(verdict(20, 0.5).verdict == Verdict::not_rounding);
+}
+
+TEST_CASE("steps may flip as often as samples of edges flip others") {
+  std::vector<std::int64_t> exact(40, 10);
+  Spread all = spread(integers(exact), std::vector<Tensor>(4, integers(exact)));
+  for (std::size_t r = 0; r < 4; ++r) {
+    std::vector<std::int64_t> sample = exact;
+    for (std::size_t i = 0; i < 4; ++i) ++sample[4 * r + i];
+    all.samples.emplace_back(integers(sample));
+  }
+  all.edges = 4;
+  all.is_steps = true;
+  std::vector<std::int64_t> got = exact;
+  for (std::size_t i = 36; i < 40; ++i) ++got[i];
+  CHECK(verdict_of(all, integers(got)).verdict == Verdict::undecidable);
+  for (std::size_t i = 16; i < 40; ++i) got[i] = 11;
+  CHECK(verdict_of(all, integers(got)).verdict == Verdict::not_rounding);
+}
+
 TEST_CASE("one element that is far off is seen among many that are exact") {
   std::vector<double> exact(10'000, 1), got = exact;
   got[1234] += 0.119;
