@@ -29,9 +29,9 @@ struct Deviations {
   std::vector<double> compared = {};              ///< of what a side gave
   std::vector<std::vector<double>> samples = {};  ///< of the samples of edges
   std::vector<double> variance = {};              ///< of rounding without edges
-  double pooled = 0;                         ///< mean of these
-  double sides = 1;                          ///< how many sides have rounded
-  std::size_t sets = 1;                      ///< of inputs that get verdicts one by one
+  double pooled = 0;                              ///< mean of these
+  double sides = 1;                               ///< how many sides have rounded
+  std::size_t sets = 1;                           ///< of inputs that get verdicts one by one
 };
 
 /// What is left of a tensor without its jumps, in standard deviations of rounding.

@@ -400,8 +400,11 @@ TensorVerdict verdict_of(const exec::Spread& spread, const Tensor& got, Profile 
   const bool samples_agree = std::all_of(spread.samples.begin(), spread.samples.end(),
                                          [&](const Value& sample) { return has_dims(sample, exact); });
   const bool base_agrees = !origin || origin->dims() == exact;
-  if (samples_agree && base_agrees && got.dims() == exact)
+  if (samples_agree && base_agrees && got.dims() == exact) {
+    if (const auto axis = axis_of_exchanged_rows(spread, got.type()))
+      return verdict_of_rows(spread, got, profile, origin, sets, *axis, true);
     return verdict_of_same_shape(spread, got, profile, origin, sets);
+  }
   const bool sides_agree = got.dims() == (origin ? origin->dims() : exact);
   if (!samples_agree || sides_agree) {
     const auto axis = axis_of_rows(spread, got, origin);

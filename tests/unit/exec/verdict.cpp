@@ -175,6 +175,30 @@ TEST_CASE("samples of edges widen the floor where they flip") {
   CHECK(verdict_of(all, flipped).verdict == Verdict::not_rounding);
 }
 
+TEST_CASE("rows that samples exchange are matched, though the shape stays") {
+  const std::vector<std::int64_t> dims{20, 3};
+  const auto table = [&](double noise, std::vector<std::size_t> exchanged = {}, double off = 0) {
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < 20; ++i) {
+      std::size_t row = i;
+      if (std::find(exchanged.begin(), exchanged.end(), i) != exchanged.end()) row = i ^ 1;
+      for (std::size_t j = 0; j < 3; ++j)
+        numbers.push_back(std::sin(static_cast<double>(7 * row + j)) +
+                          noise * std::cos(static_cast<double>(31 * row + j)));
+    }
+    numbers[30] += off;
+    return encoded(ElementType::float64, dims, numbers);
+  };
+  Spread all = spread(table(0), {table(1e-6), table(-1e-6), table(2e-6, {4, 5}), table(-1e-6, {4, 5})});
+  CHECK(verdict_of(all, table(1e-6)).verdict == Verdict::rounding);
+  const TensorVerdict off = verdict_of(all, table(0, {}, 0.02));
+  CHECK(off.verdict == Verdict::not_rounding);
+  CHECK(verdict_of(all, table(1e-6, {4, 5})).verdict == Verdict::undecidable);
+  const TensorVerdict other = verdict_of(all, table(1e-6, {12, 13}));
+  CHECK(other.verdict == Verdict::not_rounding);
+  CHECK(other.why.find("2 rows are at other places, of which rounding can move 0") != std::string::npos);
+}
+
 TEST_CASE("behind quantizers elements may jump as samples of edges do: as many, and as far") {
   // Of 40 elements each sample of edges moves four others by a step.
   std::vector<double> exact(40, 1);
