@@ -22,7 +22,7 @@ SEEDS, GENERATED, MANY = [0, 1000], 20, 100
 MOST_BYTES = 3 << 20  # of an exported model whose inputs are generated
 FAMILIES = {"quantized": "quantized", "detection": "detectors", "ml": "trees", "invalid": None}
 REST = "float"
-FAULTS, FAULT_SETS = 16, 3
+FAULTS, FAULT_SETS = 12, 3
 # Exported models for faults, in the classes that the sample networks leave to them.
 FAULTY = ["mnist_cnn/onnx_opset17", "unet_shapes/bilinear_opset13", "rnn/gru_opset11", "keras/cnn_onnx", "quantized/mnist_qdq_int8",
           "quantized/mnist_qoperator_uint8", "quantized/unet_qdq_uint8", "detection/ssd_opset11", "ml/random_forest_diabetes", "ml/lightgbm_cancer"]
