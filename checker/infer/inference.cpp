@@ -75,12 +75,13 @@ void Inference::run() {
 void Inference::prepare(Frame& frame) {
   const ir::Graph& graph = *frame.graph;
   frame.info->values.clear();
-  frame.info->values.resize(graph.values.size());
   frame.info->losses.clear();
   frame.info->content_inputs.clear();
-  frame.initializer_of.assign(graph.values.size(), -1);
-  frame.replaceable.assign(graph.values.size(), false);
-  frame.declared.assign(graph.values.size(), nullptr);
+  frame.initializer_of.clear();
+  frame.replaceable.clear();
+  frame.declared.clear();
+  frame.initializers = 0;
+  grow(frame);
   const auto declare = [&](const std::vector<ir::ValueInfo>& infos) {
     for (const ir::ValueInfo& info : infos) {
       if (info.value != ir::ValueId::none && info.type) frame.declared[ir::index_of(info.value)] = &info;
@@ -88,20 +89,28 @@ void Inference::prepare(Frame& frame) {
   };
   declare(graph.value_infos);
   declare(graph.outputs);
-
-  for (std::size_t i = 0; i < graph.initializers.size(); ++i) {
-    const ir::Tensor& tensor = graph.initializers[i];
-    const ir::ValueId id = graph.find(tensor.name);
-    if (id == ir::ValueId::none) continue;
-    frame.initializer_of[ir::index_of(id)] = static_cast<std::int32_t>(i);
-    frame.info->values[ir::index_of(id)].type = stored_tensor_type(tensor.dims, tensor.data_type);
-  }
   for (const ir::SparseTensor& sparse : graph.sparse_initializers) {
     if (!sparse.values) continue;
     const ir::ValueId id = graph.find(sparse.values->name);
     if (id == ir::ValueId::none) continue;
     // A sparse initializer is used like the dense tensor that it stands for.
     frame.info->values[ir::index_of(id)].type = stored_tensor_type(sparse.dims, sparse.values->data_type);
+  }
+}
+
+/// Takes in the values and initializers that the graph got since.
+void Inference::grow(Frame& frame) {
+  const ir::Graph& graph = *frame.graph;
+  frame.info->values.resize(graph.values.size());
+  frame.initializer_of.resize(graph.values.size(), -1);
+  frame.replaceable.resize(graph.values.size(), false);
+  frame.declared.resize(graph.values.size(), nullptr);
+  for (; frame.initializers < graph.initializers.size(); ++frame.initializers) {
+    const ir::Tensor& tensor = graph.initializers[frame.initializers];
+    const ir::ValueId id = graph.find(tensor.name);
+    if (id == ir::ValueId::none) continue;
+    frame.initializer_of[ir::index_of(id)] = static_cast<std::int32_t>(frame.initializers);
+    frame.info->values[ir::index_of(id)].type = stored_tensor_type(tensor.dims, tensor.data_type);
   }
 }
 

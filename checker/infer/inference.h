@@ -111,6 +111,8 @@ struct Frame {
   std::vector<std::int32_t> initializer_of;    ///< by ValueId: index into graph->initializers or -1
   std::vector<bool> replaceable;               ///< by ValueId: an initializer that a caller may replace
   std::vector<const ir::ValueInfo*> declared;  ///< by ValueId, from value_info and outputs
+  std::size_t initializers = 0;                ///< of the graph, that the tables know
+  std::size_t nodes = 0;                       ///< of the graph, that GrowingInference has seen
   std::size_t depth = 0;
   bool in_body = false;                               ///< within a branch or loop, also in a function called there
   const ir::Function* function = nullptr;             ///< whose call this is or is part of
@@ -126,11 +128,13 @@ class Inference {
 
  private:
   friend class InferContext;
+  friend class GrowingInference;
 
   static constexpr const char* note_of_trust =
       "most runtimes pass over names; TensorRT and planners of static memory take equal names for equal sizes";
 
   void prepare(Frame& frame);
+  static void grow(Frame& frame);
   void seed_inputs(Frame& frame, std::span<const Type> given, std::span<const Constant* const> values);
   void infer_nodes(Frame& frame);
   void infer_node(Frame& frame, std::size_t index);

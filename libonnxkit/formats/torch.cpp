@@ -1,12 +1,33 @@
-// PyTorch: files of torch.export and TorchScript, both zip archives; known by their names, run by the worker.
+// PyTorch: files of torch.export, which are read, and of TorchScript, known by their names. Workers run both.
+#include "converters/formats/pt2/pt2.h"
 #include "libonnxkit/formats/frame/registry.h"
 
 namespace onnxkit::formats {
+namespace {
+
+Match detect_torch_export(const Source& source) {
+  return source.file && pt2::is_pt2(*source.file) ? Match::certain : Match::no;
+}
+
+Result<ir::Model> read_torch_export(const Source& source, const ReadOptions&, ReadReport& report) {
+  auto model = pt2::read(source.file, report.diagnostics);
+  if (model) return model;
+  Error error = std::move(model).error();
+  error.diagnostic.location.file = source.path.string();
+  return error;
+}
+
+}  // namespace
 
 void register_torch(Registry& registry);
 void register_torch(Registry& registry) {
-  registry.add({.name = "torch-export", .title = "a model of torch.export", .extensions = {".pt2"}});
-  registry.add({.name = "torchscript", .title = "a TorchScript model", .extensions = {".pt", ".pth"}});
+  registry.add({.name = "torch-export",
+                .title = "a model of torch.export",
+                .extensions = {".pt2"},
+                .backend = "torch",
+                .detect = detect_torch_export,
+                .read = read_torch_export});
+  registry.add({.name = "torchscript", .title = "a TorchScript model", .extensions = {".pt", ".pth"}, .backend = "torch"});
 }
 
 }  // namespace onnxkit::formats

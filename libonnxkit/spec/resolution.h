@@ -28,6 +28,10 @@ class Resolution {
   Resolution(const ir::Model& model, const OpTable& table);
   Resolution(const ir::Model& model, std::span<const std::unique_ptr<ir::GraphScope>> scopes, const OpTable& table);
 
+  /// For who builds a model: takes in the nodes that were added to a graph since, and the graphs inside them. Nodes that are known stay
+  /// as they are.
+  void extend(const ir::Graph& graph, std::span<const ir::OpsetImport> opsets);
+
   /// By node. Empty for a graph that is none of the model's.
   std::span<const ResolvedNode> nodes(const ir::Graph& graph) const {
     const auto found = graphs_.find(&graph);
@@ -38,6 +42,8 @@ class Resolution {
   const OpTable& table() const { return *table_; }
 
  private:
+  ResolvedNode resolve(const ir::Node& node, std::span<const ir::OpsetImport> opsets) const;
+
   const OpTable* table_;
   FunctionIndex functions_;
   std::unordered_map<const ir::Graph*, std::vector<ResolvedNode>> graphs_;

@@ -1,18 +1,18 @@
 #include "libonnxkit/wire/values/npz.h"
 
-#include <minizip/unzip.h>
 #include <minizip/zip.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <optional>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/system/cgroup.h"
+#include "libonnxkit/wire/zip/archive.h"
+#include "libonnxkit/wire/zip/memory_file.h"
 
 namespace onnxkit::wire {
 namespace {
@@ -23,117 +23,26 @@ Error malformed(std::string message, std::string found = {}) {
   return error;
 }
 
-/// A file in memory behind minizip's callbacks: `bytes` to read from, or `written` to write to.
-struct MemoryFile {
-  std::string_view bytes;
-  std::string* written = nullptr;
-  std::uint64_t at = 0;
-
-  std::uint64_t size() const { return written ? written->size() : bytes.size(); }
-};
-
-MemoryFile& memory_file(void* stream) { return *static_cast<MemoryFile*>(stream); }
-
-zlib_filefunc64_def callbacks(MemoryFile& file) {
-  zlib_filefunc64_def calls{};
-  calls.opaque = &file;
-  calls.zopen64_file = [](void* opaque, const void*, int) { return opaque; };
-  calls.zread_file = [](void*, void* stream, void* buffer, uLong size) -> uLong {
-    MemoryFile& f = memory_file(stream);
-    const std::string_view all = f.written ? std::string_view(*f.written) : f.bytes;
-    const std::string_view part = f.at < all.size() ? all.substr(f.at, size) : std::string_view();
-    std::copy(part.begin(), part.end(), static_cast<char*>(buffer));
-    f.at += part.size();
-    return static_cast<uLong>(part.size());
-  };
-  calls.zwrite_file = [](void*, void* stream, const void* buffer, uLong size) -> uLong {
-    MemoryFile& f = memory_file(stream);
-    if (f.at + size > f.written->size()) f.written->resize(f.at + size);
-    f.written->replace(f.at, size, static_cast<const char*>(buffer), size);
-    f.at += size;
-    return size;
-  };
-  calls.ztell64_file = [](void*, void* stream) -> ZPOS64_T { return memory_file(stream).at; };
-  calls.zseek64_file = [](void*, void* stream, ZPOS64_T offset, int origin) -> long {
-    MemoryFile& f = memory_file(stream);
-    const std::uint64_t base = origin == ZLIB_FILEFUNC_SEEK_CUR   ? f.at
-                               : origin == ZLIB_FILEFUNC_SEEK_END ? f.size()
-                                                                  : 0;
-    const auto target = checked_add<std::uint64_t>(base, offset);
-    if (!target || *target > f.size()) return -1;
-    f.at = *target;
-    return 0;
-  };
-  calls.zclose_file = [](void*, void*) { return 0; };
-  calls.zerror_file = [](void*, void*) { return 0; };
-  return calls;
+/// An error of the archive as one of the file of arrays.
+Error as_npz(Error error) {
+  if (error.diagnostic.code == "malformed-archive") error.diagnostic.code = "malformed-npz";
+  return error;
 }
 
-/// The entries that the record at the end of a zip file announces; nullopt without a record that reaches exactly to the end. minizip takes a
-/// cut one for whole.
-std::optional<std::uint32_t> announced_entries(std::string_view file) {
-  constexpr std::string_view signature = "PK\5\6";
-  constexpr std::size_t record = 22, longest_comment = 0xffff;
-  const auto number = [&](std::size_t at) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(file[at]) | static_cast<unsigned char>(file[at + 1])
-                                                                                 << 8);
-  };
-  for (std::size_t back = record; back <= std::min(file.size(), record + longest_comment); ++back) {
-    const std::size_t at = file.size() - back;
-    if (file.substr(at, signature.size()) == signature && number(at + 20) == back - record) return number(at + 10);
-  }
-  return std::nullopt;
-}
-
-struct Closer {
-  void operator()(void* zip) const { unzClose(zip); }
-};
-using Archive = std::unique_ptr<void, Closer>;
-
-struct Member {
-  std::string name;
-  std::uint64_t size = 0;
-};
-
-Result<Member> member_at(unzFile zip) {
-  unz_file_info64 info{};
-  if (unzGetCurrentFileInfo64(zip, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
-    return malformed("the directory of the archive is damaged");
-  std::string name(info.size_filename, '\0');
-  if (unzGetCurrentFileInfo64(zip, nullptr, name.data(), info.size_filename, nullptr, 0, nullptr, 0) != UNZ_OK)
-    return malformed("the directory of the archive is damaged");
+/// The name of the array that an entry of the archive is.
+Result<std::string> array_name(const ZipEntry& entry) {
   constexpr std::string_view ending = ".npy";
-  if (!name.ends_with(ending)) return malformed("a member of the archive is not an array", quote(name));
-  constexpr uLong encrypted = 1;
-  if ((info.flag & encrypted) != 0) return malformed("a member of the archive is encrypted", quote(name));
-  return Member{name.substr(0, name.size() - ending.size()), info.uncompressed_size};
+  if (!entry.name.ends_with(ending)) return malformed("a member of the archive is not an array", quote(entry.name));
+  return entry.name.substr(0, entry.name.size() - ending.size());
 }
 
-/// The content of the member at hand. Memory grows with what is really there, not with what the directory says.
-Result<std::string> unpack(unzFile zip, const Member& member) {
-  const Error damaged = malformed("a member of the archive is damaged", quote(member.name));
-  if (unzOpenCurrentFile(zip) != UNZ_OK) return damaged;
-  constexpr std::size_t step = std::size_t{1} << 20;
-  std::string content;
-  int got = 1;
-  while (got > 0 && content.size() <= member.size) {
-    const std::size_t before = content.size();
-    content.resize(before + static_cast<std::size_t>(std::min<std::uint64_t>(step, member.size - before + 1)));
-    got = unzReadCurrentFile(zip, content.data() + before, static_cast<unsigned>(content.size() - before));
-    content.resize(before + static_cast<std::size_t>(std::max(got, 0)));
-  }
-  const bool intact = unzCloseCurrentFile(zip) == UNZ_OK;  // compares the checksum
-  if (got < 0 || !intact || content.size() != member.size) return damaged;
-  return content;
-}
-
-/// Whether the members announce more bytes than may be held, or what is wrong with one. None can be larger than it announces.
-std::optional<Error> exceeds(unzFile zip, std::uint64_t most) {
+/// Whether the arrays announce more bytes than may be held, or what is wrong with one. None can be larger than it announces.
+std::optional<Error> exceeds(const ZipArchive& archive, std::uint64_t most) {
   std::uint64_t sum = 0;
-  for (int status = unzGoToFirstFile(zip); status == UNZ_OK; status = unzGoToNextFile(zip)) {
-    const auto member = member_at(zip);
-    if (!member) return member.error();
-    sum = checked_add(sum, member->size).value_or(UINT64_MAX);
+  for (const ZipEntry& entry : archive.entries()) {
+    const auto name = array_name(entry);
+    if (!name) return name.error();
+    sum = checked_add(sum, entry.size).value_or(UINT64_MAX);
   }
   if (sum <= most) return std::nullopt;
   Error error = make_error("memory-limit", "the arrays of the archive take more memory than allowed");
@@ -211,33 +120,22 @@ std::optional<std::string> named_by_member(std::string_view member) {
 
 Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>& file, const VoidTypes& void_types,
                                          std::uint64_t most_bytes) {
-  const auto announced = announced_entries(file->view());
-  if (!announced) return malformed("the file is not a complete zip archive");
-  if (*announced == 0) return std::vector<NamedValue>();
-  MemoryFile memory{.bytes = file->view()};
-  zlib_filefunc64_def calls = callbacks(memory);
-  const Archive archive(unzOpen2_64("npz", &calls));
-  if (!archive) return malformed("the directory of the archive is damaged");
-  if (auto error = exceeds(archive.get(), most_bytes > 0 ? most_bytes : usable_memory() / 4)) return *std::move(error);
+  const auto archive = ZipArchive::open(file);
+  if (!archive) return as_npz(archive.error());
+  const std::uint64_t most = most_bytes > 0 ? most_bytes : usable_memory() / 4;
+  if (auto error = exceeds(*archive, most)) return *std::move(error);
   std::vector<NamedValue> values;
-  std::unordered_set<std::string> names;
-  int status = unzGoToFirstFile(archive.get());
-  for (; status == UNZ_OK; status = unzGoToNextFile(archive.get())) {
-    auto member = member_at(archive.get());
-    if (!member) return std::move(member).error();
-    if (!names.insert(member->name).second) return malformed("two arrays have the same name", quote(member->name));
-    auto content = unpack(archive.get(), *member);
-    if (!content) return std::move(content).error();
+  for (const ZipEntry& entry : archive->entries()) {
+    auto name = array_name(entry);
+    if (!name) return std::move(name).error();
+    auto content = archive->unpack(entry, most);
+    if (!content) return as_npz(std::move(content).error());
     const auto owner = std::make_shared<const std::string>(*std::move(content));
-    const ElementType void_type = void_types ? void_types(member->name) : ElementType::undefined;
+    const ElementType void_type = void_types ? void_types(*name) : ElementType::undefined;
     auto tensor = read_npy(std::as_bytes(std::span(*owner)), owner, {.void_type = void_type});
-    if (!tensor) return about(std::move(tensor).error(), member->name);
-    values.push_back({member->name, *std::move(tensor)});
+    if (!tensor) return about(std::move(tensor).error(), *name);
+    values.push_back({*std::move(name), *std::move(tensor)});
   }
-  unz_global_info64 info{};
-  unzGetGlobalInfo64(archive.get(), &info);
-  if (status != UNZ_END_OF_LIST_OF_FILE || info.number_entry != values.size())
-    return malformed("the directory of the archive is damaged");
   return values;
 }
 

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converters/foreign/graph.h"
+#include "converters/foreign/onnx_builder.h"
+
+namespace onnxkit::foreign {
+
+class Importer;
+
+/// What a mapping sees of one node of another framework: its arguments by name, the ONNX graph so far, and where the results go. A
+/// mapping that cannot express the node says so with `refuse`, and may go on: what it emits then is thrown away.
+class Call {
+ public:
+  Call(Importer& importer, OnnxBuilder& builder, const Node& call, const Graph& graph)
+      : onnx(builder), node(call), graph_(graph), importer_(importer) {}
+
+  OnnxBuilder& onnx;
+  const Node& node;
+
+  // ---- arguments; missing ones have the default
+
+  bool has(std::string_view name) const;
+  const Argument* argument(std::string_view name) const { return node.find(name); }
+  /// A value of the graph; false when it is omitted.
+  Val tensor(std::string_view name);
+  std::vector<Val> tensors(std::string_view name);
+  /// A constant, or a value whose content is known. Refuses other ones.
+  std::int64_t integer(std::string_view name, std::int64_t fallback);
+  std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> fallback = {});
+  double real(std::string_view name, double fallback);
+  std::vector<double> reals(std::string_view name);
+  bool flag(std::string_view name, bool fallback);
+  std::string_view text(std::string_view name, std::string_view fallback = {});
+  ElementType elem(std::string_view name, ElementType fallback = ElementType::undefined);
+  /// An axis of a tensor with this many, counted from the end when negative. Refuses one that there is not.
+  std::int64_t axis(std::string_view name, std::int64_t fallback, std::size_t rank);
+  /// The same for a list; all axes when it is empty or omitted.
+  std::vector<std::int64_t> axes(std::string_view name, std::size_t rank);
+  /// Sizes, which may be values, as one vector of int64.
+  Val sizes(std::string_view name);
+  /// One size, which may be a value, as a vector of one int64.
+  Val size(std::string_view name, std::int64_t fallback);
+  /// A number or a tensor, as a tensor of type `elem`; a number has no axes.
+  Val number(std::string_view name, ElementType elem, double fallback = 0);
+  /// Refuses when the rank is not known.
+  std::size_t rank(Val value);
+
+  // ---- results
+
+  void result(Val value) { results({value}); }
+  /// In the order of the node's outputs.
+  void results(const std::vector<Val>& values);
+  /// The declared element type of an output; undefined when the file does not say.
+  ElementType declared_elem(std::size_t output = 0) const;
+  const TensorType* declared_type(std::size_t output = 0) const;
+
+  /// Says why ONNX cannot express this node, and what may help.
+  void refuse(std::string reason, std::string help = {});
+  bool refused() const;
+
+  // ---- bodies
+
+  /// Imports the nodes of a graph of the node into the graph at hand, with these values as its inputs; returns its outputs.
+  std::vector<Val> inlined(const Graph& body, std::vector<Val> inputs);
+
+ private:
+  Val value_of(const Argument& argument);
+  Val as_size(const Argument& argument);
+
+  const Graph& graph_;
+  Importer& importer_;
+};
+
+}  // namespace onnxkit::foreign

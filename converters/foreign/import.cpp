@@ -1,0 +1,203 @@
+#include "converters/foreign/import.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "libonnxkit/spec/op_table.h"
+
+namespace onnxkit::foreign {
+namespace {
+
+checker::Type type_of(const TensorType& declared, checker::DimPool& dims) {
+  checker::Type type = checker::Type::tensor(declared.elem);
+  if (!declared.shape) return type;
+  type.shape.emplace();
+  for (const Size& size : *declared.shape)
+    type.shape->push_back(size.constant >= 0 ? Dim(size.constant) : dims.from_dim_param(size.expression));
+  return type;
+}
+
+ir::DeclaredType declared_type(const TensorType& declared, ir::Model& model) {
+  ir::DeclaredType type;
+  type.kind = ir::DeclaredType::Kind::tensor;
+  type.elem_type = static_cast<std::int32_t>(declared.elem);
+  if (!declared.shape) return type;
+  type.shape.emplace();
+  for (const Size& size : *declared.shape) {
+    ir::DeclaredDim& dim = type.shape->dims.emplace_back();
+    if (size.constant >= 0)
+      dim.value = size.constant;
+    else if (!size.expression.empty())
+      dim.param = model.keep(size.expression);
+  }
+  return type;
+}
+
+void add_metadata(ir::Model& model, std::string_view key, std::string_view value) {
+  ir::StringEntry& entry = model.metadata_props.emplace_back();
+  entry.key = model.keep(key);
+  entry.value = model.keep(value);
+}
+
+/// An ONNX model without nodes that has the inputs of `source`.
+ir::Model empty_model(const Model& source) {
+  ir::Model model;
+  model.files = source.files;
+  model.ir_version = spec::ir_version_of_opset(import_opset);
+  model.producer_name = "onnxkit";
+  ir::OpsetImport& import = model.opset_imports.emplace_back();
+  import.domain = "";
+  import.version = import_opset;
+  model.graph = std::make_unique<ir::Graph>();
+  model.graph->name = model.keep(source.graph.name.empty() ? "main" : source.graph.name);
+  for (const ValueId id : source.graph.inputs) {
+    const Value& value = source.graph.values[index_of(id)];
+    ir::ValueInfo& input = model.graph->inputs.emplace_back();
+    input.value = model.graph->intern(model.keep(value.name));
+    if (value.type) input.type = declared_type(*value.type, model);
+  }
+  add_metadata(model, "source_framework", source.framework);
+  if (!source.version.empty()) add_metadata(model, "source_version", source.version);
+  for (const auto& [key, value] : source.metadata) add_metadata(model, key, value);
+  return model;
+}
+
+}  // namespace
+
+void Importer::add_inputs(const Model& model) {
+  const Graph& graph = model.graph;
+  values_[&graph].resize(graph.values.size());
+  const ir::Graph& main = *builder_.model().graph;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+    set_value(graph, graph.inputs[i], Val{&main, main.inputs[i].value});
+  // Tensors that share their bytes (tied weights) are one initializer.
+  std::map<std::tuple<const std::byte*, ElementType, std::vector<std::int64_t>>, Val> shared;
+  for (const Tensor& tensor : graph.tensors) {
+    const auto key = std::make_tuple(tensor.bytes.data(), tensor.elem, tensor.dims);
+    const auto known = tensor.bytes.empty() ? shared.end() : shared.find(key);
+    Val value = known != shared.end() ? known->second : Val{};
+    if (!value) value = builder_.initializer(tensor.name, tensor.elem, tensor.dims, tensor.bytes);
+    shared.emplace(key, value);
+    set_value(graph, tensor.value, value);
+  }
+}
+
+Val Importer::value(const Graph& graph, ValueId id) const {
+  const auto found = values_.find(&graph);
+  if (id == ValueId::none || found == values_.end() || index_of(id) >= found->second.size()) return {};
+  return found->second[index_of(id)];
+}
+
+void Importer::set_value(const Graph& graph, ValueId id, Val value) {
+  if (id != ValueId::none) values_[&graph][index_of(id)] = value;
+}
+
+void Importer::refuse(std::string reason, std::string help) {
+  if (std::exchange(refused_, true)) return;  // the first reason of a node counts
+  const auto known = std::find_if(refusals_.begin(), refusals_.end(),
+                                  [&](const Refusal& r) { return r.op == node_->op && r.reason == reason; });
+  if (known != refusals_.end()) return void(++known->count);
+  refusals_.push_back({std::string(node_->op), std::move(reason), std::move(help), std::string(node_->name),
+                       std::string(node_->source), node_index_, 1});
+}
+
+/// Stands in for the results of a node that was refused, so that the nodes behind it can be looked at.
+void Importer::fill_in(const Graph& graph, const Node& node) {
+  for (const ValueId id : node.outputs) {
+    if (id == ValueId::none) continue;
+    const std::optional<TensorType>& declared = graph.values[index_of(id)].type;
+    const checker::Type type =
+        declared ? type_of(*declared, builder_.dims()) : checker::Type::tensor(ElementType::int64, Shape{Dim(1)});
+    set_value(graph, id, builder_.placeholder(type));
+  }
+}
+
+void Importer::import_node(const Graph& graph, std::size_t index) {
+  const Node& node = graph.nodes[index];
+  const Node* const outer_node = std::exchange(node_, &node);
+  const std::size_t outer_index = std::exchange(node_index_, index);
+  const bool outer_refused = std::exchange(refused_, false);
+  const std::size_t findings = builder_.findings().size();
+  builder_.set_origin(node.name, node.scope, node.source);
+  if (const MapNode map = mappings_.find(node.op)) {
+    Call call(*this, builder_, node, graph);
+    map(call);
+  } else {
+    refuse("there is no mapping of this operator to ONNX", {});
+  }
+  const auto& found = builder_.findings();
+  if (!refused_ && found.size() > findings && found.back().severity == Severity::error)
+    refuse(fmt::format("its form in ONNX would be invalid: {}", found.back().message), {});
+  if (refused_) fill_in(graph, node);
+  node_ = outer_node;
+  node_index_ = outer_index;
+  refused_ = outer_refused;
+}
+
+void Importer::import_nodes(const Graph& graph) {
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) import_node(graph, n);
+}
+
+std::vector<Val> Importer::import_inlined(const Graph& graph, std::vector<Val> inputs) {
+  std::vector<Val> outputs;
+  if (inputs.size() != graph.inputs.size()) {
+    refuse("a graph inside the node has a different number of inputs", {});
+    return outputs;
+  }
+  values_[&graph].assign(graph.values.size(), {});
+  for (std::size_t i = 0; i < inputs.size(); ++i) set_value(graph, graph.inputs[i], inputs[i]);
+  import_nodes(graph);
+  for (const Output& output : graph.outputs) outputs.push_back(value(graph, output.value));
+  values_.erase(&graph);
+  return outputs;
+}
+
+std::vector<Diagnostic> Importer::findings() const {
+  std::vector<Diagnostic> findings;
+  for (const Refusal& refusal : refusals_) {
+    Diagnostic& finding = findings.emplace_back();
+    finding.code = "unsupported-operator";
+    finding.location.scope = {"main"};
+    finding.location.node = refusal.index;
+    finding.location.node_name = refusal.node_name;
+    finding.location.op = refusal.op;
+    finding.message = refusal.reason;
+    if (refusal.count > 1) finding.notes.push_back(fmt::format("{} nodes; this is the first", refusal.count));
+    if (!refusal.source.empty()) finding.notes.push_back(refusal.source);
+    finding.help = refusal.help;
+  }
+  return findings;
+}
+
+Result<ir::Model> import_model(const Model& source, const Mappings& mappings, std::vector<Diagnostic>& findings) {
+  ir::Model model = empty_model(source);
+  const spec::OpTable table;
+  Importer importer(model, mappings, table);
+  importer.add_inputs(source);
+  importer.import_nodes(source.graph);
+  std::vector<Diagnostic> refusals = importer.findings();
+  if (!refusals.empty()) {
+    std::size_t operators = 0;
+    std::vector<std::string_view> seen;
+    for (const Diagnostic& refusal : refusals) {
+      if (std::find(seen.begin(), seen.end(), refusal.location.op) != seen.end()) continue;
+      seen.push_back(refusal.location.op);
+      ++operators;
+    }
+    findings.insert(findings.end(), refusals.begin(), refusals.end());
+    return make_error("unsupported-operator", fmt::format("{} of {} cannot be expressed in ONNX",
+                                                          operators == 1 ? "an operator" : fmt::format("{} operators", operators),
+                                                          source.framework));
+  }
+  for (const Output& output : source.graph.outputs) {
+    const Val value = importer.value(source.graph, output.value);
+    if (!value) return make_error("malformed-model", fmt::format("nothing computes output {}", quote(output.name)));
+    importer.builder().add_output(value, output.name);
+  }
+  importer.builder().remove_unused();
+  return model;
+}
+
+}  // namespace onnxkit::foreign

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "converters/foreign/call.h"
+#include "converters/foreign/graph.h"
+#include "converters/foreign/onnx_builder.h"
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit::foreign {
+
+/// Turns one node into ONNX, or refuses.
+using MapNode = void (*)(Call& call);
+
+/// Which operators of a framework can be turned into ONNX. Filled by the register functions of the mapping files.
+class Mappings {
+ public:
+  void add(std::string_view op, MapNode map) { by_op_.insert_or_assign(op, map); }
+  void add(std::initializer_list<std::string_view> ops, MapNode map) {
+    for (const std::string_view op : ops) add(op, map);
+  }
+  /// Null when there is none.
+  MapNode find(std::string_view op) const {
+    const auto found = by_op_.find(op);
+    return found == by_op_.end() ? nullptr : found->second;
+  }
+  const std::map<std::string_view, MapNode>& all() const { return by_op_; }
+
+ private:
+  std::map<std::string_view, MapNode> by_op_;
+};
+
+/// The opset in which mappings write: that of most exporters and runtimes of today.
+constexpr std::int64_t import_opset = 18;
+
+/// The model in ONNX. Error code: unsupported-operator, then `findings` has one for each operator and reason, with the count of nodes and the
+/// first of them.
+Result<ir::Model> import_model(const Model& model, const Mappings& mappings, std::vector<Diagnostic>& findings);
+
+/// The state of an import, seen by Call.
+class Importer {
+ public:
+  Importer(ir::Model& model, const Mappings& mappings, const spec::OpTable& table)
+      : mappings_(mappings), builder_(model, table) {}
+
+  void add_inputs(const Model& model);
+  /// Imports the nodes of a graph whose inputs and tensors have values.
+  void import_nodes(const Graph& graph);
+  std::vector<Val> import_inlined(const Graph& graph, std::vector<Val> inputs);
+
+  Val value(const Graph& graph, ValueId id) const;
+  void set_value(const Graph& graph, ValueId id, Val value);
+  void refuse(std::string reason, std::string help);
+  bool refused() const { return refused_; }
+  OnnxBuilder& builder() { return builder_; }
+  /// What cannot be expressed, an entry for each operator and reason.
+  std::vector<Diagnostic> findings() const;
+
+ private:
+  struct Refusal {
+    std::string op, reason, help, node_name, source;
+    std::size_t index = 0, count = 0;
+  };
+  void import_node(const Graph& graph, std::size_t index);
+  void fill_in(const Graph& graph, const Node& node);
+
+  const Mappings& mappings_;
+  OnnxBuilder builder_;
+  std::unordered_map<const Graph*, std::vector<Val>> values_;
+  std::vector<Refusal> refusals_;
+  const Node* node_ = nullptr;
+  std::size_t node_index_ = 0;
+  bool refused_ = false;
+};
+
+}  // namespace onnxkit::foreign

@@ -1,0 +1,352 @@
+#include "converters/formats/pt2/functionalize.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace onnxkit::pt2 {
+namespace {
+
+using foreign::Argument;
+using foreign::Graph;
+using foreign::Node;
+using foreign::ValueId;
+
+/// How the tensor behind a view gets what is written to the view.
+enum class Inverse : std::uint8_t {
+  none,     ///< there is no way
+  same,     ///< the view is the whole tensor
+  reshape,  ///< the elements in the same order
+  permute,
+  transpose,
+  select,
+  slice,
+};
+
+struct ViewOp {
+  std::string_view op;
+  Inverse inverse;
+};
+
+constexpr std::array view_ops = {
+    ViewOp{"aten.view.default", Inverse::reshape},
+    ViewOp{"aten.reshape.default", Inverse::reshape},
+    ViewOp{"aten.flatten.using_ints", Inverse::reshape},
+    ViewOp{"aten.unflatten.int", Inverse::reshape},
+    ViewOp{"aten.unsqueeze.default", Inverse::reshape},
+    ViewOp{"aten.squeeze.default", Inverse::reshape},
+    ViewOp{"aten.squeeze.dim", Inverse::reshape},
+    ViewOp{"aten.squeeze.dims", Inverse::reshape},
+    ViewOp{"aten.permute.default", Inverse::permute},
+    ViewOp{"aten.transpose.int", Inverse::transpose},
+    ViewOp{"aten.t.default", Inverse::transpose},
+    ViewOp{"aten.numpy_T.default", Inverse::none},
+    ViewOp{"aten.select.int", Inverse::select},
+    ViewOp{"aten.slice.Tensor", Inverse::slice},
+    ViewOp{"aten.alias.default", Inverse::same},
+    ViewOp{"aten.detach.default", Inverse::same},
+    ViewOp{"aten.contiguous.default", Inverse::same},
+    ViewOp{"aten.expand.default", Inverse::none},
+    ViewOp{"aten.diagonal.default", Inverse::none},
+    ViewOp{"aten.as_strided.default", Inverse::none},
+    ViewOp{"aten.split.Tensor", Inverse::none},
+    ViewOp{"aten.split_with_sizes.default", Inverse::none},
+    ViewOp{"aten.chunk.default", Inverse::none},
+    ViewOp{"aten.unbind.int", Inverse::none},
+    ViewOp{"aten.narrow.default", Inverse::none},
+    ViewOp{"aten.unfold.default", Inverse::none},
+};
+
+std::optional<Inverse> inverse_of(std::string_view op) {
+  const auto found = std::find_if(view_ops.begin(), view_ops.end(), [&](const ViewOp& view) { return view.op == op; });
+  return found == view_ops.end() ? std::nullopt : std::optional(found->inverse);
+}
+
+/// "aten.add.Tensor" of "aten.add_.Tensor"; empty for an operator that writes to nothing.
+std::string functional_form(std::string_view op) {
+  constexpr std::string_view domain = "aten.";
+  const std::size_t end = op.rfind('.');
+  if (!op.starts_with(domain) || end <= domain.size() || op[end - 1] != '_' || op[end - 2] == '_') return {};
+  return std::string(op.substr(0, end - 1)) + std::string(op.substr(end));
+}
+
+Argument copy_of(const Argument& argument);
+
+Argument::List copy_of(const Argument::List& list) {
+  Argument::List copies;
+  for (const Argument& item : list) copies.push_back(copy_of(item));
+  return copies;
+}
+
+/// Arguments of view operators hold no graphs.
+Argument copy_of(const Argument& argument) {
+  Argument copy;
+  copy.name = argument.name;
+  std::visit(
+      [&](const auto& content) {
+        using Content = std::decay_t<decltype(content)>;
+        if constexpr (std::is_same_v<Content, Argument::List>) {
+          copy.content = copy_of(content);
+        } else if constexpr (!std::is_same_v<Content, std::unique_ptr<Graph>>) {
+          copy.content = content;
+        }
+      },
+      argument.content);
+  return copy;
+}
+
+Node copy_of(const Node& node) {
+  Node copy;
+  copy.op = node.op;
+  copy.name = node.name;
+  copy.arguments = copy_of(node.arguments);
+  copy.outputs = node.outputs;
+  copy.source = node.source;
+  copy.scope = node.scope;
+  return copy;
+}
+
+class Functionalizer {
+ public:
+  Functionalizer(Graph& graph, StringPool& strings) : graph_(graph), strings_(strings) {}
+
+  Result<void> run() {
+    if (!has_writes()) return run_inside();
+    std::vector<Node> nodes = std::move(graph_.nodes);
+    graph_.nodes.clear();
+    for (Node& node : nodes) {
+      if (auto done = add(std::move(node)); !done) return done;
+    }
+    for (foreign::Output& output : graph_.outputs) output.value = current(output.value);
+    return run_inside();
+  }
+
+ private:
+  /// A value that shares its elements with another.
+  struct View {
+    ValueId base = ValueId::none;
+    std::size_t node = 0;  ///< in view_nodes_
+    Inverse inverse = Inverse::none;
+  };
+  /// The value that has a tensor's content after some number of writes to its storage.
+  struct Content {
+    ValueId value = ValueId::none;
+    std::size_t writes = 0;
+  };
+
+  bool has_writes() const {
+    return std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
+                       [](const Node& node) { return !functional_form(node.op).empty(); });
+  }
+
+  Result<void> run_inside() {
+    for (Node& node : graph_.nodes) {
+      for (Argument& argument : node.arguments) {
+        auto* body = std::get_if<std::unique_ptr<Graph>>(&argument.content);
+        if (!body || !*body) continue;
+        if (auto done = functionalize(**body, strings_); !done) return done;
+      }
+    }
+    return {};
+  }
+
+  ValueId root_of(ValueId id) const {
+    for (auto view = views_.find(id); view != views_.end(); view = views_.find(id)) id = view->second.base;
+    return id;
+  }
+
+  /// The value that holds what `id` holds now; views of a tensor that was written to are taken again.
+  ValueId current(ValueId id) {
+    if (id == ValueId::none) return id;
+    const std::size_t writes = writes_[root_of(id)];
+    const auto known = contents_.find(id);
+    if (known != contents_.end() && known->second.writes == writes) return known->second.value;
+    const auto view = views_.find(id);
+    if (view == views_.end() || writes == 0) return known == contents_.end() ? id : known->second.value;
+    const ValueId base = current(view->second.base);
+    const ValueId again = view->second.inverse == Inverse::same ? base : taken_again(view->second, id, base);
+    contents_[id] = {again, writes};
+    return again;
+  }
+
+  ValueId taken_again(const View& view, ValueId id, ValueId base) {
+    Node node = copy_of(view_nodes_[view.node]);
+    for (Argument& argument : node.arguments) {
+      if (argument.name == "self") {
+        argument.content = base;
+      } else {
+        read_now(argument);
+      }
+    }
+    ValueId again = ValueId::none;
+    for (ValueId& output : node.outputs) {
+      const ValueId fresh = copy_of_value(output);
+      if (output == id) again = fresh;
+      output = fresh;
+    }
+    graph_.nodes.push_back(std::move(node));
+    return again;
+  }
+
+  ValueId copy_of_value(ValueId id) {
+    const foreign::Value& original = graph_.values[foreign::index_of(id)];
+    return graph_.add_value(strings_.keep(fmt::format("{}.{}", original.name, graph_.values.size())).view(), original.type);
+  }
+
+  void read_now(Argument& argument) {
+    if (auto* id = std::get_if<ValueId>(&argument.content)) *id = current(*id);
+    if (auto* list = std::get_if<Argument::List>(&argument.content))
+      for (Argument& item : *list) read_now(item);
+  }
+
+  Result<void> add(Node node) {
+    const std::optional<Inverse> inverse = inverse_of(node.op);
+    const Argument* self = node.find("self");
+    if (!self && !node.arguments.empty()) self = &node.arguments.front();
+    const ValueId written = self && self->as<ValueId>() ? *self->as<ValueId>() : ValueId::none;
+    if (inverse && written != ValueId::none) {
+      for (const ValueId output : node.outputs) views_[output] = {written, view_nodes_.size(), *inverse};
+      view_nodes_.push_back(copy_of(node));
+      for (const ValueId output : node.outputs) contents_[output] = {output, writes_[root_of(written)]};
+    }
+    for (Argument& argument : node.arguments) read_now(argument);
+    const std::string functional = functional_form(node.op);
+    if (functional.empty()) {
+      graph_.nodes.push_back(std::move(node));
+      return {};
+    }
+    if (written == ValueId::none || node.outputs.empty()) return not_followed(node);
+    const std::string_view op = node.op;
+    node.op = strings_.keep(functional).view();
+    const ValueId content = node.outputs.front();
+    const std::string_view name = node.name;
+    graph_.nodes.push_back(std::move(node));
+    if (!write(written, content)) return not_followed(op, name);
+    views_[content] = {written, 0, Inverse::same};
+    contents_[content] = {content, writes_[root_of(written)]};
+    return {};
+  }
+
+  static Error not_followed(const Node& node) { return not_followed(node.op, node.name); }
+  static Error not_followed(std::string_view op, std::string_view name) {
+    Error error = make_error("not-supported", "a write into a view cannot be followed");
+    error.diagnostic.location.scope = {"main"};
+    error.diagnostic.location.node_name = name;
+    error.diagnostic.location.op = op;
+    return error;
+  }
+
+  /// `content` is what `id` holds from now on.
+  bool write(ValueId id, ValueId content) {
+    const ValueId root = root_of(id);
+    // From the view that is written to down to the tensor that has the elements.
+    for (ValueId at = id; at != root;) {
+      const View& view = views_.at(at);
+      const ValueId base = current(view.base);
+      const ValueId whole = with_view_replaced(view, base, content);
+      if (whole == ValueId::none) return false;
+      pending_.emplace_back(view.base, whole);
+      content = whole;
+      at = view.base;
+    }
+    const std::size_t writes = ++writes_[root];
+    contents_[root] = {content, writes};
+    for (const auto& [changed, value] : pending_) contents_[changed] = {value, writes};
+    pending_.clear();
+    return true;
+  }
+
+  /// The tensor `base` with the elements of one of its views replaced; none where there is no way.
+  ValueId with_view_replaced(const View& view, ValueId base, ValueId content) {
+    if (view.inverse == Inverse::same) return content;
+    if (view.inverse == Inverse::none) return ValueId::none;
+    const Node& original = view_nodes_[view.node];
+    Node node;
+    node.name = original.name;
+    node.source = original.source;
+    node.scope = original.scope;
+    const auto add_copy = [&](std::string_view name) {
+      if (const Argument* given = original.find(name)) {
+        node.arguments.push_back(copy_of(*given));
+        read_now(node.arguments.back());
+      }
+    };
+    const auto add_value = [&](std::string_view name, ValueId id) {
+      Argument& argument = node.arguments.emplace_back();
+      argument.name = name;
+      argument.content = id;
+    };
+    switch (view.inverse) {
+      case Inverse::reshape:
+        node.op = "aten.reshape_as.default";
+        add_value("self", content);
+        add_value("other", base);
+        break;
+      case Inverse::transpose:
+        node.op = original.op;
+        add_value("self", content);
+        add_copy("dim0");
+        add_copy("dim1");
+        break;
+      case Inverse::permute:
+        node.op = original.op;
+        add_value("self", content);
+        if (!add_inverse_permutation(original, node)) return ValueId::none;
+        break;
+      case Inverse::select:
+        node.op = "aten.select_scatter.default";
+        add_value("self", base);
+        add_value("src", content);
+        add_copy("dim");
+        add_copy("index");
+        break;
+      case Inverse::slice:
+        node.op = "aten.slice_scatter.default";
+        add_value("self", base);
+        add_value("src", content);
+        for (const std::string_view name : {"dim", "start", "end", "step"}) add_copy(name);
+        break;
+      default:
+        return ValueId::none;
+    }
+    const ValueId whole = copy_of_value(base);
+    node.outputs = {whole};
+    graph_.nodes.push_back(std::move(node));
+    return whole;
+  }
+
+  static bool add_inverse_permutation(const Node& original, Node& node) {
+    const Argument* given = original.find("dims");
+    const Argument::List* dims = given ? given->as<Argument::List>() : nullptr;
+    if (!dims) return false;
+    Argument::List inverse(dims->size());
+    for (std::size_t i = 0; i < dims->size(); ++i) {
+      const std::int64_t* axis = (*dims)[i].as<std::int64_t>();
+      if (!axis) return false;
+      const std::int64_t to = *axis < 0 ? *axis + static_cast<std::int64_t>(dims->size()) : *axis;
+      if (to < 0 || to >= static_cast<std::int64_t>(dims->size())) return false;
+      inverse[static_cast<std::size_t>(to)].content = static_cast<std::int64_t>(i);
+    }
+    Argument& argument = node.arguments.emplace_back();
+    argument.name = "dims";
+    argument.content = std::move(inverse);
+    return true;
+  }
+
+  Graph& graph_;
+  StringPool& strings_;
+  std::vector<Node> view_nodes_;  ///< as the file has them
+  std::unordered_map<ValueId, View> views_;
+  std::unordered_map<ValueId, std::size_t> writes_;  ///< by root
+  std::unordered_map<ValueId, Content> contents_;
+  std::vector<std::pair<ValueId, ValueId>> pending_;
+};
+
+}  // namespace
+
+Result<void> functionalize(foreign::Graph& graph, StringPool& strings) { return Functionalizer(graph, strings).run(); }
+
+}  // namespace onnxkit::pt2

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "converters/foreign/graph.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit::pt2 {
+
+/// Turns writes into values: a node that changes a tensor in place becomes one that gives a new tensor, and every later read of the
+/// changed tensor, of what it is a view of, and of other views of that reads the new one. Graphs inside nodes are treated alike.
+/// Error code: not-supported (a write that cannot be followed), with the node.
+Result<void> functionalize(foreign::Graph& graph, StringPool& strings);
+
+}  // namespace onnxkit::pt2

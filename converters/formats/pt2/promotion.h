@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+
+#include "converters/foreign/call.h"
+
+namespace onnxkit::pt2 {
+
+/// The type that PyTorch computes an operator of two operands in: of the higher kind (boolean, integer, floating), tensors with axes
+/// before those without, those before Python's numbers. Missing operands count for nothing.
+/// https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+ElementType promoted(foreign::Call& call, std::string_view a, std::string_view b);
+
+/// The wider of two element types of tensors.
+ElementType promoted(ElementType a, ElementType b);
+
+}  // namespace onnxkit::pt2

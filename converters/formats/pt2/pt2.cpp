@@ -1,0 +1,108 @@
+#include "converters/formats/pt2/pt2.h"
+
+#include <algorithm>
+
+#include "converters/containers/json.h"
+#include "converters/foreign/import.h"
+#include "converters/formats/pt2/functionalize.h"
+#include "converters/formats/pt2/mappings.h"
+#include "converters/formats/pt2/program.h"
+#include "converters/formats/pt2/weights.h"
+#include "libonnxkit/wire/zip/archive.h"
+
+namespace onnxkit::pt2 {
+
+void register_all_pt2_mappings(Mappings& mappings);
+
+namespace {
+
+constexpr std::string_view format_entry = "archive_format";
+constexpr std::string_view old_program_entry = "serialized_exported_program.json";
+
+/// The folder that all entries lie in, with its slash.
+std::string root_of(const wire::ZipArchive& archive) {
+  if (archive.entries().empty()) return {};
+  const std::string& first = archive.entries().front().name;
+  return first.substr(0, first.find('/') + 1);
+}
+
+Result<std::string> text_entry(const wire::ZipArchive& archive, const std::string& name) {
+  const wire::ZipEntry* entry = archive.find(name);
+  if (!entry) return make_error("malformed-model", "the archive has no entry " + quote(name));
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;
+  return archive.unpack(*entry, most);
+}
+
+Result<void> check_byte_order(const wire::ZipArchive& archive, const std::string& root) {
+  if (!archive.find(root + "byteorder")) return {};
+  const auto order = text_entry(archive, root + "byteorder");
+  if (!order) return order.error();
+  if (order->starts_with("little")) return {};
+  return make_error("not-supported", "the weights are not little-endian");
+}
+
+/// The names of the programs in the archive.
+std::vector<std::string> programs_of(const wire::ZipArchive& archive, const std::string& root) {
+  std::vector<std::string> names;
+  const std::string folder = root + "models/";
+  constexpr std::string_view ending = ".json";
+  for (const wire::ZipEntry& entry : archive.entries()) {
+    if (entry.name.size() <= folder.size() + ending.size() || !entry.name.starts_with(folder)) continue;
+    if (!entry.name.ends_with(ending)) continue;
+    names.push_back(entry.name.substr(folder.size(), entry.name.size() - folder.size() - ending.size()));
+  }
+  return names;
+}
+
+Result<std::string> chosen_program(const wire::ZipArchive& archive, const std::string& root) {
+  std::vector<std::string> names = programs_of(archive, root);
+  if (std::find(names.begin(), names.end(), "model") != names.end()) return std::string("model");
+  if (names.size() == 1) return names.front();
+  const bool is_compiled =
+      std::any_of(archive.entries().begin(), archive.entries().end(),
+                  [](const wire::ZipEntry& entry) { return entry.name.find("/aotinductor/") != std::string::npos; });
+  if (names.empty() && is_compiled)
+    return make_error("not-supported", "the archive has compiled code only, no program");
+  Error error = make_error("not-supported", names.empty() ? "the archive has no program" : "the archive has several programs");
+  for (const std::string& name : names) error.diagnostic.found += (error.diagnostic.found.empty() ? "" : ", ") + quote(name);
+  return error;
+}
+
+}  // namespace
+
+bool is_pt2(const MappedFile& file) {
+  if (!file.view().starts_with("PK")) return false;
+  // The names of entries lie in the directory at the end, those of the first ones also at the beginning.
+  constexpr std::size_t window = std::size_t{1} << 16;
+  const std::string_view bytes = file.view();
+  const std::string_view tail = bytes.substr(bytes.size() - std::min(bytes.size(), window));
+  return tail.find(format_entry) != tail.npos || tail.find(old_program_entry) != tail.npos;
+}
+
+Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings) {
+  auto archive = wire::ZipArchive::open(std::move(file));
+  if (!archive) return std::move(archive).error();
+  const std::string root = root_of(*archive);
+  if (auto order = check_byte_order(*archive, root); !order) return std::move(order).error();
+  if (archive->find(root + std::string(old_program_entry)) || archive->find(std::string(old_program_entry))) {
+    Error error = make_error("not-supported", "archives of torch.export before version 2.8 are not read yet");
+    error.diagnostic.help = "load it with torch.export.load and save it again with a newer PyTorch";
+    return error;
+  }
+  const auto name = chosen_program(*archive, root);
+  if (!name) return name.error();
+  const auto text = text_entry(*archive, root + "models/" + *name + ".json");
+  if (!text) return text.error();
+  auto document = containers::JsonDocument::parse(*text);
+  if (!document) return std::move(document).error();
+  auto program = read_program((*document)->root());
+  if (!program) return std::move(program).error();
+  if (auto added = add_weights(*archive, root, *name, *program); !added) return std::move(added).error();
+  program->model.documents.emplace_back(*std::move(document));
+  if (auto done = functionalize(program->model.graph, *program->model.strings); !done) return std::move(done).error();
+  Mappings mappings;
+  register_all_pt2_mappings(mappings);
+  return foreign::import_model(program->model, mappings, findings);
+}
+
+}  // namespace onnxkit::pt2

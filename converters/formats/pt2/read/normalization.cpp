@@ -1,0 +1,115 @@
+// Normalizations.
+#include "converters/formats/pt2/mappings.h"
+
+namespace onnxkit::pt2 {
+namespace {
+
+using foreign::Call;
+using foreign::Val;
+
+/// A parameter of one number for each channel, or that many equal ones.
+Val channel_parameter(Call& call, std::string_view name, Val x, double fallback) {
+  if (call.has(name)) return call.tensor(name);
+  const auto channels = call.onnx.size(x, 1);
+  if (!channels) {
+    call.refuse("the number of channels is not known");
+    return {};
+  }
+  const Val one = call.onnx.scalar(call.onnx.elem(x), fallback);
+  return call.onnx.emit("Expand", {one, call.onnx.integers({*channels})});
+}
+
+void map_batch_norm(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("input");
+  if (call.flag("training", false) || !call.has("running_mean"))
+    return call.refuse("batch normalization in training has no counterpart", "call eval() on the module before exporting it");
+  const Val scale = channel_parameter(call, "weight", x, 1), bias = channel_parameter(call, "bias", x, 0);
+  const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
+  const Val normal = onnx.emit("BatchNormalization",
+                               {x, scale, bias, call.tensor("running_mean"), call.tensor("running_var")},
+                               {{"epsilon", epsilon}});
+  // The statistics that the native forms return are empty outside of training.
+  std::vector<Val> results(call.node.outputs.size());
+  results.front() = normal;
+  call.results(results);
+}
+
+void map_layer_norm(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("input");
+  const std::vector<std::int64_t> sizes = call.integers("normalized_shape");
+  const auto axis = -static_cast<std::int64_t>(sizes.size());
+  const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
+  Val scale = call.tensor("weight");
+  if (!scale) scale = onnx.emit("Expand", {onnx.scalar(onnx.elem(x), 1), onnx.integers(sizes)});
+  std::vector<Val> inputs = {x, scale};
+  if (call.has("bias")) inputs.push_back(call.tensor("bias"));
+  call.results(onnx.emit_many(call.node.outputs.size(), "LayerNormalization", inputs, {{"axis", axis}, {"epsilon", epsilon}}));
+}
+
+/// Scales and shifts channels, which are axis 1.
+Val scaled_channels(Call& call, Val x, Val normal) {
+  auto& onnx = call.onnx;
+  std::vector<std::int64_t> sizes(call.rank(x) - 1, 1);
+  sizes.front() = -1;
+  if (call.has("weight")) normal = onnx.emit("Mul", {normal, onnx.reshape(call.tensor("weight"), sizes)});
+  if (call.has("bias")) normal = onnx.emit("Add", {normal, onnx.reshape(call.tensor("bias"), sizes)});
+  return normal;
+}
+
+/// Groups of channels as the channels of an instance normalization.
+void map_group_norm(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("input");
+  if (call.rank(x) < 2) return call.refuse("the input has no channels");
+  const std::int64_t groups = call.integer(call.has("group") ? "group" : "num_groups", 1);
+  const ElementType type = onnx.elem(x);
+  const Val ones = onnx.emit("Expand", {onnx.scalar(type, 1), onnx.integers({groups})});
+  const Val zeros = onnx.emit("Expand", {onnx.scalar(type, 0), onnx.integers({groups})});
+  const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
+  const Val grouped = onnx.reshape(x, {0, groups, -1});
+  const Val normal = onnx.emit("InstanceNormalization", {grouped, ones, zeros}, {{"epsilon", epsilon}});
+  std::vector<Val> results(call.node.outputs.size());
+  results.front() = scaled_channels(call, x, onnx.emit("Reshape", {normal, onnx.emit("Shape", {x})}));
+  call.results(results);
+}
+
+void map_instance_norm(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("input");
+  if (!call.flag("use_input_stats", true)) return map_batch_norm(call);
+  const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
+  const Val scale = channel_parameter(call, "weight", x, 1), bias = channel_parameter(call, "bias", x, 0);
+  call.result(onnx.emit("InstanceNormalization", {x, scale, bias}, {{"epsilon", epsilon}}));
+}
+
+/// x / sqrt(mean(x^2) + eps)
+void map_rms_norm(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("input");
+  const ElementType type = onnx.elem(x);
+  std::vector<std::int64_t> axes;
+  const auto count = static_cast<std::int64_t>(call.integers("normalized_shape").size());
+  for (std::int64_t axis = -count; axis < 0; ++axis) axes.push_back(axis);
+  if (!call.has("eps")) return call.refuse("an epsilon that PyTorch chooses by the type is not converted yet");
+  const Val mean = onnx.emit("ReduceMean", {onnx.emit("Mul", {x, x}), onnx.integers(axes)});
+  const Val root = onnx.emit("Sqrt", {onnx.emit("Add", {mean, call.number("eps", type)})});
+  const Val normal = onnx.emit("Div", {x, root});
+  call.result(call.has("weight") ? onnx.emit("Mul", {normal, call.tensor("weight")}) : normal);
+}
+
+}  // namespace
+
+void register_normalization(Mappings& mappings);
+void register_normalization(Mappings& mappings) {
+  mappings.add({"aten.batch_norm.default", "aten._native_batch_norm_legit_no_training.default",
+                "aten._native_batch_norm_legit.no_stats"},
+               map_batch_norm);
+  mappings.add({"aten.layer_norm.default", "aten.native_layer_norm.default"}, map_layer_norm);
+  mappings.add({"aten.group_norm.default", "aten.native_group_norm.default"}, map_group_norm);
+  mappings.add("aten.instance_norm.default", map_instance_norm);
+  mappings.add("aten.rms_norm.default", map_rms_norm);
+}
+
+}  // namespace onnxkit::pt2

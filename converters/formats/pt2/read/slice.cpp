@@ -1,0 +1,190 @@
+// Parts of tensors along an axis, and their replacement.
+#include <limits>
+
+#include "converters/formats/pt2/mappings.h"
+
+namespace onnxkit::pt2 {
+namespace {
+
+using foreign::Call;
+using foreign::Val;
+
+constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+
+struct Range {
+  std::int64_t axis = 0;
+  Val start, end, step;
+  bool is_all = false;
+};
+
+Range range_of(Call& call, std::size_t rank) {
+  Range range;
+  range.axis = call.axis("dim", 0, rank);
+  range.start = call.size("start", 0);
+  range.end = call.size("end", to_the_end);
+  range.step = call.size("step", 1);
+  const auto start = call.onnx.constant_integers(range.start), end = call.onnx.constant_integers(range.end),
+             step = call.onnx.constant_integers(range.step);
+  range.is_all = start && end && step && start->front() == 0 && end->front() == to_the_end && step->front() == 1;
+  return range;
+}
+
+Val sliced(Call& call, Val x, const Range& range) {
+  return call.onnx.emit("Slice", {x, range.start, range.end, call.onnx.integers({range.axis}), range.step});
+}
+
+void map_slice(Call& call) {
+  const Val x = call.tensor("self");
+  const Range range = range_of(call, call.rank(x));
+  call.result(range.is_all ? x : sliced(call, x, range));
+}
+
+void map_narrow(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
+  const Val start = call.size("start", 0);
+  const Val end = onnx.emit("Add", {start, call.size("length", 0)});
+  call.result(onnx.emit("Slice", {x, start, end, onnx.integers({axis})}));
+}
+
+/// An index as a scalar, so that Gather takes the axis away.
+Val scalar_index(Call& call, std::string_view name) {
+  const foreign::Argument* given = call.argument(name);
+  if (given && given->as<std::int64_t>()) return call.onnx.scalar_integer(ElementType::int64, *given->as<std::int64_t>());
+  return call.onnx.squeeze(call.size(name, 0), {0});
+}
+
+void map_select(Call& call) {
+  const Val x = call.tensor("self");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
+  call.result(call.onnx.emit("Gather", {x, scalar_index(call, "index")}, {{"axis", axis}}));
+}
+
+/// The positions 0, 1, 2 ... along an axis of x.
+Val positions(Call& call, Val x, std::int64_t axis) {
+  auto& onnx = call.onnx;
+  const Val zero = onnx.scalar_integer(ElementType::int64, 0), one = onnx.scalar_integer(ElementType::int64, 1);
+  return onnx.emit("Range", {zero, onnx.squeeze(onnx.size_of(x, axis), {0}), one});
+}
+
+/// x with the part at these positions of an axis replaced by `source`.
+Val scattered(Call& call, Val x, Val source, Val at, std::int64_t axis) {
+  auto& onnx = call.onnx;
+  std::vector<std::int64_t> order;
+  for (std::size_t i = 0; i < call.rank(x); ++i) order.push_back(static_cast<std::int64_t>(i));
+  std::swap(order.front(), order[static_cast<std::size_t>(axis)]);
+  const Val turned = onnx.emit("ScatterND", {onnx.transpose(x, order), onnx.unsqueeze(at, {1}), onnx.transpose(source, order)});
+  return onnx.transpose(turned, order);
+}
+
+void map_slice_scatter(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const Range range = range_of(call, call.rank(x));
+  const Val source = onnx.cast(call.tensor("src"), onnx.elem(x));
+  if (range.is_all) return call.result(source);
+  Range along{range};
+  along.axis = 0;
+  const Val at = sliced(call, positions(call, x, range.axis), along);
+  call.result(scattered(call, x, source, at, range.axis));
+}
+
+void map_select_scatter(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
+  const Val source = onnx.unsqueeze(onnx.cast(call.tensor("src"), onnx.elem(x)), {axis});
+  // Reshape: an index that is a scalar becomes a vector of one.
+  call.result(scattered(call, x, source, call.size("index", 0), axis));
+}
+
+/// Parts of the same size, of which the last may be smaller.
+void map_split(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
+  const std::int64_t part = call.integer("split_size", 1);
+  const auto parts = static_cast<std::int64_t>(call.node.outputs.size());
+  const auto size = onnx.size(x, static_cast<std::size_t>(axis));
+  if (!size) return call.refuse("the size of the axis that is split is not known");
+  std::vector<std::int64_t> sizes(call.node.outputs.size(), part);
+  if (!sizes.empty()) sizes.back() = *size - part * (parts - 1);
+  call.results(onnx.emit_many(sizes.size(), "Split", {x, onnx.integers(sizes)}, {{"axis", axis}}));
+}
+
+void map_split_with_sizes(Call& call) {
+  const Val x = call.tensor("self");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
+  const Val sizes = call.sizes(call.has("split_sizes") ? "split_sizes" : "split_size");
+  call.results(call.onnx.emit_many(call.node.outputs.size(), "Split", {x, sizes}, {{"axis", axis}}));
+}
+
+/// So many parts of the size ceil(n / chunks), of which there may be fewer than asked for.
+void map_chunk(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
+  const std::int64_t chunks = call.integer("chunks", 1);
+  const auto size = onnx.size(x, static_cast<std::size_t>(axis));
+  const std::size_t parts = call.node.outputs.size();
+  if (!size) return call.refuse("the size of the axis that is split is not known");
+  if (chunks < 1 || parts == 0) return call.refuse("there are no parts");
+  const std::int64_t part = (*size + chunks - 1) / chunks;
+  std::vector<std::int64_t> sizes(parts, part);
+  sizes.back() = *size - part * static_cast<std::int64_t>(parts - 1);
+  call.results(onnx.emit_many(parts, "Split", {x, onnx.integers(sizes)}, {{"axis", axis}}));
+}
+
+void map_unbind(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(x));
+  std::vector<Val> parts;
+  for (std::size_t i = 0; i < call.node.outputs.size(); ++i) {
+    const Val at = onnx.scalar_integer(ElementType::int64, static_cast<std::int64_t>(i));
+    parts.push_back(onnx.emit("Gather", {x, at}, {{"axis", axis}}));
+  }
+  call.results(parts);
+}
+
+void map_cat(Call& call) {
+  auto& onnx = call.onnx;
+  std::vector<Val> parts = call.tensors("tensors");
+  if (parts.empty()) return call.refuse("there is nothing to concatenate");
+  // An empty vector takes part in a concatenation of any rank.
+  std::erase_if(parts, [&](Val part) { return parts.size() > 1 && onnx.rank(part) == 1 && onnx.size(part, 0) == 0; });
+  const ElementType type = call.declared_elem();
+  for (Val& part : parts)
+    if (type != ElementType::undefined) part = onnx.cast(part, type);
+  const std::int64_t axis = call.axis("dim", 0, call.rank(parts.front()));
+  call.result(onnx.emit("Concat", parts, {{"axis", axis}}));
+}
+
+void map_stack(Call& call) {
+  auto& onnx = call.onnx;
+  std::vector<Val> parts = call.tensors("tensors");
+  if (parts.empty()) return call.refuse("there is nothing to stack");
+  const std::int64_t axis = call.axis("dim", 0, call.rank(parts.front()) + 1);
+  for (Val& part : parts) part = onnx.unsqueeze(part, {axis});
+  call.result(onnx.emit("Concat", parts, {{"axis", axis}}));
+}
+
+}  // namespace
+
+void register_slice(Mappings& mappings);
+void register_slice(Mappings& mappings) {
+  mappings.add("aten.slice.Tensor", map_slice);
+  mappings.add("aten.narrow.default", map_narrow);
+  mappings.add("aten.select.int", map_select);
+  mappings.add("aten.slice_scatter.default", map_slice_scatter);
+  mappings.add("aten.select_scatter.default", map_select_scatter);
+  mappings.add("aten.split.Tensor", map_split);
+  mappings.add({"aten.split_with_sizes.default", "aten.split.sizes"}, map_split_with_sizes);
+  mappings.add("aten.chunk.default", map_chunk);
+  mappings.add("aten.unbind.int", map_unbind);
+  mappings.add("aten.cat.default", map_cat);
+  mappings.add("aten.stack.default", map_stack);
+}
+
+}  // namespace onnxkit::pt2

@@ -1,0 +1,144 @@
+// Sizes as numbers, and the arithmetic of such numbers: vectors of one int64.
+#include "converters/formats/pt2/mappings.h"
+
+namespace onnxkit::pt2 {
+namespace {
+
+using foreign::Call;
+using foreign::Val;
+
+void map_size(Call& call) {
+  const Val x = call.tensor(call.has("self") ? "self" : "input");
+  call.result(call.onnx.size_of(x, call.axis("dim", 0, call.rank(x))));
+}
+
+/// Python's operators name their operands a and b; an operand may be a fraction.
+struct Numbers {
+  Val a, b;
+  bool has_fraction = false;
+};
+
+bool is_fraction(Call& call, std::string_view name) {
+  const foreign::Argument* given = call.argument(name);
+  if (!given) return false;
+  if (given->as<double>()) return true;
+  return given->as<foreign::ValueId>() && call.onnx.elem(call.tensor(name)) == ElementType::float32;
+}
+
+Val operand(Call& call, std::string_view name, bool has_fraction) {
+  if (has_fraction) return call.number(name, ElementType::float32);
+  return call.size(name, 0);
+}
+
+Numbers numbers_of(Call& call) {
+  Numbers numbers;
+  numbers.has_fraction = is_fraction(call, "a") || is_fraction(call, "b");
+  numbers.a = operand(call, "a", numbers.has_fraction);
+  numbers.b = operand(call, "b", numbers.has_fraction);
+  return numbers;
+}
+
+/// A constant where the content is known.
+void give(Call& call, Val value) {
+  const auto known = call.onnx.constant_integers(value);
+  const bool is_size = known && known->size() == 1 && call.onnx.elem(value) == ElementType::int64;
+  call.result(is_size ? call.onnx.integers(*known) : value);
+}
+
+void map_arithmetic(Call& call, std::string_view op) {
+  const Numbers x = numbers_of(call);
+  give(call, call.onnx.emit(op, {x.a, x.b}));
+}
+
+void map_plus(Call& call) { map_arithmetic(call, "Add"); }
+void map_minus(Call& call) { map_arithmetic(call, "Sub"); }
+void map_times(Call& call) { map_arithmetic(call, "Mul"); }
+void map_smaller(Call& call) { map_arithmetic(call, "Min"); }
+void map_larger(Call& call) { map_arithmetic(call, "Max"); }
+
+/// Sizes are not negative, so that Div, which rounds towards zero, rounds down.
+void map_floor_quotient(Call& call) {
+  const Numbers x = numbers_of(call);
+  Val quotient = call.onnx.emit("Div", {x.a, x.b});
+  if (x.has_fraction) quotient = call.onnx.emit("Floor", {quotient});
+  give(call, quotient);
+}
+
+void map_true_quotient(Call& call) {
+  const Val a = call.number("a", ElementType::float32), b = call.number("b", ElementType::float32);
+  call.result(call.onnx.emit("Div", {a, b}));
+}
+
+void map_modulo(Call& call) { map_arithmetic(call, "Mod"); }
+
+void map_power(Call& call) {
+  const Numbers x = numbers_of(call);
+  give(call, call.onnx.emit("Pow", {x.a, x.b}));
+}
+
+void map_negative(Call& call) { give(call, call.onnx.emit("Neg", {call.size("a", 0)})); }
+
+/// A fraction rounded to a whole number.
+void map_rounded(Call& call, std::string_view op) {
+  const std::string_view name = call.has("a") ? "a" : "number";
+  if (!is_fraction(call, name)) return call.result(call.size(name, 0));
+  const Val rounded = call.onnx.emit(op, {call.number(name, ElementType::float32)});
+  give(call, call.onnx.cast(rounded, ElementType::int64));
+}
+
+void map_floor(Call& call) { map_rounded(call, "Floor"); }
+void map_ceil(Call& call) { map_rounded(call, "Ceil"); }
+
+void map_as_float(Call& call) { call.result(call.number("a", ElementType::float32)); }
+
+void map_compared(Call& call, std::string_view op, bool negated) {
+  const Numbers x = numbers_of(call);
+  const Val compared = call.onnx.emit(op, {x.a, x.b});
+  call.result(negated ? call.onnx.emit("Not", {compared}) : compared);
+}
+
+void map_equal(Call& call) { map_compared(call, "Equal", false); }
+void map_unequal(Call& call) { map_compared(call, "Equal", true); }
+void map_less(Call& call) { map_compared(call, "Less", false); }
+void map_at_most(Call& call) { map_compared(call, "LessOrEqual", false); }
+void map_greater(Call& call) { map_compared(call, "Greater", false); }
+void map_at_least(Call& call) { map_compared(call, "GreaterOrEqual", false); }
+
+/// The only element of a tensor as a number.
+void map_item(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const ElementType type = onnx.elem(x);
+  const bool is_number = type == ElementType::float32 || type == ElementType::boolean;
+  call.result(onnx.reshape(is_number ? x : onnx.cast(x, ElementType::int64), {1}));
+}
+
+}  // namespace
+
+void register_symbol(Mappings& mappings);
+void register_symbol(Mappings& mappings) {
+  mappings.add("aten.sym_size.int", map_size);
+  mappings.add("_operator.add", map_plus);
+  mappings.add("_operator.sub", map_minus);
+  mappings.add("_operator.mul", map_times);
+  mappings.add("_operator.floordiv", map_floor_quotient);
+  mappings.add("_operator.truediv", map_true_quotient);
+  mappings.add("_operator.mod", map_modulo);
+  mappings.add("_operator.pow", map_power);
+  mappings.add("_operator.neg", map_negative);
+  mappings.add({"math.floor", "math.trunc"}, map_floor);
+  mappings.add("math.ceil", map_ceil);
+  mappings.add({"sym_min", "torch.sym_min", "sym_min.default"}, map_smaller);
+  mappings.add({"sym_max", "torch.sym_max", "sym_max.default"}, map_larger);
+  mappings.add({"sym_float", "torch.sym_float"}, map_as_float);
+  mappings.add({"sym_int", "torch.sym_int"}, map_floor);
+  mappings.add("_operator.eq", map_equal);
+  mappings.add("_operator.ne", map_unequal);
+  mappings.add("_operator.lt", map_less);
+  mappings.add("_operator.le", map_at_most);
+  mappings.add("_operator.gt", map_greater);
+  mappings.add("_operator.ge", map_at_least);
+  mappings.add({"aten.item.default", "aten._local_scalar_dense.default"}, map_item);
+}
+
+}  // namespace onnxkit::pt2
