@@ -125,7 +125,7 @@ Result<SourceReport> compare_with_source(const Model& converted, const std::file
   if (!inputs) return std::move(inputs).error();
   InputSet set;
   set.name = "generated";
-  for (RunInput& input : *inputs)
+  for (RunInput& input : inputs->inputs)
     if (input.value.kind != ValueKind::none) set.values.push_back({input.name, std::move(input.value)});
   DiffSide before, after;
   before.backend = before.label = format->backend;
