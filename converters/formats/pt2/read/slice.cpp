@@ -80,7 +80,7 @@ Val scattered(Call& call, Val x, Val source, Val at, std::int64_t axis) {
   std::vector<std::int64_t> order;
   for (std::size_t i = 0; i < call.rank(x); ++i) order.push_back(static_cast<std::int64_t>(i));
   if (order.empty()) {
-    call.refuse("there is no axis to write along");
+    call.refuse("a scalar has no axis to write along");
     return x;
   }
   std::swap(order.front(), order[static_cast<std::size_t>(axis)]);
