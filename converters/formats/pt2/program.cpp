@@ -79,7 +79,18 @@ class GraphReader {
         }
       }
     }
+    add_strides(meta, type);
     return type;
+  }
+
+  static void add_strides(Json meta, foreign::TensorType& type) {
+    const auto offset = meta["storage_offset"]["as_int"].integer();
+    for (const Json stride : meta["strides"]) {
+      const auto constant = stride["as_int"].integer();
+      if (!constant || !offset) return type.strides.clear();
+      type.strides.push_back(*constant);
+    }
+    type.storage_offset = offset.value_or(0);
   }
 
   void note_hint(std::string_view expression, std::optional<std::int64_t> hint) {
@@ -140,9 +151,7 @@ class GraphReader {
     }
   }
 
-  void add_output(ValueId id) {
-    graph_.outputs.push_back({id, graph_.name_of(id)});
-  }
+  void add_output(ValueId id) { graph_.outputs.push_back({id, graph_.name_of(id)}); }
 
   Result<Argument> read_argument(Json json) {
     const Json payload = payload_of(json);
@@ -190,8 +199,8 @@ class GraphReader {
       return inner.name() == "as_float" ? Argument{static_cast<double>(*value)} : Argument{*value};
     if (const auto value = inner.real()) return Argument{*value};
     if (const ValueId id = value_named(inner); id != ValueId::none) return Argument{id};
-    return make_error("not-supported", fmt::format("the program has an argument of a kind that is not known: {}",
-                                                   quote(kind)));
+    return make_error("not-supported",
+                      fmt::format("the program has an argument of a kind that is not known: {}", quote(kind)));
   }
 
   Result<Argument> read_subgraph(Json payload) {
