@@ -148,6 +148,7 @@ def normalizations():
     case("layer_norm_plain", lambda x: F.layer_norm(x, (5,)), x)
     case("group_norm", lambda x, w, b: F.group_norm(x, 3, w, b), x, *c)
     case("group_norm_plain", lambda x: F.group_norm(x, 2), x)
+    case("group_norm_native", lambda x, w, b: torch.ops.aten.native_group_norm(x, w, b, 2, 6, 20, 3, 1e-5), real(2, 6, 4, 5), *c)
     case("batch_norm_own", lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, *c)
     case("batch_norm_native", lambda x, w, b: torch.ops.aten._native_batch_norm_legit.no_stats(x, w, b, True, 0.1, 1e-5), x, *c)
     case("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), x, *c)

@@ -94,9 +94,15 @@ void map_group_norm(Call& call) {
   const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
   const Val grouped = onnx.reshape(x, {0, groups, -1});
   const Val normal = onnx.emit("InstanceNormalization", {grouped, ones, zeros}, {{"epsilon", epsilon}});
-  std::vector<Val> results(call.node.outputs.size());
-  results.front() = scaled_channels(call, x, onnx.emit("Reshape", {normal, onnx.emit("Shape", {x})}));
-  call.results(results);
+  const Val whole = scaled_channels(call, x, onnx.emit("Reshape", {normal, onnx.emit("Shape", {x})}));
+  if (call.node.outputs.size() == 1) return call.result(whole);
+  // The native form gives the mean and the reciprocal deviation of each group, too.
+  const std::vector<ir::Attr> drops = {{"keepdims", std::int64_t{0}}};
+  const Val mean = onnx.emit("ReduceMean", {grouped, onnx.integers({2})}, drops);
+  const Val gap = onnx.emit("Sub", {grouped, onnx.unsqueeze(mean, {2})});
+  const Val variance = onnx.emit("ReduceMean", {onnx.emit("Mul", {gap, gap}), onnx.integers({2})}, drops);
+  const Val deviation = onnx.emit("Sqrt", {onnx.emit("Add", {variance, onnx.scalar(type, call.real("eps", 1e-5))})});
+  call.results({whole, mean, onnx.emit("Reciprocal", {deviation})});
 }
 
 void map_instance_norm(Call& call) {
