@@ -116,6 +116,7 @@ void Importer::fill_in(const Graph& graph, const Node& node) {
 
 void Importer::import_node(const Graph& graph, std::size_t index) {
   const Node& node = graph.nodes[index];
+  if (node.outputs.empty()) return;  // a check of the exporter's
   const Node* const outer_node = std::exchange(node_, &node);
   const std::size_t outer_index = std::exchange(node_index_, index);
   const bool outer_refused = std::exchange(refused_, false);
@@ -125,7 +126,7 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
     Call call(*this, builder_, node, graph);
     map(call);
   } else {
-    refuse("there is no mapping of this operator to ONNX", {});
+    refuse("no mapping to ONNX is known for this operator", {});
   }
   const auto& found = builder_.findings();
   if (!refused_ && found.size() > findings && found.back().severity == Severity::error)
@@ -187,9 +188,10 @@ Result<ir::Model> import_model(const Model& source, const Mappings& mappings, st
       ++operators;
     }
     findings.insert(findings.end(), refusals.begin(), refusals.end());
-    return make_error("unsupported-operator", fmt::format("{} of {} cannot be expressed in ONNX",
-                                                          operators == 1 ? "an operator" : fmt::format("{} operators", operators),
-                                                          source.framework));
+    return make_error(
+        "unsupported-operator",
+        fmt::format("{} of {} cannot be expressed in ONNX",
+                    operators == 1 ? "an operator" : fmt::format("{} operators", operators), source.framework));
   }
   for (const Output& output : source.graph.outputs) {
     const Val value = importer.value(source.graph, output.value);

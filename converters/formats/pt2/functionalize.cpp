@@ -220,6 +220,7 @@ class Functionalizer {
     }
     ValueId again = ValueId::none;
     for (ValueId& output : node.outputs) {
+      if (output == ValueId::none) continue;
       const ValueId fresh = copy_of_value(output);
       if (output == id) again = fresh;
       output = fresh;
@@ -246,9 +247,13 @@ class Functionalizer {
     const ValueId written = self && self->as<ValueId>() ? *self->as<ValueId>() : ValueId::none;
     const ViewOp* const view = view_op(node.op);
     if (view && written != ValueId::none && !(view->may_copy && copies(node, written))) {
-      for (const ValueId output : node.outputs) views_[output] = {written, view_nodes_.size(), view->inverse};
+      const std::size_t writes = writes_[root_of(written)];
+      for (const ValueId output : node.outputs) {
+        if (output == ValueId::none || views_.contains(output) || output == root_of(written)) continue;
+        views_[output] = {written, view_nodes_.size(), view->inverse};
+        contents_[output] = {output, writes};
+      }
       view_nodes_.push_back(copy_of(node));
-      for (const ValueId output : node.outputs) contents_[output] = {output, writes_[root_of(written)]};
     }
     for (Argument& argument : node.arguments) read_now(argument);
     const std::string functional = functional_form(node.op);
@@ -260,6 +265,7 @@ class Functionalizer {
     const std::string_view op = node.op;
     node.op = strings_.keep(functional).view();
     const ValueId content = node.outputs.front();
+    if (content == ValueId::none || views_.contains(content) || content == root_of(written)) return not_followed(node);
     const std::string_view name = node.name;
     graph_.nodes.push_back(std::move(node));
     if (!write(written, content)) return not_followed(op, name);

@@ -81,7 +81,9 @@ void map_as_strided(Call& call) {
   if (!order || order->size() != call.rank(x))
     return call.refuse("the strides of the tensor leave gaps or are not constant");
   if (known.size() != strides.size()) return call.refuse("a stride for each size is wanted");
-  const std::int64_t offset = call.has("storage_offset") ? call.integer("storage_offset", 0) - type->storage_offset : 0;
+  std::int64_t offset = 0;
+  if (__builtin_sub_overflow(call.integer("storage_offset", type->storage_offset), type->storage_offset, &offset))
+    return call.refuse("the view begins outside of the storage");
   const Val stored = onnx.transpose(x, *order);
   const foreign::Shape* const shape = onnx.shape(stored);
   if (offset == 0 && is_contiguous(known, strides) && shape && without_ones(*shape) == without_ones(known))

@@ -18,7 +18,8 @@ Val diagonal_of(Call& call, Val x, std::int64_t offset, std::int64_t first, std:
   const std::size_t rank = call.rank(x);
   const auto rows = onnx.size(x, static_cast<std::size_t>(first)),
              columns = onnx.size(x, static_cast<std::size_t>(second));
-  if (first == second || !rows || !columns || *rows > most_of_matrix || *columns > most_of_matrix) {
+  if (offset < -most_of_matrix || offset > most_of_matrix || first == second || !rows || !columns ||
+      *rows > most_of_matrix || *columns > most_of_matrix) {
     call.refuse("the sizes of the matrix are not known, or too large");
     return x;
   }
@@ -59,7 +60,7 @@ Val embedded(Call& call, Val x, std::int64_t offset) {
   const std::size_t rank = call.rank(x);
   const auto count = rank == 0 ? std::nullopt : onnx.size(x, rank - 1);
   constexpr std::int64_t most = 2048;
-  if (!count || *count > most || std::abs(offset) > most) {
+  if (!count || *count > most || offset < -most || offset > most) {
     call.refuse("the length of the diagonal is not known, or too large");
     return x;
   }

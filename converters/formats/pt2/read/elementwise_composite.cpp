@@ -187,6 +187,8 @@ void map_round_decimals(Call& call) {
   const Val x = call.tensor("self");
   if (!is_floating(onnx.elem(x))) return call.result(x);
   const std::int64_t decimals = call.integer("decimals", 0);
+  constexpr std::int64_t most = 300;
+  if (decimals < -most || decimals > most) return call.refuse("so many decimals");
   if (decimals == 0) return call.result(onnx.emit("Round", {x}));
   const Val unit = onnx.scalar(onnx.elem(x), std::pow(10.0, static_cast<double>(std::abs(decimals))));
   const Val scaled = onnx.emit(decimals > 0 ? "Mul" : "Div", {x, unit});

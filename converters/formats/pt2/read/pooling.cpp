@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "converters/formats/pt2/mappings.h"
+#include "libonnxkit/base/checked.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -110,7 +111,8 @@ Val averaged_by_matrix(Call& call, Val x, std::int64_t axis, std::int64_t size, 
     for (std::int64_t k = begin; k < end; ++k)
       weights[static_cast<std::size_t>(k * wanted + i)] = 1.0 / static_cast<double>(end - begin);
   }
-  const Val product = onnx.emit("MatMul", {onnx.transpose(x, last_axis), onnx.reals(onnx.elem(x), {size, wanted}, weights)});
+  const Val product =
+      onnx.emit("MatMul", {onnx.transpose(x, last_axis), onnx.reals(onnx.elem(x), {size, wanted}, weights)});
   std::vector<std::int64_t> back;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(rank); ++i)
     back.push_back(i < axis ? i : i == axis ? static_cast<std::int64_t>(rank) - 1 : i - 1);
@@ -131,7 +133,8 @@ void map_adaptive_average_pool(Call& call) {
     const AdaptiveAxis axis = adaptive_axis(size, wanted[i]);
     window[i] = axis.window;
     constexpr std::int64_t most_elements = 1 << 22;
-    if (!axis.is_even && (!size || *size * wanted[i] > most_elements))
+    const auto elements = size && wanted[i] >= 1 ? checked_mul(*size, wanted[i]) : std::nullopt;
+    if (!axis.is_even && (!elements || *elements > most_elements))
       return call.refuse("windows of adaptive pooling depend on a size that is not known");
     if (!axis.is_even) input = averaged_by_matrix(call, input, static_cast<std::int64_t>(i) + 2, *size, wanted[i]);
   }
@@ -153,7 +156,8 @@ void map_adaptive_max_pool(Call& call) {
     if (!axis.is_even) return call.refuse("windows of adaptive maximum pooling are of several sizes");
     window[i] = axis.window;
   }
-  if (call.node.outputs.size() > 1 && wanted.size() != spatial) return call.refuse("an output size for each pooled axis is wanted");
+  if (call.node.outputs.size() > 1 && wanted.size() != spatial)
+    return call.refuse("an output size for each pooled axis is wanted");
   std::vector<Val> results(call.node.outputs.size());
   results.front() = onnx.emit("MaxPool", {input}, {{"kernel_shape", window}, {"strides", window}});
   if (!(input == x)) results.front() = onnx.squeeze(results.front(), {0});

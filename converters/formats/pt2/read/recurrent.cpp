@@ -59,7 +59,8 @@ struct Layer {
   Val output, hidden, memory;
 };
 
-Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameters>& directions, Val hidden, Val memory) {
+Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameters>& directions, Val hidden,
+                Val memory) {
   auto& onnx = call.onnx;
   const auto width = onnx.size(directions.front().state, 1), inputs = onnx.size(directions.front().input, 1);
   if (!width || !inputs) {
@@ -74,8 +75,13 @@ Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameter
     b.push_back({p.input_bias, p.state_bias});
   }
   const bool has_bias = static_cast<bool>(directions.front().input_bias);
-  const std::vector<Val> operands = {x, joined_weights(call, cell, w, {rows, *inputs}), joined_weights(call, cell, r, {rows, *width}),
-                                     has_bias ? joined_weights(call, cell, b, {2 * rows}) : Val{}, {}, hidden, memory};
+  const std::vector<Val> operands = {x,
+                                     joined_weights(call, cell, w, {rows, *inputs}),
+                                     joined_weights(call, cell, r, {rows, *width}),
+                                     has_bias ? joined_weights(call, cell, b, {2 * rows}) : Val{},
+                                     {},
+                                     hidden,
+                                     memory};
   const std::string direction = directions.size() == 2 ? "bidirectional" : "forward";
   std::vector<ir::Attr> attributes = {{"hidden_size", *width}, {"direction", direction}};
   if (cell.op == "GRU") attributes.push_back({"linear_before_reset", std::int64_t{1}});
@@ -91,7 +97,8 @@ Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameter
 
 Val states_of_layer(Call& call, Val all, std::int64_t layer, std::int64_t directions) {
   auto& onnx = call.onnx;
-  return onnx.emit("Slice", {all, onnx.integers({layer * directions}), onnx.integers({(layer + 1) * directions}), onnx.integers({0})});
+  return onnx.emit("Slice", {all, onnx.integers({layer * directions}), onnx.integers({(layer + 1) * directions}),
+                             onnx.integers({0})});
 }
 
 void map_recurrent(Call& call, const Cell& cell, Val hidden, Val memory) {
@@ -103,7 +110,8 @@ void map_recurrent(Call& call, const Cell& cell, Val hidden, Val memory) {
   const std::vector<Val> parameters = call.tensors("params");
   const std::int64_t layers = call.integer("num_layers", 1), directions = call.flag("bidirectional", false) ? 2 : 1;
   const std::size_t each = call.flag("has_biases", true) ? 4 : 2;
-  if (layers < 1 || parameters.size() != each * static_cast<std::size_t>(layers * directions))
+  if (layers < 1 || layers > static_cast<std::int64_t>(parameters.size()) ||
+      parameters.size() != each * static_cast<std::size_t>(layers * directions))
     return call.refuse("a recurrent network with projections, or with another number of weights");
   if (call.flag("batch_first", false)) x = onnx.transpose(x, {1, 0, 2});
   std::vector<Val> last_hidden, last_memory;

@@ -127,7 +127,8 @@ void map_movedim(Call& call) {
   const Val x = call.tensor("self");
   const std::size_t rank = call.rank(x);
   const std::vector<std::int64_t> from = call.axes("source", rank), to = call.axes("destination", rank);
-  if (from.size() != to.size()) return call.refuse("a place for each axis is wanted");
+  if (from.size() != to.size()) call.refuse("a place for each axis is wanted");
+  if (call.refused()) return;
   std::vector<std::int64_t> order(rank, -1);
   for (std::size_t i = 0; i < from.size() && rank > 0; ++i) order[static_cast<std::size_t>(to[i])] = from[i];
   std::int64_t next = 0;
