@@ -193,6 +193,14 @@ const TensorType* Call::declared_type(std::size_t output) const {
   return type ? &*type : nullptr;
 }
 
+const TensorType* Call::declared_type(std::string_view name) const {
+  const Argument* given = node.find(name);
+  const ValueId* id = given ? given->as<ValueId>() : nullptr;
+  if (!id || *id == ValueId::none) return nullptr;
+  const auto& type = graph_.values[index_of(*id)].type;
+  return type ? &*type : nullptr;
+}
+
 ElementType Call::declared_elem(std::size_t output) const {
   const TensorType* type = declared_type(output);
   return type ? type->elem : ElementType::undefined;

@@ -60,6 +60,8 @@ class Call {
   /// The declared element type of an output; undefined when the file does not say.
   ElementType declared_elem(std::size_t output = 0) const;
   const TensorType* declared_type(std::size_t output = 0) const;
+  /// That of an argument.
+  const TensorType* declared_type(std::string_view name) const;
 
   /// Says why ONNX cannot express this node, and what may help.
   void refuse(std::string reason, std::string help = {});
