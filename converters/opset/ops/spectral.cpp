@@ -315,7 +315,7 @@ void dft_to_product(Step& step) {
 void stft_to_product(Step& step) {
   enum Input : std::size_t { signal, frame_step, window, frame_length };
   const ValueId given = step.input(signal);
-  const ValueId x = step.rank(given) == 2 ? unsqueeze(step, given, {2}, "signal") : given;
+  const ValueId x = step.need_rank(given) == 2 ? unsqueeze(step, given, {2}, "signal") : given;
   const Size there = size_of(step, given, 1), pace = size_in(step, frame_step);
   const Size length = step.has_input(frame_length) ? size_in(step, frame_length)
                       : step.has_input(window)     ? size_of(step, step.input(window), 0)

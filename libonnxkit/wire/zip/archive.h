@@ -14,15 +14,15 @@ namespace onnxkit::wire {
 /// A file inside a zip archive.
 struct ZipEntry {
   std::string name;
-  std::uint64_t size = 0;                ///< unpacked, as announced
-  std::uint64_t packed_size = 0;         ///< in the archive
-  std::uint64_t offset = 0;              ///< of the packed bytes in the archive
-  bool is_stored = false;                ///< the packed bytes are the content
-  std::uint64_t number = 0;              ///< in the directory
-  std::uint64_t directory_position = 0;  ///< in bytes
+  std::uint64_t size = 0;         ///< unpacked, as announced
+  std::uint64_t packed_size = 0;  ///< in the archive
+  std::uint64_t offset = 0;       ///< of the packed bytes in the archive
+  std::uint32_t checksum = 0;     ///< CRC-32 of the content
+  bool is_stored = false;         ///< the packed bytes are the content
 };
 
-/// A zip archive in a mapped file. Entries that are stored as they are can be viewed in place; deflated ones are unpacked
+/// A zip archive in a mapped file, with the 64-bit sizes of large ones (APPNOTE.TXT of PKWARE, 4.3). The directory is read here,
+/// since minizip 1.1 misses those sizes and takes cut files for whole. Entries that are stored as they are can be viewed in place; deflated ones are unpacked
 /// into memory of their own. No entry is encrypted, lies outside the file, overlaps another, or has another's name.
 class ZipArchive {
  public:
@@ -44,7 +44,7 @@ class ZipArchive {
  private:
   explicit ZipArchive(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
   Result<void> read_directory();
-  Result<void> check_overlaps() const;
+  Result<void> check_entries() const;
 
   std::shared_ptr<const MappedFile> file_;
   std::vector<ZipEntry> entries_;
