@@ -190,6 +190,17 @@ const TensorType* Call::declared_type(std::size_t output) const {
   return type ? &*type : nullptr;
 }
 
+const Value* Call::declared(std::string_view argument_name) const {
+  const Argument* given = node.find(argument_name);
+  const ValueId* id = given ? given->as<ValueId>() : nullptr;
+  return id && *id != ValueId::none ? &graph_.values[index_of(*id)] : nullptr;
+}
+
+const Value* Call::declared_output(std::size_t output) const {
+  if (output >= node.outputs.size() || node.outputs[output] == ValueId::none) return nullptr;
+  return &graph_.values[index_of(node.outputs[output])];
+}
+
 ElementType Call::declared_elem(std::size_t output) const {
   const TensorType* type = declared_type(output);
   return type ? type->elem : ElementType::undefined;

@@ -57,6 +57,9 @@ class Call {
   /// The declared element type of an output; undefined when the file does not say.
   ElementType declared_elem(std::size_t output = 0) const;
   const TensorType* declared_type(std::size_t output = 0) const;
+  /// What the file says of an argument or an output; null for an omitted one.
+  const Value* declared(std::string_view argument_name) const;
+  const Value* declared_output(std::size_t output = 0) const;
 
   /// Says why ONNX cannot express this node, and what may help.
   void refuse(std::string reason, std::string help = {});

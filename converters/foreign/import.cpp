@@ -45,11 +45,12 @@ void add_metadata(ir::Model& model, std::string_view key, std::string_view value
 ir::Model empty_model(const Model& source) {
   ir::Model model;
   model.files = source.files;
-  model.ir_version = spec::ir_version_of_opset(import_opset);
+  const std::int64_t opset = source.opset != 0 ? source.opset : import_opset;
+  model.ir_version = spec::ir_version_of_opset(opset);
   model.producer_name = "onnxkit";
   ir::OpsetImport& import = model.opset_imports.emplace_back();
   import.domain = "";
-  import.version = import_opset;
+  import.version = opset;
   model.graph = std::make_unique<ir::Graph>();
   model.graph->name = model.keep(source.graph.name.empty() ? "main" : source.graph.name);
   for (const ValueId id : source.graph.inputs) {
