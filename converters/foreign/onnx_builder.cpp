@@ -160,6 +160,13 @@ Val OnnxBuilder::scalar(ElementType type, double value) {
   return constant(std::move(key), ir::make_tensor(model_, type, {}, bytes), "const");
 }
 
+Val OnnxBuilder::reals(ElementType type, std::vector<std::int64_t> dims, std::span<const double> values) {
+  std::vector<std::byte> bytes(packed_size(type, static_cast<std::int64_t>(values.size())).value_or(0));
+  encode(type, values, bytes);
+  return constant(fmt::format("r{}[{}]:{}", static_cast<int>(type), fmt::join(dims, ","), fmt::join(values, ",")),
+                  ir::make_tensor(model_, type, dims, bytes), "const");
+}
+
 Val OnnxBuilder::scalar_integer(ElementType type, std::int64_t value) {
   if (type != ElementType::int64) return scalar(type, static_cast<double>(value));
   return constant(fmt::format("n{}", value), ir::make_tensor(model_, type, {}, std::as_bytes(std::span(&value, 1))),
@@ -177,6 +184,20 @@ Val OnnxBuilder::initializer(std::string_view name, ElementType type, std::vecto
   graphs_.back()->initializers.push_back(std::move(tensor));
   inference_.advance(*graphs_.back());
   return value;
+}
+
+Val OnnxBuilder::owned_initializer(std::string_view name, ElementType type, std::vector<std::int64_t> dims,
+                                   std::string bytes) {
+  model_.files.push_back(MappedFile::from_bytes(std::move(bytes)));
+  return initializer(name, type, std::move(dims), model_.files.back()->bytes());
+}
+
+std::optional<std::span<const std::byte>> OnnxBuilder::initializer_bytes(Val value) const {
+  if (!value) return std::nullopt;
+  const std::string_view name = value.graph->name_of(value.id);
+  for (const ir::Tensor& tensor : value.graph->initializers)
+    if (tensor.name == name && tensor.raw_data.present()) return std::as_bytes(std::span(tensor.raw_data.view()));
+  return std::nullopt;
 }
 
 // ---- what is known

@@ -56,10 +56,17 @@ class OnnxBuilder {
   Val integers(std::initializer_list<std::int64_t> values) { return integers(std::span(values.begin(), values.size())); }
   /// A tensor without axes. Integers are exact up to 2^53.
   Val scalar(ElementType type, double value);
+  /// A tensor of a floating type; for small ones, as its numbers are copied.
+  Val reals(ElementType type, std::vector<std::int64_t> dims, std::span<const double> values);
   Val scalar_integer(ElementType type, std::int64_t value);
   /// A tensor whose bytes stay where they are, as long as a file of the model holds them.
   Val initializer(std::string_view name, ElementType type, std::vector<std::int64_t> dims,
                   std::span<const std::byte> bytes);
+
+  /// A tensor whose bytes the model takes over.
+  Val owned_initializer(std::string_view name, ElementType type, std::vector<std::int64_t> dims, std::string bytes);
+  /// The bytes of an initializer, as in raw_data; nullopt for other values.
+  std::optional<std::span<const std::byte>> initializer_bytes(Val value) const;
 
   // ---- what is known
 

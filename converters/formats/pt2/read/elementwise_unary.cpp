@@ -158,7 +158,7 @@ void register_elementwise_unary(Mappings& mappings) {
                map_clamp);
   mappings.add({"aten.alias.default", "aten.detach.default", "aten.clone.default", "aten.contiguous.default",
                 "aten.lift_fresh_copy.default", "aten.dropout.default", "aten.feature_dropout.default",
-                "aten.alpha_dropout.default", "aten.native_dropout.default", "aten.to.device", "aten.to.dtype_layout_same"},
+                "aten.alpha_dropout.default", "aten.native_dropout.default"},
                map_same);
   mappings.add({"aten._assert_tensor_metadata.default", "aten._assert_async.msg", "aten._assert_scalar.default",
                 "aten.sym_constrain_range.default", "aten.sym_constrain_range_for_size.default"},

@@ -20,7 +20,7 @@ void map_linear(Call& call) {
   call.result(bias ? onnx.emit("Add", {product, bias}) : product);
 }
 
-void map_product(Call& call) {
+void map_matmul(Call& call) {
   const Val a = call.tensor("self");
   const Val b = call.tensor(call.has("mat2") ? "mat2" : call.has("vec") ? "vec" : call.has("tensor") ? "tensor" : "other");
   call.result(call.onnx.emit("MatMul", {a, b}));
@@ -63,7 +63,7 @@ void register_matmul(Mappings& mappings);
 void register_matmul(Mappings& mappings) {
   mappings.add("aten.linear.default", map_linear);
   mappings.add({"aten.mm.default", "aten.bmm.default", "aten.matmul.default", "aten.mv.default", "aten.dot.default"},
-               map_product);
+               map_matmul);
   mappings.add("aten.addmm.default", map_addmm);
   mappings.add("aten.baddbmm.default", map_baddbmm);
   mappings.add("aten.einsum.default", map_einsum);

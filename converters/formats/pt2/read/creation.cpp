@@ -1,0 +1,159 @@
+// Tensors made from sizes and numbers.
+#include <cmath>
+
+#include "converters/formats/pt2/mappings.h"
+
+namespace onnxkit::pt2 {
+namespace {
+
+using foreign::Call;
+using foreign::Val;
+
+ElementType created_type(Call& call, ElementType fallback) {
+  const ElementType wanted = call.elem("dtype");
+  if (wanted != ElementType::undefined) return wanted;
+  const ElementType declared = call.declared_elem();
+  return declared != ElementType::undefined ? declared : fallback;
+}
+
+Val filled(Call& call, Val number, Val sizes) {
+  const auto known = call.onnx.constant_integers(sizes);
+  return known && known->empty() ? number : call.onnx.emit("Expand", {number, sizes});
+}
+
+template <int value>
+void map_constant(Call& call) {
+  const ElementType type = created_type(call, ElementType::float32);
+  call.result(filled(call, call.onnx.scalar(type, value), call.sizes("size")));
+}
+
+void map_full(Call& call) {
+  const ElementType type = created_type(call, ElementType::float32);
+  call.result(filled(call, call.number("fill_value", type), call.sizes("size")));
+}
+
+/// As large as a tensor that is there.
+Val filled_like(Call& call, Val number) {
+  const Val like = call.tensor("self");
+  if (call.onnx.rank(like) == 0) return number;
+  return call.onnx.emit("Expand", {number, call.onnx.emit("Shape", {like})});
+}
+
+template <int value>
+void map_constant_like(Call& call) {
+  const ElementType type = created_type(call, call.onnx.elem(call.tensor("self")));
+  call.result(filled_like(call, call.onnx.scalar(type, value)));
+}
+
+void map_full_like(Call& call) {
+  const ElementType type = created_type(call, call.onnx.elem(call.tensor("self")));
+  call.result(filled_like(call, call.number(call.has("fill_value") ? "fill_value" : "value", type)));
+}
+
+void map_scalar_tensor(Call& call) {
+  const ElementType type = created_type(call, ElementType::float32);
+  const Val number = call.number("s", type);
+  call.result(call.onnx.rank(number) == 1 ? call.onnx.squeeze(number, {0}) : number);
+}
+
+bool is_whole(Call& call, std::string_view name) {
+  const foreign::Argument* given = call.argument(name);
+  return !given || given->is_none() || given->as<std::int64_t>() || given->as<foreign::ValueId>();
+}
+
+/// Numbers from start to end by step. Small ones that are constant become a constant.
+void map_arange(Call& call) {
+  auto& onnx = call.onnx;
+  const ElementType type = created_type(call, ElementType::int64);
+  if (!is_whole(call, "start") || !is_whole(call, "end") || !is_whole(call, "step")) {
+    const Val range = onnx.emit("Range", {call.number("start", type), call.number("end", type), call.number("step", type, 1)});
+    return call.result(range);
+  }
+  const Val start = call.size("start", 0), end = call.size("end", 0), step = call.size("step", 1);
+  const auto a = onnx.constant_integers(start), b = onnx.constant_integers(end), c = onnx.constant_integers(step);
+  constexpr std::int64_t most_constants = 1024;
+  if (a && b && c && c->front() != 0 && std::abs(b->front() - a->front()) <= most_constants) {
+    std::vector<std::int64_t> values;
+    for (std::int64_t x = a->front(); c->front() > 0 ? x < b->front() : x > b->front(); x += c->front()) values.push_back(x);
+    return call.result(onnx.cast(onnx.integers(values), type));
+  }
+  const Val range = onnx.emit("Range", {onnx.squeeze(start, {0}), onnx.squeeze(end, {0}), onnx.squeeze(step, {0})});
+  call.result(onnx.cast(range, type));
+}
+
+/// Evenly spaced numbers, both ends included; from the middle on PyTorch counts from the end.
+void map_linspace(Call& call) {
+  const ElementType type = created_type(call, ElementType::float32);
+  const double start = call.real("start", 0), end = call.real("end", 1);
+  const std::int64_t steps = call.integer("steps", 100);
+  constexpr std::int64_t most = 1 << 20;
+  if (steps < 0 || steps > most) return call.refuse("the number of steps is out of range");
+  const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < steps; ++i)
+    values.push_back(i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
+                                                 : end - step * static_cast<double>(steps - 1 - i));
+  call.result(call.onnx.reals(type, {steps}, values));
+}
+
+void map_eye(Call& call) {
+  auto& onnx = call.onnx;
+  const ElementType type = created_type(call, ElementType::float32);
+  const std::int64_t rows = call.integer("n", 1), columns = call.integer("m", rows);
+  const Val like = onnx.emit("Expand", {onnx.scalar(type, 0), onnx.integers({rows, columns})});
+  call.result(onnx.emit("EyeLike", {like}));
+}
+
+/// Each vector along an axis of its own, as large as all of them.
+void map_meshgrid(Call& call) {
+  auto& onnx = call.onnx;
+  const std::vector<Val> vectors = call.tensors("tensors");
+  const bool swaps = call.text("indexing", "ij") == "xy" && vectors.size() >= 2;
+  std::vector<Val> sizes;
+  for (const Val vector : vectors) sizes.push_back(onnx.rank(vector) == 0 ? onnx.integers({1}) : onnx.size_of(vector, 0));
+  if (swaps) std::swap(sizes[0], sizes[1]);
+  const Val shape = onnx.joined(sizes);
+  std::vector<Val> grids;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    const std::size_t axis = swaps && i < 2 ? 1 - i : i;
+    std::vector<std::int64_t> along(vectors.size(), 1);
+    along[axis] = -1;
+    grids.push_back(onnx.emit("Expand", {onnx.reshape(vectors[i], along), shape}));
+  }
+  call.results(grids);
+}
+
+/// The part on one side of a diagonal.
+template <std::int64_t upper>
+void map_triangle(Call& call) {
+  auto& onnx = call.onnx;
+  Val x = call.tensor("self");
+  const ElementType type = onnx.elem(x);
+  const Val diagonal = onnx.scalar_integer(ElementType::int64, call.integer("diagonal", 0));
+  const bool is_boolean = type == ElementType::boolean;
+  if (is_boolean) x = onnx.cast(x, ElementType::int32);
+  const Val part = onnx.emit("Trilu", {x, diagonal}, {{"upper", upper}});
+  call.result(is_boolean ? onnx.cast(part, type) : part);
+}
+
+}  // namespace
+
+void register_creation(Mappings& mappings);
+void register_creation(Mappings& mappings) {
+  mappings.add({"aten.zeros.default", "aten.new_zeros.default", "aten.empty.memory_format", "aten.new_empty.default"},
+               map_constant<0>);
+  mappings.add({"aten.ones.default", "aten.new_ones.default"}, map_constant<1>);
+  mappings.add({"aten.full.default", "aten.new_full.default"}, map_full);
+  mappings.add({"aten.zeros_like.default", "aten.zero.default", "aten.empty_like.default"}, map_constant_like<0>);
+  mappings.add("aten.ones_like.default", map_constant_like<1>);
+  mappings.add({"aten.full_like.default", "aten.fill.Scalar", "aten.fill.Tensor"}, map_full_like);
+  mappings.add("aten.scalar_tensor.default", map_scalar_tensor);
+  mappings.add({"aten.arange.default", "aten.arange.start", "aten.arange.start_step"}, map_arange);
+  mappings.add("aten.linspace.default", map_linspace);
+  mappings.add({"aten.eye.default", "aten.eye.m"}, map_eye);
+  mappings.add({"aten.meshgrid.default", "aten.meshgrid.indexing"}, map_meshgrid);
+  mappings.add("aten.tril.default", map_triangle<0>);
+  mappings.add("aten.triu.default", map_triangle<1>);
+}
+
+}  // namespace onnxkit::pt2
