@@ -1,5 +1,7 @@
 #include "converters/foreign/call.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "converters/foreign/import.h"
@@ -192,8 +194,18 @@ const TensorType* Call::declared_type(std::size_t output) const {
 
 const Value* Call::declared(std::string_view argument_name) const {
   const Argument* given = node.find(argument_name);
-  const ValueId* id = given ? given->as<ValueId>() : nullptr;
+  return given ? declared(*given) : nullptr;
+}
+
+const Value* Call::declared(const Argument& item) const {
+  const ValueId* id = item.as<ValueId>();
   return id && *id != ValueId::none ? &graph_.values[index_of(*id)] : nullptr;
+}
+
+bool Call::is_output(std::size_t output) const {
+  if (output >= node.outputs.size()) return false;
+  return std::any_of(graph_.outputs.begin(), graph_.outputs.end(),
+                     [&](const Output& other) { return other.value == node.outputs[output]; });
 }
 
 const Value* Call::declared_output(std::size_t output) const {

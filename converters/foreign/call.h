@@ -59,7 +59,10 @@ class Call {
   const TensorType* declared_type(std::size_t output = 0) const;
   /// What the file says of an argument or an output; null for an omitted one.
   const Value* declared(std::string_view argument_name) const;
+  const Value* declared(const Argument& item) const;
   const Value* declared_output(std::size_t output = 0) const;
+  /// Whether an output of the node is one of its graph.
+  bool is_output(std::size_t output = 0) const;
 
   /// Says why ONNX cannot express this node, and what may help.
   void refuse(std::string reason, std::string help = {});

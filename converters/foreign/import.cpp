@@ -73,6 +73,10 @@ void Importer::add_inputs(const Model& model) {
   const ir::Graph& main = *builder_.model().graph;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
     set_value(graph, graph.inputs[i], Val{&main, main.inputs[i].value});
+  add_tensors(graph);
+}
+
+void Importer::add_tensors(const Graph& graph) {
   // Tensors that share their bytes (tied weights) are one initializer.
   std::map<std::tuple<const std::byte*, ElementType, std::vector<std::int64_t>>, Val> shared;
   for (const Tensor& tensor : graph.tensors) {
@@ -149,6 +153,7 @@ std::vector<Val> Importer::import_inlined(const Graph& graph, std::vector<Val> i
   }
   values_[&graph].assign(graph.values.size(), {});
   for (std::size_t i = 0; i < inputs.size(); ++i) set_value(graph, graph.inputs[i], inputs[i]);
+  add_tensors(graph);
   import_nodes(graph);
   for (const Output& output : graph.outputs) outputs.push_back(value(graph, output.value));
   values_.erase(&graph);
