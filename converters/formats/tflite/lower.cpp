@@ -76,14 +76,19 @@ std::vector<Val> reals(Call& call, std::string_view name) {
   return values;
 }
 
-Val weights(Call& call, std::string_view name, const std::vector<std::int64_t>& permutation) {
+Val weights(Call& call, std::string_view name, const std::vector<std::int64_t>& permutation, std::size_t further_axes) {
   auto& onnx = call.onnx;
   const Val stored = call.tensor(name);
   if (call.rank(stored) != permutation.size()) {
     call.refuse(fmt::format("input {} does not have {} axes", quote(name), permutation.size()));
     return stored;
   }
-  const Val moved = onnx.transpose(stored, permutation);
+  Val moved = onnx.transpose(stored, permutation);
+  if (further_axes != 0) {
+    std::vector<std::int64_t> axes(further_axes);
+    std::iota(axes.begin(), axes.end(), permutation.size());
+    moved = onnx.unsqueeze(moved, axes);
+  }
   const Quantization* quantization = quantization_of(call.declared(name));
   if (!quantization || is_floating(onnx.elem(moved))) return moved;
   Quantization permuted = *quantization;

@@ -2,6 +2,7 @@
 
 #include "converters/foreign/import.h"
 #include "converters/formats/tflite/program.h"
+#include "converters/layout/layout.h"
 
 namespace onnxkit::tflite {
 namespace {
@@ -34,7 +35,9 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagn
   auto program = read_program(std::move(file), mappings);
   if (!program) return std::move(program).error();
   add_custom(program->graph, mappings);
-  return foreign::import_model(*program, mappings, findings);
+  auto model = foreign::import_model(*program, mappings, findings);
+  if (model) layout::reduce_transposes(*model);
+  return model;
 }
 
 }  // namespace onnxkit::tflite

@@ -8,7 +8,7 @@ namespace {
 /// around it.
 Val convolved_rows(Call& call, Val x, Val filter) {
   auto& onnx = call.onnx;
-  std::vector<Val> inputs = {channels_first(onnx, x), onnx.unsqueeze(filter, {2, 3})};
+  std::vector<Val> inputs = {channels_first(onnx, x), filter};
   if (call.has("bias")) inputs.push_back(real(call, "bias"));
   return onnx.emit("Conv", inputs, {{"kernel_shape", std::vector<std::int64_t>{1, 1}}});
 }
@@ -19,7 +19,7 @@ void map_fully_connected(Call& call) {
   if (call.integer("weights_format", 0) != 0) return call.refuse("its weights are shuffled");
   const std::size_t rank = call.rank(x);
   const bool keeps_axes = call.flag("keep_num_dims", false) && rank != 2;
-  if (keeps_axes && rank == 4) return give_channels_first(call, convolved_rows(call, x, weights(call, "weights", {0, 1})));
+  if (keeps_axes && rank == 4) return give_channels_first(call, convolved_rows(call, x, weights(call, "weights", {0, 1}, 2)));
   if (keeps_axes) {
     Val product = onnx.emit("MatMul", {x, weights(call, "weights", {1, 0})});
     if (call.has("bias")) product = onnx.emit("Add", {product, real(call, "bias")});
