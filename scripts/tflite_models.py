@@ -77,7 +77,11 @@ def randomize(model, rng):
 
 def model_of(name):
     keras.utils.set_random_seed(19)
-    model = getattr(keras.applications, APPLICATIONS[name])(weights=None) if name in APPLICATIONS else OTHERS[name]()
+    # Logits: int8 has no step between the probabilities of 1000 classes of a network without training.
+    how = {"weights": None, "classifier_activation": None}
+    if name == "mobilenet_v3":
+        how["input_shape"] = (224, 224, 3)  # which it leaves open by itself
+    model = getattr(keras.applications, APPLICATIONS[name])(**how) if name in APPLICATIONS else OTHERS[name]()
     try:
         randomize(model, np.random.default_rng(19))
     except ValueError:

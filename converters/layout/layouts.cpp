@@ -50,13 +50,11 @@ class Chooser {
   }
 
   void add_proposal(std::size_t start, const Permutation& wish, std::vector<Orders>& proposals) {
-    constexpr std::size_t most_proposals = 64;
     const LayoutValue& value = problem_.values[start];
     const FlexibleUse& first = value.producer ? *value.producer : value.readers.front();
     const Permutation order = first.order(wish, problem_.ranks[first.frame]);
     for (const Orders& known : proposals)
       if (known[first.frame] == order) return;
-    if (proposals.size() == most_proposals) return;
     Orders wishes(problem_.ranks.size());
     std::vector<bool> seen(problem_.values.size(), false);
     std::vector<std::pair<std::size_t, Permutation>> queue = {{start, wish}};
@@ -67,7 +65,21 @@ class Chooser {
       if (here.producer) spread(*here.producer, layout, wishes, seen, queue);
       for (const FlexibleUse& reader : here.readers) spread(reader, layout, wishes, seen, queue);
     }
-    proposals.push_back(std::move(wishes));
+    join(std::move(wishes), proposals);
+  }
+
+  /// Wishes about different frames are one proposal: there are as many proposals as a frame has wishes.
+  static void join(Orders wishes, std::vector<Orders>& proposals) {
+    for (Orders& known : proposals) {
+      bool is_apart = true;
+      for (std::size_t f = 0; f < wishes.size() && is_apart; ++f) is_apart = wishes[f].empty() || known[f].empty();
+      if (!is_apart) continue;
+      for (std::size_t f = 0; f < wishes.size(); ++f)
+        if (!wishes[f].empty()) known[f] = std::move(wishes[f]);
+      return;
+    }
+    constexpr std::size_t most_proposals = 16;
+    if (proposals.size() < most_proposals) proposals.push_back(std::move(wishes));
   }
 
   void spread(const FlexibleUse& use, const Permutation& layout, Orders& wishes, std::vector<bool>& seen,
