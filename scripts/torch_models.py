@@ -8,6 +8,22 @@
 import torch
 
 
+def lively(module, inputs):
+    """Parameters without variance get some, and batch normalizations the statistics of these inputs, so that no signal dies out
+    in a deep network with random weights."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            if parameter.is_floating_point() and parameter.numel() > 1 and parameter.std() == 0:
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+        norms = [m for m in module.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+        for norm in norms:
+            norm.momentum = 1.0
+            norm.train()
+        if norms:
+            module(*inputs)
+    return module.eval()
+
+
 def image(size=64, batch=2, channels=3):
     return (torch.randn(batch, channels, size, size),)
 
@@ -21,7 +37,8 @@ def vision(name, size=64, **options):
         import torchvision
 
         module = torchvision.models.get_model(name, weights=None, **options).eval()
-        return module, image(size), dynamic_batch()
+        inputs = image(size)
+        return lively(module, inputs), inputs, dynamic_batch()
 
     return make
 
@@ -42,7 +59,8 @@ def segmentation(name, size=64):
         import torchvision
 
         module = torchvision.models.get_model(name, weights=None, weights_backbone=None).eval()
-        return OneOutput(module, "out"), image(size), dynamic_batch()
+        inputs = image(size)
+        return OneOutput(lively(module, inputs), "out"), inputs, dynamic_batch()
 
     return make
 
@@ -51,7 +69,8 @@ def video():
     import torchvision
 
     module = torchvision.models.video.r3d_18(weights=None).eval()
-    return module, (torch.randn(2, 3, 8, 32, 32),), dynamic_batch()
+    inputs = (torch.randn(2, 3, 8, 32, 32),)
+    return lively(module, inputs), inputs, dynamic_batch()
 
 
 def flow():

@@ -80,15 +80,18 @@ Result<void> write_standard_output(std::string_view bytes) {
   return {};
 }
 
-Result<Model> open_model(const std::string& path, const ReadOptions& options) {
+Result<Model> open_model(const std::string& path, const ReadOptions& options, ReadReport* report) {
   if (path.empty()) return make_error("cannot-read", "the name of the model file is empty");
   if (path == "-") return read_stream(STDIN_FILENO, standard_input_name, options);
   std::error_code status;
   if (std::filesystem::is_fifo(path, status)) return read_pipe(path, options);
-  ReadReport report;
-  auto model = read_model(path, options, &report);
-  for (const Diagnostic& diagnostic : report.diagnostics)
+  ReadReport own_report;
+  ReadReport& reading = report ? *report : own_report;
+  auto model = read_model(path, options, &reading);
+  for (Diagnostic diagnostic : reading.diagnostics) {
+    if (diagnostic.location.file.empty()) diagnostic.location.file = path;
     std::fputs(diagnostic_text(diagnostic, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
+  }
   return model;
 }
 

@@ -91,9 +91,11 @@ void infer_dft(InferContext& context) {
 }
 
 void infer_stft(InferContext& context) {
-  if (rank_differs(context, 0, 3) || rank_differs(context, 2, 1)) return;
+  // PyTorch writes real signals without an axis of parts, and runtimes take them.
   const Shape* signal = context.input_shape(0);
-  if (!signal || complex_axis_is_wrong(context, 0, *signal)) return;
+  const bool has_parts = !signal || signal->size() != 2;
+  if ((has_parts && rank_differs(context, 0, 3)) || rank_differs(context, 2, 1)) return;
+  if (!signal || (has_parts && complex_axis_is_wrong(context, 0, *signal))) return;
   DimPool& dims = context.dims();
   const Dim step = scalar_size(context, 1);
   if (step.is_constant() && step.constant() <= 0) {

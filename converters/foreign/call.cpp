@@ -22,6 +22,13 @@ Val Call::value_of(const Argument& argument) {
   return value;
 }
 
+std::vector<Val> Call::values_of(const Argument& argument) {
+  std::vector<Val> values;
+  if (const Argument::List* list = argument.as<Argument::List>())
+    for (const Argument& item : *list) values.push_back(value_of(item));
+  return values;
+}
+
 Val Call::tensor(std::string_view name) {
   const Argument* given = node.find(name);
   if (!given || given->is_none()) return {};
@@ -31,12 +38,8 @@ Val Call::tensor(std::string_view name) {
 }
 
 std::vector<Val> Call::tensors(std::string_view name) {
-  std::vector<Val> values;
   const Argument* given = node.find(name);
-  const Argument::List* list = given ? given->as<Argument::List>() : nullptr;
-  if (!list) return values;
-  for (const Argument& item : *list) values.push_back(value_of(item));
-  return values;
+  return given ? values_of(*given) : std::vector<Val>();
 }
 
 std::int64_t Call::integer(std::string_view name, std::int64_t fallback) {

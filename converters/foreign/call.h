@@ -24,6 +24,9 @@ class Call {
   // ---- arguments; missing ones have the default
 
   bool has(std::string_view name) const;
+  /// The value behind an argument, and those of a list.
+  Val value_of(const Argument& argument);
+  std::vector<Val> values_of(const Argument& argument);
   const Argument* argument(std::string_view name) const { return node.find(name); }
   /// A value of the graph; false when it is omitted.
   Val tensor(std::string_view name);
@@ -72,9 +75,10 @@ class Call {
 
   /// Imports the nodes of a graph of the node into the graph at hand, with these values as its inputs; returns its outputs.
   std::vector<Val> inlined(const Graph& body, std::vector<Val> inputs);
+  /// After bodies: nodes are again named after this call's.
+  void restore_origin() { onnx.set_origin(node.name, node.scope, node.source); }
 
  private:
-  Val value_of(const Argument& argument);
   Val as_size(const Argument& argument);
 
   const Graph& graph_;

@@ -6,7 +6,7 @@ namespace onnxkit::formats {
 namespace {
 
 Match detect_torch_export(const Source& source) {
-  return source.file && pt2::is_pt2(*source.file) ? Match::certain : Match::no;
+  return source.file && pt2::is_pt2(source.file) ? Match::certain : Match::no;
 }
 
 Result<ir::Model> read_torch_export(const Source& source, const ReadOptions&, ReadReport& report) {
@@ -24,9 +24,10 @@ void register_torch(Registry& registry) {
   registry.add({.name = "torch-export",
                 .title = "a model of torch.export",
                 .extensions = {".pt2"},
+                .backend = "torch",
                 .detect = detect_torch_export,
                 .read = read_torch_export});
-  registry.add({.name = "torchscript", .title = "a TorchScript model", .extensions = {".pt", ".pth"}});
+  registry.add({.name = "torchscript", .title = "a TorchScript model", .extensions = {".pt", ".pth"}, .backend = "torch"});
 }
 
 }  // namespace onnxkit::formats

@@ -209,7 +209,9 @@ Tensor frames_of(const KernelContext& context, const Tensor& signal, std::int64_
 }
 
 void stft(KernelContext& context) {
-  const Tensor& signal = context.input(0);
+  const Tensor& given = context.input(0);
+  // A real signal may lack the axis of parts (docs/semantics.md).
+  const Tensor signal = given.rank() == 2 ? given.reshaped({given.dim(0), given.dim(1), 1}) : given;
   require(signal.rank() == 3, "the signal must have the axes batch, length and parts");
   require_parts(signal);
   const Tensor* window = context.find_input(2);

@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "onnxkit/convert.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
 #include "tools/model_file.h"
 #include "tools/opset_command.h"
 #include "tools/options/align_corners.h"
@@ -11,7 +15,9 @@
 #include "tools/options/number.h"
 #include "tools/options/output.h"
 #include "tools/options/verification.h"
+#include "tools/options/workers.h"
 #include "tools/progress.h"
+#include "tools/report/diagnostics.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -28,6 +34,8 @@ struct ConvertArguments {
   std::string external;
   std::vector<std::string> opsets;
   VerificationOptions verification;
+  std::string verify_with = "reference";
+  WorkerOptions workers;
   AlignCorners align_corners = AlignCorners::refuse;
   Notes notes = Notes::usual;
 };
@@ -68,6 +76,60 @@ void warn_of_size(const ConvertArguments& arguments) {
                             " exceeds 2 GiB, which protobuf-based readers reject; --external keeps it small\n");
 }
 
+/// A finding that keeps the model from being written, printed.
+Outcome refuse_unverified(const ConvertArguments& arguments, const std::string& reason) {
+  Diagnostic finding;
+  finding.code = "not-verified";
+  finding.location.file = arguments.input;
+  finding.message = reason;
+  finding.help = "--no-verify writes the model nevertheless";
+  std::fputs(diagnostic_text(finding, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
+  return Outcome::finding;
+}
+
+/// Runs a model of another framework there and compares; ok when it may be written.
+Outcome prove(const Model& model, const ConvertArguments& arguments) {
+  SourceCheckOptions options;
+  options.backend = arguments.verify_with;
+  VerifyOptions limits;
+  arguments.verification.set(limits);
+  options.limits = limits.limits;
+  auto context = Context::make({.workers = worker_settings(arguments.workers)});
+  if (!context) return report_error(context.error());
+  options.context = *std::move(context);
+  const Interrupt interrupt;
+  options.stop = interrupt.token();
+  const auto compared = [&] {
+    Progress progress("comparing", 1, arguments.notes);
+    progress.start(arguments.input);
+    return compare_with_source(model, arguments.input, options);
+  }();
+  if (!compared && compared.error().kind == ErrorKind::usage) return report_error(compared.error());
+  if (!compared && compared.error().kind == ErrorKind::cancelled) return report_error(compared.error());
+  SourceReport report;
+  if (compared) report = *compared;
+  if (!compared) report.reason = compared.error().diagnostic.message;
+  if (report.verdict == Equality::different)
+    return refuse_unverified(arguments, fmt::format("the result differs from {}: {}", report.runtime, report.reason));
+  if (report.verdict == Equality::not_compared) {
+    if (arguments.verification.required) return refuse_unverified(arguments, "the result was not compared: " + report.reason);
+    note(arguments.notes, fmt::format("onnxkit: not verified: {}\n", report.reason));
+    return Outcome::ok;
+  }
+  const std::string how =
+      report.finest_profile.empty() ? "identical" : fmt::format("rounding ({})", report.finest_profile);
+  note(arguments.notes, fmt::format("onnxkit: verified: {} compared with {}: {}\n", counted(report.outputs, "output"),
+                                    report.runtime, how));
+  return Outcome::ok;
+}
+
+/// Whether the format of this name is another framework's.
+bool is_foreign(const std::string& format) {
+  for (const FormatInfo& known : known_formats())
+    if (known.name == format) return !known.is_onnx;
+  return false;
+}
+
 /// What keeps the model from these opsets, printed; ok when nothing does.
 Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetChoices choices) {
   choices.conversion.allow_outside_data = choices.verification.allow_outside_data = arguments.save.allow_outside_data;
@@ -99,10 +161,24 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
     return usage_error(command, fault);
   if (const auto fits = check_model_output(arguments.output, arguments.input, save); !fits)
     return report_error(fits.error());
-  auto model = open_model(arguments.input, arguments.read);
-  if (!model) return report_error(model.error());
+  ReadReport reading;
+  auto model = open_model(arguments.input, arguments.read, &reading);
+  if (!model) {
+    const Outcome outcome = report_error(model.error());
+    return model.error().diagnostic.code == "unsupported-operator" ? Outcome::finding : outcome;
+  }
+  const bool converts = is_foreign(reading.format);
+  if (arguments.opsets.empty() && !converts) {
+    for (const char* option : {"--no-verify", "--verify", "--verify-limit", "--memory-limit", "--threads"})
+      if (command.count(option) > 0) return usage_error(command, fmt::format("{} requires --opset", option));
+  }
+  if (!converts && command.count("--verify-with") > 0)
+    return usage_error(command, "--verify-with requires a model of another framework");
   if (!arguments.opsets.empty()) {
     if (const Outcome outcome = move_to_opsets(*model, arguments, choices); outcome != Outcome::ok) return outcome;
+  }
+  if (converts && !arguments.verification.none) {
+    if (const Outcome outcome = prove(*model, arguments); outcome != Outcome::ok) return outcome;
   }
   const auto saved = [&] {
     Progress progress("writing", 1, arguments.notes);
@@ -166,15 +242,23 @@ void register_convert(CommandList& list) {
       ->allow_extra_args(false);
   add_align_corners(*command, arguments->align_corners, "--opset");
   add_weight_options(*command, *arguments);
-  add_verification(*command, arguments->verification, "--opset");
+  add_verification(*command, arguments->verification);
+  command
+      ->add_option("--verify-with", arguments->verify_with,
+                   "Backend that runs the result when a model of another framework is compared with it")
+      ->type_name("BACKEND")
+      ->capture_default_str()
+      ->group("Verification");
+  add_workers(*command, arguments->workers);
+  add_worker_limits(*command, arguments->workers);
   add_notes(*command, arguments->notes);
   command->footer(
-      "Exit status: 0 fine, 1 a data file already exists or the opset cannot be reached, 2 wrong usage, 3 a file could "
-      "not "
-      "be read or written.\n"
+      "Exit status: 0 fine, 1 a data file already exists, the opset cannot be reached, an operator has no counterpart in "
+      "ONNX, or the result differs, 2 wrong usage, 3 a file could not be read or written.\n"
       "Examples:\n"
       "  onnxkit convert model.onnx model.onnxtxt          the model as text\n"
       "  onnxkit convert model.onnxtxt model.onnx          and back\n"
+      "  onnxkit convert model.pt2 model.onnx              a model of torch.export\n"
       "  onnxkit convert model.onnx big.onnx --external    its weights in big.onnx.data\n"
       "  onnxkit convert big.onnx one.onnx --embed         all in one file");
   list.add(command, [command, arguments] { return run_convert(*command, *arguments); });

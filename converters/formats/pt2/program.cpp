@@ -1,5 +1,6 @@
 #include "converters/formats/pt2/program.h"
 
+#include <map>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -38,6 +39,13 @@ class GraphReader {
     return {};
   }
 
+  /// The sizes that the program was exported with: "s77=5,s3=12".
+  std::string example_sizes() const {
+    std::string text;
+    for (const auto& [name, size] : hints_) text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, size);
+    return text;
+  }
+
   /// The value behind {"name": ...} or {"as_name": ...}; none for anything else.
   ValueId value_named(Json reference) {
     auto name = reference["name"].text();
@@ -65,10 +73,18 @@ class GraphReader {
       if (const auto constant = size["as_int"].integer(); constant && *constant >= 0) {
         axis.constant = *constant;
       } else if (const auto text = size["as_expr"]["expr_str"].text()) {
-        if (const auto expression = dim_param_of(*text)) axis.expression = strings_.keep(*expression);
+        if (const auto expression = dim_param_of(*text)) {
+          axis.expression = strings_.keep(*expression);
+          note_hint(axis.expression, size["as_expr"]["hint"]["as_int"].integer());
+        }
       }
     }
     return type;
+  }
+
+  void note_hint(std::string_view expression, std::optional<std::int64_t> hint) {
+    const bool is_name = expression.find_first_of("(+*/, ") == expression.npos;
+    if (is_name && hint) hints_.emplace(expression, *hint);
   }
 
   Result<void> read_node(Json json) {
@@ -192,6 +208,7 @@ class GraphReader {
   StringPool& strings_;
   int depth_;
   std::unordered_map<std::string_view, ValueId> ids_;
+  std::map<std::string_view, std::int64_t> hints_;  ///< of symbols: the sizes of the example inputs
 };
 
 InputSpec::Kind kind_of(std::string_view name) {
@@ -237,6 +254,8 @@ Result<Program> read_program(Json root) {
   const Json module = root["graph_module"];
   GraphReader reader(program.model.graph, *program.model.strings, 0);
   if (auto read = reader.read(module["graph"]); !read) return std::move(read).error();
+  if (const std::string sizes = reader.example_sizes(); !sizes.empty())
+    program.model.metadata.emplace_back("source_sizes", program.model.strings->keep(sizes).view());
   const Json signature = module["signature"];
   if (auto read = read_inputs(signature["input_specs"], reader, program); !read) return std::move(read).error();
   for (const Json spec : signature["output_specs"]) {

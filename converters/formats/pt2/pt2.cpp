@@ -70,13 +70,14 @@ Result<std::string> chosen_program(const wire::ZipArchive& archive, const std::s
 
 }  // namespace
 
-bool is_pt2(const MappedFile& file) {
-  if (!file.view().starts_with("PK")) return false;
-  // The names of entries lie in the directory at the end, those of the first ones also at the beginning.
-  constexpr std::size_t window = std::size_t{1} << 16;
-  const std::string_view bytes = file.view();
-  const std::string_view tail = bytes.substr(bytes.size() - std::min(bytes.size(), window));
-  return tail.find(format_entry) != tail.npos || tail.find(old_program_entry) != tail.npos;
+bool is_pt2(const std::shared_ptr<const MappedFile>& file) {
+  if (!file->view().starts_with("PK")) return false;
+  const auto archive = wire::ZipArchive::open(file);
+  if (!archive) return false;
+  const std::string root = root_of(*archive);
+  for (const std::string_view entry : {format_entry, old_program_entry})
+    if (archive->find(root + std::string(entry)) || archive->find(entry)) return true;
+  return false;
 }
 
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings) {

@@ -12,7 +12,7 @@
 namespace onnxkit::pt2 {
 
 /// Whether the content is an archive of torch.export.
-bool is_pt2(const MappedFile& file);
+bool is_pt2(const std::shared_ptr<const MappedFile>& file);
 
 /// The program in ONNX. Weights view into the file. Error codes: malformed-archive, json-syntax, malformed-model, not-supported,
 /// unsupported-operator (with `findings`).

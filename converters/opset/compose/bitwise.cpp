@@ -1,6 +1,7 @@
 #include "converters/opset/compose/bitwise.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -133,9 +134,36 @@ void shift_by_powers(Step& step) {
   step.replace();
 }
 
+/// Long division in float64. Both numbers have at most 24 bits; a digit of the quotient has 24, so quotient, product and rest are exact.
+void remainder_of_reals(Step& step, ElementType type) {
+  constexpr ElementType wide = ElementType::float64;
+  constexpr int digits = 12, bits_of_digit = 24;  // a float32 is at most 2^277 times another
+  constexpr double beyond = 0x1p200;              // any float32
+  if (type == wide) refuse("older opsets cannot express the remainder of float64 numbers without rounding");
+  const ValueId zero = step.number(wide, 0, "zero");
+  const ValueId a = cast(step, step.input(0), wide, "dividend");
+  const ValueId size = step.add("Abs", {cast(step, step.input(1), wide, "divisor")}, {}, "size");
+  const ValueId most = step.number(wide, beyond, "most");
+  const ValueId b =
+      step.add("Where", {step.add("Greater", {size, most}, {}, "is_infinite"), most, size}, {}, "divisor");
+  ValueId rest = step.add("Abs", {a}, {}, "rest");
+  for (int digit = digits - 1; digit >= 0; --digit) {
+    const double power = std::ldexp(1.0, digit * bits_of_digit);
+    const ValueId multiple = step.add("Mul", {b, step.number(wide, power, "power")}, {}, "multiple");
+    const ValueId count = step.add("Floor", {step.add("Div", {rest, multiple}, {}, "quotient")}, {}, "count");
+    rest = step.add("Sub", {rest, step.add("Mul", {count, multiple}, {}, "taken")}, {}, "rest");
+  }
+  const ValueId is_below = step.add("Less", {a, zero}, {}, "is_below");
+  const ValueId signed_rest =
+      step.add("Where", {is_below, step.add("Neg", {rest}, {}, "negated"), rest}, {}, "signed_rest");
+  cast_into(step, signed_rest, type, step.output(0));
+  step.replace();
+  step.note("rewritten as a long division in float64");
+}
+
 void write_remainder(Step& step) {
   const ElementType type = step.need_elem(step.input(0));
-  if (!is_integer(type)) refuse("older opsets cannot express the remainder of floating-point numbers without rounding");
+  if (is_floating(type)) return remainder_of_reals(step, type);
   const ElementType computed = storage_bits(type) < 32 ? ElementType::int32 : type;
   const auto wide = [&](ValueId value) { return computed == type ? value : cast(step, value, computed, "wide"); };
   const ValueId b = wide(step.input(1));

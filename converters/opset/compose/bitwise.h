@@ -11,7 +11,7 @@ void write_by_digits(Step& step);
 void shift_within_width(Step& step);
 /// BitShift for opset 10.
 void shift_by_powers(Step& step);
-/// Mod of integers for opset 9.
+/// Mod for opset 9.
 void write_remainder(Step& step);
 /// Mod of reals with the sign of the divisor, for opset 27.
 void remainder_by_fmod(Step& step);

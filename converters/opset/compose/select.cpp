@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "converters/opset/compose/element_types.h"
+#include "converters/opset/compose/loops.h"
+#include "converters/opset/compose/positions.h"
 #include "converters/opset/engine/storable.h"
 
 namespace onnxkit::opset {
@@ -31,12 +33,43 @@ ValueId select_integers(Step& step, ValueId condition, ValueId yes, ValueId no, 
 
 }  // namespace
 
+namespace {
+
+/// The shape that the three broadcast to, where the sizes are not known.
+ValueId computed_shape(Step& step, const std::vector<ValueId>& values, ElementType type) {
+  if (type == ElementType::string)
+    refuse_unknown("the sizes of the result must be known in order to select text by position");
+  ValueId all = values.front();
+  for (std::size_t i = 1; i < values.size(); ++i)
+    all = step.add("Or", {all, cast(step, values[i], ElementType::boolean, "any")}, {}, "all");
+  return step.add("Shape", {all}, {}, "shape");
+}
+
+/// Gather from both, one after the other, at the position of each element or as many behind it.
+ValueId select_by_place(Step& step, ValueId condition, ValueId yes, ValueId no, ValueId shape, ValueId count,
+                        ValueId positions) {
+  const auto flat = [&](ValueId value) {
+    const ValueId full = step.add("Expand", {value, shape}, {}, "expanded");
+    return reshape(step, full, {-1}, "flat");
+  };
+  const ValueId data = step.add("Concat", {flat(no), flat(yes)}, {{"axis", std::int64_t{0}}}, "both");
+  const ValueId behind = step.add("Mul", {cast(step, condition, ElementType::int64, "flag"), count}, {}, "behind");
+  const ValueId placed = step.add("Reshape", {with_zero_sizes(step, positions, shape), shape}, {}, "positions");
+  const ValueId index = step.add("Add", {placed, behind}, {}, "index");
+  return step.add("Gather", {data, index}, {{"axis", std::int64_t{0}}}, "selected");
+}
+
+}  // namespace
+
 /// Reals and text: Gather from both, one after the other, at the position of each element or as many behind it.
 ValueId select(Step& step, ValueId condition, ValueId yes, ValueId no, ElementType type,
                const std::optional<std::vector<std::int64_t>>& sizes) {
   if (type == ElementType::boolean) return select_booleans(step, condition, yes, no);
   if (is_integer(type)) return select_integers(step, condition, yes, no, type);
-  if (!sizes) refuse_unknown("the sizes of the result must be known in order to select elements by position");
+  if (!sizes) {
+    const ValueId shape = computed_shape(step, {condition, yes, no}, type), count = product_of(step, shape);
+    return select_by_place(step, condition, yes, no, shape, count, counted_by_loop(step, count));
+  }
   const std::int64_t count = storable_count(*sizes);
   const auto flat = [&](ValueId value) {
     const ValueId full =

@@ -107,6 +107,7 @@ class Driver {
     refuse_unknown_operators(scopes, start);
     for (std::int64_t at = start; at != target;) {
       const std::int64_t next = at < target ? at + 1 : at - 1;
+      if (next < at && prepare(scopes, at)) scopes = scopes_of(unit.roots);
       if (sweep(scopes, at, next)) scopes = scopes_of(unit.roots);
       for (ir::OpsetImport& candidate : imports) {
         if (ir::canonical_domain(candidate.domain) == domain_) candidate.version = next;
@@ -222,6 +223,40 @@ class Driver {
     }
   }
 
+  /// What is tried on the way down before the nodes of opset `at` change. True when graphs may have come or gone.
+  bool prepare(const Scopes& scopes, std::int64_t at) {
+    std::vector<std::vector<PatchedNode>> patches(scopes.size());
+    bool any = false;
+    for (std::size_t s = 0; s < scopes.size(); ++s) {
+      const Scope& scope = *scopes[s];
+      const Lineage& lineage = lineage_of(*scope.graph);
+      for (std::size_t n = 0; n < scope.graph->nodes.size(); ++n) {
+        const ir::Node& node = scope.graph->nodes[n];
+        if (lineage.blocked[n] || !is_concerned(node)) continue;
+        const Way* way = step_registry().find_before(domain_, node.op_type, static_cast<std::int32_t>(at));
+        Patch patch = way ? attempt(scope, n, *way, at) : Patch();
+        if (patch.empty()) continue;
+        any = true;
+        patches[s].push_back({n, std::move(patch)});
+      }
+    }
+    return any && apply_all(scopes, patches, at, at);
+  }
+
+  Patch attempt(const Scope& scope, std::size_t n, const Way& way, std::int64_t at) {
+    const spec::OpSchema* schema = table_.find(domain_, scope.graph->nodes[n].op_type, at);
+    const Step::Setting setting{model_, inferred_, scope, *schema, schema, at, at, follows_scaled_length_};
+    Step step(setting, n);
+    try {
+      way.function(step);
+      Patch patch = step.take();
+      if (!patch.empty()) record(scope, n, at, at - 1, patch, way.why);
+      return patch;
+    } catch (const Refusal&) {
+      return {};
+    }
+  }
+
   /// True when graphs may have come or gone.
   bool sweep(const Scopes& scopes, std::int64_t at, std::int64_t next) {
     std::unordered_map<std::string_view, Crossing> crossings;
@@ -313,7 +348,8 @@ class Driver {
     bool moved_graphs = false;
     inferred_.model_changes();
     std::vector<std::vector<std::size_t>> changed(scopes.size());
-    for (std::size_t s = 0; s < scopes.size(); ++s) {
+    // Bodies first: a patch of the node around one may give it values, and those of its own patches are counted from the number that it had.
+    for (std::size_t s = scopes.size(); s-- > 0;) {
       if (patches[s].empty()) continue;
       for (const PatchedNode& patched : patches[s]) moved_graphs |= static_cast<bool>(patched.patch.finish);
       moved_graphs |=

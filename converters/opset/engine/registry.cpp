@@ -10,13 +10,18 @@ Way adapt(std::string what, std::function<void(Step&)> function) {
 }
 Way never(std::string why) { return {Way::Kind::refusal, std::move(why), nullptr}; }
 
+namespace {
+
+StepRegistry::Key key_of(std::string_view op, std::int32_t version) {
+  const std::size_t split = op.rfind("::");
+  const bool is_plain = split == std::string_view::npos;
+  return {std::string(is_plain ? "" : op.substr(0, split)), std::string(is_plain ? op : op.substr(split + 2)), version};
+}
+
+}  // namespace
+
 void StepRegistry::change(Names ops, std::int32_t version, const Change& change) {
-  for (const std::string_view op : ops) {
-    const std::size_t split = op.rfind("::");
-    const bool is_plain = split == std::string_view::npos;
-    changes_[{std::string(is_plain ? "" : op.substr(0, split)), std::string(is_plain ? op : op.substr(split + 2)),
-              version}] = change;
-  }
+  for (const std::string_view op : ops) changes_[key_of(op, version)] = change;
 }
 
 void StepRegistry::change(Names ops, std::int32_t version, const Way& up, const Way& down) {
@@ -31,6 +36,15 @@ void StepRegistry::types(Names ops, std::initializer_list<std::int32_t> versions
 void StepRegistry::introduced(Names ops, std::int32_t version, const Way& down) { change(ops, version, {}, down); }
 
 void StepRegistry::deprecated(Names ops, std::int32_t version, const Way& up) { change(ops, version, up, {}); }
+
+void StepRegistry::before(Names ops, std::int32_t version, const Way& attempt) {
+  for (const std::string_view op : ops) before_[key_of(op, version)] = attempt;
+}
+
+const Way* StepRegistry::find_before(std::string_view domain, std::string_view op, std::int32_t version) const {
+  const auto found = before_.find({std::string(domain), std::string(op), version});
+  return found == before_.end() ? nullptr : &found->second;
+}
 
 const Change* StepRegistry::find(std::string_view domain, std::string_view op, std::int32_t version) const {
   const auto found = changes_.find({std::string(domain), std::string(op), version});

@@ -49,6 +49,10 @@ class StepRegistry {
   void introduced(Names ops, std::int32_t version, const Way& down);
   /// The version from which the operator is gone: what takes its location.
   void deprecated(Names ops, std::int32_t version, const Way& up);
+  /// What is tried with a node on the way down from `version`, within that version and before any other node changes. Nothing is refused.
+  void before(Names ops, std::int32_t version, const Way& attempt);
+  /// Null when there is none.
+  const Way* find_before(std::string_view domain, std::string_view op, std::int32_t version) const;
   /// Null when no file speaks of it.
   const Change* find(std::string_view domain, std::string_view op, std::int32_t version) const;
 
@@ -59,6 +63,7 @@ class StepRegistry {
   void change(Names ops, std::int32_t version, const Change& change);
 
   std::map<Key, Change> changes_;
+  std::map<Key, Way> before_;
 };
 
 /// All of converters/opset/ops; made once.

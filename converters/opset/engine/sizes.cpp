@@ -1,6 +1,7 @@
 #include "converters/opset/engine/sizes.h"
 
 #include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/loops.h"
 #include "libonnxkit/base/checked.h"
 
 namespace onnxkit::opset {
@@ -108,8 +109,7 @@ ValueId count_up(Step& step, const Size& size) {
   }
   if (step.opset_after() >= 11)
     return step.add("Range", {step.scalar(0), as_scalar(step, size), step.scalar(1)}, {}, "range");
-  if (step.opset_after() < 9)
-    refuse_unknown("the size of an axis is unknown, and no operator below opset 9 can count up to it");
+  if (step.opset_after() < 9) return counted_by_loop(step, as_vector(step, size));
   const ValueId ones = step.value("ones");
   const std::int64_t one = 1;
   ir::Tensor tensor;

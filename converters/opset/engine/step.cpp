@@ -329,6 +329,14 @@ ir::Node& Step::emit(std::string_view op, std::vector<ValueId> inputs, std::vect
   return nodes.back();
 }
 
+void Step::emit_copy(const ir::Node& node, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+  ir::Node copy = ir::clone(node);
+  copy.name = {};
+  copy.inputs = std::move(inputs);
+  copy.outputs = std::move(outputs);
+  (body_ ? body_->nodes : patch_.added).push_back(std::move(copy));
+}
+
 namespace {
 
 ir::ValueInfo declared(ValueId value, ElementType type, std::optional<std::int64_t> rank) {

@@ -160,6 +160,8 @@ class Step {
   /// A node that writes these outputs. The node is returned for attributes that Attr cannot say; valid until the next one is made.
   ir::Node& emit(std::string_view op, std::vector<ValueId> inputs, std::vector<ValueId> outputs,
                  std::vector<Attr> attributes = {});
+  /// A copy of a node of a body among the new nodes, without its name.
+  void emit_copy(const ir::Node& node, std::vector<ValueId> inputs, std::vector<ValueId> outputs);
   /// Constant nodes: a vector of int64 or float, a scalar of int64, a scalar of any numeric type. Below opset 9, where Constant holds real
   /// numbers only, a Cast follows.
   ValueId vector(const std::vector<std::int64_t>& values, std::string_view hint = {});
@@ -175,6 +177,9 @@ class Step {
   ir::Attribute attribute(std::string_view name, ir::Tensor tensor);
   /// Keeps text as long as the model lives.
   Text keep(std::string_view text) { return setting_.model.keep(text); }
+
+  /// Nodes that the step has added to the node's graph.
+  std::size_t added_count() const { return patch_.added.size(); }
 
   // ---- bodies of new nodes
 

@@ -1,263 +1,231 @@
 #include <algorithm>
-#include <limits>
 #include <memory>
 
 #include <fmt/core.h>
 
+#include "converters/opset/compose/bodies.h"
 #include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/sequences.h"
 #include "converters/opset/engine/steps.h"
+#include "libonnxkit/ir/order.h"
 
 namespace onnxkit::opset {
 namespace {
 
-using List = std::vector<std::int64_t>;
-
 // ---- If
+
+/// What stands for the outputs of the node now, which goes.
+void write_results(Step& step, const std::vector<ValueId>& results) {
+  for (std::size_t i = 0; i < step.output_count(); ++i) {
+    if (step.output(i) == ValueId::none || results[i] == step.output(i)) continue;
+    const checker::Type* type = step.type(step.output(i));
+    if (!type || !type->is_tensor()) refuse("a value that is not a tensor is passed on");
+    step.emit("Identity", {results[i]}, {step.output(i)});
+  }
+  step.replace();
+}
+
+/// A value of this type, to start a Loop with.
+ValueId any_value(Step& step, ElementType type) {
+  if (type != ElementType::string) return step.number(type, 0, "start");
+  ir::Tensor text;
+  text.data_type = static_cast<std::int32_t>(type);
+  text.string_data.push_back(step.keep(""));
+  return step.constant_node(std::move(text), "start");
+}
+
+/// Loops carry values whose shapes change, and one of two runs once, the other not at all.
+class IfByLoops {
+ public:
+  explicit IfByLoops(Step& step) : step_(step) {}
+
+  void build() {
+    std::vector<ValueId> carried, outputs;
+    for (std::size_t i = 0; i < step_.output_count(); ++i) {
+      types_.push_back(step_.need_elem(step_.output(i)));
+      carried.push_back(any_value(step_, types_.back()));
+      outputs.push_back(step_.output(i) == ValueId::none ? step_.value("unused") : step_.output(i));
+    }
+    const ValueId condition = reshape(step_, step_.input(0), {1}, "condition");
+    const ValueId otherwise = step_.add("Not", {condition}, {}, "otherwise");
+    std::vector<ValueId> chosen;
+    for (std::size_t i = 0; i < carried.size(); ++i) chosen.push_back(step_.value("then"));
+    const std::size_t first = emit(condition, carried, chosen), second = emit(otherwise, chosen, outputs);
+    step_.replace();
+    step_.note("rewritten as two Loops, of which one runs once, because the shapes of the branches may differ");
+    step_.finish([first, second, results = results_](ir::Model&, ir::Node& node, std::vector<ir::Node>& added) {
+      swap_body(take_graph(node, "then_branch"), added[first], results[0]);
+      swap_body(take_graph(node, "else_branch"), added[second], results[1]);
+    });
+  }
+
+ private:
+  /// Its place among the nodes that the step adds.
+  std::size_t emit(ValueId condition, const std::vector<ValueId>& start, const std::vector<ValueId>& outputs) {
+    std::vector<ValueId> inputs = {cast(step_, condition, ElementType::int64, "count"),
+                                   step_.number(ElementType::boolean, 1)};
+    inputs.insert(inputs.end(), start.begin(), start.end());
+    step_.begin_body();
+    step_.body_input("iteration", ElementType::int64, 0);
+    const ValueId runs_on = step_.body_input("condition", ElementType::boolean, 0);
+    for (const ElementType type : types_) step_.body_input("before", type);
+    step_.body_output(step_.add("Identity", {runs_on}, {}, "condition"), ElementType::boolean, 0);
+    std::vector<ValueId>& results = results_.emplace_back();
+    for (const ElementType type : types_) {
+      results.push_back(step_.value("result"));
+      step_.body_output(results.back(), type);
+    }
+    ir::Attribute body = step_.end_body("body");
+    step_.emit("Loop", std::move(inputs), outputs).attributes.push_back(std::move(body));
+    return step_.added_count() - 1;
+  }
+
+  static void swap_body(std::unique_ptr<ir::Graph> branch, ir::Node& loop, const std::vector<ValueId>& results) {
+    auto& held = std::get<std::unique_ptr<ir::Graph>>(loop.attributes.back().payload);
+    const std::unique_ptr<ir::Graph> frame = std::move(held);
+    std::vector<ValueId> own(frame->values.size(), ValueId::none);
+    for (std::size_t i = 0; i < results.size(); ++i) own[ir::index_of(results[i])] = branch->outputs[i].value;
+    held = framed(std::move(branch), *frame, 0, std::move(own));
+  }
+
+  Step& step_;
+  std::vector<ElementType> types_;
+  std::vector<std::vector<ValueId>> results_;  ///< of both frames: values that stand for the outputs of a branch
+};
+
+bool has_branches_of(const Step& step, std::size_t outputs) {
+  for (const std::string_view name : {"then_branch", "else_branch"}) {
+    const ir::Attribute* found = step.node().find_attribute(name);
+    const ir::Graph* graph = found ? found->graph() : nullptr;
+    if (!graph || graph->outputs.size() != outputs) return false;
+  }
+  return true;
+}
 
 /// Until version 1 both branches give outputs of one shape.
 void need_equal_shapes(Step& step) {
   for (std::size_t i = 0; i < step.output_count(); ++i) {
-    if (!step.give_one_shape("then_branch", "else_branch", i))
-      refuse_unknown(
-          fmt::format("up to opset 10 output {} must have the same shape in both branches, which is not known", i));
+    if (step.give_one_shape("then_branch", "else_branch", i)) continue;
+    if (!has_branches_of(step, step.output_count())) refuse("the branches have another number of outputs");
+    return IfByLoops(step).build();
   }
 }
 
-// ---- Scan
-
-std::size_t body_output_count(const Step& step) {
-  const ir::Attribute* body = step.node().find_attribute("body");
-  const ir::Graph* graph = body ? body->graph() : nullptr;
-  if (!graph) refuse("attribute body holds no graph");
-  return graph->outputs.size();
+/// The branch that is always taken, in place of the node.
+void take_known_branch(Step& step) {
+  const auto condition = step.constant_integers(step.input(0));
+  if (!condition || condition->size() != 1 || !has_branches_of(step, step.output_count())) return;
+  bool differ = false;
+  for (std::size_t i = 0; i < step.output_count(); ++i)
+    differ = differ || !step.give_one_shape("then_branch", "else_branch", i);
+  if (!differ) return;
+  const ir::Graph& branch =
+      *step.node().find_attribute(condition->front() != 0 ? "then_branch" : "else_branch")->graph();
+  write_results(step, inlined(step, branch, {}, step.node().outputs));
+  step.note("replaced by the branch that is always taken");
 }
 
-/// A list attribute with an entry for each scanned value; zeros when it is left out.
-List per_value(const Step& step, std::string_view attribute, std::size_t count) {
-  List list = step.integers(attribute).value_or(List());
-  if (list.empty()) list.resize(count);
-  if (list.size() != count) refuse(fmt::format("{} must have one entry per scanned value", attribute));
-  return list;
+// ---- Loop
+
+bool is_sequence(const Step& step, ValueId value) {
+  const checker::Type* type = step.type(value);
+  return type && type->kind == checker::Type::Kind::sequence;
 }
 
-struct ScanCounts {
-  std::size_t states = 0, scanned = 0, collected = 0;
-};
-
-/// `offset`: of the first state among the inputs.
-ScanCounts counts_of(const Step& step, std::size_t offset) {
-  const std::int64_t scanned = step.integer("num_scan_inputs");
-  const std::size_t inputs = step.input_count() - std::min(step.input_count(), offset);
-  if (scanned < 1 || static_cast<std::uint64_t>(scanned) > inputs)
-    refuse("num_scan_inputs does not match the number of inputs");
-  const std::size_t states = inputs - static_cast<std::size_t>(scanned), outputs = body_output_count(step);
-  if (outputs < states) refuse("the body does not return its states");
-  return {states, static_cast<std::size_t>(scanned), outputs - states};
-}
-
-/// Axes counted from the front; for version 9.
-void scan_axes_from_front(Step& step) {
-  const ScanCounts counts = counts_of(step, 0);
-  const auto turn = [&](std::string_view attribute, std::size_t count, const auto& value_at) {
-    if (!step.has(attribute)) return;
-    List axes = per_value(step, attribute, count);
-    bool any = false;
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i] >= 0) continue;
-      axes[i] = counted_from_front(step, axes[i], value_at(i));
-      any = true;
-    }
-    if (any) step.set({attribute, axes});
-  };
-  turn("scan_input_axes", counts.scanned, [&](std::size_t i) { return step.input(counts.states + i); });
-  turn("scan_output_axes", counts.collected, [&](std::size_t i) { return step.output(counts.states + i); });
-}
-
-/// Axis `axis` moved to the front, or back.
-List moved_to_front(std::int64_t axis, std::int64_t rank) {
-  List perm = {axis};
-  for (std::int64_t i = 0; i < rank; ++i) {
-    if (i != axis) perm.push_back(i);
+/// The condition that the body gives is always true, if the one that it gets is.
+bool stays_true(const Step& step, const ir::Graph& body) {
+  const std::vector<std::int32_t> producer = ir::producers(body);
+  ValueId value = body.outputs[0].value;
+  for (std::size_t depth = 0; depth <= body.nodes.size() && value != ValueId::none; ++depth) {
+    if (value == body.inputs[1].value) return true;
+    const std::int32_t at = producer[ir::index_of(value)];
+    if (at < 0) break;
+    const ir::Node& node = body.nodes[static_cast<std::size_t>(at)];
+    if (!(node.op_type == "Identity" || node.op_type == "Cast") || node.inputs.size() != 1) return false;
+    value = node.inputs[0];
   }
-  return perm;
-}
-List moved_from_front(std::int64_t axis, std::int64_t rank) {
-  List perm;
-  for (std::int64_t i = 1; i < rank; ++i) perm.push_back(i);
-  perm.insert(perm.begin() + std::min(axis, rank - 1), 0);
-  return perm;
+  const ValueId outer = step.graph().find(body.name_of(value));
+  const auto known = outer == ValueId::none ? std::nullopt : step.constant_integers(outer);
+  return known && known->size() == 1 && known->front() != 0;
 }
 
-/// A batched sequence in the reverse order, by a Scan whose body does nothing.
-ValueId reversed(Step& step, ValueId sequence, ElementType type) {
+/// A Loop that carries sequences, which older versions cannot, as often in a row as it runs.
+void unroll(Step& step) {
+  constexpr std::size_t first_carried = 2, most_nodes = 2000;
+  const ir::Attribute* attribute = step.node().find_attribute("body");
+  const ir::Graph* body = attribute ? attribute->graph() : nullptr;
+  const std::size_t inputs = step.input_count();
+  bool any = false;
+  for (std::size_t i = first_carried; i < inputs; ++i) any = any || is_sequence(step, step.input(i));
+  if (!body || !any || body->inputs.size() != inputs || body->outputs.size() + 1 != inputs) return;
+  auto count = step.constant_integers(step.input(0));
+  if (const auto length = known_sequence_length(step, step.input(0)); length && !count) count = {*length};
+  const auto start = step.has_input(1) ? step.constant_integers(step.input(1)) : std::vector<std::int64_t>{1};
+  if (!count || count->size() != 1 || count->front() < 1 || !start || start->size() != 1 || start->front() == 0) return;
+  if (static_cast<std::uint64_t>(count->front()) * (body->nodes.size() + 1) > most_nodes || !stays_true(step, *body))
+    return;
+  const auto& declared = body->inputs[0].type;
+  const bool is_vector = declared && declared->shape && declared->shape->dims.size() == 1;
+  const ValueId runs = step.has_input(1) ? step.input(1) : step.number(ElementType::boolean, 1);
+  std::vector<ValueId> values(step.node().inputs.begin() + first_carried, step.node().inputs.end());
+  for (std::int64_t i = 0; i < count->front(); ++i) {
+    std::vector<ValueId> given = {is_vector ? step.vector(std::vector<std::int64_t>{i}) : step.scalar(i), runs};
+    given.insert(given.end(), values.begin(), values.end());
+    std::vector<ValueId> wanted = {ValueId::none};
+    if (i + 1 == count->front()) wanted.insert(wanted.end(), step.node().outputs.begin(), step.node().outputs.end());
+    values = inlined(step, *body, given, wanted);
+    values.erase(values.begin());
+  }
+  write_results(step, values);
+  step.note("its iterations written one after the other");
+}
+
+/// Until version 1 something is carried. Values that a body makes come last, so what is carried here comes first.
+void carry_something(Step& step) {
+  constexpr std::size_t first_carried = 2;
+  if (step.input_count() > first_carried) return;
+  if (!step.has_input(0)) step.set_input(0, ValueId::none);
+  if (!step.has_input(1)) step.set_input(1, ValueId::none);
+  step.set_input(first_carried, step.scalar(0, "carried"));
+  std::vector<ValueId> outputs = {step.value("carried")};
+  for (std::size_t i = 0; i < step.output_count(); ++i) outputs.push_back(step.output(i));
+  for (std::size_t i = 0; i < outputs.size(); ++i) step.set_output(i, outputs[i]);
   step.begin_body();
-  const ValueId element = step.body_input("element", type);
-  step.body_output(step.add("Identity", {element}, {}, "same"), type);
-  ir::Attribute body = step.end_body("body");
-  const ValueId result = step.value("reversed");
-  step.emit("Scan", {ValueId::none, sequence}, {result},
-            {{"num_scan_inputs", std::int64_t{1}}, {"directions", List{1}}})
-      .attributes.push_back(std::move(body));
-  return result;
-}
-
-/// Version 8 scans axis 1 of batches: this is a batch of one.
-void to_batch_of_one(Step& step) {
-  const ScanCounts counts = counts_of(step, 0);
-  const List input_axes = per_value(step, "scan_input_axes", counts.scanned);
-  const List output_axes = per_value(step, "scan_output_axes", counts.collected);
-  const List prepended = per_value(step, "scan_output_directions", counts.collected);
-  std::vector<ValueId> inputs;
-  for (std::size_t i = 0; i < counts.states + counts.scanned; ++i) {
-    ValueId value = step.input(i);
-    const std::int64_t axis = i < counts.states ? 0 : input_axes[i - counts.states];
-    if (axis != 0) {
-      const std::int64_t rank = step.need_rank(value);
-      value = step.add("Transpose", {value}, {{"perm", moved_to_front(axis, rank)}}, "axis_first");
-    }
-    inputs.push_back(unsqueeze(step, value, {0}, "batch_of_one"));
-  }
-  step.set_input(0, ValueId::none);
-  for (std::size_t i = 0; i < inputs.size(); ++i) step.set_input(i + 1, inputs[i]);
-  if (step.has("scan_input_directions")) step.set_copy("scan_input_directions", "directions");
-  for (const std::string_view name :
-       {"scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"})
-    step.remove(name);
-  step.then();
-  for (std::size_t i = 0; i < step.output_count(); ++i) {
-    if (step.output(i) == ValueId::none) continue;
-    const bool is_state = i < counts.states;
-    const std::int64_t axis = is_state ? 0 : output_axes[i - counts.states];
-    const List perm = axis == 0 ? List() : moved_from_front(axis, step.need_rank(step.output(i)));
-    const ValueId batch = step.value("batch_of_one");
-    step.set_output(i, batch);
-    ValueId value = batch;
-    if (!is_state && prepended[i - counts.states] != 0) value = reversed(step, value, step.elem(step.output(i)));
-    if (perm.empty()) {
-      step.emit("Squeeze", {value}, {step.output(i)}, {{"axes", List{0}}});
-    } else {
-      step.emit("Transpose", {squeeze(step, value, {0}, "without_batch")}, {step.output(i)}, {{"perm", perm}});
-    }
-  }
-  step.note("scans a batch of size 1");
-}
-
-struct BatchedScan {
-  ScanCounts counts;
-  bool has_lengths;
-  std::vector<ElementType> types;  ///< of the outputs
-  std::vector<std::optional<std::int64_t>> ranks;
-};
-
-/// Zeros, or empty texts, behind what was collected, so that all sequences of the batch are equally long.
-ValueId padded(Step& step, ValueId collected, ElementType type, ValueId length, ValueId longest) {
-  const auto vector_of = [&](ValueId scalar) { return reshape(step, scalar, {1}); };
-  const ValueId missing = vector_of(step.add("Sub", {longest, length}, {}, "missing"));
-  const ValueId shape = step.add("Shape", {collected}, {}, "shape");
-  const ValueId rest = slice(step, shape, 0, 1, std::numeric_limits<std::int64_t>::max(), "other_sizes");
-  const ValueId sizes = step.add("Concat", {missing, rest}, {{"axis", std::int64_t{0}}}, "pad_sizes");
-  ir::Tensor zero;
-  if (type == ElementType::string) {
-    zero.data_type = static_cast<std::int32_t>(type);
-    zero.string_data.push_back(step.keep(""));
-  } else {
-    zero = step.tensor(type, {}, {0});
-  }
-  const ValueId zeros = step.add("Expand", {step.constant_node(std::move(zero), "zero"), sizes}, {}, "padding");
-  return step.add("Concat", {collected, zeros}, {{"axis", std::int64_t{0}}}, "padded");
-}
-
-/// The first `length` elements of each sequence, by the positions of as many ones.
-void cut(Step& step, std::vector<ValueId>& sequences, ValueId length) {
-  const ValueId size = reshape(step, length, {1}, "length");
-  ValueId ones = step.value("ones");
-  step.emit("ConstantOfShape", {size}, {ones})
-      .attributes.push_back(step.attribute("value", step.tensor(ElementType::int64, {1}, {1})));
-  const ValueId positions = squeeze(step, step.add("NonZero", {ones}), {0}, "places");
-  for (ValueId& sequence : sequences)
-    sequence = step.add("Gather", {sequence, positions}, {{"axis", std::int64_t{0}}}, "cut");
-}
-
-/// The body of the outer Scan: one sequence of the batch, scanned as version 9 does. The inner Scan gets the old body later.
-ir::Attribute scan_of_one_sequence(Step& step, const BatchedScan& scan, const List& directions) {
-  step.begin_body();
-  std::vector<ValueId> states, sequences;
-  for (std::size_t i = 0; i < scan.counts.states; ++i) states.push_back(step.body_input("state"));
-  for (std::size_t i = 0; i < scan.counts.scanned; ++i) sequences.push_back(step.body_input("sequence"));
-  const ValueId length = scan.has_lengths ? step.body_input("sequence_length") : ValueId::none;
-  ValueId longest = ValueId::none;
-  if (scan.has_lengths) {
-    const ValueId shape = step.add("Shape", {sequences.front()}, {}, "shape");
-    longest = reshape(step, slice(step, shape, 0, 0, 1), {}, "longest");
-    cut(step, sequences, length);
-  }
-  std::vector<ValueId> inputs = states, outputs;
-  inputs.insert(inputs.end(), sequences.begin(), sequences.end());
-  for (std::size_t i = 0; i < scan.counts.states + scan.counts.collected; ++i) outputs.push_back(step.value("result"));
-  const auto scanned = static_cast<std::int64_t>(scan.counts.scanned);
-  ir::Node& inner = step.emit("Scan", inputs, outputs, {{"num_scan_inputs", scanned}});
-  inner.attributes.push_back(step.attribute({"scan_input_directions", directions}));
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const bool is_collected = i >= scan.counts.states;
-    const ValueId whole =
-        scan.has_lengths && is_collected ? padded(step, outputs[i], scan.types[i], length, longest) : outputs[i];
-    step.body_output(whole, scan.types[i], scan.ranks[i]);
-  }
-  return step.end_body("body");
-}
-
-/// The old body moves into the Scan inside the new one.
-void nest_body(ir::Node& node, ir::Attribute& outer) {
-  const auto is_body = [](const ir::Attribute& attribute) { return attribute.name == "body"; };
-  const auto old = std::find_if(node.attributes.begin(), node.attributes.end(), is_body);
-  auto& graph = std::get<std::unique_ptr<ir::Graph>>(outer.payload);
-  const auto inner = std::find_if(graph->nodes.begin(), graph->nodes.end(),
-                                  [](const ir::Node& candidate) { return candidate.op_type == "Scan"; });
-  inner->attributes.push_back(std::move(*old));
-  *old = std::move(outer);
-}
-
-/// A Scan over the batch around a Scan over each sequence.
-void scan_over_batch(Step& step) {
-  BatchedScan scan{counts_of(step, 1), step.has_input(0), {}, {}};
-  const std::size_t outputs = scan.counts.states + scan.counts.collected;
-  for (std::size_t i = 0; i < outputs; ++i) {
-    const ValueId output = step.output(i);
-    scan.types.push_back(step.elem(output));
-    const auto rank = step.rank(output);
-    scan.ranks.push_back(rank ? std::optional(*rank - 1) : std::nullopt);
-    if (scan.has_lengths && i >= scan.counts.states && scan.types[i] == ElementType::undefined)
-      refuse_unknown(fmt::format("the type of output {}, needed to pad shorter sequences, is unknown", i));
-  }
-  const List directions = per_value(step, "directions", scan.counts.scanned);
-  auto body = std::make_shared<ir::Attribute>(scan_of_one_sequence(step, scan, directions));
-
-  std::vector<ValueId> inputs(step.node().inputs.begin() + 1, step.node().inputs.end());
-  if (scan.has_lengths) inputs.push_back(step.input(0));
-  const auto all = static_cast<std::int64_t>(inputs.size());
-  step.drop_inputs(0);
-  for (std::size_t i = 0; i < inputs.size(); ++i) step.set_input(i, inputs[i]);
-  step.remove("directions");
-  step.set({"num_scan_inputs", all});
-  step.finish([body](ir::Model&, ir::Node& node, std::vector<ir::Node>&) { nest_body(node, *body); });
-  step.note("rewritten as a Scan over the batch that contains a Scan over each sequence");
+  const ValueId before = step.body_input("before", ElementType::int64, 0);
+  step.body_output(step.add("Identity", {before}, {}, "after"), ElementType::int64, 0);
+  auto frame = std::make_shared<ir::Attribute>(step.end_body("body"));
+  step.note("carries a number through the iterations, as version 1 must carry something");
+  step.finish([frame](ir::Model&, ir::Node& node, std::vector<ir::Node>&) {
+    std::unique_ptr<ir::Graph> body = take_graph(node, "body");
+    const ir::Graph& extra = *frame->graph();
+    const ValueId carried = body->intern(extra.name_of(extra.inputs[0].value)),
+                  after = body->intern(extra.name_of(extra.outputs[0].value));
+    ir::Node same = ir::clone(extra.nodes[0]);
+    same.inputs = {carried};
+    same.outputs = {after};
+    body->nodes.push_back(std::move(same));
+    ir::ValueInfo input = ir::clone(extra.inputs[0]), output = ir::clone(extra.outputs[0]);
+    input.value = carried;
+    output.value = after;
+    body->inputs.push_back(std::move(input));
+    body->outputs.insert(body->outputs.begin() + std::min<std::ptrdiff_t>(1, std::ssize(body->outputs)),
+                         std::move(output));
+    put_graph(node, "body", std::move(body));
+  });
 }
 
 }  // namespace
 
 void register_control_flow(StepRegistry& registry) {
+  registry.before({"If"}, 11, adapt("replaced by the branch that is always taken", take_known_branch));
+  registry.before({"Loop"}, 13, adapt("its iterations written one after the other", unroll));
+  registry.before({"Loop"}, 12, adapt("its iterations written one after the other", unroll));
+  registry.before({"Loop"}, 11, adapt("its iterations written one after the other", unroll));
   registry.change({"If"}, 11, compatible("the branches may also return different shapes"),
-                  adapt("both branches return the same shapes", need_equal_shapes));
-  const Way loop = compatible("only the specification text differs");
-  registry.change({"Loop"}, 11, loop, loop);
+                  adapt("both branches return the same shapes, or two Loops of which one runs", need_equal_shapes));
+  registry.change({"Loop"}, 11, compatible("only the specification text differs"),
+                  adapt("something is carried through the iterations", carry_something));
   registry.types({"If", "Loop"}, {13, 16, 19, 21, 23, 24, 25});
-  registry.introduced({"Scan"}, 8, never("older opsets have no Scan"));
-  registry.change({"Scan"}, 9,
-                  adapt("rewritten as a Scan over the batch that contains one over each sequence", scan_over_batch),
-                  adapt("scans a batch of size 1", to_batch_of_one));
-  registry.change({"Scan"}, 11, compatible("axes may also be negative"),
-                  adapt("axes made non-negative", scan_axes_from_front));
-  registry.types({"Scan"}, {16, 19, 21, 23, 24, 25});
 }
 
 }  // namespace onnxkit::opset

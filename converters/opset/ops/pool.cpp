@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/pool_windows.h"
 #include "converters/opset/engine/steps.h"
 #include "converters/opset/engine/storable.h"
 
@@ -286,6 +287,27 @@ ValueId count_fewer(Step& step, const PoolAxes& axes, bool count_padding, Elemen
   return step.add("Mul", {averages, step.numbers(type, dims, factors, "shares")}, {}, "averages");
 }
 
+// ---- indices of MaxPool
+
+void pool_by_windows(Step& step) {
+  const PoolAxes axes = read_axes(step);
+  std::vector<WindowsOfAxis> windows;
+  for (const PoolAxis& axis : axes) {
+    if (axis.positions < 1 || axis.image < 1)
+      refuse_unknown("indices of older operators require the size of the image");
+    storable_count(List{axis.positions, axis.kernel});
+    WindowsOfAxis& all = windows.emplace_back();
+    for (std::int64_t position = 0; position < axis.positions; ++position) {
+      List& covered = all.emplace_back();
+      for (std::int64_t k = 0; k < axis.kernel; ++k) {
+        const std::int64_t at = position * axis.stride + k * axis.dilation - axis.begin;
+        if (at >= 0 && at < axis.image) covered.push_back(at);
+      }
+    }
+  }
+  greatest_of_windows(step, windows, list_of_pool(axes, &PoolAxis::image), step.integer("storage_order") != 0);
+}
+
 /// A window of one tap has nothing to dilate.
 bool dilates(Step& step) {
   const auto kernel = step.integers("kernel_shape"), dilations = step.integers("dilations");
@@ -301,8 +323,8 @@ void without_dilations(Step& step) {
     if (step.node().op_type != "AveragePool") without_ceil(step);
     return;
   }
+  if (step.is_used(1)) return pool_by_windows(step);
   const PoolAxes axes = read_axes(step);
-  if (step.is_used(1)) refuse("the older version cannot return the indices of a dilated pool");
   for (const PoolAxis& axis : axes) {
     if (axis.positions < 0) refuse_unknown("rewriting dilations for older operators requires the size of the image");
     if (axis.positions == 0) refuse("a dilated pool over an empty image cannot be rewritten");
@@ -351,7 +373,7 @@ void register_average(StepRegistry& registry) {
 // ---- MaxPool
 
 void without_indices(Step& step) {
-  if (step.is_used(1)) refuse("the indices output is used, and it was added in MaxPool 8");
+  if (step.is_used(1)) return pool_by_windows(step);
   if (step.output_count() > 1) step.drop_outputs(1);
   step.remove("storage_order");
 }
@@ -372,7 +394,7 @@ void without_bytes(Step& step) {
 
 void register_max(StepRegistry& registry) {
   const StepRegistry::Names op = {"MaxPool"};
-  registry.change(op, 8, compatible("indices are new"), adapt("no indices", without_indices));
+  registry.change(op, 8, compatible("indices are new"), adapt("no indices, or windows laid out", without_indices));
   registry.change(op, 10, compatible("ceil_mode and dilations are new"),
                   adapt("no ceil_mode, no dilations", without_dilations));
   const Way wording = compatible("only the specification text differs");

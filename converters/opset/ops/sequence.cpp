@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "converters/opset/compose/bodies.h"
 #include "converters/opset/compose/compose.h"
+#include "converters/opset/compose/sequences.h"
 #include "converters/opset/engine/steps.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
@@ -13,41 +15,6 @@ namespace onnxkit::opset {
 namespace {
 
 bool is_sequence(const checker::Type* type) { return type && type->kind == checker::Type::Kind::sequence; }
-
-std::unique_ptr<ir::Graph> take_graph(ir::Node& node, std::string_view attribute) {
-  for (ir::Attribute& candidate : node.attributes) {
-    if (candidate.name != attribute) continue;
-    if (auto* graph = std::get_if<std::unique_ptr<ir::Graph>>(&candidate.payload)) return std::move(*graph);
-  }
-  return nullptr;
-}
-
-/// Puts a body's nodes between the first ones of a frame and the others. `frame_values`: for values of the frame the body's own.
-std::unique_ptr<ir::Graph> framed(std::unique_ptr<ir::Graph> body, ir::Graph& frame, std::size_t first_nodes,
-                                  std::vector<ValueId> frame_values) {
-  for (std::size_t i = 0; i < frame.values.size(); ++i) {
-    if (frame_values[i] == ValueId::none) frame_values[i] = body->intern(frame.values[i].name);
-  }
-  const auto resolve = [&](ValueId& id) {
-    if (id != ValueId::none) id = frame_values[ir::index_of(id)];
-  };
-  std::vector<ir::Node> nodes;
-  const auto place = [&](ir::Node& node) {
-    std::for_each(node.inputs.begin(), node.inputs.end(), resolve);
-    std::for_each(node.outputs.begin(), node.outputs.end(), resolve);
-    nodes.push_back(std::move(node));
-  };
-  for (std::size_t i = 0; i < first_nodes; ++i) place(frame.nodes[i]);
-  for (ir::Node& node : body->nodes) nodes.push_back(std::move(node));
-  for (std::size_t i = first_nodes; i < frame.nodes.size(); ++i) place(frame.nodes[i]);
-  body->nodes = std::move(nodes);
-  for (ir::ValueInfo& input : body->inputs) body->value_infos.push_back(std::move(input));
-  body->inputs = std::move(frame.inputs);
-  body->outputs = std::move(frame.outputs);
-  for (ir::ValueInfo& input : body->inputs) resolve(input.value);
-  for (ir::ValueInfo& output : body->outputs) resolve(output.value);
-  return body;
-}
 
 /// A Loop that takes an element of each sequence, and appends what the body makes of them.
 class Mapping {
@@ -311,6 +278,16 @@ void join_elements(Step& step) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> known_sequence_length(Step& step, ValueId count) {
+  const ir::Graph& graph = step.graph();
+  const std::int32_t at = count == ValueId::none ? -1 : ir::producers(graph)[ir::index_of(count)];
+  if (at < 0) return std::nullopt;
+  const ir::Node& node = graph.nodes[static_cast<std::size_t>(at)];
+  if (!(node.op_type == "SequenceLength") || !ir::canonical_domain(node.domain).empty()) return std::nullopt;
+  const auto all = Sequences(step).elements(input_of(node, 0));
+  return all ? std::optional(static_cast<std::int64_t>(all->size())) : std::nullopt;
+}
 
 void register_sequence(StepRegistry& registry) {
   const Way gone = adapt("removed: its elements are read individually", drop_sequence);

@@ -64,6 +64,8 @@ void slice_by_attributes(Step& step, const Lists& lists) {
   step.drop_inputs(1);
 }
 
+void gather_counted(Step& step, const std::vector<std::int64_t>& axes);
+
 /// Axes with a step of 1 by Slice, the others by Gather.
 void gather_steps(Step& step, const Lists& lists) {
   const auto* shape = step.shape(step.input(0));
@@ -80,9 +82,7 @@ void gather_steps(Step& step, const Lists& lists) {
     if (lists.steps[i] == 0) refuse("a step of 0 is not allowed");
     const bool known = shape && axis >= 0 && axis < static_cast<std::int64_t>(shape->size());
     const checker::Dim size = known ? (*shape)[static_cast<std::size_t>(axis)] : checker::Dim();
-    if (!size.is_constant())
-      refuse(
-          fmt::format("version 1 has no steps, and the size of axis {} is unknown, so Gather cannot replace it", axis));
+    if (!size.is_constant()) return gather_counted(step, lists.axes);
     storable_count(std::vector{size.constant()});
     const auto positions = taken(size.constant(), lists.starts[i], lists.ends[i], lists.steps[i]);
     links.push_back({"Gather", {step.vector(positions, "positions")}, {{"axis", axis}}});
@@ -185,7 +185,7 @@ void gather_computed(Step& step) {
   const auto in = step.sizes(step.input(0)), out = promised_sizes(step, step.output(0));
   const auto axes = sliced_axes(step);
   if (!in || !out || in->size() != out->size()) {
-    if (axes && step.opset_after() >= 9) return gather_counted(step, *axes);
+    if (axes) return gather_counted(step, *axes);
     refuse(
         "starts, ends, axes or steps are computed at run time, but they are attributes in version 1; the sizes of the "
         "result are unknown");

@@ -314,8 +314,9 @@ void dft_to_product(Step& step) {
 
 void stft_to_product(Step& step) {
   enum Input : std::size_t { signal, frame_step, window, frame_length };
-  const ValueId x = step.input(signal);
-  const Size there = size_of(step, x, 1), pace = size_in(step, frame_step);
+  const ValueId given = step.input(signal);
+  const ValueId x = step.rank(given) == 2 ? unsqueeze(step, given, {2}, "signal") : given;
+  const Size there = size_of(step, given, 1), pace = size_in(step, frame_step);
   const Size length = step.has_input(frame_length) ? size_in(step, frame_length)
                       : step.has_input(window)     ? size_of(step, step.input(window), 0)
                                                    : there;
@@ -326,7 +327,7 @@ void stft_to_product(Step& step) {
       step.add("Mul", {unsqueeze(step, count_up(step, frames), {1}), as_vector(step, pace)}, {}, "starts");
   const ValueId positions = step.add("Add", {starts, count_up(step, length)}, {}, "places");
   const bool is_onesided = step.integer("onesided", 1) != 0;
-  const auto parts = known_parts(step, x);
+  const auto parts = x == given ? known_parts(step, x) : std::optional<std::int64_t>(1);
   if (is_onesided && parts == 2) refuse("the spectrum of complex numbers is not symmetric");
   const ValueId wide = cast(step, x, real_spectral), all = parts || is_onesided ? wide : completed(step, wide, 3);
   ValueId framed = step.add("Gather", {all, positions}, {{"axis", std::int64_t{1}}}, "frames");

@@ -1,4 +1,5 @@
 #include "converters/opset/compose/positions.h"
+#include "converters/opset/engine/sizes.h"
 #include "converters/opset/engine/steps.h"
 
 namespace onnxkit::opset {
@@ -9,7 +10,7 @@ void k_to_input(Step& step) {
   step.remove("k");
 }
 
-std::int64_t known_k(Step& step) {
+std::optional<std::int64_t> known_k(Step& step) {
   const auto given = step.constant_integers(step.input(1));
   if (given && given->size() == 1) return given->front();
   const std::int64_t axis = step.integer("axis", -1);
@@ -21,11 +22,35 @@ std::int64_t known_k(Step& step) {
     const checker::Dim size = (*shape)[static_cast<std::size_t>(at)];
     if (size.is_constant()) return size.constant();
   }
-  refuse("k is computed at run time, but it is an attribute in version 1");
+  return std::nullopt;
+}
+
+/// All are sorted, and the first k taken.
+void take_first_of_all(Step& step) {
+  const ValueId k = step.input(1);
+  const checker::Shape* shape = step.shape(step.input(0));
+  std::int64_t axis = step.integer("axis", -1);
+  if (shape && axis < 0) axis += static_cast<std::int64_t>(shape->size());
+  const bool has_axis = shape && axis >= 0 && axis < static_cast<std::int64_t>(shape->size());
+  const checker::Dim size = has_axis ? (*shape)[static_cast<std::size_t>(axis)] : checker::Dim();
+  if (!size.is_constant())
+    refuse("k is computed at run time, but it is an attribute in version 1, and the size of the axis is unknown");
+  step.set({"k", size.constant()});
+  step.drop_inputs(1);
+  std::vector<ValueId> all;
+  for (std::size_t i = 0; i < step.output_count(); ++i) all.push_back(intercept_output(step, i, "all"));
+  step.then();
+  const ValueId first = count_up(step, Size::of(reshape(step, k, {1}, "k")));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (step.output(i) != ValueId::none) step.emit("Gather", {all[i], first}, {step.output(i)}, {{"axis", axis}});
+  }
+  step.note("all elements are sorted, as k is computed at run time");
 }
 
 void k_to_attribute(Step& step) {
-  step.set({"k", known_k(step)});
+  const auto k = known_k(step);
+  if (!k) return take_first_of_all(step);
+  step.set({"k", *k});
   step.drop_inputs(1);
 }
 

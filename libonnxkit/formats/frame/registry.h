@@ -36,6 +36,8 @@ struct Format {
   /// Also written to files so named unless another format claims the name; "" is a name without an extension.
   std::vector<std::string> output_extensions = {};
   bool is_folder = false;
+  /// The backend that runs such files as they are, with which a conversion is compared; empty: none.
+  std::string backend = {};
 
   /// Judges by content and name. Looks at few bytes: it is called for every model that is read.
   Match (*detect)(const Source& source) = nullptr;

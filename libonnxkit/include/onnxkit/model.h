@@ -31,6 +31,7 @@ struct FormatInfo {
   bool is_folder = false;
   bool can_read = false;
   bool can_write = false;
+  std::string backend = {};  ///< the backend that runs such files as they are; empty: none
 };
 
 /// All formats that the library tells apart, those that it cannot read or write as well.

@@ -3,6 +3,7 @@
 // All of the public interface.
 #include "onnxkit/check.h"
 #include "onnxkit/context.h"
+#include "onnxkit/convert.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/diff.h"
 #include "onnxkit/dims.h"

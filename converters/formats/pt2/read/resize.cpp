@@ -22,7 +22,7 @@ void resize(Call& call, const Interpolation& how) {
   std::vector<ir::Attr> attributes = {{"mode", how.mode}, {"coordinate_transformation_mode", how.coordinates}};
   if (how.mode == "nearest") attributes.push_back({"nearest_mode", how.nearest});
   if (how.mode == "cubic") attributes.push_back({"cubic_coeff_a", static_cast<float>(how.cubic)});
-  if (how.antialias) attributes.push_back({"antialias", std::int64_t{1}});
+  if (how.antialias) attributes.insert(attributes.end(), {{"antialias", std::int64_t{1}}, {"exclude_outside", std::int64_t{1}}});
   std::vector<double> factors = call.reals("scale_factors");
   if (call.has("output_size")) {
     const Val kept = onnx.emit("Shape", {x}, {{"start", std::int64_t{0}}, {"end", std::int64_t{2}}});

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <stop_token>
+#include <string>
+
+#include "onnxkit/context.h"
+#include "onnxkit/export.h"
+#include "onnxkit/model.h"
+#include "onnxkit/opset.h"
+#include "onnxkit/result.h"
+
+// Models of other frameworks: reading and writing them is read_model and write_model (onnxkit/model.h); here is the proof that a
+// conversion computes the same.
+namespace onnxkit {
+
+struct SourceCheckOptions {
+  std::string backend = "reference";  ///< that runs the converted model
+  /// Where the framework's worker is found, and the limits of both runs: time 0 is no limit.
+  Context context = {};
+  Limits limits = {.threads = 0, .memory_bytes = 0, .time_ms = 20'000, .iterations = 0};
+  /// Sizes of named dimensions; others are those that the model was exported with, where the file says so.
+  std::map<std::string, std::int64_t> dims = {};
+  std::uint64_t seed = 0;
+  std::stop_token stop = {};
+};
+
+struct SourceReport {
+  Equality verdict = Equality::not_compared;
+  /// What differs, or why nothing was compared.
+  std::string reason;
+  std::string runtime;        ///< that ran the source: "torch 2.15.0"
+  std::size_t outputs = 0;    ///< that were compared
+  std::string finest_profile;  ///< of arithmetic that explains all deviations ("float32"); empty: they are identical
+};
+
+/// Runs the file that a model was read from in its own framework, and the model itself, on the same made-up inputs. The noise floor
+/// judges (docs/noise-floor.md). Errors: usage (no backend runs files of this format), unknown-dimension, unknown-backend, cancelled.
+ONNXKIT_API Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
+                                                     const SourceCheckOptions& options = {});
+
+}  // namespace onnxkit

@@ -1,0 +1,151 @@
+#include "libonnxkit/running/source.h"
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/formats/frame/load.h"
+#include "libonnxkit/formats/frame/registry.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/running/run.h"
+#include "onnxkit/diff.h"
+
+namespace onnxkit::running {
+namespace {
+
+/// Asks for a stop when a time is over, unless it ends before, and passes on that of the caller.
+class TimeLimit {
+ public:
+  TimeLimit(std::uint64_t milliseconds, std::stop_token outer)
+      : forward_(std::move(outer), [this] { source_.request_stop(); }) {
+    if (milliseconds == 0) return;
+    waiter_ = std::jthread([this, milliseconds](std::stop_token done) {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, done, std::chrono::milliseconds(milliseconds), [] { return false; });
+      if (!done.stop_requested()) is_over_ = source_.request_stop();
+    });
+  }
+
+  std::stop_token token() const { return source_.get_token(); }
+  bool is_over() const { return is_over_; }
+
+ private:
+  std::stop_source source_;
+  std::stop_callback<std::function<void()>> forward_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::atomic<bool> is_over_ = false;
+  std::jthread waiter_;  // last: ends before what it uses
+};
+
+/// "s77=5,s3=12"
+std::map<std::string, std::int64_t> sizes_in(std::string_view text) {
+  std::map<std::string, std::int64_t> sizes;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const std::size_t split = item.find('=');
+    std::int64_t size = 0;
+    if (split == item.npos || std::from_chars(item.data() + split + 1, item.data() + item.size(), size).ec != std::errc())
+      continue;
+    sizes.emplace(item.substr(0, split), size);
+  }
+  return sizes;
+}
+
+bool has_dimension(const ir::Graph& graph, std::string_view name) {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const ir::ValueInfo& input) {
+    if (!input.type || !input.type->shape) return false;
+    const auto& dims = input.type->shape->dims;
+    return std::any_of(dims.begin(), dims.end(), [&](const ir::DeclaredDim& d) { return d.param == name; });
+  });
+}
+
+/// The sizes that the model was exported with, then those that are asked for.
+std::map<std::string, std::int64_t> chosen_sizes(const ir::Model& model, const SourceCheckOptions& options) {
+  std::map<std::string, std::int64_t> sizes = options.dims;
+  for (const ir::StringEntry& entry : model.metadata_props) {
+    if (entry.key != "source_sizes") continue;
+    for (const auto& [name, size] : sizes_in(entry.value))
+      if (has_dimension(*model.graph, name)) sizes.emplace(name, size);
+  }
+  return sizes;
+}
+
+SourceReport report_of(const DiffReport& compared) {
+  SourceReport report;
+  const SideReport& source = compared.sides.front();
+  const SideReport& result = compared.sides.back();
+  report.runtime = source.version.empty() ? source.backend : source.version;
+  for (const SideReport& side : compared.sides) {
+    if (!side.failure) continue;
+    report.reason = fmt::format("{}: {}", side.label, side.failure->diagnostic.message);
+    return report;
+  }
+  report.outputs = result.outputs.size();
+  Profile coarsest = Profile::float32;
+  bool is_rounding = false;
+  for (const OutputDiff& output : result.outputs) {
+    if (is_finding(output.verdict)) {
+      report.verdict = Equality::different;
+      report.reason = fmt::format("output {} is {}: {}", quote(output.name), name_of(output.verdict), output.why);
+      return report;
+    }
+    if (output.verdict == Verdict::not_compared) {
+      report.reason = output.why;
+      return report;
+    }
+    is_rounding = is_rounding || output.verdict == Verdict::rounding;
+    coarsest = std::max(coarsest, output.profile.value_or(Profile::float32));
+  }
+  report.verdict = Equality::equal;
+  if (is_rounding) report.finest_profile = name_of(coarsest);
+  return report;
+}
+
+}  // namespace
+
+Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
+                                         const SourceCheckOptions& options) {
+  const auto opened = formats::open_source(source);
+  if (!opened) return opened.error();
+  const formats::Format* format = formats::registry().to_read(*opened);
+  if (!format || format->backend.empty())
+    return make_error("usage", fmt::format("no backend runs {} as it is", quote(source.string())));
+  RunOptions run;
+  run.context = options.context;
+  run.seed = options.seed;
+  run.dims = chosen_sizes(converted.ir(), options);
+  auto inputs = running::complete_inputs(converted, {}, run);
+  if (!inputs) return std::move(inputs).error();
+  InputSet set;
+  set.name = "made up";
+  for (RunInput& input : *inputs)
+    if (input.value.kind != ValueKind::none) set.values.push_back({input.name, std::move(input.value)});
+  DiffSide before, after;
+  before.backend = before.label = format->backend;
+  before.path = source;
+  before.format = format->name;
+  after.backend = after.label = options.backend;
+  after.model = std::make_shared<const Model>(converted);
+  const TimeLimit limit(options.limits.time_ms, options.stop);
+  DiffOptions diffing;
+  diffing.context = options.context;
+  diffing.limits = options.limits;
+  diffing.seed = options.seed;
+  diffing.warmup = 0;
+  diffing.stop = limit.token();
+  const auto compared = diff({std::move(before), std::move(after)}, {std::move(set)}, diffing);
+  if (limit.is_over() && (!compared || compared->cancelled)) {
+    SourceReport late;
+    late.reason = fmt::format("the comparison takes more than {} s", options.limits.time_ms / 1000);
+    return late;
+  }
+  return compared ? report_of(*compared) : Result<SourceReport>(compared.error());
+}
+
+}  // namespace onnxkit::running

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "onnxkit/convert.h"
+
+namespace onnxkit::running {
+
+/// As declared in the public header.
+Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
+                                         const SourceCheckOptions& options);
+
+}  // namespace onnxkit::running

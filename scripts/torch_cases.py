@@ -1,0 +1,345 @@
+"""Small programs over ATen operators, one for each operator and argument that the reader of .pt2 treats in a way of its own.
+
+    CASES["softmax_last"] = (function of tensors, inputs, dynamic)
+
+`dynamic` names sizes that stay open: {input: {axis: name}}. scripts/make_torch_cases exports them to testdata/torch.
+"""
+import torch
+import torch.nn.functional as F
+
+CASES = {}
+
+
+def case(name, function, *inputs, dynamic=None):
+    assert name not in CASES, name
+    CASES[name] = (function, inputs, dynamic)
+
+
+def real(*shape):
+    return torch.randn(*shape)
+
+
+def positive(*shape):
+    return torch.rand(*shape) + 0.5
+
+
+def whole(*shape, low=-9, high=10):
+    return torch.randint(low, high, shape)
+
+
+def binary():
+    a, b = real(2, 3, 4), real(3, 1)
+    case("add", lambda x, y: x + y, a, b)
+    case("add_alpha", lambda x, y: torch.add(x, y, alpha=2.5), a, b)
+    case("add_promotes", lambda x, y: x + y, whole(3, 4), real(4))
+    case("add_scalar_promotes", lambda x: x + 1.5, whole(3, 4))
+    case("add_zero_dim", lambda x, y: x + y, real(3, 4), torch.tensor(2.0, dtype=torch.float64))
+    case("sub", lambda x, y: x - y, a, b)
+    case("rsub", lambda x: 2 - x, a)
+    case("mul", lambda x, y: x * y, a, b)
+    case("div", lambda x, y: x / y, a, positive(3, 1))
+    case("div_integers", lambda x, y: x / y, whole(3, 4), whole(4, low=1))
+    for mode in ("floor", "trunc"):
+        case(f"div_{mode}", lambda x, y, m=mode: torch.div(x, y, rounding_mode=m), real(3, 4) * 5, positive(4))
+        case(f"div_{mode}_integers", lambda x, y, m=mode: torch.div(x, y, rounding_mode=m), whole(3, 4), whole(4, low=1))
+    case("floor_divide", lambda x: x // 3, whole(3, 4))
+    case("remainder", lambda x: x % 3, whole(3, 4))
+    case("remainder_real", lambda x: torch.remainder(x, -1.5), real(3, 4) * 5)
+    case("fmod", lambda x: torch.fmod(x, 1.5), real(3, 4) * 5)
+    case("pow", lambda x: x**3, a)
+    case("pow_tensor", lambda x, y: x**y, positive(3, 4), real(4))
+    case("maximum", torch.maximum, a, b)
+    case("minimum", torch.minimum, a, b)
+    case("atan2", torch.atan2, real(4, 5), real(5))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        case(name, getattr(torch, name), whole(3, 4, low=0, high=3), whole(4, low=0, high=3))
+    case("ge_scalar", lambda x: x >= 0.5, real(3, 4))
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        case(name, getattr(torch, name), real(3, 4) > 0, real(4) > 0)
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        case(name, getattr(torch, name), whole(3, 4), whole(4))
+        case(f"{name}_boolean", getattr(torch, name), real(3, 4) > 0, real(4) > 0)
+
+
+def unary():
+    for name in ("abs", "neg", "sign", "exp", "sin", "cos", "tan", "atan", "sinh", "cosh", "asinh", "tanh", "erf", "sigmoid",
+                 "floor", "ceil", "round", "trunc", "expm1", "exp2", "erfc", "square", "isnan", "isinf"):
+        case(name, getattr(torch, name), real(3, 4))
+    for name in ("sqrt", "rsqrt", "reciprocal", "log", "log1p", "log2", "log10", "acosh"):
+        case(name, getattr(torch, name), positive(3, 4) + 0.6)
+    for name in ("asin", "acos", "atanh"):
+        case(name, getattr(torch, name), torch.rand(3, 4) - 0.5)
+    case("sqrt_integer", torch.sqrt, whole(3, 4, low=0))
+    case("floor_integer", torch.floor, whole(3, 4))
+    case("logical_not", torch.logical_not, whole(3, 4, low=0, high=2))
+    case("bitwise_not", torch.bitwise_not, whole(3, 4))
+    case("clamp", lambda x: x.clamp(-0.5, 0.7), real(3, 4))
+    case("clamp_min", lambda x: x.clamp(min=0.1), real(3, 4))
+    case("clamp_max", lambda x: x.clamp(max=0.1), real(3, 4))
+    case("clamp_tensor", lambda x, y: torch.clamp(x, max=y), real(3, 4), real(4))
+
+
+def activations():
+    for name in ("relu", "silu", "hardtanh", "relu6", "hardswish", "hardsigmoid", "leaky_relu", "elu", "selu", "celu", "softplus",
+                 "mish", "logsigmoid", "gelu"):
+        case(name, getattr(F, name), real(3, 7) * 4)
+    case("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), real(3, 7) * 4)
+    case("glu", lambda x: F.glu(x, 1), real(3, 6))
+    case("prelu", F.prelu, real(2, 3, 4), real(3))
+    case("softmax", lambda x: x.softmax(-1), real(3, 4))
+    case("softmax_first", lambda x: x.softmax(0), real(3, 4))
+    case("softmax_type", lambda x: x.softmax(-1, dtype=torch.float64), real(3, 4))
+    case("log_softmax", lambda x: x.log_softmax(1), real(3, 4))
+
+
+def products():
+    case("linear", F.linear, real(3, 4), real(5, 4), real(5))
+    case("linear_deep", F.linear, real(2, 3, 4), real(5, 4), real(5))
+    case("linear_without_bias", F.linear, real(2, 3, 4), real(5, 4))
+    case("mm", torch.mm, real(3, 4), real(4, 5))
+    case("bmm", torch.bmm, real(2, 3, 4), real(2, 4, 5))
+    case("matmul_broadcast", torch.matmul, real(2, 3, 4), real(4))
+    case("addmm", lambda b, x, y: torch.addmm(b, x, y, beta=0.5, alpha=2), real(5), real(3, 4), real(4, 5))
+    case("baddbmm", lambda b, x, y: torch.baddbmm(b, x, y, beta=0.5), real(2, 3, 5), real(2, 3, 4), real(2, 4, 5))
+    case("einsum", lambda x, y: torch.einsum("bij, bjk -> bik", x, y), real(2, 3, 4), real(2, 4, 5))
+    heads = (real(2, 3, 5, 4), real(2, 3, 6, 4), real(2, 3, 6, 4))
+    case("attention", F.scaled_dot_product_attention, *heads)
+    case("attention_causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), *heads)
+    case("attention_scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), *heads)
+    case("attention_mask", F.scaled_dot_product_attention, *heads, real(5, 6))
+    mask = torch.rand(2, 1, 5, 6) > 0.4
+    mask[0, 0, 2] = False
+    case("attention_boolean_mask", F.scaled_dot_product_attention, *heads, mask)
+    case("attention_shared_heads", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+         real(2, 6, 5, 4), real(2, 3, 6, 4), real(2, 3, 6, 4))
+
+
+def convolutions():
+    case("conv1d", lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=1), real(2, 3, 9), real(4, 3, 3), real(4))
+    case("conv2d", lambda x, w: F.conv2d(x, w, padding=(1, 2), dilation=2), real(2, 3, 9, 8), real(4, 3, 3, 3))
+    case("conv2d_groups", lambda x, w, b: F.conv2d(x, w, b, groups=2), real(2, 4, 6, 6), real(6, 2, 3, 3), real(6))
+    case("conv2d_without_batch", F.conv2d, real(3, 6, 6), real(4, 3, 3, 3))
+    case("conv2d_same", lambda x, w: F.conv2d(x, w, padding="same"), real(2, 3, 6, 7), real(4, 3, 2, 3))
+    case("conv3d", F.conv3d, real(1, 2, 4, 5, 5), real(3, 2, 2, 3, 3))
+    case("conv_transpose1d", lambda x, w: F.conv_transpose1d(x, w, stride=2, output_padding=1), real(2, 3, 5), real(3, 4, 3))
+    case("conv_transpose2d", lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1, groups=2), real(2, 4, 5, 5),
+         real(4, 3, 3, 3), real(6))
+    for dims, size in ((1, (9,)), (2, (9, 8)), (3, (5, 6, 7))):
+        x = real(2, 3, *size)
+        case(f"max_pool{dims}d", lambda x, d=dims: getattr(F, f"max_pool{d}d")(x, 3, stride=2, padding=1), x)
+        case(f"avg_pool{dims}d", lambda x, d=dims: getattr(F, f"avg_pool{d}d")(x, 3, stride=2, padding=1), x)
+        case(f"adaptive_avg_pool{dims}d_one", lambda x, d=dims: getattr(F, f"adaptive_avg_pool{d}d")(x, 1), x)
+    case("max_pool2d_ceil", lambda x: F.max_pool2d(x, 3, stride=2, ceil_mode=True), real(2, 3, 8, 8))
+    case("max_pool2d_dilated", lambda x: F.max_pool2d(x, 2, stride=1, dilation=2), real(2, 3, 8, 8))
+    case("max_pool2d_indices", lambda x: F.max_pool2d(x, 2, return_indices=True), real(2, 3, 8, 6))
+    case("max_pool2d_without_batch", lambda x: F.max_pool2d(x, 2), real(3, 8, 6))
+    case("avg_pool2d_ceil", lambda x: F.avg_pool2d(x, 3, stride=2, ceil_mode=True), real(2, 3, 8, 8))
+    case("avg_pool2d_without_padding", lambda x: F.avg_pool2d(x, 3, padding=1, count_include_pad=False), real(2, 3, 8, 8))
+    case("adaptive_avg_pool2d_even", lambda x: F.adaptive_avg_pool2d(x, (2, 4)), real(2, 3, 6, 8))
+    case("adaptive_avg_pool2d_uneven", lambda x: F.adaptive_avg_pool2d(x, (3, 5)), real(2, 3, 7, 9))
+    case("adaptive_max_pool2d", lambda x: F.adaptive_max_pool2d(x, (3, 4)), real(2, 3, 6, 8))
+
+
+def normalizations():
+    x, c = real(2, 6, 4, 5), (positive(6), real(6))
+    case("batch_norm", lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b), x, real(6), positive(6), *c)
+    case("batch_norm_plain", lambda x, m, v: F.batch_norm(x, m, v, eps=1e-3), x, real(6), positive(6))
+    case("layer_norm", lambda x, w, b: F.layer_norm(x, (4, 5), w, b), x, positive(4, 5), real(4, 5))
+    case("layer_norm_plain", lambda x: F.layer_norm(x, (5,)), x)
+    case("group_norm", lambda x, w, b: F.group_norm(x, 3, w, b), x, *c)
+    case("group_norm_plain", lambda x: F.group_norm(x, 2), x)
+    case("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), x, *c)
+    case("rms_norm", lambda x, w: F.rms_norm(x, (5,), w, 1e-6), x, positive(5))
+
+
+def reductions():
+    x = real(2, 3, 4)
+    for name in ("sum", "mean", "amax", "amin", "logsumexp"):
+        case(f"{name}_axis", lambda x, n=name: getattr(torch, n)(x, 1), x)
+        case(f"{name}_axes_kept", lambda x, n=name: getattr(torch, n)(x, (0, -1), keepdim=True), x)
+    case("sum_all", torch.sum, x)
+    case("sum_integers", torch.sum, torch.randint(0, 9, (3, 4), dtype=torch.int32))
+    case("sum_booleans", lambda x: (x > 0).sum(1), x)
+    case("mean_type", lambda x: x.mean(1, dtype=torch.float64), x)
+    case("prod", lambda x: x.prod(1), x)
+    case("prod_all", torch.prod, x)
+    for name in ("max", "min"):
+        case(f"{name}_all", getattr(torch, name), x)
+        case(f"{name}_axis", lambda x, n=name: getattr(torch, n)(x, 1), x)
+        case(f"arg{name}", lambda x, n=name: getattr(torch, f"arg{n}")(x, 1), x)
+        case(f"arg{name}_all", lambda x, n=name: getattr(torch, f"arg{n}")(x), x)
+    for name in ("any", "all"):
+        case(f"{name}_axis", lambda x, n=name: getattr(torch, n)(x > 0, 1), x)
+        case(f"{name}_everything", lambda x, n=name: getattr(torch, n)(x > 0), x)
+    case("var", lambda x: x.var(1), x)
+    case("var_population", lambda x: x.var((0, 2), correction=0, keepdim=True), x)
+    case("std", lambda x: x.std(-1), x)
+    case("var_mean", lambda x: torch.var_mean(x, 1), x)
+    for order in (0, 1, 2, 3, float("inf")):
+        case(f"norm_{order}".replace("inf", "infinity"), lambda x, p=order: torch.linalg.vector_norm(x, p, dim=1), x)
+    case("cumsum", lambda x: x.cumsum(1), x)
+    case("cumsum_integers", lambda x: x.cumsum(0), torch.randint(0, 9, (3, 4), dtype=torch.int32))
+
+
+def views():
+    x = real(2, 3, 4)
+    batch = {0: {0: "batch"}}
+    case("view", lambda x: x.view(6, 4), x)
+    case("view_open", lambda x: x.view(x.shape[0], 12), x, dynamic=batch)
+    case("view_two_open", lambda x: x.reshape(x.shape[0], x.shape[1] * 4, -1), real(2, 3, 4, 5), dynamic={0: {0: "n", 1: "c"}})
+    case("flatten", lambda x: x.flatten(1), x, dynamic=batch)
+    case("flatten_middle", lambda x: x.flatten(1, 2), real(2, 3, 4, 5), dynamic=batch)
+    case("unflatten", lambda x: x.unflatten(1, (2, -1)), real(2, 6, 4), dynamic=batch)
+    case("permute", lambda x: x.permute(2, 0, 1), x)
+    case("transpose", lambda x: x.transpose(0, -1), x)
+    case("t", lambda x: x.t(), real(3, 4))
+    case("unsqueeze", lambda x: x.unsqueeze(-1), x)
+    case("squeeze", lambda x: x.squeeze(), real(1, 3, 1))
+    case("squeeze_axis", lambda x: x.squeeze(0), real(1, 3, 1))
+    case("squeeze_nothing", lambda x: x.squeeze(1), real(1, 3, 1))
+    case("expand", lambda x: x.expand(5, -1, 4), real(3, 1))
+    case("expand_open", lambda x, y: x.expand(y.shape[0], -1), real(1, 3), real(4, 2), dynamic={1: {0: "n"}})
+    case("expand_as", lambda x, y: x.expand_as(y), real(3, 1), real(2, 3, 4))
+    case("repeat", lambda x: x.repeat(2, 1, 3), real(3, 4))
+    case("contiguous_clone", lambda x: x.transpose(0, 1).contiguous().clone(), x)
+
+
+def slices():
+    x = real(5, 6, 7)
+    case("slice", lambda x: x[1:4, ::2], x)
+    case("narrow", lambda x: x.narrow(1, 2, 3), x)
+    case("select", lambda x: x[:, -2], x)
+    case("split", lambda x: x.split(2, 0), x)
+    case("split_sizes", lambda x: x.split([1, 2, 3], 1), x)
+    case("chunk", lambda x: x.chunk(3, 2), x)
+    case("unbind", lambda x: x.unbind(1), real(2, 3))
+    case("cat", lambda x, y: torch.cat([x, y], -1), real(2, 3), real(2, 4))
+    case("cat_promotes", lambda x, y: torch.cat([x, y]), real(2), whole(3))
+    case("stack", lambda x, y: torch.stack([x, y], 1), real(2, 3), real(2, 3))
+    case("write_slice", lambda x, y: x.clone().slice_scatter(y, 1, 1, 4), real(3, 6), real(3, 3))
+    case("write_select", lambda x, y: x.select_scatter(y, 1, 2), real(3, 6), real(3))
+
+    def in_place(x):
+        y = x.clone()
+        y[:, 1:3] *= 2
+        y[0] = 5
+        y.add_(1)
+        z = y.view(-1)
+        z[3] = -1
+        return y + z.view(3, 4)
+
+    case("writes", in_place, real(3, 4))
+
+    def transposed(x):
+        y = x.clone()
+        y.t()[1].relu_()
+        y.unsqueeze(0)[0, 2].fill_(3)
+        return y
+
+    case("writes_through_views", transposed, real(3, 4))
+
+
+def creation():
+    sizes = {0: {0: "n"}}
+    case("zeros_open", lambda x: torch.zeros(x.shape[0], 3) + x.sum(), real(4, 2), dynamic=sizes)
+    case("ones_like", lambda x: torch.ones_like(x) + x, real(3, 4))
+    case("full", lambda x: torch.full((2, 3), 1.5) + x, real(3))
+    case("full_like", lambda x: torch.full_like(x, 2.5) * x, real(3, 4))
+    case("new_ones", lambda x: x.new_ones(3, 2) + x.sum(), real(4, 2))
+    case("arange_open", lambda x: torch.arange(x.shape[0]) + x.sum(1).to(torch.int64), whole(4, 2), dynamic=sizes)
+    case("arange_step", lambda x: torch.arange(9, 0, -2) + x, whole(5))
+    case("arange_real", lambda x: torch.arange(0, 1, 0.25) + x, real(4))
+    case("linspace", lambda x: torch.linspace(-1, 2, 7) * x, real(7))
+    case("eye", lambda x: torch.eye(3, 4) * x, real(3, 4))
+    case("meshgrid", lambda x, y: torch.meshgrid(x, y, indexing="ij"), real(3), real(4))
+    case("meshgrid_xy", lambda x, y: torch.meshgrid(x, y, indexing="xy"), real(3), real(4))
+    case("tril", lambda x: x.tril(1), real(3, 4))
+    case("triu", lambda x: x.triu(-1), real(2, 3, 4))
+
+
+def indexing():
+    x = real(4, 5, 6)
+    i, j = torch.tensor([0, 3, 1]), torch.tensor([[2], [-1]])
+    case("index", lambda x, i: x[:, i], x, i)
+    case("index_matrix", lambda x, j: x[:, j], x, j)
+    case("index_two", lambda x, i, j: x[i, j], x, i, j)
+    case("index_two_last", lambda x, i, j: x[:, i, j], x, i, j)
+    case("index_apart", lambda x, i, j: x[i, :, j], x, i, j)
+    case("index_mask", lambda x: x[x > 0], real(3, 4))
+    case("index_put", lambda x, i, v: x.index_put((i,), v), real(4, 5), i, real(3, 5))
+    case("index_put_last", lambda x, i, v: torch.ops.aten.index_put(x, [None, i], v), real(4, 5), i, real(4, 3))
+    case("index_put_accumulate", lambda x, i, v: x.index_put((i,), v, accumulate=True), real(4, 5), torch.tensor([1, 1, 2]),
+         real(3, 5))
+    case("embedding", lambda i, w: F.embedding(i, w), whole(2, 3, low=0, high=5), real(5, 4))
+    case("index_select", lambda x, i: x.index_select(1, i), x, i)
+    case("gather", lambda x, i: x.gather(1, i), real(3, 4), whole(3, 2, low=0, high=4))
+    case("scatter", lambda x, i, v: x.scatter(1, i, v), real(3, 4), torch.tensor([[0, 2], [1, 3], [3, 0]]), real(3, 4))
+    case("scatter_value", lambda x, i: x.scatter(0, i, 1.5), real(3, 4), torch.tensor([[0, 2, 1, 1]]))
+    case("scatter_add", lambda x, i, v: x.scatter_add(1, i, v), real(3, 4), torch.tensor([[0, 0], [1, 3], [3, 0]]), real(3, 2))
+    case("where", lambda x, y: torch.where(x > 0, x, y), real(3, 4), real(4))
+    case("where_scalar", lambda x: torch.where(x > 0, x, 2.0), real(3, 4))
+    case("masked_fill", lambda x: x.masked_fill(x > 0, -1), real(3, 4))
+    case("topk", lambda x: x.topk(3, dim=1, largest=False), real(3, 6))
+    case("sort", lambda x: x.sort(dim=0, descending=True), real(5, 3))
+    case("argsort", lambda x: x.argsort(1), real(3, 6))
+    case("nonzero", lambda x: (x > 0).nonzero(), real(3, 4))
+
+
+def rearrangements():
+    x = real(2, 3, 5, 6)
+    case("pad", lambda x: F.pad(x, (1, 2, 0, 3), value=1.5), x)
+    case("pad_reflect", lambda x: F.pad(x, (1, 2, 2, 1), mode="reflect"), x)
+    case("pad_replicate", lambda x: F.pad(x, (1, 2, 2, 1), mode="replicate"), x)
+    case("pad_negative", lambda x: F.pad(x, (-1, 1)), x)
+    case("roll", lambda x: x.roll((1, -2), (2, 3)), x)
+    case("roll_flat", lambda x: x.roll(7), x)
+    case("flip", lambda x: x.flip(1, 3), x)
+    case("diff", lambda x: x.diff(n=2), x)
+    case("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), real(1, 8, 3, 3))
+    for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):
+        name = mode.replace("-", "_")
+        case(f"resize_{name}_factor", lambda x, m=mode: F.interpolate(x, scale_factor=1.7, mode=m), x)
+        case(f"resize_{name}_size", lambda x, m=mode: F.interpolate(x, size=(3, 11), mode=m), x)
+    case("resize_aligned", lambda x: F.interpolate(x, size=(7, 4), mode="bilinear", align_corners=True), x)
+    case("resize_to_one", lambda x: F.interpolate(x, size=(1, 1), mode="bilinear"), x)
+    case("resize_antialias", lambda x: F.interpolate(x, size=(3, 4), mode="bilinear", antialias=True), x)
+    case("resize_linear", lambda x: F.interpolate(x, size=9, mode="linear"), real(2, 3, 5))
+    grid = torch.rand(2, 4, 3, 2) * 2.4 - 1.2
+    for padding in ("zeros", "border", "reflection"):
+        case(f"grid_sample_{padding}", lambda x, g, p=padding: F.grid_sample(x, g, padding_mode=p, align_corners=False), x, grid)
+    case("grid_sample_aligned", lambda x, g: F.grid_sample(x, g, align_corners=True), x, grid)
+    case("weight_norm", lambda v, g: torch._weight_norm(v, g, 0), real(4, 3, 2), positive(4, 1, 1))
+
+
+def recurrence():
+    for name, options in (("lstm", {}), ("lstm_two_ways", {"bidirectional": True, "num_layers": 2}),
+                          ("lstm_batch_first", {"batch_first": True}), ("lstm_without_bias", {"bias": False})):
+        case(name, torch.nn.LSTM(3, 4, **options), real(5, 2, 3))
+    for name, options in (("gru", {}), ("gru_two_ways", {"bidirectional": True, "num_layers": 2})):
+        case(name, torch.nn.GRU(3, 4, **options), real(5, 2, 3))
+
+
+def conversions():
+    case("to", lambda x: x.to(torch.int32), real(3, 4) * 5)
+    case("to_half", lambda x: x.half() * 2, real(3, 4))
+    case("to_bfloat16", lambda x: x.to(torch.bfloat16).float(), real(3, 4))
+    case("type_as", lambda x, y: x.type_as(y), real(3), whole(2))
+    case("scalar_tensor", lambda x: x + torch.tensor(1.5), real(3))
+
+
+def control_flow():
+    from torch._higher_order_ops.map import map as map_rows
+    from torch._higher_order_ops.scan import scan
+    from torch._higher_order_ops.while_loop import while_loop
+
+    x = real(3, 4)
+    case("cond", lambda x: torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,)), x)
+    case("cond_else", lambda x: torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,)), -positive(3, 4))
+    case("while_loop", lambda x: while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, y * 1.5), (torch.tensor(0), x)), x)
+    case("map", lambda x, y: map_rows(lambda a, b: a * 2 + b, x, y), x, real(4))
+    case("scan", lambda x, i: scan(lambda c, a: (c + a, (c + a) * 2), i, x), x, torch.zeros(4))
+
+
+for family in (control_flow, binary, unary, activations, products, convolutions, normalizations, reductions, views, slices, creation, indexing,
+               rearrangements, recurrence, conversions):
+    family()
