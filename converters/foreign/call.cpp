@@ -33,7 +33,7 @@ Val Call::tensor(std::string_view name) {
   const Argument* given = node.find(name);
   if (!given || given->is_none()) return {};
   const Val value = value_of(*given);
-  if (!value) refuse(fmt::format("argument {} is no tensor", quote(name)));
+  if (!value) refuse(fmt::format("argument {} is not a tensor", quote(name)));
   return value;
 }
 
@@ -152,7 +152,7 @@ Val Call::sizes(std::string_view name) {
   const Argument::List* list = given ? given->as<Argument::List>() : nullptr;
   if (!list) {
     if (given && given->as<std::int64_t>()) return as_size(*given);
-    refuse(fmt::format("argument {} is no list of sizes", quote(name)));
+    refuse(fmt::format("argument {} is not a list of sizes", quote(name)));
     return onnx.integers({1});
   }
   std::vector<Val> parts;

@@ -130,7 +130,7 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
     Call call(*this, builder_, node, graph);
     map(call);
   } else {
-    refuse("there is no mapping of this operator to ONNX", {});
+    refuse("no mapping to ONNX is known for this operator", {});
   }
   const auto& found = builder_.findings();
   if (!refused_ && found.size() > findings && found.back().severity == Severity::error)
@@ -193,9 +193,10 @@ Result<ir::Model> import_model(const Model& source, const Mappings& mappings, st
       ++operators;
     }
     findings.insert(findings.end(), refusals.begin(), refusals.end());
-    return make_error("unsupported-operator", fmt::format("{} of {} cannot be expressed in ONNX",
-                                                          operators == 1 ? "an operator" : fmt::format("{} operators", operators),
-                                                          source.framework));
+    return make_error(
+        "unsupported-operator",
+        fmt::format("{} of {} cannot be expressed in ONNX",
+                    operators == 1 ? "an operator" : fmt::format("{} operators", operators), source.framework));
   }
   for (const Output& output : source.graph.outputs) {
     const Val value = importer.value(source.graph, output.value);

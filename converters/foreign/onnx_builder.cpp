@@ -358,9 +358,8 @@ void OnnxBuilder::remove_unused() {
   std::vector<bool> kept(main.nodes.size(), false);
   for (std::size_t n = main.nodes.size(); n-- > 0;) {
     const ir::Node& node = main.nodes[n];
-    kept[n] = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId id) {
-      return id != ir::ValueId::none && needed[ir::index_of(id)];
-    });
+    kept[n] = std::any_of(node.outputs.begin(), node.outputs.end(),
+                          [&](ir::ValueId id) { return id != ir::ValueId::none && needed[ir::index_of(id)]; });
     if (!kept[n]) continue;
     for (const ir::ValueId input : node.inputs)
       if (input != ir::ValueId::none) needed[ir::index_of(input)] = true;

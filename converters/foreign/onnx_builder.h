@@ -53,7 +53,9 @@ class OnnxBuilder {
   // ---- constants
 
   Val integers(std::span<const std::int64_t> values);
-  Val integers(std::initializer_list<std::int64_t> values) { return integers(std::span(values.begin(), values.size())); }
+  Val integers(std::initializer_list<std::int64_t> values) {
+    return integers(std::span(values.begin(), values.size()));
+  }
   /// A tensor without axes. Integers are exact up to 2^53.
   Val scalar(ElementType type, double value);
   /// A tensor of a floating type; for small ones, as its numbers are copied.

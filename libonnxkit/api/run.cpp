@@ -6,8 +6,7 @@ std::vector<std::string> input_names(const Model& model) { return running::input
 
 std::vector<std::string> output_names(const Model& model) { return running::output_names(model); }
 
-Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
-                                              const RunOptions& options) {
+Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given, const RunOptions& options) {
   return running::complete_inputs(model, std::move(given), options);
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-
-#include "libonnxkit/exec/perturbed.h"
 
 namespace onnxkit::comparison {
 
@@ -14,8 +13,8 @@ struct Flips {
   bool any = false;             ///< some sample flips some element
 };
 
-/// How many elements may differ that no sample flips: as many as one sample flips that no other does, four standard deviations of such a
+/// How many elements may differ that none of so many samples flips: as many as one sample flips that no other does, four standard deviations of such a
 /// count, and one at least where there are elements that rounding can flip.
-std::uint64_t allowed_alone(const Flips& flips, const exec::Spread& spread);
+std::uint64_t allowed_alone(const Flips& flips, std::size_t samples);
 
 }  // namespace onnxkit::comparison

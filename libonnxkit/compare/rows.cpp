@@ -246,6 +246,11 @@ class SampledRows {
   bool is_real() const { return is_real_; }
   std::size_t width() const { return width_; }
   bool can_miss(std::size_t i) const { return by_any_[i] > 0; }
+  /// How many samples have a row at another place.
+  std::size_t displaced(std::size_t i) const {
+    return static_cast<std::size_t>(
+        std::count_if(partners_.begin(), partners_.end(), [i](const Partners& all) { return all[i] && all[i] != i; }));
+  }
 
   /// Of each element of the exact answer: its mean square deviation in samples that have its row.
   std::vector<double> variances() const {
@@ -351,7 +356,7 @@ class SampledRows {
 struct ComparedRows {
   std::size_t matched = 0, base = 0, got = 0;
   bool in_order = true;
-  Flips missing, added;
+  Flips missing, added, displaced;
   double squares = 0, largest = 0;
   std::uint64_t elements = 0;
 };
@@ -385,6 +390,10 @@ class RowComparison {
     all.got = got_.count;
     all.missing = sampled_.missing();
     all.added = sampled_.added();
+    for (std::size_t i = 0; i < sampled_.exact().count; ++i) {
+      all.displaced.any = all.displaced.any || sampled_.displaced(i) > 0;
+      all.displaced.alone += sampled_.displaced(i) == 1;
+    }
     // An index that vanishes may be another in another run.
     if (!sampled_.is_real()) all.added.any = all.added.any || all.missing.any;
     const Partners partners = match_rows(base_, got_, sampled_.scales(), sampled_.is_real());
@@ -395,6 +404,8 @@ class RowComparison {
         taken[*partners[i]] = true;
         all.in_order = all.in_order && *partners[i] >= next;
         next = *partners[i];
+        if (next != i) ++all.displaced.differing;
+        if (next != i && exact_of_[i] && sampled_.displaced(*exact_of_[i]) > 0) ++all.displaced.flipped;
         ++all.matched;
         continue;
       }
@@ -457,7 +468,7 @@ class RowComparison {
 
 /// As many as elements that no sample flips (flips.h), but no more than half of those that no sample does.
 std::uint64_t allowed_rows(const Flips& flips, const exec::Spread& spread, std::size_t steady) {
-  return std::min(allowed_alone(flips, spread), std::max<std::uint64_t>(flips.any, steady / 2));
+  return std::min(allowed_alone(flips, spread.plain()), std::max<std::uint64_t>(flips.any, steady / 2));
 }
 
 std::string text_of_rows(const ComparedRows& rows, std::size_t axis) {
@@ -487,8 +498,35 @@ std::optional<std::size_t> axis_of_rows(const exec::Spread& spread, const Tensor
   return all ? axis : std::nullopt;
 }
 
+std::optional<std::size_t> axis_of_exchanged_rows(const exec::Spread& spread, ElementType type) {
+  const Tensor& exact = spread.exact.tensor;
+  if (domain_of(exact.type()) != Domain::real || exact.dims().size() < 2) return std::nullopt;
+  const std::size_t axis = exact.dims().size() - 2;
+  if (exact.dims()[axis] < 2 || exact.size() == 0) return std::nullopt;
+  StringNumbers none;
+  const RowSet rows = rows_of(exact, axis, none);
+  const std::vector<double> scales = scales_of(rows);
+  for (std::size_t r = 0; r < spread.plain(); ++r) {
+    const RowSet sample = rows_of(spread.samples[r].tensor, axis, none);
+    std::vector<double> distances;
+    for (std::size_t i = 0; i < rows.count; ++i) distances.push_back(row_distance(rows.row(i), sample.row(i), scales));
+    const double limit = other_row * std::max(lower_median(distances), unit_roundoff(type));
+    std::vector<std::size_t> far;
+    for (std::size_t i = 0; i < rows.count; ++i) {
+      if (distances[i] > limit) far.push_back(i);
+    }
+    const NearestRow among(sample, far, scales);
+    const auto is_elsewhere = [&](std::size_t i) {
+      const auto there = among.of(rows.row(i));
+      return there && row_distance(rows.row(i), sample.row(*there), scales) <= limit;
+    };
+    if (std::any_of(far.begin(), far.end(), is_elsewhere)) return axis;
+  }
+  return std::nullopt;
+}
+
 TensorVerdict verdict_of_rows(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
-                              std::size_t sets, std::size_t axis) {
+                              std::size_t sets, std::size_t axis, bool keeps_places) {
   StringNumbers strings;
   SampledRows sampled(spread, axis, strings);
   const RowSet base = rows_of(origin ? *origin : spread.exact.tensor, axis, strings);
@@ -513,7 +551,8 @@ TensorVerdict verdict_of_rows(const exec::Spread& spread, const Tensor& got, Pro
   const bool replaces_all = found.matched == 0 && base.count > 0 && rows.count > 0 && !sampled.can_replace_all();
   const std::uint64_t added =
       replaces_all ? found.added.differing - found.added.flipped : beyond(found.added, rows.count);
-  const std::uint64_t unexplained = beyond(found.missing, sampled.steady()) + added;
+  const std::uint64_t exchanged = keeps_places ? beyond(found.displaced, sampled.exact().count) : 0;
+  const std::uint64_t unexplained = beyond(found.missing, sampled.steady()) + added + exchanged;
   const std::uint64_t changed = found.missing.differing + found.added.differing;
   out.why = text_of_rows(found, axis);
   if (unexplained > 0) {
@@ -523,6 +562,9 @@ TensorVerdict verdict_of_rows(const exec::Spread& spread, const Tensor& got, Pro
     out.floor.healthy = false;
     out.in_doubt = out.by_flips = unexplained <= few;
     out.why += fmt::format("; rounding can change {} of these", out.flips);
+    if (exchanged > 0)
+      out.why += fmt::format("; {} rows are at other places, of which rounding can move {}", found.displaced.differing,
+                             found.displaced.flipped);
   } else if (!out.floor.healthy) {
     out.verdict = Verdict::not_rounding;
     out.in_doubt = true;

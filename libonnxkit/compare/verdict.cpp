@@ -13,6 +13,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/dtype/rounding.h"
 #include "libonnxkit/compare/flips.h"
+#include "libonnxkit/compare/jumps.h"
 #include "libonnxkit/compare/metrics/elements.h"
 #include "libonnxkit/compare/rows.h"
 
@@ -90,6 +91,17 @@ std::uint64_t independent_draws(const std::vector<double>& exact, std::span<cons
   return static_cast<std::uint64_t>(common > 0 ? std::clamp(std::round(1 / common), 1.0, counted) : counted);
 }
 
+void leave_out_jumps(TensorVerdict& out, const Deviations& deviations) {
+  const auto left = without_jumps_of_edges(deviations);
+  if (!left) return;
+  out.floor.healthy = true;
+  out.floor.rms = left->rms;
+  out.floor.largest = left->largest;
+  out.floor.draws = std::min(out.floor.draws, left->others);
+  out.floor.elements = left->others;
+  out.flips += left->jumps;
+}
+
 TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Profile profile, const Tensor* origin,
                                std::size_t sets) {
   const std::vector<double> exact = to_reals(spread.exact.tensor), found = to_reals(got);
@@ -102,7 +114,7 @@ TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Pr
   TensorVerdict out;
   out.floor.profile = profile;
 
-  std::vector<double> variance(exact.size(), 0);
+  std::vector<double> variance(exact.size(), 0), by_plain;
   std::vector<bool> counts(exact.size(), false);
   double pooled = 0;
   std::uint64_t other = 0, counted = 0;
@@ -123,6 +135,7 @@ TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Pr
     const double stored = std::max(unit * std::abs(exact[i]), step);
     variance[i] = (mean_square(exact, samples, i, 0, plain) + stored * stored) * sides;
     pooled += variance[i];
+    by_plain.push_back(variance[i]);
     // Of the samples of edges, half flip an element; what they move excuses nothing else.
     variance[i] += 2 * sides * mean_square(exact, samples, i, plain, plain + spread.edges);
     counts[i] = true;
@@ -159,6 +172,16 @@ TensorVerdict verdict_of_reals(const exec::Spread& spread, const Tensor& got, Pr
   constexpr double doubtful = 4;
   out.floor.healthy = is_within(1);
   out.in_doubt = !out.floor.healthy && is_within(doubtful);
+  if (!out.floor.healthy && spread.edges > 0) {
+    Deviations deviations{.variance = std::move(by_plain), .pooled = pooled, .sides = sides, .sets = sets};
+    deviations.samples.resize(spread.edges);
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      if (!counts[i]) continue;
+      deviations.compared.push_back(found[i] - compared_with[i]);
+      for (std::size_t r = 0; r < spread.edges; ++r) deviations.samples[r].push_back(samples[plain + r][i] - exact[i]);
+    }
+    leave_out_jumps(out, deviations);
+  }
   out.verdict = out.floor.healthy ? Verdict::rounding : Verdict::not_rounding;
   return out;
 }
@@ -203,7 +226,7 @@ TensorVerdict verdict_of_flips(const Flips& flips, const exec::Spread& spread, s
     out.verdict = Verdict::identical;
     return out;
   }
-  const std::uint64_t alone = flips.differing - flips.flipped, allowed = allowed_alone(flips, spread);
+  const std::uint64_t alone = flips.differing - flips.flipped, allowed = allowed_alone(flips, spread.plain());
   const bool can_flip = alone <= allowed;
   constexpr std::uint64_t few = 16;
   out.flips = can_flip ? flips.differing : flips.flipped;
@@ -215,26 +238,12 @@ TensorVerdict verdict_of_flips(const Flips& flips, const exec::Spread& spread, s
   return out;
 }
 
-/// How far elements are off that are off at all.
-struct StepSizes {
-  double squares = 0, largest = 0;
-  std::uint64_t count = 0;
-
-  void add(double d) {
-    if (d == 0) return;
-    squares += d * d;
-    largest = std::max(largest, std::abs(d));
-    ++count;
-  }
-  double rms() const { return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count)); }
-};
-
 /// Of numbers of steps, the samples' sizes count, too: one step at least, and rms and largest as far as those of any deviation.
 void compare_steps(TensorVerdict& out, const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
   if (out.verdict != Verdict::undecidable) return;
   const std::vector<double> exact = to_reals(spread.exact.tensor), found = to_reals(got);
   const std::vector<double> from = origin ? to_reals(*origin) : exact;
-  StepSizes by_samples, sizes;
+  JumpSizes by_samples, sizes;
   const std::size_t plain = spread.plain();
   for (std::size_t r = 0; r < plain + spread.edges; ++r) {
     const std::vector<double> sample = to_reals(spread.samples[r].tensor);
@@ -249,17 +258,32 @@ void compare_steps(TensorVerdict& out, const exec::Spread& spread, const Tensor&
                          sizes.rms(), sizes.largest, by_samples.rms(), by_samples.largest);
 }
 
+exec::Spread edges_only(const exec::Spread& spread) {
+  exec::Spread some = spread;
+  const auto first = spread.samples.begin() + static_cast<std::ptrdiff_t>(spread.plain());
+  some.samples.assign(first, first + static_cast<std::ptrdiff_t>(spread.edges));
+  some.edges = some.amplified = 0;
+  return some;
+}
+
 template <class T>
-TensorVerdict verdict_of_discrete(const exec::Spread& spread, const Tensor& got, const Tensor* origin) {
+TensorVerdict verdict_of_discrete(const exec::Spread& spread, const Tensor& got, const Tensor* origin,
+                                  bool is_of_edges = false) {
   const auto exact = all_elements<T>(spread.exact.tensor), found = all_elements<T>(got);
   const auto compared_with = all_elements<T>(origin ? *origin : spread.exact.tensor);
   std::vector<std::unique_ptr<T[]>> samples;
   for (const Value& sample : spread.samples) samples.push_back(all_elements<T>(sample.tensor));
   const auto size = static_cast<std::size_t>(got.size());
-  const Flips flips = count_flips(
+  Flips flips = count_flips(
       spread, size, [&](std::size_t i) { return !same(compared_with[i], found[i]); },
       [&](std::size_t r, std::size_t i) { return !same(samples[r][i], exact[i]); });
+  if (is_of_edges) flips.any = flips.alone > 0;  // half of them flip what lies near an edge: few are missed
   TensorVerdict out = verdict_of_flips(flips, spread, size, "elements");
+  if (is_finding(out.verdict) && spread.edges > 0) {
+    // How often rounding flips elements samples of edges tell by themselves.
+    TensorVerdict by_edges = verdict_of_discrete<T>(edges_only(spread), got, origin, true);
+    if (!is_finding(by_edges.verdict)) return by_edges;
+  }
   if (spread.is_steps && domain_of(got.type()) != Domain::real) compare_steps(out, spread, got, origin);
   return out;
 }
@@ -356,9 +380,8 @@ TensorVerdict verdict_of_some_samples(const exec::Spread& spread, const Tensor& 
 
 }  // namespace
 
-std::uint64_t allowed_alone(const Flips& flips, const exec::Spread& spread) {
-  const std::size_t plain = spread.plain();
-  const double mean = static_cast<double>(flips.alone) / static_cast<double>(std::max<std::size_t>(1, plain));
+std::uint64_t allowed_alone(const Flips& flips, std::size_t samples) {
+  const double mean = static_cast<double>(flips.alone) / static_cast<double>(std::max<std::size_t>(1, samples));
   return std::max<std::uint64_t>(flips.any, static_cast<std::uint64_t>(mean + 4 * std::sqrt(mean)));
 }
 
@@ -377,8 +400,11 @@ TensorVerdict verdict_of(const exec::Spread& spread, const Tensor& got, Profile 
   const bool samples_agree = std::all_of(spread.samples.begin(), spread.samples.end(),
                                          [&](const Value& sample) { return has_dims(sample, exact); });
   const bool base_agrees = !origin || origin->dims() == exact;
-  if (samples_agree && base_agrees && got.dims() == exact)
+  if (samples_agree && base_agrees && got.dims() == exact) {
+    if (const auto axis = axis_of_exchanged_rows(spread, got.type()))
+      return verdict_of_rows(spread, got, profile, origin, sets, *axis, true);
     return verdict_of_same_shape(spread, got, profile, origin, sets);
+  }
   const bool sides_agree = got.dims() == (origin ? origin->dims() : exact);
   if (!samples_agree || sides_agree) {
     const auto axis = axis_of_rows(spread, got, origin);

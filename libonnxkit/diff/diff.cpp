@@ -145,7 +145,8 @@ class Comparison {
   /// One model, quantized, and two with the same quantizers round to the same steps; of other frameworks nothing is known.
   bool quantize_otherwise(std::size_t i, std::size_t at) const {
     if (!is_other_model(i, at)) return traits_[sides_[at].model ? at : input_side_].quantizers.empty();
-    return !sides_[i].model || !sides_[at].model || traits_[i].quantizers != traits_[at].quantizers;
+    return !sides_[i].model || !sides_[at].model ||
+           !diffing::quantize_alike(traits_[i].quantizers, traits_[at].quantizers);
   }
 
   void tell(std::string_view step, const SideReport& side) const {
@@ -262,6 +263,12 @@ class Comparison {
       failure = settle_axes(*run, i, set);
     if (failure) {
       side.failure = *std::move(failure);
+      Diagnostic& told = side.failure->diagnostic;
+      if (told.code != "cancelled") {
+        const InputSet& inputs = sets_[set];
+        told.notes.insert(told.notes.end(), inputs.notes.begin(), inputs.notes.end());
+        if (told.help.empty()) told.help = inputs.help;
+      }
       open_[i].close();
       return std::nullopt;
     }

@@ -1,5 +1,7 @@
 #include "libonnxkit/diff/model_traits.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -188,6 +190,16 @@ class RandomValues {
 };
 
 }  // namespace
+
+bool quantize_alike(const std::set<std::string>& a, const std::set<std::string>& b) {
+  if (a.empty() || b.empty()) return a == b;
+  std::vector<std::string> common;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common));
+  const std::size_t only_a = a.size() - common.size(), only_b = b.size() - common.size();
+  constexpr std::size_t few = 8;
+  if (std::min(only_a, only_b) == 0) return std::max(only_a, only_b) <= 1;
+  return few * std::max(only_a, only_b) <= a.size();
+}
 
 ModelTraits read_traits(const ir::Model& model) {
   ModelTraits traits;

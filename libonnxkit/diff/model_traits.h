@@ -20,11 +20,15 @@ struct ModelTraits {
   /// Arithmetic that the model asks for: float16 and bfloat16 by the types of its weights, inputs and outputs, int8 by operators that
   /// quantize. A Cast alone may be the fault that is looked for.
   std::set<Profile> profiles;
-  /// The scales that its quantizers have, and operators that find theirs as they run: models with the same ones quantize alike.
+  /// The scales that its quantizers have, and operators that find theirs as they run.
   std::set<std::string> quantizers;
   std::map<std::string, Draw> random;  ///< outputs that are made from random numbers, by name
 };
 
 ModelTraits read_traits(const ir::Model& model);
+
+/// Whether two models round to the same steps. Another quantization has other scales throughout; where one scale is there besides all of the others, as
+/// in a quantizer that its DequantizeLinear does not undo, or few of many are others, a quantizer is wrong.
+bool quantize_alike(const std::set<std::string>& a, const std::set<std::string>& b);
 
 }  // namespace onnxkit::diffing

@@ -32,7 +32,7 @@ Result<NoiseFloor> NoiseFloor::make(const std::shared_ptr<const Model>& model, S
   NoiseFloor noise_floor(sessions.options(), ir, *std::move(session));
   noise_floor.has_convolution_ =
       has_node(*ir, [](const auto& traits) { return traits.noise && traits.noise->is_convolution; });
-  noise_floor.has_quantizers_ = has_node(*ir, [](const auto& traits) { return traits.noise && traits.noise->steps; });
+  noise_floor.has_quantizers_ = has_node(*ir, [](const auto& traits) { return traits.is_quantizing; });
   return noise_floor;
 }
 
@@ -60,12 +60,23 @@ Result<const std::map<std::string, exec::Spread>*> NoiseFloor::spreads(const Inp
 }
 
 Result<const std::map<std::string, exec::Spread>*> NoiseFloor::edge_spreads(const InputSet& set, std::size_t index,
-                                                                            Profile profile) {
+                                                                            Profile profile, int edges) {
   exec::PerturbedOptions perturbed;
   perturbed.profile = profile;
   perturbed.samples = options_->perturbed_samples;
-  perturbed.edge_samples = 4;
-  return run_as(-1, set, index, perturbed);
+  perturbed.edge_samples = edges;
+  const auto first = spreads(set, index, profile);
+  if (!first) return first.error();
+  const double key = -edges;
+  if (const auto found = known_.find({profile, key}); found != known_.end()) return &found->second;
+  const auto with_edges = run_as(key, set, index, perturbed);
+  if (!with_edges) return with_edges.error();
+  for (auto& [name, spread] : known_[{profile, key}]) {
+    // Those without edges have no flips of their own.
+    const auto& plain = (*first)->at(name).samples;
+    std::copy(plain.begin(), plain.end(), spread.samples.begin());
+  }
+  return with_edges;
 }
 
 Result<const std::map<std::string, exec::Spread>*> NoiseFloor::more_spreads(const InputSet& set, std::size_t index,

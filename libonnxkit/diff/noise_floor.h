@@ -25,9 +25,9 @@ class NoiseFloor {
   /// The same with two more samples, for what is in doubt; the errors of these are `amplitude` times as large.
   Result<const std::map<std::string, exec::Spread>*> more_spreads(const InputSet& set, std::size_t index,
                                                                   Profile profile, double amplitude);
-  /// Those of `spreads` and four that flip what is near an edge between two steps of a quantizer.
+  /// Those of `spreads` and so many, an even number, that flip what is near an edge between two steps of a quantizer.
   Result<const std::map<std::string, exec::Spread>*> edge_spreads(const InputSet& set, std::size_t index,
-                                                                  Profile profile);
+                                                                  Profile profile, int edges);
   /// Every value that a node of the main graph writes, in the order of execution, to `take`; without samples, what it is exactly.
   Result<void> each_value(
       const InputSet& set, Profile profile, int samples,

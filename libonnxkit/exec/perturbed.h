@@ -28,7 +28,7 @@ struct PerturbedOptions {
   int samples = 4;
   int first_sample = 0;  ///< number of the first: samples of other numbers have other errors
   /// Further samples, an even number, without errors but for elements that rounding may take over an edge between two steps of QuantizeLinear: each
-  /// pair has every such element on either side once.
+  /// pair has every such element on either side once. The other samples have the exact run's steps then.
   int edge_samples = 0;
   double amplitude = 1;  ///< how many times larger than those of the profile the errors are
   std::uint64_t noise_seed = 0;

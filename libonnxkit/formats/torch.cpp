@@ -27,7 +27,8 @@ void register_torch(Registry& registry) {
                 .backend = "torch",
                 .detect = detect_torch_export,
                 .read = read_torch_export});
-  registry.add({.name = "torchscript", .title = "a TorchScript model", .extensions = {".pt", ".pth"}, .backend = "torch"});
+  registry.add(
+      {.name = "torchscript", .title = "a TorchScript model", .extensions = {".pt", ".pth"}, .backend = "torch"});
 }
 
 }  // namespace onnxkit::formats

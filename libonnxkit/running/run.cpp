@@ -161,12 +161,35 @@ std::vector<std::string> output_names(const Model& model) {
 
 namespace {
 
-struct CompletedInputs {
-  std::vector<RunInput> inputs;
-  inputs::GeneratedInputs generated;  ///< without the inputs themselves
-};
+std::string listed(std::vector<std::string> parts, std::size_t most) {
+  if (parts.size() > most) parts.resize(most), parts.emplace_back("...");
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
 
-Result<CompletedInputs> completed(const Model& model, std::vector<NamedValue> given, const RunOptions& options) {
+void tell_sizes(CompletedInputs& completed, const inputs::GeneratedInputs& generated) {
+  if (generated.chosen.empty()) return;
+  constexpr std::size_t most_sizes = 8, most_demands = 4;
+  completed.notes.push_back(std::string(generated_with) + listed(generated.chosen, most_sizes));
+  if (!generated.unmet.empty())
+    completed.notes.push_back("no sizes were found for " + listed(generated.unmet, most_demands));
+  completed.help = generated.chose_named ? "--dim NAME=SIZE sets the size of a dimension"
+                                         : "-i NAME=FILE gives an input of another size";
+}
+
+/// A node that cannot work with inputs of chosen sizes may work with others.
+Error with_chosen_sizes(Error error, const CompletedInputs& completed) {
+  if (error.diagnostic.code != "kernel") return error;
+  auto& notes = error.diagnostic.notes;
+  notes.insert(notes.end(), completed.notes.begin(), completed.notes.end());
+  if (error.diagnostic.help.empty()) error.diagnostic.help = completed.help;
+  return error;
+}
+
+}  // namespace
+
+Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given, const RunOptions& options) {
   const ir::Model& ir = model.ir();
   if (!ir.graph) return make_error("no-graph", "the model has no graph to run");
   if (auto error = ir::unknown_dimension(ir, options.dims)) return *std::move(error);
@@ -193,38 +216,8 @@ Result<CompletedInputs> completed(const Model& model, std::vector<NamedValue> gi
                                 : was_made ? made.inputs[i].description
                                            : "initializer"});
   }
-  made.inputs.clear();
-  completed.generated = std::move(made);
+  tell_sizes(completed, made);
   return completed;
-}
-
-std::string listed(std::vector<std::string> parts, std::size_t most) {
-  if (parts.size() > most) parts.resize(most), parts.emplace_back("...");
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
-/// A node that cannot work with inputs of chosen sizes may work with others.
-Error with_chosen_sizes(Error error, const inputs::GeneratedInputs& generated) {
-  if (error.diagnostic.code != "kernel" || generated.chosen.empty()) return error;
-  constexpr std::size_t most_sizes = 8, most_demands = 4;
-  error.diagnostic.notes.push_back("the inputs were generated with " + listed(generated.chosen, most_sizes));
-  if (!generated.unmet.empty())
-    error.diagnostic.notes.push_back("no sizes were found for " + listed(generated.unmet, most_demands));
-  if (error.diagnostic.help.empty()) {
-    error.diagnostic.help = generated.chose_named ? "--dim NAME=SIZE sets the size of a dimension"
-                                                  : "-i NAME=FILE gives an input of another size";
-  }
-  return error;
-}
-
-}  // namespace
-
-Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
-                                              const RunOptions& options) {
-  auto all = completed(model, std::move(given), options);
-  return all ? Result<std::vector<RunInput>>(std::move(all->inputs)) : all.error();
 }
 
 Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
@@ -233,14 +226,14 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   if (auto error = unknown_tap(*ir.graph, options.taps)) return *std::move(error);
 
   RunReport report;
-  auto all = completed(model, std::move(inputs), options);
+  auto all = running::complete_inputs(model, std::move(inputs), options);
   if (!all) return all.error();
   report.inputs = std::move(all->inputs);
   const exec::BackendSettings settings = exec::settings_of(options.context.workers(), options.stop);
   const auto entry = all_backends().find(options.backend, settings);
   if (!entry) return entry.error();
   const auto done = run_on(*entry->make(settings), model, options, report);
-  return done ? Result<RunReport>(std::move(report)) : with_chosen_sizes(done.error(), all->generated);
+  return done ? Result<RunReport>(std::move(report)) : with_chosen_sizes(done.error(), *all);
 }
 
 }  // namespace onnxkit::running

@@ -4,11 +4,13 @@
 
 namespace onnxkit::running {
 
+/// How the note of the sizes begins that were chosen for generated inputs.
+inline constexpr std::string_view generated_with = "the inputs were generated with ";
+
 // As declared in the public header of the same names.
 std::vector<std::string> input_names(const Model& model);
 std::vector<std::string> output_names(const Model& model);
-Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
-                                              const RunOptions& options);
+Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given, const RunOptions& options);
 Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options);
 
 }  // namespace onnxkit::running

@@ -50,7 +50,8 @@ std::map<std::string, std::int64_t> sizes_in(std::string_view text) {
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const std::size_t split = item.find('=');
     std::int64_t size = 0;
-    if (split == item.npos || std::from_chars(item.data() + split + 1, item.data() + item.size(), size).ec != std::errc())
+    if (split == item.npos ||
+        std::from_chars(item.data() + split + 1, item.data() + item.size(), size).ec != std::errc())
       continue;
     sizes.emplace(item.substr(0, split), size);
   }
@@ -123,8 +124,8 @@ Result<SourceReport> compare_with_source(const Model& converted, const std::file
   auto inputs = running::complete_inputs(converted, {}, run);
   if (!inputs) return std::move(inputs).error();
   InputSet set;
-  set.name = "made up";
-  for (RunInput& input : *inputs)
+  set.name = "generated";
+  for (RunInput& input : inputs->inputs)
     if (input.value.kind != ValueKind::none) set.values.push_back({input.name, std::move(input.value)});
   DiffSide before, after;
   before.backend = before.label = format->backend;

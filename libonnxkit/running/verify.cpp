@@ -113,7 +113,11 @@ Result<std::optional<std::string>> difference_on(const Model& after, const RunRe
 }
 
 VerifyReport not_compared(const Error& error) {
-  return {Equality::not_compared, fmt::format("the model could not be run to the end: {}", error.diagnostic.message)};
+  std::string reason = fmt::format("the model could not be run to the end: {}", error.diagnostic.message);
+  for (const std::string& note : error.diagnostic.notes) {
+    if (note.starts_with(generated_with)) reason += "; " + note;
+  }
+  return {Equality::not_compared, std::move(reason)};
 }
 
 /// Sizes are computed in single precision, in which 10 times 2.3 is 23: a composition that computes them from float32 is right only when rounded.

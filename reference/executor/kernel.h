@@ -22,6 +22,7 @@ using spec::all_versions;
 using spec::since;
 using spec::versions;
 
+class Edges;
 class Noise;
 class Run;
 struct Frame;
@@ -80,6 +81,10 @@ class KernelContext : public spec::NodeAttributes {
   bool is_unrounded() const;
   /// The errors that contractions of reals add in a noisy run; null in others, and in nodes on quantized numbers, whose products are exact.
   const Noise* noise() const;
+  /// In a run over edges what moves numbers before they are quantized; null in others, and in nodes on constants and sizes.
+  const Edges* edges() const;
+  /// Of this node in its graph, for keys of random numbers.
+  std::size_t node_index() const { return node_index_; }
   ThreadPool& threads() const;
   /// Fault when the run is cancelled or out of time. For stretches of more than some milliseconds in one task of for_range.
   void check_alive() const;

@@ -29,6 +29,7 @@ class Lockstep {
     }
     for (int edge = 0; edge < options.edge_samples; ++edge)
       runs_.emplace_back(prepared, run_options_, threads_, memory, std::nullopt);
+    for (std::size_t i = first_edge(); i < runs_.size(); ++i) runs_[i].set_edges(edges_of(i));
     for (Run& each : runs_) frames_.push_back(each.start(inputs));
     is_steps_.assign(prepared.model->graph->values.size(), false);
   }
@@ -36,7 +37,7 @@ class Lockstep {
   std::vector<exec::Spread> run() {
     const ir::Graph& graph = *prepared_.model->graph;
     for (const exec::GraphPlan::Step& step : frames_.front().prepared->plan.steps) {
-      const std::vector<double> sigmas = sigmas_at(graph, step.node);
+      std::vector<double> sigmas;
       for (std::size_t i = 0; i < runs_.size(); ++i) {
         if (!sigmas.empty() && i >= first_edge())
           run_over_edges(graph.nodes[step.node], step.node, i, sigmas);
@@ -45,10 +46,14 @@ class Lockstep {
         if (i == 0) {
           share_weights(graph.nodes[step.node]);
           mark_steps(graph.nodes[step.node], step.node);
+          sigmas = sigmas_at(graph, step.node);
         }
         free(frames_[i], step, options_.on_spread ? &graph.nodes[step.node] : nullptr);
       }
-      if (!sigmas.empty()) count_exposed(graph.nodes[step.node].outputs[0]);
+      if (is_quantizer(graph, step.node)) {
+        count_exposed(graph.nodes[step.node].outputs[0]);
+        undo_flips(graph.nodes[step.node]);
+      }
       if (!options_.on_spread) continue;
       deliver(graph, step.node);
       for (Frame& frame : frames_) free(frame, step, nullptr);
@@ -79,6 +84,8 @@ class Lockstep {
       if (!is_output) frame.values[ir::index_of(id)] = {};
     }
   }
+
+  Edges edges_of(std::size_t run) const { return Edges(options_.noise_seed, run - first_edge()); }
 
   std::size_t first_edge() const { return 1 + static_cast<std::size_t>(options_.samples); }
 
@@ -116,16 +123,36 @@ class Lockstep {
     double pooled = 0;
     for (const double square : squares) pooled += square / static_cast<double>(squares.size());
     const double unit = unit_roundoff(exact->tensor.type()) * deviation_of_uniform;
+    const double step = largest_step(graph.nodes[index]);
+    const ElementType type = runs_.front().value_of(frames_.front(), graph.nodes[index].outputs[0])->tensor.type();
     for (std::size_t i = 0; i < squares.size(); ++i) {
+      const double own = std::isfinite(numbers[i]) && step > 0 ? step * quotient_sigma(numbers[i] / step, type) : 0;
       const double stored = std::isfinite(numbers[i]) ? unit * numbers[i] : 0;
-      squares[i] = std::sqrt(std::max(squares[i], pooled / 4) + stored * stored);
+      squares[i] = std::sqrt(std::max(squares[i], pooled / 4) + stored * stored + own * own);
     }
     return squares;
   }
 
+  /// The scale of a quantizer that has run exactly; the largest of several.
+  double largest_step(const ir::Node& node) {
+    const bool is_dynamic = node.outputs.size() > 1;
+    const ir::ValueId id = is_dynamic ? node.outputs[1] : node.inputs[1];
+    const Value* scales = runs_.front().value_of(frames_.front(), id);
+    double largest = 0;
+    if (!scales || !scales->is_tensor()) return largest;
+    for (const double scale : scales->tensor.reals()) largest = std::max(largest, std::abs(scale));
+    return std::isfinite(largest) ? largest : 0;
+  }
+
+  bool is_quantizer(const ir::Graph& graph, std::size_t index) const {
+    const PreparedNode& prepared = frames_.front().prepared->nodes[index];
+    if (options_.edge_samples == 0 || !prepared.is_quantizing || prepared.origin != Origin::data) return false;
+    const ir::ValueId id = graph.nodes[index].outputs[0];
+    return id != ir::ValueId::none && is_steps_[ir::index_of(id)];
+  }
+
   /// Runs a node with its first input a few sigmas up or down, each number at random, those of the other run of a pair the other way.
   void run_over_edges(const ir::Node& node, std::size_t index, std::size_t run, const std::vector<double>& sigmas) {
-    constexpr double few_sigmas = 6;
     const ir::ValueId id = node.inputs[0];
     const Value* found = runs_[run].value_of(frames_[run], id);
     if (!found || !found->is_tensor() || static_cast<std::size_t>(found->tensor.size()) != sigmas.size())
@@ -133,13 +160,22 @@ class Lockstep {
     const Value before = *found;
     Value& at = frames_[run].values[ir::index_of(id)];
     at = before;
-    const std::size_t pair = (run - first_edge()) / 2;
-    const double way = (run - first_edge()) % 2 == 0 ? few_sigmas : -few_sigmas;
-    const std::uint64_t key = mix(mix(options_.noise_seed + pair) + index);
+    const Edges edges = edges_of(run);
     const std::span<double> numbers = at.tensor.write<double>();
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += (mix(key + i) & 1 ? way : -way) * sigmas[i];
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = edges.moved(numbers[i], sigmas[i], index, i);
+    runs_[run].set_edges(std::nullopt);  // the quantizer's own errors are in these sigmas
     runs_[run].run_step(frames_[run], index);
+    runs_[run].set_edges(edges);
     at = before;
+  }
+
+  /// Where there are samples of edges the others tell how far rounding moves what a quantizer reads. What a flip of theirs moves is not that.
+  void undo_flips(const ir::Node& node) {
+    for (const ir::ValueId id : node.outputs) {
+      if (id == ir::ValueId::none) continue;
+      const Value& exact = frames_.front().values[ir::index_of(id)];
+      for (std::size_t r = 1; r < first_edge(); ++r) frames_[r].values[ir::index_of(id)] = exact;
+    }
   }
 
   void count_exposed(ir::ValueId id) {

@@ -486,6 +486,10 @@ const Noise* KernelContext::noise() const {
   return is_noisy && !is_quantized ? &*run_.noise_ : nullptr;
 }
 
+const Edges* KernelContext::edges() const {
+  return run_.edges_ && frame_.prepared->nodes[node_index_].origin == Origin::data ? &*run_.edges_ : nullptr;
+}
+
 bool KernelContext::is_on_doubles() const {
   return std::any_of(inputs_.begin(), inputs_.end(), [](const Value* input) {
     return input && input->is_tensor() && input->tensor.type() == ElementType::float64;

@@ -13,6 +13,7 @@
 #include "reference/executor/executor.h"
 #include "reference/executor/kernel.h"
 #include "reference/executor/shape_arithmetic.h"
+#include "reference/noise/edges.h"
 #include "reference/noise/noise.h"
 
 namespace onnxkit::reference {
@@ -73,6 +74,8 @@ class Run {
   Frame start(std::span<const onnxkit::Value> inputs);
   void run_step(Frame& frame, std::size_t node) { run_node(frame, node); }
   const Value* value_of(Frame& frame, ir::ValueId id) { return find(frame, id); }
+  /// From now on quantizers take what lies near an edge over it.
+  void set_edges(std::optional<Edges> edges) { edges_ = edges; }
 
  private:
   friend class KernelContext;
@@ -106,6 +109,7 @@ class Run {
   ConstantCache* kept_ = nullptr;  ///< null where nothing is to be kept
   bool is_given_weights_ = false;  ///< an input takes the place of an initializer
   std::optional<Noise> noise_;
+  std::optional<Edges> edges_;
   std::chrono::steady_clock::time_point deadline_;
   std::uint64_t generators_ = 0;  ///< random generators that were handed out
 };

@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "reference/noise/noise.h"
+
 namespace onnxkit::reference {
 namespace {
 
@@ -75,8 +77,10 @@ const TreeNode& TreeEnsemble::leaf_of(std::size_t root, std::span<const double> 
   return *node;
 }
 
-void TreeEnsemble::predict(std::span<const double> row, Aggregate how, std::span<double> targets) const {
+void TreeEnsemble::predict(std::span<const double> row, Aggregate how, std::span<double> targets, const Noise* noise,
+                           std::uint64_t key) const {
   std::vector<bool> voted(targets.size());
+  std::vector<double> squares(targets.size(), 0);
   std::fill(targets.begin(), targets.end(), 0.0);
   for (const std::size_t root : roots) {
     for (const TreeNode::Vote& vote : leaf_of(root, row).votes) {
@@ -90,10 +94,17 @@ void TreeEnsemble::predict(std::span<const double> row, Aggregate how, std::span
       else
         score += vote.weight;
       voted[vote.target] = true;
+      squares[vote.target] += vote.weight * vote.weight;
     }
   }
+  const auto count = static_cast<double>(roots.size());
+  for (std::size_t i = 0; noise && how != Aggregate::min && how != Aggregate::max && i < targets.size(); ++i) {
+    // As of sums of products, in any order (noise.h).
+    const double partial = std::sqrt(count / 3 * targets[i] * targets[i] + count / 6 * squares[i]);
+    targets[i] += partial * noise->error(key * targets.size() + i);
+  }
   if (how != Aggregate::average) return;
-  for (double& score : targets) score /= static_cast<double>(roots.size());
+  for (double& score : targets) score /= count;
 }
 
 std::vector<double> reals_or_tensor(const KernelContext& context, std::string_view name) {

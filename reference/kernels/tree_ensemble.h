@@ -33,8 +33,10 @@ struct TreeEnsemble {
 
   /// The leaf that a row of features ends in; Fault when the path does not end.
   const TreeNode& leaf_of(std::size_t root, std::span<const double> row) const;
-  /// What all trees say of a row, for each target; a target without votes gets 0.
-  void predict(std::span<const double> row, Aggregate how, std::span<double> targets) const;
+  /// What all trees say of a row, for each target; a target without votes gets 0. With the errors of sums, where there are any: those of rows of
+  /// other keys are others.
+  void predict(std::span<const double> row, Aggregate how, std::span<double> targets, const Noise* noise = nullptr,
+               std::uint64_t key = 0) const;
 };
 
 /// From the attributes nodes_* and `votes`_* (class or target) of TreeEnsembleClassifier and TreeEnsembleRegressor.

@@ -6,8 +6,10 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "reference/kernels/axes.h"
 #include "reference/kernels/broadcast.h"
+#include "reference/noise/edges.h"
 #include "reference/numerics/arithmetic.h"
 #include "reference/numerics/reals.h"
+#include "reference/numerics/unrounded.h"
 
 namespace onnxkit::reference {
 
@@ -28,8 +30,20 @@ Tensor without_zero_point(const KernelContext& context, const Tensor& x, const T
   return map<double, double, double>(context, real, zero, real.type(), [](double v, double z) { return v - z; });
 }
 
-Tensor quantized(const KernelContext& context, const Tensor& x, const Tensor& zero_point) {
+Tensor over_edges(const KernelContext& context, const Tensor& quotients, ElementType type) {
+  const Edges* const edges = context.edges();
+  if (!edges || !is_quantized_type(type) || domain_of(type) == Domain::real) return quotients;
+  Tensor moved = context.make_unset(quotients.type(), quotients.dims());
+  const std::span<const double> from = quotients.as<double>();
+  const std::span<double> to = moved.write<double>();
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = edges->moved(from[i], quotient_sigma(from[i], type), context.node_index(), i);
+  return moved;
+}
+
+Tensor quantized(const KernelContext& context, const Tensor& exact, const Tensor& zero_point) {
   const ElementType type = zero_point.type();
+  const Tensor x = over_edges(context, exact, type);
   require(zero_point.size() == 1, "the zero point of the result must be one element");
   return dispatch_numbers(zero_point.domain(), [&]<class T>(std::type_identity<T>) {
     const auto zero = static_cast<double>(zero_point.as<T>()[0]);

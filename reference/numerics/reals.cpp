@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/numerics/quantize.h"
+
 namespace onnxkit::reference {
 
 Tensor as_reals(const KernelContext& context, const Tensor& x) {
@@ -32,10 +34,12 @@ Tensor dequantized(const KernelContext& context, const Tensor& x, const Tensor* 
 }
 
 Tensor quantized(const KernelContext& context, const Tensor& reals, Affine by, ElementType type) {
+  const double scale = by.scale;
+  const Tensor exact = map_reals(context, reals, real_type, [scale](double v) { return v / scale; });
+  const Tensor quotients = over_edges(context, exact, type);
   const auto least = static_cast<double>(least_of(type)), greatest = static_cast<double>(greatest_of(type));
   return dispatch_numbers(domain_of(type), [&]<class T>(std::type_identity<T>) {
-    return map<double, T>(context, reals, type, [=](double v) {
-      const double quotient = v / by.scale;
+    return map<double, T>(context, quotients, type, [=](double quotient) {
       const double whole = std::isnan(quotient) ? 0 : std::nearbyint(quotient);
       return static_cast<T>(std::clamp(whole + by.zero, least, greatest));
     });

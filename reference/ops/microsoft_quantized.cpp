@@ -7,6 +7,7 @@
 #include "reference/kernels/axes.h"
 #include "reference/kernels/select.h"
 #include "reference/kernels/windows.h"
+#include "reference/numerics/quantize.h"
 #include "reference/numerics/reals.h"
 
 namespace onnxkit::reference {
@@ -131,8 +132,10 @@ void quantize_quantized(KernelContext& context) {
   const ElementType type = zero ? zero->type() : ElementType::uint8;
   const Tensor quotient =
       map_reals(context, as_reals(context, x), as_reals(context, along_axis(context, x, context.input(1))), real_type,
-                [](double v, double s) { return std::nearbyint(v / s); });
-  const Tensor shifted = zero ? sum_of(context, quotient, along_axis(context, x, *zero)) : quotient;
+                [](double v, double s) { return v / s; });
+  const Tensor whole =
+      map_reals(context, over_edges(context, quotient, type), real_type, [](double v) { return std::nearbyint(v); });
+  const Tensor shifted = zero ? sum_of(context, whole, along_axis(context, x, *zero)) : whole;
   context.set_output(0, quantized(context, shifted, Affine(), type));
 }
 

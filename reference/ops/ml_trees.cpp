@@ -26,6 +26,7 @@ Aggregate aggregate_of(const KernelContext& context) {
 /// One row of targets for each row of features.
 void regress(KernelContext& context, const TreeEnsemble& trees, ElementType type) {
   const Aggregate how = aggregate_of(context);
+  const Noise* const noise = context.noise();
   const PostTransform post = post_transform_of(context);
   const std::vector<double> base =
       context.schema().name == "TreeEnsemble" ? std::vector<double>() : reals_or_tensor(context, "base_values");
@@ -40,7 +41,7 @@ void regress(KernelContext& context, const TreeEnsemble& trees, ElementType type
   context.for_range(rows.dim(0), 64, [&](std::int64_t first, std::int64_t last) {
     for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
       const std::span<double> scores = out.subspan(i * columns, columns);
-      trees.predict(rows.as<double>().subspan(i * features, features), how, scores);
+      trees.predict(rows.as<double>().subspan(i * features, features), how, scores, noise, i);
       for (std::size_t k = 0; k < base.size(); ++k) scores[k] += base[k];
       transform(post, scores);
     }
@@ -98,6 +99,7 @@ void tree_ensemble_classifier(KernelContext& context) {
   const Tensor rows = feature_rows(context, context.input(0));
   const ClassLabels labels(context, "classlabels_int64s", "classlabels_strings");
   const auto binary = binary_votes(trees, labels.size());
+  const Noise* const noise = context.noise();
   require(labels.size() > 0, "the model has no classes");
   require(base.empty() || base.size() == labels.size() || (binary && base.size() == 1),
           "base_values must have one entry per class");
@@ -108,7 +110,7 @@ void tree_ensemble_classifier(KernelContext& context) {
   context.for_range(rows.dim(0), 64, [&](std::int64_t first, std::int64_t last) {
     for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
       const std::span<double> scores = out.subspan(i * columns, columns);
-      trees.predict(rows.as<double>().subspan(i * features, features), Aggregate::sum, scores);
+      trees.predict(rows.as<double>().subspan(i * features, features), Aggregate::sum, scores, noise, i);
       if (binary) {
         classes[i] = finish_binary(*binary, post, base, scores);
         continue;

@@ -9,6 +9,7 @@
 #include "reference/kernels/broadcast.h"
 #include "reference/kernels/select.h"
 #include "reference/numerics/arithmetic.h"
+#include "reference/numerics/quantize.h"
 
 namespace onnxkit::reference {
 namespace {
@@ -98,11 +99,12 @@ void quantize(KernelContext& context) {
     return context.set_output(0, y);
   }
   const auto least = static_cast<double>(least_of(type)), greatest = static_cast<double>(greatest_of(type));
+  const Tensor quotients =
+      over_edges(context, map<double, double, double>(context, real, by, ElementType::float64, quotient), type);
   context.set_output(0, dispatch_numbers(domain_of(type), [&]<class T>(std::type_identity<T>) {
-                       return map<double, double, double, T>(context, real, by, zero, type,
-                                                             [quotient, least, greatest](double v, double s, double z) {
-                                                               return quantized<T>(quotient(v, s), z, least, greatest);
-                                                             });
+                       return map<double, double, T>(
+                           context, quotients, zero, type,
+                           [least, greatest](double v, double z) { return quantized<T>(v, z, least, greatest); });
                      }));
 }
 
@@ -132,9 +134,11 @@ void dynamic_quantize(KernelContext& context) {
   const auto zero = quantized<std::uint64_t>(narrow(-least / scale), 0, 0, 255);
   Tensor zero_out = context.make(ElementType::uint8, {});
   zero_out.write<std::uint64_t>()[0] = zero;
-  context.set_output(0, map<double, std::uint64_t>(context, x, ElementType::uint8, [=](double value) {
-                       return quantized<std::uint64_t>(narrow(value / scale), static_cast<double>(zero), 0, 255);
-                     }));
+  const Tensor quotients =
+      map<double, double>(context, x, ElementType::float64, [=](double value) { return narrow(value / scale); });
+  context.set_output(0, map<double, std::uint64_t>(
+                            context, over_edges(context, quotients, ElementType::uint8), ElementType::uint8,
+                            [=](double v) { return quantized<std::uint64_t>(v, static_cast<double>(zero), 0, 255); }));
   context.set_output(1, context.scalar(ElementType::float32, scale));
   context.set_output(2, zero_out);
 }

@@ -112,7 +112,8 @@ Outcome prove(const Model& model, const ConvertArguments& arguments) {
   if (report.verdict == Equality::different)
     return refuse_unverified(arguments, fmt::format("the result differs from {}: {}", report.runtime, report.reason));
   if (report.verdict == Equality::not_compared) {
-    if (arguments.verification.required) return refuse_unverified(arguments, "the result was not compared: " + report.reason);
+    if (arguments.verification.required)
+      return refuse_unverified(arguments, "the result was not compared: " + report.reason);
     note(arguments.notes, fmt::format("onnxkit: not verified: {}\n", report.reason));
     return Outcome::ok;
   }
@@ -253,7 +254,8 @@ void register_convert(CommandList& list) {
   add_worker_limits(*command, arguments->workers);
   add_notes(*command, arguments->notes);
   command->footer(
-      "Exit status: 0 fine, 1 a data file already exists, the opset cannot be reached, an operator has no counterpart in "
+      "Exit status: 0 fine, 1 a data file already exists, the opset cannot be reached, an operator has no counterpart "
+      "in "
       "ONNX, or the result differs, 2 wrong usage, 3 a file could not be read or written.\n"
       "Examples:\n"
       "  onnxkit convert model.onnx model.onnxtxt          the model as text\n"

@@ -121,8 +121,8 @@ Result<InputSet> completed_set(const Model& model, std::string name, std::vector
   options.seed = seed;
   auto inputs = complete_inputs(declared, std::move(given), options);
   if (!inputs) return inputs.error();
-  InputSet set{std::move(name), {}};
-  for (RunInput& input : *inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
+  InputSet set{std::move(name), {}, std::move(inputs->notes), std::move(inputs->help)};
+  for (RunInput& input : inputs->inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
   return set;
 }
 

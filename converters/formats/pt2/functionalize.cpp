@@ -32,32 +32,19 @@ struct ViewOp {
 };
 
 constexpr std::array view_ops = {
-    ViewOp{"aten.view.default", Inverse::reshape},
-    ViewOp{"aten.reshape.default", Inverse::reshape},
-    ViewOp{"aten.flatten.using_ints", Inverse::reshape},
-    ViewOp{"aten.unflatten.int", Inverse::reshape},
-    ViewOp{"aten.unsqueeze.default", Inverse::reshape},
-    ViewOp{"aten.squeeze.default", Inverse::reshape},
-    ViewOp{"aten.squeeze.dim", Inverse::reshape},
-    ViewOp{"aten.squeeze.dims", Inverse::reshape},
-    ViewOp{"aten.permute.default", Inverse::permute},
-    ViewOp{"aten.transpose.int", Inverse::transpose},
-    ViewOp{"aten.t.default", Inverse::transpose},
-    ViewOp{"aten.numpy_T.default", Inverse::none},
-    ViewOp{"aten.select.int", Inverse::select},
-    ViewOp{"aten.slice.Tensor", Inverse::slice},
-    ViewOp{"aten.alias.default", Inverse::same},
-    ViewOp{"aten.detach.default", Inverse::same},
-    ViewOp{"aten.contiguous.default", Inverse::same},
-    ViewOp{"aten.expand.default", Inverse::none},
-    ViewOp{"aten.diagonal.default", Inverse::none},
-    ViewOp{"aten.as_strided.default", Inverse::none},
-    ViewOp{"aten.split.Tensor", Inverse::none},
-    ViewOp{"aten.split_with_sizes.default", Inverse::none},
-    ViewOp{"aten.chunk.default", Inverse::none},
-    ViewOp{"aten.unbind.int", Inverse::none},
-    ViewOp{"aten.narrow.default", Inverse::none},
-    ViewOp{"aten.unfold.default", Inverse::none},
+    ViewOp{"aten.view.default", Inverse::reshape},       ViewOp{"aten.reshape.default", Inverse::reshape},
+    ViewOp{"aten.flatten.using_ints", Inverse::reshape}, ViewOp{"aten.unflatten.int", Inverse::reshape},
+    ViewOp{"aten.unsqueeze.default", Inverse::reshape},  ViewOp{"aten.squeeze.default", Inverse::reshape},
+    ViewOp{"aten.squeeze.dim", Inverse::reshape},        ViewOp{"aten.squeeze.dims", Inverse::reshape},
+    ViewOp{"aten.permute.default", Inverse::permute},    ViewOp{"aten.transpose.int", Inverse::transpose},
+    ViewOp{"aten.t.default", Inverse::transpose},        ViewOp{"aten.numpy_T.default", Inverse::none},
+    ViewOp{"aten.select.int", Inverse::select},          ViewOp{"aten.slice.Tensor", Inverse::slice},
+    ViewOp{"aten.alias.default", Inverse::same},         ViewOp{"aten.detach.default", Inverse::same},
+    ViewOp{"aten.contiguous.default", Inverse::same},    ViewOp{"aten.expand.default", Inverse::none},
+    ViewOp{"aten.diagonal.default", Inverse::none},      ViewOp{"aten.as_strided.default", Inverse::none},
+    ViewOp{"aten.split.Tensor", Inverse::none},          ViewOp{"aten.split_with_sizes.default", Inverse::none},
+    ViewOp{"aten.chunk.default", Inverse::none},         ViewOp{"aten.unbind.int", Inverse::none},
+    ViewOp{"aten.narrow.default", Inverse::none},        ViewOp{"aten.unfold.default", Inverse::none},
 };
 
 std::optional<Inverse> inverse_of(std::string_view op) {
@@ -193,7 +180,8 @@ class Functionalizer {
 
   ValueId copy_of_value(ValueId id) {
     const foreign::Value& original = graph_.values[foreign::index_of(id)];
-    return graph_.add_value(strings_.keep(fmt::format("{}.{}", original.name, graph_.values.size())).view(), original.type);
+    return graph_.add_value(strings_.keep(fmt::format("{}.{}", original.name, graph_.values.size())).view(),
+                            original.type);
   }
 
   void read_now(Argument& argument) {

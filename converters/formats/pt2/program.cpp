@@ -140,9 +140,7 @@ class GraphReader {
     }
   }
 
-  void add_output(ValueId id) {
-    graph_.outputs.push_back({id, graph_.name_of(id)});
-  }
+  void add_output(ValueId id) { graph_.outputs.push_back({id, graph_.name_of(id)}); }
 
   Result<Argument> read_argument(Json json) {
     const Json payload = payload_of(json);
@@ -190,8 +188,8 @@ class GraphReader {
       return inner.name() == "as_float" ? Argument{static_cast<double>(*value)} : Argument{*value};
     if (const auto value = inner.real()) return Argument{*value};
     if (const ValueId id = value_named(inner); id != ValueId::none) return Argument{id};
-    return make_error("not-supported", fmt::format("the program has an argument of a kind that is not known: {}",
-                                                   quote(kind)));
+    return make_error("not-supported",
+                      fmt::format("the program has an argument of a kind that is not known: {}", quote(kind)));
   }
 
   Result<Argument> read_subgraph(Json payload) {

@@ -5,6 +5,8 @@
 
 #include "converters/containers/json.h"
 #include "converters/foreign/graph.h"
+#include "libonnxkit/ir/model.h"
+#include "onnxkit/diagnostic.h"
 #include "onnxkit/result.h"
 
 namespace onnxkit::pt2 {
@@ -22,6 +24,9 @@ struct Program {
   foreign::Model model;  ///< without tensors; all inputs are inputs of the graph
   std::vector<InputSpec> inputs;
 };
+
+/// The program, with its weights, in ONNX. Errors: as pt2::read.
+Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings);
 
 /// Reads the JSON of a program of torch.export (schema 8). Error codes: malformed-model, not-supported.
 Result<Program> read_program(containers::Json root);

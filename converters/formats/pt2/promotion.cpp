@@ -41,8 +41,8 @@ ElementType promoted(ElementType a, ElementType b) {
   const bool halves = a == ElementType::bfloat16 || b == ElementType::bfloat16;
   const ElementType other = a == ElementType::bfloat16 ? b : a;
   if (halves) return other == ElementType::float16 ? ElementType::float32 : other;
-  const bool mixes_signs = (a == ElementType::uint8 && b == ElementType::int8) ||
-                           (a == ElementType::int8 && b == ElementType::uint8);
+  const bool mixes_signs =
+      (a == ElementType::uint8 && b == ElementType::int8) || (a == ElementType::int8 && b == ElementType::uint8);
   if (mixes_signs) return ElementType::int16;
   return std::find(order.begin(), order.end(), a) > std::find(order.begin(), order.end(), b) ? a : b;
 }

@@ -14,6 +14,14 @@ namespace onnxkit::pt2 {
 
 void register_all_pt2_mappings(Mappings& mappings);
 
+Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings) {
+  auto done = functionalize(program.model.graph, *program.model.strings);
+  if (!done) return std::move(done).error();
+  Mappings mappings;
+  register_all_pt2_mappings(mappings);
+  return foreign::import_model(program.model, mappings, findings);
+}
+
 namespace {
 
 constexpr std::string_view format_entry = "archive_format";
@@ -63,8 +71,10 @@ Result<std::string> chosen_program(const wire::ZipArchive& archive, const std::s
                   [](const wire::ZipEntry& entry) { return entry.name.find("/aotinductor/") != std::string::npos; });
   if (names.empty() && is_compiled)
     return make_error("not-supported", "the archive has compiled code only, no program");
-  Error error = make_error("not-supported", names.empty() ? "the archive has no program" : "the archive has several programs");
-  for (const std::string& name : names) error.diagnostic.found += (error.diagnostic.found.empty() ? "" : ", ") + quote(name);
+  Error error =
+      make_error("not-supported", names.empty() ? "the archive has no program" : "the archive has several programs");
+  for (const std::string& name : names)
+    error.diagnostic.found += (error.diagnostic.found.empty() ? "" : ", ") + quote(name);
   return error;
 }
 
@@ -100,10 +110,7 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagn
   if (!program) return std::move(program).error();
   if (auto added = add_weights(*archive, root, *name, *program); !added) return std::move(added).error();
   program->model.documents.emplace_back(*std::move(document));
-  if (auto done = functionalize(program->model.graph, *program->model.strings); !done) return std::move(done).error();
-  Mappings mappings;
-  register_all_pt2_mappings(mappings);
-  return foreign::import_model(program->model, mappings, findings);
+  return to_onnx(*program, findings);
 }
 
 }  // namespace onnxkit::pt2

@@ -198,13 +198,51 @@ class LogitsOutcome {
   Confusion confusion_;
 };
 
+/// Whether a table has four columns side by side that are coordinates, with numbers beyond [0, 1] that are not whole, and none other: scores and labels
+/// beside boxes. `stride` and `step` lead to the next row and the next column.
+bool are_boxes_with_scores(const Elements& elements, std::size_t first, std::size_t rows, std::size_t columns,
+                           std::size_t stride, std::size_t step) {
+  constexpr std::size_t of_box = 4, fewest_rows = 8;
+  if (columns <= of_box || rows < fewest_rows) return false;
+  const auto is_coordinate = [](double x) { return (x < 0 || x > 1) && x != std::nearbyint(x); };
+  std::vector<bool> coordinates(columns, false);
+  std::size_t count = 0;
+  std::array<double, 1> x{};
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t column = 0; column < columns; ++column) {
+      if (coordinates[column]) continue;
+      elements.read(first + row * stride + column * step, x);
+      if (!is_coordinate(x[0])) continue;
+      coordinates[column] = true;
+      if (++count > of_box) return false;
+    }
+  }
+  const auto found = std::find(coordinates.begin(), coordinates.end(), true);
+  return count == of_box && std::all_of(found, found + of_box, [](bool is) { return is; });
+}
+
+/// Boxes with scores for each, as detectors give them before they choose: [n, 4 + scores], [b, n, 4 + scores] or [b, 4 + scores, n].
+bool are_boxes_with_scores(const Tensor& tensor) {
+  const auto& dims = tensor.dims();
+  const Elements elements(tensor);
+  const auto columns = static_cast<std::size_t>(dims.back());
+  const std::size_t rows = static_cast<std::size_t>(tensor.size()) / columns;
+  if (are_boxes_with_scores(elements, 0, rows, columns, columns, 1)) return true;
+  return dims.size() == 3 && dims[0] > 0 &&
+         are_boxes_with_scores(elements, 0, columns, static_cast<std::size_t>(dims[1]), 1, columns);
+}
+
 /// Four numbers a row may be a box as well: only probabilities are classes then.
 bool are_likely_logits(const Tensor& tensor) {
   const auto& dims = tensor.dims();
   if (!is_floating(tensor.type()) || (dims.size() != 2 && dims.size() != 3) || dims.back() < 2) return false;
   constexpr std::size_t of_box = 4;
-  if (dims.back() != of_box) return true;
   const Elements elements(tensor);
+  if (dims.back() != of_box) {
+    std::vector<double> first(static_cast<std::size_t>(tensor.size() > 0 ? dims.back() : 0));
+    if (!first.empty()) read_row(elements, 0, first);
+    return first.empty() || are_probabilities(first) || !are_boxes_with_scores(tensor);
+  }
   std::vector<double> row(of_box);
   for (std::size_t at = 0; at < static_cast<std::size_t>(tensor.size()); at += of_box) {
     elements.read(at, row);

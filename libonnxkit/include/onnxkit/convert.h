@@ -31,8 +31,8 @@ struct SourceReport {
   Equality verdict = Equality::not_compared;
   /// What differs, or why nothing was compared.
   std::string reason;
-  std::string runtime;        ///< that ran the source: "torch 2.15.0"
-  std::size_t outputs = 0;    ///< that were compared
+  std::string runtime;         ///< that ran the source: "torch 2.15.0"
+  std::size_t outputs = 0;     ///< that were compared
   std::string finest_profile;  ///< of arithmetic that explains all deviations ("float32"); empty: they are identical
 };
 

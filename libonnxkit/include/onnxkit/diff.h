@@ -41,6 +41,9 @@ struct DiffSide {
 struct InputSet {
   std::string name;  ///< of the folder or file, or how it was made up
   std::vector<NamedValue> values;
+  /// What to say when a side cannot run it, as that of CompletedInputs.
+  std::vector<std::string> notes = {};
+  std::string help = {};
 };
 
 /// Arithmetic whose rounding may explain a deviation, from the finest to the coarsest (docs/noise-floor.md).

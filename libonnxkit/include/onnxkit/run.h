@@ -63,10 +63,17 @@ struct RunReport {
   double prepare_seconds = 0, run_seconds = 0;
 };
 
+struct CompletedInputs {
+  std::vector<RunInput> inputs;
+  /// What to say when a run of them fails: sizes that were chosen for made up ones, and how to set them. Empty where none were.
+  std::vector<std::string> notes = {};
+  std::string help = {};
+};
+
 /// A value for each input of the main graph, in order: what is given, else made up (kind none where an initializer gives it, or
 /// without make_up_inputs). Errors: unknown-input, input-missing, unknown-dimension.
-ONNXKIT_API Result<std::vector<RunInput>> complete_inputs(const Model& model, std::vector<NamedValue> given,
-                                                          const RunOptions& options = {});
+ONNXKIT_API Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given,
+                                                    const RunOptions& options = {});
 
 /// Runs the main graph once. Inputs go by name. Errors: unknown-input, input-missing, input-type, input-shape, unknown-dimension, unknown-value,
 /// unknown-backend, not-supported (every node that the backend cannot run), memory-limit, time-limit, iteration-limit, cancelled, kernel

@@ -14,10 +14,10 @@ namespace onnxkit::wire {
 /// A file inside a zip archive.
 struct ZipEntry {
   std::string name;
-  std::uint64_t size = 0;         ///< unpacked, as announced
-  std::uint64_t packed_size = 0;  ///< in the archive
-  std::uint64_t offset = 0;       ///< of the packed bytes in the archive
-  bool is_stored = false;         ///< the packed bytes are the content
+  std::uint64_t size = 0;                ///< unpacked, as announced
+  std::uint64_t packed_size = 0;         ///< in the archive
+  std::uint64_t offset = 0;              ///< of the packed bytes in the archive
+  bool is_stored = false;                ///< the packed bytes are the content
   std::uint64_t number = 0;              ///< in the directory
   std::uint64_t directory_position = 0;  ///< in bytes
 };

@@ -193,6 +193,11 @@ TEST_CASE("verdicts: int8 is tried only between models that quantize differently
   const SideReport other = found(quantized(plain, "AveragePool", "0.031"));
   CHECK(output(other, "y").verdict == Verdict::rounding);
   CHECK(output(other, "y").profile == Profile::int8);
+  // One scale that is there besides all others is a fault, not another quantization.
+  std::string one_wrong = quantized(plain, "AveragePool");
+  one_wrong.replace(one_wrong.find("float sw"), 0, "float odd = {0.033}, ");
+  one_wrong.replace(one_wrong.find("QuantizeLinear (c, sy"), 21, "QuantizeLinear (c, odd");
+  CHECK(output(found(one_wrong), "y").verdict == Verdict::not_rounding);
   // Where int8 is tried the size of the steps counts.
   const SideReport pooled = found(quantized(plain, "MaxPool", "0.031"));
   CHECK(output(pooled, "steps").verdict == Verdict::not_rounding);

@@ -74,6 +74,35 @@ TEST_CASE("a task is guessed from shape and type") {
   CHECK(guess(ElementType::float64, {}) == "none");
 }
 
+TEST_CASE("boxes with scores beside them are no logits") {
+  const auto table = [](std::vector<std::int64_t> dims, std::size_t rows, auto number) {
+    const std::size_t columns = 9;
+    std::vector<float> numbers;
+    const bool is_turned = static_cast<std::size_t>(dims.back()) == rows;
+    for (std::size_t i = 0; i < rows * columns; ++i)
+      numbers.push_back(is_turned ? number(i % rows, i / rows) : number(i / columns, i % columns));
+    return guess_task(floats(std::move(dims), numbers));
+  };
+  // Corners in pixels, then scores; also with the number of the picture before them and a label behind.
+  const auto box = [](std::size_t row, std::size_t column) {
+    const auto at = static_cast<float>(row + column);
+    return column < 4 ? 2.25F * at + 1 : 0.03F * at;
+  };
+  const auto labelled = [](std::size_t row, std::size_t column) {
+    const auto at = static_cast<float>(row + column);
+    return column == 0 ? 0 : column < 5 ? 2.25F * at - 3 : column == 8 ? static_cast<float>(row % 3) : 0.02F * at;
+  };
+  const auto logits = [](std::size_t row, std::size_t column) {
+    return 3 * std::sin(static_cast<float>(7 * row + 3 * column));
+  };
+  CHECK(table({1, 20, 9}, 20, box) == "none");
+  CHECK(table({20, 9}, 20, box) == "none");
+  CHECK(table({1, 9, 20}, 20, box) == "none");
+  CHECK(table({20, 9}, 20, labelled) == "none");
+  CHECK(table({1, 20, 9}, 20, logits) == "logits");
+  CHECK(table({3, 9}, 3, box) == "logits");  // too few rows to tell
+}
+
 TEST_CASE("logits: argmax, the top five and divergence") {
   const Tensor a = floats({2, 6}, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1});
   const Tensor b = floats({2, 6}, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 1, 2});

@@ -175,6 +175,71 @@ TEST_CASE("samples of edges widen the floor where they flip") {
   CHECK(verdict_of(all, flipped).verdict == Verdict::not_rounding);
 }
 
+TEST_CASE("rows that samples exchange are matched, though the shape stays") {
+  const std::vector<std::int64_t> dims{20, 3};
+  const auto table = [&](double noise, std::vector<std::size_t> exchanged = {}, double off = 0) {
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < 20; ++i) {
+      std::size_t row = i;
+      if (std::find(exchanged.begin(), exchanged.end(), i) != exchanged.end()) row = i ^ 1;
+      for (std::size_t j = 0; j < 3; ++j)
+        numbers.push_back(std::sin(static_cast<double>(7 * row + j)) +
+                          noise * std::cos(static_cast<double>(31 * row + j)));
+    }
+    numbers[30] += off;
+    return encoded(ElementType::float64, dims, numbers);
+  };
+  Spread all = spread(table(0), {table(1e-6), table(-1e-6), table(2e-6, {4, 5}), table(-1e-6, {4, 5})});
+  CHECK(verdict_of(all, table(1e-6)).verdict == Verdict::rounding);
+  const TensorVerdict off = verdict_of(all, table(0, {}, 0.02));
+  CHECK(off.verdict == Verdict::not_rounding);
+  CHECK(verdict_of(all, table(1e-6, {4, 5})).verdict == Verdict::undecidable);
+  const TensorVerdict other = verdict_of(all, table(1e-6, {12, 13}));
+  CHECK(other.verdict == Verdict::not_rounding);
+  CHECK(other.why.find("2 rows are at other places, of which rounding can move 0") != std::string::npos);
+}
+
+TEST_CASE("behind quantizers elements may jump as samples of edges do: as many, and as far") {
+  // Of 40 elements each sample of edges moves four others by a step.
+  std::vector<double> exact(40, 1);
+  Spread all = spread(reals(exact), std::vector<Tensor>(4, reals(exact)));
+  for (std::size_t r = 0; r < 4; ++r) {
+    std::vector<double> sample = exact;
+    for (std::size_t i = 0; i < 4; ++i) sample[4 * r + i] += 0.5;
+    all.samples.emplace_back(reals(sample));
+  }
+  all.edges = 4;
+  const auto verdict = [&](std::size_t count, double size) {
+    std::vector<double> got = exact;
+    for (std::size_t i = 0; i < count; ++i) got[39 - i] += size;
+    return verdict_of(all, reals(got));
+  };
+  const TensorVerdict jumped = verdict(4, 0.5);
+  CHECK(jumped.verdict == Verdict::rounding);
+  CHECK(jumped.flips == 4);
+  CHECK(jumped.floor.elements == 36);
+  CHECK(jumped.floor.rms == 0);
+  CHECK(verdict(4, 2).verdict == Verdict::not_rounding);
+  CHECK(verdict(20, 0.5).verdict == Verdict::not_rounding);
+}
+
+TEST_CASE("steps may flip as often as samples of edges flip others") {
+  std::vector<std::int64_t> exact(40, 10);
+  Spread all = spread(integers(exact), std::vector<Tensor>(4, integers(exact)));
+  for (std::size_t r = 0; r < 4; ++r) {
+    std::vector<std::int64_t> sample = exact;
+    for (std::size_t i = 0; i < 4; ++i) ++sample[4 * r + i];
+    all.samples.emplace_back(integers(sample));
+  }
+  all.edges = 4;
+  all.is_steps = true;
+  std::vector<std::int64_t> got = exact;
+  for (std::size_t i = 36; i < 40; ++i) ++got[i];
+  CHECK(verdict_of(all, integers(got)).verdict == Verdict::undecidable);
+  for (std::size_t i = 16; i < 40; ++i) got[i] = 11;
+  CHECK(verdict_of(all, integers(got)).verdict == Verdict::not_rounding);
+}
+
 TEST_CASE("one element that is far off is seen among many that are exact") {
   std::vector<double> exact(10'000, 1), got = exact;
   got[1234] += 0.119;

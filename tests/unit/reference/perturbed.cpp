@@ -446,4 +446,68 @@ TEST_CASE("perturbed samples: those of edges flip what lies a few sigmas from an
   }
 }
 
+/// How many samples of edges flip each element of an output.
+std::vector<int> flips_by_edges(const Spread& spread) {
+  std::vector<int> flips(static_cast<std::size_t>(spread.exact.tensor.size()), 0);
+  const std::vector<double> exact = to_reals(spread.exact.tensor);
+  for (std::size_t r = spread.plain(); r < spread.samples.size(); ++r) {
+    const std::vector<double> sample = to_reals(spread.samples[r].tensor);
+    for (std::size_t i = 0; i < exact.size(); ++i) flips[i] += sample[i] != exact[i];
+  }
+  return flips;
+}
+
+TEST_CASE("perturbed samples: a quantizer itself errs by roundings of its range") {
+  // 10.5 steps less 5e-6 of a step: further than a rounding of 10.5, not than one of 10.5 and the zero point.
+  const Runner runner(
+      "g (float[3] x) => (uint8[3] q) <float s = {1}, uint8 z = {120}> { q = QuantizeLinear (x, s, z) }");
+  PerturbedOptions options;
+  options.edge_samples = 4;
+  const Spread spread = runner.spreads({Value(floats({3}, {10.499995F, 10.49F, 20}))}, options)[0];
+  CHECK(flips_by_edges(spread) == std::vector<int>{2, 0, 0});
+}
+
+TEST_CASE("perturbed samples: edges of quantized operators, and of quantizers in functions and bodies") {
+  PerturbedOptions options;
+  options.edge_samples = 4;
+  const auto flips = [&](const std::string& body, const std::vector<Value>& inputs) {
+    return flips_by_edges(Runner(body).spreads(inputs, options)[0]);
+  };
+  const std::string scales = "float half = {0.5}, float one = {1}, uint8 zero = {0}";
+  const Value row(encoded<std::uint64_t>(ElementType::uint8, {1, 2}, {3, 4}));
+  CHECK(flips("g (uint8[1, 2] x) => (uint8[1, 2] y) <" + scales +
+                  ", uint8[2, 2] w = {1, 0, 0, 1}> "
+                  "{ y = QLinearMatMul (x, one, zero, w, half, zero, one, zero) }",
+              {row}) == std::vector<int>{2, 0});
+  const Value image(encoded<std::uint64_t>(ElementType::uint8, {1, 1, 2}, {3, 4}));
+  CHECK(flips("g (uint8[1, 1, 2] x) => (uint8[1, 1, 2] y) <" + scales +
+                  ", uint8[1, 1, 1] w = {1}> "
+                  "{ y = QLinearConv (x, one, zero, w, half, zero, one, zero) }",
+              {image}) == std::vector<int>{2, 0});
+  const Value numbers(floats({2}, {10.5F, 4}));
+  CHECK(flips("g (float[2] x) => (uint8[2] y) <bool yes = {1}, " + scales +
+                  "> "
+                  "{ y = If (yes) <then_branch = a () => (uint8[2] q) { q = QuantizeLinear (x, one, zero) }, "
+                  "else_branch = b () => (uint8[2] r) { r = QuantizeLinear (x, one, zero) }> }",
+              {numbers}) == std::vector<int>{2, 0});
+}
+
+TEST_CASE("perturbed samples: the sum of a tree ensemble errs by its partial sums") {
+  // 1000 + 1 - 1000: what is left of the sum is small.
+  const Runner runner(
+      "g (float[1, 1] x) => (float[1, 1] y) { y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, "
+      "nodes_treeids = [0, 1, 2], nodes_nodeids = [0, 0, 0], nodes_featureids = [0, 0, 0], nodes_values = [0., 0., "
+      "0.], "
+      "nodes_modes = [\"LEAF\", \"LEAF\", \"LEAF\"], nodes_truenodeids = [0, 0, 0], nodes_falsenodeids = [0, 0, 0], "
+      "target_treeids = [0, 1, 2], target_nodeids = [0, 0, 0], target_ids = [0, 0, 0], "
+      "target_weights = [1000., 1., -1000.]> (x) }");
+  PerturbedOptions options;
+  options.samples = 32;
+  const Spread spread = runner.spreads({Value(floats({1, 1}, {1}))}, options)[0];
+  double squares = 0;
+  for (const Value& sample : spread.samples) squares += std::pow(to_reals(sample.tensor)[0] - 1, 2) / 32;
+  // Of a rounding of the partial sum 1001: 0x1p-24 / sqrt(3) * 1000, here times sqrt(3 / 6 * 2).
+  CHECK(std::sqrt(squares) == doctest::Approx(0x1p-24 / std::sqrt(3) * 1000).epsilon(0.4));
+}
+
 }  // namespace onnxkit::tests::reference_perturbed

@@ -47,7 +47,8 @@ void map_attention(Call& call) {
   auto& onnx = call.onnx;
   const Val query = call.tensor("query");
   Val key = call.tensor("key"), value = call.tensor("value");
-  if (call.real("dropout_p", 0) != 0) return call.refuse("dropout draws random numbers", "call eval() on the module before exporting it");
+  if (call.real("dropout_p", 0) != 0)
+    return call.refuse("dropout draws random numbers", "call eval() on the module before exporting it");
   const std::size_t rank = call.rank(query);
   if (rank < 2) return call.refuse("a query has two axes at least");
   if (call.flag("enable_gqa", false)) {
@@ -78,6 +79,8 @@ void map_attention(Call& call) {
 }  // namespace
 
 void register_attention(Mappings& mappings);
-void register_attention(Mappings& mappings) { mappings.add("aten.scaled_dot_product_attention.default", map_attention); }
+void register_attention(Mappings& mappings) {
+  mappings.add("aten.scaled_dot_product_attention.default", map_attention);
+}
 
 }  // namespace onnxkit::pt2

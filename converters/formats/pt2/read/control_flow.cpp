@@ -45,7 +45,8 @@ void map_cond(Call& call) {
 }
 
 /// Types that hold in every pass: sizes may change from pass to pass, so that they are left open where they do.
-std::vector<OnnxBuilder::BodyInput> loop_inputs(Call& call, const std::vector<Val>& carried, const std::vector<Val>& after) {
+std::vector<OnnxBuilder::BodyInput> loop_inputs(Call& call, const std::vector<Val>& carried,
+                                                const std::vector<Val>& after) {
   std::vector<OnnxBuilder::BodyInput> inputs;
   for (std::size_t i = 0; i < carried.size(); ++i) {
     checker::Type type = call.onnx.type(carried[i]);
@@ -73,7 +74,7 @@ void map_while(Call& call) {
     return values;
   };
   const std::vector<Val> first = call.inlined(*condition_graph, with_constants(carried));
-  if (first.size() != 1) return call.refuse("the condition has not one result");
+  if (first.size() != 1) return call.refuse("the condition must have one result");
   std::vector<OnnxBuilder::BodyInput> inputs = loop_inputs(call, carried, {});
   inputs.insert(inputs.begin(), {{"iteration", checker::Type::tensor(ElementType::int64, foreign::Shape{})},
                                  {"condition", checker::Type::tensor(ElementType::boolean, foreign::Shape{})}});
@@ -99,7 +100,7 @@ void map_map(Call& call) {
   std::vector<OnnxBuilder::BodyInput> inputs;
   for (const Val whole : sliced) {
     checker::Type type = onnx.type(whole);
-    if (!type.shape || type.shape->empty()) return call.refuse("there is no axis to run over");
+    if (!type.shape || type.shape->empty()) return call.refuse("what the body runs over has no axes");
     type.shape->erase(type.shape->begin());
     inputs.push_back({"slice", std::move(type)});
   }
@@ -109,19 +110,21 @@ void map_map(Call& call) {
   bodies.emplace_back("body", onnx.close_body(call.inlined(*body_graph, values)));
   call.restore_origin();
   const auto count = static_cast<std::int64_t>(sliced.size());
-  call.results(onnx.emit_with_bodies(call.node.outputs.size(), "Scan", sliced, std::move(bodies), {{"num_scan_inputs", count}}));
+  call.results(
+      onnx.emit_with_bodies(call.node.outputs.size(), "Scan", sliced, std::move(bodies), {{"num_scan_inputs", count}}));
 }
 
 /// Carried values first, then slices along axis 0; the results likewise.
 void map_scan(Call& call) {
   auto& onnx = call.onnx;
   const Graph* body_graph = graph_argument(call, 0);
-  const std::vector<Val> carried = list_argument(call, 1), sliced = list_argument(call, 2), constants = list_argument(call, 3);
+  const std::vector<Val> carried = list_argument(call, 1), sliced = list_argument(call, 2),
+                         constants = list_argument(call, 3);
   if (!body_graph || sliced.empty()) return call.refuse("the body or what it runs over is missing");
   std::vector<OnnxBuilder::BodyInput> inputs = loop_inputs(call, carried, {});
   for (const Val whole : sliced) {
     checker::Type type = onnx.type(whole);
-    if (!type.shape || type.shape->empty()) return call.refuse("there is no axis to run over");
+    if (!type.shape || type.shape->empty()) return call.refuse("what the body runs over has no axes");
     type.shape->erase(type.shape->begin());
     inputs.push_back({"slice", std::move(type)});
   }
@@ -133,7 +136,8 @@ void map_scan(Call& call) {
   std::vector<Val> operands = carried;
   operands.insert(operands.end(), sliced.begin(), sliced.end());
   const auto count = static_cast<std::int64_t>(sliced.size());
-  call.results(onnx.emit_with_bodies(call.node.outputs.size(), "Scan", operands, std::move(bodies), {{"num_scan_inputs", count}}));
+  call.results(onnx.emit_with_bodies(call.node.outputs.size(), "Scan", operands, std::move(bodies),
+                                     {{"num_scan_inputs", count}}));
 }
 
 }  // namespace

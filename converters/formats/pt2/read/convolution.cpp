@@ -60,7 +60,8 @@ void convolve(Call& call, std::vector<ir::Attr> padding) {
   const Val weight = call.tensor("weight");
   const ConvolutionSizes sizes = sizes_of(call, weight);
   const Batched input = batched(call, call.tensor("input"), sizes.spatial + 2);
-  std::vector<ir::Attr> attributes = {{"strides", sizes.strides}, {"dilations", sizes.dilations}, {"group", sizes.groups}};
+  std::vector<ir::Attr> attributes = {
+      {"strides", sizes.strides}, {"dilations", sizes.dilations}, {"group", sizes.groups}};
   attributes.insert(attributes.end(), padding.begin(), padding.end());
   std::vector<Val> inputs = {input.x, weight};
   if (call.has("bias")) inputs.push_back(call.tensor("bias"));

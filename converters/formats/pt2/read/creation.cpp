@@ -66,7 +66,8 @@ void map_arange(Call& call) {
   auto& onnx = call.onnx;
   const ElementType type = created_type(call, ElementType::int64);
   if (!is_whole(call, "start") || !is_whole(call, "end") || !is_whole(call, "step")) {
-    const Val range = onnx.emit("Range", {call.number("start", type), call.number("end", type), call.number("step", type, 1)});
+    const Val range =
+        onnx.emit("Range", {call.number("start", type), call.number("end", type), call.number("step", type, 1)});
     return call.result(range);
   }
   const Val start = call.size("start", 0), end = call.size("end", 0), step = call.size("step", 1);
@@ -74,7 +75,8 @@ void map_arange(Call& call) {
   constexpr std::int64_t most_constants = 1024;
   if (a && b && c && c->front() != 0 && std::abs(b->front() - a->front()) <= most_constants) {
     std::vector<std::int64_t> values;
-    for (std::int64_t x = a->front(); c->front() > 0 ? x < b->front() : x > b->front(); x += c->front()) values.push_back(x);
+    for (std::int64_t x = a->front(); c->front() > 0 ? x < b->front() : x > b->front(); x += c->front())
+      values.push_back(x);
     return call.result(onnx.cast(onnx.integers(values), type));
   }
   const Val range = onnx.emit("Range", {onnx.squeeze(start, {0}), onnx.squeeze(end, {0}), onnx.squeeze(step, {0})});
@@ -110,7 +112,8 @@ void map_meshgrid(Call& call) {
   const std::vector<Val> vectors = call.tensors("tensors");
   const bool swaps = call.text("indexing", "ij") == "xy" && vectors.size() >= 2;
   std::vector<Val> sizes;
-  for (const Val vector : vectors) sizes.push_back(onnx.rank(vector) == 0 ? onnx.integers({1}) : onnx.size_of(vector, 0));
+  for (const Val vector : vectors)
+    sizes.push_back(onnx.rank(vector) == 0 ? onnx.integers({1}) : onnx.size_of(vector, 0));
   if (swaps) std::swap(sizes[0], sizes[1]);
   const Val shape = onnx.joined(sizes);
   std::vector<Val> grids;

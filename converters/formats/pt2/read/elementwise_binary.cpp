@@ -162,9 +162,9 @@ void register_elementwise_binary(Mappings& mappings) {
   mappings.add({"aten.sub.Tensor", "aten.sub.Scalar"}, map_sum<true>);
   mappings.add({"aten.rsub.Scalar", "aten.rsub.Tensor"}, map_rsub);
   mappings.add({"aten.mul.Tensor", "aten.mul.Scalar"}, map_mul);
-  mappings.add({"aten.div.Tensor", "aten.div.Scalar", "aten.div.Tensor_mode", "aten.div.Scalar_mode",
-                "aten.true_divide.Tensor"},
-               map_div);
+  mappings.add(
+      {"aten.div.Tensor", "aten.div.Scalar", "aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.true_divide.Tensor"},
+      map_div);
   mappings.add({"aten.floor_divide.default", "aten.floor_divide.Scalar"}, map_floor_divide);
   mappings.add({"aten.remainder.Tensor", "aten.remainder.Scalar"}, map_remainder);
   mappings.add({"aten.fmod.Tensor", "aten.fmod.Scalar"}, map_fmod);

@@ -48,7 +48,9 @@ std::string_view onnx_name(const Unary (&table)[count], std::string_view aten) {
   return {};
 }
 
-void map_floating(Call& call) { call.result(call.onnx.emit(onnx_name(of_floating, call.node.op), {floating_operand(call)})); }
+void map_floating(Call& call) {
+  call.result(call.onnx.emit(onnx_name(of_floating, call.node.op), {floating_operand(call)}));
+}
 void map_number(Call& call) { call.result(call.onnx.emit(onnx_name(of_numbers, call.node.op), {call.tensor("self")})); }
 
 void map_fraction(Call& call) {
@@ -101,7 +103,9 @@ void map_erfc(Call& call) {
   call.result(call.onnx.emit("Sub", {call.onnx.scalar(call.onnx.elem(x), 1), call.onnx.emit("Erf", {x})}));
 }
 
-void map_not(Call& call) { call.result(call.onnx.emit("Not", {call.onnx.cast(call.tensor("self"), ElementType::boolean)})); }
+void map_not(Call& call) {
+  call.result(call.onnx.emit("Not", {call.onnx.cast(call.tensor("self"), ElementType::boolean)}));
+}
 
 void map_bitwise_not(Call& call) {
   const Val x = call.tensor("self");

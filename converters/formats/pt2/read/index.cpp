@@ -120,7 +120,8 @@ std::vector<std::int64_t> front_to(std::int64_t first, std::int64_t count, std::
 
 std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
   std::vector<std::int64_t> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   return back;
 }
 

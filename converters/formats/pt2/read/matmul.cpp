@@ -22,7 +22,10 @@ void map_linear(Call& call) {
 
 void map_matmul(Call& call) {
   const Val a = call.tensor("self");
-  const Val b = call.tensor(call.has("mat2") ? "mat2" : call.has("vec") ? "vec" : call.has("tensor") ? "tensor" : "other");
+  const Val b = call.tensor(call.has("mat2")     ? "mat2"
+                            : call.has("vec")    ? "vec"
+                            : call.has("tensor") ? "tensor"
+                                                 : "other");
   call.result(call.onnx.emit("MatMul", {a, b}));
 }
 
@@ -48,7 +51,8 @@ void map_addmm(Call& call) {
 }
 
 void map_baddbmm(Call& call) {
-  call.result(scaled_sum(call, call.tensor("self"), call.onnx.emit("MatMul", {call.tensor("batch1"), call.tensor("batch2")})));
+  call.result(
+      scaled_sum(call, call.tensor("self"), call.onnx.emit("MatMul", {call.tensor("batch1"), call.tensor("batch2")})));
 }
 
 void map_einsum(Call& call) {

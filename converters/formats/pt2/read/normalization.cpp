@@ -23,12 +23,13 @@ void map_batch_norm(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("input");
   if (call.flag("training", false) || !call.has("running_mean"))
-    return call.refuse("batch normalization in training has no counterpart", "call eval() on the module before exporting it");
+    return call.refuse("batch normalization in training has no counterpart",
+                       "call eval() on the module before exporting it");
   const Val scale = channel_parameter(call, "weight", x, 1), bias = channel_parameter(call, "bias", x, 0);
   const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
-  const Val normal = onnx.emit("BatchNormalization",
-                               {x, scale, bias, call.tensor("running_mean"), call.tensor("running_var")},
-                               {{"epsilon", epsilon}});
+  const Val normal =
+      onnx.emit("BatchNormalization", {x, scale, bias, call.tensor("running_mean"), call.tensor("running_var")},
+                {{"epsilon", epsilon}});
   // The statistics that the native forms return are empty outside of training.
   std::vector<Val> results(call.node.outputs.size());
   results.front() = normal;
@@ -45,7 +46,8 @@ void map_layer_norm(Call& call) {
   if (!scale) scale = onnx.emit("Expand", {onnx.scalar(onnx.elem(x), 1), onnx.integers(sizes)});
   std::vector<Val> inputs = {x, scale};
   if (call.has("bias")) inputs.push_back(call.tensor("bias"));
-  call.results(onnx.emit_many(call.node.outputs.size(), "LayerNormalization", inputs, {{"axis", axis}, {"epsilon", epsilon}}));
+  call.results(
+      onnx.emit_many(call.node.outputs.size(), "LayerNormalization", inputs, {{"axis", axis}, {"epsilon", epsilon}}));
 }
 
 /// Scales and shifts channels, which are axis 1.

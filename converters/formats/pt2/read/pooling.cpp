@@ -110,7 +110,8 @@ Val averaged_by_matrix(Call& call, Val x, std::int64_t axis, std::int64_t size, 
     for (std::int64_t k = begin; k < end; ++k)
       weights[static_cast<std::size_t>(k * wanted + i)] = 1.0 / static_cast<double>(end - begin);
   }
-  const Val product = onnx.emit("MatMul", {onnx.transpose(x, last_axis), onnx.reals(onnx.elem(x), {size, wanted}, weights)});
+  const Val product =
+      onnx.emit("MatMul", {onnx.transpose(x, last_axis), onnx.reals(onnx.elem(x), {size, wanted}, weights)});
   std::vector<std::int64_t> back;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(rank); ++i)
     back.push_back(i < axis ? i : i == axis ? static_cast<std::int64_t>(rank) - 1 : i - 1);
@@ -153,7 +154,8 @@ void map_adaptive_max_pool(Call& call) {
     if (!axis.is_even) return call.refuse("windows of adaptive maximum pooling are of several sizes");
     window[i] = axis.window;
   }
-  if (call.node.outputs.size() > 1 && wanted.size() != spatial) return call.refuse("an output size for each pooled axis is wanted");
+  if (call.node.outputs.size() > 1 && wanted.size() != spatial)
+    return call.refuse("an output size for each pooled axis is wanted");
   std::vector<Val> results(call.node.outputs.size());
   results.front() = onnx.emit("MaxPool", {input}, {{"kernel_shape", window}, {"strides", window}});
   if (!(input == x)) results.front() = onnx.squeeze(results.front(), {0});

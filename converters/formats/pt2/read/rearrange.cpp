@@ -54,7 +54,8 @@ void map_replication_pad(Call& call) { pad_with(call, "edge"); }
 
 Val part_of(Call& call, Val x, std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step = 1) {
   auto& onnx = call.onnx;
-  return onnx.emit("Slice", {x, onnx.integers({start}), onnx.integers({end}), onnx.integers({axis}), onnx.integers({step})});
+  return onnx.emit("Slice",
+                   {x, onnx.integers({start}), onnx.integers({end}), onnx.integers({axis}), onnx.integers({step})});
 }
 
 /// Elements that leave an axis at one end come back at the other. Without axes the tensor is one long vector.
@@ -66,7 +67,8 @@ void map_roll(Call& call) {
   const auto rolled = [&](Val whole, std::int64_t axis, std::int64_t shift) {
     if (const auto size = onnx.size(whole, static_cast<std::size_t>(axis)); size && *size > 0) shift %= *size;
     if (shift == 0) return whole;
-    return onnx.emit("Concat", {part_of(call, whole, axis, -shift, end), part_of(call, whole, axis, 0, -shift)}, {{"axis", axis}});
+    return onnx.emit("Concat", {part_of(call, whole, axis, -shift, end), part_of(call, whole, axis, 0, -shift)},
+                     {{"axis", axis}});
   };
   if (!call.has("dims") || call.integers("dims").empty()) {
     if (shifts.size() != 1) return call.refuse("one shift is wanted without axes");
@@ -96,7 +98,8 @@ void map_difference(Call& call) {
   if (call.has("append")) x = onnx.emit("Concat", {x, call.tensor("append")}, {{"axis", axis}});
   const bool is_boolean = onnx.elem(x) == ElementType::boolean;
   for (std::int64_t i = 0; i < call.integer("n", 1); ++i) {
-    const Val later = part_of(call, x, axis, 1, std::numeric_limits<std::int64_t>::max()), earlier = part_of(call, x, axis, 0, -1);
+    const Val later = part_of(call, x, axis, 1, std::numeric_limits<std::int64_t>::max()),
+              earlier = part_of(call, x, axis, 0, -1);
     x = onnx.emit(is_boolean ? "Xor" : "Sub", {later, earlier});
   }
   call.result(x);
@@ -104,7 +107,8 @@ void map_difference(Call& call) {
 
 void map_pixel_shuffle(Call& call) {
   const std::string mode = "CRD";
-  call.result(call.onnx.emit("DepthToSpace", {call.tensor("self")}, {{"blocksize", call.integer("upscale_factor", 1)}, {"mode", mode}}));
+  call.result(call.onnx.emit("DepthToSpace", {call.tensor("self")},
+                             {{"blocksize", call.integer("upscale_factor", 1)}, {"mode", mode}}));
 }
 
 /// direction * (length / its norm), the norm taken over all axes but one.

@@ -59,7 +59,8 @@ struct Layer {
   Val output, hidden, memory;
 };
 
-Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameters>& directions, Val hidden, Val memory) {
+Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameters>& directions, Val hidden,
+                Val memory) {
   auto& onnx = call.onnx;
   const auto width = onnx.size(directions.front().state, 1), inputs = onnx.size(directions.front().input, 1);
   if (!width || !inputs) {
@@ -74,8 +75,13 @@ Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameter
     b.push_back({p.input_bias, p.state_bias});
   }
   const bool has_bias = static_cast<bool>(directions.front().input_bias);
-  const std::vector<Val> operands = {x, joined_weights(call, cell, w, {rows, *inputs}), joined_weights(call, cell, r, {rows, *width}),
-                                     has_bias ? joined_weights(call, cell, b, {2 * rows}) : Val{}, {}, hidden, memory};
+  const std::vector<Val> operands = {x,
+                                     joined_weights(call, cell, w, {rows, *inputs}),
+                                     joined_weights(call, cell, r, {rows, *width}),
+                                     has_bias ? joined_weights(call, cell, b, {2 * rows}) : Val{},
+                                     {},
+                                     hidden,
+                                     memory};
   const std::string direction = directions.size() == 2 ? "bidirectional" : "forward";
   std::vector<ir::Attr> attributes = {{"hidden_size", *width}, {"direction", direction}};
   if (cell.op == "GRU") attributes.push_back({"linear_before_reset", std::int64_t{1}});
@@ -91,7 +97,8 @@ Layer one_layer(Call& call, const Cell& cell, Val x, const std::vector<Parameter
 
 Val states_of_layer(Call& call, Val all, std::int64_t layer, std::int64_t directions) {
   auto& onnx = call.onnx;
-  return onnx.emit("Slice", {all, onnx.integers({layer * directions}), onnx.integers({(layer + 1) * directions}), onnx.integers({0})});
+  return onnx.emit("Slice", {all, onnx.integers({layer * directions}), onnx.integers({(layer + 1) * directions}),
+                             onnx.integers({0})});
 }
 
 void map_recurrent(Call& call, const Cell& cell, Val hidden, Val memory) {

@@ -19,7 +19,8 @@ struct Reduction {
 Reduction reduction_of(Call& call) {
   Reduction r;
   r.x = call.tensor("self");
-  if (const ElementType wanted = call.elem("dtype"); wanted != ElementType::undefined) r.x = call.onnx.cast(r.x, wanted);
+  if (const ElementType wanted = call.elem("dtype"); wanted != ElementType::undefined)
+    r.x = call.onnx.cast(r.x, wanted);
   r.axis_list = call.axes("dim", call.rank(r.x));
   r.axes = call.onnx.integers(r.axis_list);
   r.keeps = call.flag("keepdim", false) ? 1 : 0;
@@ -56,7 +57,8 @@ template <bool is_maximum>
 void map_extremum_with_index(Call& call) {
   const Reduction r = reduction_of(call);
   if (call.node.outputs.size() < 2) return call.result(reduced(call, is_maximum ? "ReduceMax" : "ReduceMin", r));
-  const Val at = call.onnx.emit(is_maximum ? "ArgMax" : "ArgMin", {r.x}, {{"axis", r.axis_list.front()}, {"keepdims", r.keeps}});
+  const Val at =
+      call.onnx.emit(is_maximum ? "ArgMax" : "ArgMin", {r.x}, {{"axis", r.axis_list.front()}, {"keepdims", r.keeps}});
   call.results({reduced(call, is_maximum ? "ReduceMax" : "ReduceMin", r), at});
 }
 

@@ -22,7 +22,8 @@ void resize(Call& call, const Interpolation& how) {
   std::vector<ir::Attr> attributes = {{"mode", how.mode}, {"coordinate_transformation_mode", how.coordinates}};
   if (how.mode == "nearest") attributes.push_back({"nearest_mode", how.nearest});
   if (how.mode == "cubic") attributes.push_back({"cubic_coeff_a", static_cast<float>(how.cubic)});
-  if (how.antialias) attributes.insert(attributes.end(), {{"antialias", std::int64_t{1}}, {"exclude_outside", std::int64_t{1}}});
+  if (how.antialias)
+    attributes.insert(attributes.end(), {{"antialias", std::int64_t{1}}, {"exclude_outside", std::int64_t{1}}});
   std::vector<double> factors = call.reals("scale_factors");
   if (call.has("output_size")) {
     const Val kept = onnx.emit("Shape", {x}, {{"start", std::int64_t{0}}, {"end", std::int64_t{2}}});
@@ -69,13 +70,15 @@ void map_grid_sampler(Call& call) {
 
 void register_resize(Mappings& mappings);
 void register_resize(Mappings& mappings) {
-  mappings.add({"aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_trilinear3d.vec",
-                "aten.upsample_linear1d.default", "aten.upsample_bilinear2d.default", "aten.upsample_trilinear3d.default"},
-               map_linear_resize);
+  mappings.add(
+      {"aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_trilinear3d.vec",
+       "aten.upsample_linear1d.default", "aten.upsample_bilinear2d.default", "aten.upsample_trilinear3d.default"},
+      map_linear_resize);
   mappings.add({"aten.upsample_bicubic2d.vec", "aten.upsample_bicubic2d.default"}, map_cubic);
-  mappings.add({"aten.upsample_nearest1d.vec", "aten.upsample_nearest2d.vec", "aten.upsample_nearest3d.vec",
-                "aten.upsample_nearest1d.default", "aten.upsample_nearest2d.default", "aten.upsample_nearest3d.default"},
-               map_nearest);
+  mappings.add(
+      {"aten.upsample_nearest1d.vec", "aten.upsample_nearest2d.vec", "aten.upsample_nearest3d.vec",
+       "aten.upsample_nearest1d.default", "aten.upsample_nearest2d.default", "aten.upsample_nearest3d.default"},
+      map_nearest);
   mappings.add({"aten._upsample_nearest_exact1d.vec", "aten._upsample_nearest_exact2d.vec",
                 "aten._upsample_nearest_exact3d.vec", "aten._upsample_nearest_exact2d.default"},
                map_exact_nearest);

@@ -51,7 +51,8 @@ void map_narrow(Call& call) {
 /// An index as a scalar, so that Gather takes the axis away.
 Val scalar_index(Call& call, std::string_view name) {
   const foreign::Argument* given = call.argument(name);
-  if (given && given->as<std::int64_t>()) return call.onnx.scalar_integer(ElementType::int64, *given->as<std::int64_t>());
+  if (given && given->as<std::int64_t>())
+    return call.onnx.scalar_integer(ElementType::int64, *given->as<std::int64_t>());
   return call.onnx.squeeze(call.size(name, 0), {0});
 }
 
@@ -74,7 +75,8 @@ Val scattered(Call& call, Val x, Val source, Val at, std::int64_t axis) {
   std::vector<std::int64_t> order;
   for (std::size_t i = 0; i < call.rank(x); ++i) order.push_back(static_cast<std::int64_t>(i));
   std::swap(order.front(), order[static_cast<std::size_t>(axis)]);
-  const Val turned = onnx.emit("ScatterND", {onnx.transpose(x, order), onnx.unsqueeze(at, {1}), onnx.transpose(source, order)});
+  const Val turned =
+      onnx.emit("ScatterND", {onnx.transpose(x, order), onnx.unsqueeze(at, {1}), onnx.transpose(source, order)});
   return onnx.transpose(turned, order);
 }
 

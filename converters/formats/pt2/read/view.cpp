@@ -52,7 +52,8 @@ void map_flatten(Call& call) {
   std::vector<Val> sizes;
   for (std::int64_t axis = 0; axis < start; ++axis) sizes.push_back(onnx.size_of(x, axis));
   sizes.push_back(onnx.integers({-1}));
-  for (std::int64_t axis = end + 1; axis < static_cast<std::int64_t>(rank); ++axis) sizes.push_back(onnx.size_of(x, axis));
+  for (std::int64_t axis = end + 1; axis < static_cast<std::int64_t>(rank); ++axis)
+    sizes.push_back(onnx.size_of(x, axis));
   call.result(onnx.emit("Reshape", {x, onnx.joined(sizes)}));
 }
 
@@ -81,7 +82,8 @@ void map_transpose(Call& call) {
   for (std::size_t axis = 0; axis < rank; ++axis) order.push_back(static_cast<std::int64_t>(axis));
   const char* const a = call.has("axis0") ? "axis0" : "dim0";
   const char* const b = call.has("axis1") ? "axis1" : "dim1";
-  std::swap(order[static_cast<std::size_t>(call.axis(a, 0, rank))], order[static_cast<std::size_t>(call.axis(b, 1, rank))]);
+  std::swap(order[static_cast<std::size_t>(call.axis(a, 0, rank))],
+            order[static_cast<std::size_t>(call.axis(b, 1, rank))]);
   call.result(call.onnx.transpose(x, order));
 }
 
@@ -99,8 +101,7 @@ void map_squeeze(Call& call) {
   const bool has_axes = call.has("dim");
   for (const std::int64_t axis : call.axes("dim", rank)) {
     const auto size = onnx.size(x, static_cast<std::size_t>(axis));
-    if (!size && has_axes)
-      return call.refuse("whether an axis is squeezed depends on its size, which is not known");
+    if (!size && has_axes) return call.refuse("whether an axis is squeezed depends on its size, which is not known");
     if (size == 1 && rank > 0) gone.push_back(axis);
   }
   call.result(onnx.squeeze(x, gone));
@@ -158,7 +159,8 @@ void map_repeat(Call& call) {
   const foreign::Argument::List* list = given ? given->as<foreign::Argument::List>() : nullptr;
   const std::size_t rank = call.rank(x);
   std::vector<std::int64_t> added;
-  for (std::size_t axis = rank; list && axis < list->size(); ++axis) added.push_back(static_cast<std::int64_t>(axis - rank));
+  for (std::size_t axis = rank; list && axis < list->size(); ++axis)
+    added.push_back(static_cast<std::int64_t>(axis - rank));
   call.result(onnx.emit("Tile", {onnx.unsqueeze(x, added), call.sizes("repeats")}));
 }
 
@@ -173,7 +175,8 @@ void register_view(Mappings& mappings) {
   mappings.add("aten.flatten.using_ints", map_flatten);
   mappings.add("aten.unflatten.int", map_unflatten);
   mappings.add("aten.permute.default", map_permute);
-  mappings.add({"aten.transpose.int", "aten.t.default", "aten.swapaxes.default", "aten.swapdims.default"}, map_transpose);
+  mappings.add({"aten.transpose.int", "aten.t.default", "aten.swapaxes.default", "aten.swapdims.default"},
+               map_transpose);
   mappings.add("aten.unsqueeze.default", map_unsqueeze);
   mappings.add({"aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims"}, map_squeeze);
   mappings.add("aten.expand.default", map_expand);
