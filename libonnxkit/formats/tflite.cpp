@@ -22,6 +22,7 @@ void register_tflite(Registry& registry) {
   registry.add({.name = "tflite",
                 .title = "a TensorFlow Lite model",
                 .extensions = {".tflite"},
+                .backend = "tflite",
                 .detect = detect_tflite,
                 .read = read_tflite});
 }

@@ -38,7 +38,17 @@ std::vector<ir::Attr> axis_attribute(const Quantization& quantization) {
   return {{"axis", quantization.axis}};
 }
 
+/// DequantizeLinear takes no integers of 64 bits, which biases beside int16 have.
+Val dequantized_long(OnnxBuilder& onnx, Val value, const Quantization& quantization) {
+  const std::vector<double> scales(quantization.scales.begin(), quantization.scales.end());
+  std::vector<std::int64_t> dims(quantization.is_per_axis() ? onnx.rank(value).value_or(1) : 0, 1);
+  if (!dims.empty()) dims[static_cast<std::size_t>(quantization.axis)] = static_cast<std::int64_t>(scales.size());
+  const Val wide = onnx.cast(value, ElementType::float64);
+  return onnx.cast(onnx.emit("Mul", {wide, onnx.reals(ElementType::float64, dims, scales)}), ElementType::float32);
+}
+
 Val dequantized(OnnxBuilder& onnx, Val value, const Quantization& quantization) {
+  if (onnx.elem(value) == ElementType::int64) return dequantized_long(onnx, value, quantization);
   std::vector<Val> inputs = scale_inputs(onnx, quantization, onnx.elem(value), false);
   inputs.insert(inputs.begin(), value);
   return onnx.emit("DequantizeLinear", inputs, axis_attribute(quantization));
