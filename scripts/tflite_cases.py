@@ -168,6 +168,76 @@ case("network_int16", small_network, ([1, 8, 8, 3], F), int16=True)
 case("network_dynamic", small_network, ([1, 8, 8, 3], F), dynamic=True)
 
 
+def lstm(time_major, peepholes):
+    """A file that the converter no longer makes: the operator that older versions of Keras became."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    import flatbuffers
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.subgraphs, model.buffers, graph.tensors = 3, [graph], [schema.BufferT()], []
+    random = rng()
+
+    def tensor(name, shape, content=None, variable=False):
+        made = schema.TensorT()
+        made.name, made.shape, made.isVariable, made.buffer = name, list(shape), variable, 0
+        if content is not None:
+            made.buffer = len(model.buffers)
+            stored = schema.BufferT()
+            stored.data = np.frombuffer(np.asarray(content, F).tobytes(), np.uint8)
+            model.buffers.append(stored)
+        graph.tensors.append(made)
+        return len(graph.tensors) - 1
+
+    def stored(name, *shape):
+        return tensor(name, shape, random.normal(0, 0.5, shape))
+
+    batch, time, width, units = 2, 4, 3, 5
+    outer = [time, batch] if time_major else [batch, time]
+    inputs = [tensor("x", [*outer, width])]
+    inputs += [stored("w" + gate, units, width) for gate in "ifco"] + [stored("r" + gate, units, units) for gate in "ifco"]
+    inputs += [stored("p" + gate, units) if peepholes else -1 for gate in "ifo"] + [stored("b" + gate, units) for gate in "ifco"]
+    inputs += [-1, -1, tensor("hidden", [batch, units], variable=True), tensor("cell", [batch, units], variable=True)] + [-1] * 4
+    node, code, options = schema.OperatorT(), schema.OperatorCodeT(), schema.UnidirectionalSequenceLSTMOptionsT()
+    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.UNIDIRECTIONAL_SEQUENCE_LSTM
+    code.version = 1
+    options.fusedActivationFunction, options.timeMajor = schema.ActivationFunctionType.TANH, time_major
+    node.builtinOptionsType, node.builtinOptions = schema.BuiltinOptions.UnidirectionalSequenceLSTMOptions, options
+    node.inputs, node.outputs = inputs, [tensor("y", [*outer, units])]
+    graph.inputs, graph.outputs, graph.operators, model.operatorCodes = [0], node.outputs, [node], [code]
+    builder = flatbuffers.Builder(4096)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def refused():
+    """A file with operators that have no counterpart: of TensorFlow, a custom one, and a list of strings."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    import flatbuffers
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
+    graph.tensors, graph.operators, model.operatorCodes = [], [], []
+    for i in range(6):
+        made = schema.TensorT()
+        made.name, made.shape, made.buffer = f"t{i}", [2, 3], 0
+        graph.tensors.append(made)
+    custom = schema.BuiltinOperator.CUSTOM
+    for number, name in [(custom, "FlexErf"), (custom, "MyOperator"), (schema.BuiltinOperator.LSH_PROJECTION, None)]:
+        code = schema.OperatorCodeT()
+        code.builtinCode, code.deprecatedBuiltinCode, code.customCode, code.version = number, min(number, 127), name, 1
+        model.operatorCodes.append(code)
+    for i, which in enumerate([0, 1, 0, 2, 0]):
+        node = schema.OperatorT()
+        node.opcodeIndex, node.inputs, node.outputs = which, [i], [i + 1]
+        graph.operators.append(node)
+    graph.inputs, graph.outputs = [0], [5]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+case("lstm", lambda: lstm(False, False), ([2, 4, 3], F), made=True)
+case("lstm_time_major_peepholes", lambda: lstm(True, True), ([4, 2, 3], F), made=True)
+
+
 def values_of(spec, random):
     shape, dtype, *range_ = spec
     shape = [2 if size is None else size for size in shape]
@@ -180,6 +250,8 @@ def values_of(spec, random):
 
 
 def converted(function, inputs, how):
+    if "made" in how:
+        return function()
     specs = [tf.TensorSpec(spec[0], tf.as_dtype(spec[1]), name=f"x{i}") for i, spec in enumerate(inputs)]
     module = tf.Module()
     module.call = tf.function(function, input_signature=specs)
@@ -221,7 +293,8 @@ def recorded(content, inputs, resolver):
 
 
 def main():
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / "refused").mkdir(parents=True, exist_ok=True)
+    (FOLDER / "refused/operators.tflite").write_bytes(refused())
     for name in sys.argv[1:] or CASES:
         function, inputs, how = CASES[name]
         try:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import numpy
+import onnx
 from onnx import numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -27,6 +28,19 @@ def unpack(values, folder):
         (folder / f"{name}.pb").write_bytes(numpy_helper.from_array(values[name]).SerializeToString())
 
 
+def is_within_a_step(program, result, values, name):
+    """Whether integers that stand for real numbers differ by one at most: two ways of rounding that are both right."""
+    recorded = numpy.load(values)
+    index = [output.name for output in onnx.load(result).graph.output].index(name)
+    expected = recorded[f"output_{index}"]
+    if expected.dtype.kind not in "iu":
+        return False
+    folder = result.parent / "outputs"
+    run(program, "run", result, "-i", result.parent / "values", "--output-dir", folder)
+    tensor = onnx.TensorProto.FromString((folder / f"output_{index}.pb").read_bytes())
+    return abs(numpy_helper.to_array(tensor).astype(int) - expected.astype(int)).max() <= 1
+
+
 def fault_of(program, source, folder):
     result = folder / "result.onnx"
     converted = run(program, "convert", "--no-verify", source, result)
@@ -44,7 +58,8 @@ def fault_of(program, source, folder):
     except (json.JSONDecodeError, KeyError):
         return "not compared: " + " ".join(compared.stderr.split())[:300]
     verdicts = [(output["name"], output["verdict"]) for side in sides for output in side.get("outputs", [])]
-    wrong = [f"{name} is {verdict}" for name, verdict in verdicts if verdict not in RIGHT]
+    wrong = [f"{name} is {verdict}" for name, verdict in verdicts
+             if verdict not in RIGHT and not (verdict == "undecidable" and is_within_a_step(program, result, source.with_suffix(".npz"), name))]
     if not verdicts:
         return "not compared: " + " ".join((compared.stderr + str([side.get("failure") for side in sides])).split())[:300]
     return ", ".join(wrong)
