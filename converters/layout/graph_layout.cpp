@@ -58,6 +58,25 @@ class GraphLayout::Editor final : public NodeEditor {
     return at->second = id;
   }
 
+  ir::ValueId reordered(ir::ValueId vector, const Permutation& order) override {
+    const ir::Tensor* tensor = ir::index_of(vector) < layout_.stored_.size() ? layout_.stored_[ir::index_of(vector)] : nullptr;
+    if (!tensor || tensor->dims != Axes{static_cast<std::int64_t>(order.size())}) return ir::ValueId::none;
+    Permutation key = order;
+    key.push_back(-1);  // no layout
+    const auto [at, is_new] = layout_.copies_.try_emplace({vector, key});
+    if (!is_new) return at->second;
+    const std::size_t width = tensor->raw_data.size() / order.size();
+    std::string bytes;
+    for (const std::int64_t place : order) bytes += tensor->raw_data.view().substr(static_cast<std::size_t>(place) * width, width);
+    ir::Tensor made;
+    made.dims = tensor->dims;
+    made.data_type = tensor->data_type;
+    made.raw_data = layout_.model_.keep(bytes);
+    at->second = layout_.new_value(layout_.graph_.name_of(vector));
+    layout_.store(at->second, std::move(made));
+    return at->second;
+  }
+
   ir::ValueId emit(std::string_view op, std::vector<ir::ValueId> inputs, const std::vector<ir::Attr>& attributes) override {
     const ir::ValueId id = layout_.new_value(op);
     layout_.nodes_.push_back(ir::make_node(layout_.model_, op, std::move(inputs), {id}, attributes));
@@ -85,8 +104,16 @@ std::optional<std::size_t> GraphLayout::rank_of(ir::ValueId id) const {
 
 bool GraphLayout::is_removable_transpose(const ir::Node& node) const {
   if (node.op_type != "Transpose" || !is_plain(node) || node.inputs.size() != 1 || node.outputs.size() != 1) return false;
-  const auto rank = rank_of(node.inputs[0]);
+  const auto rank = rank_of_transposed(node);
   return rank && permutation_of(node, *rank);
+}
+
+/// What a body captures has no type there; the permutation tells its rank.
+std::optional<std::size_t> GraphLayout::rank_of_transposed(const ir::Node& node) const {
+  if (const auto rank = rank_of(node.inputs[0])) return rank;
+  const ir::Attribute* given = node.find_attribute("perm");
+  const auto* list = given ? given->as<std::vector<std::int64_t>>() : nullptr;
+  return list ? std::optional(list->size()) : std::nullopt;
 }
 
 void GraphLayout::find_aliases() {
@@ -99,7 +126,8 @@ void GraphLayout::find_aliases() {
   for (const std::size_t n : order_) {
     const ir::Node& node = graph_.nodes[n];
     if (!is_removable_transpose(node)) continue;
-    const Alias& from = aliases_[ir::index_of(node.inputs[0])];
+    Alias& from = aliases_[ir::index_of(node.inputs[0])];
+    if (from.order.empty()) from.order = identity_of(*rank_of_transposed(node));
     aliases_[ir::index_of(node.outputs[0])] = {from.root, composed(from.order, *permutation_of(node, from.order.size()))};
   }
   for (const std::size_t n : order_) {

@@ -86,6 +86,8 @@ void permute_elements(const NodeFacts& facts, std::size_t input, const Permutati
     for (const std::int64_t axis : order) permuted.push_back((*known)[static_cast<std::size_t>(axis)]);
     return editor.set_input(input, editor.constant(facts.elem(input), permuted));
   }
+  if (const ir::ValueId stored = editor.reordered(editor.node->inputs[input], order); stored != ir::ValueId::none)
+    return editor.set_input(input, stored);
   const ir::ValueId places = editor.constant(ElementType::int64, order);
   editor.set_input(input, editor.emit("Gather", {editor.node->inputs[input], places}, {{"axis", std::int64_t{0}}}));
 }

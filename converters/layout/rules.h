@@ -65,6 +65,8 @@ class NodeEditor {
  public:
   virtual ~NodeEditor() = default;
   virtual ir::ValueId constant(ElementType type, const std::vector<std::int64_t>& values) = 0;
+  /// A stored vector with its elements in that order; none when it is not stored.
+  virtual ir::ValueId reordered(ir::ValueId vector, const Permutation& order) = 0;
   /// A node of one output, whose value it returns.
   virtual ir::ValueId emit(std::string_view op, std::vector<ir::ValueId> inputs, const std::vector<ir::Attr>& attributes) = 0;
 

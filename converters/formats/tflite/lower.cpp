@@ -16,11 +16,11 @@ const Quantization* quantization_of(const foreign::Value* value) {
   return value && value->quantization ? &*value->quantization : nullptr;
 }
 
-/// Scale and zero point as inputs of QuantizeLinear or DequantizeLinear. `wants_zero`: the zero point says which integers come out.
-std::vector<Val> scale_inputs(OnnxBuilder& onnx, const Quantization& quantization, ElementType elem, bool wants_zero) {
+/// Scale and zero point as inputs of QuantizeLinear or DequantizeLinear. A zero point of 0 is stated, too: it tells the integers' type, which
+/// ONNX Runtime loses where it repeats a node without one. Integers of 32 bits have none.
+std::vector<Val> scale_inputs(OnnxBuilder& onnx, const Quantization& quantization, ElementType elem) {
   const auto& zero_points = quantization.zero_points;
-  const bool has_zero =
-      wants_zero || std::any_of(zero_points.begin(), zero_points.end(), [](std::int64_t zero) { return zero != 0; });
+  const bool has_zero = elem != ElementType::int32;
   if (!quantization.is_per_axis()) {
     std::vector<Val> inputs = {onnx.scalar(ElementType::float32, quantization.scales.front())};
     if (has_zero) inputs.push_back(onnx.scalar_integer(elem, zero_points.front()));
@@ -49,7 +49,7 @@ Val dequantized_long(OnnxBuilder& onnx, Val value, const Quantization& quantizat
 
 Val dequantized(OnnxBuilder& onnx, Val value, const Quantization& quantization) {
   if (onnx.elem(value) == ElementType::int64) return dequantized_long(onnx, value, quantization);
-  std::vector<Val> inputs = scale_inputs(onnx, quantization, onnx.elem(value), false);
+  std::vector<Val> inputs = scale_inputs(onnx, quantization, onnx.elem(value));
   inputs.insert(inputs.begin(), value);
   return onnx.emit("DequantizeLinear", inputs, axis_attribute(quantization));
 }
@@ -137,7 +137,7 @@ void give(Call& call, const std::vector<Val>& values) {
     const Quantization* quantization = quantization_of(declared);
     const ElementType elem = declared->type->elem;
     if (quantization && is_floating(onnx.elem(results[i]))) {
-      std::vector<Val> inputs = scale_inputs(onnx, *quantization, elem, true);
+      std::vector<Val> inputs = scale_inputs(onnx, *quantization, elem);
       inputs.insert(inputs.begin(), results[i]);
       results[i] = onnx.emit("QuantizeLinear", inputs, axis_attribute(*quantization));
     } else {
