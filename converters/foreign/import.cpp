@@ -121,6 +121,7 @@ void Importer::fill_in(const Graph& graph, const Node& node) {
 
 void Importer::import_node(const Graph& graph, std::size_t index) {
   const Node& node = graph.nodes[index];
+  if (node.outputs.empty()) return;  // a check of the exporter's
   const Node* const outer_node = std::exchange(node_, &node);
   const std::size_t outer_index = std::exchange(node_index_, index);
   const bool outer_refused = std::exchange(refused_, false);

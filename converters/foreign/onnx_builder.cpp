@@ -22,6 +22,7 @@ std::int64_t to_integer(double value) {
 
 std::vector<std::byte> encoded(ElementType type, double value) {
   std::vector<std::byte> bytes(packed_size(type, 1).value_or(0));
+  if (bytes.empty()) return bytes;
   const std::int64_t integer = to_integer(value);
   const auto natural = static_cast<std::uint64_t>(integer);
   const bool flag = value != 0;
@@ -165,7 +166,7 @@ Val OnnxBuilder::scalar(ElementType type, double value) {
 
 Val OnnxBuilder::reals(ElementType type, std::vector<std::int64_t> dims, std::span<const double> values) {
   std::vector<std::byte> bytes(packed_size(type, static_cast<std::int64_t>(values.size())).value_or(0));
-  encode(type, values, bytes);
+  if (!bytes.empty()) encode(type, values, bytes);
   return constant(fmt::format("r{}[{}]:{}", static_cast<int>(type), fmt::join(dims, ","), fmt::join(values, ",")),
                   ir::make_tensor(model_, type, dims, bytes), "const");
 }

@@ -27,8 +27,8 @@ Result<ir::Model> model_of_program(std::string_view text, std::vector<Diagnostic
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   std::vector<Diagnostic> findings;
-  const auto model = bytes.starts_with("PK") ? pt2::read(MappedFile::from_bytes(bytes), findings)
-                                             : model_of_program(bytes, findings);
+  const auto model =
+      bytes.starts_with("PK") ? pt2::read(MappedFile::from_bytes(bytes), findings) : model_of_program(bytes, findings);
   if (!model) {
     if (model.error().diagnostic.code.empty() || model.error().diagnostic.message.empty())
       fuzz::broken("an error has a code and a message");

@@ -170,6 +170,7 @@ class Functionalizer {
     }
     ValueId again = ValueId::none;
     for (ValueId& output : node.outputs) {
+      if (output == ValueId::none) continue;
       const ValueId fresh = copy_of_value(output);
       if (output == id) again = fresh;
       output = fresh;
@@ -196,9 +197,13 @@ class Functionalizer {
     if (!self && !node.arguments.empty()) self = &node.arguments.front();
     const ValueId written = self && self->as<ValueId>() ? *self->as<ValueId>() : ValueId::none;
     if (inverse && written != ValueId::none) {
-      for (const ValueId output : node.outputs) views_[output] = {written, view_nodes_.size(), *inverse};
+      const std::size_t writes = writes_[root_of(written)];
+      for (const ValueId output : node.outputs) {
+        if (output == ValueId::none || views_.contains(output) || output == root_of(written)) continue;
+        views_[output] = {written, view_nodes_.size(), *inverse};
+        contents_[output] = {output, writes};
+      }
       view_nodes_.push_back(copy_of(node));
-      for (const ValueId output : node.outputs) contents_[output] = {output, writes_[root_of(written)]};
     }
     for (Argument& argument : node.arguments) read_now(argument);
     const std::string functional = functional_form(node.op);
@@ -210,6 +215,7 @@ class Functionalizer {
     const std::string_view op = node.op;
     node.op = strings_.keep(functional).view();
     const ValueId content = node.outputs.front();
+    if (content == ValueId::none || views_.contains(content) || content == root_of(written)) return not_followed(node);
     const std::string_view name = node.name;
     graph_.nodes.push_back(std::move(node));
     if (!write(written, content)) return not_followed(op, name);

@@ -23,6 +23,10 @@ Val causal_mask(Call& call, Val query, Val key) {
 Val for_each_query_head(Call& call, Val x, Val query) {
   auto& onnx = call.onnx;
   const std::size_t rank = call.rank(query);
+  if (rank < 3) {
+    call.refuse("shared heads need an axis of heads");
+    return x;
+  }
   const auto heads = onnx.size(x, rank - 3), wanted = onnx.size(query, rank - 3);
   if (!heads || !wanted || *heads < 1 || *wanted % *heads != 0) {
     call.refuse("the numbers of heads are not known");
@@ -33,9 +37,6 @@ Val for_each_query_head(Call& call, Val x, Val query) {
   std::vector<std::int64_t> repeats(rank + 1, 1);
   repeats[static_cast<std::size_t>(axis)] = *wanted / *heads;
   const Val repeated = onnx.emit("Tile", {onnx.unsqueeze(x, {axis}), onnx.integers(repeats)});
-  std::vector<std::int64_t> sizes(rank, 0);
-  sizes[rank - 3] = *wanted;
-  sizes[rank - 1] = 0;
   std::vector<Val> parts;
   for (std::size_t i = 0; i < rank; ++i)
     parts.push_back(i + 3 == rank ? onnx.integers({*wanted}) : onnx.size_of(x, static_cast<std::int64_t>(i)));

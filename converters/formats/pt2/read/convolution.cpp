@@ -1,5 +1,6 @@
 // Convolutions.
 #include "converters/formats/pt2/mappings.h"
+#include "libonnxkit/base/checked.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -83,9 +84,10 @@ void map_named_padding(Call& call) {
   for (std::size_t i = 0; padding == "same" && i < sizes.spatial; ++i) {
     const auto kernel = onnx.size(weight, i + 2);
     if (!kernel) return call.refuse("the size of the kernel is not known");
-    const std::int64_t total = sizes.dilations[i] * (*kernel - 1);
-    begin[i] = total / 2;
-    end[i] = total - begin[i];
+    const auto total = checked_mul(sizes.dilations[i], *kernel - 1);
+    if (!total || *total < 0) return call.refuse("the dilation is out of range");
+    begin[i] = *total / 2;
+    end[i] = *total - begin[i];
   }
   begin.insert(begin.end(), end.begin(), end.end());
   convolve(call, {{"pads", begin}});

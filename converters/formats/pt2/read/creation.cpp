@@ -1,7 +1,8 @@
 // Tensors made from sizes and numbers.
-#include <cmath>
+#include <optional>
 
 #include "converters/formats/pt2/mappings.h"
+#include "libonnxkit/base/checked.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -61,6 +62,22 @@ bool is_whole(Call& call, std::string_view name) {
   return !given || given->is_none() || given->as<std::int64_t>() || given->as<foreign::ValueId>();
 }
 
+/// The numbers of a range whose ends are constants, if they are few.
+std::optional<std::vector<std::int64_t>> short_range(Call& call, Val start, Val end, Val step) {
+  const auto number = [&](Val size) -> std::optional<std::int64_t> {
+    const auto known = call.onnx.constant_integers(size);
+    return known && known->size() == 1 ? std::optional(known->front()) : std::nullopt;
+  };
+  const auto first = number(start), last = number(end), by = number(step);
+  constexpr std::int64_t most = 1024;
+  const auto distance = first && last ? checked_sub(*last, *first) : std::nullopt;
+  if (!distance || !by || *by == 0 || *distance > most || *distance < -most) return std::nullopt;
+  std::vector<std::int64_t> values;
+  for (std::optional<std::int64_t> x = first; x && (*by > 0 ? *x < *last : *x > *last); x = checked_add(*x, *by))
+    values.push_back(*x);
+  return values;
+}
+
 /// Numbers from start to end by step. Small ones that are constant become a constant.
 void map_arange(Call& call) {
   auto& onnx = call.onnx;
@@ -71,14 +88,8 @@ void map_arange(Call& call) {
     return call.result(range);
   }
   const Val start = call.size("start", 0), end = call.size("end", 0), step = call.size("step", 1);
-  const auto a = onnx.constant_integers(start), b = onnx.constant_integers(end), c = onnx.constant_integers(step);
-  constexpr std::int64_t most_constants = 1024;
-  if (a && b && c && c->front() != 0 && std::abs(b->front() - a->front()) <= most_constants) {
-    std::vector<std::int64_t> values;
-    for (std::int64_t x = a->front(); c->front() > 0 ? x < b->front() : x > b->front(); x += c->front())
-      values.push_back(x);
-    return call.result(onnx.cast(onnx.integers(values), type));
-  }
+  if (const auto values = short_range(call, start, end, step))
+    return call.result(onnx.cast(onnx.integers(*values), type));
   const Val range = onnx.emit("Range", {onnx.squeeze(start, {0}), onnx.squeeze(end, {0}), onnx.squeeze(step, {0})});
   call.result(onnx.cast(range, type));
 }
@@ -89,6 +100,7 @@ void map_linspace(Call& call) {
   const double start = call.real("start", 0), end = call.real("end", 1);
   const std::int64_t steps = call.integer("steps", 100);
   constexpr std::int64_t most = 1 << 20;
+  if (!is_floating(type)) return call.refuse("evenly spaced numbers of a type that is not floating");
   if (steps < 0 || steps > most) return call.refuse("the number of steps is out of range");
   const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   std::vector<double> values;

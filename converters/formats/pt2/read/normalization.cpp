@@ -1,4 +1,6 @@
 // Normalizations.
+#include <algorithm>
+
 #include "converters/formats/pt2/mappings.h"
 
 namespace onnxkit::pt2 {
@@ -53,7 +55,7 @@ void map_layer_norm(Call& call) {
 /// Scales and shifts channels, which are axis 1.
 Val scaled_channels(Call& call, Val x, Val normal) {
   auto& onnx = call.onnx;
-  std::vector<std::int64_t> sizes(call.rank(x) - 1, 1);
+  std::vector<std::int64_t> sizes(std::max<std::size_t>(call.rank(x), 2) - 1, 1);
   sizes.front() = -1;
   if (call.has("weight")) normal = onnx.emit("Mul", {normal, onnx.reshape(call.tensor("weight"), sizes)});
   if (call.has("bias")) normal = onnx.emit("Add", {normal, onnx.reshape(call.tensor("bias"), sizes)});

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "converters/formats/pt2/mappings.h"
+#include "libonnxkit/base/checked.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -132,7 +133,8 @@ void map_adaptive_average_pool(Call& call) {
     const AdaptiveAxis axis = adaptive_axis(size, wanted[i]);
     window[i] = axis.window;
     constexpr std::int64_t most_elements = 1 << 22;
-    if (!axis.is_even && (!size || *size * wanted[i] > most_elements))
+    const auto elements = size && wanted[i] >= 1 ? checked_mul(*size, wanted[i]) : std::nullopt;
+    if (!axis.is_even && (!elements || *elements > most_elements))
       return call.refuse("windows of adaptive pooling depend on a size that is not known");
     if (!axis.is_even) input = averaged_by_matrix(call, input, static_cast<std::int64_t>(i) + 2, *size, wanted[i]);
   }

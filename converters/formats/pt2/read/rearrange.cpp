@@ -1,4 +1,5 @@
 // Elements in another order, and more of them around.
+#include <algorithm>
 #include <limits>
 
 #include "converters/formats/pt2/mappings.h"
@@ -66,6 +67,8 @@ void map_roll(Call& call) {
   constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
   const auto rolled = [&](Val whole, std::int64_t axis, std::int64_t shift) {
     if (const auto size = onnx.size(whole, static_cast<std::size_t>(axis)); size && *size > 0) shift %= *size;
+    if (shift < -end) call.refuse("the shift is out of range");
+    shift = std::max(shift, -end);
     if (shift == 0) return whole;
     return onnx.emit("Concat", {part_of(call, whole, axis, -shift, end), part_of(call, whole, axis, 0, -shift)},
                      {{"axis", axis}});
@@ -97,7 +100,10 @@ void map_difference(Call& call) {
   if (call.has("prepend")) x = onnx.emit("Concat", {call.tensor("prepend"), x}, {{"axis", axis}});
   if (call.has("append")) x = onnx.emit("Concat", {x, call.tensor("append")}, {{"axis", axis}});
   const bool is_boolean = onnx.elem(x) == ElementType::boolean;
-  for (std::int64_t i = 0; i < call.integer("n", 1); ++i) {
+  const std::int64_t times = call.integer("n", 1);
+  constexpr std::int64_t most = 64;
+  if (times > most) return call.refuse("differences of so many orders");
+  for (std::int64_t i = 0; i < times; ++i) {
     const Val later = part_of(call, x, axis, 1, std::numeric_limits<std::int64_t>::max()),
               earlier = part_of(call, x, axis, 0, -1);
     x = onnx.emit(is_boolean ? "Xor" : "Sub", {later, earlier});

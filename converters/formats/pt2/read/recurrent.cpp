@@ -110,7 +110,8 @@ void map_recurrent(Call& call, const Cell& cell, Val hidden, Val memory) {
   const std::vector<Val> parameters = call.tensors("params");
   const std::int64_t layers = call.integer("num_layers", 1), directions = call.flag("bidirectional", false) ? 2 : 1;
   const std::size_t each = call.flag("has_biases", true) ? 4 : 2;
-  if (layers < 1 || parameters.size() != each * static_cast<std::size_t>(layers * directions))
+  if (layers < 1 || layers > static_cast<std::int64_t>(parameters.size()) ||
+      parameters.size() != each * static_cast<std::size_t>(layers * directions))
     return call.refuse("a recurrent network with projections, or with another number of weights");
   if (call.flag("batch_first", false)) x = onnx.transpose(x, {1, 0, 2});
   std::vector<Val> last_hidden, last_memory;

@@ -57,6 +57,7 @@ template <bool is_maximum>
 void map_extremum_with_index(Call& call) {
   const Reduction r = reduction_of(call);
   if (call.node.outputs.size() < 2) return call.result(reduced(call, is_maximum ? "ReduceMax" : "ReduceMin", r));
+  if (r.axis_list.empty()) return call.refuse("the extremum of a scalar along an axis");
   const Val at =
       call.onnx.emit(is_maximum ? "ArgMax" : "ArgMin", {r.x}, {{"axis", r.axis_list.front()}, {"keepdims", r.keeps}});
   call.results({reduced(call, is_maximum ? "ReduceMax" : "ReduceMin", r), at});

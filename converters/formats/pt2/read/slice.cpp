@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "converters/formats/pt2/mappings.h"
+#include "libonnxkit/base/checked.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -17,15 +18,19 @@ struct Range {
   bool is_all = false;
 };
 
+bool is_constant(Call& call, Val size, std::int64_t value) {
+  const auto known = call.onnx.constant_integers(size);
+  return known && *known == std::vector{value};
+}
+
 Range range_of(Call& call, std::size_t rank) {
   Range range;
   range.axis = call.axis("dim", 0, rank);
   range.start = call.size("start", 0);
   range.end = call.size("end", to_the_end);
   range.step = call.size("step", 1);
-  const auto start = call.onnx.constant_integers(range.start), end = call.onnx.constant_integers(range.end),
-             step = call.onnx.constant_integers(range.step);
-  range.is_all = start && end && step && start->front() == 0 && end->front() == to_the_end && step->front() == 1;
+  range.is_all =
+      is_constant(call, range.start, 0) && is_constant(call, range.end, to_the_end) && is_constant(call, range.step, 1);
   return range;
 }
 
@@ -74,6 +79,10 @@ Val scattered(Call& call, Val x, Val source, Val at, std::int64_t axis) {
   auto& onnx = call.onnx;
   std::vector<std::int64_t> order;
   for (std::size_t i = 0; i < call.rank(x); ++i) order.push_back(static_cast<std::int64_t>(i));
+  if (order.empty()) {
+    call.refuse("there is no axis to write along");
+    return x;
+  }
   std::swap(order.front(), order[static_cast<std::size_t>(axis)]);
   const Val turned =
       onnx.emit("ScatterND", {onnx.transpose(x, order), onnx.unsqueeze(at, {1}), onnx.transpose(source, order)});
@@ -110,8 +119,10 @@ void map_split(Call& call) {
   const auto parts = static_cast<std::int64_t>(call.node.outputs.size());
   const auto size = onnx.size(x, static_cast<std::size_t>(axis));
   if (!size) return call.refuse("the size of the axis that is split is not known");
+  const auto before_last = checked_mul(part, parts - 1);
+  if (part < 1 || !before_last || *before_last > *size) return call.refuse("the parts do not fit the axis");
   std::vector<std::int64_t> sizes(call.node.outputs.size(), part);
-  if (!sizes.empty()) sizes.back() = *size - part * (parts - 1);
+  sizes.back() = *size - *before_last;
   call.results(onnx.emit_many(sizes.size(), "Split", {x, onnx.integers(sizes)}, {{"axis", axis}}));
 }
 
@@ -131,10 +142,12 @@ void map_chunk(Call& call) {
   const auto size = onnx.size(x, static_cast<std::size_t>(axis));
   const std::size_t parts = call.node.outputs.size();
   if (!size) return call.refuse("the size of the axis that is split is not known");
-  if (chunks < 1 || parts == 0) return call.refuse("there are no parts");
-  const std::int64_t part = (*size + chunks - 1) / chunks;
+  if (chunks < 1) return call.refuse("there are no parts");
+  const std::int64_t part = *size / chunks + (*size % chunks != 0 ? 1 : 0);
+  const auto before_last = checked_mul(part, static_cast<std::int64_t>(parts - 1));
+  if (!before_last || *before_last > *size) return call.refuse("the parts do not fit the axis");
   std::vector<std::int64_t> sizes(parts, part);
-  sizes.back() = *size - part * static_cast<std::int64_t>(parts - 1);
+  sizes.back() = *size - *before_last;
   call.results(onnx.emit_many(parts, "Split", {x, onnx.integers(sizes)}, {{"axis", axis}}));
 }
 
