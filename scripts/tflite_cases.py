@@ -171,7 +171,6 @@ case("network_dynamic", small_network, ([1, 8, 8, 3], F), dynamic=True)
 def lstm(time_major, peepholes):
     """A file that the converter no longer makes: the operator that older versions of Keras became."""
     from tensorflow.lite.python import schema_py_generated as schema
-    import flatbuffers
     model, graph = schema.ModelT(), schema.SubGraphT()
     model.version, model.subgraphs, model.buffers, graph.tensors = 3, [graph], [schema.BufferT()], []
     random = rng()
@@ -203,15 +202,12 @@ def lstm(time_major, peepholes):
     node.builtinOptionsType, node.builtinOptions = schema.BuiltinOptions.UnidirectionalSequenceLSTMOptions, options
     node.inputs, node.outputs = inputs, [tensor("y", [*outer, units])]
     graph.inputs, graph.outputs, graph.operators, model.operatorCodes = [0], node.outputs, [node], [code]
-    builder = flatbuffers.Builder(4096)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    return packed(model)
 
 
 def refused():
     """A file with operators that have no counterpart: of TensorFlow, a custom one, and a list of strings."""
     from tensorflow.lite.python import schema_py_generated as schema
-    import flatbuffers
     model, graph = schema.ModelT(), schema.SubGraphT()
     model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
     graph.tensors, graph.operators, model.operatorCodes = [], [], []
@@ -229,6 +225,36 @@ def refused():
         node.opcodeIndex, node.inputs, node.outputs = which, [i], [i + 1]
         graph.operators.append(node)
     graph.inputs, graph.outputs = [0], [5]
+    return packed(model)
+
+
+def damaged():
+    """Files whose tables are sound: a loop that runs the graph that it is in, contents behind the end, a weight of too few bytes."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    files = {}
+    for name in ("calls_itself", "buffer_behind_end", "buffer_wraps", "short_weight"):
+        model, graph, made, node, code = schema.ModelT(), schema.SubGraphT(), schema.TensorT(), schema.OperatorT(), schema.OperatorCodeT()
+        stored = schema.BufferT()
+        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph, graph], [schema.BufferT(), stored], [code]
+        made.name, made.shape, made.buffer = "t", [2, 3], 0 if name == "calls_itself" else 1
+        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.WHILE
+        options = schema.WhileOptionsT()
+        options.condSubgraphIndex = options.bodySubgraphIndex = 1
+        node.builtinOptionsType, node.builtinOptions = schema.BuiltinOptions.WhileOptions, options
+        node.inputs = node.outputs = graph.inputs = graph.outputs = [0]
+        graph.tensors, graph.operators = [made], [node]
+        if name == "buffer_behind_end":
+            stored.offset, stored.size = 64, 1 << 40
+        elif name == "buffer_wraps":
+            stored.offset, stored.size = (1 << 64) - 8, 24
+        elif name == "short_weight":
+            stored.data = np.zeros(20, np.uint8)
+        files[name] = packed(model)
+    return files
+
+
+def packed(model):
+    import flatbuffers
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
@@ -295,6 +321,8 @@ def recorded(content, inputs, resolver):
 def main():
     (FOLDER / "refused").mkdir(parents=True, exist_ok=True)
     (FOLDER / "refused/operators.tflite").write_bytes(refused())
+    for name, content in damaged().items():
+        (FOLDER / f"refused/{name}.tflite").write_bytes(content)
     for name in sys.argv[1:] or CASES:
         function, inputs, how = CASES[name]
         try:

@@ -31,7 +31,8 @@ std::optional<Permutation> permutation_of(const ir::Node& node, std::size_t rank
 }
 
 std::size_t count_transposes(const std::vector<ir::Node>& nodes) {
-  return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [](const ir::Node& n) { return n.op_type == "Transpose" && is_plain(n); }));
+  return static_cast<std::size_t>(std::count_if(
+      nodes.begin(), nodes.end(), [](const ir::Node& n) { return n.op_type == "Transpose" && is_plain(n); }));
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ class GraphLayout::Editor final : public NodeEditor {
     ir::Tensor tensor;
     if (type == ElementType::int32) {
       const std::vector<std::int32_t> narrow(values.begin(), values.end());
-      tensor = ir::make_tensor(layout_.model_, type, {static_cast<std::int64_t>(values.size())}, std::as_bytes(std::span(narrow)));
+      tensor = ir::make_tensor(layout_.model_, type, {static_cast<std::int64_t>(values.size())},
+                               std::as_bytes(std::span(narrow)));
     } else {
       tensor = ir::make_tensor(layout_.model_, values);
     }
@@ -59,7 +61,8 @@ class GraphLayout::Editor final : public NodeEditor {
   }
 
   ir::ValueId reordered(ir::ValueId vector, const Permutation& order) override {
-    const ir::Tensor* tensor = ir::index_of(vector) < layout_.stored_.size() ? layout_.stored_[ir::index_of(vector)] : nullptr;
+    const ir::Tensor* tensor =
+        ir::index_of(vector) < layout_.stored_.size() ? layout_.stored_[ir::index_of(vector)] : nullptr;
     if (!tensor || tensor->dims != Axes{static_cast<std::int64_t>(order.size())}) return ir::ValueId::none;
     Permutation key = order;
     key.push_back(-1);  // no layout
@@ -67,7 +70,8 @@ class GraphLayout::Editor final : public NodeEditor {
     if (!is_new) return at->second;
     const std::size_t width = tensor->raw_data.size() / order.size();
     std::string bytes;
-    for (const std::int64_t place : order) bytes += tensor->raw_data.view().substr(static_cast<std::size_t>(place) * width, width);
+    for (const std::int64_t place : order)
+      bytes += tensor->raw_data.view().substr(static_cast<std::size_t>(place) * width, width);
     ir::Tensor made;
     made.dims = tensor->dims;
     made.data_type = tensor->data_type;
@@ -77,7 +81,8 @@ class GraphLayout::Editor final : public NodeEditor {
     return at->second;
   }
 
-  ir::ValueId emit(std::string_view op, std::vector<ir::ValueId> inputs, const std::vector<ir::Attr>& attributes) override {
+  ir::ValueId emit(std::string_view op, std::vector<ir::ValueId> inputs,
+                   const std::vector<ir::Attr>& attributes) override {
     const ir::ValueId id = layout_.new_value(op);
     layout_.nodes_.push_back(ir::make_node(layout_.model_, op, std::move(inputs), {id}, attributes));
     return id;
@@ -90,9 +95,15 @@ class GraphLayout::Editor final : public NodeEditor {
   GraphLayout& layout_;
 };
 
-GraphLayout::GraphLayout(ir::Model& model, ir::Graph& graph, const checker::InferredModel& inferred, const Rules& rules, std::int64_t opset,
-                         ir::FreshNames& names)
-    : model_(model), graph_(graph), inferred_(inferred), rules_(rules), opset_(opset), names_(names), order_(ir::evaluation_order(graph)) {}
+GraphLayout::GraphLayout(ir::Model& model, ir::Graph& graph, const checker::InferredModel& inferred, const Rules& rules,
+                         std::int64_t opset, ir::FreshNames& names)
+    : model_(model),
+      graph_(graph),
+      inferred_(inferred),
+      rules_(rules),
+      opset_(opset),
+      names_(names),
+      order_(ir::evaluation_order(graph)) {}
 
 // ---- what there is
 
@@ -103,7 +114,8 @@ std::optional<std::size_t> GraphLayout::rank_of(ir::ValueId id) const {
 }
 
 bool GraphLayout::is_removable_transpose(const ir::Node& node) const {
-  if (node.op_type != "Transpose" || !is_plain(node) || node.inputs.size() != 1 || node.outputs.size() != 1) return false;
+  if (node.op_type != "Transpose" || !is_plain(node) || node.inputs.size() != 1 || node.outputs.size() != 1)
+    return false;
   const auto rank = rank_of_transposed(node);
   return rank && permutation_of(node, *rank);
 }
@@ -128,7 +140,8 @@ void GraphLayout::find_aliases() {
     if (!is_removable_transpose(node)) continue;
     Alias& from = aliases_[ir::index_of(node.inputs[0])];
     if (from.order.empty()) from.order = identity_of(*rank_of_transposed(node));
-    aliases_[ir::index_of(node.outputs[0])] = {from.root, composed(from.order, *permutation_of(node, from.order.size()))};
+    aliases_[ir::index_of(node.outputs[0])] = {from.root,
+                                               composed(from.order, *permutation_of(node, from.order.size()))};
   }
   for (const std::size_t n : order_) {
     const ir::Node& node = graph_.nodes[n];
@@ -139,7 +152,8 @@ void GraphLayout::find_aliases() {
   stored_.resize(graph_.values.size(), nullptr);
   for (const ir::Tensor& tensor : graph_.initializers) {
     const ir::ValueId id = graph_.find(tensor.name);
-    const bool is_input = std::any_of(graph_.inputs.begin(), graph_.inputs.end(), [&](const ir::ValueInfo& in) { return in.value == id; });
+    const bool is_input = std::any_of(graph_.inputs.begin(), graph_.inputs.end(),
+                                      [&](const ir::ValueInfo& in) { return in.value == id; });
     if (id != ir::ValueId::none && !is_input && can_permute(tensor)) stored_[ir::index_of(id)] = &tensor;
   }
   for (const ir::ValueInfo& output : graph_.outputs) kept_.insert(output.value);
@@ -163,7 +177,8 @@ void GraphLayout::find_flexible_nodes() {
     for (const Port& port : frame->ports) {
       const auto& ids = port.is_output ? node.outputs : node.inputs;
       const ir::ValueId id = port.index < ids.size() ? ids[port.index] : ir::ValueId::none;
-      fits = fits && id != ir::ValueId::none && aliases_[ir::index_of(id)].order.size() + port.removed.size() == frame->rank;
+      fits = fits && id != ir::ValueId::none &&
+             aliases_[ir::index_of(id)].order.size() + port.removed.size() == frame->rank;
     }
     if (fits) flexible_[n] = {rule, *std::move(frame), 0};
   }
@@ -303,12 +318,14 @@ ir::ValueId GraphLayout::broadcast_read(ir::ValueId id, const Port& port, const 
   const ir::ValueId value = read(id, without_axes(order, port.removed));
   Axes places;
   for (std::size_t i = 0; i < order.size(); ++i)
-    if (std::binary_search(port.removed.begin(), port.removed.end(), order[i])) places.push_back(static_cast<std::int64_t>(i));
+    if (std::binary_search(port.removed.begin(), port.removed.end(), order[i]))
+      places.push_back(static_cast<std::int64_t>(i));
   if (places == port.removed) return value;
   const bool has_one_element = [&] {
     const checker::ValueInfo* known = inferred_.find(graph_, id);
     return known && known->type.shape &&
-           std::all_of(known->type.shape->begin(), known->type.shape->end(), [](const checker::Dim& d) { return d.is(1); });
+           std::all_of(known->type.shape->begin(), known->type.shape->end(),
+                       [](const checker::Dim& d) { return d.is(1); });
   }();
   if (has_one_element) return value;
   Permutation key = order;  // longer than any layout
@@ -317,19 +334,21 @@ ir::ValueId GraphLayout::broadcast_read(ir::ValueId id, const Port& port, const 
   if (known != copies_.end()) return known->second;
   const ir::ValueId with_axes_id = new_value(graph_.name_of(id));
   const auto made = made_.find(value);
-  const ir::Tensor* source = made != made_.end()                          ? &new_initializers_[made->second]
-                             : ir::index_of(value) < stored_.size()       ? stored_[ir::index_of(value)]
-                                                                          : nullptr;
+  const ir::Tensor* source = made != made_.end()                    ? &new_initializers_[made->second]
+                             : ir::index_of(value) < stored_.size() ? stored_[ir::index_of(value)]
+                                                                    : nullptr;
   if (source) {
     ir::Tensor tensor;
     tensor.data_type = source->data_type;
     tensor.raw_data = source->raw_data;
     std::size_t next = 0;
     for (std::size_t i = 0; i < order.size(); ++i)
-      tensor.dims.push_back(std::binary_search(places.begin(), places.end(), static_cast<std::int64_t>(i)) ? 1 : source->dims[next++]);
+      tensor.dims.push_back(
+          std::binary_search(places.begin(), places.end(), static_cast<std::int64_t>(i)) ? 1 : source->dims[next++]);
     store(with_axes_id, std::move(tensor));
   } else if (opset_ >= 13) {
-    nodes_.push_back(ir::make_node(model_, "Unsqueeze", {value, Editor(*this).constant(ElementType::int64, places)}, {with_axes_id}));
+    nodes_.push_back(ir::make_node(model_, "Unsqueeze", {value, Editor(*this).constant(ElementType::int64, places)},
+                                   {with_axes_id}));
   } else {
     nodes_.push_back(ir::make_node(model_, "Unsqueeze", {value}, {with_axes_id}, {{"axes", places}}));
   }
@@ -345,11 +364,14 @@ void GraphLayout::write_flexible(std::size_t n, const FlexibleNode& flexible) {
   for (const Port& port : flexible.frame.ports) {
     if (port.is_output) continue;
     follows[port.index] = true;
-    inputs[port.index] = broadcasts && !port.removed.empty() ? broadcast_read(inputs[port.index], port, order)
-                                                             : read(inputs[port.index], without_axes(order, port.removed));
+    inputs[port.index] = broadcasts && !port.removed.empty()
+                             ? broadcast_read(inputs[port.index], port, order)
+                             : read(inputs[port.index], without_axes(order, port.removed));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (!follows[i]) inputs[i] = read(inputs[i], identity_of(inputs[i] == ir::ValueId::none ? 0 : aliases_[ir::index_of(inputs[i])].order.size()));
+    if (!follows[i])
+      inputs[i] = read(
+          inputs[i], identity_of(inputs[i] == ir::ValueId::none ? 0 : aliases_[ir::index_of(inputs[i])].order.size()));
   ir::Node node = ir::clone(graph_.nodes[n]);
   node.inputs = std::move(inputs);
   if (!is_identity(order) && flexible.rule->rewrite) {
@@ -405,7 +427,8 @@ void GraphLayout::write_node(std::size_t n) {
   if (const auto found = flexible_.find(n); found != flexible_.end()) return write_flexible(n, found->second);
   std::vector<ir::ValueId> inputs;
   for (const ir::ValueId input : source.inputs)
-    inputs.push_back(read(input, identity_of(input == ir::ValueId::none ? 0 : aliases_[ir::index_of(input)].order.size())));
+    inputs.push_back(
+        read(input, identity_of(input == ir::ValueId::none ? 0 : aliases_[ir::index_of(input)].order.size())));
   ir::Node node = ir::clone(source);
   node.inputs = std::move(inputs);
   for (const ir::ValueId output : source.outputs)

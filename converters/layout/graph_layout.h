@@ -17,8 +17,8 @@ namespace onnxkit::layout {
 /// The Transposes of one graph: what they are made of, which orders the nodes get, and the graph written anew.
 class GraphLayout {
  public:
-  GraphLayout(ir::Model& model, ir::Graph& graph, const checker::InferredModel& inferred, const Rules& rules, std::int64_t opset,
-              ir::FreshNames& names);
+  GraphLayout(ir::Model& model, ir::Graph& graph, const checker::InferredModel& inferred, const Rules& rules,
+              std::int64_t opset, ir::FreshNames& names);
 
   /// Changes the graph if it has fewer Transposes then. Returns how many fewer.
   std::size_t reduce();
@@ -73,22 +73,23 @@ class GraphLayout {
   const Rules& rules_;
   std::int64_t opset_;
   ir::FreshNames& names_;
-  std::vector<std::size_t> order_;                       ///< of the nodes
-  std::vector<Alias> aliases_;                           ///< by value
-  std::vector<const ir::Tensor*> stored_;                ///< by value: initializers that can be permuted
-  std::unordered_set<ir::ValueId> kept_;                 ///< values whose names are asked for: outputs, and what bodies read
+  std::vector<std::size_t> order_;         ///< of the nodes
+  std::vector<Alias> aliases_;             ///< by value
+  std::vector<const ir::Tensor*> stored_;  ///< by value: initializers that can be permuted
+  std::unordered_set<ir::ValueId> kept_;   ///< values whose names are asked for: outputs, and what bodies read
   std::unordered_map<std::size_t, FlexibleNode> flexible_;  ///< by node
   std::unordered_map<ir::ValueId, std::size_t> value_index_;
   std::vector<Permutation> orders_;
   std::vector<ir::Node> nodes_;
   std::vector<ir::Tensor> new_initializers_;
-  std::unordered_map<ir::ValueId, std::size_t> made_;    ///< where they are, by value
-  std::map<std::pair<ir::ValueId, Permutation>, ir::ValueId> names_of_aliases_;  ///< names that Transposes of a root may take
+  std::unordered_map<ir::ValueId, std::size_t> made_;  ///< where they are, by value
+  std::map<std::pair<ir::ValueId, Permutation>, ir::ValueId>
+      names_of_aliases_;  ///< names that Transposes of a root may take
   std::unordered_set<ir::ValueId> names_taken_;
-  std::unordered_map<ir::ValueId, Written> written_;     ///< by root, what its producer writes
+  std::unordered_map<ir::ValueId, Written> written_;  ///< by root, what its producer writes
   std::map<std::pair<ir::ValueId, Permutation>, ir::ValueId> copies_;
   std::map<std::vector<std::int64_t>, ir::ValueId> constants_;
-  std::unordered_set<ir::ValueId> changed_;              ///< values whose declared types no longer hold
+  std::unordered_set<ir::ValueId> changed_;  ///< values whose declared types no longer hold
 };
 
 }  // namespace onnxkit::layout

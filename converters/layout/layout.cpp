@@ -14,14 +14,16 @@ void register_all_layout_rules(Rules& rules);
 namespace {
 
 bool has_transpose(const ir::Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const ir::Node& node) { return node.op_type == "Transpose"; });
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const ir::Node& node) { return node.op_type == "Transpose"; });
 }
 
 }  // namespace
 
 std::size_t reduce_transposes(ir::Model& model) {
   const auto scopes = ir::graph_scopes(model);
-  if (std::none_of(scopes.begin(), scopes.end(), [](const auto& scope) { return has_transpose(*scope->graph); })) return 0;
+  if (std::none_of(scopes.begin(), scopes.end(), [](const auto& scope) { return has_transpose(*scope->graph); }))
+    return 0;
   Rules rules;
   register_all_layout_rules(rules);
   const spec::OpTable table;

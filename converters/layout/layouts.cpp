@@ -43,7 +43,8 @@ class Chooser {
       const LayoutValue& value = problem_.values[v];
       if (!value.producer && value.readers.empty()) continue;
       std::set<Permutation> wishes(value.fixed_readers.begin(), value.fixed_readers.end());
-      if (!value.producer && !value.is_stored && !value.readers.empty()) wishes.insert(identity_of(value.readers.front().offset.size()));
+      if (!value.producer && !value.is_stored && !value.readers.empty())
+        wishes.insert(identity_of(value.readers.front().offset.size()));
       for (const Permutation& wish : wishes) add_proposal(v, wish, proposals);
     }
     return proposals;
@@ -142,7 +143,8 @@ class Chooser {
       if (takes[i]) merged[frames[i]] = proposal[frames[i]];
     Orders whole = orders_;
     for (const std::size_t f : frames) whole[f] = proposal[f];
-    if (cost(whole) < cost(merged)) merged = std::move(whole);  // readers of one value share its Transpose, which cuts do not see
+    if (cost(whole) < cost(merged))
+      merged = std::move(whole);  // readers of one value share its Transpose, which cuts do not see
     if (cost(merged) >= cost(orders_)) return false;
     orders_ = std::move(merged);
     return true;
@@ -161,7 +163,8 @@ class Chooser {
     return {std::move(before), std::move(after), variable[use.frame]};
   }
 
-  void add_costs(const LayoutValue& value, const Orders& proposal, const std::vector<std::size_t>& variable, BinaryChoice& choice) const {
+  void add_costs(const LayoutValue& value, const Orders& proposal, const std::vector<std::size_t>& variable,
+                 BinaryChoice& choice) const {
     if (value.is_stored) return;
     End written{{}, {}, none};
     if (value.producer) written = end_of(*value.producer, proposal, variable);

@@ -63,7 +63,8 @@ Permutation with_axes(const Permutation& permutation, const Axes& removed, std::
     for (; first < axis; ++first) all.push_back(first);
     all.push_back(axis);
   }
-  for (std::int64_t axis = kept.empty() ? 0 : kept.back() + 1; axis < static_cast<std::int64_t>(rank); ++axis) all.push_back(axis);
+  for (std::int64_t axis = kept.empty() ? 0 : kept.back() + 1; axis < static_cast<std::int64_t>(rank); ++axis)
+    all.push_back(axis);
   return all;
 }
 

@@ -39,7 +39,9 @@ class NodeFacts {
   static std::optional<Axes> axes(const std::vector<std::int64_t>& given, std::size_t rank);
 
  private:
-  static ir::ValueId at(const std::vector<ir::ValueId>& ids, std::size_t i) { return i < ids.size() ? ids[i] : ir::ValueId::none; }
+  static ir::ValueId at(const std::vector<ir::ValueId>& ids, std::size_t i) {
+    return i < ids.size() ? ids[i] : ir::ValueId::none;
+  }
   const checker::Shape* shape_of(ir::ValueId id) const;
 
   const ir::Graph& graph_;
@@ -68,7 +70,8 @@ class NodeEditor {
   /// A stored vector with its elements in that order; none when it is not stored.
   virtual ir::ValueId reordered(ir::ValueId vector, const Permutation& order) = 0;
   /// A node of one output, whose value it returns.
-  virtual ir::ValueId emit(std::string_view op, std::vector<ir::ValueId> inputs, const std::vector<ir::Attr>& attributes) = 0;
+  virtual ir::ValueId emit(std::string_view op, std::vector<ir::ValueId> inputs,
+                           const std::vector<ir::Attr>& attributes) = 0;
 
   ir::Node* node = nullptr;  ///< with inputs that are in the frame already
   void set_attribute(const ir::Attr& attribute);

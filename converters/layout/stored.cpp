@@ -11,7 +11,8 @@ namespace onnxkit::layout {
 namespace {
 
 ElementType elem_of(const ir::Tensor& tensor) {
-  return tensor.data_type && is_known_element_type(*tensor.data_type) ? static_cast<ElementType>(*tensor.data_type) : ElementType::undefined;
+  return tensor.data_type && is_known_element_type(*tensor.data_type) ? static_cast<ElementType>(*tensor.data_type)
+                                                                      : ElementType::undefined;
 }
 
 struct Extent {
@@ -21,7 +22,8 @@ struct Extent {
 /// Axes in the new order; those that lie one behind the other in both orders are one.
 std::vector<Extent> extents_of(const std::vector<std::int64_t>& dims, const Permutation& order) {
   std::vector<std::size_t> strides(dims.size(), 1);
-  for (std::size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * static_cast<std::size_t>(dims[axis]);
+  for (std::size_t axis = dims.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * static_cast<std::size_t>(dims[axis]);
   std::vector<Extent> extents;
   for (const std::int64_t axis : order) {
     const auto at = static_cast<std::size_t>(axis);
@@ -47,7 +49,8 @@ void gather(const std::byte* from, std::byte* to, const std::vector<Extent>& ext
   std::vector<std::size_t> at(extents.size(), 0);
   std::size_t start = 0;
   while (true) {
-    for (std::size_t i = 0; i < inner.size; ++i, to += sizeof(T)) std::memcpy(to, from + (start + i * inner.stride) * sizeof(T), sizeof(T));
+    for (std::size_t i = 0; i < inner.size; ++i, to += sizeof(T))
+      std::memcpy(to, from + (start + i * inner.stride) * sizeof(T), sizeof(T));
     std::size_t axis = extents.size() - 1;
     while (axis-- > 0) {
       start += extents[axis].stride;
@@ -67,8 +70,8 @@ bool can_permute(const ir::Tensor& tensor) {
   const int bits = elem == ElementType::undefined ? 0 : storage_bits(elem);
   const auto count = checked_element_count(tensor.dims);
   const auto bytes = count ? packed_size(elem, *count) : std::nullopt;
-  return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && !tensor.is_external() && !tensor.segment && bytes && tensor.raw_data.present() &&
-         tensor.raw_data.size() == *bytes;
+  return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && !tensor.is_external() && !tensor.segment && bytes &&
+         tensor.raw_data.present() && tensor.raw_data.size() == *bytes;
 }
 
 ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutation& order) {

@@ -41,14 +41,15 @@ Result<std::span<const std::byte>> buffer_bytes(const MappedFile& file, const sc
   if (buffer == 0) return std::span<const std::byte>();
   const auto* buffers = model.buffers();
   const schema::Buffer* found = buffers && buffer < buffers->size() ? buffers->Get(buffer) : nullptr;
-  if (!found) return make_error("malformed-model", fmt::format("there is no buffer {}", buffer));
-  if (found->data() && found->data()->size() > 0) return std::as_bytes(std::span(found->data()->data(), found->data()->size()));
+  if (!found) return make_error("malformed-model", fmt::format("buffer {} does not exist", buffer));
+  if (found->data() && found->data()->size() > 0)
+    return std::as_bytes(std::span(found->data()->data(), found->data()->size()));
   // Contents behind the tables; 0 and 1 stand for none.
   if (found->offset() <= 1 || found->size() <= 1) return std::span<const std::byte>();
   const std::uint64_t size = file.bytes().size();
   if (found->offset() > size || found->size() > size - found->offset())
-    return make_error("malformed-model", fmt::format("buffer {} of {} bytes at {} ends behind the file of {} bytes", buffer,
-                                                     found->size(), found->offset(), size));
+    return make_error("malformed-model", fmt::format("buffer {} of {} bytes at {} ends behind the file of {} bytes",
+                                                     buffer, found->size(), found->offset(), size));
   return file.bytes().subspan(found->offset(), found->size());
 }
 

@@ -17,6 +17,7 @@ struct Model;
 Result<const schema::Model*> verified_model(const MappedFile& file);
 
 /// The bytes of a buffer, inside the tables or behind them; empty for one without content. Error code: malformed-model.
-Result<std::span<const std::byte>> buffer_bytes(const MappedFile& file, const schema::Model& model, std::uint32_t buffer);
+Result<std::span<const std::byte>> buffer_bytes(const MappedFile& file, const schema::Model& model,
+                                                std::uint32_t buffer);
 
 }  // namespace onnxkit::tflite

@@ -190,7 +190,8 @@ void give_channels_first(Call& call, Val value) {
   const Val active = activated(call, value);
   // The layout pass removes Transposes: the tensor's name is that of what they transpose.
   const foreign::Value* declared = call.declared_output();
-  if (declared && !declared->quantization && !call.is_output() && !call.refused()) onnx.name_value(active, declared->name);
+  if (declared && !declared->quantization && !call.is_output() && !call.refused())
+    onnx.name_value(active, declared->name);
   give(call, channels_last(onnx, active));
 }
 
@@ -233,7 +234,8 @@ std::vector<ir::Attr> window_attributes(Call& call, Val x, const Window& window)
     pads[a] = total / 2;
     pads[a + axes] = total - total / 2;
   }
-  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; })) attributes.push_back({"pads", pads});
+  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; }))
+    attributes.push_back({"pads", pads});
   return attributes;
 }
 

@@ -19,7 +19,8 @@ using foreign::Val;
 Val real(Call& call, std::string_view name);
 std::vector<Val> reals(Call& call, std::string_view name);
 /// The same for stored weights, which are transposed first and then get axes of one element at the end.
-Val weights(Call& call, std::string_view name, const std::vector<std::int64_t>& permutation, std::size_t further_axes = 0);
+Val weights(Call& call, std::string_view name, const std::vector<std::int64_t>& permutation,
+            std::size_t further_axes = 0);
 /// An input that is only moved about: as it is stored if the result is quantized like it, else as real numbers.
 Val movable(Call& call, std::string_view name);
 /// The same for all inputs of a list; all as they are stored, or none.

@@ -14,8 +14,8 @@ class OptionVisitor final : public flatbuffers::IterationVisitor {
  public:
   std::vector<Argument> options;
 
-  void Field(std::size_t, std::size_t, flatbuffers::ElementaryType, bool, const flatbuffers::TypeTable*, const char* name,
-             const std::uint8_t*) override {
+  void Field(std::size_t, std::size_t, flatbuffers::ElementaryType, bool, const flatbuffers::TypeTable*,
+             const char* name, const std::uint8_t*) override {
     name_ = name;
   }
   void StartVector() override { list_.emplace(); }
@@ -47,8 +47,7 @@ std::vector<Argument> options_of(const schema::Operator& node) {
   OptionVisitor visitor;
   const void* table = node.builtin_options();
   const flatbuffers::TypeTable* types = schema::BuiltinOptionsTypeTable();
-  const std::int64_t at =
-      flatbuffers::LookupEnum(node.builtin_options_type(), types->values, types->num_elems);
+  const std::int64_t at = flatbuffers::LookupEnum(node.builtin_options_type(), types->values, types->num_elems);
   if (!table || at <= 0 || types->type_codes[at].sequence_ref < 0) return {};
   flatbuffers::IterateObject(static_cast<const std::uint8_t*>(table),
                              types->type_refs[types->type_codes[at].sequence_ref](), &visitor);

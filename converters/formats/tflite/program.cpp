@@ -56,7 +56,8 @@ class ProgramReader {
     if (!graph) return std::move(graph).error();
     model_.graph = std::move(**graph);
     model_.graph.name = "main";
-    constexpr std::int64_t opset_of_short_integers = 21;  // QuantizeLinear and DequantizeLinear take int16 and int4 from then on
+    constexpr std::int64_t opset_of_short_integers =
+        21;  // QuantizeLinear and DequantizeLinear take int16 and int4 from then on
     if (has_short_integers_) model_.opset = opset_of_short_integers;
     return std::move(model_);
   }
@@ -71,7 +72,8 @@ class ProgramReader {
       keys += (keys.empty() ? "" : ",") + std::string(key);
       if (chosen || signature->subgraph_index() != 0) continue;
       chosen = signature;
-      for (const auto* map : tables_of(signature->inputs())) input_names_.emplace(map->tensor_index(), text_of(map->name()));
+      for (const auto* map : tables_of(signature->inputs()))
+        input_names_.emplace(map->tensor_index(), text_of(map->name()));
       for (const auto* map : tables_of(signature->outputs()))
         output_names_.emplace(map->tensor_index(), text_of(map->name()));
     }
@@ -81,7 +83,7 @@ class ProgramReader {
 
   Result<std::unique_ptr<Graph>> read_graph(std::int64_t index) {
     if (index < 0 || index >= static_cast<std::int64_t>(subgraphs_.size()))
-      return malformed(fmt::format("there is no graph {}", index));
+      return malformed(fmt::format("graph {} does not exist", index));
     if (std::find(open_.begin(), open_.end(), index) != open_.end())
       return malformed(fmt::format("graph {} calls itself", index));
     open_.push_back(index);
@@ -103,7 +105,8 @@ class ProgramReader {
       const ValueId id = graph.add_value(text_of(tensor->name()), type_of(*tensor));
       const ElementType elem = graph.values.back().type->elem;
       if (auto done = add_quantization(*tensor, graph.values.back()); !done) return done;
-      if (graph.values.back().quantization && (storage_bits(elem) == 4 || storage_bits(elem) == 16)) has_short_integers_ = true;
+      if (graph.values.back().quantization && (storage_bits(elem) == 4 || storage_bits(elem) == 16))
+        has_short_integers_ = true;
       const auto bytes = buffer_bytes(file_, source_, tensor->buffer());
       if (!bytes) return bytes.error();
       if (!bytes->empty())
@@ -150,7 +153,8 @@ class ProgramReader {
   Result<void> add_constant(const schema::Tensor& tensor, ValueId id, std::span<const std::byte> bytes, Graph& graph) {
     const foreign::Value& value = graph.values[foreign::index_of(id)];
     if (value.type->elem == ElementType::string) return {};  // refused where it is read
-    if (tensor.sparsity()) return make_error("not-supported", fmt::format("tensor {} is stored as a sparse one", quote(value.name)));
+    if (tensor.sparsity())
+      return make_error("not-supported", fmt::format("tensor {} is stored as a sparse one", quote(value.name)));
     foreign::Tensor constant;
     constant.value = id;
     constant.name = value.name;
@@ -159,7 +163,8 @@ class ProgramReader {
     const auto count = checked_element_count(constant.dims);
     const auto wanted = count ? packed_size(constant.elem, *count) : std::nullopt;
     if (!wanted || *wanted != bytes.size())
-      return malformed(fmt::format("tensor {} has {} bytes, which does not fit its shape", quote(value.name), bytes.size()));
+      return malformed(
+          fmt::format("tensor {} has {} bytes, which does not fit its shape", quote(value.name), bytes.size()));
     constant.bytes = bytes;
     graph.tensors.push_back(std::move(constant));
     return {};
@@ -170,7 +175,7 @@ class ProgramReader {
   Result<void> add_boundary(const schema::SubGraph& source, Graph& graph, bool is_main) {
     std::unordered_set<std::string_view> taken;
     for (const std::int32_t index : all_of(source.inputs())) {
-      if (!is_tensor(index, graph)) return malformed(fmt::format("there is no tensor {}, an input", index));
+      if (!is_tensor(index, graph)) return malformed(fmt::format("tensor {}, an input, does not exist", index));
       const ValueId id = value_at(index);
       if (std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end())
         return malformed(fmt::format("tensor {} is an input twice", index));
@@ -178,7 +183,7 @@ class ProgramReader {
       if (is_main) name_input(graph, index, taken);
     }
     for (const std::int32_t index : all_of(source.outputs())) {
-      if (!is_tensor(index, graph)) return malformed(fmt::format("there is no tensor {}, an output", index));
+      if (!is_tensor(index, graph)) return malformed(fmt::format("tensor {}, an output, does not exist", index));
       graph.outputs.push_back({value_at(index), is_main ? name_of_output(graph, index, taken) : std::string_view()});
     }
     if (is_main) free_names(graph, taken);
@@ -205,7 +210,8 @@ class ProgramReader {
     for (std::size_t axis = 0; axis < value.type->shape->size(); ++axis) {
       foreign::Size& size = (*value.type->shape)[axis];
       if (size.constant >= 0) continue;
-      size.expression = is_first && axis == 0 ? "batch" : model_.strings->keep(fmt::format("{}_{}", value.name, axis)).view();
+      size.expression =
+          is_first && axis == 0 ? "batch" : model_.strings->keep(fmt::format("{}_{}", value.name, axis)).view();
     }
   }
 
@@ -236,9 +242,11 @@ class ProgramReader {
 
   Result<std::string_view> name_of_operator(const schema::Operator& node) {
     const auto codes = tables_of(source_.operator_codes());
-    if (node.opcode_index() >= codes.size()) return malformed(fmt::format("there is no operator code {}", node.opcode_index()));
+    if (node.opcode_index() >= codes.size())
+      return malformed(fmt::format("operator code {} does not exist", node.opcode_index()));
     const schema::OperatorCode& code = *codes[node.opcode_index()];
-    const auto number = std::max(static_cast<std::int32_t>(code.deprecated_builtin_code()), static_cast<std::int32_t>(code.builtin_code()));
+    const auto number = std::max(static_cast<std::int32_t>(code.deprecated_builtin_code()),
+                                 static_cast<std::int32_t>(code.builtin_code()));
     if (number == schema::BuiltinOperator_CUSTOM)
       return model_.strings->keep(fmt::format("CUSTOM {}", text_of(code.custom_code()))).view();
     const std::string_view name = schema::EnumNameBuiltinOperator(static_cast<schema::BuiltinOperator>(number));
@@ -247,7 +255,8 @@ class ProgramReader {
 
   Result<void> add_node(const schema::Operator& source, Graph& graph) {
     constexpr std::size_t most_nodes = 1'000'000;  // a graph counts each time that it is called
-    if (++nodes_ > most_nodes) return make_error("not-supported", fmt::format("the model has more than {} operators", most_nodes));
+    if (++nodes_ > most_nodes)
+      return make_error("not-supported", fmt::format("the model has more than {} operators", most_nodes));
     const auto op = name_of_operator(source);
     if (!op) return op.error();
     Node node;
@@ -256,7 +265,8 @@ class ProgramReader {
     for (Argument& option : options_of(source)) node.arguments.push_back(std::move(option));
     if (auto done = add_bodies(node); !done) return done;
     for (const std::int32_t index : all_of(source.outputs())) {
-      if (index != -1 && !is_tensor(index, graph)) return malformed(fmt::format("there is no tensor {}, a result of {}", index, node.op));
+      if (index != -1 && !is_tensor(index, graph))
+        return malformed(fmt::format("tensor {}, a result of {}, does not exist", index, node.op));
       node.outputs.push_back(index == -1 ? ValueId::none : value_at(index));
     }
     if (!node.outputs.empty()) node.name = graph.name_of(node.outputs.front());
@@ -269,7 +279,8 @@ class ProgramReader {
     Argument::List* list = nullptr;
     std::size_t position = 0;
     for (const std::int32_t index : all_of(source.inputs())) {
-      if (index != -1 && !is_tensor(index, graph)) return malformed(fmt::format("there is no tensor {}, an input of {}", index, node.op));
+      if (index != -1 && !is_tensor(index, graph))
+        return malformed(fmt::format("tensor {}, an input of {}, does not exist", index, node.op));
       Argument given;
       if (index != -1) given.content = value_at(index);
       const std::string_view name = position < names.size() ? names[position] : std::string_view();

@@ -53,13 +53,32 @@ void rewrite_quantizing(const NodeFacts& facts, const Frame& frame, const Permut
 
 void register_elementwise(Rules& rules);
 void register_elementwise(Rules& rules) {
-  rules.add({"Add",  "Sub",  "Mul",         "Div",     "Pow",            "Mod", "Max", "Min", "Sum",        "Mean",      "Where",     "PRelu",
-             "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "And", "Or",  "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift"},
+  rules.add({"Add",   "Sub",  "Mul",   "Div",   "Pow",        "Mod",         "Max",        "Min",
+             "Sum",   "Mean", "Where", "PRelu", "Less",       "LessOrEqual", "Greater",    "GreaterOrEqual",
+             "Equal", "And",  "Or",    "Xor",   "BitwiseAnd", "BitwiseOr",   "BitwiseXor", "BitShift"},
             {broadcasting_frame});
-  rules.add({"Abs",       "Neg",   "Exp",   "Log",     "Sqrt",    "Reciprocal",  "Sin",      "Cos",  "Tan",   "Asin",  "Acos",
-             "Atan",      "Sinh",  "Cosh",  "Asinh",   "Acosh",   "Atanh",       "Erf",      "Floor", "Ceil",  "Round", "Sign",
-             "Not",       "BitwiseNot", "IsNaN", "IsInf", "Relu", "LeakyRelu",   "Sigmoid",  "Tanh", "Elu",   "Selu",  "Celu",
-             "Softplus",  "Softsign", "HardSigmoid", "HardSwish", "ThresholdedRelu", "Mish", "Gelu", "Swish", "Cast",  "Identity", "Clip"},
+  rules.add({"Abs",       "Neg",
+             "Exp",       "Log",
+             "Sqrt",      "Reciprocal",
+             "Sin",       "Cos",
+             "Tan",       "Asin",
+             "Acos",      "Atan",
+             "Sinh",      "Cosh",
+             "Asinh",     "Acosh",
+             "Atanh",     "Erf",
+             "Floor",     "Ceil",
+             "Round",     "Sign",
+             "Not",       "BitwiseNot",
+             "IsNaN",     "IsInf",
+             "Relu",      "LeakyRelu",
+             "Sigmoid",   "Tanh",
+             "Elu",       "Selu",
+             "Celu",      "Softplus",
+             "Softsign",  "HardSigmoid",
+             "HardSwish", "ThresholdedRelu",
+             "Mish",      "Gelu",
+             "Swish",     "Cast",
+             "Identity",  "Clip"},
             {first_input_frame});
   rules.add({"QuantizeLinear", "DequantizeLinear"}, {quantizing_frame, rewrite_quantizing});
 }

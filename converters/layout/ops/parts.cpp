@@ -7,7 +7,8 @@ namespace onnxkit::layout {
 namespace {
 
 /// `axes` of Pad and Slice in the new order.
-void rewrite_axes_input(const NodeFacts& facts, std::size_t input, const Frame& frame, const Permutation& order, NodeEditor& editor) {
+void rewrite_axes_input(const NodeFacts& facts, std::size_t input, const Frame& frame, const Permutation& order,
+                        NodeEditor& editor) {
   const Permutation places = inverse_of(order);
   Axes moved;
   const std::optional<Axes> axes = NodeFacts::axes(*facts.integers(input), frame.rank);
@@ -83,7 +84,8 @@ void rewrite_tile(const NodeFacts& facts, const Frame&, const Permutation& order
 std::optional<Frame> expand_frame(const NodeFacts& facts) {
   const auto rank = facts.rank(0), result = facts.output_rank();
   const checker::Shape* wanted = facts.shape(1);
-  if (!rank || rank != result || !wanted || wanted->size() != 1 || !(*wanted)[0].is(static_cast<std::int64_t>(*rank))) return std::nullopt;
+  if (!rank || rank != result || !wanted || wanted->size() != 1 || !(*wanted)[0].is(static_cast<std::int64_t>(*rank)))
+    return std::nullopt;
   return same_rank_frame(facts);
 }
 

@@ -6,7 +6,9 @@
 namespace onnxkit::layout {
 namespace {
 
-bool has_axes_input(const NodeFacts& facts) { return facts.opset >= 18 || (facts.opset >= 13 && facts.node.op_type == "ReduceSum"); }
+bool has_axes_input(const NodeFacts& facts) {
+  return facts.opset >= 18 || (facts.opset >= 13 && facts.node.op_type == "ReduceSum");
+}
 
 /// The axes that are reduced, ascending; empty for all of them or none. Nullopt when they are not known.
 std::optional<Axes> reduced_axes(const NodeFacts& facts, std::size_t rank) {
@@ -66,8 +68,8 @@ void rewrite_extreme(const NodeFacts& facts, const Frame& frame, const Permutati
 
 void register_reduce(Rules& rules);
 void register_reduce(Rules& rules) {
-  rules.add({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum",
-             "ReduceLogSumExp"},
+  rules.add({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+             "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"},
             {reduce_frame, rewrite_reduce});
   rules.add({"ArgMax", "ArgMin"}, {extreme_frame, rewrite_extreme});
 }

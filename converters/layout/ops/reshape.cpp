@@ -38,7 +38,9 @@ std::optional<Frame> reshape_frame(const NodeFacts& facts) {
   const auto sizes = facts.integers(1);
   if (!sizes && facts.attribute("allowzero", 0) == 0) {
     const checker::Shape* output = facts.output_shape();
-    if (!output || std::any_of(output->begin(), output->end(), [](const checker::Dim& size) { return size.is_unknown(); })) return std::nullopt;
+    if (!output ||
+        std::any_of(output->begin(), output->end(), [](const checker::Dim& size) { return size.is_unknown(); }))
+      return std::nullopt;
   }
   if (sizes && std::find(sizes->begin(), sizes->end(), 0) != sizes->end()) return std::nullopt;
   return frame_of_shapes(facts);
@@ -49,7 +51,8 @@ void rewrite_reshape(const NodeFacts& facts, const Frame& frame, const Permutati
 }
 
 /// Axes that go: those of the frame that the output lacks.
-void rewrite_squeeze(const NodeFacts& facts, const Frame& frame, const Permutation& order, NodeEditor& editor, std::size_t port) {
+void rewrite_squeeze(const NodeFacts& facts, const Frame& frame, const Permutation& order, NodeEditor& editor,
+                     std::size_t port) {
   const Permutation places = inverse_of(order);
   Axes moved;
   for (const std::int64_t axis : frame.ports[port].removed) moved.push_back(places[static_cast<std::size_t>(axis)]);

@@ -73,8 +73,11 @@ void map_local_response_normalization(Call& call) {
   const std::int64_t size = 2 * radius + 1;
   const auto alpha = static_cast<float>(call.real("alpha", 0) * static_cast<double>(size));
   const Val first = channels_first(onnx, real(call, "x"));
-  const Val result = onnx.emit("LRN", {first}, {{"size", size}, {"alpha", alpha}, {"beta", static_cast<float>(call.real("beta", 0))},
-                                                {"bias", static_cast<float>(call.real("bias", 0))}});
+  const Val result = onnx.emit("LRN", {first},
+                               {{"size", size},
+                                {"alpha", alpha},
+                                {"beta", static_cast<float>(call.real("beta", 0))},
+                                {"bias", static_cast<float>(call.real("bias", 0))}});
   give_channels_first(call, result);
 }
 

@@ -42,14 +42,16 @@ void map_while(Call& call) {
   if (!condition_graph || !body_graph) return;
   const std::vector<Val> carried = call.tensors("xs");
   const std::vector<Val> first = call.inlined(*condition_graph, carried);
-  if (first.size() != 1) return call.refuse("its condition has not one result");
-  std::vector<OnnxBuilder::BodyInput> inputs = {{"iteration", checker::Type::tensor(ElementType::int64, foreign::Shape{})},
-                                                {"condition", checker::Type::tensor(ElementType::boolean, foreign::Shape{})}};
+  if (first.size() != 1) return call.refuse("its condition must have one result");
+  std::vector<OnnxBuilder::BodyInput> inputs = {
+      {"iteration", checker::Type::tensor(ElementType::int64, foreign::Shape{})},
+      {"condition", checker::Type::tensor(ElementType::boolean, foreign::Shape{})}};
   for (std::size_t i = 0; i < carried.size(); ++i) {
     checker::Type type = onnx.type(carried[i]);
     const foreign::TensorType* after = call.declared_type(i);
     for (std::size_t axis = 0; type.shape && axis < type.shape->size(); ++axis) {
-      const bool stays = after && after->shape && axis < after->shape->size() && (*type.shape)[axis].is((*after->shape)[axis].constant);
+      const bool stays = after && after->shape && axis < after->shape->size() &&
+                         (*type.shape)[axis].is((*after->shape)[axis].constant);
       if (!stays) (*type.shape)[axis] = {};
     }
     inputs.push_back({"carried", std::move(type)});

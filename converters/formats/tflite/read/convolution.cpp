@@ -10,7 +10,8 @@ using Sizes = std::vector<std::int64_t>;
 Sizes kernel_sizes(Call& call, std::string_view name, std::size_t first, std::size_t count) {
   Sizes sizes;
   const Val filter = call.tensor(name);
-  for (std::size_t axis = first; axis < first + count; ++axis) sizes.push_back(call.onnx.size(filter, axis).value_or(0));
+  for (std::size_t axis = first; axis < first + count; ++axis)
+    sizes.push_back(call.onnx.size(filter, axis).value_or(0));
   return sizes;
 }
 

@@ -14,11 +14,13 @@ void map_binary(Call& call) {
   give_activated(call, call.onnx.emit(op, {x, y}));
 }
 
-constexpr const char *abs_op = "Abs", *neg_op = "Neg", *exp_op = "Exp", *log_op = "Log", *sqrt_op = "Sqrt", *sin_op = "Sin", *cos_op = "Cos",
-                     *floor_op = "Floor", *ceil_op = "Ceil", *round_op = "Round", *sign_op = "Sign", *not_op = "Not";
-constexpr const char *add_op = "Add", *sub_op = "Sub", *mul_op = "Mul", *div_op = "Div", *pow_op = "Pow", *less_op = "Less",
-                     *less_or_equal_op = "LessOrEqual", *greater_op = "Greater", *greater_or_equal_op = "GreaterOrEqual", *equal_op = "Equal",
-                     *and_op = "And", *or_op = "Or", *max_op = "Max", *min_op = "Min";
+constexpr const char *abs_op = "Abs", *neg_op = "Neg", *exp_op = "Exp", *log_op = "Log", *sqrt_op = "Sqrt",
+                     *sin_op = "Sin", *cos_op = "Cos", *floor_op = "Floor", *ceil_op = "Ceil", *round_op = "Round",
+                     *sign_op = "Sign", *not_op = "Not";
+constexpr const char *add_op = "Add", *sub_op = "Sub", *mul_op = "Mul", *div_op = "Div", *pow_op = "Pow",
+                     *less_op = "Less", *less_or_equal_op = "LessOrEqual", *greater_op = "Greater",
+                     *greater_or_equal_op = "GreaterOrEqual", *equal_op = "Equal", *and_op = "And", *or_op = "Or",
+                     *max_op = "Max", *min_op = "Min";
 
 void map_rsqrt(Call& call) { give(call, call.onnx.emit("Reciprocal", {call.onnx.emit("Sqrt", {real(call, "x")})})); }
 

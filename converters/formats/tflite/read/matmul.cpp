@@ -19,7 +19,8 @@ void map_fully_connected(Call& call) {
   if (call.integer("weights_format", 0) != 0) return call.refuse("its weights are shuffled");
   const std::size_t rank = call.rank(x);
   const bool keeps_axes = call.flag("keep_num_dims", false) && rank != 2;
-  if (keeps_axes && rank == 4) return give_channels_first(call, convolved_rows(call, x, weights(call, "weights", {0, 1}, 2)));
+  if (keeps_axes && rank == 4)
+    return give_channels_first(call, convolved_rows(call, x, weights(call, "weights", {0, 1}, 2)));
   if (keeps_axes) {
     Val product = onnx.emit("MatMul", {x, weights(call, "weights", {1, 0})});
     if (call.has("bias")) product = onnx.emit("Add", {product, real(call, "bias")});

@@ -8,7 +8,8 @@ void pool(Call& call, const char* op, bool is_root_of_squares) {
   auto& onnx = call.onnx;
   const Val x = real(call, "input");
   if (call.rank(x) != 4) return call.refuse("its input does not have four axes");
-  const Window window = window_of(call, {call.integer("filter_height", 0), call.integer("filter_width", 0)}, {"h", "w"});
+  const Window window =
+      window_of(call, {call.integer("filter_height", 0), call.integer("filter_width", 0)}, {"h", "w"});
   const std::vector<ir::Attr> attributes = window_attributes(call, x, window);
   if (call.refused()) return;
   Val pooled = channels_first(onnx, x);

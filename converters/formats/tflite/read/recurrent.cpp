@@ -11,7 +11,8 @@ Val gates(Call& call, const std::vector<std::string_view>& names, bool is_matrix
   auto& onnx = call.onnx;
   std::vector<Val> parts;
   for (const std::int64_t gate : gate_order) {
-    const Val part = is_matrix ? weights(call, names[static_cast<std::size_t>(gate)], {0, 1}) : real(call, names[static_cast<std::size_t>(gate)]);
+    const Val part = is_matrix ? weights(call, names[static_cast<std::size_t>(gate)], {0, 1})
+                               : real(call, names[static_cast<std::size_t>(gate)]);
     parts.push_back(onnx.unsqueeze(part, {0}));
   }
   return onnx.emit("Concat", parts, {{"axis", std::int64_t{1}}});
@@ -21,7 +22,8 @@ Val gates(Call& call, const std::vector<std::string_view>& names, bool is_matrix
 void map_unidirectional_lstm(Call& call) {
   auto& onnx = call.onnx;
   if (!call.has("wi") || !call.has("ri")) return call.refuse("its input and forget gate are coupled");
-  if (call.has("projection") || call.has("norm_i") || call.has("norm_f")) return call.refuse("it has a projection or normalizes inside");
+  if (call.has("projection") || call.has("norm_i") || call.has("norm_f"))
+    return call.refuse("it has a projection or normalizes inside");
   if (call.integer("fused_activation_function", 0) != 4) return call.refuse("its activation function is not Tanh");
   if (call.real("proj_clip", 0) != 0) return call.refuse("it clips its projection");
   const bool is_time_major = call.flag("time_major", false);
@@ -36,7 +38,8 @@ void map_unidirectional_lstm(Call& call) {
   const Val both = onnx.emit("Concat", {bias, none}, {{"axis", std::int64_t{1}}});
   std::vector<Val> inputs = {x, w, r, both};
   std::vector<ir::Attr> attributes = {{"hidden_size", *hidden}};
-  if (const double clip = call.real("cell_clip", 0); clip != 0) return call.refuse("it clips its cells, which ONNX's clip does not do alike");
+  if (const double clip = call.real("cell_clip", 0); clip != 0)
+    return call.refuse("it clips its cells, which ONNX's clip does not do alike");
   if (call.has("pi") || call.has("pf") || call.has("po")) {
     if (!call.has("pi") || !call.has("pf") || !call.has("po")) return call.refuse("some of its peepholes are missing");
     std::vector<Val> peepholes;
@@ -53,8 +56,9 @@ void register_recurrent(Mappings& mappings);
 void register_recurrent(Mappings& mappings) {
   // The states begin with zeros: a file does not state others.
   mappings.add("UNIDIRECTIONAL_SEQUENCE_LSTM",
-               {"x",  "wi", "wf", "wc", "wo", "ri", "rf", "rc",         "ro",              "pi",      "pf",     "po",
-                "bi", "bf", "bc", "bo", "projection", "projection_bias", "hidden", "cell", "norm_i", "norm_f", "norm_c", "norm_o"},
+               {"x",      "wi",   "wf",     "wc",     "wo",     "ri",    "rf", "rc",         "ro",
+                "pi",     "pf",   "po",     "bi",     "bf",     "bc",    "bo", "projection", "projection_bias",
+                "hidden", "cell", "norm_i", "norm_f", "norm_c", "norm_o"},
                map_unidirectional_lstm);
 }
 

@@ -42,7 +42,8 @@ void map_cumulative_sum(Call& call) {
   const Val x = real(call, "x");
   const std::int64_t axis = call.axis("axis", 0, call.rank(x));
   const std::int64_t exclusive = call.flag("exclusive", false) ? 1 : 0, reverse = call.flag("reverse", false) ? 1 : 0;
-  give(call, onnx.emit("CumSum", {x, onnx.scalar_integer(ElementType::int64, axis)}, {{"exclusive", exclusive}, {"reverse", reverse}}));
+  give(call, onnx.emit("CumSum", {x, onnx.scalar_integer(ElementType::int64, axis)},
+                       {{"exclusive", exclusive}, {"reverse", reverse}}));
 }
 
 void map_top_k(Call& call) {

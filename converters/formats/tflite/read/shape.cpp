@@ -12,7 +12,8 @@ void map_reshape(Call& call) {
   const Val sizes = call.has("shape") ? as_sizes(call, "shape") : onnx.integers(call.integers("new_shape"));
   const auto known = onnx.constant_integers(sizes);
   const bool has_zero = known && std::find(known->begin(), known->end(), 0) != known->end();
-  give(call, onnx.emit("Reshape", {x, sizes}, has_zero ? std::vector<ir::Attr>{{"allowzero", std::int64_t{1}}} : std::vector<ir::Attr>{}));
+  give(call, onnx.emit("Reshape", {x, sizes},
+                       has_zero ? std::vector<ir::Attr>{{"allowzero", std::int64_t{1}}} : std::vector<ir::Attr>{}));
 }
 
 void map_shape(Call& call) { give(call, call.onnx.emit("Shape", {call.tensor("x")})); }
@@ -60,7 +61,9 @@ void map_range(Call& call) {
 }
 
 /// Expand lets an axis of one element on either side grow, which is more than BROADCAST_TO asks for.
-void map_broadcast_to(Call& call) { give(call, call.onnx.emit("Expand", {movable(call, "x"), as_sizes(call, "shape")})); }
+void map_broadcast_to(Call& call) {
+  give(call, call.onnx.emit("Expand", {movable(call, "x"), as_sizes(call, "shape")}));
+}
 
 void map_broadcast_args(Call& call) {
   auto& onnx = call.onnx;
@@ -75,7 +78,8 @@ void map_one_hot(Call& call) {
   auto& onnx = call.onnx;
   const Val off = real(call, "off_value"), on = real(call, "on_value");
   const Val values = onnx.emit("Concat", {onnx.reshape(off, {1}), onnx.reshape(on, {1})}, {{"axis", std::int64_t{0}}});
-  give(call, onnx.emit("OneHot", {call.tensor("indices"), as_sizes(call, "depth"), values}, {{"axis", call.integer("axis", 0)}}));
+  give(call, onnx.emit("OneHot", {call.tensor("indices"), as_sizes(call, "depth"), values},
+                       {{"axis", call.integer("axis", 0)}}));
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct SlicedAxes {
 
 bool bit(std::int64_t mask, std::size_t position) { return position < 63 && (mask >> position & 1) != 0; }
 
-std::optional<SlicedAxes> sliced_axes(Call& call, std::size_t rank, const Numbers& begin, const Numbers& end, const Numbers& strides) {
+std::optional<SlicedAxes> sliced_axes(Call& call, std::size_t rank, const Numbers& begin, const Numbers& end,
+                                      const Numbers& strides) {
   constexpr std::int64_t far = std::numeric_limits<std::int32_t>::max();
   const std::int64_t ellipsis = call.integer("ellipsis_mask", 0), added = call.integer("new_axis_mask", 0),
                      dropped = call.integer("shrink_axis_mask", 0);
@@ -42,7 +43,8 @@ std::optional<SlicedAxes> sliced_axes(Call& call, std::size_t rank, const Number
       if (drops) stop = start == -1 ? far : start + 1;
       if (step == 0 || (drops && step < 0)) return std::nullopt;
       if (start != 0 || stop != far || step != 1) {
-        result.starts.push_back(start), result.ends.push_back(stop), result.axes.push_back(axis), result.steps.push_back(step);
+        result.starts.push_back(start), result.ends.push_back(stop), result.axes.push_back(axis),
+            result.steps.push_back(step);
       }
       if (drops) result.dropped.push_back(axis);
       ++axis, place += !drops;
@@ -64,7 +66,8 @@ void slice_at_values(Call& call, Val x) {
     for (std::size_t i = 0; i < strides->size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
       parts.push_back(bit(mask, i) ? onnx.integers({replaced})
-                                   : onnx.emit("Slice", {positions, onnx.integers({at}), onnx.integers({at + 1}), onnx.integers({0})}));
+                                   : onnx.emit("Slice", {positions, onnx.integers({at}), onnx.integers({at + 1}),
+                                                         onnx.integers({0})}));
     }
     return onnx.joined(parts);
   };
@@ -77,7 +80,9 @@ void slice_at_values(Call& call, Val x) {
   for (std::size_t i = 0; i < strides->size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     axes.push_back(at);
-    const auto one = [&](Val vector) { return onnx.emit("Slice", {vector, onnx.integers({at}), onnx.integers({at + 1}), onnx.integers({0})}); };
+    const auto one = [&](Val vector) {
+      return onnx.emit("Slice", {vector, onnx.integers({at}), onnx.integers({at + 1}), onnx.integers({0})});
+    };
     if (!bit(dropped, i)) {
       ends.push_back(one(end));
       continue;
@@ -101,7 +106,8 @@ void map_strided_slice(Call& call) {
   const auto axes = sliced_axes(call, call.rank(x), *begin, *end, *strides);
   if (!axes) return call.refuse("its positions do not fit its input");
   if (!axes->axes.empty())
-    x = onnx.emit("Slice", {x, onnx.integers(axes->starts), onnx.integers(axes->ends), onnx.integers(axes->axes), onnx.integers(axes->steps)});
+    x = onnx.emit("Slice", {x, onnx.integers(axes->starts), onnx.integers(axes->ends), onnx.integers(axes->axes),
+                            onnx.integers(axes->steps)});
   give(call, onnx.unsqueeze(onnx.squeeze(x, axes->dropped), axes->added));
 }
 
@@ -122,7 +128,8 @@ void map_slice(Call& call) {
   } else {
     const Val size = as_sizes(call, "size");
     const Val to_the_end = onnx.emit("Less", {size, onnx.integers({0})});
-    end = onnx.emit("Where", {to_the_end, onnx.integers({std::numeric_limits<std::int32_t>::max()}), onnx.emit("Add", {begin, size})});
+    end = onnx.emit("Where", {to_the_end, onnx.integers({std::numeric_limits<std::int32_t>::max()}),
+                              onnx.emit("Add", {begin, size})});
   }
   give(call, onnx.emit("Slice", {x, begin, end, onnx.integers(axes)}));
 }
@@ -145,7 +152,8 @@ void map_split_v(Call& call) {
 
 void map_concatenation(Call& call) {
   auto& onnx = call.onnx;
-  const std::vector<Val> xs = call.integer("fused_activation_function", 0) == 0 ? movables(call, "xs") : reals(call, "xs");
+  const std::vector<Val> xs =
+      call.integer("fused_activation_function", 0) == 0 ? movables(call, "xs") : reals(call, "xs");
   if (xs.empty()) return call.refuse("it has no inputs");
   const std::int64_t axis = call.axis("axis", 0, call.rank(xs.front()));
   give_activated(call, onnx.emit("Concat", xs, {{"axis", axis}}));
@@ -167,7 +175,8 @@ void map_unpack(Call& call) {
   const std::size_t parts = call.node.outputs.size();
   if (parts == 0) return call.refuse("it has no results");
   std::vector<Val> results = {x};
-  if (parts > 1) results = onnx.emit_many(parts, "Split", {x}, {{"axis", axis}, {"num_outputs", static_cast<std::int64_t>(parts)}});
+  if (parts > 1)
+    results = onnx.emit_many(parts, "Split", {x}, {{"axis", axis}, {"num_outputs", static_cast<std::int64_t>(parts)}});
   for (Val& result : results) result = onnx.squeeze(result, {axis});
   give(call, results);
 }
@@ -235,8 +244,10 @@ void map_reverse(Call& call) {
   const Val x = movable(call, "x");
   const auto axes = onnx.constant_integers(call.tensor("axes"));
   if (!axes) return call.refuse("its axes are not constant");
-  const Numbers last(axes->size(), -1), steps(axes->size(), -1), ends(axes->size(), std::numeric_limits<std::int64_t>::min());
-  give(call, onnx.emit("Slice", {x, onnx.integers(last), onnx.integers(ends), onnx.integers(*axes), onnx.integers(steps)}));
+  const Numbers last(axes->size(), -1), steps(axes->size(), -1),
+      ends(axes->size(), std::numeric_limits<std::int64_t>::min());
+  give(call,
+       onnx.emit("Slice", {x, onnx.integers(last), onnx.integers(ends), onnx.integers(*axes), onnx.integers(steps)}));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ void map_depth_to_space(Call& call) {
   auto& onnx = call.onnx;
   const Val first = channels_first(onnx, movable(call, "x"));
   // Channels are the last of what makes up a block, as in ONNX's mode DCR.
-  give_channels_first(call, onnx.emit("DepthToSpace", {first}, {{"blocksize", call.integer("block_size", 0)}, {"mode", std::string("DCR")}}));
+  give_channels_first(call, onnx.emit("DepthToSpace", {first},
+                                      {{"blocksize", call.integer("block_size", 0)}, {"mode", std::string("DCR")}}));
 }
 
 void map_space_to_depth(Call& call) {
@@ -60,8 +61,10 @@ void map_space_to_batch(Call& call) {
   const auto paddings = onnx.constant_integers(call.tensor("paddings"));
   if (!paddings || paddings->size() != 2 * blocks.size()) return call.refuse("its paddings are not constant");
   Extents pads(2 * rank, 0);
-  for (std::size_t i = 0; i < blocks.size(); ++i) pads[i + 1] = (*paddings)[2 * i], pads[i + 1 + rank] = (*paddings)[2 * i + 1];
-  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; })) x = onnx.emit("Pad", {x, onnx.integers(pads)});
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    pads[i + 1] = (*paddings)[2 * i], pads[i + 1 + rank] = (*paddings)[2 * i + 1];
+  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; }))
+    x = onnx.emit("Pad", {x, onnx.integers(pads)});
   const std::vector<Val> sizes = sizes_of(onnx, x, rank);
   std::vector<Val> split = {sizes[0]}, merged = {sizes[0]};
   Extents permutation;
@@ -120,7 +123,8 @@ void map_batch_to_space(Call& call) {
     starts.push_back((*crops)[2 * i]);
     ends.push_back((*crops)[2 * i + 1] == 0 ? std::numeric_limits<std::int32_t>::max() : -(*crops)[2 * i + 1]);
   }
-  if (!axes.empty()) space = onnx.emit("Slice", {space, onnx.integers(starts), onnx.integers(ends), onnx.integers(axes)});
+  if (!axes.empty())
+    space = onnx.emit("Slice", {space, onnx.integers(starts), onnx.integers(ends), onnx.integers(axes)});
   give(call, space);
 }
 
