@@ -148,6 +148,9 @@ def normalizations():
     case("layer_norm_plain", lambda x: F.layer_norm(x, (5,)), x)
     case("group_norm", lambda x, w, b: F.group_norm(x, 3, w, b), x, *c)
     case("group_norm_plain", lambda x: F.group_norm(x, 2), x)
+    case("group_norm_native", lambda x, w, b: torch.ops.aten.native_group_norm(x, w, b, 2, 6, 20, 3, 1e-5), real(2, 6, 4, 5), *c)
+    case("batch_norm_own", lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, *c)
+    case("batch_norm_native", lambda x, w, b: torch.ops.aten._native_batch_norm_legit.no_stats(x, w, b, True, 0.1, 1e-5), x, *c)
     case("instance_norm", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), x, *c)
     case("rms_norm", lambda x, w: F.rms_norm(x, (5,), w, 1e-6), x, positive(5))
 
@@ -202,6 +205,15 @@ def views():
     case("expand_as", lambda x, y: x.expand_as(y), real(3, 1), real(2, 3, 4))
     case("repeat", lambda x: x.repeat(2, 1, 3), real(3, 4))
     case("contiguous_clone", lambda x: x.transpose(0, 1).contiguous().clone(), x)
+
+
+def strided_views():
+    sizes = {0: {0: "n"}}
+    case("as_strided", lambda x: x.as_strided((2, 2, 3), (4, 2, 1), 1), real(3, 4))
+    case("as_strided_overlapping", lambda x: torch.relu(x).as_strided((5, 3), (2, 1)), real(12))
+    case("as_strided_transposed", lambda x: x.t().as_strided((4, 3), (3, 1)), real(4, 3))
+    case("as_strided_permuted", lambda x: (x.permute(2, 0, 1) * 2).as_strided((24,), (1,)), real(2, 3, 4))
+    case("as_strided_open", lambda x: (x * 2).as_strided((x.shape[0], 4, 1, 1), (4, 1, 4, 4)), real(3, 4, 1, 1), dynamic=sizes)
 
 
 def slices():
@@ -311,6 +323,138 @@ def rearrangements():
     case("weight_norm", lambda v, g: torch._weight_norm(v, g, 0), real(4, 3, 2), positive(4, 1, 1))
 
 
+def compositions():
+    x, y = real(3, 4), real(4)
+    for name in ("logaddexp", "logaddexp2", "hypot", "heaviside", "copysign", "xlogy"):
+        case(name, getattr(torch, name), x, positive(4))
+    edges = torch.tensor([0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1.0])
+    case("logaddexp_edges", torch.logaddexp, edges, edges)
+    case("hypot_edges", torch.hypot, edges, torch.zeros(6))
+    case("copysign_edges", torch.copysign, torch.ones(6), edges)
+    case("xlogy_edges", torch.xlogy, torch.zeros(6), edges)
+    case("isclose", torch.isclose, edges, edges)
+    case("isclose_nan", lambda x, y: torch.isclose(x, y, rtol=0.1, equal_nan=True), edges, edges * 1.05)
+    for name in ("isfinite", "isposinf", "isneginf", "nan_to_num"):
+        case(name, getattr(torch, name), edges)
+    case("nan_to_num_given", lambda x: x.nan_to_num(1.0, 2.0, 3.0), edges)
+    for name in ("frac", "rad2deg", "deg2rad", "sinc", "sgn"):
+        case(name, getattr(torch, name), real(3, 4) * 3)
+    case("logit", torch.logit, torch.rand(3, 4))
+    case("logit_eps", lambda x: torch.logit(x, 0.2), torch.rand(3, 4))
+    case("round_decimals", lambda x: (x.round(decimals=1), x.round(decimals=-1)), real(3, 4) * 20)
+    case("threshold", lambda x: F.threshold(x, 0.3, -2), x)
+    case("softshrink", F.softshrink, x)
+    case("hardshrink", F.hardshrink, x)
+    case("lerp", lambda x, y: torch.lerp(x, y, 0.3), x, y)
+    case("addcmul", lambda x, y: torch.addcmul(x, x, y, value=0.5), x, y)
+    case("addcdiv", torch.addcdiv, x, x, positive(4))
+    case("safe_softmax", lambda x: torch.ops.aten._safe_softmax(x, 1), torch.tensor([[1.0, 2.0], [-torch.inf, -torch.inf]]))
+
+
+def losses():
+    x, y = real(3, 4), real(3, 4)
+    for name in ("mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss"):
+        case(name, getattr(F, name), x, y)
+    case("huber_loss_sum", lambda x, y: F.huber_loss(x, y, reduction="sum", delta=0.3), x, y)
+    case("smooth_l1_loss_none", lambda x, y: F.smooth_l1_loss(x, y, reduction="none", beta=0.3), x, y)
+    case("binary_cross_entropy", F.binary_cross_entropy, torch.rand(3, 4), torch.rand(3, 4), positive(4))
+    case("binary_cross_entropy_sure", F.binary_cross_entropy, torch.tensor([0.0, 1.0]), torch.tensor([0.0, 0.0]))
+    case("binary_cross_entropy_with_logits", lambda x, y, w: F.binary_cross_entropy_with_logits(x, y, pos_weight=w), x,
+         torch.rand(3, 4), positive(4))
+    case("soft_margin_loss", F.soft_margin_loss, x, y.sign())
+    case("kl_div", lambda x, y: F.kl_div(x, y, reduction="sum"), x, F.relu(y))
+    case("kl_div_log_target", lambda x, y: F.kl_div(x, y, reduction="batchmean", log_target=True), x, y)
+
+
+def diagonals():
+    x = real(3, 4)
+    for offset in (-1, 0, 2):
+        case(f"diagonal_{offset}", lambda x, k=offset: x.diagonal(k), x)
+        case(f"diag_embed_{offset}", lambda x, k=offset: torch.diag_embed(x, k), x)
+    case("diagonal_axes", lambda x: x.diagonal(0, 2, 0), real(3, 2, 4))
+    case("diag_embed_axes", lambda x: torch.diag_embed(x, 1, 0, 2), x)
+    case("diag", lambda x, y: (x.diag(1), y.diag(-1)), x, real(3))
+    case("trace", lambda x: x.trace(), x)
+
+
+def stacks():
+    for name in ("hstack", "vstack", "dstack", "column_stack"):
+        case(name, lambda x, y, f=getattr(torch, name): f([x, y]), real(3), real(3))
+        case(f"{name}_matrices", lambda x, y, f=getattr(torch, name): f([x, y]), real(3, 2), real(3, 2))
+    case("broadcast_tensors", lambda x, y: torch.broadcast_tensors(x, y), real(3, 1), real(4))
+    case("tile", lambda x: (x.tile(2), x.tile(2, 1, 3)), real(3, 4))
+    case("movedim", lambda x: (x.movedim(0, 2), x.movedim((0, -1), (1, 0))), real(2, 3, 4))
+    case("last_axes_turned", lambda x: (x.mT, x.adjoint()), real(2, 3, 4))
+    case("ravel", lambda x: x.ravel(), real(2, 3))
+    for rank in (1, 2, 3):
+        case(f"atleast_{rank}d", lambda x, y, z, f=getattr(torch, f"atleast_{rank}d"): (f(x), f(y), f(z)), real(3, 4), real(3), torch.tensor(2.0))
+    case("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, 2), real(2, 3, 4, 6))
+    case("channel_shuffle", lambda x: F.channel_shuffle(x, 2), real(2, 6, 2, 2))
+    case("flip_sides", lambda x: (x.fliplr(), x.flipud()), real(2, 3))
+    case("squeeze_no_axes", lambda x: torch.ops.aten.squeeze.dims(x, []), real(1, 3))
+    case("flip_no_axes", lambda x: x.flip(()), real(2, 3))
+    case("any_no_axes", lambda x: (torch.any(x, dim=()), torch.all(x, dim=())), real(2, 3) > 0)
+    case("norm_of_number", lambda x: torch.linalg.vector_norm(x), torch.tensor(-2.5))
+    case("pad_replicate_shift", lambda x: F.pad(x, (-4, 5, 2, -3), mode="replicate"), real(2, 3, 4, 4))
+
+
+def more_products():
+    case("addmv", lambda s, x, y: torch.addmv(s, x, y, beta=0.5, alpha=2), real(3), real(3, 4), real(4))
+    case("addr", lambda s, x, y: torch.addr(s, x, y, alpha=2), real(3, 4), real(3), real(4))
+    case("outer", torch.outer, real(3), real(4))
+    case("addbmm", torch.addbmm, real(3, 5), real(2, 3, 4), real(2, 4, 5))
+    case("vecdot", lambda x, y: torch.linalg.vecdot(x, y, dim=0), real(3, 4), real(3, 4))
+    case("determinant", torch.linalg.det, real(2, 3, 3))
+    case("std_mean", lambda x: torch.std_mean(x, dim=1), real(3, 4))
+    case("count_nonzero", lambda x: torch.count_nonzero(x, dim=1), whole(3, 4, low=0, high=2))
+    case("aminmax", lambda x: torch.aminmax(x, dim=1), real(3, 4))
+    gaps = torch.tensor([[1.0, torch.nan, 3.0], [2.0, 5.0, torch.nan]])
+    case("nansum", lambda x: x.nansum(1), gaps)
+    case("nanmean", lambda x: x.nanmean(0), gaps)
+    i = torch.tensor([2, 0, 2])
+    case("index_add", lambda x, i, s: x.index_add(1, i, s, alpha=2), real(2, 4), i, real(2, 3))
+    case("index_copy", lambda x, i, s: x.index_copy(0, i, s), real(4, 2), torch.tensor([2, 0]), real(2, 2))
+    case("index_fill", lambda x, i: x.index_fill(1, i, -1.5), real(2, 4), i)
+    case("masked_select", lambda x, m: x.masked_select(m), real(3, 4), torch.tensor([True, False, True, True]))
+
+
+def views_then_writes():
+    def turned(x):
+        y = x * 2
+        z = y.mT
+        y.add_(1)
+        z.mul_(3)
+        return y, z
+
+    def moved(x):
+        y = x * 2
+        z = y.movedim(0, 1)
+        y.add_(1)
+        return y, z
+
+    def copied(x):
+        y = x * 2
+        z = y.t().contiguous()
+        z.add_(1)
+        return y, z
+
+    def reshaped(x):
+        y = x * 2
+        z = y.t().reshape(-1)
+        z.add_(1)
+        return y, z
+
+    def same_type(x):
+        y = x * 2
+        z, w = y.to(torch.float32), y.to(torch.float64)
+        z.add_(1)
+        w.add_(2)
+        return y, z, w
+
+    for function in (turned, moved, copied, reshaped, same_type):
+        case(f"write_{function.__name__}", function, real(3, 4))
+
+
 def recurrence():
     for name, options in (("lstm", {}), ("lstm_two_ways", {"bidirectional": True, "num_layers": 2}),
                           ("lstm_batch_first", {"batch_first": True}), ("lstm_without_bias", {"bias": False})):
@@ -340,6 +484,7 @@ def control_flow():
     case("scan", lambda x, i: scan(lambda c, a: (c + a, (c + a) * 2), i, x), x, torch.zeros(4))
 
 
-for family in (control_flow, binary, unary, activations, products, convolutions, normalizations, reductions, views, slices, creation, indexing,
-               rearrangements, recurrence, conversions):
+for family in (control_flow, binary, unary, activations, products, convolutions, normalizations, reductions, views, strided_views, slices, creation,
+               indexing, rearrangements, compositions, losses, diagonals, stacks, more_products, views_then_writes, recurrence,
+               conversions):
     family()

@@ -42,6 +42,7 @@ enum class Role : std::uint8_t {
   size,      ///< a small positive size or number of passes
   pieces,    ///< sizes that make up the axis `axis` of input 0
   scales,    ///< positive factors, one for each axis
+  counted,   ///< nothing, but how many are not zero is the size of an axis of output 0 that has no other name
   compared,  ///< nothing, but results turn where the elements pass InferTraits::numbers, or without that those of input `other`
   // of sequences
   like_input,   ///< its tensors are like input `other`

@@ -45,6 +45,8 @@ void infer_compress(InferContext& context) {
 
 }  // namespace
 
-void register_compress(InferRegistry& registry) { registry.add("Compress", all_versions(), infer_compress); }
+void register_compress(InferRegistry& registry) {
+  registry.add("Compress", all_versions(), infer_compress, {.inputs = {{1, Role::counted}}});
+}
 
 }  // namespace onnxkit::checker

@@ -117,6 +117,29 @@ class CarriedTypes {
 
 constexpr int max_loop_passes = 4;
 
+/// How many elements each carried sequence has more after one iteration than before, where that is the same in all. `outputs`: values that
+/// the body returns before those.
+std::vector<std::optional<std::int64_t>> added_elements(InferContext& context, std::vector<Type> inputs,
+                                                        std::span<const Constant* const> values, std::size_t first) {
+  std::vector<std::optional<std::int64_t>> added(inputs.size() - first);
+  Dim before;
+  for (std::size_t i = first; i < inputs.size(); ++i) {
+    if (inputs[i].kind != Type::Kind::sequence || !inputs[i].length.is_unknown()) continue;
+    if (before.is_unknown()) before = context.data_dependent("elements", "the loop changes the sequence");
+    inputs[i].length = before;
+  }
+  if (before.is_unknown()) return added;
+  const auto outputs = context.infer_body("body", inputs, values, Reporting::off);
+  for (std::size_t i = first; outputs && i < inputs.size() && i - first + 1 < outputs->size(); ++i) {
+    const Type& returned = (*outputs)[i - first + 1].type;
+    if (!(inputs[i].length == before) || returned.kind != Type::Kind::sequence || returned.length.is_unknown())
+      continue;
+    const Dim difference = context.dims().sub(returned.length, before);
+    if (difference.is_constant()) added[i - first] = difference.constant();
+  }
+  return added;
+}
+
 /// A body may take an optional and give back what it holds.
 bool may_return(const Type& carried, const Type& returned) {
   if (same_structure(carried, returned)) return true;
@@ -175,14 +198,23 @@ void check_returned_condition(InferContext& context, const Type& condition) {
   }
 }
 
-/// Iterations, where nothing can end the loop early.
+/// Iterations, where nothing can end the loop early; else unknown.
 Dim iteration_count(InferContext& context, bool condition_stays_true) {
-  if (context.has_input(0) && condition_stays_true) {
-    const Dim trips = scalar_size(context, 0);
-    if (trips.is_constant()) return std::max<std::int64_t>(trips.constant(), 0);
-    if (!trips.is_unknown() && context.dims().always_at_least(trips, 0)) return trips;
+  if (!context.has_input(0) || !condition_stays_true) return {};
+  const Dim trips = scalar_size(context, 0);
+  if (trips.is_constant()) return std::max<std::int64_t>(trips.constant(), 0);
+  return !trips.is_unknown() && context.dims().always_at_least(trips, 0) ? trips : Dim();
+}
+
+/// Of carried sequences that each iteration makes longer or shorter by the same.
+void set_lengths(InferContext& context, std::span<const std::optional<std::int64_t>> added, Dim iterations) {
+  for (std::size_t i = 0; i < added.size() && i < context.output_count(); ++i) {
+    const Type* initial = context.input_type(i + 2);
+    if (!added[i] || iterations.is_unknown() || !initial || initial->length.is_unknown()) continue;
+    Type last = context.output_type(i);
+    last.length = context.dims().add(initial->length, context.dims().mul(iterations, *added[i]));
+    if (last.kind == Type::Kind::sequence) context.set_type(i, std::move(last));
   }
-  return context.data_dependent("iterations", "the number of iterations");
 }
 
 void infer_loop(InferContext& context) {
@@ -210,6 +242,7 @@ void infer_loop(InferContext& context) {
     }
     if (!changed) break;
   }
+  const auto added = added_elements(context, state.types(), values, 2);
   outputs = context.infer_body("body", state.types(), values);
   if (!outputs) return;
   if (!body_outputs_fit(context, outputs->size(), carried + 1, 1)) return;
@@ -223,14 +256,15 @@ void infer_loop(InferContext& context) {
   const auto& last = outputs->front().value;
   // The specification lets a loop without a first condition ignore those of the body; ONNX Runtime does not.
   const bool stays_true = starts_true && last && last->elements.size() == 1 && last->elements.front().dim().is(1);
-  Dim iterations;
+  Dim iterations = iteration_count(context, stays_true);
+  set_lengths(context, added, iterations);
   for (std::size_t i = carried; i < context.output_count(); ++i) {
     Type type = (*outputs)[i + 1].type;
     if (!type.is_tensor()) continue;
     context.set_elem(i, type.elem);
     context.lose_shape(i, "the shape of the output of one iteration is unknown");
     if (!type.shape) continue;
-    if (iterations.is_unknown()) iterations = iteration_count(context, stays_true);
+    if (iterations.is_unknown()) iterations = context.data_dependent("iterations", "the number of iterations");
     type.shape->insert(type.shape->begin(), iterations);
     context.set_shape(i, std::move(*type.shape));
   }

@@ -45,6 +45,8 @@ void infer_non_zero(InferContext& context) {
 
 }  // namespace
 
-void register_non_zero(InferRegistry& registry) { registry.add("NonZero", all_versions(), infer_non_zero); }
+void register_non_zero(InferRegistry& registry) {
+  registry.add("NonZero", all_versions(), infer_non_zero, {.inputs = {{0, Role::counted}}});
+}
 
 }  // namespace onnxkit::checker

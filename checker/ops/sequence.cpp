@@ -16,6 +16,9 @@ const Type* sequence_at(const InferContext& context, std::size_t input) {
 
 Type bare(ElementType elem) { return Type::tensor(elem); }
 
+/// Beyond it no sequence is worth making.
+constexpr std::int64_t max_position = std::int64_t{1} << 32;
+
 Dim length_of(const Type* sequence) { return sequence ? sequence->length : Dim(); }
 
 /// The constant position; reports index-range when the sequence is known to have none such. `past_end`: the end itself is a position.
@@ -31,7 +34,10 @@ bool position_is_wrong(InferContext& context, std::size_t input, Dim length, boo
     return true;
   }
   const auto position = context.constant_integer(input);
-  if (!position || !length.is_constant()) return false;
+  if (!position || length.is_unknown()) return false;
+  const std::int64_t needed = *position < 0 ? -std::max(*position, -max_position) : *position + (past_end ? 0 : 1);
+  if (*position < max_position) context.demand(SizeRelation::at_most, needed, length);
+  if (!length.is_constant()) return false;
   const std::int64_t most = length.constant() - (past_end ? 0 : 1);
   if (*position >= -length.constant() && *position <= most) return false;
   context.error(

@@ -216,6 +216,11 @@ const Value* Call::declared_output(std::size_t output) const {
   return &graph_.values[index_of(node.outputs[output])];
 }
 
+const TensorType* Call::declared_type(std::string_view name) const {
+  const Value* value = declared(name);
+  return value && value->type ? &*value->type : nullptr;
+}
+
 ElementType Call::declared_elem(std::size_t output) const {
   const TensorType* type = declared_type(output);
   return type ? type->elem : ElementType::undefined;

@@ -66,6 +66,8 @@ class Call {
   const Value* declared_output(std::size_t output = 0) const;
   /// Whether an output of the node is one of its graph.
   bool is_output(std::size_t output = 0) const;
+  /// That of an argument.
+  const TensorType* declared_type(std::string_view name) const;
 
   /// Says why ONNX cannot express this node, and what may help.
   void refuse(std::string reason, std::string help = {});

@@ -61,6 +61,9 @@ struct Size {
 struct TensorType {
   ElementType elem = ElementType::undefined;
   std::optional<std::vector<Size>> shape;
+  std::vector<std::int64_t>
+      strides;  ///< in its storage, in elements; empty where the file has none or a size is in them
+  std::int64_t storage_offset = 0;
 };
 
 /// Integers that stand for real numbers: scale (q - zero point), with a pair for the whole tensor or one for each place on an axis.

@@ -6,7 +6,10 @@ namespace onnxkit::formats {
 namespace {
 
 Match detect_torch_export(const Source& source) {
-  return source.file && pt2::is_pt2(source.file) ? Match::certain : Match::no;
+  if (!source.file || !source.has("PK")) return Match::no;
+  if (pt2::is_pt2(source.file)) return Match::certain;
+  return has_extension(source.path, {".pt2"}) ? Match::named
+                                              : Match::no;  // a damaged one: its reader says what is wrong
 }
 
 Result<ir::Model> read_torch_export(const Source& source, const ReadOptions&, ReadReport& report) {

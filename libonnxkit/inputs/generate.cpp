@@ -22,6 +22,7 @@
 #include "libonnxkit/inputs/element_shape.h"
 #include "libonnxkit/inputs/free_sizes.h"
 #include "libonnxkit/inputs/input_range.h"
+#include "libonnxkit/inputs/mask_count.h"
 #include "onnxkit/diagnostic.h"
 
 namespace onnxkit::inputs {
@@ -60,6 +61,7 @@ class Generator {
     checker::Collector collector;
     checker::InferenceOptions known{.dim_values = sizes_.by_name, .external_bytes = {}};
     known.input_types = sizes_.input_types;
+    known.demands = true;
     inferred_ = checker::infer_types(model, table, known, collector);
   }
 
@@ -72,11 +74,14 @@ class Generator {
     input_type_ = &sizes_.input_types[index];
     range_.reset();
     compared_.reset();
+    mask_count_.reset();
     element_shape_.reset();
     if (!input.type) return impossible("has no type");
     if (input.type->kind == ir::DeclaredType::Kind::tensor) {
       range_ = range_of_input(model_, table_, inferred_, input.value);
       compared_ = compared_numbers(model_, table_, input.value);
+      if (input.type->elem_type.value_or(0) == static_cast<int>(ElementType::boolean))
+        mask_count_ = mask_count(model_, table_, inferred_, input.value);
     }
     if (input.type->kind == ir::DeclaredType::Kind::sequence)
       element_shape_ = element_shape_of_input(model_, table_, inferred_, input.value);
@@ -177,8 +182,7 @@ class Generator {
         break;
       }
       case Domain::boolean: {
-        fill<bool>(element, count, bytes, mask(*dims));
-        description = "a mask";
+        description = booleans(element, *dims, count, bytes);
         break;
       }
       default:
@@ -221,6 +225,18 @@ class Generator {
   std::function<bool(std::size_t)> mask(const std::vector<std::int64_t>& dims) {
     const std::size_t row = dims.empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(dims.back(), 1));
     return [this, row](std::size_t i) { return random_.uniform() < 0.8 || i % row == 0; };
+  }
+
+  std::string booleans(ElementType type, const std::vector<std::int64_t>& dims, std::size_t count,
+                       std::vector<std::byte>& bytes) {
+    if (!mask_count_) {
+      fill<bool>(type, count, bytes, mask(dims));
+      return "a mask";
+    }
+    // Spread evenly.
+    const auto ones = static_cast<std::size_t>(mask_count_->count);
+    fill<bool>(type, count, bytes, [&](std::size_t i) { return (i + 1) * ones / count > i * ones / count; });
+    return fmt::format("a mask with {} of {} true, which {} can use", ones, count, mask_count_->at);
   }
 
   std::string integers(ElementType type, const std::vector<std::int64_t>& dims, std::size_t count,
@@ -279,6 +295,7 @@ class Generator {
   const checker::Type* input_type_ = nullptr;
   std::optional<InputRange> range_;
   std::optional<ComparedNumbers> compared_;
+  std::optional<MaskCount> mask_count_;
   std::optional<std::vector<std::optional<std::int64_t>>> element_shape_;  ///< of a sequence that states none
 };
 

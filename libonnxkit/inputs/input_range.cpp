@@ -79,6 +79,7 @@ class InputRangeTracer {
       case Role::index_nd:
         for (std::int64_t axis = 0; axis < rank(graph, node, 0); ++axis) below(graph, node, 0, axis, 0, "indices", at);
         return;
+      case Role::counted:
       case Role::compared:
       case Role::like_input:
       case Role::like_output:

@@ -32,6 +32,20 @@ std::vector<std::int64_t> sizes_to_try(std::int64_t size) {
 
 }  // namespace
 
+bool holds(checker::SizeRelation relation, std::int64_t a, std::int64_t b) {
+  switch (relation) {
+    case SizeRelation::equal:
+      return a == b;
+    case SizeRelation::stretched:
+      return a == b || a == 1;
+    case SizeRelation::broadcast:
+      return a == b || a == 1 || b == 1;
+    case SizeRelation::at_most:
+      return a <= b;
+  }
+  return true;
+}
+
 SizeSolver::SizeSolver(ir::DimPool& pool, std::vector<FreeSize> sizes) : pool_(pool), free_(std::move(sizes)) {
   for (std::size_t i = 0; i < free_.size(); ++i) {
     index_.emplace(free_[i].name, i);
@@ -67,18 +81,7 @@ std::optional<std::int64_t> SizeSolver::value(Dim dim) const {
 
 bool SizeSolver::is_met(const Demand& demand) const {
   const auto a = value(demand.a), b = value(demand.b);
-  if (!a || !b) return true;
-  switch (demand.relation) {
-    case SizeRelation::equal:
-      return *a == *b;
-    case SizeRelation::stretched:
-      return *a == *b || *a == 1;
-    case SizeRelation::broadcast:
-      return *a == *b || *a == 1 || *b == 1;
-    case SizeRelation::at_most:
-      return *a <= *b;
-  }
-  return true;
+  return !a || !b || holds(demand.relation, *a, *b);
 }
 
 std::vector<std::size_t> SizeSolver::open_groups(const Demand& demand) const {

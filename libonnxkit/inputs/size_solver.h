@@ -12,6 +12,9 @@
 
 namespace onnxkit::inputs {
 
+/// Whether two sizes stand in a relation that a node needs.
+bool holds(checker::SizeRelation relation, std::int64_t a, std::int64_t b);
+
 /// A size that the model leaves open.
 struct FreeSize {
   std::string name;        ///< of its symbol

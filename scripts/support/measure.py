@@ -212,7 +212,7 @@ class OperatorTrial:
 
 
 def features(operator, trial):
-    """What a model uses: (kind, name, value) of attributes, optional inputs and outputs, and the rank of the first input."""
+    """What a model uses: (kind, name, value) of attributes, given and left out, optional inputs and outputs, and the rank of the first input."""
     schema, case = operator.schema, trial.case
     given = {a.name: a for a in case.node.attribute}
     for name, attribute in schema.attributes.items():
@@ -220,6 +220,8 @@ def features(operator, trial):
             value = helper.get_attribute_value(given.get(name, attribute.default_value))
             if isinstance(value, (bytes, int)):
                 yield "attribute", name, value.decode() if isinstance(value, bytes) else value
+        elif not attribute.required:
+            yield "absent", name, True
     for kind, formals, names in (("input", schema.inputs, case.node.input), ("output", schema.outputs, case.node.output)):
         for index, name in enumerate(names):
             parameter = cases.formal(formals, index)
@@ -233,7 +235,8 @@ def features(operator, trial):
 def restrictions(operator, bases, entry):
     """Conditions that tell the official cases that are refused from those that run, as far as one feature explains them.
 
-    A value of an attribute that only ever occurs in refused cases is refused; so is a rank that the reason itself gives. An optional input may
+    A value of an attribute that only ever occurs in refused cases is refused, and so is its absence, and a rank that the reason itself gives, or
+    that of a scalar where the reason speaks of ranks or is a crash. An optional input may
     be refused for what else those few cases have in common, so it only becomes a note.
     """
     ran = set()
@@ -250,7 +253,9 @@ def restrictions(operator, bases, entry):
             others[kind, name] = {kind: name, "present": False}
         elif kind == "attribute":
             values[name].add(value)
-        elif kind == "rank" and re.search(rf"rank\D{{0,3}}{value}\b|\b{value}-?D\b", trial.why):
+        elif kind == "absent":
+            others[kind, name] = {"attribute": name, "present": True}
+        elif kind == "rank" and re.search(rf"rank\D{{0,3}}{value}\b|\b{value}-?D\b" if value else f"rank|{CRASHED}", trial.why):
             ranks[name].add(value)
         elif kind in ("input", "output"):
             others[kind, name] = {kind: name, "note": trial.why}

@@ -25,6 +25,7 @@ LEAVES = {"treeids": [0, 0], "nodeids": [1, 2], "ids": [0, 1], "weights": [1.0, 
 
 # (domain, operator) -> [(attributes, inputs, number of outputs)]
 PLAIN = {
+    ("", "Bernoulli"): [({}, [X / 10], 1), ({"seed": 1.0}, [X / 10], 1)],
     ("", "ConcatFromSequence"): [({"axis": 0}, [SEQUENCE], 1)],
     ("", "GlobalLpPool"): [({}, [IMAGE], 1)],
     ("", "MaxRoiPool"): [({"pooled_shape": [2, 2]}, [IMAGE, np.array([[0, 0, 0, 3, 3]], F)], 1)],
@@ -37,6 +38,7 @@ PLAIN = {
     ("", "SequenceAt"): [({}, [SEQUENCE, np.array(0, np.int64)], 1)],
     ("", "SequenceConstruct"): [({}, [X, X], 1)],
     ("", "SequenceEmpty"): [({"dtype": 1}, [], 1)],
+    ("", "Tile"): [({}, [np.array(2.0, F), np.zeros(0, np.int64)], 1), ({}, [X, np.array([2, 1], np.int64)], 1)],
     ("", "SequenceErase"): [({}, [SEQUENCE, np.array(0, np.int64)], 1)],
     ("", "SequenceLength"): [({}, [SEQUENCE], 1)],
     ("ai.onnx.ml", "CastMap"): [({"cast_to": "TO_FLOAT"}, [(MAP_INT_FLOAT, {1: 2.0})], 1)],

@@ -79,6 +79,8 @@ const char* name_of(Role role) {
       return "pieces";
     case Role::scales:
       return "scales";
+    case Role::counted:
+      return "counted";
     case Role::compared:
       return "compared";
     case Role::like_input:

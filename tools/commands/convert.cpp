@@ -125,7 +125,7 @@ Outcome prove(const Model& model, const ConvertArguments& arguments) {
 }
 
 /// Whether the format of this name is another framework's.
-bool is_foreign(const std::string& format) {
+bool is_of_framework(const std::string& format) {
   for (const FormatInfo& known : known_formats())
     if (known.name == format) return !known.is_onnx;
   return false;
@@ -168,7 +168,7 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
     const Outcome outcome = report_error(model.error());
     return model.error().diagnostic.code == "unsupported-operator" ? Outcome::finding : outcome;
   }
-  const bool converts = is_foreign(reading.format);
+  const bool converts = is_of_framework(reading.format);
   if (arguments.opsets.empty() && !converts) {
     for (const char* option : {"--no-verify", "--verify", "--verify-limit", "--memory-limit", "--threads"})
       if (command.count(option) > 0) return usage_error(command, fmt::format("{} requires --opset", option));

@@ -29,27 +29,77 @@ enum class Inverse : std::uint8_t {
 struct ViewOp {
   std::string_view op;
   Inverse inverse;
+  bool may_copy = false;  ///< where the strides do not allow a view, or the type changes
 };
 
 constexpr std::array view_ops = {
-    ViewOp{"aten.view.default", Inverse::reshape},       ViewOp{"aten.reshape.default", Inverse::reshape},
-    ViewOp{"aten.flatten.using_ints", Inverse::reshape}, ViewOp{"aten.unflatten.int", Inverse::reshape},
-    ViewOp{"aten.unsqueeze.default", Inverse::reshape},  ViewOp{"aten.squeeze.default", Inverse::reshape},
-    ViewOp{"aten.squeeze.dim", Inverse::reshape},        ViewOp{"aten.squeeze.dims", Inverse::reshape},
-    ViewOp{"aten.permute.default", Inverse::permute},    ViewOp{"aten.transpose.int", Inverse::transpose},
-    ViewOp{"aten.t.default", Inverse::transpose},        ViewOp{"aten.numpy_T.default", Inverse::none},
-    ViewOp{"aten.select.int", Inverse::select},          ViewOp{"aten.slice.Tensor", Inverse::slice},
-    ViewOp{"aten.alias.default", Inverse::same},         ViewOp{"aten.detach.default", Inverse::same},
-    ViewOp{"aten.contiguous.default", Inverse::same},    ViewOp{"aten.expand.default", Inverse::none},
-    ViewOp{"aten.diagonal.default", Inverse::none},      ViewOp{"aten.as_strided.default", Inverse::none},
-    ViewOp{"aten.split.Tensor", Inverse::none},          ViewOp{"aten.split_with_sizes.default", Inverse::none},
-    ViewOp{"aten.chunk.default", Inverse::none},         ViewOp{"aten.unbind.int", Inverse::none},
-    ViewOp{"aten.narrow.default", Inverse::none},        ViewOp{"aten.unfold.default", Inverse::none},
+    ViewOp{"aten.view.default", Inverse::reshape},
+    ViewOp{"aten.reshape.default", Inverse::reshape, true},
+    ViewOp{"aten.flatten.using_ints", Inverse::reshape, true},
+    ViewOp{"aten.unflatten.int", Inverse::reshape},
+    ViewOp{"aten.unsqueeze.default", Inverse::reshape},
+    ViewOp{"aten.squeeze.default", Inverse::reshape},
+    ViewOp{"aten.squeeze.dim", Inverse::reshape},
+    ViewOp{"aten.squeeze.dims", Inverse::reshape},
+    ViewOp{"aten.permute.default", Inverse::permute},
+    ViewOp{"aten.transpose.int", Inverse::transpose},
+    ViewOp{"aten.t.default", Inverse::transpose},
+    ViewOp{"aten.mT.default", Inverse::transpose},
+    ViewOp{"aten.mH.default", Inverse::transpose},
+    ViewOp{"aten.adjoint.default", Inverse::transpose},
+    ViewOp{"aten.numpy_T.default", Inverse::transpose},
+    ViewOp{"aten.matrix_H.default", Inverse::transpose},
+    ViewOp{"aten.view_as.default", Inverse::reshape},
+    ViewOp{"aten.reshape_as.default", Inverse::reshape, true},
+    ViewOp{"aten.ravel.default", Inverse::reshape, true},
+    ViewOp{"aten.atleast_1d.default", Inverse::reshape},
+    ViewOp{"aten.atleast_2d.default", Inverse::reshape},
+    ViewOp{"aten.atleast_3d.default", Inverse::reshape},
+    ViewOp{"aten.swapaxes.default", Inverse::none},
+    ViewOp{"aten.swapdims.default", Inverse::none},
+    ViewOp{"aten.movedim.int", Inverse::none},
+    ViewOp{"aten.movedim.intlist", Inverse::none},
+    ViewOp{"aten.expand_as.default", Inverse::none},
+    ViewOp{"aten.broadcast_to.default", Inverse::none},
+    ViewOp{"aten.split.sizes", Inverse::none},
+    ViewOp{"aten.select.int", Inverse::select},
+    ViewOp{"aten.slice.Tensor", Inverse::slice},
+    ViewOp{"aten.alias.default", Inverse::same},
+    ViewOp{"aten.detach.default", Inverse::same},
+    ViewOp{"aten.contiguous.default", Inverse::same, true},
+    ViewOp{"aten.to.dtype", Inverse::same, true},
+    ViewOp{"aten.to.dtype_layout", Inverse::same, true},
+    ViewOp{"aten.to.device", Inverse::same, true},
+    ViewOp{"aten.to.other", Inverse::same, true},
+    ViewOp{"aten.type_as.default", Inverse::same, true},
+    ViewOp{"aten.float.default", Inverse::same, true},
+    ViewOp{"aten.expand.default", Inverse::none},
+    ViewOp{"aten.diagonal.default", Inverse::none},
+    ViewOp{"aten.as_strided.default", Inverse::none},
+    ViewOp{"aten.split.Tensor", Inverse::none},
+    ViewOp{"aten.split_with_sizes.default", Inverse::none},
+    ViewOp{"aten.chunk.default", Inverse::none},
+    ViewOp{"aten.unbind.int", Inverse::none},
+    ViewOp{"aten.narrow.default", Inverse::none},
+    ViewOp{"aten.unfold.default", Inverse::none},
 };
 
-std::optional<Inverse> inverse_of(std::string_view op) {
+const ViewOp* view_op(std::string_view op) {
   const auto found = std::find_if(view_ops.begin(), view_ops.end(), [&](const ViewOp& view) { return view.op == op; });
-  return found == view_ops.end() ? std::nullopt : std::optional(found->inverse);
+  return found == view_ops.end() ? nullptr : &*found;
+}
+
+/// Nothing where strides or sizes are not constants.
+std::optional<bool> is_contiguous(const foreign::TensorType& type) {
+  if (!type.shape || type.strides.size() != type.shape->size()) return {};
+  std::int64_t inside = 1;
+  for (std::size_t axis = type.strides.size(); axis-- > 0;) {
+    const std::int64_t size = (*type.shape)[axis].constant;
+    if (size == 1) continue;
+    if (type.strides[axis] != inside) return false;
+    if (size < 0 || __builtin_mul_overflow(inside, size, &inside)) inside = -1;
+  }
+  return true;
 }
 
 /// "aten.add.Tensor" of "aten.add_.Tensor"; empty for an operator that writes to nothing.
@@ -192,15 +242,15 @@ class Functionalizer {
   }
 
   Result<void> add(Node node) {
-    const std::optional<Inverse> inverse = inverse_of(node.op);
     const Argument* self = node.find("self");
     if (!self && !node.arguments.empty()) self = &node.arguments.front();
     const ValueId written = self && self->as<ValueId>() ? *self->as<ValueId>() : ValueId::none;
-    if (inverse && written != ValueId::none) {
+    const ViewOp* const view = view_op(node.op);
+    if (view && written != ValueId::none && !(view->may_copy && copies(node, written))) {
       const std::size_t writes = writes_[root_of(written)];
       for (const ValueId output : node.outputs) {
         if (output == ValueId::none || views_.contains(output) || output == root_of(written)) continue;
-        views_[output] = {written, view_nodes_.size(), *inverse};
+        views_[output] = {written, view_nodes_.size(), view->inverse};
         contents_[output] = {output, writes};
       }
       view_nodes_.push_back(copy_of(node));
@@ -222,6 +272,18 @@ class Functionalizer {
     views_[content] = {written, 0, Inverse::same};
     contents_[content] = {content, writes_[root_of(written)]};
     return {};
+  }
+
+  /// Whether an operator that gives a view where it can has made a copy: a copy is contiguous, a view of the same elements only
+  /// where they lie so already.
+  bool copies(const Node& node, ValueId from) const {
+    if (const Argument* asked = node.find("copy"); asked && asked->as<bool>() && *asked->as<bool>()) return true;
+    const ValueId to = node.outputs.empty() ? ValueId::none : node.outputs.front();
+    if (to == ValueId::none) return true;
+    const auto& before = graph_.values[foreign::index_of(from)].type;
+    const auto& after = graph_.values[foreign::index_of(to)].type;
+    if (!before || !after) return false;
+    return before->elem != after->elem || (is_contiguous(*before) == false && is_contiguous(*after) == true);
   }
 
   static Error not_followed(const Node& node) { return not_followed(node.op, node.name); }

@@ -79,7 +79,18 @@ class GraphReader {
         }
       }
     }
+    add_strides(meta, type);
     return type;
+  }
+
+  static void add_strides(Json meta, foreign::TensorType& type) {
+    const auto offset = meta["storage_offset"]["as_int"].integer();
+    for (const Json stride : meta["strides"]) {
+      const auto constant = stride["as_int"].integer();
+      if (!constant || !offset) return type.strides.clear();
+      type.strides.push_back(*constant);
+    }
+    type.storage_offset = offset.value_or(0);
   }
 
   void note_hint(std::string_view expression, std::optional<std::int64_t> hint) {

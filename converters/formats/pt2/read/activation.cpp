@@ -118,6 +118,19 @@ void map_softmax(Call& call) {
   call.result(onnx.emit(is_logarithm ? "LogSoftmax" : "Softmax", {x}, {{"axis", axis}}));
 }
 
+/// A row without anything to choose from, all of it minus infinity, gives zeros.
+void map_safe_softmax(Call& call) {
+  auto& onnx = call.onnx;
+  Val x = call.tensor("self");
+  if (const ElementType wanted = call.elem("dtype"); wanted != ElementType::undefined) x = onnx.cast(x, wanted);
+  const std::int64_t axis = call.axis("dim", -1, call.rank(x));
+  if (call.rank(x) == 0) return call.refuse("a number has no axis");
+  const Val top = onnx.emit("ReduceMax", {x, onnx.integers({axis})});
+  const Val is_empty = onnx.emit("IsInf", {top}, {{"detect_positive", std::int64_t{0}}});
+  call.result(
+      onnx.emit("Where", {is_empty, onnx.scalar(onnx.elem(x), 0), onnx.emit("Softmax", {x}, {{"axis", axis}})}));
+}
+
 }  // namespace
 
 void register_activation(Mappings& mappings);
@@ -139,6 +152,7 @@ void register_activation(Mappings& mappings) {
   mappings.add("aten.log_sigmoid.default", map_log_sigmoid);
   mappings.add("aten.glu.default", map_glu);
   mappings.add({"aten.softmax.int", "aten._softmax.default"}, map_softmax<false>);
+  mappings.add("aten._safe_softmax.default", map_safe_softmax);
   mappings.add({"aten.log_softmax.int", "aten._log_softmax.default"}, map_softmax<true>);
 }
 

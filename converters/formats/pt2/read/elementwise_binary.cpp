@@ -159,11 +159,12 @@ void map_bitwise_xor(Call& call) { map_bitwise(call, "BitwiseXor", "Xor"); }
 void register_elementwise_binary(Mappings& mappings);
 void register_elementwise_binary(Mappings& mappings) {
   mappings.add({"aten.add.Tensor", "aten.add.Scalar"}, map_sum<false>);
-  mappings.add({"aten.sub.Tensor", "aten.sub.Scalar"}, map_sum<true>);
+  mappings.add({"aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor", "aten.subtract.Scalar"}, map_sum<true>);
   mappings.add({"aten.rsub.Scalar", "aten.rsub.Tensor"}, map_rsub);
-  mappings.add({"aten.mul.Tensor", "aten.mul.Scalar"}, map_mul);
+  mappings.add({"aten.mul.Tensor", "aten.mul.Scalar", "aten.multiply.Tensor", "aten.multiply.Scalar"}, map_mul);
   mappings.add(
-      {"aten.div.Tensor", "aten.div.Scalar", "aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.true_divide.Tensor"},
+      {"aten.div.Tensor", "aten.div.Scalar", "aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.true_divide.Tensor",
+       "aten.divide.Tensor", "aten.divide.Scalar", "aten.divide.Tensor_mode", "aten.divide.Scalar_mode"},
       map_div);
   mappings.add({"aten.floor_divide.default", "aten.floor_divide.Scalar"}, map_floor_divide);
   mappings.add({"aten.remainder.Tensor", "aten.remainder.Scalar"}, map_remainder);

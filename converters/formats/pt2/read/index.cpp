@@ -170,6 +170,48 @@ void map_index_put(Call& call) {
   call.result(onnx.transpose(scattered, inverse(order)));
 }
 
+/// With an axis in front, rows at the positions of a vector replaced, or added to.
+void replace_rows(Call& call, Val rows, const std::string& reduction) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const std::size_t rank = call.rank(x);
+  if (rank == 0) return call.refuse("a number has no axis");
+  const std::int64_t axis = call.axis("dim", 0, rank);
+  std::vector<std::int64_t> order;
+  for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
+  std::swap(order.front(), order[static_cast<std::size_t>(axis)]);
+  const Val turned = onnx.transpose(x, order);
+  const Val at = onnx.reshape(onnx.cast(call.tensor("index"), ElementType::int64), {-1, 1});
+  if (onnx.rank(rows) == 0) {
+    const Val taken = onnx.emit("GatherND", {turned, at});
+    rows = onnx.emit("Expand", {onnx.cast(rows, onnx.elem(x)), onnx.emit("Shape", {taken})});
+  } else {
+    rows = onnx.transpose(rows, order);
+  }
+  call.result(onnx.transpose(onnx.emit("ScatterND", {turned, at, rows}, {{"reduction", reduction}}), order));
+}
+
+void map_index_add(Call& call) {
+  Val rows = call.tensor("source");
+  if (call.real("alpha", 1) != 1) rows = call.onnx.emit("Mul", {rows, call.number("alpha", call.onnx.elem(rows))});
+  replace_rows(call, rows, "add");
+}
+
+void map_index_copy(Call& call) { replace_rows(call, call.tensor("source"), "none"); }
+void map_index_fill(Call& call) {
+  replace_rows(call, call.number("value", call.onnx.elem(call.tensor("self"))), "none");
+}
+
+/// The elements where the mask is true, after both are broadcast.
+void map_masked_select(Call& call) {
+  auto& onnx = call.onnx;
+  const Val mask = call.tensor("mask"), x = call.tensor("self");
+  const Val whole = onnx.emit("Where", {mask, x, x});
+  const Val chosen = onnx.emit("Expand", {mask, onnx.emit("Shape", {whole})});
+  call.result(
+      onnx.emit("Compress", {onnx.reshape(whole, {-1}), onnx.reshape(chosen, {-1})}, {{"axis", std::int64_t{0}}}));
+}
+
 void map_nonzero(Call& call) {
   call.result(call.onnx.transpose(call.onnx.emit("NonZero", {call.tensor("self")}), {1, 0}));
 }
@@ -221,7 +263,11 @@ void register_index(Mappings& mappings) {
                map_scatter);
   mappings.add("aten.index.Tensor", map_index);
   mappings.add({"aten.index_put.default", "aten._unsafe_index_put.default"}, map_index_put);
-  mappings.add("aten.nonzero.default", map_nonzero);
+  mappings.add("aten.index_add.default", map_index_add);
+  mappings.add("aten.index_copy.default", map_index_copy);
+  mappings.add({"aten.index_fill.int_Scalar", "aten.index_fill.int_Tensor"}, map_index_fill);
+  mappings.add("aten.masked_select.default", map_masked_select);
+  mappings.add({"aten.nonzero.default", "aten.argwhere.default"}, map_nonzero);
   mappings.add({"aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar"}, map_where);
   mappings.add({"aten.masked_fill.Scalar", "aten.masked_fill.Tensor"}, map_masked_fill);
   mappings.add("aten.topk.default", map_topk<1>);

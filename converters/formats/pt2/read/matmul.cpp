@@ -55,6 +55,38 @@ void map_baddbmm(Call& call) {
       scaled_sum(call, call.tensor("self"), call.onnx.emit("MatMul", {call.tensor("batch1"), call.tensor("batch2")})));
 }
 
+void map_addmv(Call& call) {
+  call.result(
+      scaled_sum(call, call.tensor("self"), call.onnx.emit("MatMul", {call.tensor("mat"), call.tensor("vec")})));
+}
+
+/// Each element of the first vector times each of the second.
+Val outer_product(Call& call, Val a, Val b) { return call.onnx.emit("Mul", {call.onnx.unsqueeze(a, {1}), b}); }
+
+void map_addr(Call& call) {
+  const Val a = call.tensor("vec1"), b = call.tensor("vec2");
+  call.result(scaled_sum(call, call.tensor("self"), outer_product(call, a, b)));
+}
+
+void map_outer(Call& call) { call.result(outer_product(call, call.tensor("self"), call.tensor("vec2"))); }
+
+/// The sum of the products over the batch.
+void map_addbmm(Call& call) {
+  auto& onnx = call.onnx;
+  const Val products = onnx.emit("MatMul", {call.tensor("batch1"), call.tensor("batch2")});
+  const Val sum = onnx.emit("ReduceSum", {products, onnx.integers({0})}, {{"keepdims", std::int64_t{0}}});
+  call.result(scaled_sum(call, call.tensor("self"), sum));
+}
+
+void map_vecdot(Call& call) {
+  auto& onnx = call.onnx;
+  const Val product = onnx.emit("Mul", {call.tensor("x"), call.tensor("y")});
+  const std::int64_t axis = call.axis("dim", -1, call.rank(product));
+  call.result(onnx.emit("ReduceSum", {product, onnx.integers({axis})}, {{"keepdims", std::int64_t{0}}}));
+}
+
+void map_determinant(Call& call) { call.result(call.onnx.emit("Det", {call.tensor(call.has("A") ? "A" : "self")})); }
+
 void map_einsum(Call& call) {
   std::string equation(call.text("equation"));
   std::erase(equation, ' ');
@@ -66,10 +98,17 @@ void map_einsum(Call& call) {
 void register_matmul(Mappings& mappings);
 void register_matmul(Mappings& mappings) {
   mappings.add("aten.linear.default", map_linear);
-  mappings.add({"aten.mm.default", "aten.bmm.default", "aten.matmul.default", "aten.mv.default", "aten.dot.default"},
+  mappings.add({"aten.mm.default", "aten.bmm.default", "aten.matmul.default", "aten.mv.default", "aten.dot.default",
+                "aten.vdot.default"},
                map_matmul);
   mappings.add("aten.addmm.default", map_addmm);
   mappings.add("aten.baddbmm.default", map_baddbmm);
+  mappings.add("aten.addmv.default", map_addmv);
+  mappings.add("aten.addr.default", map_addr);
+  mappings.add({"aten.outer.default", "aten.ger.default"}, map_outer);
+  mappings.add("aten.addbmm.default", map_addbmm);
+  mappings.add("aten.linalg_vecdot.default", map_vecdot);
+  mappings.add({"aten.linalg_det.default", "aten.det.default"}, map_determinant);
   mappings.add("aten.einsum.default", map_einsum);
 }
 

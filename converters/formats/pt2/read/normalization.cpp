@@ -21,9 +21,41 @@ Val channel_parameter(Call& call, std::string_view name, Val x, double fallback)
   return call.onnx.emit("Expand", {one, call.onnx.integers({*channels})});
 }
 
+/// Scales and shifts channels, which are axis 1.
+Val scaled_channels(Call& call, Val x, Val normal) {
+  auto& onnx = call.onnx;
+  std::vector<std::int64_t> sizes(std::max<std::size_t>(call.rank(x), 2) - 1, 1);
+  sizes.front() = -1;
+  if (call.has("weight")) normal = onnx.emit("Mul", {normal, onnx.reshape(call.tensor("weight"), sizes)});
+  if (call.has("bias")) normal = onnx.emit("Add", {normal, onnx.reshape(call.tensor("bias"), sizes)});
+  return normal;
+}
+
+/// By the statistics of the input itself, over all axes but the channels; the native form returns them.
+void map_own_batch_norm(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("input");
+  const std::size_t rank = call.rank(x);
+  if (rank < 2) return call.refuse("the input has no channels");
+  std::vector<std::int64_t> axes = {0};
+  for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+  const Val along = onnx.integers(axes);
+  const std::vector<ir::Attr> keeps = {{"keepdims", std::int64_t{1}}};
+  const Val mean = onnx.emit("ReduceMean", {x, along}, keeps);
+  const Val difference = onnx.emit("Sub", {x, mean});
+  const Val variance = onnx.emit("ReduceMean", {onnx.emit("Mul", {difference, difference}), along}, keeps);
+  const Val deviation = onnx.emit("Sqrt", {onnx.emit("Add", {variance, call.number("eps", onnx.elem(x), 1e-5)})});
+  const Val normal = scaled_channels(call, x, onnx.emit("Div", {difference, deviation}));
+  std::vector<Val> results = {normal};
+  if (call.node.outputs.size() > 1)
+    results.insert(results.end(), {onnx.reshape(mean, {-1}), onnx.reshape(onnx.emit("Reciprocal", {deviation}), {-1})});
+  call.results(results);
+}
+
 void map_batch_norm(Call& call) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("input");
+  if (!call.has("running_mean") && !call.has("running_var")) return map_own_batch_norm(call);
   if (call.flag("training", false) || !call.has("running_mean"))
     return call.refuse("batch normalization in training has no counterpart",
                        "call eval() on the module before exporting it");
@@ -52,16 +84,6 @@ void map_layer_norm(Call& call) {
       onnx.emit_many(call.node.outputs.size(), "LayerNormalization", inputs, {{"axis", axis}, {"epsilon", epsilon}}));
 }
 
-/// Scales and shifts channels, which are axis 1.
-Val scaled_channels(Call& call, Val x, Val normal) {
-  auto& onnx = call.onnx;
-  std::vector<std::int64_t> sizes(std::max<std::size_t>(call.rank(x), 2) - 1, 1);
-  sizes.front() = -1;
-  if (call.has("weight")) normal = onnx.emit("Mul", {normal, onnx.reshape(call.tensor("weight"), sizes)});
-  if (call.has("bias")) normal = onnx.emit("Add", {normal, onnx.reshape(call.tensor("bias"), sizes)});
-  return normal;
-}
-
 /// Groups of channels as the channels of an instance normalization.
 void map_group_norm(Call& call) {
   auto& onnx = call.onnx;
@@ -74,9 +96,15 @@ void map_group_norm(Call& call) {
   const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
   const Val grouped = onnx.reshape(x, {0, groups, -1});
   const Val normal = onnx.emit("InstanceNormalization", {grouped, ones, zeros}, {{"epsilon", epsilon}});
-  std::vector<Val> results(call.node.outputs.size());
-  results.front() = scaled_channels(call, x, onnx.emit("Reshape", {normal, onnx.emit("Shape", {x})}));
-  call.results(results);
+  const Val whole = scaled_channels(call, x, onnx.emit("Reshape", {normal, onnx.emit("Shape", {x})}));
+  if (call.node.outputs.size() == 1) return call.result(whole);
+  // The native form gives the mean and the reciprocal deviation of each group, too.
+  const std::vector<ir::Attr> drops = {{"keepdims", std::int64_t{0}}};
+  const Val mean = onnx.emit("ReduceMean", {grouped, onnx.integers({2})}, drops);
+  const Val gap = onnx.emit("Sub", {grouped, onnx.unsqueeze(mean, {2})});
+  const Val variance = onnx.emit("ReduceMean", {onnx.emit("Mul", {gap, gap}), onnx.integers({2})}, drops);
+  const Val deviation = onnx.emit("Sqrt", {onnx.emit("Add", {variance, onnx.scalar(type, call.real("eps", 1e-5))})});
+  call.results({whole, mean, onnx.emit("Reciprocal", {deviation})});
 }
 
 void map_instance_norm(Call& call) {

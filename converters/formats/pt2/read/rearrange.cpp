@@ -35,10 +35,31 @@ Val onnx_pads(Call& call, std::size_t rank) {
   return onnx.joined(before);
 }
 
+bool removes_elements(Call& call, Val pads) {
+  const auto known = call.onnx.constant_integers(pads);
+  return known && std::any_of(known->begin(), known->end(), [](std::int64_t pad) { return pad < 0; });
+}
+
+/// What one end of an axis gets may come from elements that the other end loses.
+void pad_and_crop(Call& call, Val x, Val pads) {
+  auto& onnx = call.onnx;
+  std::vector<std::int64_t> added = *onnx.constant_integers(pads), starts, ends;
+  const std::size_t rank = added.size() / 2;
+  constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < rank; ++i) {
+    starts.push_back(std::max<std::int64_t>(0, -added[i]));
+    ends.push_back(added[rank + i] < 0 ? added[rank + i] : to_the_end);
+  }
+  for (std::int64_t& pad : added) pad = std::max<std::int64_t>(0, pad);
+  const Val padded = onnx.emit("Pad", {x, onnx.integers(added)}, {{"mode", std::string("edge")}});
+  call.result(onnx.emit("Slice", {padded, onnx.integers(starts), onnx.integers(ends)}));
+}
+
 void pad_with(Call& call, const std::string& mode) {
   auto& onnx = call.onnx;
   const Val x = call.tensor("self");
   const Val pads = onnx_pads(call, call.rank(x));
+  if (mode == "edge" && removes_elements(call, pads)) return pad_and_crop(call, x, pads);
   if (mode == "wrap") return call.refuse("padding with the other end of an axis", "upgrade the model to opset 19");
   std::vector<Val> inputs = {x, pads};
   if (mode == "constant" && call.has("value")) inputs.push_back(call.number("value", onnx.elem(x)));
@@ -87,9 +108,16 @@ void map_roll(Call& call) {
 
 void map_flip(Call& call) {
   Val x = call.tensor("self");
+  if (call.integers("dims").empty()) return call.result(x);  // no axes, not all
   for (const std::int64_t axis : call.axes("dims", call.rank(x)))
     x = part_of(call, x, axis, -1, std::numeric_limits<std::int64_t>::min(), -1);
   call.result(x);
+}
+
+template <std::int64_t axis>
+void map_flip_axis(Call& call) {
+  const Val x = call.tensor("self");
+  call.result(part_of(call, x, axis, -1, std::numeric_limits<std::int64_t>::min(), -1));
 }
 
 /// Differences of neighbours, n times.
@@ -117,6 +145,35 @@ void map_pixel_shuffle(Call& call) {
                              {{"blocksize", call.integer("upscale_factor", 1)}, {"mode", mode}}));
 }
 
+/// Blocks of pixels become channels, those of one channel side by side.
+void map_pixel_unshuffle(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const std::int64_t factor = call.integer("downscale_factor", 1);
+  const std::size_t rank = call.rank(x);
+  constexpr std::int64_t largest_block = 1 << 10;
+  if (rank < 3 || factor < 1 || factor > largest_block) return call.refuse("the input has no channels and pixels");
+  const auto height = onnx.size(x, rank - 2), width = onnx.size(x, rank - 1), channels = onnx.size(x, rank - 3);
+  if (!height || !width || !channels) return call.refuse("the sizes of the image are not known");
+  const Val blocks = onnx.reshape(x, {-1, *channels, *height / factor, factor, *width / factor, factor});
+  const Val turned = onnx.transpose(blocks, {0, 1, 3, 5, 2, 4});
+  std::vector<Val> sizes;
+  for (std::size_t axis = 0; axis + 3 < rank; ++axis) sizes.push_back(onnx.size_of(x, static_cast<std::int64_t>(axis)));
+  sizes.push_back(onnx.integers({*channels * factor * factor, *height / factor, *width / factor}));
+  call.result(onnx.emit("Reshape", {turned, onnx.joined(sizes)}));
+}
+
+/// Channel i of each group, for one i after the other.
+void map_channel_shuffle(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const auto channels = onnx.size(x, 1);
+  const std::int64_t groups = call.integer("groups", 1);
+  if (!channels || groups < 1) return call.refuse("the number of channels is not known");
+  const Val grouped = onnx.reshape(x, {0, groups, *channels / groups, -1});
+  call.result(onnx.emit("Reshape", {onnx.transpose(grouped, {0, 2, 1, 3}), onnx.emit("Shape", {x})}));
+}
+
 /// direction * (length / its norm), the norm taken over all axes but one.
 void map_weight_norm(Call& call) {
   auto& onnx = call.onnx;
@@ -141,6 +198,10 @@ void register_rearrange(Mappings& mappings) {
                map_replication_pad);
   mappings.add("aten.roll.default", map_roll);
   mappings.add("aten.flip.default", map_flip);
+  mappings.add("aten.flipud.default", map_flip_axis<0>);
+  mappings.add("aten.fliplr.default", map_flip_axis<1>);
+  mappings.add({"aten.pixel_unshuffle.default"}, map_pixel_unshuffle);
+  mappings.add({"aten.channel_shuffle.default", "aten.native_channel_shuffle.default"}, map_channel_shuffle);
   mappings.add("aten.diff.default", map_difference);
   mappings.add("aten.pixel_shuffle.default", map_pixel_shuffle);
   mappings.add("aten._weight_norm.default", map_weight_norm);

@@ -79,6 +79,8 @@ template <bool is_any>
 void map_quantifier(Call& call) {
   auto& onnx = call.onnx;
   Reduction r = reduction_of(call);
+  // An empty list names no axes here, where other reductions take all of them.
+  if (call.has("dim") && call.integers("dim").empty()) return call.result(onnx.cast(r.x, ElementType::boolean));
   r.x = onnx.cast(onnx.cast(r.x, ElementType::boolean), ElementType::int32);
   call.result(onnx.cast(reduced(call, is_any ? "ReduceMax" : "ReduceMin", r), ElementType::boolean));
 }
@@ -126,6 +128,7 @@ void map_vector_norm(Call& call) {
   auto& onnx = call.onnx;
   Reduction r = reduction_of(call);
   const double order = call.real(call.has("p") ? "p" : "ord", 2);
+  if (call.rank(r.x) == 0 && order != 0) return call.result(onnx.emit("Abs", {r.x}));
   if (order == 2) return call.result(reduced(call, "ReduceL2", r));
   if (order == 1) return call.result(reduced(call, "ReduceL1", r));
   r.x = onnx.emit("Abs", {r.x});
@@ -138,6 +141,37 @@ void map_vector_norm(Call& call) {
   }
   r.x = onnx.emit("Pow", {r.x, onnx.scalar(type, order)});
   call.result(onnx.emit("Pow", {reduced(call, "ReduceSum", r), onnx.scalar(type, 1 / order)}));
+}
+
+void map_deviation_and_mean(Call& call) {
+  const Spread spread = spread_of(call);
+  call.results({call.onnx.emit("Sqrt", {spread.variance}), spread.mean});
+}
+
+void map_count_nonzero(Call& call) {
+  auto& onnx = call.onnx;
+  Reduction r = reduction_of(call);
+  r.x = onnx.cast(onnx.cast(r.x, ElementType::boolean), ElementType::int64);
+  call.result(reduced(call, "ReduceSum", r));
+}
+
+void map_range_of_values(Call& call) {
+  const Reduction r = reduction_of(call);
+  call.results({reduced(call, "ReduceMin", r), reduced(call, "ReduceMax", r)});
+}
+
+/// Sums and means of what is a number.
+template <bool is_mean>
+void map_without_nan(Call& call) {
+  auto& onnx = call.onnx;
+  Reduction r = reduction_of(call);
+  const ElementType type = onnx.elem(r.x);
+  if (!is_floating(type)) return call.refuse("integers are always numbers");
+  const Val is_nan = onnx.emit("IsNaN", {r.x});
+  const Reduction counted{onnx.cast(onnx.emit("Not", {is_nan}), type), r.axes, r.axis_list, r.keeps};
+  r.x = onnx.emit("Where", {is_nan, onnx.scalar(type, 0), r.x});
+  const Val sum = reduced(call, "ReduceSum", r);
+  call.result(is_mean ? onnx.emit("Div", {sum, reduced(call, "ReduceSum", counted)}) : sum);
 }
 
 void map_cumulative_sum(Call& call) {
@@ -169,6 +203,11 @@ void register_reduce(Mappings& mappings) {
   mappings.add({"aten.var.default", "aten.var.dim", "aten.var.correction"}, map_variance);
   mappings.add({"aten.std.default", "aten.std.dim", "aten.std.correction"}, map_deviation);
   mappings.add({"aten.var_mean.default", "aten.var_mean.dim", "aten.var_mean.correction"}, map_variance_and_mean);
+  mappings.add({"aten.std_mean.default", "aten.std_mean.dim", "aten.std_mean.correction"}, map_deviation_and_mean);
+  mappings.add({"aten.count_nonzero.default", "aten.count_nonzero.dim_IntList"}, map_count_nonzero);
+  mappings.add("aten.aminmax.default", map_range_of_values);
+  mappings.add("aten.nansum.default", map_without_nan<false>);
+  mappings.add("aten.nanmean.default", map_without_nan<true>);
   mappings.add("aten.logsumexp.default", map_log_sum_exp);
   mappings.add({"aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar"}, map_vector_norm);
   mappings.add("aten.cumsum.default", map_cumulative_sum);

@@ -80,7 +80,7 @@ Val scattered(Call& call, Val x, Val source, Val at, std::int64_t axis) {
   std::vector<std::int64_t> order;
   for (std::size_t i = 0; i < call.rank(x); ++i) order.push_back(static_cast<std::int64_t>(i));
   if (order.empty()) {
-    call.refuse("there is no axis to write along");
+    call.refuse("a scalar has no axis to write along");
     return x;
   }
   std::swap(order.front(), order[static_cast<std::size_t>(axis)]);
@@ -176,6 +176,37 @@ void map_cat(Call& call) {
   call.result(onnx.emit("Concat", parts, {{"axis", axis}}));
 }
 
+/// Rows side by side, rows one below the other, or planes one behind the other: tensors get that many axes at least.
+template <std::int64_t least>
+void map_stack_along(Call& call) {
+  auto& onnx = call.onnx;
+  std::vector<Val> parts = call.tensors("tensors");
+  if (parts.empty()) return call.refuse("there is nothing to stack");
+  const ElementType type = call.declared_elem();
+  std::size_t rank = 0;
+  for (Val& part : parts) {
+    if (type != ElementType::undefined) part = onnx.cast(part, type);
+    if (call.rank(part) == 0) part = onnx.unsqueeze(part, {0});
+    if (call.rank(part) == 1 && least > 1) part = onnx.unsqueeze(part, {0});
+    if (call.rank(part) == 2 && least > 2) part = onnx.unsqueeze(part, {2});
+    rank = call.rank(part);
+  }
+  const std::int64_t axis = least == 1 ? (rank > 1 ? 1 : 0) : least == 2 ? 0 : 2;
+  call.result(onnx.emit("Concat", parts, {{"axis", axis}}));
+}
+
+void map_column_stack(Call& call) {
+  auto& onnx = call.onnx;
+  std::vector<Val> parts = call.tensors("tensors");
+  if (parts.empty()) return call.refuse("there is nothing to stack");
+  const ElementType type = call.declared_elem();
+  for (Val& part : parts) {
+    if (type != ElementType::undefined) part = onnx.cast(part, type);
+    if (call.rank(part) < 2) part = onnx.reshape(part, {-1, 1});
+  }
+  call.result(onnx.emit("Concat", parts, {{"axis", std::int64_t{1}}}));
+}
+
 void map_stack(Call& call) {
   auto& onnx = call.onnx;
   std::vector<Val> parts = call.tensors("tensors");
@@ -189,17 +220,23 @@ void map_stack(Call& call) {
 
 void register_slice(Mappings& mappings);
 void register_slice(Mappings& mappings) {
-  mappings.add("aten.slice.Tensor", map_slice);
-  mappings.add("aten.narrow.default", map_narrow);
-  mappings.add("aten.select.int", map_select);
+  mappings.add({"aten.slice.Tensor", "aten.slice_copy.Tensor"}, map_slice);
+  mappings.add({"aten.narrow.default", "aten.narrow_copy.default"}, map_narrow);
+  mappings.add({"aten.select.int", "aten.select_copy.int"}, map_select);
   mappings.add("aten.slice_scatter.default", map_slice_scatter);
   mappings.add("aten.select_scatter.default", map_select_scatter);
-  mappings.add("aten.split.Tensor", map_split);
-  mappings.add({"aten.split_with_sizes.default", "aten.split.sizes"}, map_split_with_sizes);
-  mappings.add("aten.chunk.default", map_chunk);
-  mappings.add("aten.unbind.int", map_unbind);
+  mappings.add({"aten.split.Tensor", "aten.split_copy.Tensor", "aten.unsafe_split.Tensor"}, map_split);
+  mappings.add({"aten.split_with_sizes.default", "aten.split.sizes", "aten.split_with_sizes_copy.default",
+                "aten.unsafe_split_with_sizes.default"},
+               map_split_with_sizes);
+  mappings.add({"aten.chunk.default", "aten.unsafe_chunk.default"}, map_chunk);
+  mappings.add({"aten.unbind.int", "aten.unbind_copy.int"}, map_unbind);
   mappings.add("aten.cat.default", map_cat);
   mappings.add("aten.stack.default", map_stack);
+  mappings.add("aten.hstack.default", map_stack_along<1>);
+  mappings.add("aten.vstack.default", map_stack_along<2>);
+  mappings.add("aten.dstack.default", map_stack_along<3>);
+  mappings.add("aten.column_stack.default", map_column_stack);
 }
 
 }  // namespace onnxkit::pt2

@@ -1,4 +1,6 @@
 // Other shapes of the same elements.
+#include <algorithm>
+
 #include "converters/formats/pt2/mappings.h"
 
 namespace onnxkit::pt2 {
@@ -99,12 +101,91 @@ void map_squeeze(Call& call) {
   const std::size_t rank = call.rank(x);
   std::vector<std::int64_t> gone;
   const bool has_axes = call.has("dim");
+  if (has_axes && call.integers("dim").empty()) return call.result(x);  // no axes, not all
   for (const std::int64_t axis : call.axes("dim", rank)) {
     const auto size = onnx.size(x, static_cast<std::size_t>(axis));
     if (!size && has_axes) return call.refuse("whether an axis is squeezed depends on its size, which is not known");
     if (size == 1 && rank > 0) gone.push_back(axis);
   }
   call.result(onnx.squeeze(x, gone));
+}
+
+/// The last two axes change places; other forms turn all axes around.
+template <bool only_last>
+void map_turned(Call& call) {
+  const Val x = call.tensor("self");
+  const std::size_t rank = call.rank(x);
+  std::vector<std::int64_t> order;
+  for (std::size_t axis = 0; axis < rank; ++axis) order.push_back(static_cast<std::int64_t>(axis));
+  if (only_last && rank < 2) return call.refuse("a matrix has two axes at least");
+  std::reverse(only_last ? order.end() - 2 : order.begin(), order.end());
+  call.result(call.onnx.transpose(x, order));
+}
+
+/// Some axes go to other places; those that stay keep their order.
+void map_movedim(Call& call) {
+  const Val x = call.tensor("self");
+  const std::size_t rank = call.rank(x);
+  const std::vector<std::int64_t> from = call.axes("source", rank), to = call.axes("destination", rank);
+  if (from.size() != to.size()) call.refuse("a place for each axis is wanted");
+  if (call.refused()) return;
+  std::vector<std::int64_t> order(rank, -1);
+  for (std::size_t i = 0; i < from.size() && rank > 0; ++i) order[static_cast<std::size_t>(to[i])] = from[i];
+  std::int64_t next = 0;
+  for (std::int64_t& axis : order) {
+    if (axis >= 0) continue;
+    while (std::find(from.begin(), from.end(), next) != from.end()) ++next;
+    axis = next++;
+  }
+  call.result(call.onnx.transpose(x, order));
+}
+
+void map_ravel(Call& call) { call.result(call.onnx.reshape(call.tensor("self"), {-1})); }
+
+/// Axes of size 1 until there are so many; a vector becomes a row, and a plane gets its third axis behind.
+template <std::size_t least>
+void map_atleast(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const std::size_t rank = call.rank(x);
+  if (rank >= least) return call.result(x);
+  std::vector<std::int64_t> added;
+  if (rank == 0)
+    for (std::size_t axis = 0; axis < least; ++axis) added.push_back(static_cast<std::int64_t>(axis));
+  if (rank == 1) added = least == 2 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 2};
+  if (rank == 2) added = {2};
+  call.result(onnx.unsqueeze(x, added));
+}
+
+/// Each tensor as large as all of them broadcast.
+void map_broadcast_tensors(Call& call) {
+  auto& onnx = call.onnx;
+  const std::vector<Val> tensors = call.tensors("tensors");
+  std::vector<Val> zeros;
+  for (const Val x : tensors) {
+    const Val sizes = onnx.emit("Shape", {x});
+    zeros.push_back(onnx.emit("Expand", {onnx.scalar(ElementType::float32, 0), sizes}));
+  }
+  if (zeros.empty()) return call.refuse("there is nothing to broadcast");
+  const Val shape = onnx.emit("Shape", {onnx.emit("Sum", zeros)});
+  std::vector<Val> results;
+  for (const Val x : tensors) results.push_back(onnx.emit("Expand", {x, shape}));
+  call.results(results);
+}
+
+/// As repeat, where fewer repetitions than axes leave the first axes alone.
+void map_tile(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  const foreign::Argument* given = call.argument("dims");
+  const foreign::Argument::List* list = given ? given->as<foreign::Argument::List>() : nullptr;
+  const std::size_t rank = call.rank(x);
+  if (!list) return call.refuse("the repetitions are no list");
+  std::vector<std::int64_t> added;
+  for (std::size_t axis = rank; axis < list->size(); ++axis) added.push_back(static_cast<std::int64_t>(axis - rank));
+  const std::vector<std::int64_t> once(rank > list->size() ? rank - list->size() : 0, 1);
+  if (list->empty()) return call.result(x);
+  call.result(onnx.emit("Tile", {onnx.unsqueeze(x, added), onnx.joined({onnx.integers(once), call.sizes("dims")})}));
 }
 
 void map_expand(Call& call) {
@@ -172,14 +253,26 @@ void register_view(Mappings& mappings) {
                 "aten.view.dtype"},
                map_view);
   mappings.add({"aten.reshape_as.default", "aten.view_as.default"}, map_reshape_as);
+  mappings.add({"aten.mT.default", "aten.mH.default", "aten.adjoint.default"}, map_turned<true>);
+  mappings.add({"aten.numpy_T.default", "aten.matrix_H.default"}, map_turned<false>);
+  mappings.add({"aten.movedim.int", "aten.movedim.intlist", "aten.moveaxis.int", "aten.moveaxis.intlist"}, map_movedim);
+  mappings.add("aten.ravel.default", map_ravel);
+  mappings.add("aten.atleast_1d.default", map_atleast<1>);
+  mappings.add("aten.atleast_2d.default", map_atleast<2>);
+  mappings.add("aten.atleast_3d.default", map_atleast<3>);
+  mappings.add("aten.broadcast_tensors.default", map_broadcast_tensors);
+  mappings.add("aten.tile.default", map_tile);
   mappings.add("aten.flatten.using_ints", map_flatten);
   mappings.add("aten.unflatten.int", map_unflatten);
-  mappings.add("aten.permute.default", map_permute);
-  mappings.add({"aten.transpose.int", "aten.t.default", "aten.swapaxes.default", "aten.swapdims.default"},
+  mappings.add({"aten.permute.default", "aten.permute_copy.default"}, map_permute);
+  mappings.add({"aten.transpose.int", "aten.t.default", "aten.swapaxes.default", "aten.swapdims.default",
+                "aten.transpose_copy.int", "aten.t_copy.default"},
                map_transpose);
-  mappings.add("aten.unsqueeze.default", map_unsqueeze);
-  mappings.add({"aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims"}, map_squeeze);
-  mappings.add("aten.expand.default", map_expand);
+  mappings.add({"aten.unsqueeze.default", "aten.unsqueeze_copy.default"}, map_unsqueeze);
+  mappings.add({"aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze_copy.default",
+                "aten.squeeze_copy.dim", "aten.squeeze_copy.dims"},
+               map_squeeze);
+  mappings.add({"aten.expand.default", "aten.expand_copy.default", "aten.broadcast_to.default"}, map_expand);
   mappings.add("aten.expand_as.default", map_expand_as);
   mappings.add("aten.copy.default", map_copy);
   mappings.add("aten.repeat.default", map_repeat);

@@ -22,7 +22,7 @@ TEST_CASE("sizes of torch.export in the form of a dim_param") {
   CHECK(printed("Add(Symbol('s0', integer=True), Integer(1))") == "s0 + 1");
   CHECK(printed("Mul(Integer(2), Add(Symbol('s0'), Integer(-1)))") == "2*s0 - 2");
   CHECK(printed("FloorDiv(Symbol('s0'), Integer(2))") == "s0//2");
-  CHECK(printed("Pow(Symbol('s0'), Integer(2))") == "s0**2");
+  CHECK(printed("Pow(Symbol('s0'), Integer(2))") == "s0*s0");
   CHECK(printed("s0 + 1") == "s0 + 1");
   CHECK(printed("s3") == "s3");
 }

@@ -1,0 +1,102 @@
+// Losses: element by element, then all of them, their mean or their sum.
+#include "converters/formats/pt2/mappings.h"
+
+namespace onnxkit::pt2 {
+namespace {
+
+using foreign::Call;
+using foreign::Val;
+
+void give_reduced(Call& call, Val loss) {
+  constexpr std::int64_t none = 0, mean = 1;
+  const std::int64_t reduction = call.integer("reduction", mean);
+  if (reduction == none) return call.result(loss);
+  const std::string_view op = reduction == mean ? "ReduceMean" : "ReduceSum";
+  call.result(call.onnx.emit(op, {loss}, {{"keepdims", std::int64_t{0}}}));
+}
+
+Val error_of(Call& call) { return call.onnx.emit("Sub", {call.tensor("self"), call.tensor("target")}); }
+
+void map_mean_square(Call& call) {
+  const Val d = error_of(call);
+  give_reduced(call, call.onnx.emit("Mul", {d, d}));
+}
+
+void map_mean_absolute(Call& call) { give_reduced(call, call.onnx.emit("Abs", {error_of(call)})); }
+
+/// A parabola up to `bound`, a line from there on; the smooth form is divided by the bound.
+template <bool is_smooth>
+void map_huber(Call& call) {
+  auto& onnx = call.onnx;
+  const Val size = onnx.emit("Abs", {error_of(call)});
+  const ElementType type = onnx.elem(size);
+  const double bound = call.real(is_smooth ? "beta" : "delta", 1);
+  if (is_smooth && bound == 0) return give_reduced(call, size);
+  const Val half = onnx.scalar(type, is_smooth ? 0.5 / bound : 0.5), slope = onnx.scalar(type, is_smooth ? 1 : bound);
+  const Val square = onnx.emit("Mul", {onnx.emit("Mul", {size, size}), half});
+  const Val line = onnx.emit("Mul", {slope, onnx.emit("Sub", {size, onnx.scalar(type, 0.5 * bound)})});
+  give_reduced(call, onnx.emit("Where", {onnx.emit("Less", {size, onnx.scalar(type, bound)}), square, line}));
+}
+
+void give_weighted(Call& call, Val loss) {
+  give_reduced(call, call.has("weight") ? call.onnx.emit("Mul", {loss, call.tensor("weight")}) : loss);
+}
+
+/// Logarithms are -100 at least.
+void map_cross_entropy(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self"), target = call.tensor("target");
+  const ElementType type = onnx.elem(x);
+  const Val one = onnx.scalar(type, 1), least = onnx.scalar(type, -100);
+  const auto logarithm = [&](Val p) { return onnx.emit("Max", {onnx.emit("Log", {p}), least}); };
+  const Val hit = onnx.emit("Mul", {target, logarithm(x)});
+  const Val miss = onnx.emit("Mul", {onnx.emit("Sub", {one, target}), logarithm(onnx.emit("Sub", {one, x}))});
+  give_weighted(call, onnx.emit("Neg", {onnx.emit("Add", {hit, miss})}));
+}
+
+/// (1 - target) x + (1 + (weight - 1) target) softplus(-x)
+void map_cross_entropy_of_logits(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self"), target = call.tensor("target");
+  const Val one = onnx.scalar(onnx.elem(x), 1);
+  Val soft = onnx.emit("Softplus", {onnx.emit("Neg", {x})});
+  if (call.has("pos_weight")) {
+    const Val more = onnx.emit("Mul", {onnx.emit("Sub", {call.tensor("pos_weight"), one}), target});
+    soft = onnx.emit("Mul", {onnx.emit("Add", {one, more}), soft});
+  }
+  give_weighted(call, onnx.emit("Add", {onnx.emit("Mul", {onnx.emit("Sub", {one, target}), x}), soft}));
+}
+
+void map_soft_margin(Call& call) {
+  auto& onnx = call.onnx;
+  const Val product = onnx.emit("Mul", {call.tensor("self"), call.tensor("target")});
+  give_reduced(call, onnx.emit("Softplus", {onnx.emit("Neg", {product})}));
+}
+
+/// target (log target - x); where the target is 0 nothing is lost.
+void map_divergence(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self"), target = call.tensor("target");
+  if (call.flag("log_target", false))
+    return give_reduced(call, onnx.emit("Mul", {onnx.emit("Exp", {target}), onnx.emit("Sub", {target, x})}));
+  const Val zero = onnx.scalar(onnx.elem(target), 0);
+  const Val own = onnx.emit("Mul", {target, onnx.emit("Log", {target})});
+  const Val entropy = onnx.emit("Where", {onnx.emit("Equal", {target, zero}), zero, own});
+  give_reduced(call, onnx.emit("Sub", {entropy, onnx.emit("Mul", {target, x})}));
+}
+
+}  // namespace
+
+void register_loss(Mappings& mappings);
+void register_loss(Mappings& mappings) {
+  mappings.add("aten.mse_loss.default", map_mean_square);
+  mappings.add("aten.l1_loss.default", map_mean_absolute);
+  mappings.add("aten.huber_loss.default", map_huber<false>);
+  mappings.add("aten.smooth_l1_loss.default", map_huber<true>);
+  mappings.add("aten.binary_cross_entropy.default", map_cross_entropy);
+  mappings.add("aten.binary_cross_entropy_with_logits.default", map_cross_entropy_of_logits);
+  mappings.add("aten.soft_margin_loss.default", map_soft_margin);
+  mappings.add("aten.kl_div.default", map_divergence);
+}
+
+}  // namespace onnxkit::pt2
