@@ -1,5 +1,7 @@
 #include "converters/foreign/call.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "converters/foreign/import.h"
@@ -193,12 +195,30 @@ const TensorType* Call::declared_type(std::size_t output) const {
   return type ? &*type : nullptr;
 }
 
+const Value* Call::declared(std::string_view argument_name) const {
+  const Argument* given = node.find(argument_name);
+  return given ? declared(*given) : nullptr;
+}
+
+const Value* Call::declared(const Argument& item) const {
+  const ValueId* id = item.as<ValueId>();
+  return id && *id != ValueId::none ? &graph_.values[index_of(*id)] : nullptr;
+}
+
+bool Call::is_output(std::size_t output) const {
+  if (output >= node.outputs.size()) return false;
+  return std::any_of(graph_.outputs.begin(), graph_.outputs.end(),
+                     [&](const Output& other) { return other.value == node.outputs[output]; });
+}
+
+const Value* Call::declared_output(std::size_t output) const {
+  if (output >= node.outputs.size() || node.outputs[output] == ValueId::none) return nullptr;
+  return &graph_.values[index_of(node.outputs[output])];
+}
+
 const TensorType* Call::declared_type(std::string_view name) const {
-  const Argument* given = node.find(name);
-  const ValueId* id = given ? given->as<ValueId>() : nullptr;
-  if (!id || *id == ValueId::none) return nullptr;
-  const auto& type = graph_.values[index_of(*id)].type;
-  return type ? &*type : nullptr;
+  const Value* value = declared(name);
+  return value && value->type ? &*value->type : nullptr;
 }
 
 ElementType Call::declared_elem(std::size_t output) const {

@@ -60,6 +60,12 @@ class Call {
   /// The declared element type of an output; undefined when the file does not say.
   ElementType declared_elem(std::size_t output = 0) const;
   const TensorType* declared_type(std::size_t output = 0) const;
+  /// What the file says of an argument or an output; null for an omitted one.
+  const Value* declared(std::string_view argument_name) const;
+  const Value* declared(const Argument& item) const;
+  const Value* declared_output(std::size_t output = 0) const;
+  /// Whether an output of the node is one of its graph.
+  bool is_output(std::size_t output = 0) const;
   /// That of an argument.
   const TensorType* declared_type(std::string_view name) const;
 

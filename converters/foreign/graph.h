@@ -66,9 +66,20 @@ struct TensorType {
   std::int64_t storage_offset = 0;
 };
 
+/// Integers that stand for real numbers: scale (q - zero point), with a pair for the whole tensor or one for each place on an axis.
+struct Quantization {
+  std::vector<float> scales;
+  std::vector<std::int64_t> zero_points;
+  std::int64_t axis = 0;
+
+  bool is_per_axis() const { return scales.size() > 1; }
+  friend bool operator==(const Quantization&, const Quantization&) = default;
+};
+
 struct Value {
   std::string_view name;
-  std::optional<TensorType> type;  ///< as the file declares it; an integer that stands for a size has none
+  std::optional<TensorType> type = {};  ///< as the file declares it; an integer that stands for a size has none
+  std::optional<Quantization> quantization = {};
 };
 
 /// A constant of the file: a parameter, a buffer. Its bytes lie as in ONNX's raw_data.
@@ -106,6 +117,7 @@ struct Model {
   Graph graph;
   std::string_view framework;  ///< "PyTorch"
   std::string_view version;    ///< of the framework that wrote the file
+  std::int64_t opset = 0;      ///< that the mappings write in; 0: import_opset
   std::vector<std::pair<std::string_view, std::string_view>> metadata;
 
   std::vector<std::shared_ptr<const MappedFile>> files;  ///< what tensors view into

@@ -45,11 +45,12 @@ void add_metadata(ir::Model& model, std::string_view key, std::string_view value
 ir::Model empty_model(const Model& source) {
   ir::Model model;
   model.files = source.files;
-  model.ir_version = spec::ir_version_of_opset(import_opset);
+  const std::int64_t opset = source.opset != 0 ? source.opset : import_opset;
+  model.ir_version = spec::ir_version_of_opset(opset);
   model.producer_name = "onnxkit";
   ir::OpsetImport& import = model.opset_imports.emplace_back();
   import.domain = "";
-  import.version = import_opset;
+  import.version = opset;
   model.graph = std::make_unique<ir::Graph>();
   model.graph->name = model.keep(source.graph.name.empty() ? "main" : source.graph.name);
   for (const ValueId id : source.graph.inputs) {
@@ -72,6 +73,10 @@ void Importer::add_inputs(const Model& model) {
   const ir::Graph& main = *builder_.model().graph;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
     set_value(graph, graph.inputs[i], Val{&main, main.inputs[i].value});
+  add_tensors(graph);
+}
+
+void Importer::add_tensors(const Graph& graph) {
   // Tensors that share their bytes (tied weights) are one initializer.
   std::map<std::tuple<const std::byte*, ElementType, std::vector<std::int64_t>>, Val> shared;
   for (const Tensor& tensor : graph.tensors) {
@@ -149,6 +154,7 @@ std::vector<Val> Importer::import_inlined(const Graph& graph, std::vector<Val> i
   }
   values_[&graph].assign(graph.values.size(), {});
   for (std::size_t i = 0; i < inputs.size(); ++i) set_value(graph, graph.inputs[i], inputs[i]);
+  add_tensors(graph);
   import_nodes(graph);
   for (const Output& output : graph.outputs) outputs.push_back(value(graph, output.value));
   values_.erase(&graph);

@@ -68,6 +68,7 @@ class Importer {
   };
   void import_node(const Graph& graph, std::size_t index);
   void fill_in(const Graph& graph, const Node& node);
+  void add_tensors(const Graph& graph);
 
   const Mappings& mappings_;
   OnnxBuilder builder_;

@@ -108,8 +108,11 @@ std::vector<Val> OnnxBuilder::emit_with_bodies(std::size_t outputs, std::string_
   }
   ir::Node node = ir::make_node(model_, op, std::move(read), std::move(written), attributes);
   for (Body& body : bodies) node.attributes.push_back(ir::make_attribute(model_, body.first, std::move(body.second)));
-  if (!origin_name_.empty())
-    node.name = model_.keep(origin_nodes_ == 0 ? origin_name_ : fmt::format("{}_{}", origin_name_, origin_nodes_));
+  if (!origin_name_.empty()) {
+    std::string name = origin_nodes_ == 0 ? origin_name_ : fmt::format("{}_{}", origin_name_, origin_nodes_);
+    while (!node_names_.insert(name).second) name = fmt::format("{}_{}", origin_name_, ++origin_nodes_);
+    node.name = model_.keep(name);
+  }
   ++origin_nodes_;
   if (!origin_source_.empty()) {
     ir::StringEntry& entry = node.metadata_props.emplace_back();

@@ -139,6 +139,7 @@ class OnnxBuilder {
   std::vector<std::map<std::string, Val>> constants_;   ///< by graph: what has been made by content
   std::unordered_map<std::string, std::size_t> names_;  ///< of values, over all graphs; how often a stem was asked for
   std::unordered_set<std::string> own_names_;           ///< of values that may be named otherwise
+  std::unordered_set<std::string> node_names_;
   std::string origin_name_, origin_stem_, origin_source_;
   std::size_t origin_nodes_ = 0;
 };

@@ -2,70 +2,9 @@
 
     tests/convert/torch.py --program onnxkit [NAME...]
 """
-import argparse
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-import numpy
-from onnx import numpy_helper
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-from suite import Suite
-
-RIGHT = {"identical", "rounding"}
-
-
-def run(*command):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True)
-
-
-def unpack(values, folder):
-    """The arrays of a case as input_0.pb, output_0.pb ..."""
-    for name in values.files:
-        (folder / f"{name}.pb").write_bytes(numpy_helper.from_array(values[name]).SerializeToString())
-
-
-def fault_of(program, source, folder):
-    result = folder / "result.onnx"
-    converted = run(program, "convert", "--no-verify", source, result)
-    if converted.returncode != 0:
-        return "not converted: " + " ".join(converted.stderr.split())[:300]
-    checked = run(program, "check", result)
-    if checked.returncode != 0 or "warning" in checked.stdout:
-        return "check: " + " ".join(checked.stdout.split())[:300]
-    values = folder / "values"
-    values.mkdir()
-    unpack(numpy.load(source.with_suffix(".npz")), values)
-    compared = run(program, "diff", result, "-b", "reference", "--set", values, "--recorded", "--format", "json")
-    try:
-        sides = json.loads(compared.stdout)["sides"]
-    except (json.JSONDecodeError, KeyError):
-        return "not compared: " + " ".join(compared.stderr.split())[:300]
-    verdicts = [(output["name"], output["verdict"]) for side in sides for output in side.get("outputs", [])]
-    wrong = [f"{name} is {verdict}" for name, verdict in verdicts if verdict not in RIGHT]
-    if not verdicts:
-        return "not compared: " + " ".join((compared.stderr + str([side.get("failure") for side in sides])).split())[:300]
-    return ", ".join(wrong)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True, type=pathlib.Path)
-    parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
-    suite = Suite(options.verbose)
-    for source in sorted((ROOT / "testdata/torch").glob("*.pt2")):
-        if options.names and source.stem not in options.names:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            suite.check(source.stem, fault_of(options.program, source, pathlib.Path(folder)))
-    return suite.close()
-
+import recorded
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(recorded.main(__doc__, "testdata/torch", ".pt2"))

@@ -1,0 +1,242 @@
+#include "converters/formats/tflite/lower.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "libonnxkit/base/checked.h"
+
+namespace onnxkit::tflite {
+namespace {
+
+using foreign::Quantization;
+
+const Quantization* quantization_of(const foreign::Value* value) {
+  return value && value->quantization ? &*value->quantization : nullptr;
+}
+
+/// Scale and zero point as inputs of QuantizeLinear or DequantizeLinear. A zero point of 0 is stated, too: it tells the integers' type, which
+/// ONNX Runtime loses where it repeats a node without one. Integers of 32 bits have none.
+std::vector<Val> scale_inputs(OnnxBuilder& onnx, const Quantization& quantization, ElementType elem) {
+  const auto& zero_points = quantization.zero_points;
+  const bool has_zero = elem != ElementType::int32;
+  if (!quantization.is_per_axis()) {
+    std::vector<Val> inputs = {onnx.scalar(ElementType::float32, quantization.scales.front())};
+    if (has_zero) inputs.push_back(onnx.scalar_integer(elem, zero_points.front()));
+    return inputs;
+  }
+  const std::vector<std::int64_t> dims = {static_cast<std::int64_t>(quantization.scales.size())};
+  const std::vector<double> scales(quantization.scales.begin(), quantization.scales.end());
+  std::vector<Val> inputs = {onnx.reals(ElementType::float32, dims, scales)};
+  if (has_zero) inputs.push_back(onnx.cast(onnx.integers(zero_points), elem));
+  return inputs;
+}
+
+std::vector<ir::Attr> axis_attribute(const Quantization& quantization) {
+  if (!quantization.is_per_axis()) return {};
+  return {{"axis", quantization.axis}};
+}
+
+/// DequantizeLinear takes no integers of 64 bits, which biases beside int16 have.
+Val dequantized_long(OnnxBuilder& onnx, Val value, const Quantization& quantization) {
+  const std::vector<double> scales(quantization.scales.begin(), quantization.scales.end());
+  std::vector<std::int64_t> dims(quantization.is_per_axis() ? onnx.rank(value).value_or(1) : 0, 1);
+  if (!dims.empty()) dims[static_cast<std::size_t>(quantization.axis)] = static_cast<std::int64_t>(scales.size());
+  const Val wide = onnx.cast(value, ElementType::float64);
+  return onnx.cast(onnx.emit("Mul", {wide, onnx.reals(ElementType::float64, dims, scales)}), ElementType::float32);
+}
+
+Val dequantized(OnnxBuilder& onnx, Val value, const Quantization& quantization) {
+  if (onnx.elem(value) == ElementType::int64) return dequantized_long(onnx, value, quantization);
+  std::vector<Val> inputs = scale_inputs(onnx, quantization, onnx.elem(value));
+  inputs.insert(inputs.begin(), value);
+  return onnx.emit("DequantizeLinear", inputs, axis_attribute(quantization));
+}
+
+Val real_of(OnnxBuilder& onnx, Val value, const foreign::Value* declared) {
+  const Quantization* quantization = quantization_of(declared);
+  if (!value || !quantization || is_floating(onnx.elem(value))) return value;
+  return dequantized(onnx, value, *quantization);
+}
+
+/// What the file says of the values in a list.
+std::vector<const foreign::Value*> declared_list(Call& call, std::string_view name) {
+  std::vector<const foreign::Value*> declared;
+  const foreign::Argument* given = call.argument(name);
+  const auto* list = given ? given->as<foreign::Argument::List>() : nullptr;
+  if (!list) return declared;
+  for (const foreign::Argument& item : *list) declared.push_back(call.declared(item));
+  return declared;
+}
+
+bool same_quantization(const foreign::Value* a, const foreign::Value* b) {
+  const Quantization *left = quantization_of(a), *right = quantization_of(b);
+  return left && right ? *left == *right : left == right;
+}
+
+}  // namespace
+
+Val real(Call& call, std::string_view name) { return real_of(call.onnx, call.tensor(name), call.declared(name)); }
+
+std::vector<Val> reals(Call& call, std::string_view name) {
+  std::vector<Val> values = call.tensors(name);
+  const auto declared = declared_list(call, name);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = real_of(call.onnx, values[i], declared[i]);
+  return values;
+}
+
+Val weights(Call& call, std::string_view name, const std::vector<std::int64_t>& permutation, std::size_t further_axes) {
+  auto& onnx = call.onnx;
+  const Val stored = call.tensor(name);
+  if (call.rank(stored) != permutation.size()) {
+    call.refuse(fmt::format("input {} does not have {} axes", quote(name), permutation.size()));
+    return stored;
+  }
+  Val moved = onnx.transpose(stored, permutation);
+  if (further_axes != 0) {
+    std::vector<std::int64_t> axes(further_axes);
+    std::iota(axes.begin(), axes.end(), permutation.size());
+    moved = onnx.unsqueeze(moved, axes);
+  }
+  const Quantization* quantization = quantization_of(call.declared(name));
+  if (!quantization || is_floating(onnx.elem(moved))) return moved;
+  Quantization permuted = *quantization;
+  if (permuted.is_per_axis())
+    permuted.axis = std::find(permutation.begin(), permutation.end(), permuted.axis) - permutation.begin();
+  return dequantized(onnx, moved, permuted);
+}
+
+Val movable(Call& call, std::string_view name) {
+  if (same_quantization(call.declared(name), call.declared_output())) return call.tensor(name);
+  return real(call, name);
+}
+
+std::vector<Val> movables(Call& call, std::string_view name) {
+  const auto declared = declared_list(call, name);
+  const bool as_stored = std::all_of(declared.begin(), declared.end(), [&](const foreign::Value* value) {
+    return same_quantization(value, call.declared_output());
+  });
+  return as_stored ? call.tensors(name) : reals(call, name);
+}
+
+Val as_sizes(Call& call, std::string_view name) {
+  auto& onnx = call.onnx;
+  const Val value = call.tensor(name);
+  if (const auto known = onnx.constant_integers(value)) return onnx.integers(*known);
+  const Val sizes = onnx.cast(value, ElementType::int64);
+  return onnx.rank(sizes) == 1 ? sizes : onnx.reshape(sizes, {-1});
+}
+
+void give(Call& call, const std::vector<Val>& values) {
+  auto& onnx = call.onnx;
+  std::vector<Val> results = values;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const foreign::Value* declared = call.declared_output(i);
+    if (!declared || !declared->type || declared->type->elem == ElementType::undefined) continue;
+    const Quantization* quantization = quantization_of(declared);
+    const ElementType elem = declared->type->elem;
+    if (quantization && is_floating(onnx.elem(results[i]))) {
+      std::vector<Val> inputs = scale_inputs(onnx, *quantization, elem);
+      inputs.insert(inputs.begin(), results[i]);
+      results[i] = onnx.emit("QuantizeLinear", inputs, axis_attribute(*quantization));
+    } else {
+      results[i] = onnx.cast(results[i], elem);
+    }
+  }
+  call.results(results);
+}
+
+Val activated(Call& call, Val value) {
+  auto& onnx = call.onnx;
+  const ElementType type = onnx.elem(value);
+  switch (call.integer("fused_activation_function", 0)) {
+    case 0:
+      return value;
+    case 1:
+      return onnx.emit("Relu", {value});
+    case 2:
+      return onnx.emit("Clip", {value, onnx.scalar(type, -1), onnx.scalar(type, 1)});
+    case 3:
+      return onnx.emit("Clip", {value, onnx.scalar(type, 0), onnx.scalar(type, 6)});
+    case 4:
+      return onnx.emit("Tanh", {value});
+    default:
+      call.refuse("its fused activation function is not known");
+      return value;
+  }
+}
+
+void give_activated(Call& call, Val value) { give(call, activated(call, value)); }
+
+Val channels_first(OnnxBuilder& onnx, Val value) {
+  std::vector<std::int64_t> permutation(onnx.rank(value).value_or(0));
+  if (permutation.size() < 3) return value;
+  std::iota(permutation.begin() + 1, permutation.end(), 0);
+  permutation[1] = static_cast<std::int64_t>(permutation.size()) - 1;
+  return onnx.transpose(value, permutation);
+}
+
+Val channels_last(OnnxBuilder& onnx, Val value) {
+  std::vector<std::int64_t> permutation(onnx.rank(value).value_or(0));
+  if (permutation.size() < 3) return value;
+  std::iota(permutation.begin() + 1, permutation.end(), 2);
+  permutation.back() = 1;
+  return onnx.transpose(value, permutation);
+}
+
+void give_channels_first(Call& call, Val value) {
+  auto& onnx = call.onnx;
+  const Val active = activated(call, value);
+  // The layout pass removes Transposes: the tensor's name is that of what they transpose.
+  const foreign::Value* declared = call.declared_output();
+  if (declared && !declared->quantization && !call.is_output() && !call.refused())
+    onnx.name_value(active, declared->name);
+  give(call, channels_last(onnx, active));
+}
+
+Window window_of(Call& call, std::vector<std::int64_t> kernel, std::initializer_list<std::string_view> axes) {
+  Window window{std::move(kernel), {}, {}};
+  for (const std::string_view axis : axes) {
+    window.strides.push_back(call.integer(fmt::format("stride_{}", axis), 1));
+    window.dilations.push_back(call.integer(fmt::format("dilation_{}_factor", axis), 1));
+    constexpr std::int64_t most = 1 << 24;
+    if (window.strides.back() < 1 || window.strides.back() > most || window.dilations.back() < 1 ||
+        window.dilations.back() > most)
+      call.refuse("a stride or dilation is not positive");
+  }
+  for (const std::int64_t size : window.kernel)
+    if (size < 1) call.refuse("the size of its window is not known");
+  return window;
+}
+
+std::vector<ir::Attr> window_attributes(Call& call, Val x, const Window& window) {
+  std::vector<ir::Attr> attributes = {{"kernel_shape", window.kernel}, {"strides", window.strides}};
+  if (std::any_of(window.dilations.begin(), window.dilations.end(), [](std::int64_t d) { return d != 1; }))
+    attributes.push_back({"dilations", window.dilations});
+  const std::int64_t padding = call.integer("padding", 0);
+  if (padding == 1 || call.refused()) return attributes;
+  if (padding != 0) {
+    call.refuse("its padding is neither SAME nor VALID");
+    return attributes;
+  }
+  const std::size_t axes = window.kernel.size();
+  std::vector<std::int64_t> pads(2 * axes, 0);
+  for (std::size_t a = 0; a < axes; ++a) {
+    const auto size = call.onnx.size(x, a + 1);
+    const auto reach = checked_mul(window.kernel[a] - 1, window.dilations[a]);
+    if (!size || !reach) {
+      attributes.push_back({"auto_pad", std::string("SAME_UPPER")});
+      return attributes;
+    }
+    const std::int64_t out = *size / window.strides[a] + (*size % window.strides[a] != 0 ? 1 : 0);
+    const std::int64_t total = std::max<std::int64_t>((out - 1) * window.strides[a] + *reach + 1 - *size, 0);
+    pads[a] = total / 2;
+    pads[a + axes] = total - total / 2;
+  }
+  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; }))
+    attributes.push_back({"pads", pads});
+  return attributes;
+}
+
+}  // namespace onnxkit::tflite

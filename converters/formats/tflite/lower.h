@@ -1,0 +1,57 @@
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "converters/formats/tflite/mappings.h"
+
+// What mappings of TensorFlow Lite share: quantized values, fused activations, layouts and paddings.
+namespace onnxkit::tflite {
+
+using foreign::Call;
+using foreign::OnnxBuilder;
+using foreign::Val;
+
+// ---- values
+
+/// An input as real numbers: what is quantized passes DequantizeLinear.
+Val real(Call& call, std::string_view name);
+std::vector<Val> reals(Call& call, std::string_view name);
+/// The same for stored weights, which are transposed first and then get axes of one element at the end.
+Val weights(Call& call, std::string_view name, const std::vector<std::int64_t>& permutation,
+            std::size_t further_axes = 0);
+/// An input that is only moved about: as it is stored if the result is quantized like it, else as real numbers.
+Val movable(Call& call, std::string_view name);
+/// The same for all inputs of a list; all as they are stored, or none.
+std::vector<Val> movables(Call& call, std::string_view name);
+/// Sizes, axes or positions, as a vector of int64.
+Val as_sizes(Call& call, std::string_view name);
+
+/// The results of the node: numbers become quantized, and take the declared type, where the file says so.
+void give(Call& call, const std::vector<Val>& values);
+inline void give(Call& call, Val value) { give(call, std::vector<Val>{value}); }
+/// After the activation that is fused into the node.
+void give_activated(Call& call, Val value);
+Val activated(Call& call, Val value);
+
+// ---- layouts
+
+/// [N, spatial..., C] to [N, C, spatial...] and back.
+Val channels_first(OnnxBuilder& onnx, Val value);
+Val channels_last(OnnxBuilder& onnx, Val value);
+/// `give_activated` for a value with channels first.
+void give_channels_first(Call& call, Val value);
+
+// ---- windows
+
+/// How a window moves over the spatial axes of a value, outermost axis first.
+struct Window {
+  std::vector<std::int64_t> kernel, strides, dilations;
+};
+/// The options stride_*, dilation_*_factor of `axes` ("h", "w"), checked.
+Window window_of(Call& call, std::vector<std::int64_t> kernel, std::initializer_list<std::string_view> axes);
+/// ONNX's attributes of a window over `x`, whose channels are last; `padding` 0 is SAME, 1 VALID.
+std::vector<ir::Attr> window_attributes(Call& call, Val x, const Window& window);
+
+}  // namespace onnxkit::tflite

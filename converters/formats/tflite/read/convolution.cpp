@@ -1,0 +1,116 @@
+// Convolutions. Inputs have their channels last; weights are permuted once.
+#include "converters/formats/tflite/lower.h"
+
+namespace onnxkit::tflite {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// Sizes of the axes of weights; refuses those that are not known.
+Sizes kernel_sizes(Call& call, std::string_view name, std::size_t first, std::size_t count) {
+  Sizes sizes;
+  const Val filter = call.tensor(name);
+  for (std::size_t axis = first; axis < first + count; ++axis)
+    sizes.push_back(call.onnx.size(filter, axis).value_or(0));
+  return sizes;
+}
+
+/// The number of groups, from the channels of the input and those that a filter sees.
+std::int64_t groups_of(Call& call, Val x, std::int64_t channels_of_filter) {
+  const auto channels = call.onnx.size(x, call.rank(x) - 1);
+  if (!channels || channels_of_filter < 1 || *channels % channels_of_filter != 0) {
+    call.refuse("the number of its channels is not known");
+    return 1;
+  }
+  return *channels / channels_of_filter;
+}
+
+void convolve(Call& call, Val x, Val filter, std::int64_t groups, std::vector<ir::Attr> attributes) {
+  auto& onnx = call.onnx;
+  if (groups != 1) attributes.push_back({"group", groups});
+  std::vector<Val> inputs = {channels_first(onnx, x), filter};
+  if (call.has("bias")) inputs.push_back(real(call, "bias"));
+  give_channels_first(call, onnx.emit("Conv", inputs, attributes));
+}
+
+void map_conv_2d(Call& call) {
+  const Val x = real(call, "input");
+  if (call.rank(x) != 4) return call.refuse("its input does not have four axes");
+  const Val filter = weights(call, "filter", {0, 3, 1, 2});
+  const std::int64_t groups = groups_of(call, x, call.onnx.size(filter, 1).value_or(0));
+  const Window window = window_of(call, kernel_sizes(call, "filter", 1, 2), {"h", "w"});
+  convolve(call, x, filter, groups, window_attributes(call, x, window));
+}
+
+/// The filter is [1, H, W, input channels x multiplier].
+void map_depthwise_conv_2d(Call& call) {
+  const Val x = real(call, "input");
+  if (call.rank(x) != 4) return call.refuse("its input does not have four axes");
+  const Val filter = weights(call, "filter", {3, 0, 1, 2});
+  const std::int64_t groups = groups_of(call, x, 1);
+  const Window window = window_of(call, kernel_sizes(call, "filter", 1, 2), {"h", "w"});
+  convolve(call, x, filter, groups, window_attributes(call, x, window));
+}
+
+/// The filter is [D, H, W, input, output].
+void map_conv_3d(Call& call) {
+  const Val x = real(call, "input");
+  if (call.rank(x) != 5) return call.refuse("its input does not have five axes");
+  const Val filter = weights(call, "filter", {4, 3, 0, 1, 2});
+  const std::int64_t groups = groups_of(call, x, call.onnx.size(filter, 1).value_or(0));
+  const Window window = window_of(call, kernel_sizes(call, "filter", 0, 3), {"d", "h", "w"});
+  convolve(call, x, filter, groups, window_attributes(call, x, window));
+}
+
+/// What is cut off each side, so that the result has the size that the file states.
+Sizes transposed_pads(Call& call, Val x, const Window& window, const Sizes& result) {
+  const std::size_t axes = window.kernel.size();
+  Sizes pads(2 * axes, 0);
+  for (std::size_t a = 0; a < axes; ++a) {
+    const auto size = call.onnx.size(x, a + 1);
+    if (!size) {
+      call.refuse("the size of its input is not known");
+      return pads;
+    }
+    const std::int64_t full = (*size - 1) * window.strides[a] + (window.kernel[a] - 1) * window.dilations[a] + 1;
+    if (full < result[a]) {
+      call.refuse("its result is larger than its windows reach");
+      return pads;
+    }
+    pads[a] = (full - result[a]) / 2;
+    pads[a + axes] = full - result[a] - pads[a];
+  }
+  return pads;
+}
+
+/// The file gives the size of the result. With windows as far apart as they are wide, that size may be unknown: nothing is cut off.
+void map_transpose_conv(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = real(call, "input");
+  if (call.rank(x) != 4) return call.refuse("its input does not have four axes");
+  const Val filter = weights(call, "filter", {3, 0, 1, 2});
+  const Window window = window_of(call, kernel_sizes(call, "filter", 1, 2), {"h", "w"});
+  if (call.refused()) return;
+  std::vector<ir::Attr> attributes = {{"kernel_shape", window.kernel}, {"strides", window.strides}};
+  const foreign::Shape sizes = onnx.symbolic_integers(call.tensor("output_shape"));
+  if (sizes.size() == 4 && sizes[1].is_constant() && sizes[2].is_constant()) {
+    attributes.push_back({"pads", transposed_pads(call, x, window, {sizes[1].constant(), sizes[2].constant()})});
+  } else if (window.kernel != window.strides) {
+    return call.refuse("the size of its result is not constant");
+  }
+  std::vector<Val> inputs = {channels_first(onnx, x), filter};
+  if (call.has("bias")) inputs.push_back(real(call, "bias"));
+  give_channels_first(call, onnx.emit("ConvTranspose", inputs, attributes));
+}
+
+}  // namespace
+
+void register_convolution(Mappings& mappings);
+void register_convolution(Mappings& mappings) {
+  mappings.add("CONV_2D", {"input", "filter", "bias"}, map_conv_2d);
+  mappings.add("DEPTHWISE_CONV_2D", {"input", "filter", "bias"}, map_depthwise_conv_2d);
+  mappings.add("CONV_3D", {"input", "filter", "bias"}, map_conv_3d);
+  mappings.add("TRANSPOSE_CONV", {"output_shape", "filter", "input", "bias"}, map_transpose_conv);
+}
+
+}  // namespace onnxkit::tflite

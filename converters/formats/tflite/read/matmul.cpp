@@ -1,0 +1,61 @@
+// Products of matrices.
+#include "converters/formats/tflite/lower.h"
+
+namespace onnxkit::tflite {
+namespace {
+
+/// Rows of a matrix as pixels of an image: the product is a convolution with windows of one pixel, which needs no other layout than those
+/// around it.
+Val convolved_rows(Call& call, Val x, Val filter) {
+  auto& onnx = call.onnx;
+  std::vector<Val> inputs = {channels_first(onnx, x), filter};
+  if (call.has("bias")) inputs.push_back(real(call, "bias"));
+  return onnx.emit("Conv", inputs, {{"kernel_shape", std::vector<std::int64_t>{1, 1}}});
+}
+
+void map_fully_connected(Call& call) {
+  auto& onnx = call.onnx;
+  Val x = real(call, "input");
+  if (call.integer("weights_format", 0) != 0) return call.refuse("its weights are shuffled");
+  const std::size_t rank = call.rank(x);
+  const bool keeps_axes = call.flag("keep_num_dims", false) && rank != 2;
+  if (keeps_axes && rank == 4)
+    return give_channels_first(call, convolved_rows(call, x, weights(call, "weights", {0, 1}, 2)));
+  if (keeps_axes) {
+    Val product = onnx.emit("MatMul", {x, weights(call, "weights", {1, 0})});
+    if (call.has("bias")) product = onnx.emit("Add", {product, real(call, "bias")});
+    return give_activated(call, product);
+  }
+  const Val matrix = weights(call, "weights", {0, 1});
+  const auto width = onnx.size(matrix, 1);
+  if (!width) return call.refuse("the shape of its weights is not known");
+  if (rank != 2 || onnx.size(x, 1) != width) x = onnx.reshape(x, {-1, *width});
+  std::vector<Val> inputs = {x, matrix};
+  if (call.has("bias")) inputs.push_back(real(call, "bias"));
+  give_activated(call, onnx.emit("Gemm", inputs, {{"transB", std::int64_t{1}}}));
+}
+
+Val with_last_axes_swapped(Call& call, Val value) {
+  std::vector<std::int64_t> permutation;
+  const auto rank = static_cast<std::int64_t>(call.rank(value));
+  for (std::int64_t axis = 0; axis < rank; ++axis) permutation.push_back(axis);
+  if (rank >= 2) std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return call.onnx.transpose(value, permutation);
+}
+
+void map_batch_matmul(Call& call) {
+  Val x = real(call, "x"), y = real(call, "y");
+  if (call.flag("adj_x", false)) x = with_last_axes_swapped(call, x);
+  if (call.flag("adj_y", false)) y = with_last_axes_swapped(call, y);
+  give(call, call.onnx.emit("MatMul", {x, y}));
+}
+
+}  // namespace
+
+void register_matmul(Mappings& mappings);
+void register_matmul(Mappings& mappings) {
+  mappings.add("FULLY_CONNECTED", {"input", "weights", "bias"}, map_fully_connected);
+  mappings.add("BATCH_MATMUL", {"x", "y"}, map_batch_matmul);
+}
+
+}  // namespace onnxkit::tflite

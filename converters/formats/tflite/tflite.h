@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/ir/model.h"
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/result.h"
+
+// Models of TensorFlow Lite (.tflite): tables of a FlatBuffer, channels last.
+namespace onnxkit::tflite {
+
+/// The main graph in ONNX, channels first where that saves Transposes. Weights view into the file unless their layout changes. Error codes:
+/// malformed-model, not-supported, unsupported-operator (with `findings`).
+Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings);
+
+}  // namespace onnxkit::tflite

@@ -1,0 +1,110 @@
+#include "converters/layout/stored.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "libonnxkit/base/checked.h"
+#include "libonnxkit/base/dtype/dtype.h"
+
+namespace onnxkit::layout {
+namespace {
+
+ElementType elem_of(const ir::Tensor& tensor) {
+  return tensor.data_type && is_known_element_type(*tensor.data_type) ? static_cast<ElementType>(*tensor.data_type)
+                                                                      : ElementType::undefined;
+}
+
+struct Extent {
+  std::size_t size, stride;  ///< where the next element of the axis lies in the source
+};
+
+/// Axes in the new order; those that lie one behind the other in both orders are one.
+std::vector<Extent> extents_of(const std::vector<std::int64_t>& dims, const Permutation& order) {
+  std::vector<std::size_t> strides(dims.size(), 1);
+  for (std::size_t axis = dims.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * static_cast<std::size_t>(dims[axis]);
+  std::vector<Extent> extents;
+  for (const std::int64_t axis : order) {
+    const auto at = static_cast<std::size_t>(axis);
+    const auto size = static_cast<std::size_t>(dims[at]);
+    if (size == 1) continue;
+    if (!extents.empty() && extents.back().stride == strides[at] * size) {
+      extents.back().size *= size;
+      extents.back().stride = strides[at];
+    } else {
+      extents.push_back({size, strides[at]});
+    }
+  }
+  return extents;
+}
+
+template <class T>
+void gather(const std::byte* from, std::byte* to, const std::vector<Extent>& extents) {
+  if (extents.empty()) {
+    std::memcpy(to, from, sizeof(T));
+    return;
+  }
+  const Extent inner = extents.back();
+  std::vector<std::size_t> at(extents.size(), 0);
+  std::size_t start = 0;
+  while (true) {
+    for (std::size_t i = 0; i < inner.size; ++i, to += sizeof(T))
+      std::memcpy(to, from + (start + i * inner.stride) * sizeof(T), sizeof(T));
+    std::size_t axis = extents.size() - 1;
+    while (axis-- > 0) {
+      start += extents[axis].stride;
+      if (++at[axis] < extents[axis].size) break;
+      start -= extents[axis].stride * extents[axis].size;
+      at[axis] = 0;
+      if (axis == 0) return;
+    }
+    if (extents.size() == 1) return;
+  }
+}
+
+}  // namespace
+
+bool can_permute(const ir::Tensor& tensor) {
+  const ElementType elem = elem_of(tensor);
+  const int bits = elem == ElementType::undefined ? 0 : storage_bits(elem);
+  const auto count = checked_element_count(tensor.dims);
+  const auto bytes = count ? packed_size(elem, *count) : std::nullopt;
+  return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && !tensor.is_external() && !tensor.segment && bytes &&
+         tensor.raw_data.present() && tensor.raw_data.size() == *bytes;
+}
+
+ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutation& order) {
+  ir::Tensor result;
+  result.data_type = tensor.data_type;
+  for (const std::int64_t axis : order) result.dims.push_back(tensor.dims[static_cast<std::size_t>(axis)]);
+  const std::vector<Extent> extents = extents_of(tensor.dims, order);
+  if (extents.empty() || (extents.size() == 1 && extents.front().stride == 1)) {
+    result.raw_data = tensor.raw_data;  // only axes of one element move
+    return result;
+  }
+  std::string bytes(tensor.raw_data.size(), '\0');
+  const auto* from = reinterpret_cast<const std::byte*>(tensor.raw_data.view().data());
+  auto* to = reinterpret_cast<std::byte*>(bytes.data());
+  if (!bytes.empty()) {
+    switch (storage_bits(elem_of(tensor))) {
+      case 8:
+        gather<std::uint8_t>(from, to, extents);
+        break;
+      case 16:
+        gather<std::uint16_t>(from, to, extents);
+        break;
+      case 32:
+        gather<std::uint32_t>(from, to, extents);
+        break;
+      default:
+        gather<std::uint64_t>(from, to, extents);
+    }
+  }
+  auto file = MappedFile::from_bytes(std::move(bytes));
+  result.raw_data = Text(file->view());
+  model.files.push_back(std::move(file));
+  return result;
+}
+
+}  // namespace onnxkit::layout

@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+"""Writes testdata/tflite: small TFLite files, a case for each operator and attribute value, with inputs and what LiteRT gives, on its
+reference kernels where it is quantized.
+
+    build/venv/bin/python scripts/tflite_cases.py [NAME...]
+
+Needs TensorFlow and ai-edge-litert. Seeded: the same versions write the same files.
+"""
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+from ai_edge_litert.interpreter import Interpreter, OpResolverType  # noqa: E402
+
+FOLDER = Path(__file__).resolve().parent.parent / "testdata/tflite"
+F, I, B = np.float32, np.int32, np.bool_
+CASES = {}
+
+
+def case(name, function, *inputs, **how):
+    """Inputs are (shape, type) or (shape, type, lowest, highest); None in a shape is an open size, of which the case has 2."""
+    CASES[name] = function, inputs, how
+
+
+def rng():
+    return np.random.default_rng(7)
+
+
+def weight(*shape):
+    return tf.constant(rng().normal(0, 0.5, shape), tf.float32)
+
+
+IMAGE = ([1, 7, 6, 3], F)
+OPEN_IMAGE = ([None, 7, 6, 3], F)
+VECTOR = ([2, 5], F)
+POSITIVE = ([2, 5], F, 0.1, 3)
+INTEGERS = ([2, 5], I, -9, 10)
+
+for name, op in {"abs": tf.abs, "neg": tf.negative, "exp": tf.exp, "sin": tf.sin, "cos": tf.cos, "floor": tf.floor, "ceil": tf.math.ceil,
+                 "round": tf.round, "sign": tf.sign, "square": tf.square, "relu": tf.nn.relu, "relu6": tf.nn.relu6, "logistic": tf.sigmoid,
+                 "tanh": tf.tanh, "elu": tf.nn.elu, "softmax": tf.nn.softmax, "log_softmax": tf.nn.log_softmax, "leaky_relu": tf.nn.leaky_relu,
+                 "zeros_like": tf.zeros_like, "shape": lambda x: tf.shape(x) + 1}.items():
+    case(name, op, ([None, 5], F))
+for name, op in {"log": tf.math.log, "sqrt": tf.sqrt, "rsqrt": tf.math.rsqrt}.items():
+    case(name, op, POSITIVE)
+case("gelu", lambda x: tf.nn.gelu(x, approximate=False), VECTOR)
+case("gelu_tanh", lambda x: tf.nn.gelu(x, approximate=True), VECTOR)
+case("hard_swish", lambda x: x * tf.nn.relu6(x + 3) / 6, VECTOR)
+case("prelu", lambda x: tf.nn.relu(x) - weight(3) * tf.nn.relu(-x), IMAGE)
+case("l2_normalization", lambda x: tf.math.l2_normalize(x, -1), VECTOR)
+case("local_response_normalization", lambda x: tf.nn.local_response_normalization(x, 2, 1.5, 0.3, 0.6), IMAGE)
+for name, op in {"add": tf.add, "sub": tf.subtract, "mul": tf.multiply, "maximum": tf.maximum, "minimum": tf.minimum, "less": tf.less,
+                 "less_equal": tf.less_equal, "greater": tf.greater, "greater_equal": tf.greater_equal, "equal": tf.equal,
+                 "not_equal": tf.not_equal, "squared_difference": tf.math.squared_difference, "floor_mod": tf.math.floormod}.items():
+    case(name, op, ([2, 3, 5], F), ([5], F))
+case("div", tf.divide, VECTOR, POSITIVE)
+case("pow", tf.pow, POSITIVE, VECTOR)
+case("floor_div", tf.math.floordiv, VECTOR, POSITIVE)
+case("floor_div_integers", tf.math.floordiv, INTEGERS, ([2, 5], I, 1, 4))
+case("floor_mod_integers", tf.math.floormod, INTEGERS, ([2, 5], I, 1, 4))
+case("add_n", lambda a, b, c: tf.add_n([a, b, c]), VECTOR, VECTOR, VECTOR)
+case("add_relu", lambda a, b: tf.nn.relu(a + b), VECTOR, VECTOR)
+case("add_relu6", lambda a, b: tf.nn.relu6(4 * a + b), VECTOR, VECTOR)
+case("mul_relu_n1_to_1", lambda a, b: tf.maximum(-1.0, tf.minimum(a * b, 1.0)), VECTOR, VECTOR)
+case("logical", lambda a, b: tf.logical_or(tf.logical_and(a, b), tf.logical_not(a)), ([2, 5], B), ([2, 5], B))
+case("select_v2", lambda c, x, y: tf.where(c, x, y), ([2, 1], B), ([2, 5], F), ([5], F))
+
+for act, function in {"": tf.identity, "_relu": tf.nn.relu, "_relu6": tf.nn.relu6}.items():
+    case("conv_2d" + act, lambda x, f=function: f(tf.nn.conv2d(x, weight(3, 2, 3, 4), 1, "SAME") + weight(4)), IMAGE)
+case("conv_2d_valid", lambda x: tf.nn.conv2d(x, weight(3, 2, 3, 4), [2, 1], "VALID"), OPEN_IMAGE)
+case("conv_2d_same_strides", lambda x: tf.nn.conv2d(x, weight(3, 3, 3, 4), 2, "SAME"), OPEN_IMAGE)
+case("conv_2d_dilated", lambda x: tf.nn.conv2d(x, weight(3, 3, 3, 4), 1, "SAME", dilations=2), IMAGE)
+case("conv_2d_groups", lambda x: tf.nn.conv2d(x, weight(3, 3, 2, 8), 1, "SAME"), ([1, 6, 5, 4], F))
+case("conv_2d_open_sizes", lambda x: tf.nn.conv2d(x, weight(3, 3, 3, 4), 2, "SAME"), ([1, None, None, 3], F))
+case("depthwise_conv_2d", lambda x: tf.nn.depthwise_conv2d(x, weight(3, 3, 3, 2), [1, 2, 2, 1], "SAME") + weight(6), IMAGE)
+case("depthwise_conv_2d_dilated", lambda x: tf.nn.depthwise_conv2d(x, weight(3, 3, 3, 1), [1, 1, 1, 1], "SAME", dilations=[2, 2]), IMAGE)
+case("conv_3d", lambda x: tf.nn.conv3d(x, weight(2, 3, 2, 3, 4), [1, 1, 2, 1, 1], "SAME") + weight(4), ([1, 4, 5, 6, 3], F))
+case("transpose_conv", lambda x: tf.nn.conv2d_transpose(x, weight(3, 3, 4, 3), [1, 14, 12, 4], 2, "SAME"), IMAGE)
+case("transpose_conv_valid", lambda x: tf.nn.conv2d_transpose(x, weight(3, 2, 4, 3), [1, 15, 12, 4], 2, "VALID"), IMAGE)
+for pool, function in {"average": tf.nn.avg_pool2d, "max": tf.nn.max_pool2d}.items():
+    for padding in ("SAME", "VALID"):
+        case(f"{pool}_pool_2d_{padding.lower()}", lambda x, f=function, p=padding: f(x, [3, 2], 2, p), OPEN_IMAGE)
+case("fully_connected", lambda x: tf.matmul(x, weight(5, 4)) + weight(4), ([None, 5], F))
+case("fully_connected_of_image", lambda x: tf.nn.relu(tf.matmul(tf.reshape(x, [-1, 126]), weight(126, 4)) + weight(4)), OPEN_IMAGE)
+case("fully_connected_of_pixels", lambda x: tf.tensordot(x, weight(3, 4), 1), IMAGE)
+case("batch_matmul", lambda x, y: tf.matmul(x, y), ([2, 3, 5], F), ([2, 5, 4], F))
+case("batch_matmul_adjoint", lambda x, y: tf.matmul(x, y, adjoint_a=True, adjoint_b=True), ([2, 5, 3], F), ([2, 4, 5], F))
+for name, op in {"mean": tf.reduce_mean, "sum": tf.reduce_sum, "reduce_prod": tf.reduce_prod, "reduce_max": tf.reduce_max, "reduce_min": tf.reduce_min}.items():
+    case(name, lambda x, f=op: f(x, [1, 2]), OPEN_IMAGE)
+    case(name + "_keep_dims", lambda x, f=op: f(x, [-1], keepdims=True), OPEN_IMAGE)
+case("reduce_any", lambda x: tf.reduce_any(x, 1), ([3, 4], B))
+case("reduce_all", lambda x: tf.reduce_all(x, 0, keepdims=True), ([3, 4], B))
+case("arg_max", lambda x: tf.argmax(x, -1, output_type=tf.int32), IMAGE)
+case("arg_min", lambda x: tf.argmin(x, 1), IMAGE)
+case("cumsum", lambda x: tf.cumsum(x, 1), VECTOR)
+case("cumsum_exclusive_reverse", lambda x: tf.cumsum(x, 1, exclusive=True, reverse=True), VECTOR)
+case("topk_v2", lambda x: tf.math.top_k(x, 3), VECTOR)
+case("reshape", lambda x: tf.reshape(x, [-1, 6, 21]), OPEN_IMAGE)
+case("reshape_computed", lambda x: tf.reshape(x, tf.stack([tf.shape(x)[0] * 7, 18])), OPEN_IMAGE)
+case("expand_dims", lambda x: tf.expand_dims(x, -2), VECTOR)
+case("squeeze", lambda x: tf.squeeze(x, [1, 3]), ([2, 1, 5, 1], F))
+case("transpose", lambda x: tf.transpose(x, [2, 0, 3, 1]), IMAGE)
+case("fill", lambda x: tf.fill(tf.shape(x), 2.5) + x, ([None, 5], F))
+case("range", lambda n: tf.range(1, n, 2), ([], I, 9, 10))
+case("broadcast_to", lambda x: tf.broadcast_to(x, [4, 2, 5]), VECTOR)
+case("tile", lambda x: tf.tile(x, [2, 3]), VECTOR)
+case("one_hot", lambda i: tf.one_hot(i, 6, 2.0, -1.0, axis=1), ([2, 3], I, 0, 6))
+case("cast", lambda x: tf.cast(tf.cast(x, tf.int32), tf.float32), VECTOR)
+case("cast_bool", lambda x: tf.cast(x > 0, tf.float32), VECTOR)
+case("rank", lambda x: tf.rank(x) + tf.shape(x)[0], ([None, 5], F))
+case("strided_slice", lambda x: x[:, 1:6:2, -3:, ::-1], IMAGE)
+case("strided_slice_shrink", lambda x: x[:, 2, ..., -1], IMAGE)
+case("strided_slice_new_axis", lambda x: x[:, tf.newaxis, 1:], VECTOR)
+case("strided_slice_computed", lambda x, n: x[n:, :n], ([4, 5], F), ([], I, 2, 3))
+case("slice", lambda x: tf.slice(x, [0, 1, 2, 0], [1, -1, 3, 2]), IMAGE)
+case("slice_computed", lambda x, b: tf.slice(x, b, [2, -1]), ([4, 5], F), ([2], I, 1, 2))
+case("split", lambda x: tf.split(x, 3, 2), IMAGE)
+case("split_v", lambda x: tf.split(x, [1, 4, 2], 1), IMAGE)
+case("concatenation", lambda x, y: tf.concat([x, y, x], -1), IMAGE, ([1, 7, 6, 2], F))
+case("pack", lambda x, y: tf.stack([x, y], 1), VECTOR, VECTOR)
+case("unpack", lambda x: tf.unstack(x, axis=1), VECTOR)
+case("gather", lambda x, i: tf.gather(x, i, axis=1), IMAGE, ([2, 2], I, 0, 6))
+case("gather_batch_dims", lambda x, i: tf.gather(x, i, axis=1, batch_dims=1), VECTOR, ([2, 3], I, 0, 5))
+case("gather_nd", lambda x, i: tf.gather_nd(x, i), IMAGE, ([2, 2], I, 0, 1))
+case("scatter_nd", lambda i, u: tf.scatter_nd(i, u, [4, 5]), ([3, 1], I, 0, 4), ([3, 5], F))
+case("pad", lambda x: tf.pad(x, [[0, 0], [1, 2], [3, 0], [0, 0]]), OPEN_IMAGE)
+case("padv2", lambda x: tf.pad(x, [[0, 0], [1, 2], [3, 0], [0, 1]], constant_values=1.5), IMAGE)
+case("mirror_pad_reflect", lambda x: tf.pad(x, [[0, 0], [1, 2], [3, 0], [0, 0]], "REFLECT"), IMAGE)
+case("reverse_v2", lambda x: tf.reverse(x, [1]), IMAGE)
+case("depth_to_space", lambda x: tf.nn.depth_to_space(x, 2), ([1, 3, 2, 12], F))
+case("space_to_depth", lambda x: tf.nn.space_to_depth(x, 2), ([1, 6, 4, 3], F))
+case("space_to_batch_nd", lambda x: tf.space_to_batch(x, [2, 3], [[1, 0], [0, 0]]), ([2, 7, 6, 3], F))
+case("batch_to_space_nd", lambda x: tf.batch_to_space(x, [2, 3], [[1, 0], [0, 2]]), ([12, 4, 2, 3], F))
+for mode in ("bilinear", "nearest"):
+    for how in ({}, {"align_corners": True}, {"half_pixel_centers": True}):
+        op = tf.raw_ops.ResizeBilinear if mode == "bilinear" else tf.raw_ops.ResizeNearestNeighbor
+        case("_".join(["resize", mode, *how]), lambda x, o=op, h=how: o(images=x, size=[11, 4], **h), IMAGE)
+
+
+def branches(c, x):
+    return tf.cond(c, lambda: tf.nn.relu(x) + 1, lambda: x * weight(5))
+
+
+def loop(x):
+    return tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, tf.tanh(y) * weight(5)), [0, x])[1]
+
+
+case("if", branches, ([], B), VECTOR)
+case("while", loop, VECTOR)
+
+
+def small_network(x):
+    x = tf.nn.relu6(tf.nn.conv2d(x, weight(3, 3, 3, 8), 2, "SAME") + weight(8))
+    y = tf.nn.depthwise_conv2d(x, weight(3, 3, 8, 1), [1, 1, 1, 1], "SAME") + weight(8)
+    scale = tf.sigmoid(tf.nn.conv2d(tf.reduce_mean(y, [1, 2], keepdims=True), weight(1, 1, 8, 8), 1, "SAME"))
+    x = tf.concat([x + y * scale, tf.nn.max_pool2d(x, 3, 1, "SAME")], -1)
+    return tf.matmul(tf.reduce_mean(x, [1, 2]), weight(16, 4)) + weight(4)
+
+
+case("network", small_network, ([None, 8, 8, 3], F))
+case("network_float16", small_network, ([1, 8, 8, 3], F), float16=True)
+case("network_int8", small_network, ([1, 8, 8, 3], F), int8=True)
+case("network_int8_inside", small_network, ([1, 8, 8, 3], F), int8_inside=True)
+case("network_int16", small_network, ([1, 8, 8, 3], F), int16=True)
+case("network_dynamic", small_network, ([1, 8, 8, 3], F), dynamic=True)
+
+
+def lstm(time_major, peepholes):
+    """A file that the converter no longer makes: the operator that older versions of Keras became."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.subgraphs, model.buffers, graph.tensors = 3, [graph], [schema.BufferT()], []
+    random = rng()
+
+    def tensor(name, shape, content=None, variable=False):
+        made = schema.TensorT()
+        made.name, made.shape, made.isVariable, made.buffer = name, list(shape), variable, 0
+        if content is not None:
+            made.buffer = len(model.buffers)
+            stored = schema.BufferT()
+            stored.data = np.frombuffer(np.asarray(content, F).tobytes(), np.uint8)
+            model.buffers.append(stored)
+        graph.tensors.append(made)
+        return len(graph.tensors) - 1
+
+    def stored(name, *shape):
+        return tensor(name, shape, random.normal(0, 0.5, shape))
+
+    batch, time, width, units = 2, 4, 3, 5
+    outer = [time, batch] if time_major else [batch, time]
+    inputs = [tensor("x", [*outer, width])]
+    inputs += [stored("w" + gate, units, width) for gate in "ifco"] + [stored("r" + gate, units, units) for gate in "ifco"]
+    inputs += [stored("p" + gate, units) if peepholes else -1 for gate in "ifo"] + [stored("b" + gate, units) for gate in "ifco"]
+    inputs += [-1, -1, tensor("hidden", [batch, units], variable=True), tensor("cell", [batch, units], variable=True)] + [-1] * 4
+    node, code, options = schema.OperatorT(), schema.OperatorCodeT(), schema.UnidirectionalSequenceLSTMOptionsT()
+    code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.UNIDIRECTIONAL_SEQUENCE_LSTM
+    code.version = 1
+    options.fusedActivationFunction, options.timeMajor = schema.ActivationFunctionType.TANH, time_major
+    node.builtinOptionsType, node.builtinOptions = schema.BuiltinOptions.UnidirectionalSequenceLSTMOptions, options
+    node.inputs, node.outputs = inputs, [tensor("y", [*outer, units])]
+    graph.inputs, graph.outputs, graph.operators, model.operatorCodes = [0], node.outputs, [node], [code]
+    return packed(model)
+
+
+def refused():
+    """A file with operators that have no counterpart: of TensorFlow, a custom one, and a list of strings."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
+    graph.tensors, graph.operators, model.operatorCodes = [], [], []
+    for i in range(6):
+        made = schema.TensorT()
+        made.name, made.shape, made.buffer = f"t{i}", [2, 3], 0
+        graph.tensors.append(made)
+    custom = schema.BuiltinOperator.CUSTOM
+    for number, name in [(custom, "FlexErf"), (custom, "MyOperator"), (schema.BuiltinOperator.LSH_PROJECTION, None)]:
+        code = schema.OperatorCodeT()
+        code.builtinCode, code.deprecatedBuiltinCode, code.customCode, code.version = number, min(number, 127), name, 1
+        model.operatorCodes.append(code)
+    for i, which in enumerate([0, 1, 0, 2, 0]):
+        node = schema.OperatorT()
+        node.opcodeIndex, node.inputs, node.outputs = which, [i], [i + 1]
+        graph.operators.append(node)
+    graph.inputs, graph.outputs = [0], [5]
+    return packed(model)
+
+
+def damaged():
+    """Files whose tables are sound: a loop that runs the graph that it is in, contents behind the end, a weight of too few bytes."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    files = {}
+    for name in ("calls_itself", "buffer_behind_end", "buffer_wraps", "short_weight"):
+        model, graph, made, node, code = schema.ModelT(), schema.SubGraphT(), schema.TensorT(), schema.OperatorT(), schema.OperatorCodeT()
+        stored = schema.BufferT()
+        model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph, graph], [schema.BufferT(), stored], [code]
+        made.name, made.shape, made.buffer = "t", [2, 3], 0 if name == "calls_itself" else 1
+        code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.WHILE
+        options = schema.WhileOptionsT()
+        options.condSubgraphIndex = options.bodySubgraphIndex = 1
+        node.builtinOptionsType, node.builtinOptions = schema.BuiltinOptions.WhileOptions, options
+        node.inputs = node.outputs = graph.inputs = graph.outputs = [0]
+        graph.tensors, graph.operators = [made], [node]
+        if name == "buffer_behind_end":
+            stored.offset, stored.size = 64, 1 << 40
+        elif name == "buffer_wraps":
+            stored.offset, stored.size = (1 << 64) - 8, 24
+        elif name == "short_weight":
+            stored.data = np.zeros(20, np.uint8)
+        files[name] = packed(model)
+    return files
+
+
+def packed(model):
+    import flatbuffers
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+case("lstm", lambda: lstm(False, False), ([2, 4, 3], F), made=True)
+case("lstm_time_major_peepholes", lambda: lstm(True, True), ([4, 2, 3], F), made=True)
+
+
+def values_of(spec, random):
+    shape, dtype, *range_ = spec
+    shape = [2 if size is None else size for size in shape]
+    if dtype == B:
+        return random.integers(0, 2, shape).astype(B)
+    if range_:
+        low, high = range_
+        return np.asarray(random.integers(low, high, shape) if dtype == I else random.uniform(low, high, shape)).astype(dtype)
+    return random.normal(0, 1, shape).astype(dtype)
+
+
+def converted(function, inputs, how):
+    if "made" in how:
+        return function()
+    specs = [tf.TensorSpec(spec[0], tf.as_dtype(spec[1]), name=f"x{i}") for i, spec in enumerate(inputs)]
+    module = tf.Module()
+    module.call = tf.function(function, input_signature=specs)
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([module.call.get_concrete_function()], module)
+    random = np.random.default_rng(3)
+    if how:
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    if "float16" in how:
+        converter.target_spec.supported_types = [tf.float16]
+    if "int8" in how or "int8_inside" in how or "int16" in how:
+        converter.representative_dataset = lambda: ([values_of(spec, random) for spec in inputs] for _ in range(4))
+        ops = tf.lite.OpsSet.TFLITE_BUILTINS_INT8 if "int16" not in how else tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
+        converter.target_spec.supported_ops = [ops]
+    if "int8" in how:
+        converter.inference_input_type = converter.inference_output_type = tf.int8
+    return converter.convert()
+
+
+def recorded(content, inputs, resolver):
+    interpreter = Interpreter(model_content=content, experimental_op_resolver_type=resolver)
+    random, values = np.random.default_rng(5), {}
+    ports = interpreter.get_input_details()
+    given = [values_of(spec, random) for spec in inputs]
+    order = sorted(range(len(ports)), key=lambda i: ports[i]["name"])
+    for place, value in zip(order, given):
+        details = ports[place]
+        if details["dtype"] == np.int8:
+            scale, zero = details["quantization"]
+            value = np.clip(np.round(value / scale) + zero, -128, 127).astype(np.int8)
+        interpreter.resize_tensor_input(details["index"], value.shape)
+        values[f"input_{place}"] = value
+    interpreter.allocate_tensors()
+    for place, details in enumerate(ports):
+        interpreter.set_tensor(details["index"], values[f"input_{place}"])
+    interpreter.invoke()
+    for i, details in enumerate(interpreter.get_output_details()):
+        values[f"output_{i}"] = interpreter.get_tensor(details["index"])
+    return values
+
+
+def main():
+    (FOLDER / "refused").mkdir(parents=True, exist_ok=True)
+    (FOLDER / "refused/operators.tflite").write_bytes(refused())
+    for name, content in damaged().items():
+        (FOLDER / f"refused/{name}.tflite").write_bytes(content)
+    for name in sys.argv[1:] or CASES:
+        function, inputs, how = CASES[name]
+        try:
+            content = converted(function, inputs, how)
+            # The reference lacks kernels of float, and its LocalResponseNormalization another window.
+            resolver = OpResolverType.BUILTIN_REF if name.startswith("network_int") else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            values = recorded(content, inputs, resolver)
+        except Exception as error:  # the converter raises anything
+            print(f"{name}: {str(error).splitlines()[0]}")
+            continue
+        (FOLDER / f"{name}.tflite").write_bytes(content)
+        np.savez_compressed(FOLDER / f"{name}.npz", **values)
+
+
+main()
