@@ -18,7 +18,7 @@ std::uint32_t checksum(std::string_view bytes) {
 }
 
 void put(std::string& bytes, std::uint64_t number, int width) {
-  for (int i = 0; i < width; ++i) bytes += static_cast<char>(number >> (8 * i));
+  for (int i = 0; i < width; ++i, number >>= 8) bytes += static_cast<char>(number);
 }
 
 /// An archive of stored entries, by name and content.
