@@ -5,9 +5,7 @@
 #include "converters/containers/json.h"
 #include "converters/formats/pt2/program.h"
 #include "converters/formats/pt2/pt2.h"
-#include "libonnxkit/wire/binary/reader.h"
-#include "libonnxkit/wire/binary/writer.h"
-#include "tests/fuzz/property.h"
+#include "tests/fuzz/conversion.h"
 
 using namespace onnxkit;
 
@@ -29,12 +27,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Diagnostic> findings;
   const auto model =
       bytes.starts_with("PK") ? pt2::read(MappedFile::from_bytes(bytes), findings) : model_of_program(bytes, findings);
-  if (!model) {
-    if (model.error().diagnostic.code.empty() || model.error().diagnostic.message.empty())
-      fuzz::broken("an error has a code and a message");
-    return 0;
-  }
-  const auto again = wire::read_binary(MappedFile::from_bytes(wire::to_bytes(*model)));
-  if (!again) fuzz::broken("what is converted can be written and read", {{"error", again.error().diagnostic.message}});
+  fuzz::expect_error_or_model(model);
   return 0;
 }

@@ -55,4 +55,14 @@ ElementType promoted(foreign::Call& call, std::string_view a, std::string_view b
   return second.type;
 }
 
+Operands operands_of(foreign::Call& call, std::string_view a, std::string_view b) {
+  const ElementType type = promoted(call, a, b);
+  return {call.number(a, type), call.number(b, type), type};
+}
+
+foreign::Val floating_operand(foreign::Call& call) {
+  const foreign::Val x = call.tensor("self");
+  return is_floating(call.onnx.elem(x)) ? x : call.onnx.cast(x, ElementType::float32);
+}
+
 }  // namespace onnxkit::pt2

@@ -14,4 +14,14 @@ ElementType promoted(foreign::Call& call, std::string_view a, std::string_view b
 /// The wider of two element types of tensors.
 ElementType promoted(ElementType a, ElementType b);
 
+/// Both operands in the type that PyTorch computes in.
+struct Operands {
+  foreign::Val a, b;
+  ElementType type = ElementType::undefined;
+};
+Operands operands_of(foreign::Call& call, std::string_view a = "self", std::string_view b = "other");
+
+/// Argument `self`; integers as float32, in which transcendental functions of them are computed.
+foreign::Val floating_operand(foreign::Call& call);
+
 }  // namespace onnxkit::pt2

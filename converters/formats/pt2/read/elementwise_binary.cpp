@@ -8,17 +8,6 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
-/// Both operands in the type that PyTorch computes in.
-struct Operands {
-  Val a, b;
-  ElementType type = ElementType::undefined;
-};
-
-Operands operands_of(Call& call, std::string_view a = "self", std::string_view b = "other") {
-  const ElementType type = promoted(call, a, b);
-  return {call.number(a, type), call.number(b, type), type};
-}
-
 /// Results of operators that write in place keep the type of what they write to.
 Val as_declared(Call& call, Val value) {
   const ElementType declared = call.declared_elem();

@@ -11,32 +11,17 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
-struct Pair {
-  Val a, b;
-  ElementType type = ElementType::undefined;
-};
-
-Pair pair_of(Call& call, std::string_view a = "self", std::string_view b = "other") {
-  const ElementType type = promoted(call, a, b);
-  return {call.number(a, type), call.number(b, type), type};
-}
-
-Pair floating_pair(Call& call) {
+Operands floating_operands(Call& call) {
   ElementType type = promoted(call, "self", "other");
   if (!is_floating(type)) type = ElementType::float32;
   return {call.number("self", type), call.number("other", type), type};
-}
-
-Val floating_self(Call& call) {
-  const Val x = call.tensor("self");
-  return is_floating(call.onnx.elem(x)) ? x : call.onnx.cast(x, ElementType::float32);
 }
 
 /// max(a, b) + log(1 + exp(-|a - b|)), to the base e or 2; equal infinities stay.
 template <int base>
 void map_log_add_exp(Call& call) {
   auto& onnx = call.onnx;
-  const Pair x = floating_pair(call);
+  const Operands x = floating_operands(call);
   const double scale = base == 2 ? std::log(2.0) : 1;
   const Val gap = onnx.emit("Neg", {onnx.emit("Abs", {onnx.emit("Sub", {x.a, x.b})})});
   const Val more = onnx.emit("Softplus", {onnx.emit("Mul", {gap, onnx.scalar(x.type, scale)})});
@@ -49,7 +34,7 @@ void map_log_add_exp(Call& call) {
 /// The larger one is factored out, so that no square overflows.
 void map_hypot(Call& call) {
   auto& onnx = call.onnx;
-  const Pair x = floating_pair(call);
+  const Operands x = floating_operands(call);
   const Val a = onnx.emit("Abs", {x.a}), b = onnx.emit("Abs", {x.b});
   const Val large = onnx.emit("Max", {a, b}), small = onnx.emit("Min", {a, b});
   const Val zero = onnx.scalar(x.type, 0), one = onnx.scalar(x.type, 1);
@@ -61,7 +46,7 @@ void map_hypot(Call& call) {
 
 void map_heaviside(Call& call) {
   auto& onnx = call.onnx;
-  const Pair x = pair_of(call, "self", "values");
+  const Operands x = operands_of(call, "self", "values");
   const Val zero = onnx.scalar(x.type, 0);
   const Val step = onnx.cast(onnx.emit("Greater", {x.a, zero}), x.type);
   call.result(onnx.emit("Where", {onnx.emit("Equal", {x.a, zero}), x.b, step}));
@@ -70,7 +55,7 @@ void map_heaviside(Call& call) {
 /// The sign of a negative zero shows in its reciprocal.
 void map_copysign(Call& call) {
   auto& onnx = call.onnx;
-  const Pair x = floating_pair(call);
+  const Operands x = floating_operands(call);
   const Val size = onnx.emit("Abs", {x.a}), zero = onnx.scalar(x.type, 0);
   const Val is_negative =
       onnx.emit("Or", {onnx.emit("Less", {x.b, zero}), onnx.emit("Less", {onnx.emit("Reciprocal", {x.b}), zero})});
@@ -80,7 +65,7 @@ void map_copysign(Call& call) {
 /// |a - b| <= atol + rtol |b|, or the same.
 void map_isclose(Call& call) {
   auto& onnx = call.onnx;
-  const Pair x = pair_of(call);
+  const Operands x = operands_of(call);
   if (!is_floating(x.type)) return call.refuse("closeness of integers");
   const Val bound = onnx.emit("Add", {onnx.emit("Mul", {onnx.emit("Abs", {x.b}), call.number("rtol", x.type, 1e-5)}),
                                       call.number("atol", x.type, 1e-8)});
@@ -96,7 +81,7 @@ void map_isclose(Call& call) {
 /// 0 where the factor is 0, if the logarithm has an argument at all.
 void map_xlogy(Call& call) {
   auto& onnx = call.onnx;
-  const Pair x = floating_pair(call);
+  const Operands x = floating_operands(call);
   const Val zero = onnx.scalar(x.type, 0);
   const Val none = onnx.emit("And", {onnx.emit("Equal", {x.a, zero}), onnx.emit("Not", {onnx.emit("IsNaN", {x.b})})});
   call.result(onnx.emit("Where", {none, zero, onnx.emit("Mul", {x.a, onnx.emit("Log", {x.b})})}));
@@ -125,14 +110,14 @@ void map_add_product(Call& call) {
 
 void map_isfinite(Call& call) {
   auto& onnx = call.onnx;
-  const Val x = floating_self(call);
+  const Val x = floating_operand(call);
   call.result(onnx.emit("Not", {onnx.emit("Or", {onnx.emit("IsNaN", {x}), onnx.emit("IsInf", {x})})}));
 }
 
 template <bool is_positive>
 void map_infinite(Call& call) {
   const std::int64_t positive = is_positive ? 1 : 0;
-  call.result(call.onnx.emit("IsInf", {floating_self(call)},
+  call.result(call.onnx.emit("IsInf", {floating_operand(call)},
                              {{"detect_positive", positive}, {"detect_negative", 1 - positive}}));
 }
 
@@ -165,14 +150,14 @@ void map_frac(Call& call) {
 template <bool to_degrees>
 void map_angle_unit(Call& call) {
   constexpr double degree = 0.017453292519943295;
-  const Val x = floating_self(call);
+  const Val x = floating_operand(call);
   call.result(call.onnx.emit("Mul", {x, call.onnx.scalar(call.onnx.elem(x), to_degrees ? 1 / degree : degree)}));
 }
 
 /// log(x / (1 - x)), x brought into [eps, 1 - eps].
 void map_logit(Call& call) {
   auto& onnx = call.onnx;
-  Val x = floating_self(call);
+  Val x = floating_operand(call);
   const ElementType type = onnx.elem(x);
   const Val one = onnx.scalar(type, 1);
   if (call.has("eps")) {
@@ -197,7 +182,7 @@ void map_round_decimals(Call& call) {
 
 void map_sinc(Call& call) {
   auto& onnx = call.onnx;
-  const Val x = floating_self(call);
+  const Val x = floating_operand(call);
   const ElementType type = onnx.elem(x);
   const Val angle = onnx.emit("Mul", {x, onnx.scalar(type, 3.14159265358979323846)});
   const Val wave = onnx.emit("Div", {onnx.emit("Sin", {angle}), angle});

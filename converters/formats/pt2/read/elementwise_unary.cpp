@@ -8,12 +8,6 @@ namespace {
 using foreign::Call;
 using foreign::Val;
 
-/// Transcendental functions of integers are computed in float32.
-Val floating_operand(Call& call) {
-  const Val x = call.tensor("self");
-  return is_floating(call.onnx.elem(x)) ? x : call.onnx.cast(x, ElementType::float32);
-}
-
 struct Unary {
   std::string_view aten, onnx;
 };

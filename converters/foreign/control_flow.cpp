@@ -1,0 +1,74 @@
+#include "converters/foreign/control_flow.h"
+
+namespace onnxkit::foreign {
+namespace {
+
+/// A boolean without axes.
+Val as_flag(Call& call, Val value) {
+  auto& onnx = call.onnx;
+  const Val flag = onnx.cast(value, ElementType::boolean);
+  return onnx.rank(flag) == 0 ? flag : onnx.reshape(flag, std::vector<std::int64_t>());
+}
+
+std::vector<Val> joined(std::vector<Val> first, const std::vector<Val>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::vector<OnnxBuilder::Body> one_body(Call& call, const std::vector<Val>& outputs) {
+  std::vector<OnnxBuilder::Body> bodies;
+  bodies.emplace_back("body", call.onnx.close_body(outputs));
+  call.restore_origin();
+  return bodies;
+}
+
+}  // namespace
+
+void branch(Call& call, Val condition, const Graph& then_graph, const Graph& else_graph,
+            const std::vector<Val>& operands) {
+  auto& onnx = call.onnx;
+  const Val chosen = as_flag(call, condition);
+  std::vector<OnnxBuilder::Body> bodies;
+  for (const auto& [name, graph] : {std::pair{"then_branch", &then_graph}, std::pair{"else_branch", &else_graph}}) {
+    onnx.open_body(name, {});
+    bodies.emplace_back(name, onnx.close_body(call.inlined(*graph, operands)));
+  }
+  call.restore_origin();
+  call.results(onnx.emit_with_bodies(call.node.outputs.size(), "If", {chosen}, std::move(bodies)));
+}
+
+void repeat_while(Call& call, const Graph& condition, const Graph& body, const WhileLoop& loop) {
+  auto& onnx = call.onnx;
+  const std::vector<Val> first = call.inlined(condition, joined(loop.carried, loop.constants));
+  if (first.size() != 1) return call.refuse("the condition must have one result");
+  std::vector<OnnxBuilder::BodyInput> inputs = {{"iteration", checker::Type::tensor(ElementType::int64, Shape{})},
+                                                {"condition", checker::Type::tensor(ElementType::boolean, Shape{})}};
+  for (const checker::Type& type : loop.types) inputs.push_back({"carried", type});
+  const std::vector<Val> own = onnx.open_body("body", inputs);
+  const std::vector<Val> next = call.inlined(body, joined({own.begin() + 2, own.end()}, loop.constants));
+  std::vector<Val> outputs = call.inlined(condition, joined(next, loop.constants));
+  for (Val& output : outputs) output = as_flag(call, output);
+  std::vector<OnnxBuilder::Body> bodies = one_body(call, joined(std::move(outputs), next));
+  const std::vector<Val> operands = joined({{}, as_flag(call, first.front())}, loop.carried);
+  call.results(onnx.emit_with_bodies(loop.carried.size(), "Loop", operands, std::move(bodies)));
+}
+
+void scan(Call& call, const Graph& body, const std::vector<Val>& carried, const std::vector<Val>& sliced,
+          const std::vector<Val>& constants) {
+  auto& onnx = call.onnx;
+  std::vector<OnnxBuilder::BodyInput> inputs;
+  for (const Val value : carried) inputs.push_back({"carried", onnx.type(value)});
+  for (const Val whole : sliced) {
+    checker::Type type = onnx.type(whole);
+    if (!type.shape || type.shape->empty()) return call.refuse("what the body runs over has no axes");
+    type.shape->erase(type.shape->begin());
+    inputs.push_back({"slice", std::move(type)});
+  }
+  const std::vector<Val> own = onnx.open_body("body", inputs);
+  std::vector<OnnxBuilder::Body> bodies = one_body(call, call.inlined(body, joined(own, constants)));
+  const auto count = static_cast<std::int64_t>(sliced.size());
+  call.results(onnx.emit_with_bodies(call.node.outputs.size(), "Scan", joined(carried, sliced), std::move(bodies),
+                                     {{"num_scan_inputs", count}}));
+}
+
+}  // namespace onnxkit::foreign
