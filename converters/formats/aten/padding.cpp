@@ -65,8 +65,7 @@ ValueId constant_pad(WriteCall& call, ValueId x, const std::vector<std::int64_t>
                    std::move(type));
 }
 
-std::pair<ValueId, std::vector<std::int64_t>> padded(WriteCall& call, ValueId x, const Window& window,
-                                                     double value) {
+std::pair<ValueId, std::vector<std::int64_t>> padded(WriteCall& call, ValueId x, const Window& window, double value) {
   if (window.begins == window.ends &&
       std::all_of(window.begins.begin(), window.begins.end(), [](std::int64_t pad) { return pad >= 0; }))
     return {x, window.begins};

@@ -18,8 +18,7 @@ struct Window {
 Window window_of(WriteCall& call, std::size_t spatial, std::size_t weight);
 
 /// The input, padded with a value where the two sides of an axis differ, and the padding that is left for the operator.
-std::pair<ValueId, std::vector<std::int64_t>> padded(WriteCall& call, ValueId x, const Window& window,
-                                                     double value);
+std::pair<ValueId, std::vector<std::int64_t>> padded(WriteCall& call, ValueId x, const Window& window, double value);
 
 /// Padding in ATen's order (last axis first, before and after) with a constant.
 ValueId constant_pad(WriteCall& call, ValueId x, const std::vector<std::int64_t>& begins,

@@ -1,6 +1,6 @@
+#include "converters/formats/aten/writers.h"
 #include "converters/formats/pt2/program_writer.h"
 #include "converters/formats/pt2/pt2.h"
-#include "converters/formats/aten/writers.h"
 #include "converters/legalize/legalize.h"
 
 namespace onnxkit::aten {

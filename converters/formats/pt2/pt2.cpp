@@ -5,12 +5,12 @@
 #include "converters/containers/json.h"
 #include "converters/foreign/import.h"
 #include "converters/formats/aten/to_aten.h"
-#include "converters/formats/pt2/program_writer.h"
-#include "libonnxkit/ir/clone.h"
 #include "converters/formats/pt2/functionalize.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/program.h"
+#include "converters/formats/pt2/program_writer.h"
 #include "converters/formats/pt2/weights.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/wire/zip/archive.h"
 
 namespace onnxkit::pt2 {
