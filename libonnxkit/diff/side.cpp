@@ -54,6 +54,10 @@ Result<SideRun> Side::run(const InputSet& set, std::size_t index, const std::vec
 
 Result<SideRun> Side::run_once(const InputSet& set) { return run(exec::RunRequest(), set, {}); }
 
+Result<SideRun> Side::measure(const InputSet& set, int runs) {
+  return run({.repeat = runs, .warmup = runs > 1 ? 1 : 0}, set, {});
+}
+
 Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const std::vector<NamedValue>& wanted) {
   const DiffOptions& options = sessions_.options();
   auto inputs = inputs_for(session_->inputs(), set, options.names);

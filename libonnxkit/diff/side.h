@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,10 @@ class Side {
   Result<SideRun> run(const InputSet& set, std::size_t index, const std::vector<NamedValue>& wanted);
   /// Runs a set once, unmatched.
   Result<SideRun> run_once(const InputSet& set);
+  /// So many measured runs of a set, unmatched. An unmeasured one goes before them where several are asked for, as other programs ran before.
+  Result<SideRun> measure(const InputSet& set, int runs);
+  /// Largest resident size of the backend's process so far, where it has one.
+  std::optional<std::uint64_t> peak_bytes() const { return session_->peak_bytes(); }
   /// The values inside its model, where its backend shows them.
   Result<std::vector<exec::InnerDesc>> inner_values() { return session_->inner_values(); }
   /// The set's values by the names of its inputs.

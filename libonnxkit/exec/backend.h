@@ -166,6 +166,8 @@ class Session {
   virtual Result<std::vector<InnerDesc>> inner_values() {
     return make_error("not-supported", "this backend tells nothing of the values inside a model");
   }
+  /// Largest resident size so far of the process that the model runs in, where that is another than ours.
+  virtual std::optional<std::uint64_t> peak_bytes() const { return std::nullopt; }
   /// Null where the backend has no such capability. Lives as long as the session.
   virtual PerturbedSamples* perturbed() { return nullptr; }
 };

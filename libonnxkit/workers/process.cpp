@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 
 #include "libonnxkit/workers/resident.h"
 
@@ -188,6 +189,15 @@ bool Process::wait_for_exit(milliseconds limit) {
   }
   take_output();
   return true;
+}
+
+std::optional<std::uint64_t> Process::peak_bytes() const {
+  std::ifstream status(fmt::format("/proc/{}/status", id_));
+  for (std::string line; id_ != 0 && std::getline(status, line);) {
+    constexpr std::string_view key = "VmHWM:";
+    if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
+  }
+  return std::nullopt;
 }
 
 std::optional<Exit> Process::exit() const { return exit_; }

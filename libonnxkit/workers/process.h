@@ -60,6 +60,8 @@ class Process {
   std::optional<Exit> exit() const;
   /// Bytes that made wait() give over_memory.
   std::uint64_t memory_seen() const { return memory_seen_; }
+  /// Largest resident size so far of the process itself; nothing when it has ended.
+  std::optional<std::uint64_t> peak_bytes() const;
   const LastLines& printed() const { return printed_; }
 
   /// Terminates the group, after `grace` kills it, and collects the exit status. What it printed and exit() stay.

@@ -47,6 +47,7 @@ class Worker::State {
 
   const WorkerInfo& info() const { return info_; }
   void set_limits(const WorkerLimits& limits) { limits_ = limits; }
+  std::optional<std::uint64_t> peak_bytes() const { return process_.peak_bytes(); }
   std::vector<std::string> printed() const { return process_.printed().lines(); }
 
  private:
@@ -295,6 +296,8 @@ Result<std::vector<exec::InnerDesc>> Worker::inner_values(std::int64_t model) { 
 Result<exec::RunAnswer> Worker::run(const WorkerRequest& request) { return state_->run(request); }
 
 Result<void> Worker::unload(std::int64_t model) { return state_->unload(model); }
+
+std::optional<std::uint64_t> Worker::peak_bytes() const { return state_->peak_bytes(); }
 
 std::string Worker::log() const { return fmt::format("{}", fmt::join(state_->printed(), "\n")); }
 

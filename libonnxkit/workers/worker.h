@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -76,6 +77,8 @@ class Worker {
   Result<std::vector<exec::InnerDesc>> inner_values(std::int64_t model);
   Result<exec::RunAnswer> run(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
+  /// Largest resident size of its process so far; nothing where the system does not tell.
+  std::optional<std::uint64_t> peak_bytes() const;
   /// The last lines of its standard output and standard error.
   std::string log() const;
 

@@ -123,6 +123,16 @@ def calls_of_diff():
             if "optional_input" not in str(path)]  # as above
 
 
+def faults_of_bench(report, status):
+    if status != any("failure" in side for one in report["benchmarks"] for side in one["sides"]):
+        yield f"exit status {status} does not fit the failures"
+
+
+def calls_of_bench():
+    return [["testdata/models/functions/" + path.name, "-b", backend, "--max-time", "200ms"]
+            for path in sorted((ROOT / "testdata/models/functions").glob("*.onnx*"))[:2] for backend in ("reference", "nobody")]
+
+
 def faults_of_opset(report, status):
     refused = any(file.get("refusals") or (file.get("verified") or {}).get("verdict") == "different" for file in report["files"])
     if status != (3 if any("error" in file for file in report["files"]) else refused):
@@ -167,12 +177,13 @@ def main():
                  ("run", "json", schemas / "run.schema.json", faults_of_run, calls_of_run()),
                  ("backends", "json", schemas / "backends.schema.json", faults_of_run, calls_of_backends(workers)),
                  ("diff", "json", schemas / "diff.schema.json", faults_of_diff, calls_of_diff()),
+                 ("bench", "json", schemas / "bench.schema.json", faults_of_bench, calls_of_bench()),
                  ("inspect", "json", schemas / "inspect.schema.json", faults_of_run, calls_of_inspect(pathlib.Path(name))),
                  ("ops", "json", schemas / "ops.schema.json", faults_of_run, calls_of_ops()),
                  ("upgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("28")),
                  ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5")),
                  *((command, "json", schemas / "error.schema.json", faults_of_error, [["no/such/file"]])
-                   for command in ("infer", "run", "inspect", "diff", "ops"))]
+                   for command in ("infer", "run", "inspect", "diff", "bench", "ops"))]
         for command, form, schema, more_faults, calls in forms:
             holds = validator(schema)
             for call in calls:

@@ -1,6 +1,7 @@
 #pragma once
 
 // All of the public interface.
+#include "onnxkit/bench.h"
 #include "onnxkit/check.h"
 #include "onnxkit/context.h"
 #include "onnxkit/convert.h"

@@ -5,6 +5,7 @@
 #include "tools/report/diagnostics.h"
 #include "tools/report/diff/diff.h"
 #include "tools/report/diff/diff_parts.h"
+#include "tools/report/table.h"
 #include "tools/report/units.h"
 
 namespace onnxkit::tools {
@@ -17,50 +18,6 @@ std::string_view paint_of(Verdict verdict) {
   if (is_finding(verdict)) return "\x1b[1;31m";
   return verdict == Verdict::undecidable || verdict == Verdict::not_compared ? "\x1b[1;33m" : "\x1b[1;32m";
 }
-
-/// Columns as wide as their widest cell. The cells of a row that are painted are those of its `painted` column.
-class Table {
- public:
-  /// A title that begins with '>' is of a column that is flush right.
-  explicit Table(std::vector<std::string> titles) {
-    for (std::string& title : titles) {
-      right_.push_back(title.starts_with('>'));
-      if (right_.back()) title.erase(0, 1);
-      widths_.push_back(title.size());
-    }
-    rows_.push_back({std::move(titles), {}});
-  }
-
-  void add(std::vector<std::string> cells, std::string_view paint = {}) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
-    rows_.push_back({std::move(cells), paint});
-  }
-
-  /// Lines that begin with two blanks; where there is paint it goes on column `painted_column`.
-  std::string text(std::size_t painted_column, bool color) const {
-    std::string out;
-    for (const Row& row : rows_) {
-      std::string line;
-      for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        const std::string cell = right_[i] ? fmt::format("{:>{}}", row.cells[i], widths_[i])
-                                           : fmt::format("{:<{}}", row.cells[i], widths_[i]);
-        line += "  " + painted(row.paint, cell, color && i == painted_column && !row.paint.empty());
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
-    }
-    return out;
-  }
-
- private:
-  struct Row {
-    std::vector<std::string> cells;
-    std::string_view paint;
-  };
-  std::vector<Row> rows_;
-  std::vector<std::size_t> widths_;
-  std::vector<bool> right_;
-};
 
 std::string number(double value) { return fmt::format("{:.3g}", value); }
 

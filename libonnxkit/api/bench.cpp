@@ -1,0 +1,20 @@
+#include "onnxkit/bench.h"
+
+#include "libonnxkit/bench/bench.h"
+
+namespace onnxkit {
+
+Result<BenchReport> bench(const std::vector<DiffSide>& sides, const InputSet& inputs, const BenchOptions& options) {
+  return benching::bench(sides, inputs, options);
+}
+
+std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,
+                               std::uint64_t seed) {
+  return benching::change_of(after, before, seed);
+}
+
+void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed) {
+  benching::summarize(side, base, seed);
+}
+
+}  // namespace onnxkit

@@ -1,0 +1,326 @@
+#include "libonnxkit/bench/bench.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "libonnxkit/bench/machine.h"
+#include "libonnxkit/bench/stationary.h"
+#include "libonnxkit/bench/statistics.h"
+#include "libonnxkit/diff/side.h"
+
+namespace onnxkit::benching {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double own_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::vector<std::vector<double>> walls(const std::vector<BenchRound>& rounds) {
+  std::vector<std::vector<double>> times;
+  for (const BenchRound& round : rounds) {
+    auto& group = times.emplace_back();
+    for (const RunTime& run : round) group.push_back(run.wall);
+  }
+  return times;
+}
+
+/// Empty when one run has no CPU time.
+std::vector<std::vector<double>> cpus(const std::vector<BenchRound>& rounds) {
+  std::vector<std::vector<double>> times;
+  for (const BenchRound& round : rounds) {
+    auto& group = times.emplace_back();
+    for (const RunTime& run : round) {
+      if (!run.cpu) return {};
+      group.push_back(*run.cpu);
+    }
+  }
+  return times;
+}
+
+std::vector<double> medians(const std::vector<std::vector<double>>& groups) {
+  std::vector<double> values;
+  for (const std::vector<double>& group : groups)
+    if (!group.empty()) values.push_back(median(group));
+  return values;
+}
+
+bool is_precise(const std::optional<Interval>& interval, double value, double goal) {
+  return interval && interval->high - interval->low <= 2 * goal * value;
+}
+
+/// One side while it is measured.
+struct Contender {
+  const DiffSide* source = nullptr;
+  BenchSideReport* report = nullptr;
+  SideReport side_report;
+  std::unique_ptr<diffing::Side> side;
+  std::vector<NamedValue> outputs;
+  int runs_in_round = 1;
+
+  bool is_running() const { return !report->failure; }
+};
+
+class Measurement {
+ public:
+  Measurement(const std::vector<DiffSide>& sides, const InputSet& inputs, const BenchOptions& options)
+      : options_(options), inputs_(inputs), diff_(diff_options(options)), sessions_(diff_), random_(options.seed) {
+    report_.sides.resize(sides.size());
+    report_.inputs = inputs.name;
+    const MachineDesc machine = MachineDesc::here();
+    report_.processor = machine.processor;
+    report_.processors = machine.processors;
+    report_.memory_bytes = machine.memory;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      Contender& contender = contenders_.emplace_back();
+      contender.source = &sides[i];
+      contender.report = &report_.sides[i];
+      contender.side = std::make_unique<diffing::Side>(sides[i], sessions_, contender.side_report);
+    }
+  }
+
+  Result<BenchReport> run() {
+    open_all();
+    measure();
+    for (Contender& contender : contenders_) finish(contender);
+    if (report_.cancelled && std::all_of(report_.sides.begin(), report_.sides.end(),
+                                         [](const BenchSideReport& side) { return side.rounds.empty(); }))
+      return make_error("cancelled", "the measurement was stopped");
+    if (options_.judges && !report_.cancelled) judge();
+    return std::move(report_);
+  }
+
+ private:
+  static DiffOptions diff_options(const BenchOptions& options) {
+    DiffOptions diffing;
+    diffing.context = options.context;
+    diffing.limits = options.limits;
+    diffing.seed = options.seed;
+    diffing.allow_outside_data = options.allow_outside_data;
+    diffing.stop = options.stop;
+    return diffing;
+  }
+
+  void step(const std::string& text) const {
+    if (options_.on_step) options_.on_step(text);
+  }
+  bool stopped() {
+    report_.cancelled = report_.cancelled || options_.stop.stop_requested();
+    return report_.cancelled;
+  }
+
+  void open_all() {
+    for (Contender& contender : contenders_) {
+      if (stopped()) return;
+      step("loading " + contender.side_report.label);
+      constexpr int many = 1000;
+      if (auto opened = contender.side->open(many); !opened) fail(contender, std::move(opened).error());
+      copy_description(contender);
+    }
+  }
+
+  static void fail(Contender& contender, Error error) {
+    contender.report->failure = std::move(error);
+    contender.report->failed_at = contender.side_report.failed_at;
+    contender.side->close();
+  }
+
+  static void copy_description(Contender& contender) {
+    BenchSideReport& report = *contender.report;
+    const SideReport& side = contender.side_report;
+    report.label = side.label;
+    report.backend = side.backend;
+    report.version = side.version;
+    report.device = side.device;
+    report.arithmetic = side.arithmetic;
+    report.model = side.model;
+    report.options = side.options;
+    report.load_seconds = side.load_seconds;
+  }
+
+  /// Measured runs; the outputs are those of the last.
+  std::optional<BenchRound> turn(Contender& contender, int runs) {
+    contender.side_report.failed_at = "run";
+    auto measured = contender.side->measure(inputs_, runs);
+    if (!measured) {
+      if (stopped()) return std::nullopt;
+      fail(contender, std::move(measured).error());
+      return std::nullopt;
+    }
+    contender.outputs = std::move(measured->outputs);
+    for (const RunTime& time : measured->times) worker_cpu_ += time.cpu.value_or(0);
+    return std::move(measured->times);
+  }
+
+  /// So many runs that a turn lasts long enough for what surrounds it not to count, and no longer than needed.
+  static int runs_for(double seconds) {
+    constexpr double least_turn = 0.02;
+    return static_cast<int>(std::clamp(least_turn / std::max(seconds, 1e-7), 1.0, 1000.0));
+  }
+
+  void warm_up(Contender& contender) {
+    step("warming up " + contender.report->label);
+    const Clock::time_point start = Clock::now();
+    const auto first = turn(contender, 1);
+    if (!first) return;
+    contender.report->first_seconds = first->front().wall;
+    contender.report->warmups = 1;
+    const double most = options_.max_seconds / (4 * static_cast<double>(contenders_.size()));
+    Stationary stationary;
+    double last = first->front().wall;
+    while (!stationary.reached() && seconds_since(start) < most && !stopped()) {
+      const auto times = turn(contender, runs_for(last));
+      if (!times) return;
+      contender.report->warmups += times->size();
+      std::vector<double> values;
+      for (const RunTime& time : *times) values.push_back(time.wall);
+      stationary.add(last = median(values));
+    }
+    contender.report->stationary = stationary.reached();
+    contender.runs_in_round = runs_for(last);
+  }
+
+  void measure() {
+    const Clock::time_point start = Clock::now();
+    const MachineState before = MachineState::now();
+    const double own_before = own_cpu_seconds();
+    worker_cpu_ = 0;
+    for (Contender& contender : contenders_)
+      if (contender.is_running() && !stopped()) warm_up(contender);
+    std::vector<std::size_t> order(contenders_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    for (std::size_t round = 0; round < options_.max_rounds && !stopped(); ++round) {
+      if (round > 0 && seconds_since(start) > options_.max_seconds) break;
+      if (round >= options_.min_rounds && round % 5 == 0 && reached_goal()) break;
+      step(fmt::format("round {}", round + 1));
+      std::shuffle(order.begin(), order.end(), random_);
+      for (const std::size_t i : order) {
+        Contender& contender = contenders_[i];
+        if (!contender.is_running() || stopped()) continue;
+        if (auto times = turn(contender, contender.runs_in_round))
+          contender.report->rounds.push_back(*std::move(times));
+      }
+    }
+    report_.reached_goal = reached_goal();
+    report_.seconds = seconds_since(start);
+    report_.warnings = disturbances(before, MachineState::now(), own_cpu_seconds() - own_before + worker_cpu_);
+  }
+
+  const BenchSideReport* base() const {
+    for (const BenchSideReport& side : report_.sides)
+      if (!side.failure && !side.rounds.empty()) return &side;
+    return nullptr;
+  }
+
+  bool reached_goal() {
+    const BenchSideReport* first = base();
+    if (!first) return true;
+    return std::all_of(report_.sides.begin(), report_.sides.end(), [&](BenchSideReport& side) {
+      if (side.failure) return true;
+      benching::summarize(side, &side == first ? std::vector<BenchRound>() : first->rounds, options_.seed);
+      if (!is_precise(side.wall.interval, side.wall.median, options_.precision_goal)) return false;
+      return !side.ratio || is_precise(side.ratio->interval, side.ratio->value, options_.precision_goal);
+    });
+  }
+
+  void finish(Contender& contender) {
+    BenchSideReport& side = *contender.report;
+    if (contender.side->is_open()) side.peak_bytes = contender.side->peak_bytes();
+    contender.side->close();
+    const BenchSideReport* first = base();
+    benching::summarize(side, !first || first == &side ? std::vector<BenchRound>() : first->rounds, options_.seed);
+  }
+
+  /// The outputs of measured runs against the reference, each by the arithmetic that its side says it computes in.
+  void judge() {
+    const auto with_model = std::find_if(contenders_.begin(), contenders_.end(),
+                                         [](const Contender& contender) { return contender.source->model; });
+    for (Contender& contender : contenders_) {
+      BenchSideReport& side = *contender.report;
+      if (side.failure || side.rounds.empty()) continue;
+      if (with_model == contenders_.end()) {
+        side.why = "none of the sides is an ONNX model, which the reference could run";
+        continue;
+      }
+      step("judging " + side.label);
+      DiffSide reference, recorded;
+      reference.backend = reference.label = "reference";
+      reference.model = with_model->source->model;
+      recorded.backend = "recorded";
+      recorded.label = side.label;
+      recorded.answers = {contender.outputs};
+      DiffOptions options = diff_;
+      options.warmup = 0;
+      if (const auto profile = profile_named(side.arithmetic); profile && *profile != Profile::float32)
+        options.profiles = {Profile::float32, *profile};
+      const auto compared = diff({std::move(reference), std::move(recorded)}, {inputs_}, options);
+      take_verdict(compared, side);
+    }
+  }
+
+  static void take_verdict(const Result<DiffReport>& compared, BenchSideReport& side) {
+    if (!compared) {
+      side.why = compared.error().diagnostic.message;
+      return;
+    }
+    for (const SideReport& one : compared->sides) {
+      if (!one.failure) continue;
+      side.why = fmt::format("{}: {}", one.label, one.failure->diagnostic.message);
+      return;
+    }
+    side.verdict = compared->sides.back().verdict;
+    for (const OutputDiff& output : compared->sides.back().outputs)
+      if (output.verdict == *side.verdict) side.why = output.why;
+  }
+
+  const BenchOptions& options_;
+  const InputSet& inputs_;
+  const DiffOptions diff_;
+  diffing::Sessions sessions_;
+  std::mt19937_64 random_;
+  std::deque<Contender> contenders_;
+  BenchReport report_;
+  double worker_cpu_ = 0;
+};
+
+}  // namespace
+
+void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed) {
+  const auto wall = walls(side.rounds), cpu = cpus(side.rounds);
+  side.wall = latency_of(wall);
+  side.cpu.reset();
+  side.ratio.reset();
+  side.cpu_ratio.reset();
+  if (!cpu.empty()) side.cpu = latency_of(cpu);
+  if (base.empty()) return;
+  side.ratio = ratio_of(medians(wall), medians(walls(base)), seed);
+  const auto base_cpu = cpus(base);
+  if (!cpu.empty() && !base_cpu.empty()) side.cpu_ratio = ratio_of(medians(cpu), medians(base_cpu), seed);
+}
+
+std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,
+                               std::uint64_t seed) {
+  return ratio_of_medians(medians(walls(after)), medians(walls(before)), seed);
+}
+
+Result<BenchReport> bench(const std::vector<DiffSide>& sides, const InputSet& inputs, const BenchOptions& options) {
+  if (sides.empty()) return make_error("usage", "there is nothing to measure");
+  return Measurement(sides, inputs, options).run();
+}
+
+}  // namespace onnxkit::benching

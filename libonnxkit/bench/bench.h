@@ -1,0 +1,14 @@
+#pragma once
+
+#include "onnxkit/bench.h"
+
+namespace onnxkit::benching {
+
+/// As declared in the public header.
+Result<BenchReport> bench(const std::vector<DiffSide>& sides, const InputSet& inputs, const BenchOptions& options);
+void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed);
+
+std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,
+                               std::uint64_t seed);
+
+}  // namespace onnxkit::benching

@@ -1,0 +1,100 @@
+#include "libonnxkit/bench/machine.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace onnxkit::benching {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::uint64_t> number_in(const fs::path& path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  return file >> value ? std::optional(value) : std::nullopt;
+}
+
+/// The text behind `key` and a colon in a file of such lines.
+std::string field_of(const char* path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (begin != line.npos) return line.substr(begin);
+  }
+  return {};
+}
+
+template <class Visit>
+void each_processor(Visit visit) {
+  std::error_code fault;
+  for (int cpu = 0; cpu < 4096; ++cpu) {
+    const fs::path folder = fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
+    if (!fs::is_directory(folder, fault)) return;
+    visit(folder);
+  }
+}
+
+}  // namespace
+
+MachineState MachineState::now() {
+  MachineState state;
+  state.wall = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  std::ifstream stat("/proc/stat");
+  std::string cpu;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, steal = 0;
+  if (stat >> cpu >> user >> nice >> system >> idle >> waiting >> interrupts >> soft >> steal) {
+    const auto ticks = static_cast<double>(std::max<long>(sysconf(_SC_CLK_TCK), 1));
+    state.busy = (user + nice + system + interrupts + soft) / ticks;
+    state.stolen = steal / ticks;
+  }
+  each_processor([&](const fs::path& folder) {
+    state.throttles += number_in(folder / "thermal_throttle/core_throttle_count").value_or(0);
+    if (const auto khz = number_in(folder / "cpufreq/scaling_cur_freq"))
+      state.megahertz.push_back(static_cast<double>(*khz) / 1000);
+  });
+  return state;
+}
+
+MachineDesc MachineDesc::here() {
+  MachineDesc desc;
+  desc.processor = field_of("/proc/cpuinfo", "model name");
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) desc.processors = CPU_COUNT(&set);
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && size > 0) desc.memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
+  return desc;
+}
+
+std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu) {
+  constexpr double much_load = 0.1, much_stolen = 0.01, much_frequency = 0.1;
+  std::vector<std::string> found;
+  const double wall = after.wall - before.wall;
+  if (wall <= 0) return found;
+  if (const double others = (after.busy - before.busy - own_cpu) / wall; others > much_load)
+    found.push_back(fmt::format("other programs used {:.2f} processors while this was measured", others));
+  if (const double stolen = (after.stolen - before.stolen) / wall; stolen > much_stolen)
+    found.push_back(fmt::format("the host took {:.2f} processors away from this virtual machine", stolen));
+  if (after.throttles > before.throttles)
+    found.push_back(
+        fmt::format("the processor slowed down {} times because of its heat", after.throttles - before.throttles));
+  if (!before.megahertz.empty() && before.megahertz.size() == after.megahertz.size()) {
+    const double fastest_before = *std::max_element(before.megahertz.begin(), before.megahertz.end());
+    const double fastest_after = *std::max_element(after.megahertz.begin(), after.megahertz.end());
+    if (std::abs(fastest_after - fastest_before) > much_frequency * std::max(fastest_before, fastest_after))
+      found.push_back(
+          fmt::format("the processor's frequency changed from {:.0f} to {:.0f} MHz", fastest_before, fastest_after));
+  }
+  return found;
+}
+
+}  // namespace onnxkit::benching

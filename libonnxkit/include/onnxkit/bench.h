@@ -1,0 +1,103 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnxkit/context.h"
+#include "onnxkit/diff.h"
+#include "onnxkit/export.h"
+#include "onnxkit/limits.h"
+#include "onnxkit/result.h"
+
+// How long models take on backends, compared so that the figures can be relied on (docs/bench.md). Times are in seconds.
+namespace onnxkit {
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// Of all measured runs of a side.
+struct Latency {
+  std::size_t runs = 0;
+  double median = 0;  ///< of the medians of the rounds
+  double p90 = 0, p99 = 0, fastest = 0;
+  /// Where the median lies with 95 %; nothing for too few rounds.
+  std::optional<Interval> interval = {};
+};
+
+/// How much longer a side takes than the first: below 1 it is faster.
+struct Ratio {
+  double value = 1;
+  Interval interval = {};  ///< bootstrap over rounds, 99.99 %
+  /// The interval leaves out everything within 1 % of 1: the two differ. Else no difference can be told.
+  bool differs = false;
+};
+
+struct BenchOptions {
+  Context context = {};
+  Limits limits = {};            ///< threads and memory of backends in this process
+  double precision_goal = 0.02;  ///< half of the interval of each median and ratio, as a share of it
+  double max_seconds = 30;       ///< of measuring, warm-up included; the runs at hand are finished
+  std::size_t min_rounds = 10;
+  std::size_t max_rounds = 10'000;
+  bool judges = true;      ///< the outputs of measured runs are compared with the reference by the noise floor
+  std::uint64_t seed = 0;  ///< of the order of sides, the bootstrap, and the noise
+  bool allow_outside_data = false;
+  std::stop_token stop = {};
+  std::function<void(std::string_view step)> on_step = {};  ///< for progress
+};
+
+/// Runs that were measured one behind the other, between those of other sides.
+using BenchRound = std::vector<RunTime>;
+
+struct BenchSideReport {
+  std::string label, backend, version, device, arithmetic, model;
+  std::map<std::string, std::string> options;
+  std::optional<Error> failure;
+  std::string failed_at;  ///< "start", "load", "run"
+  double load_seconds = 0;
+  double first_seconds = 0;  ///< the first run, when nothing is warm
+  std::size_t warmups = 0;   ///< unmeasured runs, the first included
+  bool stationary = false;   ///< the warm-up ended because times no longer changed
+  std::vector<BenchRound> rounds;
+  Latency wall;
+  std::optional<Latency> cpu;               ///< of the whole process
+  std::optional<Ratio> ratio, cpu_ratio;    ///< to the first side that ran
+  std::optional<std::uint64_t> peak_bytes;  ///< largest resident size of its process, where it has one
+  std::optional<Verdict> verdict;           ///< of its outputs; nothing when they were not judged
+  std::string why;                          ///< of the verdict, or why there is none
+};
+
+struct BenchReport {
+  std::vector<BenchSideReport> sides;
+  std::string inputs;  ///< how they were made
+  std::string processor;
+  int processors = 0;
+  std::uint64_t memory_bytes = 0;
+  std::vector<std::string> warnings;  ///< what disturbed the measurement
+  double seconds = 0;                 ///< spent on measuring
+  bool reached_goal = false;
+  bool cancelled = false;  ///< ended by BenchOptions::stop: what was finished before
+};
+
+/// Runs every side on the inputs, round by round in random order, until the figures are as precise as asked for. A side that cannot be started, loaded
+/// or run is reported as such and the others stand. Errors: no side, cancelled before anything was measured.
+ONNXKIT_API Result<BenchReport> bench(const std::vector<DiffSide>& sides, const InputSet& inputs,
+                                      const BenchOptions& options = {});
+
+/// How much longer rounds take than others that were measured at another time: of two sides that never ran beside each other. Nothing for fewer
+/// than 6 of either.
+ONNXKIT_API std::optional<Ratio> change_of(const std::vector<BenchRound>& after, const std::vector<BenchRound>& before,
+                                           std::uint64_t seed);
+/// The figures of a side from its rounds, and its ratios to the rounds of another: for reports that were stored.
+ONNXKIT_API void summarize(BenchSideReport& side, const std::vector<BenchRound>& base, std::uint64_t seed);
+
+}  // namespace onnxkit

@@ -1,0 +1,284 @@
+#include "onnxkit/bench.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "onnxkit/run.h"
+#include "tools/command.h"
+#include "tools/interrupt.h"
+#include "tools/model_file.h"
+#include "tools/options/choice.h"
+#include "tools/options/duration.h"
+#include "tools/options/inference.h"
+#include "tools/options/inputs.h"
+#include "tools/options/notes.h"
+#include "tools/options/number.h"
+#include "tools/options/output.h"
+#include "tools/options/sides.h"
+#include "tools/options/workers.h"
+#include "tools/progress.h"
+#include "tools/report/bench.h"
+#include "tools/report/diagnostics.h"
+
+namespace onnxkit::tools {
+namespace {
+
+struct BenchArguments {
+  std::vector<std::string> models, backends;
+  std::vector<std::int64_t> batches, threads;
+  InputOptions inputs;
+  InferenceOptions inference;
+  WorkerOptions workers;
+  BenchOptions bench;
+  std::uint64_t max_time_ms = 30'000;
+  bool no_judging = false;
+  std::string output, baseline, max_slowdown = "5%";
+  bool compares = false;
+  BenchFormat format = BenchFormat::text;
+  ColorChoice color = ColorChoice::automatic;
+  Notes notes = Notes::usual;
+};
+
+ErrorReporter reporter(const BenchArguments& arguments) { return {"bench", arguments.format == BenchFormat::json}; }
+
+/// "5%" or "0.05" as 0.05.
+Result<double> share_named(const std::string& word) {
+  const bool is_percent = word.ends_with('%');
+  const std::string digits = is_percent ? word.substr(0, word.size() - 1) : word;
+  char* end = nullptr;
+  const double value = std::strtod(digits.c_str(), &end);
+  if (digits.empty() || *end != '\0' || !(value >= 0))
+    return make_error("usage", quote(word) + " is not a share such as 5%");
+  return is_percent ? value / 100 : value;
+}
+
+/// The models that are sides of one comparison; ONNX files alone are measured one after another.
+std::vector<std::vector<std::string>> comparisons(const std::vector<std::string>& models) {
+  const bool all_onnx = std::all_of(models.begin(), models.end(), [](const std::string& model) {
+    const auto sides = read_sides({model}, {});
+    return !sides || std::all_of(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
+  });
+  if (!all_onnx) return {models};
+  std::vector<std::vector<std::string>> each;
+  for (const std::string& model : models) each.push_back({model});
+  return each;
+}
+
+/// The first axis of every input that leaves it open.
+Result<void> set_batch(Model& model, std::int64_t batch) {
+  DimSettings dims;
+  for (const std::string& name : input_names(model)) dims.sizes.emplace(name + "[0]", batch);
+  const auto left = declare_dims(model, dims, DeclaredSizes::keep);
+  return left ? Result<void>() : left.error();
+}
+
+Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments, std::optional<std::int64_t> batch) {
+  Model declared = model;
+  auto dims = declare_dims(declared, arguments.inference.dims, DeclaredSizes::keep);
+  if (!dims) return dims.error();
+  if (batch) {
+    if (auto set = set_batch(declared, *batch); !set) return set.error();
+  }
+  auto given = read_given(declared, arguments.inputs.inputs, arguments.inputs);
+  if (!given) return given.error();
+  RunOptions options;
+  options.dims = *std::move(dims);
+  options.context = arguments.bench.context;
+  options.seed = arguments.bench.seed;
+  options.make_up_inputs = !arguments.inputs.given_only;
+  auto complete = complete_inputs(declared, *std::move(given), options);
+  if (!complete) return complete.error();
+  InputSet set{arguments.inputs.inputs.empty() ? "generated" : "given",
+               {},
+               std::move(complete->notes),
+               std::move(complete->help)};
+  for (RunInput& input : complete->inputs) set.values.push_back({std::move(input.name), std::move(input.value)});
+  return set;
+}
+
+/// Every side with so many threads, where its backend has that option.
+void set_threads(std::vector<DiffSide>& sides, std::int64_t threads, BenchOptions& options) {
+  options.limits.threads = static_cast<int>(threads);
+  for (DiffSide& side : sides) {
+    for (const BackendInfo& info : backends({.context = options.context, .names = {side.backend}}))
+      if (info.options.contains("threads")) side.options["threads"] = std::to_string(threads);
+  }
+}
+
+Result<Benchmark> measure(const std::vector<std::string>& models, std::optional<std::int64_t> batch,
+                          std::optional<std::int64_t> threads, const BenchArguments& arguments) {
+  auto sides = read_sides(models, arguments.backends);
+  if (!sides) return sides.error();
+  const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
+  if (with_model == sides->end())
+    return make_error("usage", "at least one side must be an ONNX model, which defines the inputs");
+  auto inputs = inputs_for(*with_model->model, arguments, batch);
+  if (!inputs) return inputs.error();
+  BenchOptions options = arguments.bench;
+  if (threads) set_threads(*sides, *threads, options);
+  const Interrupt interrupt;
+  options.stop = interrupt.token();
+  Progress progress("measuring " + models.front(), 1, arguments.notes);
+  progress.start(models.front());
+  auto report = bench(*sides, *inputs, options);
+  if (!report) return report.error();
+  return Benchmark{models.front(), batch, threads, *std::move(report)};
+}
+
+std::string report_text(const std::vector<Benchmark>& benchmarks, const BenchArguments& arguments) {
+  switch (arguments.format) {
+    case BenchFormat::json:
+      return bench_json(benchmarks);
+    case BenchFormat::csv:
+      return bench_csv(benchmarks);
+    case BenchFormat::markdown:
+      return bench_markdown(benchmarks);
+    default:
+      return bench_text(benchmarks, color_on(arguments.color, stdout));
+  }
+}
+
+Outcome print_changes(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after, double most,
+                      const BenchArguments& arguments, std::FILE* stream) {
+  const std::vector<BenchChange> changes = compare_benchmarks(before, after, most);
+  std::fputs(changes_text(changes, color_on(arguments.color, stream)).c_str(), stream);
+  const bool is_slower =
+      std::any_of(changes.begin(), changes.end(), [](const BenchChange& change) { return change.is_slower; });
+  return is_slower ? Outcome::finding : Outcome::ok;
+}
+
+Outcome compare_reports(const BenchArguments& arguments, double most) {
+  if (arguments.models.size() != 2) return reporter(arguments)(make_error("usage", "--compare takes two reports"));
+  const auto before = read_benchmarks(arguments.models[0]), after = read_benchmarks(arguments.models[1]);
+  if (!before) return reporter(arguments)(before.error());
+  if (!after) return reporter(arguments)(after.error());
+  return print_changes(*before, *after, most, arguments, stdout);
+}
+
+std::vector<std::optional<std::int64_t>> settings(const std::vector<std::int64_t>& given) {
+  if (given.empty()) return {std::nullopt};
+  return {given.begin(), given.end()};
+}
+
+Outcome run_bench(BenchArguments& arguments) {
+  const auto most = share_named(arguments.max_slowdown);
+  if (!most) return reporter(arguments)(most.error());
+  if (arguments.compares) return compare_reports(arguments, *most);
+  auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
+  if (!context) return reporter(arguments)(context.error());
+  arguments.bench.context = *std::move(context);
+  arguments.bench.max_seconds = static_cast<double>(arguments.max_time_ms) / 1000;
+  arguments.bench.judges = !arguments.no_judging;
+  std::vector<Benchmark> baseline;
+  if (!arguments.baseline.empty()) {
+    auto read = read_benchmarks(arguments.baseline);
+    if (!read) return reporter(arguments)(read.error());
+    baseline = *std::move(read);
+  }
+  std::vector<Benchmark> benchmarks;
+  for (const std::vector<std::string>& models : comparisons(arguments.models)) {
+    for (const auto batch : settings(arguments.batches)) {
+      for (const auto threads : settings(arguments.threads)) {
+        auto benchmark = measure(models, batch, threads, arguments);
+        if (!benchmark) return reporter(arguments)(benchmark.error());
+        benchmarks.push_back(*std::move(benchmark));
+        if (benchmarks.back().report.cancelled) break;
+      }
+    }
+  }
+  std::fputs(report_text(benchmarks, arguments).c_str(), stdout);
+  const bool cancelled = std::any_of(benchmarks.begin(), benchmarks.end(),
+                                     [](const Benchmark& benchmark) { return benchmark.report.cancelled; });
+  Outcome outcome = has_finding(benchmarks) ? Outcome::finding : Outcome::ok;
+  if (!arguments.baseline.empty()) {
+    std::FILE* stream = arguments.format == BenchFormat::text ? stdout : stderr;
+    if (print_changes(baseline, benchmarks, *most, arguments, stream) == Outcome::finding) outcome = Outcome::finding;
+  }
+  return cancelled ? Outcome::failure : outcome;
+}
+
+void add_measuring(CLI::App& command, BenchArguments& arguments) {
+  command.add_option("--batch", arguments.batches, "Sizes of the first axis of every input; each is measured")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
+  command.add_option("--threads", arguments.threads, "Numbers of threads of every backend; each is measured")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command
+      .add_option("--precision-goal", arguments.bench.precision_goal,
+                  "Measure until the 95 % interval of each median is at most this share of it to both sides")
+      ->type_name("X")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0001, 1.0));
+  add_duration(command, "--max-time", arguments.max_time_ms, "Longest time to measure one model in one setting",
+               ZeroDuration::refused);
+  command.add_option("--seed", arguments.bench.seed, "Seed of generated inputs, of the order of runs and of the noise")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_flag("--no-judging", arguments.no_judging, "Do not compare the outputs with the reference");
+}
+
+void add_reports(CLI::App& command, BenchArguments& arguments) {
+  add_choice<BenchFormat>(command, "--format", arguments.format,
+                          {{"text", BenchFormat::text},
+                           {"json", BenchFormat::json},
+                           {"csv", BenchFormat::csv},
+                           {"markdown", BenchFormat::markdown}},
+                          "Form of the report");
+  add_choice<ColorChoice>(
+      command, "--color", arguments.color,
+      {{"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}},
+      "Whether text is coloured");
+  command.add_option("--baseline", arguments.baseline, "Report of an earlier run (--format json) to compare with")
+      ->type_name("FILE.json");
+  command
+      .add_option("--max-slowdown", arguments.max_slowdown,
+                  "With --baseline or --compare: slowdown from which on the exit status is 1")
+      ->type_name("X%")
+      ->capture_default_str();
+  command.add_flag("--compare", arguments.compares, "Compare two reports (--format json), the older one first");
+}
+
+}  // namespace
+
+void register_bench(CommandList& list) {
+  auto arguments = std::make_shared<BenchArguments>();
+  CLI::App* command = list.app().add_subcommand("bench", "Measure how long models take on several backends");
+  command
+      ->add_option("MODEL", arguments->models,
+                   "Models: ONNX files, measured one after another; with BACKEND:FILE among them, such as "
+                   "torch:net.pt2, all are measured together")
+      ->type_name("")
+      ->required();
+  command
+      ->add_option("--backends,-b", arguments->backends,
+                   "What runs each ONNX model: names such as reference,onnxruntime,openvino, each with options as in "
+                   "onnxruntime:optimization=none; the first is what others are compared with")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  add_measuring(*command, *arguments);
+  add_inputs(*command, arguments->inputs);
+  add_inference(*command, arguments->inference);
+  add_workers(*command, arguments->workers);
+  add_worker_limits(*command, arguments->workers);
+  add_reports(*command, *arguments);
+  add_notes(*command, arguments->notes);
+  command->footer(
+      "Exit status: 0 fine, 1 a backend failed, an output is wrong, or a slowdown is larger than allowed, 2 wrong "
+      "usage, 3 a file could not be read or the measurement was stopped.\n"
+      "Examples:\n"
+      "  onnxkit bench model.onnx -b onnxruntime,openvino\n"
+      "  onnxkit bench model.onnx -b onnxruntime --batch 1,8,64 --threads 1,2\n"
+      "  onnxkit bench model.onnx -b onnxruntime --format json > new.json\n"
+      "  onnxkit bench old.json new.json --compare         what has changed");
+  list.add(command, [arguments] { return run_bench(*arguments); });
+}
+
+}  // namespace onnxkit::tools

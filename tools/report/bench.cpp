@@ -1,0 +1,302 @@
+#include "tools/report/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/model_file.h"
+#include "tools/report/diagnostics.h"
+#include "tools/report/table.h"
+#include "tools/report/units.h"
+
+namespace onnxkit::tools {
+namespace {
+
+constexpr std::string_view bench_red = "\x1b[1;31m";
+
+std::string setting_of(const Benchmark& benchmark) {
+  std::string text = without_controls(benchmark.model);
+  if (benchmark.batch) text += fmt::format(", batch {}", *benchmark.batch);
+  if (benchmark.threads)
+    text += fmt::format(", {} {}", *benchmark.threads, *benchmark.threads == 1 ? "thread" : "threads");
+  return text;
+}
+
+/// "11.2 ms +-1.3%"
+std::string bench_median_text(const Latency& latency) {
+  std::string text = seconds_text(latency.median);
+  if (!latency.interval || latency.median <= 0) return text;
+  return text + fmt::format(" ±{:.1f}%", 50 * (latency.interval->high - latency.interval->low) / latency.median);
+}
+
+/// "0.71 x (0.69 to 0.73)"
+std::string bench_ratio_text(const std::optional<Ratio>& ratio) {
+  if (!ratio) return "-";
+  if (!ratio->differs)
+    return fmt::format("no difference ({:.3g} to {:.3g})", ratio->interval.low, ratio->interval.high);
+  return fmt::format("{:.3g} x ({:.3g} to {:.3g})", ratio->value, ratio->interval.low, ratio->interval.high);
+}
+
+std::string bench_verdict_text(const BenchSideReport& side) {
+  if (side.failure) return "failed at " + without_controls(side.failed_at);
+  return side.verdict ? std::string(name_of(*side.verdict)) : "not judged";
+}
+
+bool bench_is_wrong(const BenchSideReport& side) {
+  return side.failure.has_value() || (side.verdict && is_finding(*side.verdict));
+}
+
+std::vector<std::string> bench_columns() {
+  return {"backend", ">median", ">p90", ">p99", ">cpu", ">first", ">load", ">runs", ">memory", "ratio", "outputs"};
+}
+
+std::vector<std::string> bench_row(const BenchSideReport& side) {
+  std::vector<std::string> row = {without_controls(side.label)};
+  if (side.failure || side.wall.runs == 0) {
+    row.insert(row.end(), {"-", "-", "-", "-", "-", "-", "-", "-", "-", bench_verdict_text(side)});
+    return row;
+  }
+  row.insert(row.end(),
+             {bench_median_text(side.wall), seconds_text(side.wall.p90), seconds_text(side.wall.p99),
+              side.cpu ? seconds_text(side.cpu->median) : "-", seconds_text(side.first_seconds),
+              seconds_text(side.load_seconds), std::to_string(side.wall.runs),
+              side.peak_bytes ? fmt::format("{:.0f} MiB", static_cast<double>(*side.peak_bytes) / 1048576) : "-",
+              bench_ratio_text(side.ratio), bench_verdict_text(side)});
+  return row;
+}
+
+/// What the table does not say.
+std::vector<std::string> bench_remarks(const BenchReport& report) {
+  std::vector<std::string> remarks;
+  for (const BenchSideReport& side : report.sides) {
+    const std::string label = without_controls(side.label);
+    if (side.failure) {
+      remarks.push_back(label + ": " + without_controls(side.failure->diagnostic.message));
+      continue;
+    }
+    if (bench_is_wrong(side) || !side.verdict) {
+      if (!side.why.empty()) remarks.push_back(label + ": " + without_controls(side.why));
+    }
+    if (!side.stationary && side.wall.runs > 0)
+      remarks.push_back(fmt::format("{}: times still changed after {} warm-up runs", label, side.warmups));
+  }
+  for (const std::string& warning : report.warnings) remarks.push_back("warning: " + warning);
+  if (!report.reached_goal)
+    remarks.emplace_back("warning: the figures are less precise than asked for; --max-time gives them longer");
+  if (report.cancelled) remarks.emplace_back("warning: the measurement was stopped early");
+  return remarks;
+}
+
+Table bench_table(const BenchReport& report) {
+  Table table(bench_columns());
+  for (const BenchSideReport& side : report.sides)
+    table.add(bench_row(side), bench_is_wrong(side) ? bench_red : std::string_view());
+  return table;
+}
+
+Json bench_latency_json(const Latency& latency) {
+  Json json = {{"runs", latency.runs},
+               {"median", latency.median},
+               {"p90", latency.p90},
+               {"p99", latency.p99},
+               {"fastest", latency.fastest}};
+  if (latency.interval) json["median_interval"] = {latency.interval->low, latency.interval->high};
+  return json;
+}
+
+Json bench_ratio_json(const Ratio& ratio) {
+  return {{"value", ratio.value}, {"interval", {ratio.interval.low, ratio.interval.high}}, {"differs", ratio.differs}};
+}
+
+Json bench_side_json(const BenchSideReport& side) {
+  Json json = {{"label", side.label},          {"backend", side.backend}, {"version", side.version},
+               {"device", side.device},        {"model", side.model},     {"options", side.options},
+               {"arithmetic", side.arithmetic}};
+  if (side.failure) {
+    json["failure"] = {{"at", side.failed_at}, {"error", diagnostic_json(side.failure->diagnostic)}};
+    return json;
+  }
+  json["load_seconds"] = side.load_seconds;
+  json["first_seconds"] = side.first_seconds;
+  json["warmups"] = side.warmups;
+  json["stationary"] = side.stationary;
+  json["wall"] = bench_latency_json(side.wall);
+  if (side.cpu) json["cpu"] = bench_latency_json(*side.cpu);
+  if (side.ratio) json["ratio"] = bench_ratio_json(*side.ratio);
+  if (side.cpu_ratio) json["cpu_ratio"] = bench_ratio_json(*side.cpu_ratio);
+  if (side.peak_bytes) json["peak_bytes"] = *side.peak_bytes;
+  if (side.verdict) json["verdict"] = name_of(*side.verdict);
+  json["why"] = side.why;
+  Json rounds = Json::array();
+  for (const BenchRound& round : side.rounds) {
+    Json runs = Json::array();
+    for (const RunTime& run : round) runs.push_back({run.wall, run.cpu ? Json(*run.cpu) : Json()});
+    rounds.push_back(std::move(runs));
+  }
+  json["rounds"] = std::move(rounds);
+  return json;
+}
+
+BenchSideReport side_from(const Json& json) {
+  BenchSideReport side;
+  side.label = json.at("label").get<std::string>();
+  if (!json.contains("rounds")) return side;
+  for (const Json& round : json.at("rounds")) {
+    BenchRound& runs = side.rounds.emplace_back();
+    for (const Json& run : round) {
+      RunTime& time = runs.emplace_back();
+      time.wall = run.at(0).get<double>();
+      if (!run.at(1).is_null()) time.cpu = run.at(1).get<double>();
+    }
+  }
+  summarize(side, {}, 0);
+  return side;
+}
+
+std::optional<std::int64_t> integer_in(const Json& json, const char* key) {
+  return json.contains(key) && json.at(key).is_number_integer() ? std::optional(json.at(key).get<std::int64_t>())
+                                                                : std::nullopt;
+}
+
+}  // namespace
+
+std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
+  std::string text;
+  for (const Benchmark& benchmark : benchmarks) {
+    const BenchReport& report = benchmark.report;
+    text += (text.empty() ? "" : "\n") + painted(bold, setting_of(benchmark), color) + "\n";
+    text += fmt::format("  {}, {} {}, inputs {}, {:.1f} s\n\n",
+                        report.processor.empty() ? "unknown processor" : without_controls(report.processor),
+                        report.processors, report.processors == 1 ? "processor" : "processors",
+                        without_controls(report.inputs), report.seconds);
+    text += bench_table(report).text(bench_columns().size() - 1, color);
+    for (const std::string& remark : bench_remarks(report)) text += "  " + remark + "\n";
+  }
+  return text;
+}
+
+std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
+  std::string text;
+  for (const Benchmark& benchmark : benchmarks) {
+    text += (text.empty() ? "" : "\n") +
+            fmt::format("{}\n\n{}", setting_of(benchmark), bench_table(benchmark.report).markdown());
+    const std::vector<std::string> remarks = bench_remarks(benchmark.report);
+    if (!remarks.empty()) text += "\n";
+    for (const std::string& remark : remarks) text += "- " + remark + "\n";
+  }
+  return text;
+}
+
+std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
+  Table table({"model",         "batch",      "threads", "backend",   "version",      "median_s", "median_low_s",
+               "median_high_s", "p90_s",      "p99_s",   "fastest_s", "cpu_median_s", "first_s",  "load_s",
+               "runs",          "peak_bytes", "ratio",   "ratio_low", "ratio_high",   "differs",  "outputs"});
+  const auto number = [](double value) { return fmt::format("{}", value); };
+  for (const Benchmark& benchmark : benchmarks) {
+    for (const BenchSideReport& side : benchmark.report.sides) {
+      std::vector<std::string> row = {benchmark.model, benchmark.batch ? std::to_string(*benchmark.batch) : "",
+                                      benchmark.threads ? std::to_string(*benchmark.threads) : "", side.label,
+                                      side.version};
+      const auto& interval = side.wall.interval;
+      row.insert(row.end(), {number(side.wall.median), interval ? number(interval->low) : "",
+                             interval ? number(interval->high) : "", number(side.wall.p90), number(side.wall.p99),
+                             number(side.wall.fastest), side.cpu ? number(side.cpu->median) : "",
+                             number(side.first_seconds), number(side.load_seconds), std::to_string(side.wall.runs),
+                             side.peak_bytes ? std::to_string(*side.peak_bytes) : ""});
+      const auto& ratio = side.ratio;
+      row.insert(row.end(), {ratio ? number(ratio->value) : "", ratio ? number(ratio->interval.low) : "",
+                             ratio ? number(ratio->interval.high) : "", ratio ? (ratio->differs ? "yes" : "no") : "",
+                             bench_verdict_text(side)});
+      table.add(std::move(row));
+    }
+  }
+  return table.csv();
+}
+
+std::string bench_json(const std::vector<Benchmark>& benchmarks) {
+  Json list = Json::array();
+  for (const Benchmark& benchmark : benchmarks) {
+    const BenchReport& report = benchmark.report;
+    Json sides = Json::array();
+    for (const BenchSideReport& side : report.sides) sides.push_back(bench_side_json(side));
+    list.push_back(
+        {{"model", benchmark.model},
+         {"batch", benchmark.batch ? Json(*benchmark.batch) : Json()},
+         {"threads", benchmark.threads ? Json(*benchmark.threads) : Json()},
+         {"inputs", report.inputs},
+         {"machine",
+          {{"processor", report.processor}, {"processors", report.processors}, {"memory_bytes", report.memory_bytes}}},
+         {"warnings", report.warnings},
+         {"seconds", report.seconds},
+         {"reached_goal", report.reached_goal},
+         {"cancelled", report.cancelled},
+         {"sides", std::move(sides)}});
+  }
+  return json_text({{"format", "onnxkit-bench"}, {"format_version", 1}, {"benchmarks", std::move(list)}});
+}
+
+Result<std::vector<Benchmark>> read_benchmarks(const std::string& path) {
+  const auto fault = [&](const char* message) {
+    Error error = make_error("json-syntax", message);
+    error.diagnostic.location.file = path;
+    return error;
+  };
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  try {
+    const Json json = Json::parse(*text);
+    if (json.value("format", "") != "onnxkit-bench") return fault("this is not a report of onnxkit bench");
+    std::vector<Benchmark> benchmarks;
+    for (const Json& one : json.at("benchmarks")) {
+      Benchmark& benchmark = benchmarks.emplace_back();
+      benchmark.model = one.at("model").get<std::string>();
+      benchmark.batch = integer_in(one, "batch");
+      benchmark.threads = integer_in(one, "threads");
+      for (const Json& side : one.at("sides")) benchmark.report.sides.push_back(side_from(side));
+    }
+    return benchmarks;
+  } catch (const Json::exception&) {
+    return fault("the report is damaged, or was written by another version");
+  }
+}
+
+std::vector<BenchChange> compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
+                                            double most) {
+  std::vector<BenchChange> changes;
+  for (const Benchmark& now : after) {
+    const auto then = std::find_if(before.begin(), before.end(), [&](const Benchmark& one) {
+      return one.model == now.model && one.batch == now.batch && one.threads == now.threads;
+    });
+    if (then == before.end()) continue;
+    for (const BenchSideReport& side : now.report.sides) {
+      const auto old = std::find_if(then->report.sides.begin(), then->report.sides.end(),
+                                    [&](const BenchSideReport& one) { return one.label == side.label; });
+      if (old == then->report.sides.end() || old->rounds.empty() || side.rounds.empty()) continue;
+      BenchChange& change = changes.emplace_back();
+      change.what = setting_of(now) + ", " + without_controls(side.label);
+      change.ratio = change_of(side.rounds, old->rounds, 0);
+      change.before = old->wall.median;
+      change.after = side.wall.median;
+      change.is_slower = change.ratio && change.ratio->differs && change.ratio->value > 1 + most;
+    }
+  }
+  return changes;
+}
+
+std::string changes_text(const std::vector<BenchChange>& changes, bool color) {
+  if (changes.empty()) return "the two reports have no measurement in common\n";
+  Table table({"measurement", ">before", ">after", "change"});
+  for (const BenchChange& change : changes)
+    table.add({change.what, seconds_text(change.before), seconds_text(change.after),
+               bench_ratio_text(change.ratio) + (change.is_slower ? ", too slow" : "")},
+              change.is_slower ? bench_red : std::string_view());
+  return table.text(3, color);
+}
+
+bool has_finding(const std::vector<Benchmark>& benchmarks) {
+  return std::any_of(benchmarks.begin(), benchmarks.end(), [](const Benchmark& benchmark) {
+    return std::any_of(benchmark.report.sides.begin(), benchmark.report.sides.end(), bench_is_wrong);
+  });
+}
+
+}  // namespace onnxkit::tools

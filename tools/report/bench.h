@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "onnxkit/bench.h"
+#include "tools/report/json.h"
+
+namespace onnxkit::tools {
+
+/// One model in one setting.
+struct Benchmark {
+  std::string model;
+  std::optional<std::int64_t> batch, threads;
+  BenchReport report;
+};
+
+enum class BenchFormat { text, json, csv, markdown };
+
+std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color);
+std::string bench_json(const std::vector<Benchmark>& benchmarks);
+std::string bench_csv(const std::vector<Benchmark>& benchmarks);
+std::string bench_markdown(const std::vector<Benchmark>& benchmarks);
+
+/// The way back of bench_json: what a comparison needs, the rounds and who ran them. Error json-syntax.
+Result<std::vector<Benchmark>> read_benchmarks(const std::string& path);
+
+/// A side that both reports have, and how much longer it takes in the second.
+struct BenchChange {
+  std::string what;  ///< model, side, batch and threads
+  std::optional<Ratio> ratio;
+  double before = 0, after = 0;  ///< medians in seconds
+  bool is_slower = false;        ///< by more than is allowed, and surely
+};
+/// `most` is the slowdown that is allowed, 0.05 for 5 %.
+std::vector<BenchChange> compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,
+                                            double most);
+std::string changes_text(const std::vector<BenchChange>& changes, bool color);
+
+/// Whether a side failed, or answered wrong.
+bool has_finding(const std::vector<Benchmark>& benchmarks);
+
+}  // namespace onnxkit::tools
