@@ -66,7 +66,7 @@ std::string Table::csv() const {
       }
       out += (i > 0 ? "," : "") + cell;
     }
-    out += "\r\n";
+    out += "\n";
   }
   return out;
 }
