@@ -87,15 +87,14 @@ std::vector<TwoReadings> two_readings(std::span<const std::unique_ptr<ir::GraphS
       const ir::Node& node = scope->graph->nodes[n];
       if (!aligns_by_scales(node, *scope)) continue;
       const auto has = has_two_readings(node, *scope->graph, inferred);
-      if (has.value_or(true))
-        found.push_back({ir::location_of_node(scope->path, *scope->graph, n), has.has_value()});
+      if (has.value_or(true)) found.push_back({ir::location_of_node(scope->path, *scope->graph, n), has.has_value()});
     }
   }
   return found;
 }
 
-std::string two_readings_note(const ir::Model& model, const spec::OpTable& table,
-                              const std::vector<NamedValue>& inputs, std::string_view reader) {
+std::string two_readings_note(const ir::Model& model, const spec::OpTable& table, const std::vector<NamedValue>& inputs,
+                              std::string_view reader) {
   const auto scopes = ir::graph_scopes(model);
   if (!model.graph || !any_in(scopes)) return {};
   Collector collector;

@@ -22,7 +22,7 @@ std::vector<TwoReadings> two_readings(std::span<const std::unique_ptr<ir::GraphS
                                       const InferredModel& inferred);
 
 /// What to say when a model with such nodes runs on these inputs; empty where there are none. `reader` follows the official cases.
-std::string two_readings_note(const ir::Model& model, const spec::OpTable& table,
-                              const std::vector<NamedValue>& inputs, std::string_view reader);
+std::string two_readings_note(const ir::Model& model, const spec::OpTable& table, const std::vector<NamedValue>& inputs,
+                              std::string_view reader);
 
 }  // namespace onnxkit::checker

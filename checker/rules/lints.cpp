@@ -62,10 +62,10 @@ void check_training_mode(RuleContext& context, const ir::GraphScope& scope) {
 void check_two_readings(RuleContext& context) {
   for (TwoReadings& found : two_readings(context.scopes, *context.inferred)) {
     const std::string_view when = found.is_certain ? "a length that is not whole" : "a length that need not be whole";
-    std::string message =
-        fmt::format("align_corners with {} has two readings: by the scaled length (official cases, the reference) or by "
-                    "the size of the result (ONNX Runtime, PyTorch)",
-                    when);
+    std::string message = fmt::format(
+        "align_corners with {} has two readings: by the scaled length (official cases, the reference) or by "
+        "the size of the result (ONNX Runtime, PyTorch)",
+        when);
     constexpr std::string_view help = "upgrade --align-corners result-size gives the node sizes, which all read alike";
     if (found.is_certain)
       context.warning("two-readings", std::move(found.location), std::move(message), {}, {}, std::string(help));

@@ -88,7 +88,7 @@ struct TargetLimits {
   bool equal_names = false;  ///< sizes of one name are taken to be equal
   bool functions = true;     ///< calls of model-local functions
   bool sparse_initializers = true;
-  bool tensor_ports = false;  ///< inputs and outputs of the model are tensors only
+  bool tensor_ports = false;       ///< inputs and outputs of the model are tensors only
   std::vector<std::string> types;  ///< empty: any
   std::map<std::string, std::string, std::less<>> narrowed;
 };

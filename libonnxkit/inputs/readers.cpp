@@ -19,7 +19,8 @@ bool is_standard(const ir::Node& node, std::string_view op) {
 
 /// The body of a loop over passes or over elements, or null.
 const ir::Graph* loop_body(const ir::Node& node) {
-  const ir::Attribute* body = is_standard(node, "Loop") || is_standard(node, "Scan") ? node.find_attribute("body") : nullptr;
+  const ir::Attribute* body =
+      is_standard(node, "Loop") || is_standard(node, "Scan") ? node.find_attribute("body") : nullptr;
   return body ? body->graph() : nullptr;
 }
 

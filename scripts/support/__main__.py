@@ -65,6 +65,21 @@ def native_operators(runtime):
     }
 
 
+def widened(entry, inside):
+    """What runs inside of a graph runs, whatever its interface gives or takes."""
+    if entry is None or inside is None or entry.status == "refused":
+        return inside if entry is None or inside is not None else entry
+    for constraint, names in inside.types.items():
+        entry.types[constraint] = sorted({*entry.types.get(constraint, []), *names})
+    for kind, names in ((entry.loads, inside.loads), (entry.refused, inside.refused)):
+        for constraint in {*kind, *names}:
+            left = {*kind.get(constraint, []), *names.get(constraint, [])} - {*entry.types.get(constraint, [])}
+            kind.pop(constraint, None)
+            if left:
+                kind[constraint] = sorted(left)
+    return entry
+
+
 def joined(conditions, probed):
     """What pairs of models tell stands for what was only noted of the same item."""
     probed = list(probed)
@@ -97,7 +112,7 @@ def measure(runtime_name, only):
             if first.entry(first.measure(models_of)).status == "runs":
                 entry.status, entry.why = "loads", f"runs at opset {schema.since_version}, at {opset}: {entry.why}"
         pairs = Pairs(worker, schema, opset, limits.ir_version)
-        entry = entry or pairs.inside()
+        entry = widened(entry, pairs.inside())
         if entry and entry.status != "refused":
             entry.when = joined(entry.when, pairs.conditions())
         if entry is None:

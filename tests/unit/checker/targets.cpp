@@ -226,8 +226,7 @@ TEST_CASE("conditions on attributes, inputs and outputs") {
 
 TEST_CASE("conditions on sizes, contents and where values come from") {
   const auto judged = [](std::string_view op, std::string_view when, std::string_view body, int opset = 18) {
-    const auto found =
-        findings(model(body, opset), profile_of(fmt::format("    {}:\n    - {{when: [{}]}}", op, when)));
+    const auto found = findings(model(body, opset), profile_of(fmt::format("    {}:\n    - {{when: [{}]}}", op, when)));
     const auto about = [&](const std::string& text) { return text.find("cannot run") != std::string::npos; };
     const auto refused = std::ranges::find_if(found, about);
     return refused == found.end() ? std::string("runs") : refused->substr(refused->rfind(": ") + 2);
@@ -273,7 +272,8 @@ TEST_CASE("conditions on sizes, contents and where values come from") {
                fmt::format(fmt::runtime(size), "z = Constant <value_ints = [0]> () e = Slice (x, z, z)")) == "runs");
 
   const std::string_view zeros =
-      "(float[2] x) => (float[2] z) {{ c = Constant <value = bool {{0}}> () z = If (c) <then_branch = t () => (float[a, "
+      "(float[2] x) => (float[2] z) {{ c = Constant <value = bool {{0}}> () z = If (c) <then_branch = t () => "
+      "(float[a, "
       "b] a) {{ s = Constant <value_ints = [{}]> () a = Reshape (x, s) }}, else_branch = e () => (float[2] b) {{ b = "
       "Identity (x) }}> }}";
   CHECK(judged("Reshape", "{input: shape, copies: data}", fmt::format(fmt::runtime(zeros), "0, 1")) == "runs");
@@ -289,8 +289,8 @@ TEST_CASE("conditions on sizes, contents and where values come from") {
 
 TEST_CASE("conditions on sequences") {
   const auto judged = [](std::string_view when, std::string_view body) {
-    const auto found = findings(
-        model(body, 17), profile_of(fmt::format("    ConcatFromSequence:\n    - {{when: [{}]}}", when)));
+    const auto found =
+        findings(model(body, 17), profile_of(fmt::format("    ConcatFromSequence:\n    - {{when: [{}]}}", when)));
     const auto about = [&](const std::string& text) { return text.find("cannot run") != std::string::npos; };
     const auto refused = std::ranges::find_if(found, about);
     return refused == found.end() ? std::string("runs") : refused->substr(refused->rfind(": ") + 2);
@@ -325,8 +325,7 @@ TEST_CASE("limits of the whole model") {
   CHECK(found("limits: {ir_version: 9}", text) ==
         Found{"target-ir-version ir_version: toy 1.2.3: reads IR versions up to 9"});
   CHECK(found("limits: {tensor_ports: true}", text).empty());
-  CHECK(found("limits: {tensor_ports: true}",
-              model("(float[N] x) => (seq(float[N]) s) { s = SequenceConstruct (x) }"))
+  CHECK(found("limits: {tensor_ports: true}", model("(float[N] x) => (seq(float[N]) s) { s = SequenceConstruct (x) }"))
             .front() == "target-unsupported main / output \"s\": toy 1.2.3: takes and gives tensors only");
   CHECK(found("limits: {static_shapes: true}", text) ==
         Found{"target-static-shapes main / input \"x\": toy 1.2.3: requires inputs of fixed shape"});
