@@ -1,8 +1,10 @@
-// Nothing of this makes a model invalid: results that nobody reads, weights that nothing uses, switches left in training mode.
+// Nothing of this makes a model invalid: results that nobody reads, weights that nothing uses, switches left in training mode,
+// positions that runtimes read in two ways.
 #include <fmt/core.h>
 
 #include "checker/infer/infer_registry.h"
 #include "checker/rule_registry.h"
+#include "checker/two_readings.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/uses.h"
 
@@ -57,7 +59,23 @@ void check_training_mode(RuleContext& context, const ir::GraphScope& scope) {
   }
 }
 
+void check_two_readings(RuleContext& context) {
+  for (TwoReadings& found : two_readings(context.scopes, *context.inferred)) {
+    const std::string_view when = found.is_certain ? "a length that is not whole" : "a length that need not be whole";
+    std::string message = fmt::format(
+        "align_corners with {} has two readings: by the scaled length (official cases, the reference) or by "
+        "the size of the result (ONNX Runtime, PyTorch)",
+        when);
+    constexpr std::string_view help = "upgrade --align-corners result-size gives the node sizes, which all read alike";
+    if (found.is_certain)
+      context.warning("two-readings", std::move(found.location), std::move(message), {}, {}, std::string(help));
+    else
+      context.info("two-readings", std::move(found.location), std::move(message), {}, {}, std::string(help));
+  }
+}
+
 void check_lints(RuleContext& context) {
+  check_two_readings(context);
   for (const auto& scope : context.scopes) {
     if (scope->is_training) continue;
     check_unused(context, *scope);

@@ -93,6 +93,22 @@ class TargetCheck {
              std::to_string(*stated), "write the model with a lower ir_version if it uses nothing newer");
     }
     if (profile_.limits.static_shapes && context_.model.graph) check_static_inputs(*context_.model.graph);
+    if (profile_.limits.tensor_ports && context_.model.graph) check_ports(*context_.model.graph);
+  }
+
+  void check_ports(const ir::Graph& graph) {
+    for (const auto& scope : context_.scopes) {
+      if (scope->graph != &graph) continue;
+      for (const auto* ports : {&graph.inputs, &graph.outputs}) {
+        for (const ir::ValueInfo& port : *ports) {
+          const Type* type = info_.type_of(*scope, port.value);
+          if (!type || type->is_unknown() || type->is_tensor()) continue;
+          report(Severity::error, "target-unsupported",
+                 context_.at(*scope, ports == &graph.inputs ? "input" : "output", graph.name_of(port.value)),
+                 "takes and gives tensors only", "a tensor", to_string(*type, context_.inferred->dims));
+        }
+      }
+    }
   }
 
   void check_static_inputs(const ir::Graph& graph) {
@@ -240,8 +256,9 @@ class TargetCheck {
       return;
     }
     if (!known || contains(known->runs, type)) return;
+    const bool is_listed = contains(known->loads, type) || contains(known->refused, type);
     const auto narrow = profile_.limits.narrowed.find(type);
-    if (narrow != profile_.limits.narrowed.end() && contains(known->runs, narrow->second)) return;
+    if (!is_listed && narrow != profile_.limits.narrowed.end() && contains(known->runs, narrow->second)) return;
     if (contains(known->loads, type)) {
       verdict.lower(Standing::unknown,
                     fmt::format("loads with {} = {}, but has not been observed to run", constraint, type),

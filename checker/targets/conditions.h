@@ -21,9 +21,22 @@ class TargetInfo {
   std::string type_text(const ir::GraphScope& scope, ir::ValueId id) const;
   /// An initializer, or computed from constants only.
   bool is_constant(const ir::GraphScope& scope, ir::ValueId id);
+  /// An initializer or the output of a Constant, here or in an outer graph.
+  bool is_initializer(const ir::GraphScope& scope, ir::ValueId id);
+  /// The graph itself writes, stores or takes the value; it does not come from outside.
+  bool is_local(const ir::GraphScope& scope, ir::ValueId id);
+  /// An input or an output of the model.
+  static bool is_port(const ir::GraphScope& scope, ir::ValueId id, bool is_input);
+  /// The elements of a small constant of integers or booleans.
+  std::optional<std::vector<std::int64_t>> elements_of(const ir::GraphScope& scope, ir::ValueId id) const;
+  /// The node of the same graph that writes the value, or null.
+  static const ir::Node* writer_of(const ir::GraphScope& scope, ir::ValueId id);
+  /// The rank of an output of a graph that is no function's.
+  std::optional<std::size_t> output_rank(const ir::Graph& graph, std::size_t index) const;
 
  private:
-  enum class Origin : std::uint8_t { captured, variable, constant };
+  /// `stored`: an initializer or a Constant; `constant`: computed from such.
+  enum class Origin : std::uint8_t { captured, variable, constant, stored };
   const std::vector<Origin>& origins_of(const ir::GraphScope& scope);
   bool is_constant_outside(const ir::GraphScope& scope, ir::ValueId id);
 

@@ -51,17 +51,34 @@ std::string rank_text(const TargetCondition& condition) {
 }
 
 std::string demand_text(const TargetCondition& condition) {
+  const std::string_view no = condition.wanted ? "" : "not ";
   switch (condition.demand) {
     case TargetCondition::Demand::in:
       return (condition.values.size() == 1 ? "" : "one of ") + values_text(condition);
     case TargetCondition::Demand::not_in:
       return "not " + values_text(condition);
     case TargetCondition::Demand::present:
-      return condition.present ? "given" : "left out";
+      return condition.wanted ? "given" : "left out";
     case TargetCondition::Demand::constant:
-      return "constant";
+      return fmt::format("{}constant", no);
+    case TargetCondition::Demand::initializer:
+      return fmt::format("{}an initializer", no);
     case TargetCondition::Demand::is_static:
       return "of a fixed shape";
+    case TargetCondition::Demand::nonempty:
+      return "without an axis of size 0";
+    case TargetCondition::Demand::named:
+      return "not left out by an empty name";
+    case TargetCondition::Demand::copies:
+      return fmt::format("without a 0 beyond the axes of {}", condition.copied);
+    case TargetCondition::Demand::local:
+      return "of the same graph";
+    case TargetCondition::Demand::port:
+      return fmt::format("{}of the model itself", no);
+    case TargetCondition::Demand::equal_ranks:
+      return "of one rank in both branches";
+    case TargetCondition::Demand::not_from:
+      return fmt::format("not an output of {}", fmt::join(condition.operators, ", "));
     case TargetCondition::Demand::rank:
       return rank_text(condition);
     case TargetCondition::Demand::not_rank:
@@ -74,8 +91,11 @@ std::string demand_text(const TargetCondition& condition) {
 
 std::string condition_text(const TargetCondition& condition) {
   const std::string item = item_text(condition);
-  if (item.empty()) return demand_text(condition);
-  return item + (condition.demand == TargetCondition::Demand::note ? ": " : " ") + demand_text(condition);
+  const std::string_view gap = item.empty() ? "" : condition.demand == TargetCondition::Demand::note ? ": " : " ";
+  std::string text = fmt::format("{}{}{}", item, gap, demand_text(condition));
+  for (std::size_t i = 0; i < condition.only_if.size(); ++i)
+    text += fmt::format(" {} {}", i == 0 ? "where" : "and", condition_text(condition.only_if[i]));
+  return text;
 }
 
 /// As profiles write types: "float" for tensor(float), "seq(float)" for seq(tensor(float)).
@@ -131,7 +151,7 @@ std::string opset_obstacle(const TargetProfile& profile, const spec::OpSchema& s
 
 /// An item that the version lacks fulfils every demand but to be given.
 bool applies(const TargetCondition& condition, const spec::OpSchema& schema) {
-  if (condition.demand == TargetCondition::Demand::present && condition.present) return true;
+  if (condition.demand == TargetCondition::Demand::present && condition.wanted) return true;
   const auto among = [&](std::span<const spec::FormalParameter> parameters) {
     return std::ranges::find(parameters, condition.name, &spec::FormalParameter::name) != parameters.end();
   };

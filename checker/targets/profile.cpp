@@ -5,6 +5,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <span>
@@ -112,6 +113,28 @@ ConditionValue condition_value(const YAML::Node& node) {
   return value;
 }
 
+/// A demand whose value is true or false.
+struct FlagDemand {
+  std::string_view key;
+  TargetCondition::Demand demand;
+  bool can_be_false = false;
+};
+
+std::optional<FlagDemand> flag_demand(std::string_view key) {
+  using enum TargetCondition::Demand;
+  static constexpr std::array<FlagDemand, 9> all = {{{"present", present, true},
+                                                     {"constant", constant, true},
+                                                     {"initializer", initializer, true},
+                                                     {"static", is_static, false},
+                                                     {"nonempty", nonempty, false},
+                                                     {"named", named, false},
+                                                     {"local", local, false},
+                                                     {"port", port, true},
+                                                     {"equal_ranks", equal_ranks, false}}};
+  const auto* const found = std::ranges::find(all, key, &FlagDemand::key);
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
 TargetCondition condition(const YAML::Node& node) {
   using Item = TargetCondition::Item;
   using Demand = TargetCondition::Demand;
@@ -136,12 +159,18 @@ TargetCondition condition(const YAML::Node& node) {
       result.values = list(value, condition_value);
       return demand(key == "in" ? Demand::in : Demand::not_in);
     }
-    if (key == "present") {
-      result.present = flag(value);
-      return demand(Demand::present);
+    if (const auto flags = flag_demand(key)) {
+      result.wanted = flag(value);
+      return (result.wanted || flags->can_be_false) && demand(flags->demand);
     }
-    if (key == "constant") return flag(value) && demand(Demand::constant);
-    if (key == "static") return flag(value) && demand(Demand::is_static);
+    if (key == "not_from") {
+      result.operators = texts(value);
+      return demand(Demand::not_from);
+    }
+    if (key == "copies") {
+      result.copied = text(value);
+      return demand(Demand::copies);
+    }
     if (key == "rank") {
       std::tie(result.min_rank, result.max_rank) = span_of(value);
       return demand(Demand::rank);
@@ -158,6 +187,10 @@ TargetCondition condition(const YAML::Node& node) {
     if (key == "note") {
       result.note = text(value);
       return demand(Demand::note);
+    }
+    if (key == "if") {
+      result.only_if = list(value, condition);
+      return true;
     }
     return false;
   });
@@ -228,6 +261,8 @@ TargetLimits limits(const YAML::Node& node) {
       result.functions = flag(value);
     } else if (key == "sparse_initializers") {
       result.sparse_initializers = flag(value);
+    } else if (key == "tensor_ports") {
+      result.tensor_ports = flag(value);
     } else if (key == "types") {
       result.types = texts(value);
     } else if (key == "narrowed") {

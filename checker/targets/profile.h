@@ -32,15 +32,35 @@ struct ConditionValue {
 /// One demand on a node; docs/targets.md says what each means.
 struct TargetCondition {
   enum class Item : std::uint8_t { node, attribute, input, output };
-  enum class Demand : std::uint8_t { in, not_in, present, constant, is_static, rank, not_rank, note };
+  enum class Demand : std::uint8_t {
+    in,
+    not_in,
+    present,
+    constant,
+    initializer,
+    is_static,
+    nonempty,
+    named,
+    local,
+    port,
+    equal_ranks,
+    not_from,
+    copies,
+    rank,
+    not_rank,
+    note
+  };
   Item item = Item::node;
   std::string name;
   Demand demand = Demand::note;
-  std::vector<ConditionValue> values;  ///< in, not_in
-  bool present = false;
+  std::vector<ConditionValue> values;       ///< in, not_in
+  bool wanted = true;                       ///< present, constant, initializer
   std::int64_t min_rank = 0, max_rank = 0;  ///< rank
   std::vector<std::int64_t> ranks;          ///< not_rank
+  std::vector<std::string> operators;       ///< not_from
+  std::string copied;                       ///< copies: the input whose sizes a 0 stands for
   std::string note;
+  std::vector<TargetCondition> only_if;  ///< the demand is made of nodes for which all of these hold
 };
 
 /// Standing of the element types of one type constraint.
@@ -68,6 +88,7 @@ struct TargetLimits {
   bool equal_names = false;  ///< sizes of one name are taken to be equal
   bool functions = true;     ///< calls of model-local functions
   bool sparse_initializers = true;
+  bool tensor_ports = false;       ///< inputs and outputs of the model are tensors only
   std::vector<std::string> types;  ///< empty: any
   std::map<std::string, std::string, std::less<>> narrowed;
 };

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "checker/two_readings.h"
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/diff/axes.h"
 #include "libonnxkit/diff/layers.h"
@@ -47,11 +48,22 @@ class Comparison {
       if (!side.failure) side.failed_at.clear();
       report_.verdict = std::max(report_.verdict, side.verdict);
     }
+    if (is_finding(report_.verdict)) warn_of_readings();
     if (options_.layers || options_.bisect || !options_.repro.empty()) {
       if (!report_.cancelled) look_inside();
     }
     if (noise_floor_) report_.floor_seconds = noise_floor_->seconds();
     return std::move(report_);
+  }
+
+  /// What other runtimes read in another way than the reference.
+  void warn_of_readings() {
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      if (sides_[i].backend != "reference" || !sides_[i].model) continue;
+      auto note = checker::two_readings_note(sides_[i].model->ir(), options_.context.table(), sets_.front().values,
+                                             "the reference");
+      if (!note.empty()) report_.sides[i].warnings.push_back(std::move(note));
+    }
   }
 
   bool is_stopped() const { return options_.stop.stop_requested(); }

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "checker/two_readings.h"
 #include "libonnxkit/backends/backends.h"
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/diff/cut_model.h"
@@ -187,6 +188,13 @@ Error with_chosen_sizes(Error error, const CompletedInputs& completed) {
   return error;
 }
 
+void add_warnings(const ir::Model& model, const RunOptions& options, RunReport& report) {
+  std::vector<NamedValue> inputs;
+  for (const RunInput& input : report.inputs) inputs.push_back({input.name, input.value});
+  if (auto note = checker::two_readings_note(model, options.context.table(), inputs, "this run"); !note.empty())
+    report.warnings.push_back(std::move(note));
+}
+
 }  // namespace
 
 Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given, const RunOptions& options) {
@@ -233,6 +241,7 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   const auto entry = all_backends().find(options.backend, settings);
   if (!entry) return entry.error();
   const auto done = run_on(*entry->make(settings), model, options, report);
+  if (done && entry->name == "reference") add_warnings(ir, options, report);
   return done ? Result<RunReport>(std::move(report)) : with_chosen_sizes(done.error(), *all);
 }
 

@@ -14,6 +14,7 @@ from onnx import helper, numpy_helper
 from . import cases
 from .lacking import foreign_operators, lacks
 from .measure import DOMAINS, Limits, OperatorTrial, versions
+from .probes import Pairs
 from .profile import Entry, render
 from .runtimes import NO_RULE, RUNTIMES
 from .worker import Worker
@@ -64,6 +65,29 @@ def native_operators(runtime):
     }
 
 
+def widened(entry, inside):
+    """What runs inside of a graph runs, whatever its interface gives or takes."""
+    if entry is None or inside is None or entry.status == "refused":
+        return inside if entry is None or inside is not None else entry
+    for constraint, names in inside.types.items():
+        entry.types[constraint] = sorted({*entry.types.get(constraint, []), *names})
+    for kind, names in ((entry.loads, inside.loads), (entry.refused, inside.refused)):
+        for constraint in {*kind, *names}:
+            left = {*kind.get(constraint, []), *names.get(constraint, [])} - {*entry.types.get(constraint, [])}
+            kind.pop(constraint, None)
+            if left:
+                kind[constraint] = sorted(left)
+    return entry
+
+
+def joined(conditions, probed):
+    """What pairs of models tell stands for what was only noted of the same item."""
+    probed = list(probed)
+    items = [{key: c[key] for key in ("attribute", "input", "output") if key in c} for c in probed]
+    kept = [c for c in conditions if c not in probed and not ("note" in c and {k: v for k, v in c.items() if k != "note"} in items)]
+    return kept + probed
+
+
 def measure(runtime_name, only):
     worker = Worker(runtime_name)
     limits = Limits(worker)
@@ -87,6 +111,10 @@ def measure(runtime_name, only):
             first = OperatorTrial(worker, schema, schema.since_version, limits.ir_version)
             if first.entry(first.measure(models_of)).status == "runs":
                 entry.status, entry.why = "loads", f"runs at opset {schema.since_version}, at {opset}: {entry.why}"
+        pairs = Pairs(worker, schema, opset, limits.ir_version)
+        entry = widened(entry, pairs.inside())
+        if entry and entry.status != "refused":
+            entry.when = joined(entry.when, pairs.conditions())
         if entry is None:
             print(f"  no model for {schema.name}-{schema.since_version}")
             outputs = max(schema.min_output, 1)
@@ -123,6 +151,7 @@ def main():
             "opset": {domain or "ai.onnx": list(span) for domain, span in limits.opset.items()},
             "ir_version": limits.ir_version,
             **{name: False for name in ("functions", "sparse_initializers") if not getattr(limits, name)},
+            **({"tensor_ports": True} if limits.tensor_ports else {}),
             **({"narrowed": small} if (small := narrowed(runtime, limits)) else {}),
         },
     }

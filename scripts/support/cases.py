@@ -237,7 +237,7 @@ def retype(case, schema, constraint, dtype):
 def tensor_of(name, dtype, array):
     if dtype == onnx.TensorProto.STRING:
         return helper.make_tensor(name, dtype, array.shape, [str(v).encode() for v in array.reshape(-1)])
-    return numpy_helper.from_array(np.ascontiguousarray(array), name)
+    return numpy_helper.from_array(np.asarray(array, order="C"), name)  # ascontiguousarray makes a scalar a list
 
 
 def set_output_type(node, schema, constraint, dtype):
@@ -308,13 +308,13 @@ def renamed(proto, name):
     return copy
 
 
-def binding(model, schema):
-    """Type constraint -> type of the first value that it stands for, as the model has them."""
-    types = {info.name: type_name(info.type) for info in [*model.graph.input, *model.graph.output]}
+def binding(model, schema, node=None):
+    """Type constraint -> type of the first value that it stands for, as the model has them. `node`: the model's only one."""
+    types = {info.name: type_name(info.type) for info in [*model.graph.input, *model.graph.value_info, *model.graph.output]}
     types |= {w.name: onnx.TensorProto.DataType.Name(w.data_type).lower() for w in model.graph.initializer}
     constraints = {c.type_param_str for c in schema.type_constraints}
     bound = {}
-    node = model.graph.node[0]
+    node = node or model.graph.node[0]
     for parameters, names in ((schema.inputs, node.input), (schema.outputs, node.output)):
         for index, name in enumerate(names):
             parameter = formal(parameters, index)

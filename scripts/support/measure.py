@@ -43,6 +43,7 @@ class Limits:
             self.opset[domain] = (versions[0], versions[-1])
 
         self.functions = self.worker.try_model(self.with_function(), FEED)[0] == "runs"
+        self.tensor_ports = self.worker.try_model(self.with_sequence(), None)[0] == "refused"
         self.sparse_initializers = self.worker.try_model(self.with_sparse_initializer(), FEED)[0] == "runs"
 
     def with_function(self):
@@ -51,6 +52,13 @@ class Limits:
         model.functions.append(helper.make_function("f", "copy", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], [helper.make_opsetid("", 13)]))
         model.graph.node[0].CopyFrom(helper.make_node("copy", ["x"], ["y"], domain="f"))
         model.opset_import.append(helper.make_opsetid("f", 1))
+        return model
+
+    def with_sequence(self):
+        """A sequence as an output."""
+        model = self.identity(13, self.ir_version)
+        model.graph.node[0].CopyFrom(helper.make_node("SequenceConstruct", ["x"], ["y"]))
+        model.graph.output[0].CopyFrom(helper.make_tensor_sequence_value_info("y", onnx.TensorProto.FLOAT, [1, 2]))
         return model
 
     def with_sparse_initializer(self):
@@ -94,6 +102,7 @@ class OperatorTrial:
         self.trials = []
         self.constant = set()  # formal inputs that must be constant
         self.ran_dynamic = set()
+        self.named = set()  # optional inputs that an empty name must not leave out
 
     def attempt(self, case, constant=()):
         model = cases.build(case, self.schema, self.opset, self.ir_version, constant)
@@ -151,6 +160,7 @@ class OperatorTrial:
                 trial = self.run_case(moved)
                 if trial is not None:
                     bases.append(trial)
+        self.try_empty_names(bases)
         bases.sort(key=lambda t: (-BETTER[t.status], len(set(t.types.values()) - PLAIN)))
         for constraint in self.schema.type_constraints:
             for allowed in sorted(constraint.allowed_type_strs):
@@ -158,6 +168,23 @@ class OperatorTrial:
                 if dtype is not None:
                     self.measure_type(bases, constraint.type_param_str, dtype)
         return bases
+
+    def try_empty_names(self, bases):
+        """Optional inputs at the end that a case leaves out, left out by empty names instead, one more at a time."""
+        shortest = min((t for t in bases if t.status == "runs"), key=lambda t: len(t.case.node.input), default=None)
+        if shortest is None:
+            return
+        node = onnx.NodeProto()
+        node.CopyFrom(shortest.case.node)
+        for parameter in list(self.schema.inputs)[len(node.input):]:
+            if parameter.option != defs.OpSchema.FormalParameterOption.Optional:
+                return
+            node.input.append("")
+            case = cases.Case(node, shortest.case.values, shortest.case.outputs)
+            trial = self.attempt(case, tuple(n for n in case.values if self.formal_names(case).get(n) in self.constant))
+            if trial is not None and trial.status == "refused":
+                self.named.add(parameter.name)
+                return
 
     def measure_type(self, bases, constraint, dtype):
         name = onnx.TensorProto.DataType.Name(dtype).lower()
@@ -171,7 +198,25 @@ class OperatorTrial:
                 continue
             trial.probed = (constraint, name)
             tried += 1
-            if trial.status == "runs" or trial.why == CRASHED or tried == MOST_RETRIES:
+            if trial.status == "runs" or trial.why == CRASHED:
+                return
+            if tried == MOST_RETRIES:
+                break
+        self.measure_uniform(bases, name, dtype)
+
+    def measure_uniform(self, bases, name, dtype):
+        """A kernel may want one type throughout: every type constraint that allows it gets it."""
+        if self.schema.name.startswith("Cast"):
+            return  # passing a type on says nothing of its conversion
+        allowing = [c.type_param_str for c in self.schema.type_constraints if f"tensor({name})" in c.allowed_type_strs]
+        if len(allowing) < 2:
+            return
+        for base in bases[:MOST_RETRIES]:
+            case = base.case
+            for constraint in allowing:
+                case = cases.retype(case, self.schema, constraint, dtype) or case
+            trial = self.run_case(case)
+            if trial is not None and trial.status == "runs":
                 return
 
     def entry(self, bases):
@@ -191,6 +236,7 @@ class OperatorTrial:
         if len(reasons) == 1:
             entry.why = reasons.pop()
         entry.when = [{"input": n, "constant": True} for n in sorted(self.constant - self.ran_dynamic - {None})]
+        entry.when += [{"input": n, "named": True} for n in sorted(self.named)]
         entry.when += restrictions(self, bases, entry)
         return entry
 

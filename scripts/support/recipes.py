@@ -73,6 +73,7 @@ PLAIN = {
 
 # The same for versions that no newer case can be turned into.
 OLD = {
+    ("", "Cast", 1): [({"to": "FLOAT"}, [X], 1)],
     ("", "LpPool", 1): [({"kernel_shape": [2, 2]}, [IMAGE], 1)],
     ("", "Pad", 1): [({"paddings": [0, 0, 1, 1, 0, 0, 1, 1]}, [IMAGE], 1)],
     ("", "Resize", 11): [

@@ -122,8 +122,10 @@ class OpenVino:
 
     def run(self, compiled, values):
         request = compiled.create_infer_request()
-        for port in compiled.inputs:
-            proto = next((values[name] for name in port.get_names() if name in values), None)
+        same_count = len(values) == len(compiled.inputs)
+        for port, by_place in zip(compiled.inputs, values.values() if same_count else [None] * len(compiled.inputs)):
+            # An input that is passed on to an output has the output's name only.
+            proto = next((values[name] for name in port.get_names() if name in values), by_place)
             if not isinstance(proto, onnx.TensorProto):
                 raise NotFeedable("input that is no tensor")
             request.set_tensor(port, self.tensor(proto, port.get_element_type()))

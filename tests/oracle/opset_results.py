@@ -95,7 +95,7 @@ def by_reason(pairs):
             match = BLOCKER.match(text)
             why, code = (general(match["why"]), match["code"]) if match else (text, "")
             if code == "type-not-there":
-                why = re.sub(r".* does not allow (.*) as (input|output).*", r"\1 is not there yet", why)
+                why = re.sub(r".* does not allow (.*) as (its )?(input|output).*", r"\1 is not there yet", why)
             own.add((code, why))
             operators[code, why].add(match["op"] if match else "")
         counts.update(own)

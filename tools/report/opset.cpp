@@ -37,6 +37,7 @@ std::string imports_text(const OpsetReport& report) {
   if (!report.imports.empty())
     return without_controls(
         fmt::format("functions to {} {}", domain_name(report.imports.front().domain), report.imports.front().to));
+  if (!report.changes.empty()) return "the opset stays, " + counted(report.changes.size(), "change");
   for (const std::string& domain : report.not_imported)
     text += fmt::format("{} {}", text.empty() ? ", because it does not import" : " or", domain);
   return without_controls("nothing to do" + text);

@@ -231,6 +231,7 @@ std::string run_text(const RunReport& report) {
     text += fmt::format("  {:<{}}  {}\n", quote(output.name), width, type_text(output.value));
     add_value(text, output.value, std::string(width + 4, ' '));
   }
+  for (const std::string& warning : report.warnings) text += fmt::format("warning: {}\n", without_controls(warning));
   return text;
 }
 
@@ -244,6 +245,7 @@ std::string run_json(const std::string& model, const std::string& backend, const
   if (with_times) json["seconds"] = {{"prepare", report.prepare_seconds}, {"run", report.run_seconds}};
   json["inputs"] = std::move(inputs);
   json["outputs"] = std::move(outputs);
+  json["warnings"] = report.warnings;
   return json_text(json);
 }
 

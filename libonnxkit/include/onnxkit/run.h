@@ -60,6 +60,7 @@ struct RunInput {
 struct RunReport {
   std::vector<RunInput> inputs;
   std::vector<NamedValue> outputs;
+  std::vector<std::string> warnings;  ///< what other runtimes read in another way than the reference
   double prepare_seconds = 0, run_seconds = 0;
 };
 

@@ -179,6 +179,7 @@ TEST_CASE("types: run, refused, not tried, narrowed, outside of what the target 
   CHECK(abs("int64") == Found{"target-unknown main / node 0 / input 0: toy 1.2.3: unknown whether Abs (since opset "
                               "13) runs: T = int64 was not tested"});
   CHECK(abs("int64", "limits: {narrowed: {int64: int32}}").empty());
+  CHECK(abs("bfloat16", "limits: {narrowed: {bfloat16: float}}").size() == 1);
   CHECK(
       abs("float", "limits: {types: [int32]}") ==
       Found{
@@ -223,6 +224,96 @@ TEST_CASE("conditions on attributes, inputs and outputs") {
   CHECK(judged("{attribute: axis, note: last}", dynamic) == "runs");
 }
 
+TEST_CASE("conditions on sizes, contents and where values come from") {
+  const auto judged = [](std::string_view op, std::string_view when, std::string_view body, int opset = 18) {
+    const auto found = findings(model(body, opset), profile_of(fmt::format("    {}:\n    - {{when: [{}]}}", op, when)));
+    const auto about = [&](const std::string& text) { return text.find("cannot run") != std::string::npos; };
+    const auto refused = std::ranges::find_if(found, about);
+    return refused == found.end() ? std::string("runs") : refused->substr(refused->rfind(": ") + 2);
+  };
+  const std::string_view product = "(float[2, {0}] x, float[{0}, 3] z) => (float[2, 3] y) {{ y = MatMul (x, z) }}";
+  CHECK(judged("MatMul", "{input: A, nonempty: true}", fmt::format(fmt::runtime(product), 4)) == "runs");
+  CHECK(judged("MatMul", "{input: A, nonempty: true}", fmt::format(fmt::runtime(product), "K")) == "runs");
+  CHECK(judged("MatMul", "{input: A, nonempty: true}", fmt::format(fmt::runtime(product), 0)) ==
+        "input A has an axis of size 0");
+
+  const std::string_view sum = "(float[2] x) => (float[1] y) {{ y = ReduceSum (x{}) }}";
+  CHECK(judged("ReduceSum", "{input: axes, named: true}", fmt::format(fmt::runtime(sum), "")) == "runs");
+  CHECK(judged("ReduceSum", "{input: axes, named: true}", fmt::format(fmt::runtime(sum), ", \"\"")) ==
+        "input axes is left out by an empty name");
+
+  const std::string_view squeeze = "(float[{}, 1] x) => (float[n] y) {{ y = Squeeze (x) }}";
+  const std::string_view open = "{input: data, static: true, if: [{input: axes, present: false}]}";
+  CHECK(judged("Squeeze", open, fmt::format(fmt::runtime(squeeze), 2)) == "runs");
+  CHECK(judged("Squeeze", open, fmt::format(fmt::runtime(squeeze), "N")) == "input data has a dynamic shape");
+  CHECK(judged("Squeeze", open,
+               "(float[N, 1] x) => (float[N] y) { a = Constant <value_ints = [1]> () y = Squeeze (x, a) }") == "runs");
+
+  const std::string_view branches =
+      "(bool c, float[2] x) => (float[n] z) {{ y = If (c) <then_branch = t () => (float[{0}] a) {{ s = Constant "
+      "<value_ints = [{1}]> () a = Reshape (x, s) }}, else_branch = e () => (float[2] b) {{ b = Identity (x) }}> "
+      "m = Constant <value_ints = [-1]> () z = Reshape (y, m) }}";
+  CHECK(judged("If", "{output: outputs, equal_ranks: true}", fmt::format(fmt::runtime(branches), "2", "2")) == "runs");
+  CHECK(judged("If", "{output: outputs, equal_ranks: true}", fmt::format(fmt::runtime(branches), "1, 2", "1, 2")) ==
+        "output 0 has rank 2 in one branch and rank 1 in the other");
+
+  const std::string_view dropout =
+      "(float[2] x) => (float[2] y) {{ r = Constant <value_float = 0.5> () t = Constant <value = bool {{{}}}> () y = "
+      "Dropout (x, r, t) }}";
+  CHECK(judged("Dropout", "{input: training_mode, in: [0]}", fmt::format(fmt::runtime(dropout), 0)) == "runs");
+  CHECK(judged("Dropout", "{input: training_mode, in: [0]}", fmt::format(fmt::runtime(dropout), 1)) ==
+        "input training_mode = 1");
+
+  const std::string_view size = "(float[2] x) => (int64 y) {{ {} y = Size (e) }}";
+  const std::string_view stored = "{input: data, nonempty: true, if: [{input: data, initializer: true}]}";
+  CHECK(judged("Size", stored, fmt::format(fmt::runtime(size), "e = Constant <value = float[0] {}> ()")) ==
+        "input data has an axis of size 0");
+  CHECK(judged("Size", stored,
+               fmt::format(fmt::runtime(size), "z = Constant <value_ints = [0]> () e = Slice (x, z, z)")) == "runs");
+
+  const std::string_view zeros =
+      "(float[2] x) => (float[2] z) {{ c = Constant <value = bool {{0}}> () z = If (c) <then_branch = t () => "
+      "(float[a, "
+      "b] a) {{ s = Constant <value_ints = [{}]> () a = Reshape (x, s) }}, else_branch = e () => (float[2] b) {{ b = "
+      "Identity (x) }}> }}";
+  CHECK(judged("Reshape", "{input: shape, copies: data}", fmt::format(fmt::runtime(zeros), "0, 1")) == "runs");
+  CHECK(judged("Reshape", "{input: shape, copies: data}", fmt::format(fmt::runtime(zeros), "2, 0")) ==
+        "entry 1 of input shape is 0, and input data has no such axis to copy");
+
+  const std::string_view expand = "(float x, float s) => (float y) {{ h = Shape (s) {} }}";
+  const std::string_view passed = "{input: input, port: false, if: [{output: output, port: true}]}";
+  CHECK(judged("Expand", passed, fmt::format(fmt::runtime(expand), "y = Expand (x, h)")) ==
+        "input input is an input of the model");
+  CHECK(judged("Expand", passed, fmt::format(fmt::runtime(expand), "z = Expand (x, h) y = Abs (z)")) == "runs");
+}
+
+TEST_CASE("conditions on sequences") {
+  const auto judged = [](std::string_view when, std::string_view body) {
+    const auto found =
+        findings(model(body, 17), profile_of(fmt::format("    ConcatFromSequence:\n    - {{when: [{}]}}", when)));
+    const auto about = [&](const std::string& text) { return text.find("cannot run") != std::string::npos; };
+    const auto refused = std::ranges::find_if(found, about);
+    return refused == found.end() ? std::string("runs") : refused->substr(refused->rfind(": ") + 2);
+  };
+  const std::string_view branch =
+      "(bool c, float[2] x) => (float[n] y) {{ {} y = If (c) <then_branch = t () => (float[4] a) {{ {} a = "
+      "ConcatFromSequence <axis = 0> (s) }}, else_branch = e () => (float[2] b) {{ b = Identity (x) }}> }}";
+  constexpr std::string_view made = "s = SequenceConstruct (x, x)";
+  CHECK(judged("{input: input_sequence, local: true}", fmt::format(fmt::runtime(branch), "", made)) == "runs");
+  CHECK(judged("{input: input_sequence, local: true}", fmt::format(fmt::runtime(branch), made, "")) ==
+        "input input_sequence comes from an outer graph");
+  const std::string_view loop =
+      "(float[2] x, int64 n, bool c) => (float[m] y) {{ e = SequenceEmpty () {} y = ConcatFromSequence <axis = 0> (s) "
+      "}}";
+  CHECK(judged("{input: input_sequence, not_from: [Loop]}",
+               fmt::format(fmt::runtime(loop), "s = SequenceInsert (e, x)")) == "runs");
+  CHECK(judged("{input: input_sequence, not_from: [Loop]}",
+               fmt::format(fmt::runtime(loop),
+                           "s = Loop (n, c, e) <body = b (int64 k, bool d, seq(float[2]) p) => (bool f, seq(float[2]) "
+                           "q) { f = Identity (d) q = SequenceInsert (p, x) }>")) ==
+        "input input_sequence is an output of Loop");
+}
+
 TEST_CASE("limits of the whole model") {
   const auto found = [](std::string_view limits, std::string_view text) {
     return findings(text, profile_of("    Abs:\n    - {}", limits));
@@ -233,6 +324,9 @@ TEST_CASE("limits of the whole model") {
         Found{"target-opset opset_import 0: toy 1.2.3: supports opsets 7 to 19 of ai.onnx"});
   CHECK(found("limits: {ir_version: 9}", text) ==
         Found{"target-ir-version ir_version: toy 1.2.3: reads IR versions up to 9"});
+  CHECK(found("limits: {tensor_ports: true}", text).empty());
+  CHECK(found("limits: {tensor_ports: true}", model("(float[N] x) => (seq(float[N]) s) { s = SequenceConstruct (x) }"))
+            .front() == "target-unsupported main / output \"s\": toy 1.2.3: takes and gives tensors only");
   CHECK(found("limits: {static_shapes: true}", text) ==
         Found{"target-static-shapes main / input \"x\": toy 1.2.3: requires inputs of fixed shape"});
 }
