@@ -234,6 +234,10 @@ void register_convert(CommandList& list) {
       ->required();
   add_choice(*command, "--from", arguments->read.format, format_choices(&FormatInfo::can_read),
              "Format of IN; auto decides by name and content");
+  command
+      ->add_option("--signature", arguments->read.signature,
+                   "Which function of a SavedModel; by default serving_default, or the only one")
+      ->type_name("NAME");
   add_choice(*command, "--to", arguments->save.format, format_choices(&FormatInfo::can_write),
              "Form of OUT; auto goes by its name: " + names_of_formats());
   command
@@ -261,6 +265,7 @@ void register_convert(CommandList& list) {
       "  onnxkit convert model.onnx model.onnxtxt          the model as text\n"
       "  onnxkit convert model.onnxtxt model.onnx          and back\n"
       "  onnxkit convert model.pt2 model.onnx              a model of torch.export\n"
+      "  onnxkit convert folder model.onnx                 a TensorFlow SavedModel\n"
       "  onnxkit convert model.onnx big.onnx --external    its weights in big.onnx.data\n"
       "  onnxkit convert big.onnx one.onnx --embed         all in one file");
   list.add(command, [command, arguments] { return run_convert(*command, *arguments); });

@@ -1,0 +1,288 @@
+#include "converters/formats/saved_model/simplify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "converters/formats/saved_model/graph_reader.h"
+#include "converters/formats/saved_model/graph_walk.h"
+#include "libonnxkit/base/checked.h"
+#include "libonnxkit/base/dtype/dtype.h"
+
+namespace onnxkit::saved_model {
+namespace {
+
+using foreign::Argument;
+using foreign::Graph;
+using foreign::index_of;
+using foreign::Node;
+using foreign::Tensor;
+using foreign::ValueId;
+using Dims = std::vector<std::int64_t>;
+
+std::unordered_map<ValueId, std::size_t> tensors_by_value(const Graph& graph) {
+  std::unordered_map<ValueId, std::size_t> places;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) places.emplace(graph.tensors[i].value, i);
+  return places;
+}
+
+// ---- constants
+
+using Compute = double (*)(double, double);
+struct FoldableOperator {
+  std::string_view op;
+  std::size_t inputs;
+  Compute compute;
+};
+constexpr FoldableOperator foldable_operators[] = {
+    {"Add", 2, [](double a, double b) { return a + b; }},
+    {"AddV2", 2, [](double a, double b) { return a + b; }},
+    {"Sub", 2, [](double a, double b) { return a - b; }},
+    {"Mul", 2, [](double a, double b) { return a * b; }},
+    {"RealDiv", 2, [](double a, double b) { return a / b; }},
+    {"Rsqrt", 1, [](double a, double) { return 1 / std::sqrt(a); }},
+    {"Sqrt", 1, [](double a, double) { return std::sqrt(a); }},
+    {"Neg", 1, [](double a, double) { return -a; }},
+    {"Square", 1, [](double a, double) { return a * a; }},
+};
+
+/// How far apart in a broadcast tensor the elements along each axis of the result are.
+Dims broadcast_strides(const Dims& own, std::size_t rank) {
+  Dims strides(rank, 0);
+  std::int64_t stride = 1;
+  for (std::size_t back = 1; back <= own.size(); ++back) {
+    const std::int64_t size = own[own.size() - back];
+    strides[rank - back] = size == 1 ? 0 : stride;
+    stride *= size;
+  }
+  return strides;
+}
+
+std::optional<Dims> broadcast_dims(const Dims& a, const Dims& b) {
+  Dims dims(std::max(a.size(), b.size()), 1);
+  for (std::size_t back = 1; back <= dims.size(); ++back) {
+    const std::int64_t x = back <= a.size() ? a[a.size() - back] : 1, y = back <= b.size() ? b[b.size() - back] : 1;
+    if (x != y && x != 1 && y != 1) return std::nullopt;
+    dims[dims.size() - back] = x == 1 ? y : x;
+  }
+  return dims;
+}
+
+class Folder {
+ public:
+  Folder(foreign::Model& model, Graph& graph) : model_(model), graph_(graph), places_(tensors_by_value(graph)) {}
+
+  void fold() {
+    std::erase_if(graph_.nodes, [&](const Node& node) { return folded(node) || reshaped(node); });
+  }
+
+ private:
+  static constexpr std::int64_t most_elements = 1 << 16;
+
+  const Tensor* tensor_of(const Argument& argument) const {
+    const auto* id = argument.as<ValueId>();
+    const auto found = id ? places_.find(*id) : places_.end();
+    return found == places_.end() ? nullptr : &graph_.tensors[found->second];
+  }
+
+  bool folded(const Node& node) {
+    const auto known = std::find_if(std::begin(foldable_operators), std::end(foldable_operators),
+                                    [&](const FoldableOperator& op) { return op.op == node.op; });
+    if (known == std::end(foldable_operators) || node.arguments.size() < known->inputs || node.outputs.size() != 1)
+      return false;
+    const Tensor* a = tensor_of(node.arguments[0]);
+    const Tensor* b = known->inputs == 2 ? tensor_of(node.arguments[1]) : a;
+    if (!a || !b || a->elem != b->elem || !is_floating(a->elem)) return false;
+    const auto dims = broadcast_dims(a->dims, b->dims);
+    const auto count = dims ? checked_element_count(*dims) : std::nullopt;
+    if (!count || *count > most_elements) return false;
+    add(node, a->elem, *dims, computed(*a, *b, *dims, static_cast<std::size_t>(*count), known->compute));
+    return true;
+  }
+
+  static std::vector<double> numbers_of(const Tensor& tensor) {
+    std::vector<double> numbers(static_cast<std::size_t>(checked_element_count(tensor.dims).value_or(0)));
+    decode(tensor.elem, tensor.bytes, std::span(numbers));
+    return numbers;
+  }
+
+  static std::string computed(const Tensor& a, const Tensor& b, const Dims& dims, std::size_t count, Compute compute) {
+    const std::vector<double> x = numbers_of(a), y = numbers_of(b);
+    const Dims x_strides = broadcast_strides(a.dims, dims.size()), y_strides = broadcast_strides(b.dims, dims.size());
+    std::vector<double> results(count);
+    Dims place(dims.size(), 0);
+    std::int64_t at_x = 0, at_y = 0;
+    for (double& result : results) {
+      result = compute(x[static_cast<std::size_t>(at_x)], y[static_cast<std::size_t>(at_y)]);
+      for (std::size_t axis = dims.size(); axis-- > 0;) {
+        at_x += x_strides[axis], at_y += y_strides[axis];
+        if (++place[axis] < dims[axis]) break;
+        at_x -= x_strides[axis] * dims[axis], at_y -= y_strides[axis] * dims[axis];
+        place[axis] = 0;
+      }
+    }
+    std::string bytes(static_cast<std::size_t>(packed_size(a.elem, static_cast<std::int64_t>(count)).value_or(0)), '\0');
+    encode(a.elem, std::span<const double>(results), std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+  }
+
+  /// A constant whose axes alone change keeps its bytes.
+  bool reshaped(const Node& node) {
+    if (node.op != "Reshape" || node.arguments.size() < 2 || node.outputs.size() != 1) return false;
+    const Tensor *data = tensor_of(node.arguments[0]), *shape = tensor_of(node.arguments[1]);
+    if (!data || !shape || (shape->elem != ElementType::int32 && shape->elem != ElementType::int64)) return false;
+    constexpr std::int64_t most_axes = 16;
+    const auto axes = checked_element_count(shape->dims), count = checked_element_count(data->dims);
+    if (!axes || *axes > most_axes || !count) return false;
+    Dims dims(static_cast<std::size_t>(*axes));
+    decode(shape->elem, shape->bytes, std::span(dims));
+    const auto open = std::find(dims.begin(), dims.end(), -1);
+    if (open != dims.end()) {
+      *open = 1;
+      const auto others = checked_element_count(dims);
+      if (!others || *others == 0 || *count % *others != 0) return false;
+      *open = *count / *others;
+    }
+    if (checked_element_count(dims) != count) return false;
+    Tensor made = *data;
+    made.value = node.outputs.front();
+    made.name = graph_.name_of(made.value);
+    made.dims = std::move(dims);
+    place(std::move(made));
+    return true;
+  }
+
+  void add(const Node& node, ElementType elem, const Dims& dims, std::string bytes) {
+    auto file = MappedFile::from_bytes(std::move(bytes));
+    place({.value = node.outputs.front(), .name = graph_.name_of(node.outputs.front()), .elem = elem, .dims = dims, .bytes = file->bytes()});
+    model_.files.push_back(std::move(file));
+  }
+
+  void place(Tensor tensor) {
+    places_.emplace(tensor.value, graph_.tensors.size());
+    graph_.tensors.push_back(std::move(tensor));
+  }
+
+  foreign::Model& model_;
+  Graph& graph_;
+  std::unordered_map<ValueId, std::size_t> places_;
+};
+
+// ---- biases
+
+/// Operators that take a bias, and the axis of their weights that it lies along.
+std::optional<std::int64_t> bias_size(const Node& node, const Tensor& weights) {
+  const auto is = [&](std::string_view op, std::size_t rank) { return node.op == op && weights.dims.size() == rank; };
+  const auto flag = [&](std::string_view name) {
+    const Argument* given = node.find(name);
+    const bool* value = given ? given->as<bool>() : nullptr;
+    return value && *value;
+  };
+  if (is("Conv2D", 4)) return weights.dims[3];
+  if (is("Conv3D", 5)) return weights.dims[4];
+  if (is("DepthwiseConv2dNative", 4)) return checked_mul(weights.dims[2], weights.dims[3]);
+  if (is("Conv2DBackpropInput", 4)) return weights.dims[2];
+  if (is("MatMul", 2)) return weights.dims[flag("transpose_b") ? 0 : 1];
+  return std::nullopt;
+}
+
+std::string_view data_format(const Node& node) {
+  const Argument* given = node.find("data_format");
+  const auto* text = given ? given->as<std::string_view>() : nullptr;
+  return text ? *text : std::string_view();
+}
+bool is_channels_first(const Node& node) { return data_format(node).starts_with("NC"); }
+
+class BiasJoiner {
+ public:
+  explicit BiasJoiner(Graph& graph) : graph_(graph), tensors_(tensors_by_value(graph)) {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const ValueId id : graph.nodes[n].outputs) writers_.emplace(id, n);
+      for_each_input(graph.nodes[n], [&](ValueId id) { ++uses_[id]; });
+    }
+    for (const foreign::Output& output : graph.outputs) ++uses_[output.value];
+  }
+
+  void join() {
+    std::vector<bool> gone(graph_.nodes.size(), false);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) gone[n] = joined(graph_.nodes[n]);
+    std::size_t n = 0;
+    std::erase_if(graph_.nodes, [&](const Node&) { return gone[n++]; });
+  }
+
+ private:
+  bool joined(Node& sum) {
+    const bool is_bias = sum.op == "BiasAdd";
+    if ((!is_bias && sum.op != "AddV2" && sum.op != "Add") || sum.arguments.size() < 2 || sum.outputs.size() != 1) return false;
+    for (const std::size_t side : {0, 1}) {
+      if (is_bias && side == 1) break;
+      const auto *value = sum.arguments[side].as<ValueId>(), *bias = sum.arguments[1 - side].as<ValueId>();
+      if (value && bias && takes(sum, *value, *bias)) return true;
+    }
+    return false;
+  }
+
+  bool takes(const Node& sum, ValueId value, ValueId bias) {
+    const auto writer = writers_.find(value);
+    const auto stored = tensors_.find(bias);
+    if (writer == writers_.end() || stored == tensors_.end() || uses_[value] != 1) return false;
+    Node& node = graph_.nodes[writer->second];
+    if (node.arguments.size() < 2 || node.find("bias") || node.outputs.size() != 1) return false;
+    const auto* weights_id = node.arguments[1].as<ValueId>();
+    const auto weights = weights_id ? tensors_.find(*weights_id) : tensors_.end();
+    if (weights == tensors_.end()) return false;
+    const auto size = bias_size(node, graph_.tensors[weights->second]);
+    const Tensor& own = graph_.tensors[stored->second];
+    const bool fits_channels = sum.op == "BiasAdd" ? is_channels_first(sum) == is_channels_first(node) : !is_channels_first(node);
+    if (!size || own.dims.empty() || own.dims.back() != *size || checked_element_count(own.dims) != size || !fits_channels ||
+        own.dims.size() > graph_.tensors[weights->second].dims.size())
+      return false;
+    node.arguments.push_back({vector_of(own), "bias"});
+    node.outputs = sum.outputs;
+    writers_[sum.outputs.front()] = writer->second;
+    return true;
+  }
+
+  ValueId vector_of(const Tensor& bias) {
+    if (bias.dims.size() == 1) return bias.value;
+    Tensor vector = bias;
+    vector.dims = {bias.dims.back()};
+    vector.value = graph_.add_value(bias.name);
+    graph_.tensors.push_back(vector);
+    tensors_.emplace(vector.value, graph_.tensors.size() - 1);
+    return vector.value;
+  }
+
+  Graph& graph_;
+  std::unordered_map<ValueId, std::size_t> tensors_, writers_;
+  std::unordered_map<ValueId, std::size_t> uses_;
+};
+
+}  // namespace
+
+void fold_constants(foreign::Model& model, Graph& graph) {
+  Folder(model, graph).fold();
+  for_each_body(graph, [&](Graph& body) { fold_constants(model, body); });
+}
+
+void join_biases(Graph& graph) {
+  BiasJoiner(graph).join();
+  for_each_body(graph, join_biases);
+}
+
+void remove_unused(Graph& graph) {
+  std::vector<bool> needed(graph.values.size(), false);
+  for (const foreign::Output& output : graph.outputs) needed[index_of(output.value)] = true;
+  std::vector<bool> kept(graph.nodes.size(), false);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    kept[n] = changes_state(node.op) || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return needed[index_of(id)]; });
+    if (kept[n]) for_each_input(node, [&](ValueId id) { needed[index_of(id)] = true; });
+  }
+  std::size_t n = 0;
+  std::erase_if(graph.nodes, [&](const Node&) { return !kept[n++]; });
+  std::erase_if(graph.tensors, [&](const Tensor& tensor) { return !needed[index_of(tensor.value)]; });
+  for_each_body(graph, remove_unused);
+}
+
+}  // namespace onnxkit::saved_model
