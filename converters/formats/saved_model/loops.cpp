@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "converters/formats/saved_model/graph_walk.h"
+#include "converters/formats/saved_model/graph_index.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
 
@@ -27,12 +27,6 @@ const Node* writer_of(const Graph& graph, ValueId value) {
   for (const Node& node : graph.nodes)
     if (std::find(node.outputs.begin(), node.outputs.end(), value) != node.outputs.end()) return &node;
   return nullptr;
-}
-
-ValueId value_of(const Node& node, std::string_view name) {
-  const Argument* given = node.find(name);
-  const ValueId* value = given ? given->as<ValueId>() : nullptr;
-  return value ? *value : ValueId::none;
 }
 
 const Tensor* stored(const Graph& graph, ValueId value) {
@@ -92,11 +86,11 @@ class LoopReader {
     const Node* reserved = writer_of(outside_, operands_[i]);
     const Node* written = writer_of(body_, body_.outputs[i].value);
     if (!reserved || reserved->op != "TensorListReserve" || !written || written->op != "TensorListSetItem" ||
-        value_of(*written, "input_handle") != body_.inputs[i] || uses_of(body_, body_.inputs[i]) != 1 ||
+        given_value(*written, "input_handle") != body_.inputs[i] || uses_of(body_, body_.inputs[i]) != 1 ||
         uses_of(body_, body_.outputs[i].value) != 1 || uses_of(condition_, condition_.inputs[i]) != 0)
       return Passing::carried;
-    const ValueId index = value_of(*written, "index");
-    if (is_number(body_, index, 0) && is_number(outside_, value_of(*reserved, "num_elements"), 1)) return Passing::overwritten;
+    const ValueId index = given_value(*written, "index");
+    if (is_number(body_, index, 0) && is_number(outside_, given_value(*reserved, "num_elements"), 1)) return Passing::overwritten;
     const auto counter = input_place(body_, index);
     return counter && counts_up(*counter) && is_number(outside_, operands_[*counter], 0) ? Passing::gathered : Passing::carried;
   }
@@ -105,7 +99,7 @@ class LoopReader {
   bool counts_up(std::size_t i) const {
     const Node* sum = writer_of(body_, body_.outputs[i].value);
     if (!sum || (sum->op != "AddV2" && sum->op != "Add")) return false;
-    const ValueId x = value_of(*sum, "x"), y = value_of(*sum, "y"), counter = body_.inputs[i];
+    const ValueId x = given_value(*sum, "x"), y = given_value(*sum, "y"), counter = body_.inputs[i];
     return (x == counter && is_number(body_, y, 1)) || (y == counter && is_number(body_, x, 1));
   }
 
@@ -119,11 +113,11 @@ class LoopReader {
       pending.pop_back();
       if (!test) return;
       if (test->op == "LogicalAnd") {
-        pending.insert(pending.end(), {value_of(*test, "x"), value_of(*test, "y")});
+        pending.insert(pending.end(), {given_value(*test, "x"), given_value(*test, "y")});
         continue;
       }
-      const auto counter = input_place(condition_, value_of(*test, "x"));
-      const ValueId limit = test->op == "Less" ? outside_value(value_of(*test, "y")) : ValueId::none;
+      const auto counter = input_place(condition_, given_value(*test, "x"));
+      const ValueId limit = test->op == "Less" ? outside_value(given_value(*test, "y")) : ValueId::none;
       if (!counter || !counts_up(*counter) || limit == ValueId::none) return;
       starts.push_back({operands_[*counter]});
       limits.push_back({limit});
@@ -150,7 +144,7 @@ class LoopReader {
     Argument::List counts, keeps_last;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       if (!is_gathered(kinds[i])) continue;
-      counts.push_back({value_of(*writer_of(outside_, operands_[i]), "num_elements")});
+      counts.push_back({given_value(*writer_of(outside_, operands_[i]), "num_elements")});
       keeps_last.push_back({kinds[i] == Passing::overwritten});
     }
     node_.arguments.push_back({std::move(counts), "counts"});
@@ -202,7 +196,7 @@ class LoopReader {
       } else if (kinds[i] == Passing::constant) {
         constants.push_back(graph.inputs[i]);
       } else if (is_body) {
-        items.push_back(value_of(*writer_of(graph, graph.outputs[i].value), "item"));
+        items.push_back(given_value(*writer_of(graph, graph.outputs[i].value), "item"));
       }
     }
     carried.insert(carried.end(), constants.begin(), constants.end());

@@ -10,6 +10,7 @@
 #include "converters/formats/saved_model/dtype.h"
 #include "converters/formats/saved_model/graph_reader.h"
 #include "converters/formats/saved_model/loops.h"
+#include "converters/formats/saved_model/patterns.h"
 #include "converters/formats/saved_model/signature.h"
 #include "converters/formats/saved_model/simplify.h"
 #include "converters/layout/layout.h"
@@ -69,6 +70,8 @@ Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variabl
   if (auto done = read_graph(scopes, mappings, variables, inputs, outputs, model); !done) return done.error();
   resolve_loops(model.graph);
   fold_constants(model, model.graph);
+  join_dilations(model.graph);
+  join_products(model.graph);
   join_biases(model.graph);
   remove_unused(model.graph);
   auto imported = foreign::import_model(model, mappings, findings);

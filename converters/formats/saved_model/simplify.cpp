@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "converters/formats/saved_model/graph_reader.h"
-#include "converters/formats/saved_model/graph_walk.h"
+#include "converters/formats/saved_model/graph_index.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
 
@@ -128,28 +128,63 @@ class Folder {
 
   /// A constant whose axes alone change keeps its bytes.
   bool reshaped(const Node& node) {
-    if (node.op != "Reshape" || node.arguments.size() < 2 || node.outputs.size() != 1) return false;
-    const Tensor *data = tensor_of(node.arguments[0]), *shape = tensor_of(node.arguments[1]);
-    if (!data || !shape || (shape->elem != ElementType::int32 && shape->elem != ElementType::int64)) return false;
-    constexpr std::int64_t most_axes = 16;
-    const auto axes = checked_element_count(shape->dims), count = checked_element_count(data->dims);
-    if (!axes || *axes > most_axes || !count) return false;
-    Dims dims(static_cast<std::size_t>(*axes));
-    decode(shape->elem, shape->bytes, std::span(dims));
-    const auto open = std::find(dims.begin(), dims.end(), -1);
-    if (open != dims.end()) {
-      *open = 1;
-      const auto others = checked_element_count(dims);
-      if (!others || *others == 0 || *count % *others != 0) return false;
-      *open = *count / *others;
-    }
-    if (checked_element_count(dims) != count) return false;
+    if (node.arguments.empty() || node.outputs.size() != 1) return false;
+    const Tensor* data = tensor_of(node.arguments[0]);
+    if (!data) return false;
+    std::optional<Dims> dims;
+    if (node.op == "Reshape") dims = sizes_given(node, *data);
+    if (node.op == "Squeeze") dims = squeezed(node, *data);
+    if (node.op == "ExpandDims") dims = expanded(node, *data);
+    if (!dims || checked_element_count(*dims) != checked_element_count(data->dims)) return false;
     Tensor made = *data;
     made.value = node.outputs.front();
     made.name = graph_.name_of(made.value);
-    made.dims = std::move(dims);
+    made.dims = *std::move(dims);
     place(std::move(made));
     return true;
+  }
+
+  /// The content of a small tensor of integers.
+  std::optional<Dims> integers(const Node& node, std::size_t argument) const {
+    const Tensor* tensor = argument < node.arguments.size() ? tensor_of(node.arguments[argument]) : nullptr;
+    if (!tensor || (tensor->elem != ElementType::int32 && tensor->elem != ElementType::int64)) return std::nullopt;
+    constexpr std::int64_t most_axes = 16;
+    const auto count = checked_element_count(tensor->dims);
+    if (!count || *count > most_axes) return std::nullopt;
+    Dims numbers(static_cast<std::size_t>(*count));
+    decode(tensor->elem, tensor->bytes, std::span(numbers));
+    return numbers;
+  }
+
+  std::optional<Dims> sizes_given(const Node& node, const Tensor& data) const {
+    auto dims = integers(node, 1);
+    const auto count = checked_element_count(data.dims);
+    if (!dims || !count) return std::nullopt;
+    const auto open = std::find(dims->begin(), dims->end(), -1);
+    if (open == dims->end()) return dims;
+    *open = 1;
+    const auto others = checked_element_count(*dims);
+    if (!others || *others == 0 || *count % *others != 0) return std::nullopt;
+    *open = *count / *others;
+    return dims;
+  }
+
+  static std::optional<Dims> squeezed(const Node& node, const Tensor& data) {
+    const Argument* given = node.find("squeeze_dims");
+    const auto* list = given ? given->as<Argument::List>() : nullptr;
+    if (list && !list->empty()) return std::nullopt;
+    Dims dims = data.dims;
+    std::erase(dims, 1);
+    return dims;
+  }
+
+  std::optional<Dims> expanded(const Node& node, const Tensor& data) const {
+    const auto axis = integers(node, 1);
+    const auto rank = static_cast<std::int64_t>(data.dims.size());
+    if (!axis || axis->size() != 1 || axis->front() < -rank - 1 || axis->front() > rank) return std::nullopt;
+    Dims dims = data.dims;
+    dims.insert(dims.begin() + (axis->front() < 0 ? axis->front() + rank + 1 : axis->front()), 1);
+    return dims;
   }
 
   void add(const Node& node, ElementType elem, const Dims& dims, std::string bytes) {
@@ -170,93 +205,45 @@ class Folder {
 
 // ---- biases
 
-/// Operators that take a bias, and the axis of their weights that it lies along.
-std::optional<std::int64_t> bias_size(const Node& node, const Tensor& weights) {
+/// How many numbers the bias of an operator has; -1 for operators without.
+std::int64_t bias_size(const Node& node, const Tensor& weights) {
   const auto is = [&](std::string_view op, std::size_t rank) { return node.op == op && weights.dims.size() == rank; };
-  const auto flag = [&](std::string_view name) {
-    const Argument* given = node.find(name);
-    const bool* value = given ? given->as<bool>() : nullptr;
-    return value && *value;
-  };
   if (is("Conv2D", 4)) return weights.dims[3];
   if (is("Conv3D", 5)) return weights.dims[4];
-  if (is("DepthwiseConv2dNative", 4)) return checked_mul(weights.dims[2], weights.dims[3]);
+  if (is("DepthwiseConv2dNative", 4)) return checked_mul(weights.dims[2], weights.dims[3]).value_or(-1);
   if (is("Conv2DBackpropInput", 4)) return weights.dims[2];
-  if (is("MatMul", 2)) return weights.dims[flag("transpose_b") ? 0 : 1];
-  return std::nullopt;
+  if (is("MatMul", 2)) return weights.dims[given_flag(node, "transpose_b") ? 0 : 1];
+  return -1;
 }
 
-std::string_view data_format(const Node& node) {
-  const Argument* given = node.find("data_format");
-  const auto* text = given ? given->as<std::string_view>() : nullptr;
-  return text ? *text : std::string_view();
-}
-bool is_channels_first(const Node& node) { return data_format(node).starts_with("NC"); }
+bool is_channels_first(const Node& node) { return given_text(node, "data_format").starts_with("NC"); }
 
-class BiasJoiner {
- public:
-  explicit BiasJoiner(Graph& graph) : graph_(graph), tensors_(tensors_by_value(graph)) {
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      for (const ValueId id : graph.nodes[n].outputs) writers_.emplace(id, n);
-      for_each_input(graph.nodes[n], [&](ValueId id) { ++uses_[id]; });
-    }
-    for (const foreign::Output& output : graph.outputs) ++uses_[output.value];
-  }
-
-  void join() {
-    std::vector<bool> gone(graph_.nodes.size(), false);
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) gone[n] = joined(graph_.nodes[n]);
-    std::size_t n = 0;
-    std::erase_if(graph_.nodes, [&](const Node&) { return gone[n++]; });
-  }
-
- private:
-  bool joined(Node& sum) {
-    const bool is_bias = sum.op == "BiasAdd";
-    if ((!is_bias && sum.op != "AddV2" && sum.op != "Add") || sum.arguments.size() < 2 || sum.outputs.size() != 1) return false;
-    for (const std::size_t side : {0, 1}) {
-      if (is_bias && side == 1) break;
-      const auto *value = sum.arguments[side].as<ValueId>(), *bias = sum.arguments[1 - side].as<ValueId>();
-      if (value && bias && takes(sum, *value, *bias)) return true;
-    }
+/// Gives `value` a bias where an operator computes it that takes one.
+bool joined_bias(GraphIndex& index, Node& sum, ValueId value, ValueId bias_value) {
+  Node* node = index.writer(value);
+  const Tensor* bias = index.tensor(bias_value);
+  if (!node || !bias || index.uses(value) != 1 || node->arguments.size() < 2 || node->find("bias") || node->outputs.size() != 1)
     return false;
-  }
+  const auto* filter = node->arguments[1].as<ValueId>();
+  const Tensor* weights = filter ? index.tensor(*filter) : nullptr;
+  const std::int64_t size = weights ? bias_size(*node, *weights) : -1;
+  const bool fits_channels = sum.op == "BiasAdd" ? is_channels_first(sum) == is_channels_first(*node) : !is_channels_first(*node);
+  if (size < 0 || bias->dims.empty() || bias->dims.back() != size || checked_element_count(bias->dims) != size || !fits_channels ||
+      bias->dims.size() > weights->dims.size())
+    return false;
+  const ValueId vector = bias->dims.size() == 1 ? bias_value : index.add_view(*bias, {bias->dims.back()});
+  node->arguments.push_back({vector, "bias"});
+  index.take_results(*node, sum);
+  return true;
+}
 
-  bool takes(const Node& sum, ValueId value, ValueId bias) {
-    const auto writer = writers_.find(value);
-    const auto stored = tensors_.find(bias);
-    if (writer == writers_.end() || stored == tensors_.end() || uses_[value] != 1) return false;
-    Node& node = graph_.nodes[writer->second];
-    if (node.arguments.size() < 2 || node.find("bias") || node.outputs.size() != 1) return false;
-    const auto* weights_id = node.arguments[1].as<ValueId>();
-    const auto weights = weights_id ? tensors_.find(*weights_id) : tensors_.end();
-    if (weights == tensors_.end()) return false;
-    const auto size = bias_size(node, graph_.tensors[weights->second]);
-    const Tensor& own = graph_.tensors[stored->second];
-    const bool fits_channels = sum.op == "BiasAdd" ? is_channels_first(sum) == is_channels_first(node) : !is_channels_first(node);
-    if (!size || own.dims.empty() || own.dims.back() != *size || checked_element_count(own.dims) != size || !fits_channels ||
-        own.dims.size() > graph_.tensors[weights->second].dims.size())
-      return false;
-    node.arguments.push_back({vector_of(own), "bias"});
-    node.outputs = sum.outputs;
-    writers_[sum.outputs.front()] = writer->second;
-    return true;
-  }
-
-  ValueId vector_of(const Tensor& bias) {
-    if (bias.dims.size() == 1) return bias.value;
-    Tensor vector = bias;
-    vector.dims = {bias.dims.back()};
-    vector.value = graph_.add_value(bias.name);
-    graph_.tensors.push_back(vector);
-    tensors_.emplace(vector.value, graph_.tensors.size() - 1);
-    return vector.value;
-  }
-
-  Graph& graph_;
-  std::unordered_map<ValueId, std::size_t> tensors_, writers_;
-  std::unordered_map<ValueId, std::size_t> uses_;
-};
+bool joined_bias(GraphIndex& index, Node& sum) {
+  const bool is_bias = sum.op == "BiasAdd";
+  if ((!is_bias && sum.op != "AddV2" && sum.op != "Add") || sum.arguments.size() < 2 || sum.outputs.size() != 1) return false;
+  const auto *x = sum.arguments[0].as<ValueId>(), *y = sum.arguments[1].as<ValueId>();
+  if (!x || !y) return false;
+  return joined_bias(index, sum, *x, *y) || (!is_bias && joined_bias(index, sum, *y, *x));
+}
 
 }  // namespace
 
@@ -266,7 +253,9 @@ void fold_constants(foreign::Model& model, Graph& graph) {
 }
 
 void join_biases(Graph& graph) {
-  BiasJoiner(graph).join();
+  GraphIndex index(graph);
+  for (Node& node : graph.nodes) joined_bias(index, node);
+  std::erase_if(graph.nodes, [](const Node& node) { return node.outputs.empty(); });
   for_each_body(graph, join_biases);
 }
 

@@ -24,6 +24,34 @@ void map_if(Call& call) {
   foreign::branch(call, call.tensor("condition"), *then_graph, *else_graph, call.tensors("inputs"));
 }
 
+/// The results of the branch of this index, the last one for all others: an If for each branch before it.
+std::vector<Val> branch_of_index(Call& call, Val index, const std::vector<const Graph*>& branches, std::size_t first,
+                                 const std::vector<Val>& operands) {
+  auto& onnx = call.onnx;
+  if (first + 1 == branches.size()) return call.inlined(*branches[first], operands);
+  const Val is_first = onnx.emit("Equal", {index, onnx.scalar_integer(onnx.elem(index), static_cast<std::int64_t>(first))});
+  std::vector<OnnxBuilder::Body> bodies;
+  onnx.open_body("then_branch", {});
+  bodies.emplace_back("then_branch", onnx.close_body(call.inlined(*branches[first], operands)));
+  onnx.open_body("else_branch", {});
+  bodies.emplace_back("else_branch", onnx.close_body(branch_of_index(call, index, branches, first + 1, operands)));
+  call.restore_origin();
+  return onnx.emit_with_bodies(branches[first]->outputs.size(), "If", {is_first}, std::move(bodies));
+}
+
+void map_case(Call& call) {
+  const foreign::Argument* given = call.argument("branches");
+  const auto* list = given ? given->as<foreign::Argument::List>() : nullptr;
+  constexpr std::size_t most_branches = 64;  // each lies inside the one before
+  if (!list || list->size() > most_branches) return call.refuse("it has no branches, or more than 64");
+  std::vector<const Graph*> branches;
+  for (const foreign::Argument& item : *list)
+    if (const auto* graph = item.as<std::unique_ptr<Graph>>()) branches.push_back(graph->get());
+  const auto count = [&](const Graph* branch) { return branch->outputs.size() == branches.front()->outputs.size(); };
+  if (!std::all_of(branches.begin(), branches.end(), count)) return call.refuse("its branches do not have as many results");
+  call.results(branch_of_index(call, call.tensor("branch_index"), branches, 0, call.tensors("inputs")));
+}
+
 /// How often a loop runs whose condition compares counters with limits; false for others.
 Val passes_of(Call& call) {
   auto& onnx = call.onnx;
@@ -119,6 +147,7 @@ void map_change_of_state(Call& call) { call.refuse("it changes a variable, which
 void register_control_flow(Mappings& mappings);
 void register_control_flow(Mappings& mappings) {
   mappings.add_all({"If", "StatelessIf"}, {"condition", "inputs..."}, map_if);
+  mappings.add_all({"Case", "StatelessCase"}, {"branch_index", "inputs..."}, map_case);
   mappings.add_all({"While", "StatelessWhile"}, {"inputs..."}, map_while);
   mappings.add_all({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge", "RefEnter", "RefExit",
                     "RefNextIteration"},

@@ -1,0 +1,22 @@
+
+Q
+x0Placeholder*
+_user_specified_namex0*
+dtype0*
+shape
+:
+Q
+x1Placeholder*
+_user_specified_namex1*
+dtype0*
+shape
+:
+)
+
+RightShift
+RightShiftx0x1*
+T0
+)
+IdentityIdentity
+RightShift*
+T0"ª
