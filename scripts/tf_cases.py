@@ -23,7 +23,7 @@ CASES = {}
 
 def case(name, function, *inputs, **how):
     """Inputs are (shape, type) or (shape, type, lowest, highest); None in a shape is an open size, of which the case has 2."""
-    CASES[name] = function, inputs, how
+    CASES[name.strip("_")] = function, inputs, how
 
 
 def weight(*shape):
@@ -42,7 +42,7 @@ FLAGS = ([2, 5], B)
 
 for op in (raw.Abs, raw.Neg, raw.Exp, raw.Expm1, raw.Sin, raw.Cos, raw.Tan, raw.Atan, raw.Sinh, raw.Cosh, raw.Asinh, raw.Erf, raw.Erfc, raw.Floor,
            raw.Ceil, raw.Round, raw.Rint, raw.Sign, raw.Square, raw.Tanh, raw.Sigmoid, raw.ZerosLike, raw.OnesLike):
-    case(op.__name__.split(".")[-1].lower(), lambda x, f=op: f(x=x), OPEN_VECTOR)
+    case(op.__name__.lower(), lambda x, f=op: f(x=x), OPEN_VECTOR)
 for op in (raw.Log, raw.Log1p, raw.Sqrt, raw.Rsqrt, raw.Reciprocal, raw.Inv):
     case(op.__name__.lower(), lambda x, f=op: f(x=x), POSITIVE)
 for op in (raw.Asin, raw.Acos, raw.Atanh):
@@ -283,7 +283,8 @@ def write_case(name):
     given = [values_of(spec, random) for spec in inputs]
     results = tf.nest.flatten(concrete(*[tf.constant(value) for value in given]))
     values = {f"input_{i}": value for i, value in enumerate(given)} | {f"output_{i}": result.numpy() for i, result in enumerate(results)}
-    graph = concrete.graph.as_graph_def()
+    names = [tensor.op.name for tensor in concrete.outputs]
+    graph = tf.compat.v1.graph_util.extract_sub_graph(concrete.graph.as_graph_def(), names + [tensor.op.name for tensor in concrete.inputs])
     for function in graph.library.function:
         function.arg_attr.clear()
     (FOLDER / f"{name}.pb").write_bytes(graph.SerializeToString(deterministic=True))

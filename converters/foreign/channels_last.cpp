@@ -103,11 +103,10 @@ Val resized(Call& call, Val first, Val size, std::string_view mode, bool aligns_
   auto& onnx = call.onnx;
   if (aligns_corners && has_centers)
     call.refuse("its corners are aligned and its pixels have centers, which no runtime does");
-  std::vector<ir::Attr> attributes = {
-      {"mode", std::string(mode)},
-      {"coordinate_transformation_mode", std::string(aligns_corners ? "align_corners"
-                                                     : has_centers  ? "half_pixel"
-                                                                    : "asymmetric")}};
+  std::vector<ir::Attr> attributes = {{"mode", std::string(mode)},
+                                      {"coordinate_transformation_mode", std::string(aligns_corners ? "align_corners"
+                                                                                     : has_centers  ? "half_pixel"
+                                                                                                    : "asymmetric")}};
   if (mode == "nearest")
     attributes.push_back({"nearest_mode", std::string(aligns_corners || has_centers ? "round_prefer_ceil" : "floor")});
   const Val kept = onnx.joined({onnx.size_of(first, 0), onnx.size_of(first, 1)});

@@ -45,8 +45,11 @@ std::vector<std::byte> encoded(ElementType type, double value) {
   return bytes;
 }
 
-/// Removes nodes and initializers that the graph's outputs do not need.
+/// Removes nodes and initializers that the graph's outputs do not need, those of bodies first.
 void remove_unused_from(ir::Graph& graph) {
+  for (ir::Node& node : graph.nodes)
+    for (ir::Attribute& attribute : node.attributes)
+      if (auto* body = std::get_if<std::unique_ptr<ir::Graph>>(&attribute.payload)) remove_unused_from(**body);
   std::vector<bool> needed(graph.values.size(), false);
   for (const ir::ValueInfo& output : graph.outputs) needed[ir::index_of(output.value)] = true;
   std::vector<bool> kept(graph.nodes.size(), false);
@@ -355,7 +358,6 @@ std::unique_ptr<ir::Graph> OnnxBuilder::close_body(const std::vector<Val>& outpu
   constants_.pop_back();
   std::unique_ptr<ir::Graph> closed = std::move(bodies_.back());
   bodies_.pop_back();
-  remove_unused_from(*closed);
   return closed;
 }
 

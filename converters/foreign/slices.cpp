@@ -54,14 +54,12 @@ std::optional<SlicedAxes> sliced_axes(std::size_t rank, const Numbers& begin, co
 /// Positions that are computed, without masks that change the number of axes.
 Val slice_at_values(Call& call, Val x, Val begin_values, Val end_values, Val stride_values, const SliceMasks& masks) {
   auto& onnx = call.onnx;
-  if (masks.ellipsis != 0 || masks.new_axis != 0 || masks.ends_count_from_begin)
-{
+  if (masks.ellipsis != 0 || masks.new_axis != 0 || masks.ends_count_from_begin) {
     call.refuse("its positions are not constant");
     return x;
   }
   const auto strides = onnx.constant_integers(stride_values);
-  if (!strides || std::any_of(strides->begin(), strides->end(), [](std::int64_t s) { return s <= 0; }))
-{
+  if (!strides || std::any_of(strides->begin(), strides->end(), [](std::int64_t s) { return s <= 0; })) {
     call.refuse("its positions and strides are not constant");
     return x;
   }
@@ -136,8 +134,7 @@ Val slice_of_size(Call& call, Val x, Val begin, Val size) {
   Val end;
   if (sizes && first && sizes->size() == first->size()) {
     Numbers ends;
-    for (std::size_t i = 0; i < sizes->size(); ++i)
-      ends.push_back((*sizes)[i] < 0 ? far : (*first)[i] + (*sizes)[i]);
+    for (std::size_t i = 0; i < sizes->size(); ++i) ends.push_back((*sizes)[i] < 0 ? far : (*first)[i] + (*sizes)[i]);
     end = onnx.integers(ends);
   } else {
     const Val wanted = as_sizes(onnx, size);

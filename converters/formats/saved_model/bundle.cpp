@@ -28,7 +28,8 @@ Result<std::int64_t> shards_of(std::string_view header) {
     if (field.number() == 2) endianness = field.integer();
   }
   constexpr std::int64_t most = 99'999;  // five digits in the names of files
-  if (damaged || shards < 1 || shards > most) return make_error("malformed-model", "the header of variables is damaged");
+  if (damaged || shards < 1 || shards > most)
+    return make_error("malformed-model", "the header of variables is damaged");
   if (endianness != 0) return make_error("not-supported", "the variables are not little-endian");
   return shards;
 }
@@ -44,7 +45,8 @@ BundleEntry read_bundle_entry(std::string_view message) {
   BundleEntry entry;
   for (ProtoFields field(message, entry.damaged); field.next();) {
     if (field.number() == 1) entry.type = field.integer();
-    if (field.number() == 2) entry.dims = read_shape(field.bytes(), entry.damaged).value_or(std::vector<std::int64_t>{-1});
+    if (field.number() == 2)
+      entry.dims = read_shape(field.bytes(), entry.damaged).value_or(std::vector<std::int64_t>{-1});
     if (field.number() == 3) entry.shard = field.integer();
     if (field.number() == 4) entry.offset = field.integer();
     if (field.number() == 5) entry.size = field.integer();
@@ -102,7 +104,8 @@ Result<StoredTensor> VariablesBundle::tensor(std::string_view key) {
   const std::span<const std::byte> bytes = (*file)->bytes();
   const auto offset = static_cast<std::uint64_t>(entry.offset), size = static_cast<std::uint64_t>(entry.size);
   if (offset > bytes.size() || size > bytes.size() - offset)
-    return damaged_variable(key, fmt::format("its {} bytes at {} end behind the file of {} bytes", size, offset, bytes.size()));
+    return damaged_variable(
+        key, fmt::format("its {} bytes at {} end behind the file of {} bytes", size, offset, bytes.size()));
   tensor.bytes = bytes.subspan(offset, size);
   if (containers::masked_crc(containers::crc32c(tensor.bytes)) != entry.checksum)
     return damaged_variable(key, "its checksum differs");

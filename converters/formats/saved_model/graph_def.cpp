@@ -72,7 +72,8 @@ std::unique_ptr<FunctionDef> read_function_def(std::string_view message, bool& d
     function->results.push_back(found == returned.end() ? output : found->second);
   }
   function->table.index();
-  for (std::size_t i = 0; i < function->parameters.size(); ++i) function->parameter_places.emplace(function->parameters[i], i);
+  for (std::size_t i = 0; i < function->parameters.size(); ++i)
+    function->parameter_places.emplace(function->parameters[i], i);
   return function;
 }
 

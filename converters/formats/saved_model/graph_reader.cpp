@@ -37,6 +37,9 @@ struct Reading {
 
 /// Attributes that name functions whose graphs the operator runs.
 constexpr std::string_view body_attributes[] = {"then_branch", "else_branch", "cond", "body", "branches"};
+bool names_bodies(std::string_view attribute) {
+  return std::find(std::begin(body_attributes), std::end(body_attributes), attribute) != std::end(body_attributes);
+}
 bool runs_bodies(std::string_view op) {
   if (op.starts_with("Stateless")) op.remove_prefix(std::string_view("Stateless").size());
   return op == "If" || op == "While" || op == "Case";
@@ -124,12 +127,14 @@ class GraphReader {
         return make_error("not-supported", fmt::format("the model has more than {} values", most_values));
       const std::size_t index = built.values.size();
       const std::string_view name =
-          index == 0 ? place.node->name : reading_.model.strings->keep(fmt::format("{}:{}", place.node->name, index)).view();
+          index == 0 ? place.node->name
+                     : reading_.model.strings->keep(fmt::format("{}:{}", place.node->name, index)).view();
       built.values.push_back(
           graph_.add_value(reading_.free_name(name), foreign::TensorType{.elem = elem_of_node(*place.node)}));
       graph_.nodes[built.node].outputs.push_back(built.values.back());
     }
-    if (place.index >= built.values.size()) return malformed_node(*place.node, fmt::format("it has no output {}", place.index));
+    if (place.index >= built.values.size())
+      return malformed_node(*place.node, fmt::format("it has no output {}", place.index));
     return built.values[place.index];
   }
 
@@ -205,7 +210,7 @@ class GraphReader {
     node.name = source.name;
     add_inputs(source, inputs, node);
     for (const auto& [name, value] : source.attributes)
-      if (!name.starts_with('_'))
+      if (!name.starts_with('_') && !names_bodies(name))
         if (auto argument = argument_of(name, value)) node.arguments.push_back(*std::move(argument));
     if (runs_bodies(source.op)) {
       if (auto done = add_bodies(scope, source, node); !done) return done;
@@ -221,7 +226,8 @@ class GraphReader {
   void add_inputs(const NodeDef& source, const std::vector<ValueId>& inputs, Node& node) {
     const Mappings::Names& names = reading_.mappings.inputs_of(source.op);
     const auto list = static_cast<std::size_t>(
-        std::find_if(names.begin(), names.end(), [](std::string_view name) { return name.ends_with("..."); }) - names.begin());
+        std::find_if(names.begin(), names.end(), [](std::string_view name) { return name.ends_with("..."); }) -
+        names.begin());
     const std::size_t behind = list < names.size() ? names.size() - list - 1 : 0;
     std::size_t next = 0;
     for (std::size_t i = 0; i < names.size() && next < inputs.size(); ++i) {
@@ -246,12 +252,14 @@ class GraphReader {
     const auto count = checked_element_count(proto->dims);
     const auto wanted = count ? packed_size(elem, *count) : std::nullopt;
     if (!wanted) return malformed_node(node, "its shape is damaged");
-    const auto size = static_cast<std::size_t>(*wanted), one = static_cast<std::size_t>(packed_size(elem, 1).value_or(1));
+    const auto size = static_cast<std::size_t>(*wanted),
+               one = static_cast<std::size_t>(packed_size(elem, 1).value_or(1));
     foreign::Tensor tensor;
     tensor.elem = elem;
     tensor.dims = proto->dims;
     if (!proto->content.empty() || size == 0) {
-      if (proto->content.size() != size) return malformed_node(node, fmt::format("its {} bytes do not fit its shape", proto->content.size()));
+      if (proto->content.size() != size)
+        return malformed_node(node, fmt::format("its {} bytes do not fit its shape", proto->content.size()));
       tensor.bytes = std::as_bytes(std::span(proto->content));
     } else {
       constexpr std::size_t most_repeated = std::size_t{64} << 20;  // the file states one value of them
@@ -274,7 +282,8 @@ class GraphReader {
     const ElementType elem = elem_of(proto.type);
     const auto one = static_cast<std::size_t>(packed_size(elem, 1).value_or(1));
     if (proto.values.size() > one)
-      return make_error("not-supported", fmt::format("the constant {} repeats its last value too often", quote(node.name)));
+      return make_error("not-supported",
+                        fmt::format("the constant {} repeats its last value too often", quote(node.name)));
     foreign::Tensor value;
     value.elem = elem;
     auto file = MappedFile::from_bytes(proto.values.empty() ? std::string(one, '\0') : proto.values);
@@ -374,8 +383,8 @@ Result<Place> place_of_tensor(Scopes& scopes, std::string_view tensor) {
 }  // namespace
 
 bool changes_state(std::string_view op) {
-  constexpr std::string_view beginnings[] = {"Assign", "ResourceScatter", "ResourceApply", "ResourceSparseApply",
-                                             "LookupTableInsert", "LookupTableImport"};
+  constexpr std::string_view beginnings[] = {
+      "Assign", "ResourceScatter", "ResourceApply", "ResourceSparseApply", "LookupTableInsert", "LookupTableImport"};
   return std::any_of(std::begin(beginnings), std::end(beginnings),
                      [&](std::string_view beginning) { return op.starts_with(beginning); });
 }

@@ -47,8 +47,7 @@ bool is_number(const Graph& graph, ValueId value, std::int64_t number) {
 
 std::size_t uses_of(const Graph& graph, ValueId value) {
   std::size_t uses = 0;
-  for (const Node& node : graph.nodes)
-    for_each_input(node, [&](ValueId id) { uses += id == value; });
+  for (const Node& node : graph.nodes) for_each_input(node, [&](ValueId id) { uses += id == value; });
   for (const foreign::Output& output : graph.outputs) uses += output.value == value;
   return uses;
 }
@@ -90,9 +89,11 @@ class LoopReader {
         uses_of(body_, body_.outputs[i].value) != 1 || uses_of(condition_, condition_.inputs[i]) != 0)
       return Passing::carried;
     const ValueId index = given_value(*written, "index");
-    if (is_number(body_, index, 0) && is_number(outside_, given_value(*reserved, "num_elements"), 1)) return Passing::overwritten;
+    if (is_number(body_, index, 0) && is_number(outside_, given_value(*reserved, "num_elements"), 1))
+      return Passing::overwritten;
     const auto counter = input_place(body_, index);
-    return counter && counts_up(*counter) && is_number(outside_, operands_[*counter], 0) ? Passing::gathered : Passing::carried;
+    return counter && counts_up(*counter) && is_number(outside_, operands_[*counter], 0) ? Passing::gathered
+                                                                                         : Passing::carried;
   }
 
   /// Whether every pass adds one.

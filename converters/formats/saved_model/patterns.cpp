@@ -53,17 +53,20 @@ bool joined_dilation(GraphIndex& index, Node& gather) {
   if (!found || given_text(*found->convolution, "padding") != "VALID" || !are_ones(*found->convolution, "strides") ||
       !are_ones(*found->convolution, "dilations") || given_text(*found->convolution, "data_format").starts_with("NC"))
     return false;
-  const auto blocks = index.integers(given_value(gather, "block_shape")), crops = index.integers(given_value(gather, "crops"));
-  const auto spread = index.integers(given_value(*found->spread, "block_shape")), pads = index.integers(given_value(*found->spread, "paddings"));
+  const auto blocks = index.integers(given_value(gather, "block_shape")),
+             crops = index.integers(given_value(gather, "crops"));
+  const auto spread = index.integers(given_value(*found->spread, "block_shape")),
+             pads = index.integers(given_value(*found->spread, "paddings"));
   const std::size_t axes = found->expand ? 1 : 2;
-  if (!blocks || !crops || !spread || !pads || *blocks != *spread || blocks->size() != axes || crops->size() != 2 * axes ||
-      pads->size() != 2 * axes || (found->expand && !adds_height(index, *found->expand)))
+  if (!blocks || !crops || !spread || !pads || *blocks != *spread || blocks->size() != axes ||
+      crops->size() != 2 * axes || pads->size() != 2 * axes || (found->expand && !adds_height(index, *found->expand)))
     return false;
   Numbers dilations(4, 1), explicit_pads(8, 0);
   for (std::size_t a = 0; a < axes; ++a) {
     const std::size_t axis = a + (found->expand ? 2 : 1);
     dilations[axis] = (*blocks)[a];
-    for (const std::size_t side : {0, 1}) explicit_pads[2 * axis + side] = (*pads)[2 * a + side] - (*crops)[2 * a + side];
+    for (const std::size_t side : {0, 1})
+      explicit_pads[2 * axis + side] = (*pads)[2 * a + side] - (*crops)[2 * a + side];
   }
   if (std::any_of(explicit_pads.begin(), explicit_pads.end(), [](std::int64_t pad) { return pad < 0; })) return false;
   Node& convolution = *found->convolution;

@@ -26,7 +26,8 @@ void name_sizes(foreign::Model& model, Port& port, bool is_first) {
   for (std::size_t axis = 0; axis < port.type.shape->size(); ++axis) {
     foreign::Size& size = (*port.type.shape)[axis];
     if (size.constant < 0)
-      size.expression = is_first && axis == 0 ? "batch" : model.strings->keep(fmt::format("{}_{}", port.name, axis)).view();
+      size.expression =
+          is_first && axis == 0 ? "batch" : model.strings->keep(fmt::format("{}_{}", port.name, axis)).view();
   }
 }
 
@@ -48,7 +49,7 @@ Result<const SignatureDef*> chosen_signature(const MetaGraph& graph, std::string
   const auto found = graph.signatures.find(name);
   if (found != graph.signatures.end()) return &found->second;
   Error error = make_error("usage", names.empty() ? std::string("the SavedModel has no signature")
-                                                         : fmt::format("the SavedModel has no signature {}", quote(name)));
+                                                  : fmt::format("the SavedModel has no signature {}", quote(name)));
   if (!names.empty()) error.diagnostic.help = fmt::format("--signature chooses one of {}", fmt::join(names, ", "));
   return error;
 }
@@ -57,7 +58,8 @@ Result<std::vector<Port>> ports_of(const std::vector<TensorInfo>& infos) {
   std::vector<Port> ports;
   for (const TensorInfo& info : infos) {
     if (info.is_composite)
-      return make_error("not-supported", fmt::format("{} of the signature is a sparse or ragged tensor", quote(info.name)));
+      return make_error("not-supported",
+                        fmt::format("{} of the signature is a sparse or ragged tensor", quote(info.name)));
     ports.push_back({info.tensor, info.name, type_of(info.type, info.has_rank, info.sizes)});
   }
   return ports;
@@ -104,7 +106,9 @@ std::vector<Port> placeholders(const GraphDef& graph, StringPool& strings) {
     std::optional<std::vector<std::int64_t>> shape;
     for (containers::ProtoFields field(node.attribute("shape"), damaged); field.next();)
       if (field.number() == 7) shape = read_shape(field.bytes(), damaged);
-    inputs.push_back({tensor, tensor, type_of(type_of_attribute(node.attribute("dtype")), shape.has_value(), shape.value_or(std::vector<std::int64_t>()))});
+    inputs.push_back({tensor, tensor,
+                      type_of(type_of_attribute(node.attribute("dtype")), shape.has_value(),
+                              shape.value_or(std::vector<std::int64_t>()))});
   }
   return inputs;
 }
@@ -142,7 +146,8 @@ Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std
   return imported;
 }
 
-Result<ir::Model> read(const std::filesystem::path& folder, std::string_view signature, std::vector<Diagnostic>& findings) {
+Result<ir::Model> read(const std::filesystem::path& folder, std::string_view signature,
+                       std::vector<Diagnostic>& findings) {
   auto file = MappedFile::open_beneath(folder, "saved_model.pb");
   if (!file) return std::move(file).error();
   return read_message(*std::move(file), folder, signature, findings);

@@ -16,7 +16,8 @@ namespace onnxkit::saved_model {
 /// The function of a signature in ONNX, channels first where that saves Transposes. An empty name is `serving_default`, or the only
 /// signature that there is. Variables view into the files of the folder unless their layout changes. Error codes: cannot-read,
 /// malformed-model, not-supported, usage (no such signature), unsupported-operator (with `findings`).
-Result<ir::Model> read(const std::filesystem::path& folder, std::string_view signature, std::vector<Diagnostic>& findings);
+Result<ir::Model> read(const std::filesystem::path& folder, std::string_view signature,
+                       std::vector<Diagnostic>& findings);
 
 /// A file with one message GraphDef: its placeholders are inputs, what nothing reads are outputs. Error codes as above.
 Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings);

@@ -32,7 +32,8 @@ const FunctionDef* Scopes::function(std::string_view name) const {
 }
 
 Result<Scope*> Scopes::add(Scope scope) {
-  if (scope.depth > most_depth) return malformed_graph(fmt::format("function {} calls itself", quote(scope.function->name)));
+  if (scope.depth > most_depth)
+    return malformed_graph(fmt::format("function {} calls itself", quote(scope.function->name)));
   if (scopes_.size() >= most_scopes)
     return make_error("not-supported", fmt::format("functions are called more than {} times", most_scopes));
   scopes_.push_back(std::make_unique<Scope>(std::move(scope)));
@@ -54,7 +55,8 @@ const FunctionDef* Scopes::called(const NodeDef& node) const {
 Result<Scope*> Scopes::called(Scope& scope, const NodeDef& call, const FunctionDef& function) {
   const auto known = scope.calls.find(&call);
   if (known != scope.calls.end()) return known->second;
-  auto made = add({.table = &function.table, .function = &function, .caller = &scope, .call = &call, .depth = scope.depth + 1});
+  auto made =
+      add({.table = &function.table, .function = &function, .caller = &scope, .call = &call, .depth = scope.depth + 1});
   if (made) scope.calls.emplace(&call, *made);
   return made;
 }

@@ -15,7 +15,7 @@ struct TensorInfo {
   std::int64_t type = 0;
   bool has_rank = true;
   std::vector<std::int64_t> sizes;  ///< -1 where one is not known
-  bool is_composite = false;  ///< sparse, ragged: more than one tensor
+  bool is_composite = false;        ///< sparse, ragged: more than one tensor
 };
 
 struct SignatureDef {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "converters/formats/saved_model/graph_reader.h"
 #include "converters/formats/saved_model/graph_index.h"
+#include "converters/formats/saved_model/graph_reader.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
 
@@ -121,7 +121,8 @@ class Folder {
         place[axis] = 0;
       }
     }
-    std::string bytes(static_cast<std::size_t>(packed_size(a.elem, static_cast<std::int64_t>(count)).value_or(0)), '\0');
+    std::string bytes(static_cast<std::size_t>(packed_size(a.elem, static_cast<std::int64_t>(count)).value_or(0)),
+                      '\0');
     encode(a.elem, std::span<const double>(results), std::as_writable_bytes(std::span(bytes)));
     return bytes;
   }
@@ -189,7 +190,11 @@ class Folder {
 
   void add(const Node& node, ElementType elem, const Dims& dims, std::string bytes) {
     auto file = MappedFile::from_bytes(std::move(bytes));
-    place({.value = node.outputs.front(), .name = graph_.name_of(node.outputs.front()), .elem = elem, .dims = dims, .bytes = file->bytes()});
+    place({.value = node.outputs.front(),
+           .name = graph_.name_of(node.outputs.front()),
+           .elem = elem,
+           .dims = dims,
+           .bytes = file->bytes()});
     model_.files.push_back(std::move(file));
   }
 
@@ -222,14 +227,16 @@ bool is_channels_first(const Node& node) { return given_text(node, "data_format"
 bool joined_bias(GraphIndex& index, Node& sum, ValueId value, ValueId bias_value) {
   Node* node = index.writer(value);
   const Tensor* bias = index.tensor(bias_value);
-  if (!node || !bias || index.uses(value) != 1 || node->arguments.size() < 2 || node->find("bias") || node->outputs.size() != 1)
+  if (!node || !bias || index.uses(value) != 1 || node->arguments.size() < 2 || node->find("bias") ||
+      node->outputs.size() != 1)
     return false;
   const auto* filter = node->arguments[1].as<ValueId>();
   const Tensor* weights = filter ? index.tensor(*filter) : nullptr;
   const std::int64_t size = weights ? bias_size(*node, *weights) : -1;
-  const bool fits_channels = sum.op == "BiasAdd" ? is_channels_first(sum) == is_channels_first(*node) : !is_channels_first(*node);
-  if (size < 0 || bias->dims.empty() || bias->dims.back() != size || checked_element_count(bias->dims) != size || !fits_channels ||
-      bias->dims.size() > weights->dims.size())
+  const bool fits_channels =
+      sum.op == "BiasAdd" ? is_channels_first(sum) == is_channels_first(*node) : !is_channels_first(*node);
+  if (size < 0 || bias->dims.empty() || bias->dims.back() != size || checked_element_count(bias->dims) != size ||
+      !fits_channels || bias->dims.size() > weights->dims.size())
     return false;
   const ValueId vector = bias->dims.size() == 1 ? bias_value : index.add_view(*bias, {bias->dims.back()});
   node->arguments.push_back({vector, "bias"});
@@ -239,7 +246,8 @@ bool joined_bias(GraphIndex& index, Node& sum, ValueId value, ValueId bias_value
 
 bool joined_bias(GraphIndex& index, Node& sum) {
   const bool is_bias = sum.op == "BiasAdd";
-  if ((!is_bias && sum.op != "AddV2" && sum.op != "Add") || sum.arguments.size() < 2 || sum.outputs.size() != 1) return false;
+  if ((!is_bias && sum.op != "AddV2" && sum.op != "Add") || sum.arguments.size() < 2 || sum.outputs.size() != 1)
+    return false;
   const auto *x = sum.arguments[0].as<ValueId>(), *y = sum.arguments[1].as<ValueId>();
   if (!x || !y) return false;
   return joined_bias(index, sum, *x, *y) || (!is_bias && joined_bias(index, sum, *y, *x));
@@ -265,7 +273,8 @@ void remove_unused(Graph& graph) {
   std::vector<bool> kept(graph.nodes.size(), false);
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    kept[n] = changes_state(node.op) || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return needed[index_of(id)]; });
+    kept[n] = changes_state(node.op) ||
+              std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return needed[index_of(id)]; });
     if (kept[n]) for_each_input(node, [&](ValueId id) { needed[index_of(id)] = true; });
   }
   std::size_t n = 0;

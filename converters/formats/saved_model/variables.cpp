@@ -51,7 +51,8 @@ class RestoreReader {
   /// Where a value comes from, behind nodes that only pass it on.
   Result<Place> origin(Scope& scope, std::string_view input) {
     auto place = scopes_.resolve(scope, input);
-    for (int step = 0; step < 16 && place && place->node && place->node->op == "Identity" && !place->node->inputs.empty(); ++step)
+    for (int step = 0;
+         step < 16 && place && place->node && place->node->op == "Identity" && !place->node->inputs.empty(); ++step)
       place = scopes_.resolve(*place->scope, place->node->inputs.front());
     return place;
   }

@@ -49,7 +49,8 @@ void map_fused_batch_norm(Call& call) {
     return call.refuse("it normalizes by the batch, as in training", "export the model for inference");
   if (call.node.outputs.size() > 1) return call.refuse("means and variances of the batch are read");
   constexpr float usual_epsilon = 1e-4F;
-  const std::vector<Val> parameters = {call.tensor("scale"), call.tensor("offset"), call.tensor("mean"), call.tensor("variance")};
+  const std::vector<Val> parameters = {call.tensor("scale"), call.tensor("offset"), call.tensor("mean"),
+                                       call.tensor("variance")};
   std::vector<Val> inputs = {to_channels_first(call, call.tensor("x"))};
   inputs.insert(inputs.end(), parameters.begin(), parameters.end());
   give_space(call, onnx.emit("BatchNormalization", inputs,

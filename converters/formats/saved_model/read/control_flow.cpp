@@ -29,7 +29,8 @@ std::vector<Val> branch_of_index(Call& call, Val index, const std::vector<const 
                                  const std::vector<Val>& operands) {
   auto& onnx = call.onnx;
   if (first + 1 == branches.size()) return call.inlined(*branches[first], operands);
-  const Val is_first = onnx.emit("Equal", {index, onnx.scalar_integer(onnx.elem(index), static_cast<std::int64_t>(first))});
+  const Val is_first =
+      onnx.emit("Equal", {index, onnx.scalar_integer(onnx.elem(index), static_cast<std::int64_t>(first))});
   std::vector<OnnxBuilder::Body> bodies;
   onnx.open_body("then_branch", {});
   bodies.emplace_back("then_branch", onnx.close_body(call.inlined(*branches[first], operands)));
@@ -43,12 +44,14 @@ void map_case(Call& call) {
   const foreign::Argument* given = call.argument("branches");
   const auto* list = given ? given->as<foreign::Argument::List>() : nullptr;
   constexpr std::size_t most_branches = 64;  // each lies inside the one before
-  if (!list || list->size() > most_branches) return call.refuse("it has no branches, or more than 64");
+  if (!list || list->empty() || list->size() > most_branches) return call.refuse("it has no branches, or more than 64");
   std::vector<const Graph*> branches;
   for (const foreign::Argument& item : *list)
     if (const auto* graph = item.as<std::unique_ptr<Graph>>()) branches.push_back(graph->get());
+  if (branches.size() != list->size()) return call.refuse("a graph that it runs is missing");
   const auto count = [&](const Graph* branch) { return branch->outputs.size() == branches.front()->outputs.size(); };
-  if (!std::all_of(branches.begin(), branches.end(), count)) return call.refuse("its branches do not have as many results");
+  if (!std::all_of(branches.begin(), branches.end(), count))
+    return call.refuse("its branches do not have as many results");
   call.results(branch_of_index(call, call.tensor("branch_index"), branches, 0, call.tensors("inputs")));
 }
 
@@ -62,7 +65,8 @@ Val passes_of(Call& call) {
     if (onnx.constant_integers(starts[i]) != std::vector<std::int64_t>{0})
       limit = onnx.emit("Sub", {limit, onnx.cast(starts[i], ElementType::int64)});
     if (onnx.rank(limit) != 0) limit = onnx.reshape(limit, std::vector<std::int64_t>());
-    const bool is_same = passes && onnx.symbolic_integers(passes) == onnx.symbolic_integers(limit) && !onnx.symbolic_integers(limit).empty();
+    const bool is_same = passes && onnx.symbolic_integers(passes) == onnx.symbolic_integers(limit) &&
+                         !onnx.symbolic_integers(limit).empty();
     if (!is_same) passes = passes ? onnx.emit("Min", {passes, limit}) : limit;
   }
   return passes;
@@ -76,7 +80,8 @@ bool writes_all(Call& call, Val passes, Val count) {
 }
 
 /// Types of what is carried in every pass: those before the first one, without sizes that the file leaves open or that `changed` names.
-std::vector<checker::Type> carried_types(Call& call, const std::vector<Val>& carried, const std::vector<std::vector<bool>>& changed) {
+std::vector<checker::Type> carried_types(Call& call, const std::vector<Val>& carried,
+                                         const std::vector<std::vector<bool>>& changed) {
   std::vector<checker::Type> types;
   const foreign::Argument* declared = call.argument("output_shapes");
   const auto* shapes = declared ? declared->as<foreign::Argument::List>() : nullptr;
@@ -97,7 +102,8 @@ std::vector<checker::Type> carried_types(Call& call, const std::vector<Val>& car
 }
 
 /// Sizes that a pass changes, told from the types behind a loop.
-std::vector<std::vector<bool>> changed_sizes(Call& call, const std::vector<checker::Type>& before, const std::vector<Val>& results) {
+std::vector<std::vector<bool>> changed_sizes(Call& call, const std::vector<checker::Type>& before,
+                                             const std::vector<Val>& results) {
   std::vector<std::vector<bool>> changed(before.size());
   for (std::size_t i = 0; i < before.size() && i < results.size(); ++i) {
     const foreign::Shape* after = call.onnx.shape(results[i]);
@@ -115,14 +121,18 @@ void map_while(Call& call) {
   foreign::WhileLoop loop{call.tensors("carried"), {}, call.tensors("constants"), passes_of(call)};
   const foreign::Argument* overwritten = call.argument("keeps_last");
   const std::vector<Val> counts = call.tensors("counts");
-  const auto keeps_last = [&](std::size_t list) { return *(*overwritten->as<foreign::Argument::List>())[list].as<bool>(); };
+  const auto keeps_last = [&](std::size_t list) {
+    return *(*overwritten->as<foreign::Argument::List>())[list].as<bool>();
+  };
   for (std::size_t list = 0; list < counts.size(); ++list)
     if (!keeps_last(list) && !writes_all(call, loop.passes, counts[list]))
       return call.refuse("it may end before all elements of a list are written");
   loop.types = carried_types(call, loop.carried, {});
   std::vector<Val> results = foreign::looped(call, *condition, *body, loop);
   const auto changed = changed_sizes(call, loop.types, results);
-  const bool any = std::any_of(changed.begin(), changed.end(), [](const auto& sizes) { return std::find(sizes.begin(), sizes.end(), true) != sizes.end(); });
+  const bool any = std::any_of(changed.begin(), changed.end(), [](const auto& sizes) {
+    return std::find(sizes.begin(), sizes.end(), true) != sizes.end();
+  });
   if (any && !call.refused()) {
     loop.types = carried_types(call, loop.carried, changed);
     results = foreign::looped(call, *condition, *body, loop);
@@ -130,7 +140,8 @@ void map_while(Call& call) {
   for (std::size_t list = 0; list < counts.size() && !results.empty(); ++list) {
     if (!keeps_last(list)) continue;
     Val& gathered = results[loop.carried.size() + list];
-    gathered = onnx.emit("Slice", {gathered, onnx.integers({-1}), onnx.integers({std::numeric_limits<std::int64_t>::max()}), onnx.integers({0})});
+    gathered = onnx.emit("Slice", {gathered, onnx.integers({-1}),
+                                   onnx.integers({std::numeric_limits<std::int64_t>::max()}), onnx.integers({0})});
   }
   call.results(results);
 }
@@ -140,7 +151,9 @@ constexpr const char* loop_of_version_1 = "it is a part of a loop or branch in t
 void map_old_control_flow(Call& call) {
   call.refuse(loop_of_version_1, "save the model again with control flow of version 2 enabled");
 }
-void map_change_of_state(Call& call) { call.refuse("it changes a variable, which a model in ONNX does not keep from run to run"); }
+void map_change_of_state(Call& call) {
+  call.refuse("it changes a variable, which a model in ONNX does not keep from run to run");
+}
 
 }  // namespace
 
@@ -149,11 +162,12 @@ void register_control_flow(Mappings& mappings) {
   mappings.add_all({"If", "StatelessIf"}, {"condition", "inputs..."}, map_if);
   mappings.add_all({"Case", "StatelessCase"}, {"branch_index", "inputs..."}, map_case);
   mappings.add_all({"While", "StatelessWhile"}, {"inputs..."}, map_while);
-  mappings.add_all({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge", "RefEnter", "RefExit",
-                    "RefNextIteration"},
+  mappings.add_all({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge",
+                    "RefEnter", "RefExit", "RefNextIteration"},
                    {"data"}, map_old_control_flow);
-  mappings.add_all({"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assign", "AssignAdd", "AssignSub"},
-                   {"resource", "value"}, map_change_of_state);
+  mappings.add_all(
+      {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assign", "AssignAdd", "AssignSub"},
+      {"resource", "value"}, map_change_of_state);
 }
 
 }  // namespace onnxkit::saved_model

@@ -37,11 +37,13 @@ void convolve(Call& call, std::size_t axes, Val filter, const Window& window, st
 void map_convolution(Call& call) {
   const std::size_t axes = call.node.op == "Conv3D" ? 3 : 2;
   const Val x = call.tensor("input"), filter = call.tensor("filter");
-  if (call.rank(x) != axes + 2 || call.rank(filter) != axes + 2) return call.refuse("its operands do not have as many axes");
+  if (call.rank(x) != axes + 2 || call.rank(filter) != axes + 2)
+    return call.refuse("its operands do not have as many axes");
   const auto channels = channels_of(call, x), seen = call.onnx.size(filter, axes);
   if (!channels || !seen || *seen < 1 || *channels % *seen != 0)
     return call.refuse("the number of its channels is not known");
-  const Window window{kernel_sizes(call, filter, axes), spatial_numbers(call, "strides", axes), spatial_numbers(call, "dilations", axes)};
+  const Window window{kernel_sizes(call, filter, axes), spatial_numbers(call, "strides", axes),
+                      spatial_numbers(call, "dilations", axes)};
   convolve(call, axes, filter, window, *channels / *seen);
 }
 
@@ -49,7 +51,8 @@ void map_convolution(Call& call) {
 void map_depthwise_convolution(Call& call) {
   auto& onnx = call.onnx;
   const Val filter = call.tensor("filter");
-  if (call.rank(call.tensor("input")) != 4 || call.rank(filter) != 4) return call.refuse("its operands do not have four axes");
+  if (call.rank(call.tensor("input")) != 4 || call.rank(filter) != 4)
+    return call.refuse("its operands do not have four axes");
   const auto channels = onnx.size(filter, 2), multiplier = onnx.size(filter, 3);
   const Sizes kernel = kernel_sizes(call, filter, 2);
   if (!channels || !multiplier) return call.refuse("the number of its channels is not known");
@@ -72,8 +75,10 @@ void map_transposed_convolution(Call& call) {
   auto& onnx = call.onnx;
   const std::size_t axes = call.node.op == "Conv2DBackpropInput" ? 2 : 3;
   const Val x = call.tensor("out_backprop"), filter = call.tensor("filter");
-  if (call.rank(x) != axes + 2 || call.rank(filter) != axes + 2) return call.refuse("its operands do not have as many axes");
-  const Window window{kernel_sizes(call, filter, axes), spatial_numbers(call, "strides", axes), spatial_numbers(call, "dilations", axes)};
+  if (call.rank(x) != axes + 2 || call.rank(filter) != axes + 2)
+    return call.refuse("its operands do not have as many axes");
+  const Window window{kernel_sizes(call, filter, axes), spatial_numbers(call, "strides", axes),
+                      spatial_numbers(call, "dilations", axes)};
   foreign::check_window(call, window);
   if (call.refused()) return;
   std::vector<ir::Attr> attributes = foreign::valid_window(window);

@@ -9,33 +9,15 @@ struct SameOperator {
   std::string_view op, onnx;
 };
 constexpr SameOperator unary_operators[] = {
-    {"Abs", "Abs"},
-    {"Neg", "Neg"},
-    {"Exp", "Exp"},
-    {"Log", "Log"},
-    {"Sqrt", "Sqrt"},
-    {"Reciprocal", "Reciprocal"},
-    {"Inv", "Reciprocal"},
-    {"Sin", "Sin"},
-    {"Cos", "Cos"},
-    {"Tan", "Tan"},
-    {"Asin", "Asin"},
-    {"Acos", "Acos"},
-    {"Atan", "Atan"},
-    {"Sinh", "Sinh"},
-    {"Cosh", "Cosh"},
-    {"Asinh", "Asinh"},
-    {"Acosh", "Acosh"},
-    {"Atanh", "Atanh"},
-    {"Erf", "Erf"},
-    {"Floor", "Floor"},
-    {"Ceil", "Ceil"},
-    {"Round", "Round"},
-    {"Rint", "Round"},
-    {"Sign", "Sign"},
-    {"LogicalNot", "Not"},
-    {"IsNan", "IsNaN"},
-    {"IsInf", "IsInf"},
+    {"Abs", "Abs"},           {"Neg", "Neg"},     {"Exp", "Exp"},
+    {"Log", "Log"},           {"Sqrt", "Sqrt"},   {"Reciprocal", "Reciprocal"},
+    {"Inv", "Reciprocal"},    {"Sin", "Sin"},     {"Cos", "Cos"},
+    {"Tan", "Tan"},           {"Asin", "Asin"},   {"Acos", "Acos"},
+    {"Atan", "Atan"},         {"Sinh", "Sinh"},   {"Cosh", "Cosh"},
+    {"Asinh", "Asinh"},       {"Acosh", "Acosh"}, {"Atanh", "Atanh"},
+    {"Erf", "Erf"},           {"Floor", "Floor"}, {"Ceil", "Ceil"},
+    {"Round", "Round"},       {"Rint", "Round"},  {"Sign", "Sign"},
+    {"LogicalNot", "Not"},    {"IsNan", "IsNaN"}, {"IsInf", "IsInf"},
     {"Invert", "BitwiseNot"},
 };
 constexpr SameOperator binary_operators[] = {
@@ -76,9 +58,7 @@ void map_binary(Call& call) {
   call.result(call.onnx.emit(onnx_operator(binary_operators, call.node.op), {x, y}));
 }
 
-void map_rsqrt(Call& call) {
-  call.result(call.onnx.emit("Reciprocal", {call.onnx.emit("Sqrt", {call.tensor("x")})}));
-}
+void map_rsqrt(Call& call) { call.result(call.onnx.emit("Reciprocal", {call.onnx.emit("Sqrt", {call.tensor("x")})})); }
 void map_square(Call& call) {
   const Val x = call.tensor("x");
   call.result(call.onnx.emit("Mul", {x, x}));
@@ -90,7 +70,8 @@ void map_expm1(Call& call) {
   const Val x = call.tensor("x");
   const ElementType type = onnx.elem(x);
   const Val half = onnx.emit("Tanh", {onnx.emit("Mul", {x, onnx.scalar(type, 0.5)})});
-  const Val small = onnx.emit("Div", {onnx.emit("Mul", {half, onnx.scalar(type, 2)}), onnx.emit("Sub", {onnx.scalar(type, 1), half})});
+  const Val small = onnx.emit(
+      "Div", {onnx.emit("Mul", {half, onnx.scalar(type, 2)}), onnx.emit("Sub", {onnx.scalar(type, 1), half})});
   const Val large = onnx.emit("Sub", {onnx.emit("Exp", {x}), onnx.scalar(type, 1)});
   const Val is_small = onnx.emit("Less", {onnx.emit("Abs", {x}), onnx.scalar(type, 1)});
   call.result(onnx.emit("Where", {is_small, small, large}));
@@ -137,7 +118,9 @@ void map_approximate_equal(Call& call) {
 }
 
 /// What is left of a division whose quotient is cut off towards zero, in the sign of x.
-Val truncated_remainder(OnnxBuilder& onnx, Val x, Val y) { return onnx.emit("Mod", {x, y}, {{"fmod", std::int64_t{1}}}); }
+Val truncated_remainder(OnnxBuilder& onnx, Val x, Val y) {
+  return onnx.emit("Mod", {x, y}, {{"fmod", std::int64_t{1}}});
+}
 
 /// In the sign of y.
 Val floored_remainder(OnnxBuilder& onnx, Val x, Val y) {

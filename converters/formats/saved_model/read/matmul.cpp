@@ -7,7 +7,8 @@ namespace {
 void map_matmul(Call& call) {
   auto& onnx = call.onnx;
   const Val a = call.tensor("a"), b = call.tensor("b");
-  const std::int64_t swaps_a = call.flag("transpose_a", false) ? 1 : 0, swaps_b = call.flag("transpose_b", false) ? 1 : 0;
+  const std::int64_t swaps_a = call.flag("transpose_a", false) ? 1 : 0,
+                     swaps_b = call.flag("transpose_b", false) ? 1 : 0;
   if (swaps_a == 0 && swaps_b == 0 && !call.has("bias")) return call.result(onnx.emit("MatMul", {a, b}));
   std::vector<Val> inputs = {a, b};
   if (call.has("bias")) inputs.push_back(call.tensor("bias"));
@@ -41,7 +42,8 @@ void map_cross(Call& call) {
   auto& onnx = call.onnx;
   const Val a = call.tensor("a"), b = call.tensor("b");
   const auto turned = [&](Val value, std::int64_t first, std::int64_t second) {
-    return onnx.emit("Gather", {value, onnx.integers({first, second, 3 - first - second})}, {{"axis", std::int64_t{-1}}});
+    return onnx.emit("Gather", {value, onnx.integers({first, second, 3 - first - second})},
+                     {{"axis", std::int64_t{-1}}});
   };
   const Val left = onnx.emit("Mul", {turned(a, 1, 2), turned(b, 2, 0)});
   const Val right = onnx.emit("Mul", {turned(a, 2, 0), turned(b, 1, 2)});

@@ -18,8 +18,8 @@ template <const char* const& op>
 void map_reduction(Call& call) {
   call.result(reduced(call, op, call.tensor("input")));
 }
-constexpr const char *sum_op = "ReduceSum", *mean_op = "ReduceMean", *product_op = "ReduceProd", *maximum_op = "ReduceMax",
-                     *minimum_op = "ReduceMin", *norm_op = "ReduceL2";
+constexpr const char *sum_op = "ReduceSum", *mean_op = "ReduceMean", *product_op = "ReduceProd",
+                     *maximum_op = "ReduceMax", *minimum_op = "ReduceMin", *norm_op = "ReduceL2";
 
 /// ONNX reduces booleans from opset 20 on.
 template <const char* const& op>

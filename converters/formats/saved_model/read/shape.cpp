@@ -88,10 +88,12 @@ void map_linspace(Call& call) {
   if (count.size() != 1 || count.front() < 1) return call.refuse("its number of results is not constant and positive");
   const ElementType type = onnx.elem(start);
   if (count.front() == 1) return call.result(onnx.reshape(start, {1}));
-  const Val places = onnx.cast(onnx.emit("Range", {onnx.scalar(ElementType::int64, 0), onnx.scalar_integer(ElementType::int64, count.front()),
-                                                   onnx.scalar_integer(ElementType::int64, 1)}),
-                               type);
-  const Val step = onnx.emit("Div", {onnx.emit("Sub", {stop, start}), onnx.scalar(type, static_cast<double>(count.front() - 1))});
+  const Val places = onnx.cast(
+      onnx.emit("Range", {onnx.scalar(ElementType::int64, 0), onnx.scalar_integer(ElementType::int64, count.front()),
+                          onnx.scalar_integer(ElementType::int64, 1)}),
+      type);
+  const Val step =
+      onnx.emit("Div", {onnx.emit("Sub", {stop, start}), onnx.scalar(type, static_cast<double>(count.front() - 1))});
   call.result(onnx.emit("Add", {start, onnx.emit("Mul", {places, step})}));
 }
 
@@ -105,7 +107,8 @@ void map_broadcast_args(Call& call) {
   auto& onnx = call.onnx;
   const ElementType type = onnx.elem(call.tensor("s0"));
   const Val zero = onnx.scalar(ElementType::float32, 0);
-  const Val x = onnx.emit("Expand", {zero, as_sizes(call, "s0")}), y = onnx.emit("Expand", {zero, as_sizes(call, "s1")});
+  const Val x = onnx.emit("Expand", {zero, as_sizes(call, "s0")}),
+            y = onnx.emit("Expand", {zero, as_sizes(call, "s1")});
   call.result(onnx.cast(onnx.emit("Shape", {onnx.emit("Add", {x, y})}), type));
 }
 
@@ -122,7 +125,8 @@ void map_one_hot(Call& call) {
   // ONNX counts negative indices from the end; here they are nowhere, as those from the depth on.
   const Val nowhere = onnx.cast(depth, onnx.elem(indices));
   const Val is_negative = onnx.emit("Less", {indices, onnx.scalar(onnx.elem(indices), 0)});
-  const Val places = onnx.elem(indices) == ElementType::uint8 ? indices : onnx.emit("Where", {is_negative, nowhere, indices});
+  const Val places =
+      onnx.elem(indices) == ElementType::uint8 ? indices : onnx.emit("Where", {is_negative, nowhere, indices});
   const Val scalar_places = onnx.rank(indices) == 0 ? onnx.reshape(places, std::vector<std::int64_t>()) : places;
   call.result(onnx.emit("OneHot", {scalar_places, depth, values}, {{"axis", call.integer("axis", -1)}}));
 }
@@ -144,8 +148,8 @@ void map_band_part(Call& call) {
 
 void register_shape(Mappings& mappings);
 void register_shape(Mappings& mappings) {
-  mappings.add_passing({"Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot", "ReadVariableOp", "EnsureShape",
-                        "CheckNumerics", "PlaceholderWithDefault", "DebugIdentity", "DebugIdentityV2"});
+  mappings.add_passing({"Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot", "ReadVariableOp",
+                        "EnsureShape", "CheckNumerics", "PlaceholderWithDefault", "DebugIdentity", "DebugIdentityV2"});
   mappings.add("Const", {}, map_constant);
   mappings.add_all({"VarHandleOp", "VariableV2", "Variable"}, {}, map_variable);
   mappings.add("Placeholder", {}, map_placeholder);

@@ -127,7 +127,8 @@ Val mirrored_with_border(Call& call, Val x) {
     constexpr std::int64_t far = std::int64_t{1} << 40;
     std::vector<Val> parts = {x};
     const auto mirrored = [&](std::int64_t from, std::int64_t to) {
-      return onnx.emit("Slice", {x, onnx.integers({from}), onnx.integers({to}), onnx.integers({at}), onnx.integers({-1})});
+      return onnx.emit("Slice",
+                       {x, onnx.integers({from}), onnx.integers({to}), onnx.integers({at}), onnx.integers({-1})});
     };
     if (before > 0) parts.insert(parts.begin(), mirrored(before - 1, -far));
     if (after > 0) parts.push_back(mirrored(-1, -1 - after));
@@ -192,8 +193,9 @@ void register_slice(Mappings& mappings) {
   mappings.add("ResourceGather", {"resource", "indices"}, map_gather);
   mappings.add_all({"GatherNd", "ResourceGatherNd"}, {"params", "indices"}, map_gather_nd);
   mappings.add("ScatterNd", {"indices", "updates", "shape"}, map_scatter_nd);
-  mappings.add_all({"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"},
-                   {"tensor", "indices", "updates"}, map_tensor_scatter);
+  mappings.add_all(
+      {"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin"},
+      {"tensor", "indices", "updates"}, map_tensor_scatter);
   mappings.add("Pad", {"input", "paddings"}, map_pad);
   mappings.add("PadV2", {"input", "paddings", "constant_values"}, map_pad);
   mappings.add("MirrorPad", {"input", "paddings"}, map_mirror_pad);

@@ -49,7 +49,8 @@ void map_non_max_suppression(Call& call) {
   std::vector<Val> inputs = {boxes, scores, as_sizes(call, "max_output_size"), bound("iou_threshold", usual_overlap)};
   if (call.has("score_threshold")) inputs.push_back(bound("score_threshold", 0));
   const Val rows = onnx.emit("NonMaxSuppression", inputs);
-  const Val column = onnx.emit("Gather", {rows, onnx.scalar_integer(ElementType::int64, 2)}, {{"axis", std::int64_t{1}}});
+  const Val column =
+      onnx.emit("Gather", {rows, onnx.scalar_integer(ElementType::int64, 2)}, {{"axis", std::int64_t{1}}});
   call.result(onnx.cast(column, ElementType::int32));
 }
 

@@ -29,7 +29,9 @@ void map_reserve(Call& call) {
   call.result(onnx.emit("Expand", {onnx.scalar(elem, 0), whole}));
 }
 
-void map_get_item(Call& call) { call.result(call.onnx.emit("Gather", {elements(call), call.tensor("index")}, {{"axis", std::int64_t{0}}})); }
+void map_get_item(Call& call) {
+  call.result(call.onnx.emit("Gather", {elements(call), call.tensor("index")}, {{"axis", std::int64_t{0}}}));
+}
 void map_gather_items(Call& call) {
   call.result(call.onnx.emit("Gather", {elements(call), call.tensor("indices")}, {{"axis", std::int64_t{0}}}));
 }

@@ -1,12 +1,0 @@
-
-Z
-x0Placeholder*
-_user_specified_namex0*
-dtype0*
-shape:ÿÿÿÿÿÿÿÿÿ
-
-AbsAbsx0*
-T0
-"
-IdentityIdentityAbs*
-T0"ª
