@@ -275,6 +275,50 @@ def write_saved(name, random):
     np.savez_compressed(FOLDER / f"{name}.npz", input_0=given[0], input_1=given[1], output_0=got["features"], output_1=got["rows"])
 
 
+def refused():
+    """Graphs that are sound for TensorFlow and have no counterpart, and damaged ones."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [2, 3], name="x")
+        y = tf.identity(raw.Lgamma(x=tf.tanh(raw.Digamma(x=raw.Digamma(x=x)))) + raw.Lgamma(x=x), name="y")
+        tf.strings.as_string(y, name="text")
+    old = tf.Graph()
+    with old.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+        tf.compat.v1.disable_control_flow_v2()
+        tf.identity(tf.compat.v1.while_loop(lambda v: tf.reduce_sum(v) < 9, lambda v: [v * 2], [x]), name="y")
+        tf.compat.v1.enable_control_flow_v2()
+    files = {"operators": graph.as_graph_def(), "loop_of_version_1": old.as_graph_def()}
+    for name in ("calls_itself", "depends_on_itself", "called_too_often", "repeats_a_value"):
+        files[name] = made = tf.compat.v1.GraphDef()
+        start = made.node.add(name="x", op="Placeholder")
+        start.attr["dtype"].type = tf.float32.as_datatype_enum
+        node = made.node.add(name="y", op="f0" if name.startswith("call") else "AddV2", input=["x"])
+        if name == "depends_on_itself":
+            node.input.append("y")
+            made.node.add(name="z", op="Neg", input=["y"])
+        if name == "repeats_a_value":
+            node.input.append("c")
+            constant = made.node.add(name="c", op="Const")
+            tensor = constant.attr["value"].tensor
+            tensor.dtype = tf.float32.as_datatype_enum
+            tensor.float_val.extend([1, 2])
+            tensor.tensor_shape.dim.add(size=1 << 40)
+        for depth in range(40 if name == "called_too_often" else 1):
+            function = made.library.function.add()
+            function.signature.name = f"f{depth}"
+            function.signature.input_arg.add(name="a", type=tf.float32.as_datatype_enum)
+            function.signature.output_arg.add(name="b", type=tf.float32.as_datatype_enum)
+            below = "f0" if name == "calls_itself" else f"f{depth + 1}" if depth < 39 else "Neg"
+            function.node_def.add(name="l", op=below, input=["a"])
+            function.node_def.add(name="r", op=below, input=["a"])
+            function.node_def.add(name="s", op="AddV2", input=["l:b:0", "r:b:0"])
+            function.ret["b"] = "s:z:0"
+        made.versions.producer = 1882
+    for name, made in files.items():
+        (FOLDER / f"refused/{name}.pb").write_bytes(made.SerializeToString(deterministic=True))
+
+
 def write_case(name):
     function, inputs, _ = CASES[name]
     specs = [tf.TensorSpec(spec[0], tf.as_dtype(spec[1]), name=f"x{i}") for i, spec in enumerate(inputs)]
@@ -292,7 +336,8 @@ def write_case(name):
 
 
 def main():
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / "refused").mkdir(parents=True, exist_ok=True)
+    refused()
     for name in sys.argv[1:] or [*CASES, "variables"]:
         try:
             if name == "variables":

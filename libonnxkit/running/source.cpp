@@ -77,6 +77,13 @@ std::map<std::string, std::int64_t> chosen_sizes(const ir::Model& model, const S
   return sizes;
 }
 
+/// The option of the worker that runs the function that was converted.
+std::map<std::string, std::string> signature_option(const ir::Model& model) {
+  for (const ir::StringEntry& entry : model.metadata_props)
+    if (entry.key == "source_signature") return {{"signature", std::string(entry.value)}};
+  return {};
+}
+
 SourceReport report_of(const DiffReport& compared) {
   SourceReport report;
   const SideReport& source = compared.sides.front();
@@ -131,6 +138,7 @@ Result<SourceReport> compare_with_source(const Model& converted, const std::file
   before.backend = before.label = format->backend;
   before.path = source;
   before.format = format->name;
+  if (format->name == "saved-model") before.options = signature_option(converted.ir());
   after.backend = after.label = options.backend;
   after.model = std::make_shared<const Model>(converted);
   const TimeLimit limit(options.limits.time_ms, options.stop);

@@ -169,6 +169,8 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
     return model.error().diagnostic.code == "unsupported-operator" ? Outcome::finding : outcome;
   }
   const bool converts = is_of_framework(reading.format);
+  if (!arguments.read.signature.empty() && reading.format != "saved-model")
+    return usage_error(command, "--signature requires a SavedModel");
   if (arguments.opsets.empty() && !converts) {
     for (const char* option : {"--no-verify", "--verify", "--verify-limit", "--memory-limit", "--threads"})
       if (command.count(option) > 0) return usage_error(command, fmt::format("{} requires --opset", option));

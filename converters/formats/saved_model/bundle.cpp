@@ -94,7 +94,7 @@ Result<StoredTensor> VariablesBundle::tensor(std::string_view key) {
   if (entry.is_sliced) return make_error("not-supported", fmt::format("variable {} is stored in slices", quote(key)));
   StoredTensor tensor{elem_of(entry.type), entry.dims, {}};
   if (tensor.elem == ElementType::undefined || tensor.elem == ElementType::string)
-    return make_error("not-supported", fmt::format("variable {} is no tensor of numbers", quote(key)));
+    return make_error("not-supported", fmt::format("variable {} is not a tensor of numbers", quote(key)));
   const auto count = checked_element_count(tensor.dims);
   const auto wanted = count ? packed_size(tensor.elem, *count) : std::nullopt;
   if (!wanted || static_cast<std::uint64_t>(*wanted) != static_cast<std::uint64_t>(entry.size))

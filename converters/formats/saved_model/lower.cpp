@@ -70,7 +70,7 @@ std::int64_t known_axis(Call& call, std::string_view name, std::size_t rank) {
   const auto axes = static_cast<std::int64_t>(rank == 0 ? 1 : rank);
   if (known.size() == 1 && known.front() >= -axes && known.front() < axes)
     return known.front() < 0 ? known.front() + axes : known.front();
-  call.refuse(fmt::format("argument {} is no axis of {}", quote(name), rank));
+  call.refuse(fmt::format("argument {} is not an axis of {}", quote(name), rank));
   return 0;
 }
 

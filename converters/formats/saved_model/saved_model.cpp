@@ -187,7 +187,7 @@ bool is_graph_def(std::string_view bytes) {
       if (in_node.number() == 2 && op.empty()) op = in_node.bytes();
       if (in_node.number() < 1 || in_node.number() > 7) return false;
     }
-    if (name.empty() || op.empty() || (op.front() != '_' && (op.front() < 'A' || op.front() > 'Z'))) return false;
+    if (name.empty() || op.empty()) return false;
   }
   return !damaged && seen > 1;
 }

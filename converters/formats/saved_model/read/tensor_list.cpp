@@ -19,7 +19,7 @@ void map_from_tensor(Call& call) { call.result(call.tensor("tensor")); }
 void map_reserve(Call& call) {
   auto& onnx = call.onnx;
   const ElementType elem = call.elem("element_dtype");
-  if (elem == ElementType::undefined) return call.refuse("it is no list of tensors");
+  if (elem == ElementType::undefined) return call.refuse("it is not a list of tensors");
   const auto sizes = onnx.constant_integers(call.tensor("element_shape"));
   const bool is_known = sizes && std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size >= 0; });
   const auto rank = onnx.rank(call.tensor("element_shape"));
