@@ -245,6 +245,34 @@ case("tensor_array", lambda x: tf.while_loop(lambda i, _: i < 3, lambda i, a: (i
                                              [0, tf.TensorArray(tf.float32, 3, element_shape=[5])])[1].stack(), ([3, 5], F))
 
 
+case("batchmatmul", lambda x, y: raw.BatchMatMul(x=x, y=y), ([2, 3, 5], F), ([2, 5, 4], F))
+case("batchmatmulv3", lambda x, y: raw.BatchMatMulV3(x=x, y=y, Tout=tf.float32), ([2, 3, 5], F), ([2, 5, 4], F))
+case("biasaddv1", lambda x: raw.BiasAddV1(value=x, bias=weight(3)), IMAGE)
+case("mod", lambda x, y: raw.Mod(x=x, y=y), INTEGERS, COUNTS)
+case("rank_of_open", lambda x: raw.Rank(input=x), OPEN_VECTOR)
+case("passing", lambda x: raw.CheckNumerics(tensor=raw.EnsureShape(input=raw.PreventGradient(input=raw.StopGradient(input=raw.Snapshot(input=x))), shape=[None, 5]), message="") + 1,
+     OPEN_VECTOR)
+case("identityn", lambda x, y: raw.IdentityN(input=[x + 1, y]), VECTOR, VECTOR)
+case("placeholderwithdefault", lambda x: x + raw.PlaceholderWithDefault(input=weight(5), shape=[5]), VECTOR)
+for version in ("", "V2"):
+    case(f"fusedbatchnorm{version.lower()}", lambda x, f=getattr(raw, "FusedBatchNorm" + version): f(
+        x=x, scale=weight(3), offset=weight(3), mean=weight(3), variance=tf.abs(weight(3)), is_training=False)[0], IMAGE)
+case("nonmaxsuppression", lambda s: raw.NonMaxSuppression(boxes=BOXES, scores=s, max_output_size=3, iou_threshold=0.5), ([4], F, 0.1, 1))
+case("nonmaxsuppressionv2", lambda s: raw.NonMaxSuppressionV2(boxes=BOXES, scores=s, max_output_size=3, iou_threshold=0.5), ([4], F, 0.1, 1))
+
+
+def lists(x):
+    whole = raw.TensorListFromTensor(tensor=x, element_shape=[5])
+    longer = raw.TensorListPushBack(input_handle=whole, tensor=x[0] * 2)
+    some = raw.TensorListGather(input_handle=longer, indices=[2, 0], element_shape=[5], element_dtype=tf.float32)
+    return some, raw.TensorListLength(input_handle=longer), raw.TensorListStack(input_handle=longer, element_shape=[5], element_dtype=tf.float32)
+
+
+case("tensorlist", lists, VECTOR)
+case("float16", lambda x: tf.nn.relu(tf.matmul(x, tf.cast(weight(5, 4), tf.float16))), ([2, 5], np.float16))
+case("int64", lambda x, y: x // y + tf.reduce_max(x) % y, ([2, 5], L, -9, 10), ([2, 5], L, 1, 4))
+
+
 class Saved(tf.Module):
     """A model with variables, calls of functions, a table of rows, and a second signature."""
 

@@ -146,15 +146,6 @@ void map_while(Call& call) {
   call.results(results);
 }
 
-constexpr const char* loop_of_version_1 = "it is a part of a loop or branch in the form of TensorFlow 1";
-
-void map_old_control_flow(Call& call) {
-  call.refuse(loop_of_version_1, "save the model again with control flow of version 2 enabled");
-}
-void map_change_of_state(Call& call) {
-  call.refuse("it changes a variable, which a model in ONNX does not keep from run to run");
-}
-
 }  // namespace
 
 void register_control_flow(Mappings& mappings);
@@ -162,12 +153,6 @@ void register_control_flow(Mappings& mappings) {
   mappings.add_all({"If", "StatelessIf"}, {"condition", "inputs..."}, map_if);
   mappings.add_all({"Case", "StatelessCase"}, {"branch_index", "inputs..."}, map_case);
   mappings.add_all({"While", "StatelessWhile"}, {"inputs..."}, map_while);
-  mappings.add_all({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge",
-                    "RefEnter", "RefExit", "RefNextIteration"},
-                   {"data"}, map_old_control_flow);
-  mappings.add_all(
-      {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assign", "AssignAdd", "AssignSub"},
-      {"resource", "value"}, map_change_of_state);
 }
 
 }  // namespace onnxkit::saved_model

@@ -6,17 +6,12 @@
 namespace onnxkit::saved_model {
 namespace {
 
-/// Graphs of constants that the file states by one value, too.
+/// A constant of one value that is too large to be written out.
 void map_constant(Call& call) {
   auto& onnx = call.onnx;
   if (!call.has("dims")) return call.refuse("it holds text, or an element type that ONNX does not have");
   call.result(onnx.emit("Expand", {call.tensor("value"), onnx.integers(call.integers("dims"))}));
 }
-void map_variable(Call& call) {
-  call.refuse("no value is stored for this variable", "save the model after its variables have values");
-}
-void map_placeholder(Call& call) { call.refuse("nothing is given for it: it is no input of the signature"); }
-
 void map_shape(Call& call) {
   auto& onnx = call.onnx;
   const ElementType type = call.elem("out_type", ElementType::int32);
@@ -151,8 +146,6 @@ void register_shape(Mappings& mappings) {
   mappings.add_passing({"Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot", "ReadVariableOp",
                         "EnsureShape", "CheckNumerics", "PlaceholderWithDefault", "DebugIdentity", "DebugIdentityV2"});
   mappings.add("Const", {}, map_constant);
-  mappings.add_all({"VarHandleOp", "VariableV2", "Variable"}, {}, map_variable);
-  mappings.add("Placeholder", {}, map_placeholder);
   mappings.add("Shape", {"input"}, map_shape);
   mappings.add("ShapeN", {"input..."}, map_shapes);
   mappings.add("Size", {"input"}, map_size);
