@@ -1,5 +1,6 @@
 // PyTorch: files of torch.export, which are read, and of TorchScript, known by their names. Workers run both.
 #include "converters/formats/pt2/pt2.h"
+#include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/formats/frame/registry.h"
 
 namespace onnxkit::formats {
@@ -20,6 +21,20 @@ Result<ir::Model> read_torch_export(const Source& source, const ReadOptions&, Re
   return error;
 }
 
+Result<void> write_torch_export(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
+                                SaveReport&) {
+  auto file = AtomicFile::create(path);
+  if (!file) return std::move(file).error();
+  std::vector<Diagnostic> refusals;
+  const auto written = pt2::write(
+      model, [&](std::string_view bytes) { return file->write(bytes); }, refusals);
+  if (!written) {
+    if (options.refusals) *options.refusals = std::move(refusals);
+    return written;
+  }
+  return file->publish();
+}
+
 }  // namespace
 
 void register_torch(Registry& registry);
@@ -29,7 +44,8 @@ void register_torch(Registry& registry) {
                 .extensions = {".pt2"},
                 .backend = "torch",
                 .detect = detect_torch_export,
-                .read = read_torch_export});
+                .read = read_torch_export,
+                .write = write_torch_export});
   registry.add(
       {.name = "torchscript", .title = "a TorchScript model", .extensions = {".pt", ".pth"}, .backend = "torch"});
 }
