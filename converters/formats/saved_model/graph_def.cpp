@@ -32,6 +32,8 @@ NodeDef read_node_def(std::string_view message, bool& damaged) {
     if (field.number() == 3) node.inputs.push_back(field.bytes());
     if (field.number() != 5) continue;
     const MapEntry entry = read_map_entry(field.bytes(), damaged);
+    constexpr std::size_t most_attributes = 1024;
+    if (node.attributes.size() == most_attributes) damaged = true;
     node.attributes.emplace_back(entry.key, entry.value);
   }
   return node;

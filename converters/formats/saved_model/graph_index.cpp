@@ -21,17 +21,17 @@ GraphIndex::GraphIndex(foreign::Graph& graph) : graph_(graph) {
   for (const foreign::Output& output : graph.outputs) ++uses_[output.value];
 }
 
-Node* GraphIndex::writer(ValueId value) {
+Node* GraphIndex::writer(ValueId value) const {
   const auto found = writers_.find(value);
   return found == writers_.end() ? nullptr : &graph_.nodes[found->second];
 }
 
-Node* GraphIndex::writer(ValueId value, std::string_view op) {
+Node* GraphIndex::writer(ValueId value, std::string_view op) const {
   Node* node = writer(value);
   return node && node->op == op ? node : nullptr;
 }
 
-Node* GraphIndex::only_writer(ValueId value, std::string_view op) {
+Node* GraphIndex::only_writer(ValueId value, std::string_view op) const {
   Node* node = writer(value, op);
   return node && node->outputs.size() == 1 && uses(value) == 1 ? node : nullptr;
 }

@@ -12,11 +12,11 @@ class GraphIndex {
   explicit GraphIndex(foreign::Graph& graph);
 
   /// The node that computes a value; null for inputs and tensors.
-  foreign::Node* writer(foreign::ValueId value);
+  foreign::Node* writer(foreign::ValueId value) const;
   /// The same, if it has this operator.
-  foreign::Node* writer(foreign::ValueId value, std::string_view op);
+  foreign::Node* writer(foreign::ValueId value, std::string_view op) const;
   /// The same, if nothing else reads the value.
-  foreign::Node* only_writer(foreign::ValueId value, std::string_view op);
+  foreign::Node* only_writer(foreign::ValueId value, std::string_view op) const;
   const foreign::Tensor* tensor(foreign::ValueId value) const;
   /// The content of a small tensor of integers; nullopt for others.
   std::optional<std::vector<std::int64_t>> integers(foreign::ValueId value) const;

@@ -27,8 +27,10 @@ struct Reading {
   const Mappings& mappings;
   const Variables& variables;
   foreign::Model& model;
-  std::unordered_set<std::string_view> port_names = {};  ///< of inputs and outputs, which nothing else has
-  std::size_t nodes = 0, values = 0;
+  std::unordered_set<std::string_view> port_names = {};      ///< of inputs and outputs, which nothing else has
+  std::map<const NodeDef*, foreign::Tensor> constants = {};  ///< that have been read, without names
+  std::size_t nodes = 0, values = 0, attribute_bytes = 0;
+  std::size_t repeated = std::size_t{64} << 20;  ///< bytes that values stated once may still become
 
   std::string_view free_name(std::string_view name) const {
     return port_names.contains(name) ? model.strings->keep(fmt::format("{}_inside", name)).view() : name;
@@ -37,9 +39,6 @@ struct Reading {
 
 /// Attributes that name functions whose graphs the operator runs.
 constexpr std::string_view body_attributes[] = {"then_branch", "else_branch", "cond", "body", "branches"};
-bool names_bodies(std::string_view attribute) {
-  return std::find(std::begin(body_attributes), std::end(body_attributes), attribute) != std::end(body_attributes);
-}
 bool runs_bodies(std::string_view op) {
   if (op.starts_with("Stateless")) op.remove_prefix(std::string_view("Stateless").size());
   return op == "If" || op == "While" || op == "Case";
@@ -209,9 +208,7 @@ class GraphReader {
     node.op = source.op;
     node.name = source.name;
     add_inputs(source, inputs, node);
-    for (const auto& [name, value] : source.attributes)
-      if (!name.starts_with('_') && !names_bodies(name))
-        if (auto argument = argument_of(name, value)) node.arguments.push_back(*std::move(argument));
+    if (auto done = add_attributes(source, node); !done) return done;
     if (runs_bodies(source.op)) {
       if (auto done = add_bodies(scope, source, node); !done) return done;
     }
@@ -221,6 +218,19 @@ class GraphReader {
     // A node without results would not be looked at.
     const auto first = output_of({&scope, &source, 0});
     return first ? Result<void>() : first.error();
+  }
+
+  Result<void> add_attributes(const NodeDef& source, Node& node) {
+    constexpr std::size_t most_bytes = std::size_t{2} << 30;  // read again each time that a function is called
+    for (const auto& [name, value] : source.attributes) {
+      reading_.attribute_bytes += value.size();
+      if (reading_.attribute_bytes > most_bytes)
+        return make_error("not-supported", "the attributes of all operators take more than 2 GiB");
+      // What a loop or branch gets from the reader has names that a file may not give.
+      if (name.starts_with('_') || (runs_bodies(source.op) && name != "output_shapes")) continue;
+      if (auto argument = argument_of(name, value)) node.arguments.push_back(*std::move(argument));
+    }
+    return {};
   }
 
   void add_inputs(const NodeDef& source, const std::vector<ValueId>& inputs, Node& node) {
@@ -245,6 +255,10 @@ class GraphReader {
   // ---- tensors
 
   Result<void> add_constant(const NodeDef& node, Built& built) {
+    if (const auto known = reading_.constants.find(&node); known != reading_.constants.end()) {
+      add_tensor(node, known->second, built);
+      return {};
+    }
     auto proto = tensor_of_attribute(node.attribute("value"));
     if (!proto) return std::move(proto).error();
     const ElementType elem = elem_of(proto->type);
@@ -262,9 +276,9 @@ class GraphReader {
         return malformed_node(node, fmt::format("its {} bytes do not fit its shape", proto->content.size()));
       tensor.bytes = std::as_bytes(std::span(proto->content));
     } else {
-      constexpr std::size_t most_repeated = std::size_t{64} << 20;  // the file states one value of them
       if (proto->values.size() > size) return malformed_node(node, "it has more values than its shape");
-      if (size > proto->values.size() + most_repeated) return add_filled(node, *proto, built);
+      if (size - proto->values.size() > reading_.repeated) return add_filled(node, *proto, built);
+      reading_.repeated -= size - proto->values.size();
       if (proto->values.empty()) proto->values.assign(one, '\0');
       const std::string last = proto->values.substr(proto->values.size() - one);
       proto->values.reserve(size);
@@ -273,6 +287,7 @@ class GraphReader {
       tensor.bytes = file->bytes();
       reading_.model.files.push_back(std::move(file));
     }
+    reading_.constants.emplace(&node, tensor);
     add_tensor(node, std::move(tensor), built);
     return {};
   }

@@ -4,8 +4,6 @@
 #include <unordered_map>
 
 #include "converters/formats/saved_model/graph_index.h"
-#include "libonnxkit/base/checked.h"
-#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::saved_model {
 namespace {
@@ -23,33 +21,9 @@ Graph* body_of(Node& node, std::string_view name) {
   return nullptr;
 }
 
-const Node* writer_of(const Graph& graph, ValueId value) {
-  for (const Node& node : graph.nodes)
-    if (std::find(node.outputs.begin(), node.outputs.end(), value) != node.outputs.end()) return &node;
-  return nullptr;
-}
-
-const Tensor* stored(const Graph& graph, ValueId value) {
-  for (const Tensor& tensor : graph.tensors)
-    if (tensor.value == value) return &tensor;
-  return nullptr;
-}
-
-bool is_number(const Graph& graph, ValueId value, std::int64_t number) {
-  const Tensor* tensor = stored(graph, value);
-  if (!tensor || (tensor->elem != ElementType::int32 && tensor->elem != ElementType::int64) ||
-      checked_element_count(tensor->dims) != 1)
-    return false;
-  std::int64_t content = 0;
-  decode(tensor->elem, tensor->bytes, std::span(&content, 1));
-  return content == number;
-}
-
-std::size_t uses_of(const Graph& graph, ValueId value) {
-  std::size_t uses = 0;
-  for (const Node& node : graph.nodes) for_each_input(node, [&](ValueId id) { uses += id == value; });
-  for (const foreign::Output& output : graph.outputs) uses += output.value == value;
-  return uses;
+bool is_number(const GraphIndex& index, ValueId value, std::int64_t number) {
+  const auto content = index.integers(value);
+  return content && content->size() == 1 && content->front() == number;
 }
 
 /// Where a value is among the inputs of a graph.
@@ -64,8 +38,16 @@ enum class Passing : std::uint8_t { carried, constant, gathered, overwritten };
 
 class LoopReader {
  public:
-  LoopReader(Graph& outside, Node& node, Graph& condition, Graph& body, const std::vector<ValueId>& operands)
-      : outside_(outside), node_(node), condition_(condition), body_(body), operands_(operands) {}
+  LoopReader(Graph& graph, GraphIndex& outside, Node& node, Graph& condition, Graph& body,
+             const std::vector<ValueId>& operands)
+      : graph_(graph),
+        outside_(outside),
+        node_(node),
+        condition_(condition),
+        body_(body),
+        in_condition_(condition),
+        in_body_(body),
+        operands_(operands) {}
 
   /// Rewrites the node; the map tells what stands for results that are constants.
   void rewrite(std::unordered_map<ValueId, ValueId>& replaced) {
@@ -82,14 +64,14 @@ class LoopReader {
  private:
   Passing kind_of(std::size_t i) const {
     if (body_.outputs[i].value == body_.inputs[i]) return Passing::constant;
-    const Node* reserved = writer_of(outside_, operands_[i]);
-    const Node* written = writer_of(body_, body_.outputs[i].value);
+    const Node* reserved = outside_.writer(operands_[i]);
+    const Node* written = in_body_.writer(body_.outputs[i].value);
     if (!reserved || reserved->op != "TensorListReserve" || !written || written->op != "TensorListSetItem" ||
-        given_value(*written, "input_handle") != body_.inputs[i] || uses_of(body_, body_.inputs[i]) != 1 ||
-        uses_of(body_, body_.outputs[i].value) != 1 || uses_of(condition_, condition_.inputs[i]) != 0)
+        given_value(*written, "input_handle") != body_.inputs[i] || in_body_.uses(body_.inputs[i]) != 1 ||
+        in_body_.uses(body_.outputs[i].value) != 1 || in_condition_.uses(condition_.inputs[i]) != 0)
       return Passing::carried;
     const ValueId index = given_value(*written, "index");
-    if (is_number(body_, index, 0) && is_number(outside_, given_value(*reserved, "num_elements"), 1))
+    if (is_number(in_body_, index, 0) && is_number(outside_, given_value(*reserved, "num_elements"), 1))
       return Passing::overwritten;
     const auto counter = input_place(body_, index);
     return counter && counts_up(*counter) && is_number(outside_, operands_[*counter], 0) ? Passing::gathered
@@ -98,10 +80,10 @@ class LoopReader {
 
   /// Whether every pass adds one.
   bool counts_up(std::size_t i) const {
-    const Node* sum = writer_of(body_, body_.outputs[i].value);
+    const Node* sum = in_body_.writer(body_.outputs[i].value);
     if (!sum || (sum->op != "AddV2" && sum->op != "Add")) return false;
     const ValueId x = given_value(*sum, "x"), y = given_value(*sum, "y"), counter = body_.inputs[i];
-    return (x == counter && is_number(body_, y, 1)) || (y == counter && is_number(body_, x, 1));
+    return (x == counter && is_number(in_body_, y, 1)) || (y == counter && is_number(in_body_, x, 1));
   }
 
   /// Counters and limits of a condition that compares only such.
@@ -110,7 +92,7 @@ class LoopReader {
     std::vector<ValueId> pending = {condition_.outputs.front().value};
     Argument::List starts, limits;
     while (!pending.empty()) {
-      const Node* test = writer_of(condition_, pending.back());
+      const Node* test = in_condition_.writer(pending.back());
       pending.pop_back();
       if (!test) return;
       if (test->op == "LogicalAnd") {
@@ -131,12 +113,8 @@ class LoopReader {
   ValueId outside_value(ValueId value) {
     if (const auto place = input_place(condition_, value))
       return body_.outputs[*place].value == body_.inputs[*place] ? operands_[*place] : ValueId::none;
-    const Tensor* constant = stored(condition_, value);
-    if (!constant) return ValueId::none;
-    Tensor copy = *constant;
-    copy.value = outside_.add_value(copy.name, foreign::TensorType{.elem = copy.elem});
-    outside_.tensors.push_back(copy);
-    return copy.value;
+    const Tensor* constant = in_condition_.tensor(value);
+    return constant ? outside_.add_view(*constant, constant->dims) : ValueId::none;
   }
 
   static bool is_gathered(Passing kind) { return kind == Passing::gathered || kind == Passing::overwritten; }
@@ -145,7 +123,7 @@ class LoopReader {
     Argument::List counts, keeps_last;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       if (!is_gathered(kinds[i])) continue;
-      counts.push_back({given_value(*writer_of(outside_, operands_[i]), "num_elements")});
+      counts.push_back({given_value(*outside_.writer(operands_[i]), "num_elements")});
       keeps_last.push_back({kinds[i] == Passing::overwritten});
     }
     node_.arguments.push_back({std::move(counts), "counts"});
@@ -158,7 +136,7 @@ class LoopReader {
     const Argument* declared = node_.find("output_shapes");
     const auto* all_shapes = declared ? declared->as<Argument::List>() : nullptr;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-      const ValueId result = i < node_.outputs.size() ? node_.outputs[i] : outside_.add_value({});
+      const ValueId result = i < node_.outputs.size() ? node_.outputs[i] : graph_.add_value({});
       if (kinds[i] == Passing::constant) {
         constants.push_back({operands_[i]});
         replaced.emplace(result, operands_[i]);
@@ -187,7 +165,7 @@ class LoopReader {
   }
 
   /// Inputs: what is carried, then constants. Outputs of the body: what is carried, then elements of lists.
-  static void reorder(Graph& graph, const std::vector<Passing>& kinds, bool is_body) {
+  void reorder(Graph& graph, const std::vector<Passing>& kinds, bool is_body) {
     std::vector<ValueId> carried, constants, items;
     std::vector<foreign::Output> outputs;
     for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -197,7 +175,7 @@ class LoopReader {
       } else if (kinds[i] == Passing::constant) {
         constants.push_back(graph.inputs[i]);
       } else if (is_body) {
-        items.push_back(given_value(*writer_of(graph, graph.outputs[i].value), "item"));
+        items.push_back(given_value(*in_body_.writer(graph.outputs[i].value), "item"));
       }
     }
     carried.insert(carried.end(), constants.begin(), constants.end());
@@ -206,10 +184,12 @@ class LoopReader {
     if (is_body) graph.outputs = std::move(outputs);
   }
 
-  Graph& outside_;
+  Graph& graph_;
+  GraphIndex& outside_;
   Node& node_;
   Graph& condition_;
   Graph& body_;
+  GraphIndex in_condition_, in_body_;
   const std::vector<ValueId>& operands_;
 };
 
@@ -221,7 +201,7 @@ void replace_values(Argument& argument, const std::unordered_map<ValueId, ValueI
   }
 }
 
-void rewrite_loop(Graph& graph, Node& node, std::unordered_map<ValueId, ValueId>& replaced) {
+void rewrite_loop(Graph& graph, GraphIndex& index, Node& node, std::unordered_map<ValueId, ValueId>& replaced) {
   if (node.op != "While" && node.op != "StatelessWhile") return;
   Graph *condition = body_of(node, "cond"), *body = body_of(node, "body");
   const Argument* inputs = node.find("inputs");
@@ -232,17 +212,18 @@ void rewrite_loop(Graph& graph, Node& node, std::unordered_map<ValueId, ValueId>
   if (!condition || !body || condition->inputs.size() != operands.size() || body->inputs.size() != operands.size() ||
       body->outputs.size() != operands.size() || node.outputs.size() > operands.size())
     return;  // the mapping refuses it
-  LoopReader(graph, node, *condition, *body, operands).rewrite(replaced);
+  LoopReader(graph, index, node, *condition, *body, operands).rewrite(replaced);
 }
 
 }  // namespace
 
 void resolve_loops(Graph& graph) {
   for_each_body(graph, resolve_loops);
+  GraphIndex index(graph);
   std::unordered_map<ValueId, ValueId> replaced;
   for (Node& node : graph.nodes) {
     for (Argument& argument : node.arguments) replace_values(argument, replaced);
-    rewrite_loop(graph, node, replaced);
+    rewrite_loop(graph, index, node, replaced);
   }
   for (foreign::Output& output : graph.outputs)
     if (const auto found = replaced.find(output.value); found != replaced.end()) output.value = found->second;

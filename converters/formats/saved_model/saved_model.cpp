@@ -75,7 +75,7 @@ Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variabl
   join_dilations(model.graph);
   join_products(model.graph);
   join_biases(model.graph);
-  remove_unused(model.graph);
+  remove_unread(model.graph);
   auto imported = foreign::import_model(model, mappings, findings);
   if (imported) layout::reduce_transposes(*imported);
   return imported;

@@ -44,12 +44,12 @@ Result<Scope*> Scopes::body(const FunctionDef& function, const Scope& outside) {
   return add({.table = &function.table, .function = &function, .depth = outside.depth + 1});
 }
 
-const FunctionDef* Scopes::called(const NodeDef& node) const {
-  if (node.op == "PartitionedCall" || node.op == "StatefulPartitionedCall") {
-    const auto names = functions_of_attribute(node.attribute("f"));
-    return names.size() == 1 ? function(names.front()) : nullptr;
-  }
-  return function(node.op);
+const FunctionDef* Scopes::called(const NodeDef& node) {
+  if (node.op != "PartitionedCall" && node.op != "StatefulPartitionedCall") return function(node.op);
+  const auto [at, is_new] = called_.emplace(&node, nullptr);
+  if (!is_new) return at->second;
+  const auto names = functions_of_attribute(node.attribute("f"));
+  return at->second = names.size() == 1 ? function(names.front()) : nullptr;
 }
 
 Result<Scope*> Scopes::called(Scope& scope, const NodeDef& call, const FunctionDef& function) {

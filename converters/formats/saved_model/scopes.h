@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "converters/formats/saved_model/graph_def.h"
@@ -39,7 +40,7 @@ class Scopes {
   /// The scope of a body. Error code: malformed-model, for one that is inside itself.
   Result<Scope*> body(const FunctionDef& function, const Scope& outside);
   /// The function that a node calls and that is to be inlined; null for other nodes.
-  const FunctionDef* called(const NodeDef& node) const;
+  const FunctionDef* called(const NodeDef& node);
   /// The scope of a call.
   Result<Scope*> called(Scope& scope, const NodeDef& call, const FunctionDef& function);
 
@@ -58,6 +59,7 @@ class Scopes {
   const Mappings& mappings_;
   std::vector<std::unique_ptr<Scope>> scopes_;
   Scope* main_ = nullptr;
+  std::unordered_map<const NodeDef*, const FunctionDef*> called_;
 };
 
 /// "^node" is no tensor: the node must run before.

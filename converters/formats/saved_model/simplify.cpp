@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "converters/foreign/unused.h"
 #include "converters/formats/saved_model/graph_index.h"
 #include "converters/formats/saved_model/graph_reader.h"
 #include "libonnxkit/base/checked.h"
@@ -14,7 +15,6 @@ namespace {
 
 using foreign::Argument;
 using foreign::Graph;
-using foreign::index_of;
 using foreign::Node;
 using foreign::Tensor;
 using foreign::ValueId;
@@ -95,7 +95,8 @@ class Folder {
     if (!a || !b || a->elem != b->elem || !is_floating(a->elem)) return false;
     const auto dims = broadcast_dims(a->dims, b->dims);
     const auto count = dims ? checked_element_count(*dims) : std::nullopt;
-    if (!count || *count > most_elements) return false;
+    if (!count || *count > most_elements || *count > left_) return false;
+    left_ -= *count;
     add(node, a->elem, *dims, computed(*a, *b, *dims, static_cast<std::size_t>(*count), known->compute));
     return true;
   }
@@ -206,6 +207,7 @@ class Folder {
   foreign::Model& model_;
   Graph& graph_;
   std::unordered_map<ValueId, std::size_t> places_;
+  std::int64_t left_ = most_elements << 8;  ///< elements that may still be computed
 };
 
 // ---- biases
@@ -267,20 +269,9 @@ void join_biases(Graph& graph) {
   for_each_body(graph, join_biases);
 }
 
-void remove_unused(Graph& graph) {
-  std::vector<bool> needed(graph.values.size(), false);
-  for (const foreign::Output& output : graph.outputs) needed[index_of(output.value)] = true;
-  std::vector<bool> kept(graph.nodes.size(), false);
-  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
-    const Node& node = graph.nodes[n];
-    kept[n] = changes_state(node.op) ||
-              std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return needed[index_of(id)]; });
-    if (kept[n]) for_each_input(node, [&](ValueId id) { needed[index_of(id)] = true; });
-  }
-  std::size_t n = 0;
-  std::erase_if(graph.nodes, [&](const Node&) { return !kept[n++]; });
-  std::erase_if(graph.tensors, [&](const Tensor& tensor) { return !needed[index_of(tensor.value)]; });
-  for_each_body(graph, remove_unused);
+void remove_unread(Graph& graph) {
+  foreign::remove_unused(graph, [](const Node& node) { return changes_state(node.op); });
+  for_each_body(graph, remove_unread);
 }
 
 }  // namespace onnxkit::saved_model

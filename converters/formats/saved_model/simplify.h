@@ -9,7 +9,7 @@ namespace onnxkit::saved_model {
 void fold_constants(foreign::Model& model, foreign::Graph& graph);
 /// Gives convolutions and products the bias that is added to them.
 void join_biases(foreign::Graph& graph);
-/// Removes nodes and tensors that no output needs; nodes that change variables stay.
-void remove_unused(foreign::Graph& graph);
+/// Removes nodes and tensors that no output needs, in bodies, too; nodes that change variables stay.
+void remove_unread(foreign::Graph& graph);
 
 }  // namespace onnxkit::saved_model

@@ -23,8 +23,9 @@ void register_refused(Mappings& mappings) {
   mappings.add_all({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge",
                     "RefEnter", "RefExit", "RefNextIteration"},
                    {"data"}, refuse_old_control_flow);
-  mappings.add_all({"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assign", "AssignAdd", "AssignSub"},
-                   {"resource", "value"}, refuse_change_of_state);
+  mappings.add_all(
+      {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assign", "AssignAdd", "AssignSub"},
+      {"resource", "value"}, refuse_change_of_state);
   mappings.add_all({"VarHandleOp", "VariableV2", "Variable"}, {}, refuse_variable);
   mappings.add("Placeholder", {}, refuse_placeholder);
 }

@@ -75,7 +75,8 @@ TEST_CASE("sorted table: what is damaged is an error") {
     const auto entries = read_sorted_table(other);
     if (!entries) CHECK(entries.error().diagnostic.code == "malformed-model");
   }
-  for (std::size_t size = 0; size < file.size(); ++size) CHECK_FALSE(read_sorted_table(std::string_view(file).substr(0, size)));
+  for (std::size_t size = 0; size < file.size(); ++size)
+    CHECK_FALSE(read_sorted_table(std::string_view(file).substr(0, size)));
   CHECK_FALSE(read_sorted_table(table_of(block_of({{"b", "1"}, {"a", "2"}}))));
   CHECK_FALSE(read_sorted_table(table_of(block_of({{"a", "1"}, {"b", "2"}}, 7))));
 }
