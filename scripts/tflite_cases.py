@@ -15,18 +15,15 @@ import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 from ai_edge_litert.interpreter import Interpreter, OpResolverType  # noqa: E402
 
+from case_values import B, F, I, rng, values_of  # noqa: E402
+
 FOLDER = Path(__file__).resolve().parent.parent / "testdata/tflite"
-F, I, B = np.float32, np.int32, np.bool_
 CASES = {}
 
 
 def case(name, function, *inputs, **how):
     """Inputs are (shape, type) or (shape, type, lowest, highest); None in a shape is an open size, of which the case has 2."""
     CASES[name] = function, inputs, how
-
-
-def rng():
-    return np.random.default_rng(7)
 
 
 def weight(*shape):
@@ -262,17 +259,6 @@ def packed(model):
 
 case("lstm", lambda: lstm(False, False), ([2, 4, 3], F), made=True)
 case("lstm_time_major_peepholes", lambda: lstm(True, True), ([4, 2, 3], F), made=True)
-
-
-def values_of(spec, random):
-    shape, dtype, *range_ = spec
-    shape = [2 if size is None else size for size in shape]
-    if dtype == B:
-        return random.integers(0, 2, shape).astype(B)
-    if range_:
-        low, high = range_
-        return np.asarray(random.integers(low, high, shape) if dtype == I else random.uniform(low, high, shape)).astype(dtype)
-    return random.normal(0, 1, shape).astype(dtype)
 
 
 def converted(function, inputs, how):

@@ -1,5 +1,7 @@
 #include "converters/foreign/control_flow.h"
 
+#include <algorithm>
+
 namespace onnxkit::foreign {
 namespace {
 
@@ -37,20 +39,37 @@ void branch(Call& call, Val condition, const Graph& then_graph, const Graph& els
   call.results(onnx.emit_with_bodies(call.node.outputs.size(), "If", {chosen}, std::move(bodies)));
 }
 
-void repeat_while(Call& call, const Graph& condition, const Graph& body, const WhileLoop& loop) {
+std::vector<Val> looped(Call& call, const Graph& condition, const Graph& body, const WhileLoop& loop) {
   auto& onnx = call.onnx;
-  const std::vector<Val> first = call.inlined(condition, joined(loop.carried, loop.constants));
-  if (first.size() != 1) return call.refuse("the condition must have one result");
+  Val first;
+  if (!loop.passes) {
+    const std::vector<Val> asked = call.inlined(condition, joined(loop.carried, loop.constants));
+    if (asked.size() != 1) {
+      call.refuse("the condition must have one result");
+      return {};
+    }
+    first = as_flag(call, asked.front());
+  }
   std::vector<OnnxBuilder::BodyInput> inputs = {{"iteration", checker::Type::tensor(ElementType::int64, Shape{})},
                                                 {"condition", checker::Type::tensor(ElementType::boolean, Shape{})}};
   for (const checker::Type& type : loop.types) inputs.push_back({"carried", type});
   const std::vector<Val> own = onnx.open_body("body", inputs);
   const std::vector<Val> next = call.inlined(body, joined({own.begin() + 2, own.end()}, loop.constants));
-  std::vector<Val> outputs = call.inlined(condition, joined(next, loop.constants));
-  for (Val& output : outputs) output = as_flag(call, output);
-  std::vector<OnnxBuilder::Body> bodies = one_body(call, joined(std::move(outputs), next));
-  const std::vector<Val> operands = joined({{}, as_flag(call, first.front())}, loop.carried);
-  call.results(onnx.emit_with_bodies(loop.carried.size(), "Loop", operands, std::move(bodies)));
+  std::vector<Val> goes_on = {own[1]};
+  if (!loop.passes) {
+    const std::vector<Val> carried(
+        next.begin(), next.begin() + static_cast<std::ptrdiff_t>(std::min(next.size(), loop.carried.size())));
+    goes_on = call.inlined(condition, joined(carried, loop.constants));
+    for (Val& output : goes_on) output = as_flag(call, output);
+  }
+  std::vector<OnnxBuilder::Body> bodies = one_body(call, joined(std::move(goes_on), next));
+  const std::vector<Val> operands = joined({loop.passes, first}, loop.carried);
+  return onnx.emit_with_bodies(next.size(), "Loop", operands, std::move(bodies));
+}
+
+void repeat_while(Call& call, const Graph& condition, const Graph& body, const WhileLoop& loop) {
+  const std::vector<Val> results = looped(call, condition, body, loop);
+  if (!results.empty() || loop.carried.empty()) call.results(results);
 }
 
 void scan(Call& call, const Graph& body, const std::vector<Val>& carried, const std::vector<Val>& sliced,

@@ -61,9 +61,9 @@ struct Size {
 };
 struct TensorType {
   ElementType elem = ElementType::undefined;
-  std::optional<std::vector<Size>> shape;
-  std::vector<std::int64_t>
-      strides;  ///< in its storage, in elements; empty where the file has none or a size is in them
+  std::optional<std::vector<Size>> shape = {};
+  std::vector<std::int64_t> strides =
+      {};  ///< in its storage, in elements; empty where the file has none or a size is in them
   std::int64_t storage_offset = 0;
 };
 
@@ -87,10 +87,10 @@ struct Value {
 /// A constant of the file: a parameter, a buffer. Its bytes lie as in ONNX's raw_data.
 struct Tensor {
   ValueId value = ValueId::none;
-  std::string_view name;  ///< in the framework: "layer1.0.weight"
+  std::string_view name = {};  ///< in the framework: "layer1.0.weight"
   ElementType elem = ElementType::undefined;
-  std::vector<std::int64_t> dims;
-  std::span<const std::byte> bytes;
+  std::vector<std::int64_t> dims = {};
+  std::span<const std::byte> bytes = {};
 };
 
 struct Output {

@@ -117,7 +117,19 @@ void Importer::fill_in(const Graph& graph, const Node& node) {
     const checker::Type type =
         declared ? type_of(*declared, builder_.dims()) : checker::Type::tensor(ElementType::int64, Shape{Dim(1)});
     set_value(graph, id, builder_.placeholder(type));
+    if (!declared || !declared->shape) unknown_.emplace(&graph, id);
   }
+}
+
+bool Importer::reads_unknown(const Graph& graph, const Node& node) const {
+  const auto is_unknown = [&](const Argument& argument) {
+    const auto* id = argument.as<ValueId>();
+    return id && unknown_.contains({&graph, *id});
+  };
+  return std::any_of(node.arguments.begin(), node.arguments.end(), [&](const Argument& argument) {
+    const auto* list = argument.as<Argument::List>();
+    return is_unknown(argument) || (list && std::any_of(list->begin(), list->end(), is_unknown));
+  });
 }
 
 void Importer::import_node(const Graph& graph, std::size_t index) {
@@ -128,7 +140,17 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
   const bool outer_refused = std::exchange(refused_, false);
   const std::size_t findings = builder_.findings().size();
   builder_.set_origin(node.name, node.scope, node.source);
-  if (const MapNode map = mappings_.find(node.op)) {
+  const MapNode map = mappings_.find(node.op);
+  if (map && !unknown_.empty() && reads_unknown(graph, node)) {
+    // What it would say follows from the refusal before it.
+    fill_in(graph, node);
+    for (const ValueId id : node.outputs) unknown_.emplace(&graph, id);
+    node_ = outer_node;
+    node_index_ = outer_index;
+    refused_ = outer_refused;
+    return;
+  }
+  if (map) {
     Call call(*this, builder_, node, graph);
     map(call);
   } else {

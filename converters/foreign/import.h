@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -64,6 +65,7 @@ class Importer {
 
  private:
   void import_node(const Graph& graph, std::size_t index);
+  bool reads_unknown(const Graph& graph, const Node& node) const;
   void fill_in(const Graph& graph, const Node& node);
   void add_tensors(const Graph& graph);
 
@@ -74,6 +76,8 @@ class Importer {
   const Node* node_ = nullptr;
   std::size_t node_index_ = 0;
   bool refused_ = false;
+  /// Results of nodes that were refused and whose types no one knows, and what was made of them: by graph and value.
+  std::set<std::pair<const Graph*, ValueId>> unknown_;
 };
 
 }  // namespace onnxkit::foreign

@@ -45,6 +45,31 @@ std::vector<std::byte> encoded(ElementType type, double value) {
   return bytes;
 }
 
+/// Removes nodes and initializers that the graph's outputs do not need, those of bodies first.
+void remove_unused_from(ir::Graph& graph) {
+  for (ir::Node& node : graph.nodes)
+    for (ir::Attribute& attribute : node.attributes)
+      if (auto* body = std::get_if<std::unique_ptr<ir::Graph>>(&attribute.payload)) remove_unused_from(**body);
+  std::vector<bool> needed(graph.values.size(), false);
+  for (const ir::ValueInfo& output : graph.outputs) needed[ir::index_of(output.value)] = true;
+  std::vector<bool> kept(graph.nodes.size(), false);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const ir::Node& node = graph.nodes[n];
+    kept[n] = std::any_of(node.outputs.begin(), node.outputs.end(),
+                          [&](ir::ValueId id) { return id != ir::ValueId::none && needed[ir::index_of(id)]; });
+    if (!kept[n]) continue;
+    for (const ir::ValueId input : node.inputs)
+      if (input != ir::ValueId::none) needed[ir::index_of(input)] = true;
+    for (const ir::ValueId captured : ir::captured_values(graph, node)) needed[ir::index_of(captured)] = true;
+  }
+  std::size_t n = 0;
+  std::erase_if(graph.nodes, [&](const ir::Node&) { return !kept[n++]; });
+  std::erase_if(graph.initializers, [&](const ir::Tensor& tensor) {
+    const ir::ValueId id = graph.find(tensor.name);
+    return id == ir::ValueId::none || !needed[ir::index_of(id)];
+  });
+}
+
 }  // namespace
 
 OnnxBuilder::OnnxBuilder(ir::Model& model, const spec::OpTable& table)
@@ -352,26 +377,6 @@ void OnnxBuilder::add_output(Val value, std::string_view name) {
   output.type = declared(type(value));
 }
 
-void OnnxBuilder::remove_unused() {
-  ir::Graph& main = *model_.graph;
-  std::vector<bool> needed(main.values.size(), false);
-  for (const ir::ValueInfo& output : main.outputs) needed[ir::index_of(output.value)] = true;
-  std::vector<bool> kept(main.nodes.size(), false);
-  for (std::size_t n = main.nodes.size(); n-- > 0;) {
-    const ir::Node& node = main.nodes[n];
-    kept[n] = std::any_of(node.outputs.begin(), node.outputs.end(),
-                          [&](ir::ValueId id) { return id != ir::ValueId::none && needed[ir::index_of(id)]; });
-    if (!kept[n]) continue;
-    for (const ir::ValueId input : node.inputs)
-      if (input != ir::ValueId::none) needed[ir::index_of(input)] = true;
-    for (const ir::ValueId captured : ir::captured_values(main, node)) needed[ir::index_of(captured)] = true;
-  }
-  std::size_t n = 0;
-  std::erase_if(main.nodes, [&](const ir::Node&) { return !kept[n++]; });
-  std::erase_if(main.initializers, [&](const ir::Tensor& tensor) {
-    const ir::ValueId id = main.find(tensor.name);
-    return id == ir::ValueId::none || !needed[ir::index_of(id)];
-  });
-}
+void OnnxBuilder::remove_unused() { remove_unused_from(*model_.graph); }
 
 }  // namespace onnxkit::foreign

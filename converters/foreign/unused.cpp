@@ -14,7 +14,7 @@ void mark(const Argument& argument, std::vector<bool>& used) {
 
 }  // namespace
 
-void remove_unused(Graph& graph) {
+void remove_unused(Graph& graph, bool (*keeps)(const Node& node)) {
   std::vector<bool> used(graph.values.size(), false);
   for (const Output& output : graph.outputs)
     if (output.value != ValueId::none) used[index_of(output.value)] = true;
@@ -23,7 +23,7 @@ void remove_unused(Graph& graph) {
     Node& node = graph.nodes[n];
     const bool is_used = std::any_of(node.outputs.begin(), node.outputs.end(),
                                      [&](ValueId id) { return id != ValueId::none && used[index_of(id)]; });
-    if (!is_used) continue;
+    if (!is_used && !(keeps && keeps(node))) continue;
     for (const Argument& argument : node.arguments) mark(argument, used);
     kept.push_back(std::move(node));
   }

@@ -77,6 +77,13 @@ std::map<std::string, std::int64_t> chosen_sizes(const ir::Model& model, const S
   return sizes;
 }
 
+/// The option of the worker that runs the function that was converted.
+std::map<std::string, std::string> signature_option(const ir::Model& model) {
+  for (const ir::StringEntry& entry : model.metadata_props)
+    if (entry.key == "source_signature") return {{"signature", std::string(entry.value)}};
+  return {};
+}
+
 SourceReport report_of(const DiffReport& compared, std::size_t framework) {
   SourceReport report;
   const SideReport& runtime = compared.sides[framework];
@@ -164,6 +171,7 @@ Result<SourceReport> compare_with_source(const Model& converted, const std::file
                                          const SourceCheckOptions& options) {
   auto before = framework_side(source, options.format);
   if (!before) return std::move(before).error();
+  if (before->format == "saved-model") before->options = signature_option(converted.ir());
   return compare(converted, {*std::move(before), model_side(converted, options.backend)}, 0, options);
 }
 

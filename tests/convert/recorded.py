@@ -65,15 +65,15 @@ def fault_of(program, source, folder):
     return ", ".join(wrong)
 
 
-def main(about, folder, ending):
-    """The cases are files of that ending, each with an .npz beside it."""
+def main(about, folder, *endings):
+    """The cases are files and folders of these endings, each with an .npz beside it."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     suite = Suite(options.verbose)
-    for source in sorted((ROOT / folder).glob("*" + ending)):
+    for source in sorted(path for ending in endings for path in (ROOT / folder).glob("*" + ending)):
         if options.names and source.stem not in options.names:
             continue
         with tempfile.TemporaryDirectory() as results:

@@ -239,6 +239,8 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
     return model.error().diagnostic.code == "unsupported-operator" ? Outcome::finding : outcome;
   }
   const bool converts = is_of_framework(reading.format);
+  if (!arguments.read.signature.empty() && reading.format != "saved-model")
+    return usage_error(command, "--signature requires a SavedModel");
   const bool writes = writes_framework(arguments);
   if (arguments.opsets.empty() && !converts && !writes) {
     for (const char* option : {"--no-verify", "--verify", "--verify-limit", "--memory-limit", "--threads"})
@@ -300,6 +302,10 @@ void register_convert(CommandList& list) {
       ->required();
   add_choice(*command, "--from", arguments->read.format, format_choices(&FormatInfo::can_read),
              "Format of IN; auto decides by name and content");
+  command
+      ->add_option("--signature", arguments->read.signature,
+                   "Which function of a SavedModel; by default serving_default, or the only one")
+      ->type_name("NAME");
   add_choice(*command, "--to", arguments->save.format, format_choices(&FormatInfo::can_write),
              "Form of OUT; auto goes by its name: " + names_of_formats());
   command
@@ -327,6 +333,7 @@ void register_convert(CommandList& list) {
       "  onnxkit convert model.onnx model.onnxtxt          the model as text\n"
       "  onnxkit convert model.onnxtxt model.onnx          and back\n"
       "  onnxkit convert model.pt2 model.onnx              a model of torch.export\n"
+      "  onnxkit convert folder model.onnx                 a TensorFlow SavedModel\n"
       "  onnxkit convert model.onnx big.onnx --external    its weights in big.onnx.data\n"
       "  onnxkit convert big.onnx one.onnx --embed         all in one file");
   list.add(command, [command, arguments] { return run_convert(*command, *arguments); });

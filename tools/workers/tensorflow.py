@@ -150,7 +150,9 @@ class TensorFlow(Backend):
         wrapped = v1.wrap_function(lambda: v1.import_graph_def(graph, name=""), [])
         operations = wrapped.graph.get_operations()
         feeds = [item.outputs[0] for item in operations if item.type == "Placeholder"]
-        fetches = [tensor for item in operations if item.type not in ("Placeholder", "Const") for tensor in item.outputs if not tensor.consumers()]
+        # Of a node that something reads, other outputs are left over: states of a loop, statistics of a normalization.
+        unread = [item for item in operations if item.type not in ("Placeholder", "Const") and not any(tensor.consumers() for tensor in item.outputs)]
+        fetches = [tensor for item in unread for tensor in item.outputs]
         if not fetches:
             raise WorkerError("unsupported", "the graph has no outputs")
         pruned = wrapped.prune(feeds, fetches)

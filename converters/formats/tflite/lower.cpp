@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "libonnxkit/base/checked.h"
+#include "converters/foreign/slices.h"
 
 namespace onnxkit::tflite {
 namespace {
@@ -120,13 +120,7 @@ std::vector<Val> movables(Call& call, std::string_view name) {
   return as_stored ? call.tensors(name) : reals(call, name);
 }
 
-Val as_sizes(Call& call, std::string_view name) {
-  auto& onnx = call.onnx;
-  const Val value = call.tensor(name);
-  if (const auto known = onnx.constant_integers(value)) return onnx.integers(*known);
-  const Val sizes = onnx.cast(value, ElementType::int64);
-  return onnx.rank(sizes) == 1 ? sizes : onnx.reshape(sizes, {-1});
-}
+Val as_sizes(Call& call, std::string_view name) { return foreign::as_sizes(call.onnx, call.tensor(name)); }
 
 void give(Call& call, const std::vector<Val>& values) {
   auto& onnx = call.onnx;
@@ -169,22 +163,6 @@ Val activated(Call& call, Val value) {
 
 void give_activated(Call& call, Val value) { give(call, activated(call, value)); }
 
-Val channels_first(OnnxBuilder& onnx, Val value) {
-  std::vector<std::int64_t> permutation(onnx.rank(value).value_or(0));
-  if (permutation.size() < 3) return value;
-  std::iota(permutation.begin() + 1, permutation.end(), 0);
-  permutation[1] = static_cast<std::int64_t>(permutation.size()) - 1;
-  return onnx.transpose(value, permutation);
-}
-
-Val channels_last(OnnxBuilder& onnx, Val value) {
-  std::vector<std::int64_t> permutation(onnx.rank(value).value_or(0));
-  if (permutation.size() < 3) return value;
-  std::iota(permutation.begin() + 1, permutation.end(), 2);
-  permutation.back() = 1;
-  return onnx.transpose(value, permutation);
-}
-
 void give_channels_first(Call& call, Val value) {
   auto& onnx = call.onnx;
   const Val active = activated(call, value);
@@ -200,43 +178,16 @@ Window window_of(Call& call, std::vector<std::int64_t> kernel, std::initializer_
   for (const std::string_view axis : axes) {
     window.strides.push_back(call.integer(fmt::format("stride_{}", axis), 1));
     window.dilations.push_back(call.integer(fmt::format("dilation_{}_factor", axis), 1));
-    constexpr std::int64_t most = 1 << 24;
-    if (window.strides.back() < 1 || window.strides.back() > most || window.dilations.back() < 1 ||
-        window.dilations.back() > most)
-      call.refuse("a stride or dilation is not positive");
   }
-  for (const std::int64_t size : window.kernel)
-    if (size < 1) call.refuse("the size of its window is not known");
+  foreign::check_window(call, window);
   return window;
 }
 
 std::vector<ir::Attr> window_attributes(Call& call, Val x, const Window& window) {
-  std::vector<ir::Attr> attributes = {{"kernel_shape", window.kernel}, {"strides", window.strides}};
-  if (std::any_of(window.dilations.begin(), window.dilations.end(), [](std::int64_t d) { return d != 1; }))
-    attributes.push_back({"dilations", window.dilations});
   const std::int64_t padding = call.integer("padding", 0);
-  if (padding == 1 || call.refused()) return attributes;
-  if (padding != 0) {
-    call.refuse("its padding is neither SAME nor VALID");
-    return attributes;
-  }
-  const std::size_t axes = window.kernel.size();
-  std::vector<std::int64_t> pads(2 * axes, 0);
-  for (std::size_t a = 0; a < axes; ++a) {
-    const auto size = call.onnx.size(x, a + 1);
-    const auto reach = checked_mul(window.kernel[a] - 1, window.dilations[a]);
-    if (!size || !reach) {
-      attributes.push_back({"auto_pad", std::string("SAME_UPPER")});
-      return attributes;
-    }
-    const std::int64_t out = *size / window.strides[a] + (*size % window.strides[a] != 0 ? 1 : 0);
-    const std::int64_t total = std::max<std::int64_t>((out - 1) * window.strides[a] + *reach + 1 - *size, 0);
-    pads[a] = total / 2;
-    pads[a + axes] = total - total / 2;
-  }
-  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; }))
-    attributes.push_back({"pads", pads});
-  return attributes;
+  if (padding == 1 || call.refused()) return foreign::valid_window(window);
+  if (padding != 0) call.refuse("its padding is neither SAME nor VALID");
+  return foreign::same_window(call.onnx, x, 1, window);
 }
 
 }  // namespace onnxkit::tflite

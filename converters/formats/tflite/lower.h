@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "converters/foreign/channels_last.h"
 #include "converters/formats/tflite/mappings.h"
 
 // What mappings of TensorFlow Lite share: quantized values, fused activations, layouts and paddings.
@@ -37,18 +38,14 @@ Val activated(Call& call, Val value);
 
 // ---- layouts
 
-/// [N, spatial..., C] to [N, C, spatial...] and back.
-Val channels_first(OnnxBuilder& onnx, Val value);
-Val channels_last(OnnxBuilder& onnx, Val value);
+using foreign::channels_first;
+using foreign::channels_last;
 /// `give_activated` for a value with channels first.
 void give_channels_first(Call& call, Val value);
 
 // ---- windows
 
-/// How a window moves over the spatial axes of a value, outermost axis first.
-struct Window {
-  std::vector<std::int64_t> kernel, strides, dilations;
-};
+using foreign::Window;
 /// The options stride_*, dilation_*_factor of `axes` ("h", "w"), checked.
 Window window_of(Call& call, std::vector<std::int64_t> kernel, std::initializer_list<std::string_view> axes);
 /// ONNX's attributes of a window over `x`, whose channels are last; `padding` 0 is SAME, 1 VALID.

@@ -71,6 +71,8 @@ class ONNXKIT_API Model {
 struct ReadOptions {
   /// Name of a format; empty: the one that name and content of the file fit best.
   std::string format = {};
+  /// Which function of a model with several: the name of a signature; empty: the usual one.
+  std::string signature = {};
 };
 
 /// What a reading did beyond giving the model.

@@ -62,27 +62,6 @@ void map_conv_3d(Call& call) {
   convolve(call, x, filter, groups, window_attributes(call, x, window));
 }
 
-/// What is cut off each side, so that the result has the size that the file states.
-Sizes transposed_pads(Call& call, Val x, const Window& window, const Sizes& result) {
-  const std::size_t axes = window.kernel.size();
-  Sizes pads(2 * axes, 0);
-  for (std::size_t a = 0; a < axes; ++a) {
-    const auto size = call.onnx.size(x, a + 1);
-    if (!size) {
-      call.refuse("the size of its input is not known");
-      return pads;
-    }
-    const std::int64_t full = (*size - 1) * window.strides[a] + (window.kernel[a] - 1) * window.dilations[a] + 1;
-    if (full < result[a]) {
-      call.refuse("its result is larger than its windows reach");
-      return pads;
-    }
-    pads[a] = (full - result[a]) / 2;
-    pads[a + axes] = full - result[a] - pads[a];
-  }
-  return pads;
-}
-
 /// The file gives the size of the result. With windows as far apart as they are wide, that size may be unknown: nothing is cut off.
 void map_transpose_conv(Call& call) {
   auto& onnx = call.onnx;
@@ -93,12 +72,13 @@ void map_transpose_conv(Call& call) {
   if (call.refused()) return;
   std::vector<ir::Attr> attributes = {{"kernel_shape", window.kernel}, {"strides", window.strides}};
   const foreign::Shape sizes = onnx.symbolic_integers(call.tensor("output_shape"));
-  if (sizes.size() == 4 && sizes[1].is_constant() && sizes[2].is_constant()) {
-    attributes.push_back({"pads", transposed_pads(call, x, window, {sizes[1].constant(), sizes[2].constant()})});
-  } else if (window.kernel != window.strides) {
-    return call.refuse("the size of its result is not constant");
-  }
-  std::vector<Val> inputs = {channels_first(onnx, x), filter};
+  const Val first = channels_first(onnx, x);
+  const bool is_known = sizes.size() == 4 && !sizes[1].is_unknown() && !sizes[2].is_unknown();
+  if (is_known || window.kernel != window.strides)
+    attributes.push_back(
+        {"pads", foreign::transposed_pads(call, first, window,
+                                          is_known ? foreign::Shape{sizes[1], sizes[2]} : foreign::Shape())});
+  std::vector<Val> inputs = {first, filter};
   if (call.has("bias")) inputs.push_back(real(call, "bias"));
   give_channels_first(call, onnx.emit("ConvTranspose", inputs, attributes));
 }

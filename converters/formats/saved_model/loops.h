@@ -1,0 +1,13 @@
+#pragma once
+
+#include "converters/foreign/graph.h"
+
+namespace onnxkit::saved_model {
+
+/// Tells apart what TensorFlow's While passes from pass to pass. Its node gets lists in place of `inputs`: `carried`, `constants` that the
+/// body only reads, and `counts`, the lengths of lists of which each pass writes one element: these become results that are gathered,
+/// behind those that are carried. `keeps_last` tells for each whether all passes write the same place. Where the condition compares counters
+/// with limits, `starts` and `limits` are these.
+void resolve_loops(foreign::Graph& graph);
+
+}  // namespace onnxkit::saved_model

@@ -1,0 +1,73 @@
+// Lists of tensors, as tensors with a first axis for the elements. Loops that write an element in each pass gather them instead.
+#include <algorithm>
+
+#include "converters/formats/saved_model/lower.h"
+
+namespace onnxkit::saved_model {
+namespace {
+
+/// A list as a tensor; refuses one whose elements have unknown sizes.
+Val elements(Call& call) {
+  const Val list = call.tensor("input_handle");
+  if (!call.onnx.type(list).is_tensor()) call.refuse("the sizes of the list's elements are not known");
+  return list;
+}
+
+void map_from_tensor(Call& call) { call.result(call.tensor("tensor")); }
+
+/// Zeros, or, where their sizes are not known, something that is no tensor, which only loops that write all elements may be given.
+void map_reserve(Call& call) {
+  auto& onnx = call.onnx;
+  const ElementType elem = call.elem("element_dtype");
+  if (elem == ElementType::undefined) return call.refuse("it is not a list of tensors");
+  const auto sizes = onnx.constant_integers(call.tensor("element_shape"));
+  const bool is_known = sizes && std::all_of(sizes->begin(), sizes->end(), [](std::int64_t size) { return size >= 0; });
+  const auto rank = onnx.rank(call.tensor("element_shape"));
+  if (!is_known || rank == 0)
+    return call.result(onnx.emit("SequenceEmpty", {}, {{"dtype", static_cast<std::int64_t>(elem)}}));
+  const Val whole = onnx.joined({as_sizes(call, "num_elements"), onnx.integers(*sizes)});
+  call.result(onnx.emit("Expand", {onnx.scalar(elem, 0), whole}));
+}
+
+void map_get_item(Call& call) {
+  call.result(call.onnx.emit("Gather", {elements(call), call.tensor("index")}, {{"axis", std::int64_t{0}}}));
+}
+void map_gather_items(Call& call) {
+  call.result(call.onnx.emit("Gather", {elements(call), call.tensor("indices")}, {{"axis", std::int64_t{0}}}));
+}
+
+void map_set_item(Call& call) {
+  auto& onnx = call.onnx;
+  const Val list = elements(call), place = onnx.reshape(onnx.cast(call.tensor("index"), ElementType::int64), {1, 1});
+  call.result(onnx.emit("ScatterND", {list, place, onnx.unsqueeze(call.tensor("item"), {0})}));
+}
+
+void map_push_back(Call& call) {
+  auto& onnx = call.onnx;
+  const Val list = elements(call), item = onnx.unsqueeze(call.tensor("tensor"), {0});
+  call.result(onnx.emit("Concat", {list, item}, {{"axis", std::int64_t{0}}}));
+}
+
+void map_stack(Call& call) { call.result(elements(call)); }
+
+void map_length(Call& call) {
+  auto& onnx = call.onnx;
+  const Val size = onnx.reshape(onnx.size_of(elements(call), 0), std::vector<std::int64_t>());
+  call.result(onnx.cast(size, ElementType::int32));
+}
+
+}  // namespace
+
+void register_tensor_list(Mappings& mappings);
+void register_tensor_list(Mappings& mappings) {
+  mappings.add("TensorListFromTensor", {"tensor", "element_shape"}, map_from_tensor);
+  mappings.add("TensorListReserve", {"element_shape", "num_elements"}, map_reserve);
+  mappings.add("TensorListGetItem", {"input_handle", "index", "element_shape"}, map_get_item);
+  mappings.add("TensorListGather", {"input_handle", "indices", "element_shape"}, map_gather_items);
+  mappings.add("TensorListSetItem", {"input_handle", "index", "item"}, map_set_item);
+  mappings.add("TensorListPushBack", {"input_handle", "tensor"}, map_push_back);
+  mappings.add("TensorListStack", {"input_handle", "element_shape"}, map_stack);
+  mappings.add("TensorListLength", {"input_handle"}, map_length);
+}
+
+}  // namespace onnxkit::saved_model
