@@ -1,5 +1,8 @@
 #include "onnxkit/convert.h"
 
+#include <algorithm>
+
+#include "converters/weights/weights.h"
 #include "libonnxkit/running/source.h"
 
 namespace onnxkit {
@@ -7,6 +10,28 @@ namespace onnxkit {
 Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
                                          const SourceCheckOptions& options) {
   return running::compare_with_source(converted, source, options);
+}
+
+std::string_view name_of(WeightMatch::How how) {
+  switch (how) {
+    case WeightMatch::How::name:
+      return "name";
+    case WeightMatch::How::prefix:
+      return "prefix";
+    case WeightMatch::How::shape:
+      return "shape";
+    default:
+      return "order";
+  }
+}
+
+bool WeightsReport::fits() const {
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const Diagnostic& finding) { return finding.severity == Severity::error; });
+}
+
+Result<WeightsReport> load_weights(Model& model, const std::filesystem::path& file, const WeightsOptions& options) {
+  return weights::load_weights(model.ir(), file, options);
 }
 
 }  // namespace onnxkit
