@@ -135,35 +135,35 @@ Result<std::span<const std::byte>> TorchArchive::storage(const std::string& path
   return unpacked_.emplace(path, files_.back()->bytes()).first->second;
 }
 
-Result<std::optional<StoredTensor>> TorchArchive::tensor(Pickle value, std::string_view name,
-                                                         const std::string& folder) {
-  constexpr std::string_view prefix = "torch._utils._rebuild_";
+std::optional<TensorRecord> TorchArchive::record_of(Pickle value) {
   auto callee = value.callee().global();
   if (callee && callee->starts_with("torch._utils._rebuild_parameter")) {
     value = value.arguments()[0];
     callee = value.callee().global();
   }
-  if (!callee || !callee->starts_with(prefix)) return std::optional<StoredTensor>();
-  const Pickle arguments = value.arguments();
-  const Pickle id = arguments[0].persistent_id();
-  constexpr std::size_t shortest_id = 5;
-  if (id.size() < shortest_id || id[0].text() != "storage") return malformed_tensor(name, "it has no storage");
-  StoredTensor tensor;
-  tensor.name = name;
-  tensor.elem = type_named(callee->ends_with("_v3") ? arguments[6].global() : id[1].global());
-  const auto offset = arguments[1].integer();
+  if (!callee || !callee->starts_with("torch._utils._rebuild_tensor")) return std::nullopt;
+  const Pickle arguments = value.arguments(), id = arguments[0].persistent_id();
+  TensorRecord record;
+  if (id[0].text() == "storage") record.storage = id[2].text().value_or("");
+  record.elem = type_named(callee->ends_with("_v3") ? arguments[6].global() : id[1].global());
   auto sizes = integers_of(arguments[2]), strides = integers_of(arguments[3]);
-  const auto key = id[2].text();
-  if (!key || !offset || !sizes || !strides) return malformed_tensor(name, "its sizes are no numbers");
-  const auto bytes = storage(root_ + folder + std::string(*key));
+  const auto offset = arguments[1].integer();
+  record.is_complete = !record.storage.empty() && sizes && strides && offset;
+  if (record.is_complete) record.view = {*std::move(sizes), *std::move(strides), *offset};
+  return record;
+}
+
+Result<std::optional<StoredTensor>> TorchArchive::tensor(Pickle value, std::string_view name,
+                                                         std::string_view folder) {
+  const auto record = record_of(value);
+  if (!record) return std::optional<StoredTensor>();
+  if (!record->is_complete) return malformed_tensor(name, "it has no storage, or its sizes are no numbers");
+  const auto bytes = storage(fmt::format("{}{}{}", root_, folder, record->storage));
   if (!bytes) return bytes.error();
-  const StridedView view{*std::move(sizes), *std::move(strides), *offset};
-  auto dense = dense_bytes(*bytes, view, tensor.elem, budget_, name);
+  auto dense = dense_bytes(*bytes, record->view, record->elem, budget_, name);
   if (!dense) return std::move(dense).error();
   if (dense->copy) files_.push_back(std::move(dense->copy));
-  tensor.dims = view.sizes;
-  tensor.bytes = dense->bytes;
-  return std::optional<StoredTensor>(std::move(tensor));
+  return std::optional(StoredTensor{std::string(name), record->elem, record->view.sizes, dense->bytes});
 }
 
 namespace {

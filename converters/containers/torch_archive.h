@@ -21,6 +21,14 @@ std::string root_of(const wire::ZipArchive& archive);
 /// Error codes: malformed-archive, not-supported (the archive says that its numbers are not little-endian).
 Result<void> check_byte_order(const wire::ZipArchive& archive, const std::string& root);
 
+/// A tensor as a pickle describes it.
+struct TensorRecord {
+  std::string_view storage;  ///< the name of its entry, without the folder
+  ElementType elem = ElementType::undefined;
+  StridedView view;
+  bool is_complete = false;  ///< all of it could be read
+};
+
 /// A zip archive that torch.save or torch.jit.save wrote: pickles in which tensors refer to entries with their elements.
 class TorchArchive {
  public:
@@ -33,8 +41,10 @@ class TorchArchive {
   /// when `has_classes`. Error codes: those of PickleDocument::parse, malformed-archive.
   Result<std::unique_ptr<const PickleDocument>> pickle(std::string_view name, bool has_classes) const;
 
-  /// The tensor that a value of such a pickle describes, nothing when it is no tensor. Storages are entries of `folder` ("data/").
-  Result<std::optional<StoredTensor>> tensor(Pickle value, std::string_view name, const std::string& folder = "data/");
+  /// What a value of such a pickle says of a tensor; nothing when it is no tensor.
+  static std::optional<TensorRecord> record_of(Pickle value);
+  /// The tensor that a value of such a pickle describes, nothing when it is no tensor. Storages are entries of `folder`.
+  Result<std::optional<StoredTensor>> tensor(Pickle value, std::string_view name, std::string_view folder = "data/");
 
   const wire::ZipArchive& zip() const { return zip_; }
   const std::string& root() const { return root_; }

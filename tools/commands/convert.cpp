@@ -12,6 +12,7 @@
 #include "tools/opset_command.h"
 #include "tools/options/align_corners.h"
 #include "tools/options/choice.h"
+#include "tools/options/input_shape.h"
 #include "tools/options/number.h"
 #include "tools/options/output.h"
 #include "tools/options/verification.h"
@@ -41,6 +42,7 @@ struct ConvertArguments {
   std::string weights;
   WeightsOptions weights_options;
   OutputOptions report;
+  std::vector<std::string> input_shapes;
   Notes notes = Notes::usual;
 };
 
@@ -135,6 +137,12 @@ bool is_of_framework(const std::string& format) {
   return false;
 }
 
+bool takes_shapes(const std::string& format) {
+  for (const FormatInfo& known : known_formats())
+    if (known.name == format) return known.takes_shapes;
+  return false;
+}
+
 /// What keeps the model from these opsets, printed; ok when nothing does.
 Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetChoices choices) {
   choices.conversion.allow_outside_data = choices.verification.allow_outside_data = arguments.save.allow_outside_data;
@@ -187,6 +195,9 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
     return usage_error(command, "--external-threshold requires --external or --external-per-tensor");
   if (const std::string fault = weights_usage(command, arguments); !fault.empty()) return usage_error(command, fault);
+  ReadOptions read = arguments.read;
+  if (const std::string fault = read_input_shapes(arguments.input_shapes, read); !fault.empty())
+    return usage_error(command, fault);
   OpsetChoices choices;
   choices.conversion.align_corners = arguments.align_corners;
   choices.verifies = !arguments.verification.none;
@@ -197,11 +208,13 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   if (const auto fits = check_model_output(arguments.output, arguments.input, save); !fits)
     return report_error(fits.error());
   ReadReport reading;
-  auto model = open_model(arguments.input, arguments.read, &reading);
+  auto model = open_model(arguments.input, read, &reading);
   if (!model) {
     const Outcome outcome = report_error(model.error());
     return model.error().diagnostic.code == "unsupported-operator" ? Outcome::finding : outcome;
   }
+  if (!arguments.input_shapes.empty() && !takes_shapes(reading.format))
+    return usage_error(command, "--input-shape requires a model whose file does not state shapes (TorchScript)");
   const bool converts = is_of_framework(reading.format);
   if (arguments.opsets.empty() && !converts) {
     for (const char* option : {"--no-verify", "--verify", "--verify-limit", "--memory-limit", "--threads"})
@@ -283,6 +296,7 @@ void register_convert(CommandList& list) {
              "Format of IN; auto decides by name and content");
   add_choice(*command, "--to", arguments->save.format, format_choices(&FormatInfo::can_write),
              "Form of OUT; auto goes by its name: " + names_of_formats());
+  add_input_shapes(*command, arguments->input_shapes);
   command
       ->add_option("--opset", arguments->opsets,
                    "Also convert to this opset, like upgrade and downgrade; may be repeated")
@@ -310,6 +324,7 @@ void register_convert(CommandList& list) {
       "  onnxkit convert model.onnx model.onnxtxt          the model as text\n"
       "  onnxkit convert model.onnxtxt model.onnx          and back\n"
       "  onnxkit convert model.pt2 model.onnx              a model of torch.export\n"
+      "  onnxkit convert traced.pt model.onnx --input-shape x=N,3,224,224\n"
       "  onnxkit convert model.onnx big.onnx --external    its weights in big.onnx.data\n"
       "  onnxkit convert big.onnx one.onnx --embed         all in one file\n"
       "  onnxkit convert net.onnx new.onnx --weights trained.safetensors");
