@@ -333,7 +333,7 @@ class PickleReader {
     const auto parts = pop_some(2);
     if (!parts) return malformed_pickle("its stack is too short");
     const Entry &module = document_.entries_[(*parts)[0]], &name = document_.entries_[(*parts)[1]];
-    if (module.kind != Kind::text || name.kind != Kind::text) return malformed_pickle("the name of a class is no text");
+    if (module.kind != Kind::text || name.kind != Kind::text) return malformed_pickle("the name of a class is not a text");
     return push_global(module.text, name.text);
   }
 
@@ -356,7 +356,7 @@ class PickleReader {
     auto parts = pop_some(2);
     if (!parts) return malformed_pickle("its stack is too short");
     const Entry& callee = document_.entries_[(*parts)[0]];
-    if (callee.kind != Kind::global) return malformed_pickle("something is called that is no function");
+    if (callee.kind != Kind::global) return malformed_pickle("what is called is not a function");
     if (document_.entries_[(*parts)[1]].kind != Kind::tuple) return malformed_pickle("arguments are no tuple");
     // An ordered dict is a dict; its pairs follow.
     if (callee.text == "collections.OrderedDict") {
@@ -373,7 +373,7 @@ class PickleReader {
     Entry& target = document_.entries_[stack_.back()];
     if (target.kind == Kind::dict) return {};  // attributes of an ordered dict: "_metadata"
     if (target.kind != Kind::object || target.parts.size() != 2)
-      return malformed_pickle("a state is given to something that is no new object");
+      return malformed_pickle("what a state is given to is not a new object");
     target.parts.push_back(*state);
     return {};
   }

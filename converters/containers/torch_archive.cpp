@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-
 namespace onnxkit::containers {
 namespace {
 
@@ -153,8 +152,7 @@ std::optional<TensorRecord> TorchArchive::record_of(Pickle value) {
   return record;
 }
 
-Result<std::optional<StoredTensor>> TorchArchive::tensor(Pickle value, std::string_view name,
-                                                         std::string_view folder) {
+Result<std::optional<StoredTensor>> TorchArchive::tensor(Pickle value, std::string_view name, std::string_view folder) {
   const auto record = record_of(value);
   if (!record) return std::optional<StoredTensor>();
   if (!record->is_complete) return malformed_tensor(name, "it has no storage, or its sizes are no numbers");

@@ -52,7 +52,8 @@ class TorchArchive {
   const std::vector<std::shared_ptr<const MappedFile>>& files() const { return files_; }
 
  private:
-  explicit TorchArchive(wire::ZipArchive zip) : zip_(std::move(zip)), root_(root_of(zip_)), budget_(zip_.file()->bytes().size()) {
+  explicit TorchArchive(wire::ZipArchive zip)
+      : zip_(std::move(zip)), root_(root_of(zip_)), budget_(zip_.file()->bytes().size()) {
     files_.push_back(zip_.file());
   }
   Result<std::span<const std::byte>> storage(const std::string& path);

@@ -28,7 +28,7 @@ Result<StoredTensors> read_npz_weights(const std::shared_ptr<const MappedFile>& 
 }
 
 Error unknown_weights(const MappedFile& file) {
-  Error error = make_error("unsupported-format", "this is no file of weights that is read");
+  Error error = make_error("unsupported-format", "this is not a file of weights that is read");
   error.diagnostic.expected = "a state_dict of PyTorch (.pt, .pth), safetensors or .npz";
   if (file.view().starts_with("\x80\x02"))
     error.diagnostic.help = "PyTorch before version 1.6 wrote it so: load it with torch.load and save it again";

@@ -19,7 +19,7 @@ constexpr std::size_t not_unique = static_cast<std::size_t>(-1);
 
 /// What DataParallel, torch.compile and classes around a network put before the names of its weights.
 std::string_view without_wrappers(std::string_view name) {
-  constexpr std::array<std::string_view, 6> prefixes = {"module.",    "model.", "_orig_mod.",
+  constexpr std::array<std::string_view, 6> prefixes = {"module.",     "model.", "_orig_mod.",
                                                         "state_dict.", "net.",   "network."};
   for (bool found = true; found;) {
     found = false;

@@ -1,7 +1,5 @@
 #include "onnxkit/convert.h"
 
-#include <algorithm>
-
 #include "converters/weights/weights.h"
 #include "libonnxkit/running/source.h"
 
@@ -23,11 +21,6 @@ std::string_view name_of(WeightMatch::How how) {
     default:
       return "order";
   }
-}
-
-bool WeightsReport::fits() const {
-  return std::none_of(findings.begin(), findings.end(),
-                      [](const Diagnostic& finding) { return finding.severity == Severity::error; });
 }
 
 Result<WeightsReport> load_weights(Model& model, const std::filesystem::path& file, const WeightsOptions& options) {

@@ -24,7 +24,8 @@ void expect_tensors(const Result<containers::StoredTensors>& stored) {
     const auto count = checked_element_count(tensor.dims);
     if (!count || packed_size(tensor.elem, *count) != tensor.bytes.size())
       fuzz::broken("the bytes of a tensor fit its shape", {{"tensor", tensor.name}});
-    if (!tensor.bytes.empty()) sum += static_cast<unsigned>(tensor.bytes.front()) + static_cast<unsigned>(tensor.bytes.back());
+    if (!tensor.bytes.empty())
+      sum += static_cast<unsigned>(tensor.bytes.front()) + static_cast<unsigned>(tensor.bytes.back());
   }
   volatile unsigned read = sum;  // so that the bytes are there
   (void)read;
@@ -40,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (containers::is_safetensors(*file)) {
     expect_tensors(containers::read_safetensors(file));
   } else {
-    constexpr std::string_view names[] = {"collections.OrderedDict", "torch._utils._rebuild_tensor_v2", "torch.*Storage"};
+    constexpr std::string_view names[] = {"collections.OrderedDict", "torch._utils._rebuild_tensor_v2",
+                                          "torch.*Storage"};
     const auto document = containers::PickleDocument::parse(std::move(bytes), {.names = names, .prefix = "__torch__."});
     if (!document) expect_message(document.error());
   }

@@ -9,9 +9,10 @@ namespace onnxkit::tools {
 void add_input_shapes(CLI::App& command, std::vector<std::string>& texts) {
   command
       .add_option("--input-shape", texts,
-                  "Sizes of an input of a TorchScript model, as x=N,3,224,224 or tokens=1,128:int64; names stay open. "
-                  "Without it inputs have the sizes that the trace was recorded with; may be repeated")
-      ->type_name("NAME=SIZES[:TYPE]")
+                  "Sizes of an input of a TorchScript model, as x=N,3,224,224, or with its type, as "
+                  "tokens=1,128:int64; names stay open. Without it inputs have the sizes that the trace was recorded "
+                  "with; may be repeated")
+      ->type_name("NAME=SIZES")
       ->allow_extra_args(false);
 }
 
@@ -39,7 +40,7 @@ std::string read_input_shapes(const std::vector<std::string>& texts, ReadOptions
     InputShape shape;
     if (const std::size_t colon = sizes.find(':'); colon != sizes.npos) {
       const auto type = element_type_named(sizes.substr(colon + 1));
-      if (!type) return fmt::format("--input-shape: {} is no element type", quote(sizes.substr(colon + 1)));
+      if (!type) return fmt::format("--input-shape: {} is not an element type", quote(sizes.substr(colon + 1)));
       shape.type = *type;
       sizes = sizes.substr(0, colon);
     }

@@ -11,7 +11,7 @@ class App;
 
 namespace onnxkit::tools {
 
-/// `--input-shape NAME=SIZES[:TYPE]`, which may be repeated.
+/// `--input-shape NAME=SIZES` or `NAME=SIZES:TYPE`, which may be repeated.
 void add_input_shapes(CLI::App& command, std::vector<std::string>& texts);
 
 /// Reads such texts; returns what is wrong with one of them, or nothing.

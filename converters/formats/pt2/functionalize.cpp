@@ -173,7 +173,7 @@ class Functionalizer {
     ValueId base = ValueId::none;
     std::size_t node = 0;  ///< in view_nodes_
     Inverse inverse = Inverse::none;
-    bool may_be_copy = false;    ///< the file does not say whether it shares elements
+    bool may_be_copy = false;  ///< the file does not say whether it shares elements
     std::size_t writes_before = 0;
   };
   /// The value that has a tensor's content after some number of writes to its storage.
@@ -224,7 +224,8 @@ class Functionalizer {
     if (written == targets_.end()) return false;
     const auto has_doubt = [&](ValueId from, ValueId other, std::size_t write) {
       for (auto view = views_.find(from); view != views_.end(); view = views_.find(from)) {
-        const bool is_between = view->second.may_be_copy && view->second.writes_before < write && !is_view_of(other, from);
+        const bool is_between =
+            view->second.may_be_copy && view->second.writes_before < write && !is_view_of(other, from);
         if (is_between) return true;
         from = view->second.base;
       }
@@ -248,8 +249,9 @@ class Functionalizer {
 
   void note_doubt(ValueId id) {
     if (fault_) return;
-    fault_ = make_error("not-supported", fmt::format("whether {} sees a write depends on strides, which the file does not say",
-                                                     quote(graph_.values[foreign::index_of(id)].name)));
+    fault_ = make_error("not-supported",
+                        fmt::format("whether {} sees a write depends on strides, which the file does not say",
+                                    quote(graph_.values[foreign::index_of(id)].name)));
   }
 
   ValueId taken_again(const View& view, ValueId id, ValueId base) {
@@ -311,11 +313,33 @@ class Functionalizer {
     const ValueId content = node.outputs.front();
     if (content == ValueId::none || views_.contains(content) || content == root_of(written)) return not_followed(node);
     const std::string_view name = node.name;
-    graph_.nodes.push_back(std::move(node));
+    push_write(std::move(node), content);
     if (!write(written, content)) return not_followed(op, name);
     views_[content] = {written, 0, Inverse::same};
     contents_[content] = {content, writes_[root_of(written)]};
     return {};
+  }
+
+  /// What is written keeps the type of what it is written to; where the file does not state it, a cast sees to that.
+  void push_write(Node node, ValueId content) {
+    const Argument* self = node.find("self");
+    if (graph_.values[foreign::index_of(content)].type || !self || !self->as<ValueId>())
+      return graph_.nodes.push_back(std::move(node));
+    Node cast;
+    cast.op = "aten.type_as.default";
+    cast.name = node.name;
+    cast.source = node.source;
+    cast.scope = node.scope;
+    const ValueId unnamed = graph_.add_value("");
+    cast.arguments.resize(2);
+    cast.arguments[0].name = "self";
+    cast.arguments[0].content = unnamed;
+    cast.arguments[1].name = "other";
+    cast.arguments[1].content = *self->as<ValueId>();
+    cast.outputs = {content};
+    node.outputs = {unnamed};
+    graph_.nodes.push_back(std::move(node));
+    graph_.nodes.push_back(std::move(cast));
   }
 
   /// Whether an operator that gives a view where it can has made a copy: a copy is contiguous, a view of the same elements only
@@ -446,7 +470,7 @@ class Functionalizer {
   StringPool& strings_;
   std::vector<Node> view_nodes_;  ///< as the file has them
   std::unordered_map<ValueId, View> views_;
-  std::unordered_map<ValueId, std::size_t> writes_;  ///< by root
+  std::unordered_map<ValueId, std::size_t> writes_;            ///< by root
   std::unordered_map<ValueId, std::vector<ValueId>> targets_;  ///< by root: what was written to, in order
   std::unordered_map<ValueId, Content> contents_;
   std::optional<Error> fault_;

@@ -61,7 +61,8 @@ Item Follower::inlined(const Function& function, const Item* object, const std::
   Variables variables;
   std::size_t first = 0;
   if (object && !function.parameters.empty()) variables[function.parameters[first++].name] = *object;
-  if (arguments.size() > function.parameters.size() - first) return refuse("a method is called with too many arguments");
+  if (arguments.size() > function.parameters.size() - first)
+    return refuse("a method is called with too many arguments");
   for (std::size_t i = 0; i < arguments.size(); ++i)
     variables[arguments[i].name.empty() ? function.parameters[first + i].name : arguments[i].name] = arguments[i].item;
   for (const Function::Parameter& parameter : function.parameters) {
@@ -121,7 +122,7 @@ void Follower::assign(const Statement& statement, Variables& variables) {
 
 void Follower::unpack(const std::vector<Expression>& targets, const Item& value, Variables& variables) {
   Items items;
-  if (value.kind == Kind::unsplit) {
+  if (value.kind == Kind::unsplit || value.may_be_several) {
     items = writer_.split(value, targets.size());
   } else if (value.kind == Kind::list || value.kind == Kind::tuple) {
     items = *value.items;
@@ -135,7 +136,7 @@ void Follower::branch(const Statement& statement, Variables& variables) {
   if (fault_) return;
   if (condition.is_known() && condition.is_number())
     return follow(condition.as_real() != 0 ? statement.body : statement.other, variables);
-  if (condition.is_known()) return void(refuse("a branch has a condition that is no truth value"));
+  if (condition.is_known()) return void(refuse("the condition of a branch is not a boolean"));
   open_branch(statement, condition, variables);
 }
 
@@ -184,9 +185,8 @@ void Follower::open_branch(const Statement& statement, const Item& condition, Va
   take(no, yes.captured);
   std::vector<ValueId> reordered;
   for (const Item& item : yes.captured) {
-    const auto same = std::find_if(no.captured.begin(), no.captured.end(), [&](const Item& other) {
-      return other.graph == item.graph && other.id == item.id;
-    });
+    const auto same = std::find_if(no.captured.begin(), no.captured.end(),
+                                   [&](const Item& other) { return other.graph == item.graph && other.id == item.id; });
     reordered.push_back(no.graph->inputs[static_cast<std::size_t>(same - no.captured.begin())]);
   }
   no.graph->inputs = std::move(reordered);

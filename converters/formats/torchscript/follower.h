@@ -69,8 +69,8 @@ class Follower {
   foreign::Model& model_;
   GraphWriter writer_;
   std::optional<Error> fault_;
-  std::map<std::uint32_t, Item> parameters_;   ///< by identity in the pickle of objects
-  std::map<std::int64_t, Item> constants_;     ///< by place
+  std::map<std::uint32_t, Item> parameters_;  ///< by identity in the pickle of objects
+  std::map<std::int64_t, Item> constants_;    ///< by place
   std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of
   std::size_t steps_ = 0, depth_ = 0;
   bool has_returned_ = false;

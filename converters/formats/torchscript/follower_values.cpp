@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -33,9 +34,24 @@ std::string_view first_name(const Expression& expression) {
 /// The name of the operator behind an infix one.
 std::string_view infix_name(std::string_view op) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 18> names = {{
-      {"+", "add"},     {"-", "sub"},     {"*", "mul"},      {"/", "div"},          {"//", "floordiv"}, {"%", "remainder"},
-      {"==", "eq"},     {"!=", "ne"},     {"<", "lt"},       {"<=", "le"},          {">", "gt"},        {">=", "ge"},
-      {"and", "__and__"}, {"or", "__or__"}, {"is", "__is__"}, {"is not", "__isnot__"}, {"**", "pow"},     {"@", "matmul"},
+      {"+", "add"},
+      {"-", "sub"},
+      {"*", "mul"},
+      {"/", "div"},
+      {"//", "floordiv"},
+      {"%", "remainder"},
+      {"==", "eq"},
+      {"!=", "ne"},
+      {"<", "lt"},
+      {"<=", "le"},
+      {">", "gt"},
+      {">=", "ge"},
+      {"and", "__and__"},
+      {"or", "__or__"},
+      {"is", "__is__"},
+      {"is not", "__isnot__"},
+      {"**", "pow"},
+      {"@", "matmul"},
   }};
   const auto found = std::find_if(names.begin(), names.end(), [&](const auto& row) { return row.first == op; });
   return found == names.end() ? std::string_view() : found->second;
@@ -45,6 +61,13 @@ Items items_of(const std::vector<NamedItem>& arguments) {
   Items items;
   for (const NamedItem& argument : arguments) items.push_back(argument.item);
   return items;
+}
+
+/// Constant tensors that stand for numbers as those: they do not decide the type of a result.
+std::vector<NamedItem> with_numbers(std::vector<NamedItem> arguments) {
+  for (NamedItem& argument : arguments)
+    if (argument.item.is_wrapped_number) argument.item = Item::of_real(argument.item.real);
+  return arguments;
 }
 
 bool are_numbers(const Items& items) {
@@ -79,7 +102,9 @@ Item Follower::value_of(const Expression& expression, Variables& variables) {
     case Form::list:
     case Form::tuple:
     case Form::dict: {
-      const Kind kind = expression.kind == Form::list ? Kind::list : expression.kind == Form::tuple ? Kind::tuple : Kind::dict;
+      const Kind kind = expression.kind == Form::list    ? Kind::list
+                        : expression.kind == Form::tuple ? Kind::tuple
+                                                         : Kind::dict;
       return Item::of_items(kind, values_of(expression.parts, variables));
     }
     case Form::name:
@@ -106,7 +131,7 @@ Item Follower::operation(const Expression& expression, Variables& variables) {
   if (fault_) return {};
   std::vector<NamedItem> arguments;
   for (const Item& item : operands) arguments.push_back({{}, item});
-  const std::string_view name = operands.size() == 2      ? infix_name(expression.text)
+  const std::string_view name = operands.size() == 2       ? infix_name(expression.text)
                                 : expression.text == "not" ? "__not__"
                                 : expression.text == "-"   ? "neg"
                                                            : std::string_view();
@@ -137,7 +162,8 @@ Item Follower::named(const Expression& expression, Variables& variables) {
 Item Follower::attribute(const Item& object, std::string_view name) {
   if (fault_) return {};
   if (object.kind == Kind::tensor) {
-    if (name == "requires_grad" || name == "is_cuda" || name == "is_sparse" || name == "is_quantized") return Item::of_boolean(false);
+    if (name == "requires_grad" || name == "is_cuda" || name == "is_sparse" || name == "is_quantized")
+      return Item::of_boolean(false);
     return refuse(fmt::format("the code of the model asks for {} of a tensor", quote(name)));
   }
   const Pickle state = object.object.state();
@@ -157,7 +183,12 @@ Item Follower::parameter(Pickle value, const std::string& path) {
   const std::string_view name = writer_.keep(path);
   const ValueId id = graph.add_value(name);
   graph.tensors.push_back({id, name, (*tensor)->elem, (*tensor)->dims, (*tensor)->bytes});
-  return Item::of_value(Kind::tensor, graph, id);
+  Item item = Item::of_value(Kind::tensor, graph, id);
+  // A trace keeps the numbers of the program as constants of this type.
+  item.is_wrapped_number =
+      path.starts_with("CONSTANTS.") && (*tensor)->elem == ElementType::float64 && (*tensor)->dims.empty();
+  if (item.is_wrapped_number) std::memcpy(&item.real, (*tensor)->bytes.data(), sizeof item.real);
+  return item;
 }
 
 Item Follower::of_pickle(Pickle value, const std::string& path) {
@@ -211,6 +242,10 @@ Item Follower::call(const Expression& expression, Variables& variables) {
   }
   const bool is_method = callee.kind == Expression::Kind::attribute &&
                          (first_name(callee).empty() || variables.contains(first_name(callee)));
+  // Functions are values, too: "_0 = __torch__.helper".
+  const auto function = callee.kind == Expression::Kind::name ? variables.find(callee.text) : variables.end();
+  if (function != variables.end() && function->second.kind == Kind::text)
+    return call_path(function->second.text, std::move(arguments));
   if (!is_method) return call_path(path, std::move(arguments));
   const Item object = value_of(callee.parts.front(), variables);
   if (fault_) return {};
@@ -224,7 +259,8 @@ Item Follower::call(const Expression& expression, Variables& variables) {
 Item Follower::call_path(const std::string& path, std::vector<NamedItem> arguments) {
   if (path.starts_with("__torch__.")) {
     const auto function = module_.functions.find(path);
-    if (function == module_.functions.end()) return refuse(fmt::format("the code of the model makes a {}", quote(path)));
+    if (function == module_.functions.end())
+      return refuse(fmt::format("the code of the model makes a {}", quote(path)));
     return inlined(*function->second, nullptr, arguments);
   }
   if (auto result = builtin(path, arguments)) return *std::move(result);
@@ -261,7 +297,8 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
   if (path == "torch.device" || path == "ops.prim.device") return Item::of_kind(Kind::device);
   if (path == "torch.list" || path == "list") return known_result("list", items_of(arguments));
   if (path == "getattr" && at(1).kind == Kind::text) return attribute(at(0), at(1).text);
-  if (path == "ops.prim.data" || path == "ops.prim.unchecked_unwrap_optional" || path == "torch._unwrap_optional") return at(0);
+  if (path == "ops.prim.data" || path == "ops.prim.unchecked_unwrap_optional" || path == "torch._unwrap_optional")
+    return at(0);
   if (path == "torch.warn" || path == "torch._assert" || path == "print") return Item();
   if (path == "ops.prim.RaiseException") return refuse("the code of the model ends with an error");
   if (path == "ops.prim.NumToTensor" || path == "torch.scalar_tensor") {
@@ -287,7 +324,9 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
   if (from.kind == Kind::integer && is_integer) return from;
   const auto made_of = numbers_.find({from.graph, from.id});
   if (made_of != numbers_.end() && is_integer && made_of->second.kind == Kind::integer) return made_of->second;
-  return converted(is_integer ? "prim.Int.Tensor" : is_real ? "prim.Float.Tensor" : "prim.Bool.Tensor",
+  return converted(is_integer ? "prim.Int.Tensor"
+                   : is_real  ? "prim.Float.Tensor"
+                              : "prim.Bool.Tensor",
                    from.is_number() ? tensor_of_number(from) : from,
                    is_integer ? Kind::integer
                    : is_real  ? Kind::real
@@ -299,18 +338,21 @@ Item Follower::aten(std::string_view name, const std::vector<NamedItem>& argumen
   if (name == "append" && writer_.is_inside()) return refuse("a branch on a computed condition changes a list");
   if (auto known = known_result(name, items)) return *std::move(known);
   const std::string_view of_numbers = number_operator(name);
-  const bool is_comparison = name == "eq" || name == "ne" || name == "lt" || name == "le" || name == "gt" || name == "ge";
+  const bool is_comparison =
+      name == "eq" || name == "ne" || name == "lt" || name == "le" || name == "gt" || name == "ge";
   if (!of_numbers.empty() && are_numbers(items)) {
     std::vector<Argument> given;
     for (std::size_t i = 0; i < items.size(); ++i) given.push_back(writer_.argument(i == 0 ? "a" : "b", items[i]));
-    const bool has_real = std::any_of(items.begin(), items.end(), [](const Item& item) { return item.kind == Kind::real; });
+    const bool has_real =
+        std::any_of(items.begin(), items.end(), [](const Item& item) { return item.kind == Kind::real; });
     const Kind kind = is_comparison ? Kind::boolean : has_real || name == "div" ? Kind::real : Kind::integer;
     return writer_.node(of_numbers, std::move(given), kind);
   }
-  if (name == "__getitem__" || name == "len" || name == "__contains__" || name == "dim" || name == "format" || name == "keys" ||
-      name == "append" || name == "__is__" || name == "__isnot__" || name == "__not__")
+  if (name == "__getitem__" || name == "len" || name == "__contains__" || name == "dim" || name == "format" ||
+      name == "keys" || name == "append" || name == "__is__" || name == "__isnot__" || name == "__not__")
     return refuse(fmt::format("the code of the model needs the result of {} before it runs", quote(name)));
-  return writer_.call(name, arguments);
+  const std::vector<NamedItem> as_numbers = with_numbers(arguments);
+  return writer_.call(name, writer_.takes(name, as_numbers) ? as_numbers : arguments);
 }
 
 }  // namespace onnxkit::torchscript

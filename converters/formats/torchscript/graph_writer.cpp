@@ -18,12 +18,11 @@ using TypeKind = ArgumentType::Kind;
 
 /// The element type behind a number of c10::ScalarType; undefined for those that ONNX lacks.
 ElementType elem_of_scalar_type(std::int64_t code) {
-  constexpr std::array types = {ElementType::uint8,     ElementType::int8,       ElementType::int16,
-                                ElementType::int32,     ElementType::int64,      ElementType::float16,
-                                ElementType::float32,   ElementType::float64,    ElementType::undefined,
-                                ElementType::complex64, ElementType::complex128, ElementType::boolean,
-                                ElementType::undefined, ElementType::undefined,  ElementType::undefined,
-                                ElementType::bfloat16};
+  constexpr std::array types = {
+      ElementType::uint8,     ElementType::int8,      ElementType::int16,      ElementType::int32,
+      ElementType::int64,     ElementType::float16,   ElementType::float32,    ElementType::float64,
+      ElementType::undefined, ElementType::complex64, ElementType::complex128, ElementType::boolean,
+      ElementType::undefined, ElementType::undefined, ElementType::undefined,  ElementType::bfloat16};
   const bool is_known = code >= 0 && code < static_cast<std::int64_t>(types.size());
   return is_known ? types[static_cast<std::size_t>(code)] : ElementType::undefined;
 }
@@ -104,7 +103,7 @@ bool equals_default(const Item& item, std::string_view text) {
     left.remove_prefix(std::min(end + 1, left.size()));
     left.remove_prefix(std::min(left.find_first_not_of(' '), left.size()));
   }
-  return left.empty() || !is_list;
+  return is_list ? left.empty() : !item.items->empty();
 }
 
 }  // namespace
@@ -114,6 +113,12 @@ const Schema* GraphWriter::overload(std::string_view name, std::span<const Named
     for (const Schema& schema : schemas_.of(name))
       if (fits(schema, arguments, converts)) return &schema;
   return nullptr;
+}
+
+bool GraphWriter::takes(std::string_view name, std::span<const NamedItem> arguments) const {
+  const auto overloads = schemas_.of(name);
+  return std::any_of(overloads.begin(), overloads.end(),
+                     [&](const Schema& schema) { return fits(schema, arguments, false); });
 }
 
 foreign::ValueId GraphWriter::here(const Item& item) {
@@ -218,8 +223,11 @@ Item GraphWriter::unmapped(std::string_view name, std::span<const NamedItem> arg
   for (const NamedItem& each : arguments)
     if (each.item.kind == Kind::tensor) given.push_back(argument(each.name, each.item));
   const bool is_known = !schemas_.of(name).empty();
-  return node(fmt::format("aten.{}.{}", name, is_known ? "with these arguments" : "default"), std::move(given),
-              Kind::tensor);
+  Item result = node(fmt::format("aten.{}.{}", name, is_known ? "with these arguments" : "default"), std::move(given),
+                     Kind::tensor);
+  result.node = graph().nodes.size() - 1;
+  result.may_be_several = true;
+  return result;
 }
 
 Item GraphWriter::result_of(const ArgumentType& type, std::size_t index) {
@@ -263,7 +271,8 @@ Item GraphWriter::call(std::string_view name, std::span<const NamedItem> argumen
 }
 
 Items GraphWriter::split(const Item& unsplit, std::size_t count) {
-  const auto frame = std::find_if(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.graph == unsplit.graph; });
+  const auto frame =
+      std::find_if(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.graph == unsplit.graph; });
   Items parts;
   if (frame == frames_.end()) return parts;
   Graph& owner = *frame->graph;

@@ -29,6 +29,8 @@ class GraphWriter {
   /// A call of an operator of ATen, which the arguments choose the overload of. One without a fitting overload becomes a node that no mapping
   /// knows, so that it is reported with all others.
   Item call(std::string_view name, std::span<const NamedItem> arguments);
+  /// Whether PyTorch has an overload that takes these arguments as they are.
+  bool takes(std::string_view name, std::span<const NamedItem> arguments) const;
   /// A node with these arguments that gives one value of a kind.
   Item node(std::string_view op, std::vector<foreign::Argument> arguments, Item::Kind kind);
   Items node_of_tensors(std::string_view op, std::vector<foreign::Argument> arguments, std::size_t results);

@@ -24,18 +24,20 @@ struct Item {
     text,
     list,
     tuple,
-    dict,      ///< items: keys and values in turn
-    object,    ///< a module
+    dict,    ///< items: keys and values in turn
+    object,  ///< a module
     device,
-    unsplit,   ///< a list of tensors that a node gives, as many as will be asked for
-    unknown,   ///< nothing that could be used
+    unsplit,  ///< a list of tensors that a node gives, as many as will be asked for
+    unknown,  ///< nothing that could be used
   };
   Kind kind = Kind::none;
   const foreign::Graph* graph = nullptr;  ///< whose value or node it is; null for what is known
   foreign::ValueId id = foreign::ValueId::none;
-  std::size_t node = 0;  ///< of what is unsplit
+  std::size_t node = 0;         ///< of what is unsplit
+  bool may_be_several = false;  ///< the result of an operator that is not known
   std::int64_t integer = 0;
   double real = 0;
+  bool is_wrapped_number = false;          ///< a constant tensor that stands for the number `real`
   std::string text = {};                   ///< also the path of an object
   std::shared_ptr<Items> items = nullptr;  ///< shared, as lists of the language are
   containers::Pickle object = {};

@@ -91,8 +91,9 @@ class Lowering {
  private:
   Result<void> add_inputs(const Function& forward) {
     for (const auto& [name, shape] : shapes_) {
-      const bool is_known = std::any_of(forward.parameters.begin(), forward.parameters.end(),
-                                        [&, wanted = std::string_view(name)](const auto& p) { return p.name == wanted; });
+      const bool is_known =
+          std::any_of(forward.parameters.begin(), forward.parameters.end(),
+                      [&, wanted = std::string_view(name)](const auto& p) { return p.name == wanted; });
       if (!is_known) return make_error("unknown-input", fmt::format("the model has no input {}", quote(name)));
     }
     for (std::size_t i = 1; i < forward.parameters.size(); ++i) {
@@ -101,7 +102,7 @@ class Lowering {
         continue;
       if (!is_tensor_type(parameter.type) && !is_optional_type(parameter.type)) {
         if (parameter.has_fallback) continue;
-        return make_error("not-supported", fmt::format("input {} is no tensor", quote(parameter.name)));
+        return make_error("not-supported", fmt::format("input {} is not a tensor", quote(parameter.name)));
       }
       auto type = type_of(i - 1, parameter.name);
       if (!type) return std::move(type).error();
@@ -141,7 +142,7 @@ class Lowering {
     }
     if (item.kind == Kind::none) return {};
     if (item.kind != Kind::list && item.kind != Kind::tuple && item.kind != Kind::dict)
-      return make_error("not-supported", "the module returns something that is no tensor");
+      return make_error("not-supported", "the module returns something that is not a tensor");
     const std::size_t step = item.kind == Kind::dict ? 2 : 1;
     for (std::size_t i = step - 1; i < item.items->size(); i += step)
       if (auto added = add_outputs((*item.items)[i]); !added) return added;

@@ -23,7 +23,7 @@ struct Module {
   std::unique_ptr<const containers::PickleDocument> objects, constants;
   std::vector<std::unique_ptr<const std::string>> sources;
   std::vector<std::unique_ptr<const SourceFile>> files;
-  std::unordered_map<std::string, const Class*> classes;       ///< by full name: "__torch__.torch.nn.modules.conv.Conv2d"
+  std::unordered_map<std::string, const Class*> classes;  ///< by full name: "__torch__.torch.nn.modules.conv.Conv2d"
   std::unordered_map<std::string, const Function*> functions;  ///< likewise
   std::vector<TracedInput> traced_inputs;                      ///< empty when the archive does not have them
 

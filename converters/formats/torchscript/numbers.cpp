@@ -26,7 +26,8 @@ std::optional<Item> quotient(std::string_view op, const Item& a, const Item& b) 
     const double whole = std::floor(a.as_real() / b.as_real());
     return Item::of_real(op == "floordiv" ? whole : a.as_real() - whole * b.as_real());
   }
-  if (b.integer == -1) return of_checked(op == "floordiv" ? checked_sub<std::int64_t>(0, a.integer) : std::optional<std::int64_t>(0));
+  if (b.integer == -1)
+    return of_checked(op == "floordiv" ? checked_sub<std::int64_t>(0, a.integer) : std::optional<std::int64_t>(0));
   const std::int64_t whole = floored(a.integer, b.integer);
   return Item::of_integer(op == "floordiv" ? whole : a.integer - whole * b.integer);
 }

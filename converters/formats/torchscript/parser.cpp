@@ -97,7 +97,8 @@ class Parser {
   Expression sealed(Expression made) {
     constexpr int deepest = 400;
     for (const Expression& part : made.parts) made.depth = std::max(made.depth, part.depth + 1);
-    if (made.depth > deepest) fail(make_error("nesting-depth", "an expression of the model's code is nested too deeply"));
+    if (made.depth > deepest)
+      fail(make_error("nesting-depth", "an expression of the model's code is nested too deeply"));
     return made;
   }
 
@@ -253,8 +254,9 @@ class Parser {
   /// How tightly the next token binds as an operator of two operands; -1 for none.
   int precedence() const {
     constexpr std::array<std::pair<std::string_view, int>, 21> operators = {{
-        {"or", 0}, {"and", 1}, {"in", 2}, {"is", 2}, {"==", 2}, {"!=", 2}, {"<", 2},  {">", 2},  {"<=", 2}, {">=", 2}, {"|", 3},
-        {"^", 4},  {"&", 5},   {"+", 6},  {"-", 6},  {"*", 7},  {"/", 7},  {"//", 7}, {"%", 7},  {"@", 7},  {"**", 8},
+        {"or", 0}, {"and", 1}, {"in", 2}, {"is", 2}, {"==", 2}, {"!=", 2}, {"<", 2},
+        {">", 2},  {"<=", 2},  {">=", 2}, {"|", 3},  {"^", 4},  {"&", 5},  {"+", 6},
+        {"-", 6},  {"*", 7},   {"/", 7},  {"//", 7}, {"%", 7},  {"@", 7},  {"**", 8},
     }};
     if (next().kind != Token::Kind::symbol && next().kind != Token::Kind::name) return -1;
     for (const auto& [text, level] : operators)

@@ -17,6 +17,7 @@ constexpr std::string_view schema_lines[] = {
     "_adaptive_avg_pool3d.default(self:T,output_size:I[1])T",
     "_convolution.deprecated(input:T,weight:T,bias:T?,stride:I[],padding:I[],dilation:I[],transposed:B,output_padding:I[],groups:I,benchmark:B,deterministic:B,cudnn_enabled:B)T",
     "_convolution.default(input:T,weight:T,bias:T?,stride:I[],padding:I[],dilation:I[],transposed:B,output_padding:I[],groups:I,benchmark:B,deterministic:B,cudnn_enabled:B,allow_tf32:B)T",
+    "_convolution_mode.default(input:T,weight:T,bias:T?,stride:I[],padding:S,dilation:I[],groups:I)T",
     "_local_scalar_dense.default(self:T)N",
     "_log_softmax.default(self:T,dim:I,half_to_float:B)T",
     "_native_batch_norm_legit.default(input:T,weight:T?,bias:T?,running_mean:T,running_var:T,training:B,momentum:F,eps:F)T,T,T",

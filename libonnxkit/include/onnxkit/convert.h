@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "onnxkit/context.h"
+#include "onnxkit/diagnostic.h"
 #include "onnxkit/export.h"
 #include "onnxkit/model.h"
 #include "onnxkit/opset.h"
@@ -71,7 +72,11 @@ struct WeightsReport {
   std::vector<Diagnostic> findings;  ///< errors weight-missing and weight-shape; warnings when `partial`
 
   /// Without an error among the findings.
-  ONNXKIT_API bool fits() const;
+  bool fits() const {
+    for (const Diagnostic& finding : findings)
+      if (finding.severity == Severity::error) return false;
+    return true;
+  }
 };
 
 /// Puts the tensors of a file into the initializers of the main graph: a state_dict of PyTorch (.pt, .pth), safetensors or .npz. They match by name,

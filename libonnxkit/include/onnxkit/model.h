@@ -32,7 +32,7 @@ struct FormatInfo {
   bool is_folder = false;
   bool can_read = false;
   bool can_write = false;
-  std::string backend = {};  ///< the backend that runs such files as they are; empty: none
+  std::string backend = {};   ///< the backend that runs such files as they are; empty: none
   bool takes_shapes = false;  ///< ReadOptions::input_shapes say what its files do not
 };
 
@@ -72,8 +72,8 @@ class ONNXKIT_API Model {
 
 /// The shape of an input that a file does not state.
 struct InputShape {
-  std::vector<std::string> sizes = {};            ///< each a number, or the name of a size that stays open
-  ElementType type = ElementType::undefined;      ///< undefined: the type that the file has, else float32
+  std::vector<std::string> sizes = {};        ///< each a number, or the name of a size that stays open
+  ElementType type = ElementType::undefined;  ///< undefined: the type that the file has, else float32
 };
 
 struct ReadOptions {

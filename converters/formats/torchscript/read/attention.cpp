@@ -15,8 +15,8 @@ Val linear(Call& call, Val x, Val weight, Val bias) {
 
 /// Rows of the weights of queries, keys and values, which lie one behind the other.
 Val third(Call& call, Val packed, std::int64_t index, std::int64_t width) {
-  return call.onnx.emit("Slice", {packed, call.onnx.integers({index * width}), call.onnx.integers({(index + 1) * width}),
-                                  call.onnx.integers({0})});
+  return call.onnx.emit("Slice", {packed, call.onnx.integers({index * width}),
+                                  call.onnx.integers({(index + 1) * width}), call.onnx.integers({0})});
 }
 
 struct AttentionSizes {
@@ -34,12 +34,12 @@ Val attend(Call& call, const std::vector<Val>& sources, AttentionSizes sizes) {
     const Val projected =
         linear(call, sources[i], third(call, weight, index, sizes.width), third(call, bias, index, sizes.width));
     const Val split = onnx.reshape(projected, {0, 0, sizes.heads, head_width});
-    heads.push_back(onnx.transpose(split, i == 1 ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3}));
+    heads.push_back(
+        onnx.transpose(split, i == 1 ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3}));
   }
   const double scale = 1 / std::sqrt(static_cast<double>(head_width));
   const Val query = onnx.emit("Mul", {heads[0], onnx.scalar(onnx.elem(heads[0]), scale)});
-  const Val weights =
-      onnx.emit("Softmax", {onnx.emit("MatMul", {query, heads[1]})}, {{"axis", std::int64_t{-1}}});
+  const Val weights = onnx.emit("Softmax", {onnx.emit("MatMul", {query, heads[1]})}, {{"axis", std::int64_t{-1}}});
   const Val mixed = onnx.transpose(onnx.emit("MatMul", {weights, heads[2]}), {0, 2, 1, 3});
   return linear(call, onnx.reshape(mixed, {0, 0, sizes.width}), call.tensor("proj_weight"), call.tensor("proj_bias"));
 }

@@ -9,6 +9,9 @@ using foreign::Val;
 
 /// A number, which is a vector of one, as a tensor without axes.
 void map_number_to_tensor(Call& call) {
+  const foreign::Argument* given = call.argument("a");
+  if (const std::int64_t* constant = given ? given->as<std::int64_t>() : nullptr)
+    return call.result(call.onnx.scalar_integer(ElementType::int64, *constant));
   const Val number = call.size("a", 0);
   if (const auto known = call.onnx.constant_integers(number); known && known->size() == 1)
     return call.result(call.onnx.scalar_integer(ElementType::int64, known->front()));
@@ -42,6 +45,7 @@ void register_number(Mappings& mappings) {
   mappings.add("prim.Bool.Tensor", map_tensor_to_boolean);
   mappings.add_as("aten._convolution.default", "aten.convolution.default");
   mappings.add_as("aten._convolution.deprecated", "aten.convolution.default");
+  mappings.add_as("aten._convolution_mode.default", "aten.conv2d.padding");
   mappings.add_as("aten.__or__.Tensor", "aten.bitwise_or.Tensor");
   mappings.add_as("aten.__xor__.Tensor", "aten.bitwise_xor.Tensor");
   mappings.add_as("aten.to.prim_Device", "aten.to.dtype");

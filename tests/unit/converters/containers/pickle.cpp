@@ -50,9 +50,10 @@ TEST_CASE("pickle: values of every kind, of protocol 2 and 4") {
 }
 
 TEST_CASE("pickle: calls are names with arguments, an ordered dict is a dict") {
-  const auto made = PickleDocument::parse("\x80\x02"
-                                          "cpkg\nmake\nK\7\x85R}X\1\0\0\0sK\1sb."s,
-                                          allowed);
+  const auto made = PickleDocument::parse(
+      "\x80\x02"
+      "cpkg\nmake\nK\7\x85R}X\1\0\0\0sK\1sb."s,
+      allowed);
   REQUIRE(made);
   const Pickle object = (*made)->root();
   REQUIRE(object.is_object());
@@ -81,7 +82,7 @@ TEST_CASE("pickle: names outside the list are refused, whatever way they are wri
                 "ctorch\nStorage.os\n."s) == "not-supported");
   CHECK(code_of("\x80\x02"
                 "i\nos\nsystem\n."s) == "not-supported");  // INST calls at once
-  CHECK(code_of("\x80\x02\x82\1."s) == "not-supported");     // EXT1 looks into a registry
+  CHECK(code_of("\x80\x02\x82\1."s) == "not-supported");   // EXT1 looks into a registry
 }
 
 TEST_CASE("pickle: what is damaged is an error") {
@@ -90,8 +91,8 @@ TEST_CASE("pickle: what is damaged is an error") {
   CHECK(code_of("\x80\x02."s) == "malformed-pickle");
   CHECK(code_of("\x80\x05N."s) == "not-supported");
   CHECK(code_of("\x80\x02X\xff\xff\xff\x7f"
-                "a."s) == "malformed-pickle");            // a text longer than the file
-  CHECK(code_of("\x80\x02h\5."s) == "malformed-pickle");   // a memo entry that there is not
+                "a."s) == "malformed-pickle");                 // a text longer than the file
+  CHECK(code_of("\x80\x02h\5."s) == "malformed-pickle");       // a memo entry that there is not
   CHECK(code_of("\x80\x02]K\1K\2s."s) == "malformed-pickle");  // a pair for a list
   CHECK(code_of("\x80\x02K\1(\x85."s) == "malformed-pickle");  // takes what lies below the mark
   CHECK(code_of("\x80\x02K\1K\2R."s) == "malformed-pickle");   // calls a number

@@ -71,7 +71,8 @@ TEST_CASE("TorchScript: expressions") {
   CHECK(value_of("a + b * -c") == "(+ a (* b (- c)))");
   CHECK(value_of("not a and b") == "(and (not a) b)");
   CHECK(value_of("a if c else b") == "(if a c b)");
-  CHECK(value_of("annotate(List[Optional[Tensor]], [x])") == "(call annotate (item List (item Optional Tensor)) [ x ])");
+  CHECK(value_of("annotate(List[Optional[Tensor]], [x])") ==
+        "(call annotate (item List (item Optional Tensor)) [ x ])");
   CHECK(value_of("getattr(self, \"0\")") == "(call getattr self '0')");
 }
 

@@ -46,7 +46,8 @@ std::string written(std::string_view name, const std::vector<NamedItem>& argumen
   given.insert(given.end(), arguments.begin(), arguments.end());
   writer.call(name, given);
   std::string text(model.graph.nodes.front().op);
-  for (const foreign::Argument& argument : model.graph.nodes.front().arguments) text += " " + std::string(argument.name);
+  for (const foreign::Argument& argument : model.graph.nodes.front().arguments)
+    text += " " + std::string(argument.name);
   return text;
 }
 
@@ -62,8 +63,10 @@ TEST_CASE("TorchScript: arguments choose the overload, defaults are left out") {
   CHECK(written("sum", {{{}, numbers({1})}, {{}, Item::of_boolean(true)}}) == "aten.sum.dim_IntList self dim keepdim");
   CHECK(written("sum", {}) == "aten.sum.default self");
   CHECK(written("to", {{{}, Item::of_integer(6)}}) == "aten.to.dtype self dtype");
-  CHECK(written("to", {{{}, Item::of_kind(Item::Kind::device)}, {{}, Item::of_integer(11)}}) == "aten.to.device self dtype");
-  CHECK(written("slice", {{{}, Item::of_integer(0)}, {{}, Item()}, {{}, Item::of_integer(5)}}) == "aten.slice.Tensor self end");
+  CHECK(written("to", {{{}, Item::of_kind(Item::Kind::device)}, {{}, Item::of_integer(11)}}) ==
+        "aten.to.device self dtype");
+  CHECK(written("slice", {{{}, Item::of_integer(0)}, {{}, Item()}, {{}, Item::of_integer(5)}}) ==
+        "aten.slice.Tensor self end");
   CHECK(written("avg_pool2d", {{{}, numbers({2, 2})}, {{}, numbers({})}, {{}, numbers({0, 0})}}) ==
         "aten.avg_pool2d.default self kernel_size");
   CHECK(written("softmax", {{{}, Item::of_text("x")}}) == "aten.softmax.with these arguments ");
