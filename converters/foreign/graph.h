@@ -43,8 +43,9 @@ struct Node {
   std::string_view name;  ///< in the framework's graph
   std::vector<Argument> arguments;
   std::vector<ValueId> outputs;
-  std::string_view source;  ///< lines of the user's program
-  std::string_view scope;   ///< the module that it belongs to: "encoder.layer.0"
+  std::string_view source;       ///< lines of the user's program
+  std::string_view scope;        ///< the module that it belongs to: "encoder.layer.0"
+  bool has_list_result = false;  ///< the outputs are the items of one list, for who writes them
 
   const Argument* find(std::string_view argument) const {
     for (const Argument& a : arguments)
@@ -80,6 +81,7 @@ struct Value {
   std::string_view name;
   std::optional<TensorType> type = {};  ///< as the file declares it; an integer that stands for a size has none
   std::optional<Quantization> quantization = {};
+  std::string_view size = {};  ///< of an integer that stands for a size: the expression, in ONNX's dim_param form
 };
 
 /// A constant of the file: a parameter, a buffer. Its bytes lie as in ONNX's raw_data.
@@ -119,6 +121,7 @@ struct Model {
   std::string_view version;    ///< of the framework that wrote the file
   std::int64_t opset = 0;      ///< that the mappings write in; 0: import_opset
   std::vector<std::pair<std::string_view, std::string_view>> metadata;
+  std::vector<std::pair<std::string_view, std::int64_t>> sizes;  ///< examples of named sizes
 
   std::vector<std::shared_ptr<const MappedFile>> files;  ///< what tensors view into
   std::shared_ptr<StringPool> strings = std::make_shared<StringPool>();

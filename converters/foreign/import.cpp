@@ -101,11 +101,12 @@ void Importer::set_value(const Graph& graph, ValueId id, Val value) {
 
 void Importer::refuse(std::string reason, std::string help) {
   if (std::exchange(refused_, true)) return;  // the first reason of a node counts
-  const auto known = std::find_if(refusals_.begin(), refusals_.end(),
-                                  [&](const Refusal& r) { return r.op == node_->op && r.reason == reason; });
-  if (known != refusals_.end()) return void(++known->count);
-  refusals_.push_back({std::string(node_->op), std::move(reason), std::move(help), std::string(node_->name),
-                       std::string(node_->source), node_index_, 1});
+  refusals_.add({.op = std::string(node_->op),
+                 .reason = std::move(reason),
+                 .help = std::move(help),
+                 .node_name = std::string(node_->name),
+                 .source = std::string(node_->source),
+                 .index = node_index_});
 }
 
 /// Stands in for the results of a node that was refused, so that the nodes behind it can be looked at.
@@ -161,43 +162,18 @@ std::vector<Val> Importer::import_inlined(const Graph& graph, std::vector<Val> i
   return outputs;
 }
 
-std::vector<Diagnostic> Importer::findings() const {
-  std::vector<Diagnostic> findings;
-  for (const Refusal& refusal : refusals_) {
-    Diagnostic& finding = findings.emplace_back();
-    finding.code = "unsupported-operator";
-    finding.location.scope = {"main"};
-    finding.location.node = refusal.index;
-    finding.location.node_name = refusal.node_name;
-    finding.location.op = refusal.op;
-    finding.message = refusal.reason;
-    if (refusal.count > 1) finding.notes.push_back(fmt::format("{} nodes; this is the first", refusal.count));
-    if (!refusal.source.empty()) finding.notes.push_back(refusal.source);
-    finding.help = refusal.help;
-  }
-  return findings;
-}
-
 Result<ir::Model> import_model(const Model& source, const Mappings& mappings, std::vector<Diagnostic>& findings) {
   ir::Model model = empty_model(source);
   const spec::OpTable table;
   Importer importer(model, mappings, table);
   importer.add_inputs(source);
   importer.import_nodes(source.graph);
-  std::vector<Diagnostic> refusals = importer.findings();
+  const Refusals& refusals = importer.refusals();
   if (!refusals.empty()) {
-    std::size_t operators = 0;
-    std::vector<std::string_view> seen;
-    for (const Diagnostic& refusal : refusals) {
-      if (std::find(seen.begin(), seen.end(), refusal.location.op) != seen.end()) continue;
-      seen.push_back(refusal.location.op);
-      ++operators;
-    }
-    findings.insert(findings.end(), refusals.begin(), refusals.end());
-    return make_error(
-        "unsupported-operator",
-        fmt::format("{} of {} cannot be expressed in ONNX",
-                    operators == 1 ? "an operator" : fmt::format("{} operators", operators), source.framework));
+    std::vector<Diagnostic> found = refusals.findings();
+    std::move(found.begin(), found.end(), std::back_inserter(findings));
+    return make_error("unsupported-operator", fmt::format("{} of {} cannot be expressed in ONNX",
+                                                          refusals.counted_operators(), source.framework));
   }
   for (const Output& output : source.graph.outputs) {
     const Val value = importer.value(source.graph, output.value);

@@ -9,6 +9,7 @@
 #include "converters/foreign/call.h"
 #include "converters/foreign/graph.h"
 #include "converters/foreign/onnx_builder.h"
+#include "converters/foreign/refusals.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/result.h"
 
@@ -58,14 +59,10 @@ class Importer {
   void refuse(std::string reason, std::string help);
   bool refused() const { return refused_; }
   OnnxBuilder& builder() { return builder_; }
-  /// What cannot be expressed, an entry for each operator and reason.
-  std::vector<Diagnostic> findings() const;
+  /// What cannot be expressed.
+  const Refusals& refusals() const { return refusals_; }
 
  private:
-  struct Refusal {
-    std::string op, reason, help, node_name, source;
-    std::size_t index = 0, count = 0;
-  };
   void import_node(const Graph& graph, std::size_t index);
   void fill_in(const Graph& graph, const Node& node);
   void add_tensors(const Graph& graph);
@@ -73,7 +70,7 @@ class Importer {
   const Mappings& mappings_;
   OnnxBuilder builder_;
   std::unordered_map<const Graph*, std::vector<Val>> values_;
-  std::vector<Refusal> refusals_;
+  Refusals refusals_;
   const Node* node_ = nullptr;
   std::size_t node_index_ = 0;
   bool refused_ = false;

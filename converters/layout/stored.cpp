@@ -63,14 +63,30 @@ void gather(const std::byte* from, std::byte* to, const std::vector<Extent>& ext
   }
 }
 
+bool is_whole_bytes(int bits) { return bits == 8 || bits == 16 || bits == 32 || bits == 64; }
+
+void gather_elements(int bits, const std::byte* from, std::string& bytes, const std::vector<Extent>& extents) {
+  if (bytes.empty()) return;
+  auto* to = reinterpret_cast<std::byte*>(bytes.data());
+  switch (bits) {
+    case 8:
+      return gather<std::uint8_t>(from, to, extents);
+    case 16:
+      return gather<std::uint16_t>(from, to, extents);
+    case 32:
+      return gather<std::uint32_t>(from, to, extents);
+    default:
+      return gather<std::uint64_t>(from, to, extents);
+  }
+}
+
 }  // namespace
 
 bool can_permute(const ir::Tensor& tensor) {
   const ElementType elem = elem_of(tensor);
-  const int bits = elem == ElementType::undefined ? 0 : storage_bits(elem);
   const auto count = checked_element_count(tensor.dims);
-  const auto bytes = count ? packed_size(elem, *count) : std::nullopt;
-  return (bits == 8 || bits == 16 || bits == 32 || bits == 64) && !tensor.is_external() && !tensor.segment && bytes &&
+  const auto bytes = count && elem != ElementType::undefined ? packed_size(elem, *count) : std::nullopt;
+  return bytes && is_whole_bytes(storage_bits(elem)) && !tensor.is_external() && !tensor.segment &&
          tensor.raw_data.present() && tensor.raw_data.size() == *bytes;
 }
 
@@ -84,26 +100,21 @@ ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutatio
     return result;
   }
   std::string bytes(tensor.raw_data.size(), '\0');
-  const auto* from = reinterpret_cast<const std::byte*>(tensor.raw_data.view().data());
-  auto* to = reinterpret_cast<std::byte*>(bytes.data());
-  if (!bytes.empty()) {
-    switch (storage_bits(elem_of(tensor))) {
-      case 8:
-        gather<std::uint8_t>(from, to, extents);
-        break;
-      case 16:
-        gather<std::uint16_t>(from, to, extents);
-        break;
-      case 32:
-        gather<std::uint32_t>(from, to, extents);
-        break;
-      default:
-        gather<std::uint64_t>(from, to, extents);
-    }
-  }
+  gather_elements(storage_bits(elem_of(tensor)), reinterpret_cast<const std::byte*>(tensor.raw_data.view().data()),
+                  bytes, extents);
   auto file = MappedFile::from_bytes(std::move(bytes));
   result.raw_data = Text(file->view());
   model.files.push_back(std::move(file));
+  return result;
+}
+
+std::optional<std::string> permuted_bytes(ElementType elem, const std::vector<std::int64_t>& dims,
+                                          std::span<const std::byte> bytes, const Permutation& order) {
+  const auto count = checked_element_count(dims);
+  const auto expected = count && elem != ElementType::undefined ? packed_size(elem, *count) : std::nullopt;
+  if (!expected || *expected != bytes.size() || !is_whole_bytes(storage_bits(elem))) return std::nullopt;
+  std::string result(bytes.size(), '\0');
+  gather_elements(storage_bits(elem), bytes.data(), result, extents_of(dims, order));
   return result;
 }
 

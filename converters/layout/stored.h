@@ -1,9 +1,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "converters/layout/permutation.h"
 #include "libonnxkit/ir/model.h"
+#include "onnxkit/element_type.h"
 
 namespace onnxkit::layout {
 
@@ -11,5 +15,10 @@ namespace onnxkit::layout {
 bool can_permute(const ir::Tensor& tensor);
 /// The tensor with its axes in that order, which the model's files then hold. Precondition: can_permute, a permutation of its rank.
 ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutation& order);
+
+/// Elements that lie as in raw_data, with their axes in that order. nullopt where an element is not 1, 2, 4 or 8 bytes long, or the sizes do not fit
+/// the bytes. Precondition: a permutation of the rank.
+std::optional<std::string> permuted_bytes(ElementType elem, const std::vector<std::int64_t>& dims,
+                                          std::span<const std::byte> bytes, const Permutation& order);
 
 }  // namespace onnxkit::layout

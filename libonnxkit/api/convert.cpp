@@ -27,4 +27,9 @@ Result<WeightsReport> load_weights(Model& model, const std::filesystem::path& fi
   return weights::load_weights(model.ir(), file, options);
 }
 
+Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
+                                         const SourceCheckOptions& options) {
+  return running::compare_with_result(source, result, options);
+}
+
 }  // namespace onnxkit

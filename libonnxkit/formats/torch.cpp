@@ -2,6 +2,7 @@
 #include "converters/formats/pt2/pt2.h"
 #include "converters/formats/torchscript/module.h"
 #include "converters/formats/torchscript/torchscript.h"
+#include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/formats/frame/registry.h"
 
 namespace onnxkit::formats {
@@ -33,6 +34,20 @@ Result<ir::Model> read_torchscript(const Source& source, const ReadOptions& opti
   return with_file(torchscript::read(source.file, options.input_shapes, report.diagnostics), source);
 }
 
+Result<void> write_torch_export(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
+                                SaveReport&) {
+  auto file = AtomicFile::create(path);
+  if (!file) return std::move(file).error();
+  std::vector<Diagnostic> refusals;
+  const auto written = pt2::write(
+      model, [&](std::string_view bytes) { return file->write(bytes); }, refusals);
+  if (!written) {
+    if (options.refusals) *options.refusals = std::move(refusals);
+    return written;
+  }
+  return file->publish();
+}
+
 }  // namespace
 
 void register_torch(Registry& registry);
@@ -42,7 +57,8 @@ void register_torch(Registry& registry) {
                 .extensions = {".pt2"},
                 .backend = "torch",
                 .detect = detect_torch_export,
-                .read = read_torch_export});
+                .read = read_torch_export,
+                .write = write_torch_export});
   registry.add({.name = "torchscript",
                 .title = "a TorchScript model",
                 .extensions = {".pt", ".pth"},

@@ -77,11 +77,11 @@ std::map<std::string, std::int64_t> chosen_sizes(const ir::Model& model, const S
   return sizes;
 }
 
-SourceReport report_of(const DiffReport& compared) {
+SourceReport report_of(const DiffReport& compared, std::size_t framework) {
   SourceReport report;
-  const SideReport& source = compared.sides.front();
+  const SideReport& runtime = compared.sides[framework];
   const SideReport& result = compared.sides.back();
-  report.runtime = source.version.empty() ? source.backend : source.version;
+  report.runtime = runtime.version.empty() ? runtime.backend : runtime.version;
   for (const SideReport& side : compared.sides) {
     if (!side.failure) continue;
     report.reason = fmt::format("{}: {}", side.label, side.failure->diagnostic.message);
@@ -108,31 +108,33 @@ SourceReport report_of(const DiffReport& compared) {
   return report;
 }
 
-}  // namespace
-
-Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
-                                         const SourceCheckOptions& options) {
-  const auto opened = formats::open_source(source);
+/// The backend that runs a file of another framework as it is.
+Result<DiffSide> framework_side(const std::filesystem::path& path, const std::string& name) {
+  const auto opened = formats::open_source(path);
   if (!opened) return opened.error();
-  const formats::Format* format = formats::registry().to_read(*opened);
+  const formats::Format* format = name.empty() ? formats::registry().to_read(*opened) : formats::registry().find(name);
   if (!format || format->backend.empty())
-    return make_error("usage", fmt::format("no backend runs {} as it is", quote(source.string())));
+    return make_error("usage", fmt::format("no backend runs {} as it is", quote(path.string())));
+  DiffSide side;
+  side.backend = side.label = format->backend;
+  side.path = path;
+  side.format = format->name;
+  return side;
+}
+
+/// Compares two sides on generated inputs of the model, which is one of them. `framework` is the index of the other.
+Result<SourceReport> compare(const Model& model, std::vector<DiffSide> sides, std::size_t framework,
+                             const SourceCheckOptions& options) {
   RunOptions run;
   run.context = options.context;
   run.seed = options.seed;
-  run.dims = chosen_sizes(converted.ir(), options);
-  auto inputs = running::complete_inputs(converted, {}, run);
+  run.dims = chosen_sizes(model.ir(), options);
+  auto inputs = running::complete_inputs(model, {}, run);
   if (!inputs) return std::move(inputs).error();
   InputSet set;
   set.name = "generated";
   for (RunInput& input : inputs->inputs)
     if (input.value.kind != ValueKind::none) set.values.push_back({input.name, std::move(input.value)});
-  DiffSide before, after;
-  before.backend = before.label = format->backend;
-  before.path = source;
-  before.format = format->name;
-  after.backend = after.label = options.backend;
-  after.model = std::make_shared<const Model>(converted);
   const TimeLimit limit(options.limits.time_ms, options.stop);
   DiffOptions diffing;
   diffing.context = options.context;
@@ -140,13 +142,36 @@ Result<SourceReport> compare_with_source(const Model& converted, const std::file
   diffing.seed = options.seed;
   diffing.warmup = 0;
   diffing.stop = limit.token();
-  const auto compared = diff({std::move(before), std::move(after)}, {std::move(set)}, diffing);
+  const auto compared = diff(std::move(sides), {std::move(set)}, diffing);
   if (limit.is_over() && (!compared || compared->cancelled)) {
     SourceReport late;
     late.reason = fmt::format("the comparison takes more than {} s", options.limits.time_ms / 1000);
     return late;
   }
-  return compared ? report_of(*compared) : Result<SourceReport>(compared.error());
+  return compared ? report_of(*compared, framework) : Result<SourceReport>(compared.error());
+}
+
+DiffSide model_side(const Model& model, const std::string& backend) {
+  DiffSide side;
+  side.backend = side.label = backend;
+  side.model = std::make_shared<const Model>(model);
+  return side;
+}
+
+}  // namespace
+
+Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
+                                         const SourceCheckOptions& options) {
+  auto before = framework_side(source, options.format);
+  if (!before) return std::move(before).error();
+  return compare(converted, {*std::move(before), model_side(converted, options.backend)}, 0, options);
+}
+
+Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
+                                         const SourceCheckOptions& options) {
+  auto after = framework_side(result, options.format);
+  if (!after) return std::move(after).error();
+  return compare(source, {model_side(source, options.backend), *std::move(after)}, 1, options);
 }
 
 }  // namespace onnxkit::running

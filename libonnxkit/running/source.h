@@ -7,5 +7,7 @@ namespace onnxkit::running {
 /// As declared in the public header.
 Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
                                          const SourceCheckOptions& options);
+Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
+                                         const SourceCheckOptions& options);
 
 }  // namespace onnxkit::running

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -93,22 +94,30 @@ Outcome refuse_unverified(const ConvertArguments& arguments, const std::string& 
   return Outcome::finding;
 }
 
-/// Runs a model of another framework there and compares; ok when it may be written.
-Outcome prove(const Model& model, const ConvertArguments& arguments) {
+/// What the proof needs, from the command line.
+Result<SourceCheckOptions> proof_options(const ConvertArguments& arguments) {
   SourceCheckOptions options;
   options.backend = arguments.verify_with;
   VerifyOptions limits;
   arguments.verification.set(limits);
   options.limits = limits.limits;
   auto context = Context::make({.workers = worker_settings(arguments.workers)});
-  if (!context) return report_error(context.error());
+  if (!context) return std::move(context).error();
   options.context = *std::move(context);
+  return options;
+}
+
+/// Runs a model in another framework and in ONNX and compares, with `compare`; ok when the result may be written.
+template <class Compare>
+Outcome prove(const ConvertArguments& arguments, Compare compare) {
+  auto options = proof_options(arguments);
+  if (!options) return report_error(options.error());
   const Interrupt interrupt;
-  options.stop = interrupt.token();
+  options->stop = interrupt.token();
   const auto compared = [&] {
     Progress progress("comparing", 1, arguments.notes);
     progress.start(arguments.input);
-    return compare_with_source(model, arguments.input, options);
+    return compare(*options);
   }();
   if (!compared && compared.error().kind == ErrorKind::usage) return report_error(compared.error());
   if (!compared && compared.error().kind == ErrorKind::cancelled) return report_error(compared.error());
@@ -190,6 +199,67 @@ SaveOptions save_options(const ConvertArguments& arguments) {
   return save;
 }
 
+Result<SaveReport> saved_model(const Model& model, const ConvertArguments& arguments, const std::string& path,
+                               const SaveOptions& save) {
+  Progress progress("writing", 1, arguments.notes);
+  progress.start(arguments.output);
+  return save_model(model, path, save);
+}
+
+Outcome write_onnx(const Model& model, const ConvertArguments& arguments, const SaveOptions& save) {
+  const auto saved = saved_model(model, arguments, arguments.output, save);
+  if (!saved) return report_error(saved.error());
+  note(arguments.notes, saved_text(*saved));
+  if (arguments.output != "-") warn_of_size(arguments);
+  return Outcome::ok;
+}
+
+/// Whether the output is another framework's.
+bool writes_framework(const ConvertArguments& arguments) {
+  if (arguments.output == "-") return false;
+  if (!arguments.save.format.empty()) return is_of_framework(arguments.save.format);
+  const auto format = output_format(arguments.output);
+  return format && !format->is_onnx;
+}
+
+/// Prints what the format cannot express.
+Outcome refuse_operators(const Error& error, const std::vector<Diagnostic>& refusals, const std::string& input) {
+  for (Diagnostic refusal : refusals) {
+    if (refusal.location.file.empty()) refusal.location.file = input;
+    std::fputs(diagnostic_text(refusal, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
+  }
+  const Outcome outcome = report_error(error);
+  return error.diagnostic.code == "unsupported-operator" ? Outcome::finding : outcome;
+}
+
+/// The file or folder stands beside its place under a hidden name until it is proved.
+Outcome write_foreign(const Model& model, const ConvertArguments& arguments, SaveOptions save) {
+  namespace fs = std::filesystem;
+  const fs::path output(arguments.output);
+  const fs::path hidden = output.parent_path() / fmt::format(".{}-{}", ::getpid(), output.filename().string());
+  std::vector<Diagnostic> refusals;
+  save.refusals = &refusals;
+  if (save.format.empty()) save.format = output_format(arguments.output)->name;
+  std::error_code status;
+  const auto saved = saved_model(model, arguments, hidden.string(), save);
+  if (!saved) return refuse_operators(saved.error(), refusals, arguments.input);
+  Outcome outcome = Outcome::ok;
+  if (!arguments.verification.none)
+    outcome = prove(arguments, [&](SourceCheckOptions options) {
+      options.format = save.format;
+      return compare_with_result(model, hidden, options);
+    });
+  if (outcome == Outcome::ok) {
+    fs::rename(hidden, output, status);
+    if (!status) return outcome;
+    Error error = make_error("cannot-write", status.message());
+    error.diagnostic.location.file = arguments.output;
+    outcome = report_error(error);
+  }
+  fs::remove_all(hidden, status);
+  return outcome;
+}
+
 Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) {
   const SaveOptions save = save_options(arguments);
   if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
@@ -216,11 +286,12 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   if (!arguments.input_shapes.empty() && !takes_shapes(reading.format))
     return usage_error(command, "--input-shape requires a model whose file does not state shapes (TorchScript)");
   const bool converts = is_of_framework(reading.format);
-  if (arguments.opsets.empty() && !converts) {
+  const bool writes = writes_framework(arguments);
+  if (arguments.opsets.empty() && !converts && !writes) {
     for (const char* option : {"--no-verify", "--verify", "--verify-limit", "--memory-limit", "--threads"})
       if (command.count(option) > 0) return usage_error(command, fmt::format("{} requires --opset", option));
   }
-  if (!converts && command.count("--verify-with") > 0)
+  if (!converts && !writes && command.count("--verify-with") > 0)
     return usage_error(command, "--verify-with requires a model of another framework");
   if (!arguments.weights.empty()) {
     if (const Outcome outcome = take_weights(*model, arguments); outcome != Outcome::ok) return outcome;
@@ -229,17 +300,12 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
     if (const Outcome outcome = move_to_opsets(*model, arguments, choices); outcome != Outcome::ok) return outcome;
   }
   if (converts && !arguments.verification.none && arguments.weights.empty()) {
-    if (const Outcome outcome = prove(*model, arguments); outcome != Outcome::ok) return outcome;
+    const auto compare = [&](const SourceCheckOptions& options) {
+      return compare_with_source(*model, arguments.input, options);
+    };
+    if (const Outcome outcome = prove(arguments, compare); outcome != Outcome::ok) return outcome;
   }
-  const auto saved = [&] {
-    Progress progress("writing", 1, arguments.notes);
-    progress.start(arguments.output);
-    return save_model(*model, arguments.output, save);
-  }();
-  if (!saved) return report_error(saved.error());
-  note(arguments.notes, saved_text(*saved));
-  if (arguments.output != "-") warn_of_size(arguments);
-  return Outcome::ok;
+  return writes ? write_foreign(*model, arguments, save) : write_onnx(*model, arguments, save);
 }
 
 void add_weight_options(CLI::App& command, ConvertArguments& arguments) {

@@ -54,4 +54,12 @@ constexpr ElementType elem_of(std::int64_t scalar_type) {
   }
 }
 
+/// torch.export's number of an element type; 0 (unknown) for those that it lacks.
+constexpr std::int64_t scalar_type_of(ElementType elem) {
+  constexpr std::int64_t last = 35;
+  for (std::int64_t number = 1; number <= last; ++number)
+    if (elem != ElementType::undefined && elem_of(number) == elem) return number;
+  return 0;
+}
+
 }  // namespace onnxkit::pt2

@@ -6,6 +6,7 @@
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
+#include "onnxkit/model.h"
 #include "onnxkit/result.h"
 
 // Programs of torch.export (.pt2): a zip archive with a graph of ATen operators as JSON, and the weights.
@@ -17,5 +18,9 @@ bool is_pt2(const std::shared_ptr<const MappedFile>& file);
 /// The program in ONNX. Weights view into the file. Error codes: malformed-archive, json-syntax, malformed-model, not-supported,
 /// unsupported-operator (with `findings`).
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings);
+
+/// Writes the model as a program that torch.export.load reads. Error codes: unsupported-operator (with `findings`), those of external data and of the
+/// sink.
+Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings);
 
 }  // namespace onnxkit::pt2

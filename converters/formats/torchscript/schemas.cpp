@@ -457,6 +457,7 @@ constexpr std::string_view schema_lines[] = {
     "norm.ScalarOpt_dim(self:T,p:N?,dim:I[1],keepdim:B=False)T",
     "norm.ScalarOpt_dim_dtype(self:T,p:N?,dim:I[1],keepdim:B,*,dtype:K)T",
     "norm.ScalarOpt_dtype(self:T,p:N?,*,dtype:K)T",
+    "numel.default(self:T)I",
     "numpy_T.default(self:T)T",
     "numpy_T.a(self:T)T",
     "ones.default(size:I[],*,dtype:K?=None,layout:-=,device:D?=,pin_memory:-=)T",

@@ -20,7 +20,8 @@
 namespace onnxkit {
 
 struct SourceCheckOptions {
-  std::string backend = "reference";  ///< that runs the converted model
+  std::string backend = "reference";  ///< that runs the ONNX model
+  std::string format = {};            ///< of the framework's file; empty: by its content
   /// Where the framework's worker is found, and the limits of both runs: time 0 is no limit.
   Context context = {};
   Limits limits = {.threads = 0, .memory_bytes = 0, .time_ms = 20'000, .iterations = 0};
@@ -34,7 +35,7 @@ struct SourceReport {
   Equality verdict = Equality::not_compared;
   /// What differs, or why nothing was compared.
   std::string reason;
-  std::string runtime;         ///< that ran the source: "torch 2.15.0"
+  std::string runtime;         ///< that ran the framework's file: "torch 2.15.0"
   std::size_t outputs = 0;     ///< that were compared
   std::string finest_profile;  ///< of arithmetic that explains all deviations ("float32"); empty: they are identical
 };
@@ -42,6 +43,11 @@ struct SourceReport {
 /// Runs the file that a model was read from in its own framework, and the model itself, on the same made-up inputs. The noise floor
 /// judges (docs/noise-floor.md). Errors: usage (no backend runs files of this format), unknown-dimension, unknown-backend, cancelled.
 ONNXKIT_API Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
+                                                     const SourceCheckOptions& options = {});
+
+/// The way back: runs a file that was written from a model in its framework, and the model itself on options.backend. As compare_with_source
+/// otherwise.
+ONNXKIT_API Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
                                                      const SourceCheckOptions& options = {});
 
 struct WeightsOptions {

@@ -119,6 +119,8 @@ struct SaveOptions {
   std::uint64_t threshold = 1024;
   bool allow_outside_data = false;  ///< read external data from wherever the model says
   bool verify_checksums = false;
+  /// Takes what another framework's format cannot express, when saving fails with unsupported-operator.
+  std::vector<Diagnostic>* refusals = nullptr;
   /// Also replace a data file that is in the way although the output, as it was, does not use it, or another model does.
   bool force = false;
 };

@@ -435,6 +435,22 @@ std::optional<std::int64_t> DimPool::evaluate(
   return state_->evaluate(a, value_of);
 }
 
+std::vector<DimTerm> DimPool::terms(Dim a) {
+  std::vector<DimTerm> terms;
+  if (a.is_constant() && !a.is(0)) terms.push_back({a.constant(), {}});
+  if (!a.is_expression()) return terms;
+  const Polynomial polynomial = state_->expression_of(a).polynomial;
+  for (const Term& term : polynomial) {
+    DimTerm& made = terms.emplace_back(DimTerm{term.coefficient, {}});
+    for (const AtomId id : term.atoms) {
+      const Atom atom = state_->atoms[id];
+      made.factors.push_back({static_cast<DimFactor::Kind>(atom.kind), state_->intern(Polynomial{Term{1, {id}}}),
+                              atom.symbol, atom.a, atom.b});
+    }
+  }
+  return terms;
+}
+
 std::vector<std::size_t> DimPool::symbols_in(Dim a) const {
   std::vector<std::size_t> found;
   state_->collect_symbols(a, found);

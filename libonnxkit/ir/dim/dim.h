@@ -60,6 +60,25 @@ struct Symbol {
   std::string reason;        ///< for data_dependent and lost: why no more is known
 };
 
+/// A factor of an expression that cannot be taken apart by addition and multiplication.
+struct DimFactor {
+  enum class Kind : std::uint8_t {
+    symbol,
+    floor_div,      ///< a // b
+    positive_part,  ///< max(a, 0)
+    broadcast,      ///< the size that axes of sizes a and b have together
+  };
+  Kind kind = Kind::symbol;
+  Dim value = {};          ///< the factor itself
+  std::size_t symbol = 0;  ///< index of a symbol
+  Dim a = {}, b = {};      ///< operands of others
+};
+/// coefficient * factors[0] * factors[1] ...
+struct DimTerm {
+  std::int64_t coefficient = 0;
+  std::vector<DimFactor> factors;
+};
+
 /// Owner and arithmetic of symbolic dimensions. Expressions are polynomials over atoms with int64 coefficients; atoms
 /// are symbols, floor divisions and positive parts max(x, 0), with which modulo, minimum and maximum are written too.
 /// Any operation whose result would overflow or grow beyond a fixed size yields an unknown Dim. Not thread-safe: one
@@ -116,6 +135,8 @@ class DimPool {
   /// With every symbol replaced by `value_of(name)`; nullopt when one has no value or the arithmetic overflows.
   std::optional<std::int64_t> evaluate(
       Dim a, const std::function<std::optional<std::int64_t>(std::string_view)>& value_of) const;
+  /// The terms whose sum it is, for who writes it in a form of their own; none for an unknown one and 0.
+  std::vector<DimTerm> terms(Dim a);
   /// Indices of the symbols that occur in `a`, each once.
   std::vector<std::size_t> symbols_in(Dim a) const;
   const Symbol& symbol(std::size_t index) const;

@@ -11,7 +11,7 @@
 
 namespace onnxkit::ir {
 
-/// Few atoms suffice: modulo, minimum and maximum are written with the other two, so that what is equal becomes equal:
+/// In the order of DimFactor::Kind. Few atoms suffice: modulo, minimum and maximum are written with the other two, so that what is equal becomes equal:
 /// a % b = a - b*(a//b), max(a, b) = b + positive_part(a - b), min(a, b) = a - positive_part(a - b).
 enum class AtomKind : std::uint8_t {
   symbol,

@@ -35,6 +35,14 @@ void map_tensor_to_boolean(Call& call) {
   call.result(call.onnx.reshape(call.onnx.cast(call.tensor("a"), ElementType::boolean), {1}));
 }
 
+/// How many elements a tensor has.
+void map_element_count(Call& call) {
+  auto& onnx = call.onnx;
+  const Val x = call.tensor("self");
+  if (const auto known = onnx.element_count(x)) return call.result(onnx.integers({*known}));
+  call.result(onnx.reshape(onnx.emit("Size", {x}), {1}));
+}
+
 }  // namespace
 
 void register_number(Mappings& mappings);
@@ -43,6 +51,7 @@ void register_number(Mappings& mappings) {
   mappings.add("prim.Int.Tensor", map_tensor_to_integer);
   mappings.add("prim.Float.Tensor", map_tensor_to_real);
   mappings.add("prim.Bool.Tensor", map_tensor_to_boolean);
+  mappings.add("aten.numel.default", map_element_count);
   mappings.add_as("aten._convolution.default", "aten.convolution.default");
   mappings.add_as("aten._convolution.deprecated", "aten.convolution.default");
   mappings.add_as("aten._convolution_mode.default", "aten.conv2d.padding");

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "checker/infer/inference.h"
+#include "converters/foreign/graph.h"
+#include "converters/foreign/refusals.h"
+#include "converters/foreign/write_call.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/wire/external/external_data.h"
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit::foreign {
+
+/// Writes one node of ONNX with operators of another framework, or refuses.
+using WriteNode = void (*)(WriteCall& call);
+
+/// Which operators of ONNX a framework can express. Filled by the register functions of the files in `write/`.
+class Writers {
+ public:
+  /// The name of an operator of ai.onnx; of other domains "domain::name".
+  void add(std::string_view op, WriteNode write) { by_op_.insert_or_assign(op, write); }
+  void add(std::initializer_list<std::string_view> ops, WriteNode write) {
+    for (const std::string_view op : ops) add(op, write);
+  }
+  /// Null when there is none.
+  WriteNode find(std::string_view op) const {
+    const auto found = by_op_.find(op);
+    return found == by_op_.end() ? nullptr : found->second;
+  }
+  const std::map<std::string_view, WriteNode>& all() const { return by_op_; }
+
+ private:
+  std::map<std::string_view, WriteNode> by_op_;
+};
+
+/// The model as a graph of another framework, `framework` by name. Text and weights of the result view into `model`, which must outlive it. Error
+/// codes: unsupported-operator (then `findings` has one for each operator and reason, with the count of nodes and the first of them), and those of
+/// external data.
+Result<Model> export_model(const ir::Model& model, const Writers& writers, std::string_view framework,
+                           std::vector<Diagnostic>& findings);
+
+/// One graph on its way. Bodies are closed: what they read of graphs around them becomes an input of theirs.
+struct WriteFrame {
+  const ir::Graph* source = nullptr;
+  Graph* graph = nullptr;
+  WriteFrame* outer = nullptr;
+  std::vector<ValueId> values;                             ///< by ir::ValueId
+  std::vector<Type> types;                                 ///< by foreign ValueId
+  std::vector<ValueId> captures;                           ///< of the outer graph; the last inputs of this one
+  std::unordered_map<std::string_view, ValueId> captured;  ///< by name: the inputs here
+  std::map<std::string, ValueId> known;                    ///< what mappings made once for all
+};
+
+/// The state of an export, seen by WriteCall.
+class Exporter {
+ public:
+  Exporter(const ir::Model& model, const Writers& writers, std::string_view framework);
+
+  Result<Model> run(std::vector<Diagnostic>& findings);
+
+ private:
+  friend class WriteCall;
+
+  Graph write_graph(WriteFrame& frame, const ir::Graph& source);
+  void add_inputs(WriteFrame& frame);
+  void add_initializers(WriteFrame& frame);
+  void write_node(WriteFrame& frame, std::size_t index);
+  bool write_known(WriteFrame& frame, const ir::Node& node);
+  void add_outputs(WriteFrame& frame);
+  void declare_types(WriteFrame& frame);
+  TensorType declared(const Type& type);
+
+  /// none when nothing computes it.
+  ValueId value(WriteFrame& frame, ir::ValueId id);
+  ValueId captured(WriteFrame& frame, std::string_view name);
+  ValueId new_value(WriteFrame& frame, std::string_view name, Type type);
+  ValueId add_tensor(WriteFrame& frame, std::string_view name, ElementType elem, std::vector<std::int64_t> dims,
+                     std::span<const std::byte> bytes);
+  void give_results(WriteFrame& frame, const ir::Node& node, const std::vector<ValueId>& values);
+  std::string_view unique(std::string_view stem);
+  std::optional<std::span<const std::byte>> bytes_of(const ir::Tensor& tensor);
+  const checker::ValueInfo* known_of(const WriteFrame& frame, ir::ValueId id) const;
+  void refuse(std::string reason, std::string help);
+
+  const ir::Model& source_;
+  const Writers& writers_;
+  spec::OpTable table_;
+  wire::ExternalData data_;
+  checker::InferredModel inferred_;
+  Model model_;
+  std::unordered_set<std::string_view> names_;
+  std::unordered_map<std::string_view, std::size_t> stems_;  ///< how often a name was asked for
+  std::vector<Refusal> refusals_;                            ///< a node "refused k" stands in for a node
+  std::optional<Error> fault_;
+  const ir::Node* node_ = nullptr;
+  std::size_t node_index_ = 0;
+  std::size_t first_value_ = 0;  ///< of those that the node at hand adds
+  std::optional<std::size_t> refused_;
+};
+
+}  // namespace onnxkit::foreign

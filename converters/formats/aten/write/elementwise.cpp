@@ -1,0 +1,184 @@
+// Operators on elements, with broadcasting.
+#include <algorithm>
+#include <utility>
+
+#include "converters/formats/aten/lower.h"
+#include "onnxkit/element_type.h"
+
+namespace onnxkit::aten {
+namespace {
+
+using Names = std::pair<std::string_view, std::string_view>;
+
+constexpr Names unary_names[] = {
+    {"Abs", "aten.abs.default"},
+    {"Neg", "aten.neg.default"},
+    {"Sqrt", "aten.sqrt.default"},
+    {"Exp", "aten.exp.default"},
+    {"Log", "aten.log.default"},
+    {"Reciprocal", "aten.reciprocal.default"},
+    {"Floor", "aten.floor.default"},
+    {"Ceil", "aten.ceil.default"},
+    {"Round", "aten.round.default"},
+    {"Sign", "aten.sign.default"},
+    {"Erf", "aten.erf.default"},
+    {"Sin", "aten.sin.default"},
+    {"Cos", "aten.cos.default"},
+    {"Tan", "aten.tan.default"},
+    {"Asin", "aten.asin.default"},
+    {"Acos", "aten.acos.default"},
+    {"Atan", "aten.atan.default"},
+    {"Sinh", "aten.sinh.default"},
+    {"Cosh", "aten.cosh.default"},
+    {"Asinh", "aten.asinh.default"},
+    {"Acosh", "aten.acosh.default"},
+    {"Atanh", "aten.atanh.default"},
+    {"IsNaN", "aten.isnan.default"},
+    {"Not", "aten.logical_not.default"},
+    {"BitwiseNot", "aten.bitwise_not.default"},
+};
+
+constexpr Names binary_names[] = {
+    {"Add", "aten.add.Tensor"},
+    {"Sub", "aten.sub.Tensor"},
+    {"Mul", "aten.mul.Tensor"},
+    {"Equal", "aten.eq.Tensor"},
+    {"Less", "aten.lt.Tensor"},
+    {"LessOrEqual", "aten.le.Tensor"},
+    {"Greater", "aten.gt.Tensor"},
+    {"GreaterOrEqual", "aten.ge.Tensor"},
+    {"And", "aten.logical_and.default"},
+    {"Or", "aten.logical_or.default"},
+    {"Xor", "aten.logical_xor.default"},
+    {"BitwiseAnd", "aten.bitwise_and.Tensor"},
+    {"BitwiseOr", "aten.bitwise_or.Tensor"},
+    {"BitwiseXor", "aten.bitwise_xor.Tensor"},
+};
+
+template <std::size_t N>
+std::string_view counterpart(const Names (&names)[N], const WriteCall& call) {
+  return std::find_if(std::begin(names), std::end(names),
+                      [&](const Names& n) { return n.first == call.node.op_type.view(); })
+      ->second;
+}
+
+void map_unary_elementwise(WriteCall& call) {
+  call.result(call.emit(counterpart(unary_names, call), {{"self", call.input(0)}}, call.output_type()));
+}
+
+void map_binary_elementwise(WriteCall& call) {
+  call.result(binary(call, counterpart(binary_names, call), call.input(0), call.input(1), call.output_type()));
+}
+
+/// ONNX divides integers towards zero.
+void map_div(WriteCall& call) {
+  if (!is_integer(call.elem(0)))
+    return call.result(binary(call, "aten.div.Tensor", call.input(0), call.input(1), call.output_type()));
+  call.result(call.emit("aten.div.Tensor_mode",
+                        {{"self", call.input(0)}, {"other", call.input(1)}, {"rounding_mode", "trunc"}},
+                        call.output_type()));
+}
+
+void map_mod(WriteCall& call) {
+  const bool truncates = call.integer("fmod", 0) != 0;
+  call.result(binary(call, truncates ? "aten.fmod.Tensor" : "aten.remainder.Tensor", call.input(0), call.input(1),
+                     call.output_type()));
+}
+
+/// The result has the type of the base.
+void map_pow(WriteCall& call) {
+  const ElementType elem = call.elem(0);
+  ValueId base = call.input(0), exponent = call.input(1);
+  if (is_integer(elem) && is_integer(call.elem(1))) {
+    exponent = cast(call, exponent, elem);
+  } else if (is_integer(elem)) {
+    base = cast(call, base, ElementType::float64);
+    exponent = cast(call, exponent, ElementType::float64);
+  } else {
+    exponent = cast(call, exponent, elem);
+  }
+  const Type type = with_elem(call.output_type(), call.type_of(base).elem);
+  call.result(cast(call, call.emit("aten.pow.Tensor_Tensor", {{"self", base}, {"exponent", exponent}}, type), elem));
+}
+
+void map_bit_shift(WriteCall& call) {
+  const bool is_left = call.text("direction") == "LEFT";
+  call.result(binary(call, is_left ? "aten.bitwise_left_shift.Tensor" : "aten.bitwise_right_shift.Tensor",
+                     call.input(0), call.input(1), call.output_type()));
+}
+
+/// Sum, Mean, Max and Min of any number of tensors.
+void fold(WriteCall& call, std::string_view op) {
+  std::vector<ValueId> operands = call.inputs();
+  ValueId result = operands.front();
+  for (std::size_t i = 1; i < operands.size(); ++i)
+    result = binary(call, op, result, operands[i],
+                    i + 1 == operands.size() ? call.output_type() : Type::tensor(call.elem(0)));
+  if (operands.size() == 1) result = unary(call, "aten.clone.default", result);
+  call.result(result);
+}
+void map_sum(WriteCall& call) { fold(call, "aten.add.Tensor"); }
+void map_max(WriteCall& call) { fold(call, "aten.maximum.default"); }
+void map_min(WriteCall& call) { fold(call, "aten.minimum.default"); }
+
+void map_mean(WriteCall& call) {
+  const auto count = static_cast<double>(call.node.inputs.size());
+  ValueId sum = call.input(0);
+  for (std::size_t i = 1; i < call.node.inputs.size(); ++i)
+    sum = binary(call, "aten.add.Tensor", sum, call.input(i), call.output_type());
+  call.result(binary(call, "aten.div.Tensor", sum, call.scalar(call.elem(0), count), call.output_type()));
+}
+
+void map_where(WriteCall& call) {
+  call.result(call.emit("aten.where.self",
+                        {{"condition", call.input(0)}, {"self", call.input(1)}, {"other", call.input(2)}},
+                        call.output_type()));
+}
+
+void map_clip(WriteCall& call) {
+  ValueId x = call.input(0);
+  if (call.has(1)) x = binary(call, "aten.maximum.default", x, call.input(1), call.output_type());
+  if (call.has(2)) x = binary(call, "aten.minimum.default", x, call.input(2), call.output_type());
+  if (!call.has(1) && !call.has(2)) x = unary(call, "aten.clone.default", x);
+  call.result(x);
+}
+
+void map_cast(WriteCall& call) {
+  const ElementType to = call.output_type().elem;
+  if (to == ElementType::undefined || to == ElementType::string || call.elem(0) == ElementType::string)
+    return call.refuse("PyTorch has no tensors of text");
+  call.result(call.emit("aten.to.dtype", {{"self", call.input(0)}, {"dtype", to}}, call.output_type()));
+}
+
+void map_is_inf(WriteCall& call) {
+  const bool positive = call.integer("detect_positive", 1) != 0, negative = call.integer("detect_negative", 1) != 0;
+  const ValueId x = call.input(0);
+  if (positive && negative) return call.result(call.emit("aten.isinf.default", {{"self", x}}, call.output_type()));
+  if (!positive && !negative)
+    return call.result(
+        call.emit("aten.zeros_like.default", {{"self", x}, {"dtype", ElementType::boolean}}, call.output_type()));
+  call.result(
+      call.emit(positive ? "aten.isposinf.default" : "aten.isneginf.default", {{"self", x}}, call.output_type()));
+}
+
+}  // namespace
+
+void register_elementwise(Writers& writers);
+void register_elementwise(Writers& writers) {
+  for (const Names& names : unary_names) writers.add(names.first, map_unary_elementwise);
+  for (const Names& names : binary_names) writers.add(names.first, map_binary_elementwise);
+  writers.add("Div", map_div);
+  writers.add("Mod", map_mod);
+  writers.add("Pow", map_pow);
+  writers.add("BitShift", map_bit_shift);
+  writers.add("Sum", map_sum);
+  writers.add("Max", map_max);
+  writers.add("Min", map_min);
+  writers.add("Mean", map_mean);
+  writers.add("Where", map_where);
+  writers.add("Clip", map_clip);
+  writers.add("Cast", map_cast);
+  writers.add("IsInf", map_is_inf);
+}
+
+}  // namespace onnxkit::aten
