@@ -51,7 +51,7 @@ void register_other_files(Registry& registry) {
   constexpr const char* picture = "PNG and JPEG pictures are given for an input, run MODEL -i NAME=FILE";
   constexpr const char* export_torch = "load it in PyTorch and export the model with torch.onnx.export";
   add("a zip archive (a PyTorch checkpoint, a .npz or a packed model?)",
-      "unpack it if a model is inside; torch.onnx.export makes models of PyTorch's",
+      "unpack it if a model is inside; weights of PyTorch go into a model: onnxkit convert MODEL OUT --weights FILE",
       [](const Source& source) { return certain_if(source.has("PK\x03\x04"sv)); });
   add("an HDF5 file (a Keras model?)", "tf2onnx converts models of Keras",
       [](const Source& source) { return certain_if(source.has("\x89HDF\r\n"sv)); });
@@ -67,7 +67,8 @@ void register_other_files(Registry& registry) {
   add("a Python pickle (an old PyTorch checkpoint?)", export_torch,
       [](const Source& source) { return certain_if(source.has("\x80\x02"sv)); });
   add("a Python pickle", export_torch, [](const Source& source) { return certain_if(source.has("\x80\x04"sv)); });
-  add("a safetensors file", "it has weights without a graph: export the model that they belong to to ONNX",
+  add("a safetensors file",
+      "it has weights without a graph, which go into a model: onnxkit convert MODEL OUT --weights FILE",
       [](const Source& source) { return certain_if(source.has("{\""sv, 8)); });
   add("a Git LFS pointer; `git lfs pull` fetches the model itself", "",
       [](const Source& source) { return certain_if(source.has("version https://git-lfs"sv)); });

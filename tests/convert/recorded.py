@@ -41,9 +41,9 @@ def is_within_a_step(program, result, values, name):
     return abs(numpy_helper.to_array(tensor).astype(int) - expected.astype(int)).max() <= 1
 
 
-def fault_of(program, source, folder):
+def fault_of(program, source, folder, options=()):
     result = folder / "result.onnx"
-    converted = run(program, "convert", "--no-verify", source, result)
+    converted = run(program, "convert", "--no-verify", source, result, *options)
     if converted.returncode != 0:
         return "not converted: " + " ".join(converted.stderr.split())[:300]
     checked = run(program, "check", result)
@@ -65,8 +65,8 @@ def fault_of(program, source, folder):
     return ", ".join(wrong)
 
 
-def main(about, folder, *endings):
-    """The cases are files and folders of these endings, each with an .npz beside it."""
+def main(about, folder, *endings, options_of=lambda name: ()):
+    """The cases are files and folders of these endings, each with an .npz beside it; `options_of` gives what `convert` needs for one."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=pathlib.Path)
     parser.add_argument("--verbose", action="store_true")
@@ -77,5 +77,5 @@ def main(about, folder, *endings):
         if options.names and source.stem not in options.names:
             continue
         with tempfile.TemporaryDirectory() as results:
-            suite.check(source.stem, fault_of(options.program, source, pathlib.Path(results)))
+            suite.check(source.stem, fault_of(options.program, source, pathlib.Path(results), options_of(source.stem)))
     return suite.close()

@@ -155,6 +155,16 @@ def faults_of_error(report, status):
         yield f"exit_status is {report['exit_status']}, not {status}"
 
 
+def calls_of_convert(folder):
+    gemm, weights = "testdata/weights/gemm.onnxtxt", "testdata/weights"
+    return [[gemm, str(folder / "out.onnx"), "--weights", f"{weights}/{file}"] for file in ("checkpoint.pt", "other.safetensors")]
+
+
+def faults_of_convert(report, status):
+    if (status == 1) != any(finding["severity"] == "error" for finding in report["findings"]):
+        yield f"exit status {status} does not fit the findings"
+
+
 def calls_of_ops():
     return [[], ["Resize", "Upsample"], ["--domain", "com.microsoft"]]
 
@@ -180,6 +190,7 @@ def main():
                  ("bench", "json", schemas / "bench.schema.json", faults_of_bench, calls_of_bench()),
                  ("inspect", "json", schemas / "inspect.schema.json", faults_of_run, calls_of_inspect(pathlib.Path(name))),
                  ("ops", "json", schemas / "ops.schema.json", faults_of_run, calls_of_ops()),
+                 ("convert", "json", schemas / "weights.schema.json", faults_of_convert, calls_of_convert(pathlib.Path(name))),
                  ("upgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("28")),
                  ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5")),
                  *((command, "json", schemas / "error.schema.json", faults_of_error, [["no/such/file"]])

@@ -13,12 +13,14 @@
 #include "tools/opset_command.h"
 #include "tools/options/align_corners.h"
 #include "tools/options/choice.h"
+#include "tools/options/input_shape.h"
 #include "tools/options/number.h"
 #include "tools/options/output.h"
 #include "tools/options/verification.h"
 #include "tools/options/workers.h"
 #include "tools/progress.h"
 #include "tools/report/diagnostics.h"
+#include "tools/report/weights.h"
 
 namespace onnxkit::tools {
 namespace {
@@ -38,6 +40,10 @@ struct ConvertArguments {
   std::string verify_with = "reference";
   WorkerOptions workers;
   AlignCorners align_corners = AlignCorners::refuse;
+  std::string weights;
+  WeightsOptions weights_options;
+  OutputOptions report;
+  std::vector<std::string> input_shapes;
   Notes notes = Notes::usual;
 };
 
@@ -140,6 +146,12 @@ bool is_of_framework(const std::string& format) {
   return false;
 }
 
+bool takes_shapes(const std::string& format) {
+  for (const FormatInfo& known : known_formats())
+    if (known.name == format) return known.takes_shapes;
+  return false;
+}
+
 /// What keeps the model from these opsets, printed; ok when nothing does.
 Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetChoices choices) {
   choices.conversion.allow_outside_data = choices.verification.allow_outside_data = arguments.save.allow_outside_data;
@@ -148,6 +160,35 @@ Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetCho
   std::fputs(opset_obstacles(file, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
   note(arguments.notes, opset_summary(file, false) + "\n");
   return file.converted() ? Outcome::ok : Outcome::finding;
+}
+
+/// Takes the weights of another file, printed; ok when all have their place.
+Outcome take_weights(Model& model, const ConvertArguments& arguments) {
+  const auto report = load_weights(model, arguments.weights, arguments.weights_options);
+  if (!report) return report_error(report.error());
+  if (arguments.report.format == Format::json) {
+    std::fputs(weights_json(*report, arguments.input, arguments.weights, arguments.output).c_str(), stdout);
+    return report->fits() ? Outcome::ok : Outcome::finding;
+  }
+  for (Diagnostic finding : report->findings) {
+    finding.location.file = arguments.input;
+    std::fputs(diagnostic_text(finding, color_on(arguments.report.color, stderr)).c_str(), stderr);
+  }
+  note(arguments.notes, weights_summary(*report, arguments.weights));
+  if (arguments.notes == Notes::steps) std::fputs(weights_table(*report).c_str(), stderr);
+  return report->fits() ? Outcome::ok : Outcome::finding;
+}
+
+/// What is wrong with the options that go with --weights; empty when nothing is.
+std::string weights_usage(const CLI::App& command, const ConvertArguments& arguments) {
+  if (arguments.weights.empty()) {
+    for (const char* option : {"--partial-weights", "--format"})
+      if (command.count(option) > 0) return fmt::format("{} requires --weights", option);
+    return {};
+  }
+  if (arguments.report.format == Format::json && arguments.output == "-")
+    return "--format json and an output to standard output exclude each other";
+  return {};
 }
 
 SaveOptions save_options(const ConvertArguments& arguments) {
@@ -223,6 +264,10 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   const SaveOptions save = save_options(arguments);
   if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
     return usage_error(command, "--external-threshold requires --external or --external-per-tensor");
+  if (const std::string fault = weights_usage(command, arguments); !fault.empty()) return usage_error(command, fault);
+  ReadOptions read = arguments.read;
+  if (const std::string fault = read_input_shapes(arguments.input_shapes, read); !fault.empty())
+    return usage_error(command, fault);
   OpsetChoices choices;
   choices.conversion.align_corners = arguments.align_corners;
   choices.verifies = !arguments.verification.none;
@@ -233,11 +278,13 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   if (const auto fits = check_model_output(arguments.output, arguments.input, save); !fits)
     return report_error(fits.error());
   ReadReport reading;
-  auto model = open_model(arguments.input, arguments.read, &reading);
+  auto model = open_model(arguments.input, read, &reading);
   if (!model) {
     const Outcome outcome = report_error(model.error());
     return model.error().diagnostic.code == "unsupported-operator" ? Outcome::finding : outcome;
   }
+  if (!arguments.input_shapes.empty() && !takes_shapes(reading.format))
+    return usage_error(command, "--input-shape requires a model whose file does not state shapes (TorchScript)");
   const bool converts = is_of_framework(reading.format);
   if (!arguments.read.signature.empty() && reading.format != "saved-model")
     return usage_error(command, "--signature requires a SavedModel");
@@ -248,10 +295,13 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   }
   if (!converts && !writes && command.count("--verify-with") > 0)
     return usage_error(command, "--verify-with requires a model of another framework");
+  if (!arguments.weights.empty()) {
+    if (const Outcome outcome = take_weights(*model, arguments); outcome != Outcome::ok) return outcome;
+  }
   if (!arguments.opsets.empty()) {
     if (const Outcome outcome = move_to_opsets(*model, arguments, choices); outcome != Outcome::ok) return outcome;
   }
-  if (converts && !arguments.verification.none) {
+  if (converts && !arguments.verification.none && arguments.weights.empty()) {
     const auto compare = [&](const SourceCheckOptions& options) {
       return compare_with_source(*model, arguments.input, options);
     };
@@ -287,6 +337,16 @@ void add_weight_options(CLI::App& command, ConvertArguments& arguments) {
       .add_flag("--verify-checksums", arguments.save.verify_checksums,
                 "Compare external data with its SHA1 checksums when reading it")
       ->group("Weights");
+  command
+      .add_option("--weights", arguments.weights,
+                  "Take the weights of this file: a state_dict of PyTorch (.pt, .pth), .safetensors or .npz; -v lists "
+                  "which initializer got which tensor")
+      ->type_name("FILE")
+      ->group("Weights");
+  command
+      .add_flag("--partial-weights", arguments.weights_options.partial,
+                "With --weights: what FILE lacks, or has in another shape, stays as it is in IN")
+      ->group("Weights");
   command.add_flag("--force", arguments.save.force, "Replace a data file even if another model uses it or may use it")
       ->group("Weights");
 }
@@ -308,6 +368,7 @@ void register_convert(CommandList& list) {
       ->type_name("NAME");
   add_choice(*command, "--to", arguments->save.format, format_choices(&FormatInfo::can_write),
              "Form of OUT; auto goes by its name: " + names_of_formats());
+  add_input_shapes(*command, arguments->input_shapes);
   command
       ->add_option("--opset", arguments->opsets,
                    "Also convert to this opset, like upgrade and downgrade; may be repeated")
@@ -324,18 +385,22 @@ void register_convert(CommandList& list) {
       ->group("Verification");
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);
+  add_output(*command, arguments->report, {Format::text, Format::json});
   add_notes(*command, arguments->notes);
   command->footer(
       "Exit status: 0 fine, 1 a data file already exists, the opset cannot be reached, an operator has no counterpart "
       "in "
-      "ONNX, or the result differs, 2 wrong usage, 3 a file could not be read or written.\n"
+      "ONNX, the result differs, or the weights of FILE do not fit, 2 wrong usage, 3 a file could not be read or "
+      "written.\n"
       "Examples:\n"
       "  onnxkit convert model.onnx model.onnxtxt          the model as text\n"
       "  onnxkit convert model.onnxtxt model.onnx          and back\n"
       "  onnxkit convert model.pt2 model.onnx              a model of torch.export\n"
       "  onnxkit convert folder model.onnx                 a TensorFlow SavedModel\n"
+      "  onnxkit convert traced.pt model.onnx --input-shape x=N,3,224,224\n"
       "  onnxkit convert model.onnx big.onnx --external    its weights in big.onnx.data\n"
-      "  onnxkit convert big.onnx one.onnx --embed         all in one file");
+      "  onnxkit convert big.onnx one.onnx --embed         all in one file\n"
+      "  onnxkit convert net.onnx new.onnx --weights trained.safetensors");
   list.add(command, [command, arguments] { return run_convert(*command, *arguments); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -65,12 +66,16 @@ constexpr std::array view_ops = {
     ViewOp{"aten.select.int", Inverse::select},
     ViewOp{"aten.slice.Tensor", Inverse::slice},
     ViewOp{"aten.alias.default", Inverse::same},
+    ViewOp{"aten.dropout.default", Inverse::same},
+    ViewOp{"aten.feature_dropout.default", Inverse::same},
     ViewOp{"aten.detach.default", Inverse::same},
     ViewOp{"aten.contiguous.default", Inverse::same, true},
     ViewOp{"aten.to.dtype", Inverse::same, true},
     ViewOp{"aten.to.dtype_layout", Inverse::same, true},
     ViewOp{"aten.to.device", Inverse::same, true},
     ViewOp{"aten.to.other", Inverse::same, true},
+    ViewOp{"aten.to.prim_Device", Inverse::same, true},
+    ViewOp{"aten.to.prim_dtype", Inverse::same, true},
     ViewOp{"aten.type_as.default", Inverse::same, true},
     ViewOp{"aten.float.default", Inverse::same, true},
     ViewOp{"aten.expand.default", Inverse::none},
@@ -158,6 +163,7 @@ class Functionalizer {
       if (auto done = add(std::move(node)); !done) return done;
     }
     for (foreign::Output& output : graph_.outputs) output.value = current(output.value);
+    if (fault_) return *fault_;
     return run_inside();
   }
 
@@ -167,6 +173,8 @@ class Functionalizer {
     ValueId base = ValueId::none;
     std::size_t node = 0;  ///< in view_nodes_
     Inverse inverse = Inverse::none;
+    bool may_be_copy = false;  ///< the file does not say whether it shares elements
+    std::size_t writes_before = 0;
   };
   /// The value that has a tensor's content after some number of writes to its storage.
   struct Content {
@@ -199,6 +207,7 @@ class Functionalizer {
   ValueId current(ValueId id) {
     if (id == ValueId::none) return id;
     const std::size_t writes = writes_[root_of(id)];
+    if (writes > 0 && depends_on_copies(id)) note_doubt(id);
     const auto known = contents_.find(id);
     if (known != contents_.end() && known->second.writes == writes) return known->second.value;
     const auto view = views_.find(id);
@@ -207,6 +216,42 @@ class Functionalizer {
     const ValueId again = view->second.inverse == Inverse::same ? base : taken_again(view->second, id, base);
     contents_[id] = {again, writes};
     return again;
+  }
+
+  /// Whether what `id` holds depends on whether a value is a copy or a view: a write on one side of it and a read on the other.
+  bool depends_on_copies(ValueId id) const {
+    const auto written = targets_.find(root_of(id));
+    if (written == targets_.end()) return false;
+    const auto has_doubt = [&](ValueId from, ValueId other, std::size_t write) {
+      for (auto view = views_.find(from); view != views_.end(); view = views_.find(from)) {
+        const bool is_between =
+            view->second.may_be_copy && view->second.writes_before < write && !is_view_of(other, from);
+        if (is_between) return true;
+        from = view->second.base;
+      }
+      return false;
+    };
+    for (std::size_t write = 0; write < written->second.size(); ++write) {
+      const ValueId target = written->second[write];
+      if (has_doubt(id, target, write + 1) || has_doubt(target, id, write + 1)) return true;
+    }
+    return false;
+  }
+
+  bool is_view_of(ValueId id, ValueId base) const {
+    while (id != base) {
+      const auto view = views_.find(id);
+      if (view == views_.end()) return false;
+      id = view->second.base;
+    }
+    return true;
+  }
+
+  void note_doubt(ValueId id) {
+    if (fault_) return;
+    fault_ = make_error("not-supported",
+                        fmt::format("whether {} sees a write depends on strides, which the file does not say",
+                                    quote(graph_.values[foreign::index_of(id)].name)));
   }
 
   ValueId taken_again(const View& view, ValueId id, ValueId base) {
@@ -250,12 +295,13 @@ class Functionalizer {
       const std::size_t writes = writes_[root_of(written)];
       for (const ValueId output : node.outputs) {
         if (output == ValueId::none || views_.contains(output) || output == root_of(written)) continue;
-        views_[output] = {written, view_nodes_.size(), view->inverse};
+        views_[output] = {written, view_nodes_.size(), view->inverse, view->may_copy && !has_strides(output), writes};
         contents_[output] = {output, writes};
       }
       view_nodes_.push_back(copy_of(node));
     }
     for (Argument& argument : node.arguments) read_now(argument);
+    if (fault_) return *fault_;
     const std::string functional = functional_form(node.op);
     if (functional.empty()) {
       graph_.nodes.push_back(std::move(node));
@@ -267,11 +313,33 @@ class Functionalizer {
     const ValueId content = node.outputs.front();
     if (content == ValueId::none || views_.contains(content) || content == root_of(written)) return not_followed(node);
     const std::string_view name = node.name;
-    graph_.nodes.push_back(std::move(node));
+    push_write(std::move(node), content);
     if (!write(written, content)) return not_followed(op, name);
     views_[content] = {written, 0, Inverse::same};
     contents_[content] = {content, writes_[root_of(written)]};
     return {};
+  }
+
+  /// What is written keeps the type of what it is written to; where the file does not state it, a cast sees to that.
+  void push_write(Node node, ValueId content) {
+    const Argument* self = node.find("self");
+    if (graph_.values[foreign::index_of(content)].type || !self || !self->as<ValueId>())
+      return graph_.nodes.push_back(std::move(node));
+    Node cast;
+    cast.op = "aten.type_as.default";
+    cast.name = node.name;
+    cast.source = node.source;
+    cast.scope = node.scope;
+    const ValueId unnamed = graph_.add_value("");
+    cast.arguments.resize(2);
+    cast.arguments[0].name = "self";
+    cast.arguments[0].content = unnamed;
+    cast.arguments[1].name = "other";
+    cast.arguments[1].content = *self->as<ValueId>();
+    cast.outputs = {content};
+    node.outputs = {unnamed};
+    graph_.nodes.push_back(std::move(node));
+    graph_.nodes.push_back(std::move(cast));
   }
 
   /// Whether an operator that gives a view where it can has made a copy: a copy is contiguous, a view of the same elements only
@@ -286,6 +354,11 @@ class Functionalizer {
     return before->elem != after->elem || (is_contiguous(*before) == false && is_contiguous(*after) == true);
   }
 
+  bool has_strides(ValueId id) const {
+    const auto& type = graph_.values[foreign::index_of(id)].type;
+    return type && type->shape;
+  }
+
   static Error not_followed(const Node& node) { return not_followed(node.op, node.name); }
   static Error not_followed(std::string_view op, std::string_view name) {
     Error error = make_error("not-supported", "a write into a view cannot be followed");
@@ -298,6 +371,7 @@ class Functionalizer {
   /// `content` is what `id` holds from now on.
   bool write(ValueId id, ValueId content) {
     const ValueId root = root_of(id);
+    targets_[root].push_back(id);
     // From the view that is written to down to the tensor that has the elements.
     for (ValueId at = id; at != root;) {
       const View& view = views_.at(at);
@@ -396,8 +470,10 @@ class Functionalizer {
   StringPool& strings_;
   std::vector<Node> view_nodes_;  ///< as the file has them
   std::unordered_map<ValueId, View> views_;
-  std::unordered_map<ValueId, std::size_t> writes_;  ///< by root
+  std::unordered_map<ValueId, std::size_t> writes_;            ///< by root
+  std::unordered_map<ValueId, std::vector<ValueId>> targets_;  ///< by root: what was written to, in order
   std::unordered_map<ValueId, Content> contents_;
+  std::optional<Error> fault_;
   std::vector<std::pair<ValueId, ValueId>> pending_;
 };
 

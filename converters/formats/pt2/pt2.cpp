@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converters/containers/json.h"
+#include "converters/containers/torch_archive.h"
 #include "converters/foreign/import.h"
 #include "converters/formats/aten/to_aten.h"
 #include "converters/formats/pt2/functionalize.h"
@@ -27,29 +28,17 @@ Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings) {
 
 namespace {
 
+using containers::check_byte_order;
+using containers::root_of;
+
 constexpr std::string_view format_entry = "archive_format";
 constexpr std::string_view old_program_entry = "serialized_exported_program.json";
-
-/// The folder that all entries lie in, with its slash.
-std::string root_of(const wire::ZipArchive& archive) {
-  if (archive.entries().empty()) return {};
-  const std::string& first = archive.entries().front().name;
-  return first.substr(0, first.find('/') + 1);
-}
 
 Result<std::string> text_entry(const wire::ZipArchive& archive, const std::string& name) {
   const wire::ZipEntry* entry = archive.find(name);
   if (!entry) return make_error("malformed-model", "the archive has no entry " + quote(name));
   constexpr std::uint64_t most = std::uint64_t{1} << 30;
   return archive.unpack(*entry, most);
-}
-
-Result<void> check_byte_order(const wire::ZipArchive& archive, const std::string& root) {
-  if (!archive.find(root + "byteorder")) return {};
-  const auto order = text_entry(archive, root + "byteorder");
-  if (!order) return order.error();
-  if (order->starts_with("little")) return {};
-  return make_error("not-supported", "the weights are not little-endian");
 }
 
 /// The names of the programs in the archive.

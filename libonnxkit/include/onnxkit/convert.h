@@ -5,15 +5,18 @@
 #include <map>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "onnxkit/context.h"
+#include "onnxkit/diagnostic.h"
 #include "onnxkit/export.h"
 #include "onnxkit/model.h"
 #include "onnxkit/opset.h"
 #include "onnxkit/result.h"
 
 // Models of other frameworks: reading and writing them is read_model and write_model (onnxkit/model.h); here is the proof that a
-// conversion computes the same.
+// conversion computes the same, and weights of files that have no network.
 namespace onnxkit {
 
 struct SourceCheckOptions {
@@ -46,5 +49,47 @@ ONNXKIT_API Result<SourceReport> compare_with_source(const Model& converted, con
 /// otherwise.
 ONNXKIT_API Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
                                                      const SourceCheckOptions& options = {});
+
+struct WeightsOptions {
+  /// Initializers that the file lacks, or has in another shape, keep their content; else that is a finding and nothing changes.
+  bool partial = false;
+  /// What the arrays of a .npz file may take; 0: a quarter of the memory.
+  std::uint64_t most_bytes = 0;
+};
+
+/// An initializer and the tensor that it got.
+struct WeightMatch {
+  enum class How : std::uint8_t {
+    name,    ///< the same
+    prefix,  ///< the same without "module.", "model." and the like
+    shape,   ///< only these two have it
+    order,   ///< several have the shape, as many on both sides: taken in the order of the files
+  };
+  std::string initializer, tensor;
+  How how = How::name;
+  bool is_transposed = false;
+};
+ONNXKIT_API std::string_view name_of(WeightMatch::How how);
+
+struct WeightsReport {
+  std::vector<WeightMatch> matches;
+  std::vector<std::string> missing;  ///< initializers with real numbers, more than one, that the file has nothing for
+  std::vector<std::string> unused;   ///< tensors of the file
+  std::vector<Diagnostic> findings;  ///< errors weight-missing and weight-shape; warnings when `partial`
+
+  /// Without an error among the findings.
+  bool fits() const {
+    for (const Diagnostic& finding : findings)
+      if (finding.severity == Severity::error) return false;
+    return true;
+  }
+};
+
+/// Puts the tensors of a file into the initializers of the main graph: a state_dict of PyTorch (.pt, .pth), safetensors or .npz. They match by name,
+/// then by name without the prefixes of wrapping modules, then by type and shape; a matrix may be the transpose. The model is unchanged when a
+/// finding is an error. Errors: no-graph, cannot-read, unsupported-format, memory-limit and those of the formats (malformed-pickle,
+/// malformed-safetensors, malformed-npz ...).
+ONNXKIT_API Result<WeightsReport> load_weights(Model& model, const std::filesystem::path& file,
+                                               const WeightsOptions& options = {});
 
 }  // namespace onnxkit

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnxkit/element_type.h"
 #include "onnxkit/export.h"
 #include "onnxkit/result.h"
 
@@ -31,7 +32,8 @@ struct FormatInfo {
   bool is_folder = false;
   bool can_read = false;
   bool can_write = false;
-  std::string backend = {};  ///< the backend that runs such files as they are; empty: none
+  std::string backend = {};   ///< the backend that runs such files as they are; empty: none
+  bool takes_shapes = false;  ///< ReadOptions::input_shapes say what its files do not
 };
 
 /// All formats that the library tells apart, those that it cannot read or write as well.
@@ -68,11 +70,19 @@ class ONNXKIT_API Model {
   std::unique_ptr<ir::Model> model_;
 };
 
+/// The shape of an input that a file does not state.
+struct InputShape {
+  std::vector<std::string> sizes = {};        ///< each a number, or the name of a size that stays open
+  ElementType type = ElementType::undefined;  ///< undefined: the type that the file has, else float32
+};
+
 struct ReadOptions {
   /// Name of a format; empty: the one that name and content of the file fit best.
   std::string format = {};
   /// Which function of a model with several: the name of a signature; empty: the usual one.
   std::string signature = {};
+  /// By input, for formats whose files do not state shapes (FormatInfo::takes_shapes); others ignore them.
+  std::map<std::string, InputShape> input_shapes = {};
 };
 
 /// What a reading did beyond giving the model.
@@ -83,7 +93,7 @@ struct ReadReport {
 };
 
 /// Reads a model, valid or not: only its form is checked. Error codes: cannot-read, empty-file, truncated-file, malformed-protobuf,
-/// not-onnx, text-syntax, json-syntax, json-too-large, unsupported-format (`options` name no format with a reader). `report` is filled when reading fails, too.
+/// not-onnx, text-syntax, json-syntax, json-too-large, unsupported-format (`options` name no format with a reader), unknown-input and usage (`options` give shapes that the model's inputs cannot have). `report` is filled when reading fails, too.
 ONNXKIT_API Result<Model> read_model(const std::filesystem::path& path, const ReadOptions& options = {},
                                      ReadReport* report = nullptr);
 

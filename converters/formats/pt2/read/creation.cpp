@@ -17,6 +17,19 @@ ElementType created_type(Call& call, ElementType fallback) {
   return declared != ElementType::undefined ? declared : fallback;
 }
 
+/// What a tensor is made from decides the type of a new one; without such a tensor, `fallback`.
+ElementType type_of_new(Call& call, ElementType fallback) {
+  return created_type(call, call.has("self") ? call.onnx.elem(call.tensor("self")) : fallback);
+}
+
+/// The type of a tensor that is filled with a number.
+ElementType type_of_number(Call& call, std::string_view name) {
+  const foreign::Argument* given = call.argument(name);
+  if (given && given->as<bool>()) return ElementType::boolean;
+  if (given && given->as<std::int64_t>()) return ElementType::int64;
+  return given && given->as<foreign::ValueId>() ? call.onnx.elem(call.tensor(name)) : ElementType::float32;
+}
+
 Val filled(Call& call, Val number, Val sizes) {
   const auto known = call.onnx.constant_integers(sizes);
   return known && known->empty() ? number : call.onnx.emit("Expand", {number, sizes});
@@ -24,12 +37,12 @@ Val filled(Call& call, Val number, Val sizes) {
 
 template <int value>
 void map_constant(Call& call) {
-  const ElementType type = created_type(call, ElementType::float32);
+  const ElementType type = type_of_new(call, ElementType::float32);
   call.result(filled(call, call.onnx.scalar(type, value), call.sizes("size")));
 }
 
 void map_full(Call& call) {
-  const ElementType type = created_type(call, ElementType::float32);
+  const ElementType type = type_of_new(call, type_of_number(call, "fill_value"));
   call.result(filled(call, call.number("fill_value", type), call.sizes("size")));
 }
 
@@ -81,8 +94,9 @@ std::optional<std::vector<std::int64_t>> short_range(Call& call, Val start, Val 
 /// Numbers from start to end by step. Small ones that are constant become a constant.
 void map_arange(Call& call) {
   auto& onnx = call.onnx;
-  const ElementType type = created_type(call, ElementType::int64);
-  if (!is_whole(call, "start") || !is_whole(call, "end") || !is_whole(call, "step")) {
+  const bool counts = is_whole(call, "start") && is_whole(call, "end") && is_whole(call, "step");
+  const ElementType type = created_type(call, counts ? ElementType::int64 : ElementType::float32);
+  if (!counts) {
     const Val range =
         onnx.emit("Range", {call.number("start", type), call.number("end", type), call.number("step", type, 1)});
     return call.result(range);

@@ -114,7 +114,7 @@ void map_isinf(Call& call) { call.result(call.onnx.emit("IsInf", {floating_opera
 void map_clamp(Call& call) {
   const Val x = call.tensor("self");
   ElementType type = call.declared_elem();
-  if (type == ElementType::undefined) type = call.onnx.elem(x);
+  if (type == ElementType::undefined) type = promoted(promoted(call, "self", "min"), promoted(call, "self", "max"));
   Val clamped = call.onnx.cast(x, type);
   if (call.has("min")) clamped = call.onnx.emit("Max", {clamped, call.number("min", type)});
   if (call.has("max")) clamped = call.onnx.emit("Min", {clamped, call.number("max", type)});

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "converters/formats/pt2/mappings.h"
+#include "converters/formats/pt2/promotion.h"
 
 namespace onnxkit::pt2 {
 namespace {
@@ -219,7 +220,7 @@ void map_nonzero(Call& call) {
 void map_where(Call& call) {
   auto& onnx = call.onnx;
   ElementType type = call.declared_elem();
-  if (type == ElementType::undefined) type = onnx.elem(call.tensor("self"));
+  if (type == ElementType::undefined) type = promoted(call, "self", "other");
   call.result(onnx.emit("Where", {onnx.cast(call.tensor("condition"), ElementType::boolean), call.number("self", type),
                                   call.number("other", type)}));
 }

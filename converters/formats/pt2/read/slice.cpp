@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "converters/formats/pt2/mappings.h"
+#include "converters/formats/pt2/promotion.h"
 #include "libonnxkit/base/checked.h"
 
 namespace onnxkit::pt2 {
@@ -163,13 +164,21 @@ void map_unbind(Call& call) {
   call.results(parts);
 }
 
+/// Of the result of putting tensors together.
+ElementType common_type(Call& call, const std::vector<Val>& parts) {
+  ElementType type = call.declared_elem();
+  if (type != ElementType::undefined) return type;
+  for (const Val part : parts) type = promoted(type, call.onnx.elem(part));
+  return type;
+}
+
 void map_cat(Call& call) {
   auto& onnx = call.onnx;
   std::vector<Val> parts = call.tensors("tensors");
   if (parts.empty()) return call.refuse("there is nothing to concatenate");
   // An empty vector takes part in a concatenation of any rank.
   std::erase_if(parts, [&](Val part) { return parts.size() > 1 && onnx.rank(part) == 1 && onnx.size(part, 0) == 0; });
-  const ElementType type = call.declared_elem();
+  const ElementType type = common_type(call, parts);
   for (Val& part : parts)
     if (type != ElementType::undefined) part = onnx.cast(part, type);
   const std::int64_t axis = call.axis("dim", 0, call.rank(parts.front()));
@@ -182,7 +191,7 @@ void map_stack_along(Call& call) {
   auto& onnx = call.onnx;
   std::vector<Val> parts = call.tensors("tensors");
   if (parts.empty()) return call.refuse("there is nothing to stack");
-  const ElementType type = call.declared_elem();
+  const ElementType type = common_type(call, parts);
   std::size_t rank = 0;
   for (Val& part : parts) {
     if (type != ElementType::undefined) part = onnx.cast(part, type);
@@ -199,7 +208,7 @@ void map_column_stack(Call& call) {
   auto& onnx = call.onnx;
   std::vector<Val> parts = call.tensors("tensors");
   if (parts.empty()) return call.refuse("there is nothing to stack");
-  const ElementType type = call.declared_elem();
+  const ElementType type = common_type(call, parts);
   for (Val& part : parts) {
     if (type != ElementType::undefined) part = onnx.cast(part, type);
     if (call.rank(part) < 2) part = onnx.reshape(part, {-1, 1});
@@ -212,7 +221,8 @@ void map_stack(Call& call) {
   std::vector<Val> parts = call.tensors("tensors");
   if (parts.empty()) return call.refuse("there is nothing to stack");
   const std::int64_t axis = call.axis("dim", 0, call.rank(parts.front()) + 1);
-  for (Val& part : parts) part = onnx.unsqueeze(part, {axis});
+  const ElementType type = common_type(call, parts);
+  for (Val& part : parts) part = onnx.unsqueeze(type == ElementType::undefined ? part : onnx.cast(part, type), {axis});
   call.result(onnx.emit("Concat", parts, {{"axis", axis}}));
 }
 

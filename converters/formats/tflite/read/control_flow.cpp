@@ -27,8 +27,7 @@ void map_while(Call& call) {
   if (!condition || !body) return;
   foreign::WhileLoop loop{call.tensors("xs"), {}};
   for (std::size_t i = 0; i < loop.carried.size(); ++i) {
-    loop.types.push_back(call.onnx.type(loop.carried[i]));
-    checker::Type& type = loop.types.back();
+    checker::Type& type = loop.types.emplace_back(call.onnx.type(loop.carried[i]));
     const foreign::TensorType* after = call.declared_type(i);
     for (std::size_t axis = 0; type.shape && axis < type.shape->size(); ++axis) {
       const bool stays = after && after->shape && axis < after->shape->size() &&

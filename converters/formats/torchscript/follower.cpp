@@ -1,0 +1,236 @@
+// Statements: calls of methods, assignments, branches and loops.
+#include "converters/formats/torchscript/follower.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace onnxkit::torchscript {
+namespace {
+
+using foreign::Argument;
+using foreign::Graph;
+using foreign::ValueId;
+using Kind = Item::Kind;
+
+std::string class_of(const Item& object) { return std::string(object.object.callee().global().value_or("")); }
+
+bool is_same(const Item& a, const Item& b) {
+  if (a.kind != b.kind || a.graph != b.graph || a.id != b.id) return false;
+  if (a.items != b.items || a.text != b.text || a.node != b.node) return false;
+  if (a.kind == Kind::object) return a.object.identity() == b.object.identity();
+  return a.integer == b.integer && (a.real == b.real || (a.real != a.real && b.real != b.real));
+}
+
+bool is_value(const Item& item) { return item.kind == Kind::tensor || item.is_number(); }
+
+}  // namespace
+
+Item Follower::refuse(std::string reason) {
+  Error error = make_error("not-supported", std::move(reason));
+  if (!writer_.scope().empty()) error.diagnostic.notes.push_back(fmt::format("in module {}", quote(writer_.scope())));
+  fail(std::move(error));
+  return Item::of_kind(Kind::unknown);
+}
+
+const Function* Follower::method_of(const Item& object, std::string_view method) const {
+  const auto found = module_.classes.find(class_of(object));
+  if (found == module_.classes.end()) return nullptr;
+  for (const Function& function : found->second->methods)
+    if (function.name == method) return &function;
+  return nullptr;
+}
+
+Item Follower::call_method(const Item& object, std::string_view method, const std::vector<NamedItem>& arguments) {
+  const Function* function = method_of(object, method);
+  if (!function)
+    return refuse(fmt::format("class {} has no method {} in the archive", quote(class_of(object)), quote(method)));
+  const std::string_view outer = writer_.scope();
+  writer_.set_scope(writer_.keep(object.text));
+  Item result = inlined(*function, &object, arguments);
+  writer_.set_scope(outer);
+  return result;
+}
+
+Item Follower::inlined(const Function& function, const Item* object, const std::vector<NamedItem>& arguments) {
+  constexpr std::size_t deepest = 200;
+  if (depth_ == deepest) {
+    fail(make_error("nesting-depth", "methods of the model call one another too deeply"));
+    return {};
+  }
+  Variables variables;
+  std::size_t first = 0;
+  if (object && !function.parameters.empty()) variables[function.parameters[first++].name] = *object;
+  if (arguments.size() > function.parameters.size() - first)
+    return refuse("a method is called with too many arguments");
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    variables[arguments[i].name.empty() ? function.parameters[first + i].name : arguments[i].name] = arguments[i].item;
+  for (const Function::Parameter& parameter : function.parameters) {
+    if (variables.contains(parameter.name)) continue;
+    if (!parameter.has_fallback)
+      return refuse(fmt::format("{} is called without {}", quote(function.name), quote(parameter.name)));
+    variables[parameter.name] = value_of(parameter.fallback, variables);
+  }
+  ++depth_;
+  const bool outer_has_returned = std::exchange(has_returned_, false);
+  follow(function.body, variables);
+  --depth_;
+  has_returned_ = outer_has_returned;
+  return std::exchange(returned_, {});
+}
+
+void Follower::follow(const std::vector<Statement>& statements, Variables& variables) {
+  for (const Statement& statement : statements) {
+    if (fault_ || has_returned_) return;
+    constexpr std::size_t most_steps = std::size_t{1} << 20;
+    if (++steps_ > most_steps) return fail(make_error("memory-limit", "the code of the model has too many steps"));
+    follow(statement, variables);
+  }
+}
+
+void Follower::follow(const Statement& statement, Variables& variables) {
+  switch (statement.kind) {
+    case Statement::Kind::assignment:
+      return assign(statement, variables);
+    case Statement::Kind::expression:
+      return void(value_of(statement.value, variables));
+    case Statement::Kind::result:
+      returned_ = value_of(statement.value, variables);
+      has_returned_ = true;
+      return;
+    case Statement::Kind::branch:
+      return branch(statement, variables);
+    case Statement::Kind::for_loop:
+    case Statement::Kind::while_loop:
+      return loop(statement, variables);
+    case Statement::Kind::failure:
+      return void(refuse("the code of the model ends with an error"));
+    case Statement::Kind::nothing:
+      return;
+  }
+}
+
+void Follower::assign(const Statement& statement, Variables& variables) {
+  const Item value = value_of(statement.value, variables);
+  if (fault_) return;
+  if (statement.unpacks) return unpack(statement.targets, value, variables);
+  const Expression& target = statement.targets.front();
+  if (target.kind != Expression::Kind::name)
+    return void(refuse("the model changes an attribute of a module, which is not converted"));
+  variables[target.text] = value;
+}
+
+void Follower::unpack(const std::vector<Expression>& targets, const Item& value, Variables& variables) {
+  Items items;
+  if (value.kind == Kind::unsplit || value.may_be_several) {
+    items = writer_.split(value, targets.size());
+  } else if (value.kind == Kind::list || value.kind == Kind::tuple) {
+    items = *value.items;
+  }
+  if (items.size() != targets.size()) return void(refuse("a list has another length than it is taken apart to"));
+  for (std::size_t i = 0; i < targets.size(); ++i) variables[targets[i].text] = items[i];
+}
+
+void Follower::branch(const Statement& statement, Variables& variables) {
+  const Item condition = value_of(statement.value, variables);
+  if (fault_) return;
+  if (condition.is_known() && condition.is_number())
+    return follow(condition.as_real() != 0 ? statement.body : statement.other, variables);
+  if (condition.is_known()) return void(refuse("the condition of a branch is not a boolean"));
+  open_branch(statement, condition, variables);
+}
+
+Follower::Side Follower::follow_side(const std::vector<Statement>& statements, const Variables& variables) {
+  Side side{std::make_unique<Graph>(), variables, {}};
+  writer_.open(*side.graph, {});
+  follow(statements, side.after);
+  if (has_returned_) refuse("a branch on a computed condition returns");
+  side.captured = writer_.close();
+  return side;
+}
+
+/// Makes the variables outputs of the side's graph.
+void Follower::give(Side& side, const std::vector<std::string_view>& names) {
+  writer_.open(*side.graph, std::move(side.captured));
+  for (const std::string_view name : names) {
+    const Item& item = side.after[name];
+    if (!is_value(item)) refuse("the branches of a computed condition give something else than tensors and numbers");
+    if (fault_) break;
+    const ValueId id = writer_.here(item.is_number() ? tensor_of_number(item) : item);
+    side.graph->outputs.push_back({id, side.graph->name_of(id)});
+  }
+  side.captured = writer_.close();
+}
+
+/// Makes the side take what the other one takes, too.
+void Follower::take(Side& side, const Items& others) {
+  writer_.open(*side.graph, std::move(side.captured));
+  for (const Item& item : others) writer_.here(item);
+  side.captured = writer_.close();
+}
+
+/// Both branches as graphs of the same inputs; what they assign differently becomes results of the node.
+void Follower::open_branch(const Statement& statement, const Item& condition, Variables& variables) {
+  Side yes = follow_side(statement.body, variables), no = follow_side(statement.other, variables);
+  if (fault_) return;
+  std::vector<std::string_view> changed;
+  for (const auto& [name, item] : yes.after) {
+    const auto other = no.after.find(name);
+    if (other != no.after.end() && !is_same(item, other->second)) changed.push_back(name);
+  }
+  give(yes, changed);
+  give(no, changed);
+  if (fault_) return;
+  take(yes, no.captured);
+  take(no, yes.captured);
+  std::vector<ValueId> reordered;
+  for (const Item& item : yes.captured) {
+    const auto same = std::find_if(no.captured.begin(), no.captured.end(),
+                                   [&](const Item& other) { return other.graph == item.graph && other.id == item.id; });
+    reordered.push_back(no.graph->inputs[static_cast<std::size_t>(same - no.captured.begin())]);
+  }
+  no.graph->inputs = std::move(reordered);
+  std::vector<Argument> arguments(4);
+  arguments[0] = writer_.argument("pred", condition);
+  arguments[1].content = std::move(yes.graph);
+  arguments[2].content = std::move(no.graph);
+  arguments[3] = writer_.argument("operands", Item::of_items(Kind::list, yes.captured));
+  const Items results = writer_.node_of_tensors("higher_order.cond", std::move(arguments), changed.size());
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    const bool is_integer = yes.after[changed[i]].kind == Kind::integer && no.after[changed[i]].kind == Kind::integer;
+    variables[changed[i]] = is_integer ? converted("prim.Int.Tensor", results[i], Kind::integer) : results[i];
+  }
+}
+
+void Follower::loop(const Statement& statement, Variables& variables) {
+  constexpr std::size_t most_passes = 10'000;
+  if (statement.kind == Statement::Kind::while_loop) {
+    for (std::size_t pass = 0; pass < most_passes; ++pass) {
+      const Item condition = value_of(statement.value, variables);
+      if (fault_) return;
+      if (!condition.is_known() || !condition.is_number())
+        return void(refuse("a loop has a number of passes that only a run can tell"));
+      if (condition.as_real() == 0) return;
+      follow(statement.body, variables);
+      if (fault_ || has_returned_) return;
+    }
+    return void(refuse("a loop has too many passes to be unrolled"));
+  }
+  const Item range = value_of(statement.value, variables);
+  if (fault_) return;
+  if (range.kind != Kind::list && range.kind != Kind::tuple)
+    return void(refuse("a loop has a number of passes that only a run can tell"));
+  const Items passes = *range.items;
+  if (passes.size() > most_passes) return void(refuse("a loop has too many passes to be unrolled"));
+  for (const Item& item : passes) {
+    if (statement.targets.size() == 1) {
+      variables[statement.targets.front().text] = item;
+    } else {
+      unpack(statement.targets, item, variables);
+    }
+    follow(statement.body, variables);
+    if (fault_ || has_returned_) return;
+  }
+}
+
+}  // namespace onnxkit::torchscript

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "converters/formats/torchscript/graph_writer.h"
+#include "converters/formats/torchscript/module.h"
+
+namespace onnxkit::torchscript {
+
+/// Goes through the code of a module as a run of it would, with values of a graph in place of tensors.
+class Follower {
+ public:
+  Follower(Module& module, foreign::Model& model) : module_(module), model_(model), writer_(model) {}
+
+  /// What a method gives; nothing after a fault.
+  Item call_method(const Item& object, std::string_view method, const std::vector<NamedItem>& arguments);
+  const std::optional<Error>& fault() const { return fault_; }
+  GraphWriter& writer() { return writer_; }
+  /// The method of an object; null when its class has none of that name.
+  const Function* method_of(const Item& object, std::string_view method) const;
+  Item of_pickle(containers::Pickle value, const std::string& path);
+
+ private:
+  using Variables = std::map<std::string_view, Item>;
+
+  void fail(Error error) {
+    if (!fault_) fault_ = std::move(error);
+  }
+  Item refuse(std::string reason);
+
+  Item inlined(const Function& function, const Item* object, const std::vector<NamedItem>& arguments);
+  void follow(const std::vector<Statement>& statements, Variables& variables);
+  void follow(const Statement& statement, Variables& variables);
+  void assign(const Statement& statement, Variables& variables);
+  void unpack(const std::vector<Expression>& targets, const Item& value, Variables& variables);
+  void branch(const Statement& statement, Variables& variables);
+  /// A branch on a computed condition: its graph, the variables behind it, and what it takes from outside.
+  struct Side {
+    std::unique_ptr<foreign::Graph> graph;
+    Variables after;
+    Items captured;
+  };
+  Side follow_side(const std::vector<Statement>& statements, const Variables& variables);
+  void give(Side& side, const std::vector<std::string_view>& names);
+  void take(Side& side, const Items& others);
+  void open_branch(const Statement& statement, const Item& condition, Variables& variables);
+  void loop(const Statement& statement, Variables& variables);
+
+  Item value_of(const Expression& expression, Variables& variables);
+  Items values_of(const std::vector<Expression>& expressions, Variables& variables);
+  Item attribute(const Item& object, std::string_view name);
+  Item named(const Expression& expression, Variables& variables);
+  Item operation(const Expression& expression, Variables& variables);
+  Item call(const Expression& expression, Variables& variables);
+  Item call_path(const std::string& path, std::vector<NamedItem> arguments);
+  std::optional<Item> builtin(std::string_view path, const std::vector<NamedItem>& arguments);
+  Item aten(std::string_view name, const std::vector<NamedItem>& arguments);
+  Item converted(std::string_view op, const Item& item, Item::Kind kind);
+  Item tensor_of_number(const Item& number);
+  Item parameter(containers::Pickle value, const std::string& path);
+
+  Module& module_;
+  foreign::Model& model_;
+  GraphWriter writer_;
+  std::optional<Error> fault_;
+  std::map<std::uint32_t, Item> parameters_;  ///< by identity in the pickle of objects
+  std::map<std::int64_t, Item> constants_;    ///< by place
+  std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of
+  std::size_t steps_ = 0, depth_ = 0;
+  bool has_returned_ = false;
+  Item returned_;
+};
+
+}  // namespace onnxkit::torchscript

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "converters/containers/pickle.h"
+#include "converters/foreign/graph.h"
+
+namespace onnxkit::torchscript {
+
+struct Item;
+using Items = std::vector<Item>;
+
+/// What a variable of the code holds while the code is followed: something known, or a value that the graph computes.
+struct Item {
+  enum class Kind : std::uint8_t {
+    none,
+    tensor,
+    integer,
+    real,
+    boolean,
+    text,
+    list,
+    tuple,
+    dict,    ///< items: keys and values in turn
+    object,  ///< a module
+    device,
+    unsplit,  ///< a list of tensors that a node gives, as many as will be asked for
+    unknown,  ///< nothing that could be used
+  };
+  Kind kind = Kind::none;
+  const foreign::Graph* graph = nullptr;  ///< whose value or node it is; null for what is known
+  foreign::ValueId id = foreign::ValueId::none;
+  std::size_t node = 0;         ///< of what is unsplit
+  bool may_be_several = false;  ///< the result of an operator that is not known
+  std::int64_t integer = 0;
+  double real = 0;
+  bool is_wrapped_number = false;          ///< a constant tensor that stands for the number `real`
+  std::string text = {};                   ///< also the path of an object
+  std::shared_ptr<Items> items = nullptr;  ///< shared, as lists of the language are
+  containers::Pickle object = {};
+
+  bool is_known() const { return graph == nullptr; }
+  bool is_number() const { return kind == Kind::integer || kind == Kind::real || kind == Kind::boolean; }
+  double as_real() const { return kind == Kind::real ? real : static_cast<double>(integer); }
+
+  static Item of_integer(std::int64_t value) {
+    Item item;
+    item.kind = Kind::integer;
+    item.integer = value;
+    return item;
+  }
+  static Item of_real(double value) {
+    Item item;
+    item.kind = Kind::real;
+    item.real = value;
+    return item;
+  }
+  static Item of_boolean(bool value) {
+    Item item;
+    item.kind = Kind::boolean;
+    item.integer = value ? 1 : 0;
+    return item;
+  }
+  static Item of_text(std::string value) {
+    Item item;
+    item.kind = Kind::text;
+    item.text = std::move(value);
+    return item;
+  }
+  static Item of_items(Kind kind, Items values) {
+    Item item;
+    item.kind = kind;
+    item.items = std::make_shared<Items>(std::move(values));
+    return item;
+  }
+  static Item of_kind(Kind kind) {
+    Item item;
+    item.kind = kind;
+    return item;
+  }
+  static Item of_value(Kind kind, const foreign::Graph& graph, foreign::ValueId id) {
+    Item item;
+    item.kind = kind;
+    item.graph = &graph;
+    item.id = id;
+    return item;
+  }
+};
+
+}  // namespace onnxkit::torchscript

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "converters/foreign/graph.h"
+#include "converters/formats/torchscript/module.h"
+#include "onnxkit/model.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit::torchscript {
+
+/// Follows `forward` of the module, calls of other modules included, and writes the operators that it calls as a graph. Branches whose condition is
+/// known are decided, loops with a known number of passes unrolled. Error codes: malformed-model, not-supported, nesting-depth,
+/// memory-limit, usage (`shapes` do not fit the inputs).
+Result<foreign::Model> lower(Module& module, const std::map<std::string, InputShape>& shapes);
+
+}  // namespace onnxkit::torchscript

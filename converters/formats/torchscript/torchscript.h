@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/base/system/mapped_file.h"
+#include "libonnxkit/ir/model.h"
+#include "onnxkit/diagnostic.h"
+#include "onnxkit/model.h"
+#include "onnxkit/result.h"
+
+// Modules of TorchScript (torch.jit.save): an archive with weights, and code in a part of Python's syntax, which is followed and never run.
+namespace onnxkit::torchscript {
+
+/// The module in ONNX. Weights view into the file. `shapes` are those of inputs, by name; without them inputs have the sizes that a trace was
+/// recorded with. Error codes: malformed-archive, malformed-pickle, malformed-model, not-supported, nesting-depth, memory-limit, usage,
+/// unknown-input, unsupported-operator (with `findings`).
+Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<std::string, InputShape>& shapes,
+                       std::vector<Diagnostic>& findings);
+
+}  // namespace onnxkit::torchscript

@@ -1,0 +1,207 @@
+"""Small modules for the reader of TorchScript: what only its files have, and programs that are scripted instead of traced.
+
+    CASES["conv_relu"] = (module, inputs, is_scripted)
+
+scripts/make_torch_cases --torchscript saves them to testdata/torchscript, and REFUSED, what cannot become ONNX, to its folder refused.
+"""
+from typing import Dict, List, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+CASES = {}
+REFUSED = {}
+
+
+def case(name, module, *inputs, scripted=False):
+    assert name not in CASES, name
+    CASES[name] = (module.eval(), inputs, scripted)
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def traced(name, function, *inputs):
+    case(name, Function(function), *inputs)
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv = nn.Conv2d(width, width, 3, padding=1)
+        self.norm = nn.BatchNorm2d(width)
+        self.relu = nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        y = self.norm(self.conv(x))
+        y += x
+        return self.relu(y)
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4, bias=False)
+        self.second = nn.Linear(4, 4, bias=False)
+        self.second.weight = self.first.weight
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
+class States(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.cell = kind(4, 6, batch_first=True)
+
+    def forward(self, x):
+        states, last = self.cell(x)
+        return states, last[0] if isinstance(last, tuple) else last
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x):
+        return self.attention(x, x, x, need_weights=False)[0]
+
+
+def traces():
+    x = torch.randn(2, 3, 5, 7)
+    case("blocks", nn.Sequential(Block(3), nn.Sequential(Block(3), nn.MaxPool2d(2))), x)
+    case("tied", Tied(), torch.randn(3, 4))
+    case("lstm", States(nn.LSTM), torch.randn(2, 5, 4))
+    case("gru", States(nn.GRU), torch.randn(2, 5, 4))
+    case("attention", Attention(), torch.randn(2, 5, 8))
+    case("encoder_layer", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), torch.randn(2, 5, 8))
+    case("encoder_layer_norm_first", nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", batch_first=True, norm_first=True), torch.randn(2, 5, 8))
+    case("embedding", nn.Embedding(9, 4), torch.randint(0, 9, (2, 3)))
+    traced("sizes", lambda x: x.reshape(x.shape[0], x.shape[1] * x.shape[2], -1), x)
+    traced("size_arithmetic", lambda x: F.pad(x, (0, (4 - x.shape[3] % 4) % 4)) * x.shape[2] // 2, x)
+    traced("constants", lambda x: x * torch.tensor([1.0, 2.0, 3.0])[:, None, None] + torch.arange(7), x)
+    traced("chunk", lambda x: x.chunk(3, 1), x)
+    traced("split_cat", lambda x: torch.cat(x.split([2, 5], -1)[::-1], -1), x)
+    traced("unbind", lambda x: torch.stack(x.unbind(1), 0), x)
+    traced("dict", lambda x: {"a": x + 1, "b": x * 2}, x)
+    traced("same_twice", lambda x: (x, x.relu(), x.relu()), x)
+    traced("write_slice", write_slice, x)
+    traced("masked", lambda x, m: x.masked_fill(m, -1.0) + torch.where(m, x, x.new_zeros(())), torch.randn(3, 4), torch.rand(3, 4) > 0.5)
+    traced("index", lambda x, i: x[:, i] + x[:, :1], torch.randn(3, 4), torch.tensor([0, 2, 2]))
+    traced("casts", lambda x: x.to(torch.int64).float() + x.half().to(x) + x.double().type_as(x), x * 3)
+    traced("einsum", lambda a, b: torch.einsum("bij,bjk->bik", a, b), torch.randn(2, 3, 4), torch.randn(2, 4, 5))
+
+
+def write_slice(x):
+    y = x.clone()
+    y[:, 0] = 1.5
+    y[:, 1:, ::2] += 2
+    return y, y.sum()
+
+
+class Condition(nn.Module):
+    def forward(self, x):
+        if bool(x.sum() > 0):
+            y, n = x + 1, 2
+        else:
+            y, n = x * 2, 3
+        return y.relu() * n
+
+
+class Unrolled(nn.Module):
+    rounds: int
+
+    def __init__(self):
+        super().__init__()
+        self.rounds = 3
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x, y: Optional[torch.Tensor] = None) -> Tuple[torch.Tensor, torch.Tensor]:
+        results: List[torch.Tensor] = []
+        for i in range(self.rounds):
+            x = x * (i + 1) / 2
+            results.append(x)
+        for layer in self.layers:
+            x = torch.tanh(layer(x))
+        if y is not None:
+            x = x + y
+        if self.training:
+            x = x * 100
+        return x, torch.stack(results)
+
+
+def doubled(x: torch.Tensor, factors: Dict[str, float]) -> torch.Tensor:
+    return x * factors["two"]
+
+
+class Calls(nn.Module):
+    def helper(self, x, scale: float = 2.0):
+        return F.relu(x) * scale
+
+    def forward(self, x):
+        return doubled(self.helper(x) + self.helper(-x, 0.5), {"one": 1.0, "two": 2.0})
+
+
+class Loop(nn.Module):
+    def forward(self, x):
+        while bool(x.sum() > 1):
+            x = x / 2
+        return x
+
+
+class Counter(nn.Module):
+    count: torch.Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+
+    def forward(self, x):
+        self.count += 1
+        return x * self.count
+
+
+class WriteThroughDropout(nn.Module):
+    def forward(self, x):
+        y = x + 1
+        F.dropout(y, 0.5, self.training).mul_(2)
+        return y * x
+
+
+class CopyOrView(nn.Module):
+    def forward(self, x):
+        flat = x.contiguous()
+        flat += 1
+        return flat + x
+
+
+def refused():
+    x = torch.randn(3, 4)
+    REFUSED["operators"] = (Function(lambda x: (torch.linalg.svd(x)[1], x.softmax(0).bernoulli())), (x,), False)
+    REFUSED["loop"] = (Loop(), (x,), True)
+    REFUSED["buffer"] = (Counter(), (x,), True)
+    REFUSED["copy_or_view"] = (CopyOrView(), (x,), True)
+
+
+def scripts():
+    x = torch.randn(3, 4)
+    case("condition_met", Condition(), x.abs(), scripted=True)
+    case("condition_not_met", Condition(), -x.abs(), scripted=True)
+    case("unrolled", Unrolled(), x, scripted=True)
+    case("calls", Calls(), x, scripted=True)
+    case("writes_through_dropout", WriteThroughDropout(), x, scripted=True)
+
+
+torch.manual_seed(0)
+with torch.no_grad():
+    traces()
+    scripts()
+    refused()

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "onnxkit/convert.h"
+
+namespace onnxkit::tools {
+
+/// "trained.pt: 62 weights: 60 by name, 2 by shape; 1 tensor is not used".
+std::string weights_summary(const WeightsReport& report, const std::string& file);
+
+/// A line for each initializer that got a tensor, lacks one, and each tensor that nothing got.
+std::string weights_table(const WeightsReport& report);
+
+/// docs/json/weights.schema.json.
+std::string weights_json(const WeightsReport& report, const std::string& model, const std::string& file,
+                         const std::string& output);
+
+}  // namespace onnxkit::tools
