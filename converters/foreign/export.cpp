@@ -84,6 +84,7 @@ Graph Exporter::write_graph(WriteFrame& frame, const ir::Graph& source) {
   Graph graph;
   graph.name = source.name.view();
   frame.source = &source;
+  frame.uses.emplace(source);
   frame.graph = &graph;
   frame.values.resize(source.values.size(), ValueId::none);
   add_initializers(frame);

@@ -13,6 +13,7 @@
 #include "converters/foreign/refusals.h"
 #include "converters/foreign/write_call.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/uses.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/wire/external/external_data.h"
 #include "onnxkit/diagnostic.h"
@@ -53,6 +54,7 @@ struct WriteFrame {
   const ir::Graph* source = nullptr;
   Graph* graph = nullptr;
   WriteFrame* outer = nullptr;
+  std::optional<ir::Uses> uses;                            ///< of the source
   std::vector<ValueId> values;                             ///< by ir::ValueId
   std::vector<Type> types;                                 ///< by foreign ValueId
   std::vector<ValueId> captures;                           ///< of the outer graph; the last inputs of this one
