@@ -37,10 +37,14 @@ class Writers {
     const auto found = by_op_.find(op);
     return found == by_op_.end() ? nullptr : found->second;
   }
+  /// What every node must pass before its mapping sees it: refuses types that no operator of the framework takes. Null when there is nothing.
+  void set_condition(WriteNode check) { condition_ = check; }
+  WriteNode condition() const { return condition_; }
   const std::map<std::string_view, WriteNode>& all() const { return by_op_; }
 
  private:
   std::map<std::string_view, WriteNode> by_op_;
+  WriteNode condition_ = nullptr;
 };
 
 /// The model as a graph of another framework, `framework` by name. Text and weights of the result view into `model`, which must outlive it. Error

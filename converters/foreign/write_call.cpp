@@ -242,8 +242,10 @@ ValueId WriteCall::scalar(ElementType elem, double value) {
   return once(fmt::format("s{}:{:a}", static_cast<int>(elem), value), [&] {
     std::string bytes(packed_size(elem, 1).value_or(0), '\0');
     const auto room = std::as_writable_bytes(std::span(bytes.data(), bytes.size()));
-    const auto integer = static_cast<std::int64_t>(is_integer(elem) || elem == ElementType::boolean ? value : 0);
-    if (is_integer(elem) || elem == ElementType::boolean)
+    const auto integer = static_cast<std::int64_t>(is_integer(elem) ? value : 0);
+    if (elem == ElementType::boolean)
+      bytes[0] = value != 0 ? '\1' : '\0';
+    else if (is_integer(elem))
       encode(elem, std::span(&integer, 1), room);
     else
       encode(elem, std::span(&value, 1), room);

@@ -41,6 +41,39 @@ std::vector<std::size_t> count_reads(const Graph& graph) {
   return reads;
 }
 
+void fuse_biases(Graph& graph) {
+  const std::vector<std::size_t> reads = count_reads(graph);
+  std::vector<std::int64_t> producer(graph.values.size(), -1);
+  std::vector<const foreign::Tensor*> stored(graph.values.size(), nullptr);
+  for (const foreign::Tensor& tensor : graph.tensors) stored[index_of(tensor.value)] = &tensor;
+  std::vector<bool> is_gone(graph.nodes.size(), false);
+  const auto fused = [&](const Node& node, std::size_t product, std::size_t vector) -> Node* {
+    const auto *x = node.arguments[product].as<ValueId>(), *bias = node.arguments[vector].as<ValueId>();
+    const foreign::Tensor* tensor = bias ? stored[index_of(*bias)] : nullptr;
+    const std::int64_t by = x ? producer[index_of(*x)] : -1;
+    if (by < 0 || !tensor || tensor->dims.size() != 1 || reads[index_of(*x)] != 1) return nullptr;
+    Node& layer = graph.nodes[static_cast<std::size_t>(by)];
+    if (layer.op != "FULLY_CONNECTED" || !layer.arguments[2].is_none()) return nullptr;
+    const auto& type = graph.values[index_of(*x)].type;
+    return type && type->shape && !type->shape->empty() && type->shape->back().constant == tensor->dims[0] ? &layer
+                                                                                                           : nullptr;
+  };
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    for (const std::size_t product : {std::size_t{0}, std::size_t{1}}) {
+      Node* layer = node.op == "ADD" && !is_gone[n] ? fused(node, product, 1 - product) : nullptr;
+      if (!layer) continue;
+      layer->arguments[2].content = *node.arguments[1 - product].as<ValueId>();
+      layer->outputs = node.outputs;
+      is_gone[n] = true;
+    }
+    for (const ValueId output : node.outputs)
+      if (output != ValueId::none && !is_gone[n]) producer[index_of(output)] = static_cast<std::int64_t>(n);
+  }
+  std::size_t at = 0;
+  std::erase_if(graph.nodes, [&](const Node&) { return is_gone[at++]; });
+}
+
 void fuse_activations(Graph& graph) {
   const std::vector<std::size_t> reads = count_reads(graph);
   std::vector<std::int64_t> producer(graph.values.size(), -1);

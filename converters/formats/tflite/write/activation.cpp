@@ -192,7 +192,14 @@ void map_tan(WriteCall& call) {
   call.result(binary(call, "DIV", unary(call, "SIN", x), unary(call, "COS", x)));
 }
 
-void map_atan(WriteCall& call) { call.result(binary(call, "ATAN2", call.input(0), 1.0)); }
+/// The angle of (1, x); the kernel does not broadcast.
+void map_atan(WriteCall& call) {
+  if (!call.shape(0)) return call.refuse("the rank of its input is not known");
+  const ValueId ones =
+      call.emit("FILL", {{"dims", sizes_vector(call, *call.shape(0))}, {"value", call.scalar(call.elem(0), 1)}},
+                Type(call.type(0)));
+  call.result(binary(call, "ATAN2", call.input(0), ones));
+}
 
 void map_cosh(WriteCall& call) {
   const ValueId x = call.input(0);

@@ -1,6 +1,8 @@
 // Convolutions, with channels last.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "converters/formats/tflite/windows.h"
 
 namespace onnxkit::to_tflite {
@@ -49,11 +51,20 @@ ValueId filters_of(WriteCall& call, std::size_t spatial, bool is_depthwise) {
   return call.permuted(images, order_of_weights(2, is_depthwise));
 }
 
+/// Kernels want one.
+ValueId bias_of(WriteCall& call, std::int64_t filters) {
+  if (call.has(2)) return call.input(2);
+  const std::vector<double> zeros(static_cast<std::size_t>(filters), 0);
+  return call.once(fmt::format("bias{}", filters),
+                   [&] { return call.reals_tensor(ElementType::float32, {filters}, std::span<const double>(zeros)); });
+}
+
 template <std::size_t spatial>
 void map_conv(WriteCall& call) {
   const auto kernel = kernel_of(call, spatial);
   const auto channels = call.size(0, spatial + 1), filters = call.size(1, 0);
   const std::int64_t group = call.integer("group", 1);
+  if (call.elem(0) != ElementType::float32) return call.refuse("it convolves other elements than float32");
   if (!kernel || !channels || !filters) return call.refuse("the number of its channels is not known");
   const Windows own = windows_of(call, *kernel);
   if (call.refused()) return;
@@ -61,7 +72,7 @@ void map_conv(WriteCall& call) {
   Padding padding = valid;
   const ValueId x = with_two_spatial_axes(call, padded(call, call.input(0), own, 0, padding));
   const ValueId weights = filters_of(call, spatial, is_depthwise);
-  std::vector<Given> given = {{"x", x}, {"filter", weights}, {"bias", call.input(2)}};
+  std::vector<Given> given = {{"x", x}, {"filter", weights}, {"bias", bias_of(call, *filters)}};
   for (Given& option : window_options(with_two_spatial_axes(own), padding)) given.push_back(std::move(option));
   if (is_depthwise) given.push_back({"depth_multiplier", *filters / group});
   give_spatial(
@@ -71,7 +82,8 @@ void map_conv(WriteCall& call) {
 /// The weights are [D, H, W, I, O].
 void map_conv3d(WriteCall& call) {
   const auto kernel = kernel_of(call, 3);
-  if (!kernel) return;
+  const auto filters = call.size(1, 0);
+  if (!kernel || !filters) return call.refuse("the shape of its weights is not known");
   if (call.integer("group", 1) != 1) return call.refuse("convolutions over three axes have no groups there");
   const Windows windows = windows_of(call, *kernel);
   if (call.refused()) return;
@@ -80,7 +92,7 @@ void map_conv3d(WriteCall& call) {
   call.result(call.emit("CONV_3D",
                         {{"x", x},
                          {"filter", reordered(call, 1, {2, 3, 4, 1, 0})},
-                         {"bias", call.input(2)},
+                         {"bias", bias_of(call, *filters)},
                          {"padding", std::int64_t{padding}},
                          {"stride_d", windows.strides[0]},
                          {"stride_h", windows.strides[1]},

@@ -51,7 +51,13 @@ void map_unary_elementwise(WriteCall& call) {
   const std::string_view op = counterpart(unary_names, call);
   const bool rounds = op == "FLOOR" || op == "CEIL" || op == "ROUND";
   if (is_integer(call.elem(0)) && rounds) return call.result(call.input(0));
-  give(call, unary(call, op, operand(call, 0)));
+  const ValueId x = operand(call, 0);
+  const ElementType elem = call.type_of(x).elem;
+  if (is_integer(elem) && op == "ABS") return give(call, binary(call, "MAXIMUM", x, unary(call, "NEG", x)));
+  if (is_integer(elem) && op == "SIGN")
+    return give(call, binary(call, "MINIMUM", binary(call, "MAXIMUM", x, -1.0), 1.0));
+  if (is_integer(elem) && op == "RELU") return give(call, binary(call, "MAXIMUM", x, 0.0));
+  give(call, unary(call, op, x));
 }
 
 void map_binary_elementwise(WriteCall& call) {
@@ -149,7 +155,7 @@ void map_cast(WriteCall& call) {
   const ElementType to = call.output_type().elem;
   if (to == ElementType::undefined || to == ElementType::string || call.elem(0) == ElementType::string)
     return call.refuse("TensorFlow Lite does not convert text");
-  if (to == ElementType::boolean)
+  if (to == ElementType::boolean && call.elem(0) != to)
     return call.result(compare(call, "NOT_EQUAL", call.input(0), call.scalar(call.elem(0), 0)));
   call.result(cast(call, call.input(0), to));
 }
@@ -165,6 +171,12 @@ void map_is_inf(WriteCall& call) {
 }
 
 void map_identity(WriteCall& call) { call.result(call.input(0)); }
+
+void map_dropout(WriteCall& call) {
+  const auto trains = call.has(2) ? call.known_integers(2) : Ints{0};
+  if (!trains || trains->size() != 1 || trains->front() != 0) return call.refuse("it drops elements at random");
+  call.result(call.input(0));
+}
 
 }  // namespace
 
@@ -188,7 +200,8 @@ void register_elementwise(Writers& writers) {
   writers.add("Cast", map_cast);
   writers.add("IsNaN", map_is_nan);
   writers.add("IsInf", map_is_inf);
-  writers.add({"Identity", "Dropout"}, map_identity);
+  writers.add("Identity", map_identity);
+  writers.add("Dropout", map_dropout);
 }
 
 }  // namespace onnxkit::to_tflite

@@ -35,8 +35,8 @@ void plain_reduction(WriteCall& call, std::string_view op) {
   const auto axes = reduced_axes(call);
   if (!axes) return;
   const ElementType elem = call.elem(0);
-  const bool is_narrow = is_integer(elem) && elem != ElementType::int32 && elem != ElementType::int64;
-  const ValueId x = is_narrow ? cast(call, call.input(0), ElementType::int32) : call.input(0);
+  const bool is_native = elem == ElementType::float32 || elem == ElementType::int32 || elem == ElementType::int64;
+  const ValueId x = is_native ? call.input(0) : cast(call, call.input(0), ElementType::int32);
   if (op == "MEAN" && is_integer(elem)) return call.refuse("its kernel has no means of integers");
   call.result(cast(call, reduced(call, op, x, *axes, keeps_axes(call)), elem));
 }

@@ -8,6 +8,24 @@
 namespace onnxkit::to_tflite {
 namespace {
 
+/// The sizes that Reshape is given, with those of its input where they are 0.
+ValueId computed_sizes(WriteCall& call) {
+  const ValueId sizes = cast(call, call.input(1), ElementType::int32);
+  const Shape known = call.symbolic_integers(1);
+  const bool has_no_zero = !known.empty() && std::all_of(known.begin(), known.end(),
+                                                         [](Dim dim) { return dim.is_constant() && !dim.is(0); });
+  const auto count = call.size(1, 0);
+  if (has_no_zero || !count || !call.shape(0)) return sizes;
+  const auto rank = static_cast<std::int64_t>(call.rank(0));
+  const Type vector = Type::tensor(ElementType::int32, {Dim(*count)});
+  ValueId own = call.emit("SHAPE", {{"x", call.input(0)}, {"out_type", ElementType::int32}},
+                          Type::tensor(ElementType::int32, {Dim(rank)}));
+  if (*count < rank) own = part(call, own, {0}, {*count}, {1}, vector);
+  if (*count > rank)
+    own = concat(call, {own, numbers(call, Ints(static_cast<std::size_t>(*count - rank), 0))}, 0, vector);
+  return select(call, compare(call, "EQUAL", sizes, call.scalar(ElementType::int32, 0)), own, sizes);
+}
+
 /// Any operator whose result has the elements of its first input in their order.
 void map_reshape(WriteCall& call) {
   const Type& type = call.output_type();
@@ -25,8 +43,7 @@ void map_reshape(WriteCall& call) {
   }
   if (call.node.op_type != "Reshape" || call.integer("allowzero", 0) != 0)
     return call.refuse("the sizes of its result are known only when the model runs");
-  const ValueId sizes = cast(call, call.input(1), ElementType::int32);
-  call.result(call.emit("RESHAPE", {{"x", call.input(0)}, {"shape", sizes}}, type));
+  call.result(call.emit("RESHAPE", {{"x", call.input(0)}, {"shape", computed_sizes(call)}}, type));
 }
 
 void map_transpose(WriteCall& call) {
@@ -60,7 +77,17 @@ ValueId shape_operand(WriteCall& call, std::size_t input, const Shape* known) {
 void map_expand(WriteCall& call) {
   const Type& type = call.output_type();
   if (type.shape && call.shape(0) && *type.shape == *call.shape(0)) return call.result(call.input(0));
-  const ValueId shape = shape_operand(call, 1, type.shape ? &*type.shape : nullptr);
+  ValueId shape = shape_operand(call, 1, type.shape ? &*type.shape : nullptr);
+  const bool is_result =
+      type.shape && std::none_of(type.shape->begin(), type.shape->end(), [&](Dim dim) {
+        return !dim.is_constant() && (dim.is_unknown() || call.with_size(dim).first == ValueId::none);
+      });
+  if (!is_result) {  // axes of one element on either side grow
+    const auto rank = static_cast<std::int64_t>(call.rank(0));
+    const ValueId own = call.emit("SHAPE", {{"x", call.input(0)}, {"out_type", ElementType::int32}},
+                                  Type::tensor(ElementType::int32, {Dim(rank)}));
+    shape = call.emit("BROADCAST_ARGS", {{"x", own}, {"y", shape}}, Type(call.type_of(shape)));
+  }
   call.result(call.emit("BROADCAST_TO", {{"x", call.input(0)}, {"shape", shape}}, type));
 }
 

@@ -33,6 +33,49 @@ SlicedAxis sliced_axis(std::int64_t start, std::int64_t end, std::int64_t step, 
   return axis;
 }
 
+/// Positions that are computed, one entry for each axis of the value.
+void slice_at_values(WriteCall& call, const Ints& axes, const Ints& steps) {
+  const std::size_t rank = call.rank(0);
+  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step < 1; }) ||
+      steps.size() != axes.size())
+    return call.refuse("its positions are known only when the model runs and it steps backwards");
+  const auto bounded = [&](std::size_t input) {
+    const ValueId at = call.input(input);
+    if (call.elem(input) == ElementType::int32) return at;
+    const ValueId low = binary(call, "MAXIMUM", at, static_cast<double>(-far));
+    return cast(call, binary(call, "MINIMUM", low, static_cast<double>(far)), ElementType::int32);
+  };
+  const ValueId starts = bounded(1), ends = bounded(2);
+  std::vector<ValueId> begins, lasts;
+  Ints strides;
+  std::int64_t end_mask = 0;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const auto named = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis));
+    if (named == axes.end()) {
+      begins.push_back(numbers(call, {0}));
+      lasts.push_back(numbers(call, {0}));
+      strides.push_back(1);
+      end_mask |= std::int64_t{1} << axis;
+      continue;
+    }
+    const std::int64_t place = named - axes.begin();
+    const auto one = [&](ValueId vector) {
+      return part(call, vector, {place}, {place + 1}, {1}, Type::tensor(ElementType::int32, {Dim(1)}));
+    };
+    begins.push_back(one(starts));
+    lasts.push_back(one(ends));
+    strides.push_back(steps[static_cast<std::size_t>(place)]);
+  }
+  const Type vector = Type::tensor(ElementType::int32, {Dim(static_cast<std::int64_t>(rank))});
+  call.result(call.emit("STRIDED_SLICE",
+                        {{"x", call.input(0)},
+                         {"begin", concat(call, begins, 0, vector)},
+                         {"end", concat(call, lasts, 0, vector)},
+                         {"strides", numbers(call, strides)},
+                         {"end_mask", end_mask}},
+                        call.output_type()));
+}
+
 void map_slice(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const auto starts = call.known_integers(1), ends = call.known_integers(2);
@@ -42,8 +85,8 @@ void map_slice(WriteCall& call) {
     axes = Ints(starts->size());
     std::iota(axes->begin(), axes->end(), 0);
   }
-  if (!starts || !ends || !steps || !axes)
-    return call.refuse("its positions are known only when the model runs", "give the model's open sizes constants");
+  if (steps && axes && (!starts || !ends)) return slice_at_values(call, WriteCall::from_start(*axes, rank), *steps);
+  if (!starts || !ends || !steps || !axes) return call.refuse("its axes are known only when the model runs");
   axes = WriteCall::from_start(*axes, rank);
   std::vector<SlicedAxis> sliced(rank);
   for (std::size_t i = 0; i < axes->size(); ++i)
@@ -135,22 +178,24 @@ void map_pad(WriteCall& call) {
 }
 
 /// Positions counted from the start. Those that are computed may be negative.
-ValueId positions(WriteCall& call, std::size_t input, std::optional<std::int64_t> size) {
+ValueId positions(WriteCall& call, std::size_t input, std::size_t of_axis) {
+  const std::optional<std::int64_t> size = call.size(0, of_axis);
   const auto known = call.known_integers(input);
   const ElementType elem = call.elem(input);
   const bool is_negative = !known || std::any_of(known->begin(), known->end(), [](std::int64_t at) { return at < 0; });
   const ValueId given = call.input(input);
   if (!is_negative) return given;
   if (!size) {
-    if (known) call.refuse("it counts from the end of an axis whose size is not known");
-    return given;
+    const Dim open = call.shape(0) && of_axis < call.shape(0)->size() ? (*call.shape(0))[of_axis] : Dim();
+    const ValueId length = cast(call, reshape(call, sizes_vector(call, {open}), Shape()), elem);
+    return call.refused() ? given : binary(call, "FLOOR_MOD", given, length);
   }
   return binary(call, "FLOOR_MOD", given, call.scalar(elem, static_cast<double>(*size)));
 }
 
 void map_gather(WriteCall& call) {
   const std::int64_t axis = call.axis("axis", 0, call.rank(0));
-  const ValueId indices = positions(call, 1, call.size(0, static_cast<std::size_t>(axis)));
+  const ValueId indices = positions(call, 1, static_cast<std::size_t>(axis));
   call.result(call.emit("GATHER", {{"x", call.input(0)}, {"indices", indices}, {"axis", axis}}, call.output_type()));
 }
 
@@ -163,10 +208,9 @@ void map_gather_nd(WriteCall& call) {
 }
 
 /// Elements at the places of the indices, which stand for their own coordinates along the other axes.
-ValueId element_coordinates(WriteCall& call, std::size_t input, std::int64_t axis, const Ints& sizes,
-                            std::optional<std::int64_t> length) {
+ValueId element_coordinates(WriteCall& call, std::size_t input, std::int64_t axis, const Ints& sizes) {
   const std::size_t rank = sizes.size();
-  const ValueId along = cast(call, positions(call, input, length), ElementType::int32);
+  const ValueId along = cast(call, positions(call, input, static_cast<std::size_t>(axis)), ElementType::int32);
   Shape column = shape_from(sizes);
   column.push_back(Dim(1));
   std::vector<ValueId> columns;
@@ -196,7 +240,7 @@ void map_gather_elements(WriteCall& call) {
   if (!sizes || sizes->size() != rank) return call.refuse("the shape of its indices is not known");
   if (std::accumulate(sizes->begin(), sizes->end(), std::int64_t{1}, std::multiplies<>()) > most)
     return call.refuse("it has more indices than are written out");
-  const ValueId at = element_coordinates(call, 1, axis, *sizes, call.size(0, static_cast<std::size_t>(axis)));
+  const ValueId at = element_coordinates(call, 1, axis, *sizes);
   call.result(call.emit("GATHER_ND", {{"x", call.input(0)}, {"indices", at}}, call.output_type()));
 }
 
