@@ -130,9 +130,21 @@ class ChannelOperators {
   // ---- operators
 
   bool write_constant(const ir::Node& node) {
-    const ir::Attribute* value = node.find_attribute("value");
-    if (!value || !value->tensor() || node.outputs.size() != 1) return false;
-    ir::Tensor tensor = ir::clone(*value->tensor());
+    if (node.outputs.size() != 1 || node.attributes.size() != 1) return false;
+    const ir::Attribute& value = node.attributes.front();
+    ir::Tensor tensor;
+    if (value.tensor())
+      tensor = ir::clone(*value.tensor());
+    else if (const auto* integers = value.as<Ints>())
+      tensor = ir::make_tensor(model_, std::span<const std::int64_t>(*integers));
+    else if (const auto* reals = value.as<std::vector<float>>())
+      tensor = ir::make_tensor(model_, std::span<const float>(*reals));
+    else if (const auto* integer = value.as<std::int64_t>())
+      tensor = ir::make_tensor(model_, ElementType::int64, {}, std::as_bytes(std::span(integer, 1)));
+    else if (const auto* real = value.as<float>())
+      tensor = ir::make_tensor(model_, ElementType::float32, {}, std::as_bytes(std::span(real, 1)));
+    else
+      return false;
     tensor.name = graph_.values[index_of(node.outputs[0])].name;
     made_.push_back(std::move(tensor));
     return true;

@@ -263,6 +263,7 @@ ValueId dequantize(WriteCall& call, const WriteCall& parameters, ValueId integer
 }
 
 ValueId reordered(WriteCall& call, std::size_t input, const Ints& order) {
+  if (std::is_sorted(order.begin(), order.end())) return call.input(input);
   if (const foreign::Tensor* stored = call.stored(input)) return call.permuted(*stored, order);
   const auto producer = call.producer(input);
   const foreign::Tensor* integers = nullptr;

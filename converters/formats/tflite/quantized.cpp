@@ -69,10 +69,11 @@ class IntegerComputation {
   void run() {
     find();
     write_bytes_as_signed();
+    move_integers();
     find();
     for (Node& node : graph_.nodes) {
-      const auto* kernel = std::find_if(std::begin(kernels), std::end(kernels),
-                                        [&](const Kernel& row) { return row.op == node.op; });
+      const auto* kernel =
+          std::find_if(std::begin(kernels), std::end(kernels), [&](const Kernel& row) { return row.op == node.op; });
       if (kernel != std::end(kernels)) compute(node, *kernel);
     }
     for (Tensor& tensor : made_) graph_.tensors.push_back(std::move(tensor));
@@ -133,6 +134,50 @@ class IntegerComputation {
     for (char& byte : bytes) byte = static_cast<char>(byte ^ '\x80');
     tensor.bytes = std::as_bytes(std::span(model_.strings->keep(bytes).view()));
     tensor.elem = ElementType::int8;
+  }
+
+  // ---- what only moves elements
+
+  /// A TRANSPOSE or RESHAPE of what DEQUANTIZE gives becomes one of its integers, with a DEQUANTIZE behind.
+  void move_integers() {
+    std::vector<Node> nodes;
+    std::vector<ValueId> source(graph_.values.size(), ValueId::none);  // by value, what DEQUANTIZE makes it of
+    for (Node& node : graph_.nodes) {
+      const ValueId integers = moved_integers(node, source);
+      if (integers == ValueId::none) {
+        if (node.op == "DEQUANTIZE") source[index_of(node.outputs[0])] = value_of(node.arguments[0]);
+        nodes.push_back(std::move(node));
+        continue;
+      }
+      const ValueId result = node.outputs[0];
+      const std::string name = std::string(graph_.name_of(result)) + "_int8";
+      auto type = value(result).type;
+      if (type) type->elem = ElementType::int8;
+      const ValueId moved = graph_.add_value(model_.strings->keep(name).view(), std::move(type));
+      value(moved).quantization = value(integers).quantization;
+      node.arguments[0].content = integers;
+      node.outputs[0] = moved;
+      nodes.push_back(std::move(node));
+      Node& back = nodes.emplace_back();
+      back.op = "DEQUANTIZE";
+      Argument& given = back.arguments.emplace_back();
+      given.name = "x";
+      given.content = moved;
+      back.outputs = {result};
+      source[index_of(result)] = moved;
+    }
+    graph_.nodes = std::move(nodes);
+  }
+
+  /// What such a node can move instead of its input; none when it is another node.
+  ValueId moved_integers(const Node& node, const std::vector<ValueId>& source) {
+    static constexpr std::string_view movers[] = {"TRANSPOSE", "RESHAPE", "SQUEEZE", "EXPAND_DIMS"};
+    if (std::find(std::begin(movers), std::end(movers), node.op) == std::end(movers)) return ValueId::none;
+    const ValueId x = value_of(node.arguments[0]);
+    const ValueId integers = x == ValueId::none ? x : source[index_of(x)];
+    if (integers == ValueId::none || elem(integers) != ElementType::int8) return ValueId::none;
+    const auto& quantization = value(integers).quantization;
+    return quantization && !quantization->is_per_axis() ? integers : ValueId::none;
   }
 
   // ---- operators
@@ -217,7 +262,10 @@ class IntegerComputation {
     const std::string_view name = model_.strings->keep(std::string(graph_.name_of(id)) + "_int32").view();
     const ValueId quantized = graph_.add_value(name);
     value(quantized).quantization = std::move(made);
-    made_.push_back({quantized, name, ElementType::int32, {static_cast<std::int64_t>(reals.size())},
+    made_.push_back({quantized,
+                     name,
+                     ElementType::int32,
+                     {static_cast<std::int64_t>(reals.size())},
                      std::as_bytes(std::span(model_.strings->keep(bytes).view()))});
     bias.content = quantized;
     reads_.push_back(1);

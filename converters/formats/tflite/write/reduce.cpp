@@ -38,7 +38,9 @@ void plain_reduction(WriteCall& call, std::string_view op) {
   const bool is_native = elem == ElementType::float32 || elem == ElementType::int32 || elem == ElementType::int64;
   const ValueId x = is_native ? call.input(0) : cast(call, call.input(0), ElementType::int32);
   if (op == "MEAN" && is_integer(elem)) return call.refuse("its kernel has no means of integers");
-  call.result(cast(call, reduced(call, op, x, *axes, keeps_axes(call)), elem));
+  const ValueId result = reduced(call, op, x, *axes, keeps_axes(call));
+  call.result(elem == ElementType::boolean ? compare(call, "NOT_EQUAL", result, call.scalar(ElementType::int32, 0))
+                                           : cast(call, result, elem));
 }
 void map_reduce_mean(WriteCall& call) { plain_reduction(call, "MEAN"); }
 void map_reduce_sum(WriteCall& call) { plain_reduction(call, "SUM"); }

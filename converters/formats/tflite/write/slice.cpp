@@ -207,26 +207,37 @@ void map_gather_nd(WriteCall& call) {
   call.result(call.emit("GATHER_ND", {{"x", call.input(0)}, {"indices", call.input(1)}}, call.output_type()));
 }
 
-/// Elements at the places of the indices, which stand for their own coordinates along the other axes.
-ValueId element_coordinates(WriteCall& call, std::size_t input, std::int64_t axis, const Ints& sizes) {
+/// 0, 1, ... along an axis of a value of that rank.
+ValueId counted_axis(WriteCall& call, Dim size, std::size_t axis, std::size_t rank) {
+  Shape shape(rank, Dim(1));
+  shape[axis] = size;
+  if (size.is_constant()) {
+    Ints places(static_cast<std::size_t>(std::max<std::int64_t>(size.constant(), 0)));
+    std::iota(places.begin(), places.end(), 0);
+    return matrix(call, *known_sizes(Type::tensor(ElementType::int32, shape)), places);
+  }
+  const ValueId limit = reshape(call, sizes_vector(call, {size}), Shape());
+  const ValueId zero = call.scalar(ElementType::int32, 0), one = call.scalar(ElementType::int32, 1);
+  const ValueId range =
+      call.emit("RANGE", {{"start", zero}, {"limit", limit}, {"delta", one}}, Type::tensor(ElementType::int32, {size}));
+  return reshape(call, range, shape);
+}
+
+/// Coordinates of the elements that GatherElements takes: an index along its axis, and along others the place of the index.
+ValueId element_coordinates(WriteCall& call, std::size_t input, std::int64_t axis, const Shape& sizes) {
   const std::size_t rank = sizes.size();
   const ValueId along = cast(call, positions(call, input, static_cast<std::size_t>(axis)), ElementType::int32);
-  Shape column = shape_from(sizes);
+  const ValueId zeros = binary(call, "SUB", along, along);
+  Shape column = sizes;
   column.push_back(Dim(1));
   std::vector<ValueId> columns;
-  const auto count = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
   for (std::size_t a = 0; a < rank; ++a) {
-    if (static_cast<std::int64_t>(a) == axis) {
-      columns.push_back(reshape(call, along, column));
-      continue;
-    }
-    Ints places;
-    std::int64_t inner = 1;
-    for (std::size_t i = a + 1; i < rank; ++i) inner *= sizes[i];
-    for (std::int64_t i = 0; i < count; ++i) places.push_back(i / inner % sizes[a]);
-    Ints dims = sizes;
-    dims.push_back(1);
-    columns.push_back(matrix(call, dims, places));
+    const ValueId places = static_cast<std::int64_t>(a) == axis
+                               ? along
+                               : binary(call, "ADD", zeros, counted_axis(call, sizes[a], a, rank));
+    columns.push_back(call.emit("EXPAND_DIMS",
+                                {{"x", places}, {"axis", numbers(call, {static_cast<std::int64_t>(rank)})}},
+                                Type::tensor(ElementType::int32, column)));
   }
   column.back() = Dim(static_cast<std::int64_t>(rank));
   return concat(call, columns, static_cast<std::int64_t>(rank), Type::tensor(ElementType::int32, column));
@@ -235,12 +246,8 @@ ValueId element_coordinates(WriteCall& call, std::size_t input, std::int64_t axi
 void map_gather_elements(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const std::int64_t axis = call.axis("axis", 0, rank);
-  const auto sizes = known_sizes(call.type(1));
-  constexpr std::int64_t most = 1 << 20;
-  if (!sizes || sizes->size() != rank) return call.refuse("the shape of its indices is not known");
-  if (std::accumulate(sizes->begin(), sizes->end(), std::int64_t{1}, std::multiplies<>()) > most)
-    return call.refuse("it has more indices than are written out");
-  const ValueId at = element_coordinates(call, 1, axis, *sizes);
+  if (!call.shape(1) || call.shape(1)->size() != rank) return call.refuse("the rank of its indices is not known");
+  const ValueId at = element_coordinates(call, 1, axis, *call.shape(1));
   call.result(call.emit("GATHER_ND", {{"x", call.input(0)}, {"indices", at}}, call.output_type()));
 }
 
