@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "converters/layout/channels_last.h"
 #include "converters/layout/minimum_cut.h"
 #include "converters/layout/permutation.h"
 #include "libonnxkit/ir/scope.h"
@@ -75,37 +74,6 @@ TEST_CASE("layout: models become what testdata/layout shows, and compute the sam
     ++cases;
   }
   CHECK(cases >= 7);
-}
-
-TEST_CASE("layout: channels last") {
-  const std::string source = R"(<ir_version: 8, opset_import: ["" : 17]>
-    main (float[1, 4, 6, 6] x, float[1, 2, 8] s, float[1, 1, 4, 4, 4] v, float[4, 2, 3, 3] w, float[4] bias,
-          float[4, 2, 2, 2] t, float[3, 2, 3] u, float[2, 1, 2, 2, 2] z)
-        => (float[A, B, C, D] a, float[1, 3, E] b, float[F, G, H, I, J] c) <float[4] scales = {1, 1, 2, 2}> {
-      conv = Conv <group = 2, pads = [1, 1, 1, 1]> (x, w, bias)
-      active = Relu (conv)
-      pooled = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (active)
-      mean = AveragePool <kernel_shape = [2, 2], pads = [1, 1, 0, 0]> (pooled)
-      larger = Resize <mode = "linear"> (mean, , scales)
-      normal = LRN <size = 3> (larger)
-      up = ConvTranspose <strides = [2, 2]> (normal, t)
-      deep = SpaceToDepth <blocksize = 2> (up)
-      a = DepthToSpace <blocksize = 2> (deep)
-      b = Conv <auto_pad = "SAME_UPPER"> (s, u)
-      c = Conv (v, z)
-    })";
-  const Model before = parse_model(source);
-  Model after = parse_model(source);
-  layout::to_channels_last(after.ir());
-  const auto checked = check(after);
-  REQUIRE(checked);
-  CHECK(checked->diagnostics.empty());
-  check_same_results(before, after, false);
-  layout::reduce_transposes(after.ir());
-  check_same_results(before, after, false);
-  std::size_t left = 0;
-  for (const ir::Node& node : after.ir().graph->nodes) left += node.op_type == "Transpose";
-  CHECK(left == 6);  // around each of the three chains
 }
 
 TEST_CASE("layout: permutations") {
