@@ -31,6 +31,8 @@ std::optional<std::string> bytes_of_known(const checker::Constant& known) {
   const auto size = packed_size(known.type, static_cast<std::int64_t>(known.elements.size()));
   if (!values || !size) return std::nullopt;
   std::string bytes(*size, '\0');
+  if (known.type == ElementType::boolean)
+    std::transform(values->begin(), values->end(), bytes.begin(), [](std::int64_t v) { return v != 0 ? '\1' : '\0'; });
   encode(known.type, std::span<const std::int64_t>(*values),
          std::as_writable_bytes(std::span(bytes.data(), bytes.size())));
   return bytes;
@@ -84,6 +86,7 @@ Graph Exporter::write_graph(WriteFrame& frame, const ir::Graph& source) {
   Graph graph;
   graph.name = source.name.view();
   frame.source = &source;
+  frame.uses.emplace(source);
   frame.graph = &graph;
   frame.values.resize(source.values.size(), ValueId::none);
   add_initializers(frame);
@@ -135,10 +138,11 @@ std::optional<std::span<const std::byte>> Exporter::bytes_of(const ir::Tensor& t
     fault_ = std::move(error);
     return std::nullopt;
   }
-  std::string raw(*expected, '\0');
+  constexpr std::size_t group = 64;  // the reader fills groups of eight elements, of which the last may be less
+  std::string raw(*expected + group, '\0');
   std::span<std::byte> left = std::as_writable_bytes(std::span(raw.data(), raw.size()));
   while (const std::size_t written = left.empty() ? 0 : reader->read_raw(left)) left = left.subspan(written);
-  return std::as_bytes(std::span(model_.strings->keep(raw).view()));
+  return std::as_bytes(std::span(model_.strings->keep(std::string_view(raw).substr(0, *expected)).view()));
 }
 
 const checker::ValueInfo* Exporter::known_of(const WriteFrame& frame, ir::ValueId id) const {
@@ -229,7 +233,8 @@ void Exporter::write_node(WriteFrame& frame, std::size_t index) {
   const std::string op = ir::qualified_op(node);
   if (const WriteNode write = writers_.find(op)) {
     WriteCall call(*this, frame, node);
-    write(call);
+    if (const WriteNode condition = writers_.condition()) condition(call);
+    if (!refused_) write(call);
   } else {
     refuse(fmt::format("no mapping to {} is known for this operator", model_.framework), {});
   }

@@ -13,6 +13,7 @@
 #include "converters/foreign/refusals.h"
 #include "converters/foreign/write_call.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/uses.h"
 #include "libonnxkit/spec/op_table.h"
 #include "libonnxkit/wire/external/external_data.h"
 #include "onnxkit/diagnostic.h"
@@ -36,10 +37,14 @@ class Writers {
     const auto found = by_op_.find(op);
     return found == by_op_.end() ? nullptr : found->second;
   }
+  /// What every node must pass before its mapping sees it: refuses types that no operator of the framework takes. Null when there is nothing.
+  void set_condition(WriteNode check) { condition_ = check; }
+  WriteNode condition() const { return condition_; }
   const std::map<std::string_view, WriteNode>& all() const { return by_op_; }
 
  private:
   std::map<std::string_view, WriteNode> by_op_;
+  WriteNode condition_ = nullptr;
 };
 
 /// The model as a graph of another framework, `framework` by name. Text and weights of the result view into `model`, which must outlive it. Error
@@ -53,6 +58,7 @@ struct WriteFrame {
   const ir::Graph* source = nullptr;
   Graph* graph = nullptr;
   WriteFrame* outer = nullptr;
+  std::optional<ir::Uses> uses;                            ///< of the source
   std::vector<ValueId> values;                             ///< by ir::ValueId
   std::vector<Type> types;                                 ///< by foreign ValueId
   std::vector<ValueId> captures;                           ///< of the outer graph; the last inputs of this one

@@ -128,6 +128,12 @@ std::optional<double> WriteCall::known_real(std::size_t input) const {
   return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
 }
 
+std::optional<WriteCall> WriteCall::producer(std::size_t input) const {
+  const std::int32_t by = frame_.uses->producer(at(node.inputs, input));
+  if (by < 0) return std::nullopt;
+  return std::optional<WriteCall>(std::in_place, exporter_, frame_, frame_.source->nodes[static_cast<std::size_t>(by)]);
+}
+
 // ---- outputs and attributes
 
 bool WriteCall::has_output(std::size_t output) const { return at(node.outputs, output) != ir::ValueId::none; }
@@ -236,8 +242,10 @@ ValueId WriteCall::scalar(ElementType elem, double value) {
   return once(fmt::format("s{}:{:a}", static_cast<int>(elem), value), [&] {
     std::string bytes(packed_size(elem, 1).value_or(0), '\0');
     const auto room = std::as_writable_bytes(std::span(bytes.data(), bytes.size()));
-    const auto integer = static_cast<std::int64_t>(is_integer(elem) || elem == ElementType::boolean ? value : 0);
-    if (is_integer(elem) || elem == ElementType::boolean)
+    const auto integer = static_cast<std::int64_t>(is_integer(elem) ? value : 0);
+    if (elem == ElementType::boolean)
+      bytes[0] = value != 0 ? '\1' : '\0';
+    else if (is_integer(elem))
       encode(elem, std::span(&integer, 1), room);
     else
       encode(elem, std::span(&value, 1), room);
@@ -257,6 +265,15 @@ ValueId WriteCall::permuted(const Tensor& stored, const std::vector<std::int64_t
   auto bytes = layout::permuted_bytes(stored.elem, stored.dims, stored.bytes, order);
   if (!bytes) refuse(fmt::format("tensor {} has elements that cannot be put into another order", quote(stored.name)));
   return tensor(stored.elem, std::move(dims), bytes ? *std::move(bytes) : std::string());
+}
+
+void WriteCall::set_quantization(ValueId value, Quantization quantization) {
+  frame_.graph->values[index_of(value)].quantization = std::move(quantization);
+}
+
+const Quantization* WriteCall::quantization_of(ValueId value) const {
+  const auto& known = frame_.graph->values[index_of(value)].quantization;
+  return known ? &*known : nullptr;
 }
 
 std::string_view WriteCall::keep(std::string_view text) { return exporter_.model_.strings->keep(text).view(); }

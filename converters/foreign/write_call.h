@@ -66,6 +66,9 @@ class WriteCall {
   /// Null when the input is no stored tensor. Its bytes lie as in raw_data.
   const Tensor* stored(std::size_t input);
 
+  /// The node of this graph that computes an input, to be looked at; nothing is emitted for it. nullopt when there is none.
+  std::optional<WriteCall> producer(std::size_t input) const;
+
   // ---- outputs
 
   std::size_t outputs() const { return node.outputs.size(); }
@@ -110,6 +113,10 @@ class WriteCall {
     set_known(key, made);
     return made;
   }
+  /// The numbers that the integers of a value stand for.
+  void set_quantization(ValueId value, Quantization quantization);
+  /// Null when none is set.
+  const Quantization* quantization_of(ValueId value) const;
   /// Text that lives as long as the graph.
   std::string_view keep(std::string_view text);
   checker::DimPool& dims();

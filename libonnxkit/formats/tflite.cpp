@@ -1,5 +1,6 @@
-// TensorFlow Lite: read, and run by its worker.
+// TensorFlow Lite: read, written, and run by its worker.
 #include "converters/formats/tflite/tflite.h"
+#include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/formats/frame/registry.h"
 
 namespace onnxkit::formats {
@@ -15,6 +16,20 @@ Result<ir::Model> read_tflite(const Source& source, const ReadOptions&, ReadRepo
   return error;
 }
 
+Result<void> write_tflite(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
+                          SaveReport&) {
+  auto file = AtomicFile::create(path);
+  if (!file) return std::move(file).error();
+  std::vector<Diagnostic> refusals;
+  const auto written = tflite::write(
+      model, [&](std::string_view bytes) { return file->write(bytes); }, refusals);
+  if (!written) {
+    if (options.refusals) *options.refusals = std::move(refusals);
+    return written;
+  }
+  return file->publish();
+}
+
 }  // namespace
 
 void register_tflite(Registry& registry);
@@ -24,7 +39,8 @@ void register_tflite(Registry& registry) {
                 .extensions = {".tflite"},
                 .backend = "tflite",
                 .detect = detect_tflite,
-                .read = read_tflite});
+                .read = read_tflite,
+                .write = write_tflite});
 }
 
 }  // namespace onnxkit::formats

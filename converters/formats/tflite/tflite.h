@@ -6,6 +6,7 @@
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
+#include "onnxkit/model.h"
 #include "onnxkit/result.h"
 
 // Models of TensorFlow Lite (.tflite): tables of a FlatBuffer, channels last.
@@ -14,5 +15,8 @@ namespace onnxkit::tflite {
 /// The main graph in ONNX, channels first where that saves Transposes. Weights view into the file unless their layout changes. Error codes:
 /// malformed-model, not-supported, unsupported-operator (with `findings`).
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings);
+
+/// Writes the model with builtin operators. Error codes: not-supported, unsupported-operator (with `findings`), those of external data and of the sink.
+Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings);
 
 }  // namespace onnxkit::tflite

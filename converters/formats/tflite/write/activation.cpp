@@ -1,0 +1,247 @@
+// Activation functions, those that the format lacks among them, and what runs along one axis.
+#include <cmath>
+#include <numbers>
+
+#include "converters/formats/tflite/emit.h"
+
+namespace onnxkit::to_tflite {
+namespace {
+
+bool is_close(std::optional<double> value, double wanted) {
+  return value && std::abs(*value - wanted) <= 1e-6 * std::abs(wanted);
+}
+
+/// x P(x²) / Q(x²) for |x| <= 4, where erf is 1 within float32: within 2.5e-8 of erf, coefficients fitted for this file.
+ValueId error_function(WriteCall& call, ValueId x) {
+  constexpr double above[] = {1.986702953246743e-06, 2.8456298427317083e-04, 3.883423356474653e-03,
+                              5.310197725418217e-02, 1.935475790257962e-01,  1.1283791393123026};
+  constexpr double below[] = {3.7419193901925626e-05, 1.1855815024979061e-03, 1.5207414579718753e-02,
+                              1.1535094859850577e-01, 5.048596315111374e-01,  1};
+  const ValueId bounded = binary(call, "MAXIMUM", binary(call, "MINIMUM", x, 4.0), -4.0);
+  const ValueId square = unary(call, "SQUARE", bounded);
+  const auto polynomial = [&](const auto& coefficients) {
+    ValueId sum = binary(call, "ADD", binary(call, "MUL", square, coefficients[0]), coefficients[1]);
+    for (std::size_t i = 2; i < std::size(coefficients); ++i)
+      sum = binary(call, "ADD", binary(call, "MUL", sum, square), coefficients[i]);
+    return sum;
+  };
+  const ValueId numerator = binary(call, "MUL", bounded, polynomial(above));
+  return binary(call, "DIV", numerator, polynomial(below));
+}
+
+void map_erf(WriteCall& call) { call.result(error_function(call, call.input(0))); }
+
+/// The other factor of a product of which one is that constant.
+std::optional<std::size_t> beside_constant(const WriteCall& call, double constant) {
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+    if (is_close(call.known_real(i), constant)) return 1 - i;
+  return std::nullopt;
+}
+
+/// The argument of erf(x / √2) + 1, when the input is that.
+std::optional<ir::ValueId> argument_of_gate(const WriteCall& call, std::size_t input) {
+  const auto sum = call.producer(input);
+  if (!sum || sum->node.op_type != "Add") return std::nullopt;
+  const auto at = beside_constant(*sum, 1);
+  const auto erf = at ? sum->producer(*at) : std::nullopt;
+  if (!erf || erf->node.op_type != "Erf") return std::nullopt;
+  const auto scaled = erf->producer(0);
+  if (!scaled) return std::nullopt;
+  if (scaled->node.op_type == "Div" && is_close(scaled->known_real(1), std::numbers::sqrt2))
+    return scaled->node.inputs[0];
+  if (scaled->node.op_type != "Mul") return std::nullopt;
+  const auto x = beside_constant(*scaled, 1 / std::numbers::sqrt2);
+  return x ? std::optional(scaled->node.inputs[*x]) : std::nullopt;
+}
+
+/// x (erf(x / √2) + 1), times 0.5 anywhere: then the call whose input is x, and its place.
+struct GeluArgument {
+  WriteCall call;
+  std::size_t input;
+};
+std::optional<GeluArgument> gelu_argument(const WriteCall& product) {
+  for (const std::size_t gate : {std::size_t{0}, std::size_t{1}}) {
+    const std::size_t other = 1 - gate;
+    if (const auto x = argument_of_gate(product, gate)) {
+      const auto half = product.producer(other);  // (erf + 1) * (x * 0.5)
+      if (!half || half->node.op_type != "Mul") continue;
+      const auto at = beside_constant(*half, 0.5);
+      if (at && half->node.inputs[*at] == *x) return GeluArgument{*half, *at};
+    }
+    const auto inner = product.producer(gate);
+    if (!inner || inner->node.op_type != "Mul") continue;
+    const auto at = beside_constant(*inner, 0.5);  // ((erf + 1) * 0.5) * x
+    if (const auto x = at ? argument_of_gate(*inner, *at) : std::nullopt; x && product.node.inputs[other] == *x)
+      return GeluArgument{product, other};
+    if (!is_close(product.known_real(other), 0.5)) continue;  // ((erf + 1) * x) * 0.5
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+      if (const auto x = argument_of_gate(*inner, i); x && inner->node.inputs[1 - i] == *x)
+        return GeluArgument{*inner, 1 - i};
+  }
+  return std::nullopt;
+}
+
+/// x * HardSigmoid(x) is HardSwish.
+std::optional<GeluArgument> hard_swish_argument(const WriteCall& product) {
+  for (const std::size_t gate : {std::size_t{0}, std::size_t{1}}) {
+    const auto sigmoid = product.producer(gate);
+    if (!sigmoid || sigmoid->node.op_type != "HardSigmoid" || sigmoid->node.inputs[0] != product.node.inputs[1 - gate])
+      continue;
+    if (is_close(sigmoid->real("alpha", 0.2), 1.0 / 6) && is_close(sigmoid->real("beta", 0.5), 0.5))
+      return GeluArgument{product, 1 - gate};
+  }
+  return std::nullopt;
+}
+
+void map_mul(WriteCall& call) {
+  if (auto gelu = gelu_argument(call))
+    return call.result(
+        call.emit("GELU", {{"x", gelu->call.input(gelu->input)}, {"approximate", false}}, call.output_type()));
+  if (auto swish = hard_swish_argument(call))
+    return call.result(unary(call, "HARD_SWISH", swish->call.input(swish->input)));
+  const ElementType elem = call.elem(0);
+  const bool is_native = !is_integer(elem) || elem == ElementType::int32 || elem == ElementType::int64;
+  const auto operand = [&](std::size_t i) {
+    return is_native ? call.input(i) : cast(call, call.input(i), ElementType::int32);
+  };
+  call.result(cast(call, binary(call, "MUL", operand(0), operand(1)), elem));
+}
+
+void map_hard_sigmoid(WriteCall& call) {
+  const ValueId line =
+      binary(call, "ADD", binary(call, "MUL", call.input(0), call.real("alpha", 0.2)), call.real("beta", 0.5));
+  call.result(binary(call, "MAXIMUM", binary(call, "MINIMUM", line, 1.0), 0.0));
+}
+
+void map_hard_swish(WriteCall& call) { call.result(unary(call, "HARD_SWISH", call.input(0))); }
+
+void map_leaky_relu(WriteCall& call) {
+  call.result(call.emit("LEAKY_RELU", {{"x", call.input(0)}, {"alpha", call.real("alpha", 0.01)}}, call.output_type()));
+}
+
+void map_prelu(WriteCall& call) {
+  const ValueId x = call.input(0);
+  const ValueId below = binary(call, "MUL", binary(call, "MINIMUM", x, 0.0), call.input(1));
+  call.result(binary(call, "ADD", unary(call, "RELU", x), below));
+}
+
+/// alpha (e^min(x / scale, 0) - 1), the part of ELU and its kin below 0.
+ValueId below_zero(WriteCall& call, ValueId x, double scale, double alpha) {
+  ValueId negative = binary(call, "MINIMUM", x, 0.0);
+  if (scale != 1) negative = binary(call, "MUL", negative, 1 / scale);
+  return binary(call, "MUL", unary(call, "ELU", negative), alpha);
+}
+
+void map_elu(WriteCall& call) {
+  const double alpha = call.real("alpha", 1);
+  const ValueId x = call.input(0);
+  if (alpha == 1) return call.result(unary(call, "ELU", x));
+  call.result(binary(call, "ADD", unary(call, "RELU", x), below_zero(call, x, 1, alpha)));
+}
+
+void map_celu(WriteCall& call) {
+  const double alpha = call.real("alpha", 1);
+  const ValueId x = call.input(0);
+  call.result(binary(call, "ADD", unary(call, "RELU", x), below_zero(call, x, alpha, alpha)));
+}
+
+void map_selu(WriteCall& call) {
+  const double alpha = call.real("alpha", 1.6732631921768188), gamma = call.real("gamma", 1.0507010221481323);
+  const ValueId x = call.input(0);
+  const ValueId sum = binary(call, "ADD", unary(call, "RELU", x), below_zero(call, x, 1, alpha));
+  call.result(binary(call, "MUL", sum, gamma));
+}
+
+/// max(x, 0) + log(1 + e^-|x|)
+void map_softplus(WriteCall& call) {
+  const ValueId x = call.input(0);
+  const ValueId power = unary(call, "EXP", unary(call, "NEG", unary(call, "ABS", x)));
+  const ValueId rest = unary(call, "LOG", binary(call, "ADD", power, 1.0));
+  call.result(binary(call, "ADD", unary(call, "RELU", x), rest));
+}
+
+void map_softsign(WriteCall& call) {
+  const ValueId x = call.input(0);
+  call.result(binary(call, "DIV", x, binary(call, "ADD", unary(call, "ABS", x), 1.0)));
+}
+
+void map_thresholded_relu(WriteCall& call) {
+  const ValueId x = call.input(0);
+  const ValueId above = compare(call, "GREATER", x, call.scalar(call.elem(0), call.real("alpha", 1)));
+  call.result(select(call, above, x, call.scalar(call.elem(0), 0)));
+}
+
+/// Along the last axis, where the operator works.
+void along_last_axis(WriteCall& call, std::string_view op) {
+  const std::size_t rank = call.rank(0);
+  const std::int64_t axis = call.axis("axis", -1, rank);
+  Ints order;
+  for (std::size_t i = 0; i < rank; ++i) order.push_back(static_cast<std::int64_t>(i));
+  if (call.refused() || rank == 0) return call.refuse("it has no axis to work along");
+  std::swap(order[static_cast<std::size_t>(axis)], order.back());
+  const ValueId x = transpose(call, call.input(0), order);
+  std::vector<Given> given = {{"x", x}};
+  if (op == "SOFTMAX") given.push_back({"beta", 1.0});
+  call.result(transpose(call, call.emit(op, std::move(given), Type(call.type_of(x))), order));
+}
+void map_softmax(WriteCall& call) { along_last_axis(call, "SOFTMAX"); }
+void map_log_softmax(WriteCall& call) { along_last_axis(call, "LOG_SOFTMAX"); }
+
+void map_tan(WriteCall& call) {
+  const ValueId x = call.input(0);
+  call.result(binary(call, "DIV", unary(call, "SIN", x), unary(call, "COS", x)));
+}
+
+/// The angle of (1, x); the kernel does not broadcast.
+void map_atan(WriteCall& call) {
+  if (!call.shape(0)) return call.refuse("the rank of its input is not known");
+  const ValueId ones =
+      call.emit("FILL", {{"dims", sizes_vector(call, *call.shape(0))}, {"value", call.scalar(call.elem(0), 1)}},
+                Type(call.type(0)));
+  call.result(binary(call, "ATAN2", call.input(0), ones));
+}
+
+void map_cosh(WriteCall& call) {
+  const ValueId x = call.input(0);
+  const ValueId sum = binary(call, "ADD", unary(call, "EXP", x), unary(call, "EXP", unary(call, "NEG", x)));
+  call.result(binary(call, "MUL", sum, 0.5));
+}
+
+/// Local response normalization over the last axis, whose alpha is not divided by the size.
+void map_lrn(WriteCall& call) {
+  const std::int64_t size = call.integer("size", 1);
+  if (size % 2 == 0) return call.refuse("its window has an even size");
+  call.result(call.emit("LOCAL_RESPONSE_NORMALIZATION",
+                        {{"x", call.input(0)},
+                         {"radius", (size - 1) / 2},
+                         {"bias", call.real("bias", 1)},
+                         {"alpha", call.real("alpha", 1e-4) / static_cast<double>(size)},
+                         {"beta", call.real("beta", 0.75)}},
+                        call.output_type()));
+}
+
+}  // namespace
+
+void register_activation(Writers& writers);
+void register_activation(Writers& writers) {
+  writers.add("Erf", map_erf);
+  writers.add("Mul", map_mul);
+  writers.add("HardSigmoid", map_hard_sigmoid);
+  writers.add("HardSwish", map_hard_swish);
+  writers.add("LeakyRelu", map_leaky_relu);
+  writers.add("PRelu", map_prelu);
+  writers.add("Elu", map_elu);
+  writers.add("Celu", map_celu);
+  writers.add("Selu", map_selu);
+  writers.add("Softplus", map_softplus);
+  writers.add("Softsign", map_softsign);
+  writers.add("ThresholdedRelu", map_thresholded_relu);
+  writers.add("Softmax", map_softmax);
+  writers.add("LogSoftmax", map_log_softmax);
+  writers.add("Tan", map_tan);
+  writers.add("Atan", map_atan);
+  writers.add("Cosh", map_cosh);
+  writers.add("onnxkit.channels_last::LRN2D", map_lrn);
+}
+
+}  // namespace onnxkit::to_tflite

@@ -1,0 +1,172 @@
+// Convolutions, with channels last.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "converters/formats/tflite/windows.h"
+
+namespace onnxkit::to_tflite {
+namespace {
+
+/// [O, I, spatial...] to [O, spatial..., I], and with one channel a group [O, 1, spatial...] to [1, spatial..., O].
+Ints order_of_weights(std::size_t spatial, bool is_depthwise) {
+  Ints order = {is_depthwise ? std::int64_t{1} : std::int64_t{0}};
+  for (std::size_t a = 0; a < spatial; ++a) order.push_back(static_cast<std::int64_t>(a + 2));
+  order.push_back(is_depthwise ? 0 : 1);
+  return order;
+}
+
+std::optional<Ints> kernel_of(WriteCall& call, std::size_t spatial) {
+  Ints kernel;
+  for (std::size_t a = 0; a < spatial; ++a) {
+    const auto size = call.size(1, a + 2);
+    if (!size) call.refuse("the shape of its weights is not known");
+    if (!size) return std::nullopt;
+    kernel.push_back(*size);
+  }
+  return kernel;
+}
+
+std::vector<Given> window_options(const Windows& windows, Padding padding) {
+  return {{"padding", std::int64_t{padding}},
+          {"stride_w", windows.strides[1]},
+          {"stride_h", windows.strides[0]},
+          {"dilation_w_factor", windows.dilations[1]},
+          {"dilation_h_factor", windows.dilations[0]}};
+}
+
+Type images_of(const Type& type) {
+  if (!type.shape || type.shape->size() != 3) return type;
+  Shape shape = *type.shape;
+  shape.insert(shape.begin() + 1, Dim(1));
+  return with_shape(type, shape);
+}
+
+ValueId filters_of(WriteCall& call, std::size_t spatial, bool is_depthwise) {
+  const foreign::Tensor* stored = call.stored(1);
+  if (spatial == 2 || !stored)
+    return with_two_spatial_axes(call, reordered(call, 1, order_of_weights(spatial, is_depthwise)));
+  foreign::Tensor images = *stored;
+  images.dims.insert(images.dims.begin() + 2, 1);
+  return call.permuted(images, order_of_weights(2, is_depthwise));
+}
+
+/// Kernels want one.
+ValueId bias_of(WriteCall& call, std::int64_t filters) {
+  if (call.has(2)) return call.input(2);
+  const std::vector<double> zeros(static_cast<std::size_t>(filters), 0);
+  return call.once(fmt::format("bias{}", filters),
+                   [&] { return call.reals_tensor(ElementType::float32, {filters}, std::span<const double>(zeros)); });
+}
+
+template <std::size_t spatial>
+void map_conv(WriteCall& call) {
+  const auto kernel = kernel_of(call, spatial);
+  const auto channels = call.size(0, spatial + 1), filters = call.size(1, 0);
+  const std::int64_t group = call.integer("group", 1);
+  if (call.elem(0) != ElementType::float32) return call.refuse("it convolves other elements than float32");
+  if (!kernel || !channels || !filters) return call.refuse("the number of its channels is not known");
+  const Windows own = windows_of(call, *kernel);
+  if (call.refused()) return;
+  const bool is_depthwise = group > 1 && group == *channels;
+  Padding padding = valid;
+  const ValueId x = with_two_spatial_axes(call, padded(call, call.input(0), own, 0, padding));
+  const ValueId weights = filters_of(call, spatial, is_depthwise);
+  std::vector<Given> given = {{"x", x}, {"filter", weights}, {"bias", bias_of(call, *filters)}};
+  for (Given& option : window_options(with_two_spatial_axes(own), padding)) given.push_back(std::move(option));
+  if (is_depthwise) given.push_back({"depth_multiplier", *filters / group});
+  give_spatial(
+      call, call.emit(is_depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D", std::move(given), images_of(call.output_type())));
+}
+
+/// The weights are [D, H, W, I, O].
+void map_conv3d(WriteCall& call) {
+  const auto kernel = kernel_of(call, 3);
+  const auto filters = call.size(1, 0);
+  if (!kernel || !filters) return call.refuse("the shape of its weights is not known");
+  if (call.integer("group", 1) != 1) return call.refuse("convolutions over three axes have no groups there");
+  const Windows windows = windows_of(call, *kernel);
+  if (call.refused()) return;
+  Padding padding = valid;
+  const ValueId x = padded(call, call.input(0), windows, 0, padding);
+  call.result(call.emit("CONV_3D",
+                        {{"x", x},
+                         {"filter", reordered(call, 1, {2, 3, 4, 1, 0})},
+                         {"bias", bias_of(call, *filters)},
+                         {"padding", std::int64_t{padding}},
+                         {"stride_d", windows.strides[0]},
+                         {"stride_h", windows.strides[1]},
+                         {"stride_w", windows.strides[2]},
+                         {"dilation_d_factor", windows.dilations[0]},
+                         {"dilation_h_factor", windows.dilations[1]},
+                         {"dilation_w_factor", windows.dilations[2]}},
+                        call.output_type()));
+}
+
+/// All that the windows reach, of which pads cut off a part. `beyond` says how much further the result goes.
+struct Reach {
+  Ints sizes, begins, ends;
+};
+std::optional<Reach> reach_of(WriteCall& call, const Ints& kernel, const Ints& strides, const Windows& windows) {
+  Reach reach;
+  const Type& type = call.output_type();
+  for (std::size_t a = 0; a < kernel.size(); ++a) {
+    const auto in = call.size(0, a + 1);
+    const Dim out = type.shape && a + 1 < type.shape->size() ? (*type.shape)[a + 1] : Dim();
+    if (!in || !out.is_constant()) return std::nullopt;
+    const std::int64_t whole = (*in - 1) * strides[a] + kernel[a];
+    const std::int64_t begin = windows.begins[a];
+    reach.sizes.push_back(std::max(whole, begin + out.constant()));
+    reach.begins.push_back(begin);
+    reach.ends.push_back(begin + out.constant());
+    if (reach.sizes.back() - whole >= strides[a]) return std::nullopt;
+  }
+  return reach;
+}
+
+void map_conv_transpose(WriteCall& call) {
+  const auto kernel = kernel_of(call, 2);
+  const auto filters = call.size(1, 1);
+  if (!kernel || !filters) return call.refuse("the shape of its weights is not known");
+  if (call.integer("group", 1) != 1) return call.refuse("transposed convolutions have no groups there");
+  Windows windows{.kernel = *kernel,
+                  .strides = call.integers("strides", {1, 1}),
+                  .dilations = call.integers("dilations", {1, 1}),
+                  .begins = {0, 0},
+                  .ends = {0, 0}};
+  if (windows.dilations != Ints{1, 1}) return call.refuse("transposed convolutions have no dilations there");
+  const Ints pads = call.integers("pads", {0, 0, 0, 0});
+  if (pads.size() != 4 || windows.strides.size() != 2) return call.refuse("its pads do not fit its window");
+  const std::string_view automatic = call.text("auto_pad", "NOTSET");
+  if (call.has_attribute("output_shape") || automatic.starts_with("SAME"))
+    return call.refuse("its pads follow from the sizes of the result", "state them as pads");
+  if (automatic == "NOTSET") windows.begins = {pads[0], pads[1]};
+  const auto reach = reach_of(call, *kernel, windows.strides, windows);
+  if (!reach || !call.shape(0)) return call.refuse("its sizes are not known", "give the model's open sizes constants");
+  const Dim batch = (*call.shape(0))[0];
+  const Shape whole = {batch, Dim(reach->sizes[0]), Dim(reach->sizes[1]), Dim(*filters)};
+  const ValueId result = call.emit("TRANSPOSE_CONV",
+                                   {{"output_shape", sizes_vector(call, whole)},
+                                    {"filter", reordered(call, 1, {1, 2, 3, 0})},
+                                    {"x", call.input(0)},
+                                    {"bias", call.input(2)},
+                                    {"padding", std::int64_t{valid}},
+                                    {"stride_w", windows.strides[1]},
+                                    {"stride_h", windows.strides[0]}},
+                                   with_shape(call.output_type(), whole));
+  if (reach->begins == Ints{0, 0} && reach->ends == reach->sizes) return call.result(result);
+  call.result(part(call, result, {0, reach->begins[0], reach->begins[1], 0},
+                   {std::nullopt, reach->ends[0], reach->ends[1], std::nullopt}, {1, 1, 1, 1}, call.output_type()));
+}
+
+}  // namespace
+
+void register_convolution(Writers& writers);
+void register_convolution(Writers& writers) {
+  writers.add("onnxkit.channels_last::Conv1D", map_conv<1>);
+  writers.add("onnxkit.channels_last::Conv2D", map_conv<2>);
+  writers.add("onnxkit.channels_last::Conv3D", map_conv3d);
+  writers.add("onnxkit.channels_last::ConvTranspose2D", map_conv_transpose);
+}
+
+}  // namespace onnxkit::to_tflite

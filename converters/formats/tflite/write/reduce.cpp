@@ -1,0 +1,156 @@
+// Reductions over axes, and places of extremes.
+#include <algorithm>
+#include <numeric>
+
+#include "converters/formats/tflite/emit.h"
+
+namespace onnxkit::to_tflite {
+namespace {
+
+/// All axes where the node names none, unless it then does nothing. nullopt when they are not constant.
+std::optional<Ints> reduced_axes(WriteCall& call) {
+  const std::size_t rank = call.rank(0);
+  Ints axes = call.integers("axes");
+  if (call.has(1)) {
+    const auto given = call.known_integers(1);
+    if (!given) call.refuse("its axes are known only when the model runs");
+    axes = given.value_or(Ints());
+  }
+  if (axes.empty() && call.integer("noop_with_empty_axes", 0) == 0) {
+    axes.resize(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  axes = WriteCall::from_start(axes, rank);
+  std::sort(axes.begin(), axes.end());
+  return call.refused() ? std::nullopt : std::optional(axes);
+}
+
+bool keeps_axes(const WriteCall& call) { return call.integer("keepdims", 1) != 0; }
+
+ValueId reduced(WriteCall& call, std::string_view op, ValueId x, const Ints& axes, bool keeps) {
+  return axes.empty() ? x : reduce(call, op, x, axes, keeps);
+}
+
+void plain_reduction(WriteCall& call, std::string_view op) {
+  const auto axes = reduced_axes(call);
+  if (!axes) return;
+  const ElementType elem = call.elem(0);
+  const bool is_native = elem == ElementType::float32 || elem == ElementType::int32 || elem == ElementType::int64;
+  const ValueId x = is_native ? call.input(0) : cast(call, call.input(0), ElementType::int32);
+  if (op == "MEAN" && is_integer(elem)) return call.refuse("its kernel has no means of integers");
+  const ValueId result = reduced(call, op, x, *axes, keeps_axes(call));
+  call.result(elem == ElementType::boolean ? compare(call, "NOT_EQUAL", result, call.scalar(ElementType::int32, 0))
+                                           : cast(call, result, elem));
+}
+void map_reduce_mean(WriteCall& call) { plain_reduction(call, "MEAN"); }
+void map_reduce_sum(WriteCall& call) { plain_reduction(call, "SUM"); }
+void map_reduce_max(WriteCall& call) { plain_reduction(call, "REDUCE_MAX"); }
+void map_reduce_min(WriteCall& call) { plain_reduction(call, "REDUCE_MIN"); }
+void map_reduce_prod(WriteCall& call) { plain_reduction(call, "REDUCE_PROD"); }
+
+/// A sum of something of each element, and something of the sum.
+void composed_reduction(WriteCall& call, std::string_view before, std::string_view after) {
+  const auto axes = reduced_axes(call);
+  if (!axes) return;
+  if (call.elem(0) != ElementType::float32) return call.refuse("it reduces other elements than float32");
+  ValueId x = call.input(0);
+  if (!before.empty()) x = unary(call, before, x);
+  x = reduced(call, "SUM", x, *axes, keeps_axes(call));
+  call.result(after.empty() ? x : unary(call, after, x));
+}
+void map_reduce_l1(WriteCall& call) { composed_reduction(call, "ABS", ""); }
+void map_reduce_l2(WriteCall& call) { composed_reduction(call, "SQUARE", "SQRT"); }
+void map_reduce_sum_square(WriteCall& call) { composed_reduction(call, "SQUARE", ""); }
+void map_reduce_log_sum(WriteCall& call) { composed_reduction(call, "", "LOG"); }
+
+/// max + log(sum(e^(x - max)))
+void map_reduce_log_sum_exp(WriteCall& call) {
+  const auto axes = reduced_axes(call);
+  if (!axes) return;
+  if (call.elem(0) != ElementType::float32) return call.refuse("it reduces other elements than float32");
+  const ValueId x = call.input(0);
+  const ValueId greatest = reduced(call, "REDUCE_MAX", x, *axes, true);
+  const ValueId powers = unary(call, "EXP", binary(call, "SUB", x, greatest));
+  const ValueId sum = binary(call, "ADD", unary(call, "LOG", reduced(call, "SUM", powers, *axes, true)), greatest);
+  if (keeps_axes(call) || axes->empty()) return call.result(sum);
+  if (!call.output_type().shape) return call.refuse("the shape of its result is not known");
+  call.result(reshape(call, sum, *call.output_type().shape));
+}
+
+void place_of_extreme(WriteCall& call, std::string_view op) {
+  const std::int64_t axis = call.axis("axis", 0, call.rank(0));
+  if (call.integer("select_last_index", 0) != 0) return call.refuse("it takes the last of equal elements");
+  Type type = Type::tensor(ElementType::int64);
+  if (call.shape(0)) {
+    type.shape = *call.shape(0);
+    type.shape->erase(type.shape->begin() + axis);
+  }
+  const ValueId place = call.emit(op,
+                                  {{"x", call.input(0)},
+                                   {"axis", call.scalar(ElementType::int32, static_cast<double>(axis))},
+                                   {"output_type", ElementType::int64}},
+                                  std::move(type));
+  if (!keeps_axes(call)) return call.result(place);
+  call.result(call.emit("EXPAND_DIMS", {{"x", place}, {"axis", numbers(call, {axis})}}, call.output_type()));
+}
+void map_arg_max(WriteCall& call) { place_of_extreme(call, "ARG_MAX"); }
+void map_arg_min(WriteCall& call) { place_of_extreme(call, "ARG_MIN"); }
+
+void map_cumsum(WriteCall& call) {
+  const auto axis = call.known_integers(1);
+  if (!axis || axis->size() != 1) return call.refuse("its axis is known only when the model runs");
+  const auto place = WriteCall::from_start(*axis, call.rank(0)).front();
+  call.result(call.emit("CUMSUM",
+                        {{"x", call.input(0)},
+                         {"axis", call.scalar(ElementType::int32, static_cast<double>(place))},
+                         {"exclusive", call.integer("exclusive", 0) != 0},
+                         {"reverse", call.integer("reverse", 0) != 0}},
+                        call.output_type()));
+}
+
+/// Of the last axis, the greatest first.
+void map_top_k(WriteCall& call) {
+  const std::size_t rank = call.rank(0);
+  const std::int64_t axis = call.axis("axis", -1, rank);
+  const bool is_smallest = call.integer("largest", 1) == 0;
+  if (is_smallest && call.elem(0) != ElementType::float32) return call.refuse("it takes the smallest integers");
+  Ints order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  if (rank == 0) return;
+  std::swap(order[static_cast<std::size_t>(axis)], order.back());
+  ValueId x = transpose(call, call.input(0), order);
+  if (is_smallest) x = unary(call, "NEG", x);
+  ValueId k = cast(call, call.input(1), ElementType::int32);
+  k = reshape(call, k, Shape());
+  Type values = call.output_type(0), places = with_elem(call.output_type(1), ElementType::int32);
+  for (Type* type : {&values, &places})
+    if (type->shape && type->shape->size() == rank)
+      std::swap((*type->shape)[static_cast<std::size_t>(axis)], type->shape->back());
+  values.elem = call.elem(0);
+  std::vector<ValueId> found = call.emit_many("TOPK_V2", {{"x", x}, {"k", k}}, {values, places});
+  if (is_smallest) found[0] = unary(call, "NEG", found[0]);
+  found[1] = cast(call, found[1], ElementType::int64);
+  call.results({transpose(call, found[0], order), transpose(call, found[1], order)});
+}
+
+}  // namespace
+
+void register_reduce(Writers& writers);
+void register_reduce(Writers& writers) {
+  writers.add("ReduceMean", map_reduce_mean);
+  writers.add("ReduceSum", map_reduce_sum);
+  writers.add("ReduceMax", map_reduce_max);
+  writers.add("ReduceMin", map_reduce_min);
+  writers.add("ReduceProd", map_reduce_prod);
+  writers.add("ReduceL1", map_reduce_l1);
+  writers.add("ReduceL2", map_reduce_l2);
+  writers.add("ReduceSumSquare", map_reduce_sum_square);
+  writers.add("ReduceLogSum", map_reduce_log_sum);
+  writers.add("ReduceLogSumExp", map_reduce_log_sum_exp);
+  writers.add("ArgMax", map_arg_max);
+  writers.add("ArgMin", map_arg_min);
+  writers.add("CumSum", map_cumsum);
+  writers.add("TopK", map_top_k);
+}
+
+}  // namespace onnxkit::to_tflite
