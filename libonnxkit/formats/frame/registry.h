@@ -38,6 +38,8 @@ struct Format {
   bool is_folder = false;
   /// The backend that runs such files as they are, with which a conversion is compared; empty: none.
   std::string backend = {};
+  /// The extension of a second file that `write` makes beside the first (".safetensors"); empty: none.
+  std::string companion = {};
 
   /// Judges by content and name. Looks at few bytes: it is called for every model that is read.
   Match (*detect)(const Source& source) = nullptr;

@@ -31,7 +31,8 @@ struct FormatInfo {
   bool is_folder = false;
   bool can_read = false;
   bool can_write = false;
-  std::string backend = {};  ///< the backend that runs such files as they are; empty: none
+  std::string backend = {};    ///< the backend that runs such files as they are; empty: none
+  std::string companion = {};  ///< extension of a second file that is written beside the first; empty: none
 };
 
 /// All formats that the library tells apart, those that it cannot read or write as well.
