@@ -65,18 +65,19 @@ constexpr Natural naturals[] = {
     {"aten.flip.default", "{self}.flip({dims})"},
     {"aten.einsum.default", "torch.einsum({equation}, {tensors})"},
     {"aten.max_pool2d.default", "F.max_pool2d({self}, {kernel_size}, {stride}, {padding}, {dilation}, {ceil_mode})"},
-    {"aten.avg_pool2d.default", "F.avg_pool2d({self}, {kernel_size}, {stride}, {padding}, {ceil_mode}, {count_include_pad})"},
+    {"aten.avg_pool2d.default",
+     "F.avg_pool2d({self}, {kernel_size}, {stride}, {padding}, {ceil_mode}, {count_include_pad})"},
     {"aten.constant_pad_nd.default", "F.pad({self}, {pad}, value={value})"},
 };
 
 /// torch's number of an element type in TorchScript's code, c10::ScalarType.
 int script_type(ElementType elem) {
   using E = ElementType;
-  constexpr std::pair<E, int> numbers[] = {{E::uint8, 0},        {E::int8, 1},           {E::int16, 2},          {E::int32, 3},
-                                           {E::int64, 4},        {E::float16, 5},        {E::float32, 6},        {E::float64, 7},
-                                           {E::complex64, 9},    {E::complex128, 10},    {E::boolean, 11},       {E::bfloat16, 15},
-                                           {E::float8e5m2, 23},  {E::float8e4m3fn, 24},  {E::float8e5m2fnuz, 25}, {E::float8e4m3fnuz, 26},
-                                           {E::uint16, 27},      {E::uint32, 28},        {E::uint64, 29}};
+  constexpr std::pair<E, int> numbers[] = {
+      {E::uint8, 0},           {E::int8, 1},      {E::int16, 2},       {E::int32, 3},         {E::int64, 4},
+      {E::float16, 5},         {E::float32, 6},   {E::float64, 7},     {E::complex64, 9},     {E::complex128, 10},
+      {E::boolean, 11},        {E::bfloat16, 15}, {E::float8e5m2, 23}, {E::float8e4m3fn, 24}, {E::float8e5m2fnuz, 25},
+      {E::float8e4m3fnuz, 26}, {E::uint16, 27},   {E::uint32, 28},     {E::uint64, 29}};
   for (const auto& [known, number] : numbers)
     if (known == elem) return number;
   return 6;
@@ -113,7 +114,8 @@ bool is_size_function(std::string_view op) { return op.starts_with("_operator.")
 }  // namespace
 
 CodeWriter::CodeWriter(Dialect dialect) : dialect_(dialect) {
-  for (const char* name : {"F", "weights", "int", "float", "bool", "max", "inf", "nan", "ops", "annotate", "List", "Optional", "Tensor", "Tuple"})
+  for (const char* name : {"F", "weights", "int", "float", "bool", "max", "inf", "nan", "ops", "annotate", "List",
+                           "Optional", "Tensor", "Tuple"})
     identifiers_.make(name);
 }
 
@@ -131,7 +133,9 @@ void CodeWriter::name_as(const Graph& graph, ValueId value, std::string expressi
   names_of(graph)[index_of(value)] = std::move(expression);
 }
 
-const std::string& CodeWriter::name(const Graph& graph, ValueId value) const { return names_.at(&graph)[index_of(value)]; }
+const std::string& CodeWriter::name(const Graph& graph, ValueId value) const {
+  return names_.at(&graph)[index_of(value)];
+}
 
 std::string CodeWriter::made(const Graph& graph, ValueId value) {
   if (value == ValueId::none) return "_";
@@ -188,7 +192,10 @@ std::string CodeWriter::size_call(const Graph& graph, const Node& node) {
   if (node.op == "aten.item.default" && !given.empty()) return fmt::format("int({})", given[0]);
   if (!is_size_function(node.op) || given.size() != 2) return {};
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> signs = {
-      {{"_operator.mul", "torch.mul"}, {"_operator.add", "torch.add"}, {"_operator.floordiv", "torch.floordiv"}, {"torch.sym_max", ""}}};
+      {{"_operator.mul", "torch.mul"},
+       {"_operator.add", "torch.add"},
+       {"_operator.floordiv", "torch.floordiv"},
+       {"torch.sym_max", ""}}};
   const bool is_script = dialect_ == Dialect::torchscript;
   for (const auto& [op, function] : signs)
     if (op == node.op && is_script && !function.empty()) return fmt::format("{}({}, {})", function, given[0], given[1]);
@@ -227,9 +234,11 @@ std::string CodeWriter::call_of(const Graph& graph, const Node& node) {
   bool is_first = true;
   for (const Argument& one : node.arguments) {
     // The first argument has its place; "self" is no name that every release of TorchScript takes.
-    given.push_back(std::exchange(is_first, false) ? argument(graph, one) : fmt::format("{}={}", one.name, argument(graph, one)));
+    given.push_back(std::exchange(is_first, false) ? argument(graph, one)
+                                                   : fmt::format("{}={}", one.name, argument(graph, one)));
   }
-  const std::string function = is_python ? fmt::format("torch.ops.{}", node.op) : fmt::format("torch.{}", function_of(node.op));
+  const std::string function =
+      is_python ? fmt::format("torch.ops.{}", node.op) : fmt::format("torch.{}", function_of(node.op));
   return fmt::format("{}({})", function, fmt::join(given, ", "));
 }
 
@@ -245,7 +254,8 @@ void CodeWriter::write_branches(const Graph& graph, const Node& node, const std:
     const auto& list = *operands->as<Argument::List>();
     for (std::size_t i = 0; i < list.size() && i < (*body)->inputs.size(); ++i)
       name_as(**body, (*body)->inputs[i], argument(graph, list[i]));
-    line(indent, which == "true_graph" ? fmt::format("if bool({}):", argument(graph, node.arguments.front())) : "else:");
+    line(indent,
+         which == "true_graph" ? fmt::format("if bool({}):", argument(graph, node.arguments.front())) : "else:");
     write_nodes(**body, indent + "  ");
     for (std::size_t o = 0; o < results.size() && o < (*body)->outputs.size(); ++o)
       line(indent + "  ", fmt::format("{} = {}", results[o], name(**body, (*body)->outputs[o].value)));
@@ -253,7 +263,9 @@ void CodeWriter::write_branches(const Graph& graph, const Node& node, const std:
 }
 
 void CodeWriter::write_loop(const Graph& graph, const Node& node, const std::string& indent) {
-  const auto graph_of = [&](std::string_view which) -> const Graph& { return **node.find(which)->as<std::unique_ptr<Graph>>(); };
+  const auto graph_of = [&](std::string_view which) -> const Graph& {
+    return **node.find(which)->as<std::unique_ptr<Graph>>();
+  };
   const Graph &condition = graph_of("cond_fn"), &body = graph_of("body_fn");
   const auto& carried = *node.find("carried_inputs")->as<Argument::List>();
   const auto& extra = *node.find("additional_inputs")->as<Argument::List>();

@@ -253,8 +253,8 @@ class ProgramWriter {
   /// Arguments that ATen takes by name only.
   static bool is_keyword(std::string_view op, std::string_view argument) {
     if (op == "aten.sort.stable") return argument != "self";
-    static constexpr std::string_view names[] = {"dtype",         "layout",       "device",        "pin_memory",
-                                                 "memory_format", "approximate",  "rounding_mode", "generator",
+    static constexpr std::string_view names[] = {"dtype",         "layout",      "device",        "pin_memory",
+                                                 "memory_format", "approximate", "rounding_mode", "generator",
                                                  "include_self",  "correction"};
     return std::find(std::begin(names), std::end(names), argument) != std::end(names);
   }

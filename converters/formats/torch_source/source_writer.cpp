@@ -42,10 +42,21 @@ class Model(torch.nn.Module):
 /// safetensors' name of an element type; empty for those that it lacks.
 std::string_view type_name(ElementType elem) {
   using E = ElementType;
-  constexpr std::array<std::pair<E, std::string_view>, 15> names = {
-      {{E::float32, "F32"}, {E::float64, "F64"}, {E::float16, "F16"},  {E::bfloat16, "BF16"}, {E::int8, "I8"},
-       {E::int16, "I16"},   {E::int32, "I32"},   {E::int64, "I64"},    {E::uint8, "U8"},      {E::uint16, "U16"},
-       {E::uint32, "U32"},  {E::uint64, "U64"},  {E::boolean, "BOOL"}, {E::float8e4m3fn, "F8_E4M3"}, {E::float8e5m2, "F8_E5M2"}}};
+  constexpr std::array<std::pair<E, std::string_view>, 15> names = {{{E::float32, "F32"},
+                                                                     {E::float64, "F64"},
+                                                                     {E::float16, "F16"},
+                                                                     {E::bfloat16, "BF16"},
+                                                                     {E::int8, "I8"},
+                                                                     {E::int16, "I16"},
+                                                                     {E::int32, "I32"},
+                                                                     {E::int64, "I64"},
+                                                                     {E::uint8, "U8"},
+                                                                     {E::uint16, "U16"},
+                                                                     {E::uint32, "U32"},
+                                                                     {E::uint64, "U64"},
+                                                                     {E::boolean, "BOOL"},
+                                                                     {E::float8e4m3fn, "F8_E4M3"},
+                                                                     {E::float8e5m2, "F8_E5M2"}}};
   for (const auto& [known, name] : names)
     if (known == elem) return name;
   return {};
@@ -94,8 +105,8 @@ Result<void> write_weights(const foreign::Model& model, const ByteSink& sink) {
     const foreign::Tensor& tensor = graph.tensors[i];
     const std::string_view type = type_name(tensor.elem);
     if (type.empty())
-      return make_error("not-supported",
-                        fmt::format("safetensors has no type for tensor {} of {}", quote(tensor.name), name_of(tensor.elem)));
+      return make_error("not-supported", fmt::format("safetensors has no type for tensor {} of {}", quote(tensor.name),
+                                                     name_of(tensor.elem)));
     header.key(names[i]).open_object().member("dtype", type).key("shape").open_array();
     for (const std::int64_t dim : tensor.dims) header.value(dim);
     header.close_array().key("data_offsets").open_array().value(static_cast<std::int64_t>(at));

@@ -104,8 +104,8 @@ Result<std::vector<Attribute>> attributes_of(const foreign::Graph& graph) {
   std::map<std::pair<const std::byte*, std::size_t>, std::size_t> storages;
   for (const foreign::Tensor& tensor : graph.tensors) {
     if (storage_of(tensor.elem).empty())
-      return make_error("not-supported", fmt::format("TorchScript has no storage for tensor {} of {}", quote(tensor.name),
-                                                     name_of(tensor.elem)));
+      return make_error("not-supported", fmt::format("TorchScript has no storage for tensor {} of {}",
+                                                     quote(tensor.name), name_of(tensor.elem)));
     const auto key = std::make_pair(tensor.bytes.data(), tensor.bytes.size());
     const std::size_t storage = storages.emplace(key, storages.size()).first->second;
     attributes.push_back({&tensor, names.make(tensor.name), storage});
@@ -119,11 +119,12 @@ Result<void> write_module(const foreign::Model& model, const ByteSink& sink) {
   const auto attributes = attributes_of(model.graph);
   if (!attributes) return attributes.error();
   wire::ZipWriter zip(sink);
-  const std::vector<std::pair<std::string_view, std::string>> texts = {{"model/version", "3\n"},
-                                                                       {"model/byteorder", "little"},
-                                                                       {"model/code/__torch__.py", code_of(model.graph, *attributes)},
-                                                                       {"model/data.pkl", data_of(*attributes)},
-                                                                       {"model/constants.pkl", PickleWriter().empty_tuple().finished()}};
+  const std::vector<std::pair<std::string_view, std::string>> texts = {
+      {"model/version", "3\n"},
+      {"model/byteorder", "little"},
+      {"model/code/__torch__.py", code_of(model.graph, *attributes)},
+      {"model/data.pkl", data_of(*attributes)},
+      {"model/constants.pkl", PickleWriter().empty_tuple().finished()}};
   for (const auto& [entry, content] : texts)
     if (Result<void> added = zip.add(entry, content); !added) return added;
   std::size_t written = 0;
@@ -132,7 +133,8 @@ Result<void> write_module(const foreign::Model& model, const ByteSink& sink) {
     ++written;
     const auto bytes = attribute.tensor->bytes;
     const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (Result<void> added = zip.add(fmt::format("model/data/{}", attribute.storage), {content}, storage_alignment); !added)
+    if (Result<void> added = zip.add(fmt::format("model/data/{}", attribute.storage), {content}, storage_alignment);
+        !added)
       return added;
   }
   return zip.finish();

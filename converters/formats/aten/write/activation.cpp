@@ -22,19 +22,20 @@ void map_leaky_relu(WriteCall& call) {
 }
 
 void map_elu(WriteCall& call) {
-  call.result(call.emit("aten.elu.default", {{"self", call.input(0)}, {"alpha", call.real("alpha", 1)}},
-                        call.output_type()));
+  call.result(
+      call.emit("aten.elu.default", {{"self", call.input(0)}, {"alpha", call.real("alpha", 1)}}, call.output_type()));
 }
 
 void map_selu(WriteCall& call) {
-  const double alpha = call.real("alpha", 1.67326319217681884765625), gamma = call.real("gamma", 1.05070102214813232421875);
-  call.result(call.emit("aten.elu.default", {{"self", call.input(0)}, {"alpha", alpha}, {"scale", gamma}},
-                        call.output_type()));
+  const double alpha = call.real("alpha", 1.67326319217681884765625),
+               gamma = call.real("gamma", 1.05070102214813232421875);
+  call.result(
+      call.emit("aten.elu.default", {{"self", call.input(0)}, {"alpha", alpha}, {"scale", gamma}}, call.output_type()));
 }
 
 void map_celu(WriteCall& call) {
-  call.result(call.emit("aten.celu.default", {{"self", call.input(0)}, {"alpha", call.real("alpha", 1)}},
-                        call.output_type()));
+  call.result(
+      call.emit("aten.celu.default", {{"self", call.input(0)}, {"alpha", call.real("alpha", 1)}}, call.output_type()));
 }
 
 /// One slope a channel, or a single one, is a PReLU of PyTorch; any other broadcasts.
@@ -45,8 +46,7 @@ void map_prelu(WriteCall& call) {
       (*slope)[0].is_constant() && (*slope)[0] == (*x)[1] &&
       std::all_of(slope->begin() + 1, slope->end(), [](Dim size) { return size == Dim(1); })) {
     const ValueId weight = slope->size() == 1 ? call.input(1) : reshape(call, call.input(1), {(*slope)[0]});
-    return call.result(
-        call.emit("aten.prelu.default", {{"self", input}, {"weight", weight}}, call.output_type()));
+    return call.result(call.emit("aten.prelu.default", {{"self", input}, {"weight", weight}}, call.output_type()));
   }
   const ValueId is_negative = compare_number(call, "aten.lt.Scalar", input, 0);
   const ValueId scaled = binary(call, "aten.mul.Tensor", input, call.input(1), call.output_type());
@@ -62,8 +62,8 @@ void map_hard_sigmoid(WriteCall& call) {
 /// Beyond the threshold, where PyTorch takes the input itself, the rest must be below the rounding of the type.
 void map_softplus(WriteCall& call) {
   const double threshold = call.elem(0) == ElementType::float64 ? 40 : 20;
-  call.result(call.emit("aten.softplus.default",
-                        {{"self", call.input(0)}, {"beta", 1.0}, {"threshold", threshold}}, call.output_type()));
+  call.result(call.emit("aten.softplus.default", {{"self", call.input(0)}, {"beta", 1.0}, {"threshold", threshold}},
+                        call.output_type()));
 }
 
 void map_softsign(WriteCall& call) {
@@ -88,7 +88,8 @@ void map_shrink(WriteCall& call) {
   const ValueId x = call.input(0);
   const Type type = call.output_type();
   const ValueId zeros = call.emit("aten.zeros_like.default", {{"self", x}}, type);
-  const ValueId above = where(call, compare_number(call, "aten.gt.Scalar", x, limit), add_number(call, x, -bias), zeros, type);
+  const ValueId above =
+      where(call, compare_number(call, "aten.gt.Scalar", x, limit), add_number(call, x, -bias), zeros, type);
   call.result(where(call, compare_number(call, "aten.lt.Scalar", x, -limit), add_number(call, x, bias), above, type));
 }
 

@@ -31,8 +31,9 @@ void add_value(foreign::Node& node, std::string_view name, ValueId value) {
 }
 
 /// A node in a body that is put together here.
-ValueId add_node(foreign::Graph& graph, std::string_view op, const std::vector<std::pair<std::string_view, ValueId>>& given,
-                 std::string_view name, const std::optional<foreign::TensorType>& type) {
+ValueId add_node(foreign::Graph& graph, std::string_view op,
+                 const std::vector<std::pair<std::string_view, ValueId>>& given, std::string_view name,
+                 const std::optional<foreign::TensorType>& type) {
   const ValueId made = graph.add_value(name, type);
   foreign::Node& node = graph.nodes.emplace_back();
   node.op = op;
@@ -85,7 +86,8 @@ void map_if(WriteCall& call) {
 }
 
 /// The condition of a loop: whether to go on, and whether the number of rounds is reached.
-std::unique_ptr<foreign::Graph> condition_of(WriteCall& call, const foreign::Graph& body, std::size_t carried, bool has_limit) {
+std::unique_ptr<foreign::Graph> condition_of(WriteCall& call, const foreign::Graph& body, std::size_t carried,
+                                             bool has_limit) {
   auto graph = std::make_unique<foreign::Graph>();
   for (const ValueId input : body.inputs) {
     const foreign::Value& value = body.values[index_of(input)];
@@ -95,8 +97,10 @@ std::unique_ptr<foreign::Graph> condition_of(WriteCall& call, const foreign::Gra
   ValueId goes_on = graph->inputs[1];
   if (has_limit) {
     const ValueId limit = graph->inputs[carried];
-    const ValueId below = add_node(*graph, "aten.lt.Tensor", {{"self", graph->inputs[0]}, {"other", limit}}, call.keep("is_below"), boolean);
-    goes_on = add_node(*graph, "aten.logical_and.default", {{"self", below}, {"other", goes_on}}, call.keep("goes_on"), boolean);
+    const ValueId below = add_node(*graph, "aten.lt.Tensor", {{"self", graph->inputs[0]}, {"other", limit}},
+                                   call.keep("is_below"), boolean);
+    goes_on = add_node(*graph, "aten.logical_and.default", {{"self", below}, {"other", goes_on}}, call.keep("goes_on"),
+                       boolean);
   } else {
     goes_on = add_node(*graph, "aten.clone.default", {{"self", goes_on}}, call.keep("goes_on"), boolean);
   }
@@ -107,7 +111,8 @@ std::unique_ptr<foreign::Graph> condition_of(WriteCall& call, const foreign::Gra
 /// The body counts rounds itself: its outputs are the next round, the condition and the carried values.
 void count_rounds(WriteCall& call, foreign::Graph& body, ValueId one) {
   const foreign::TensorType whole{.elem = ElementType::int64, .shape = std::vector<foreign::Size>(), .strides = {}};
-  const ValueId next = add_node(body, "aten.add.Tensor", {{"self", body.inputs[0]}, {"other", one}}, call.keep("next_round"), whole);
+  const ValueId next =
+      add_node(body, "aten.add.Tensor", {{"self", body.inputs[0]}, {"other", one}}, call.keep("next_round"), whole);
   body.outputs.insert(body.outputs.begin(), {next, "next_round"});
 }
 
@@ -119,7 +124,8 @@ void map_loop(WriteCall& call) {
   Body body = call.closed_body("body");
   if (call.refused()) return;
   const std::size_t own = body.graph->inputs.size() - body.captures.size();
-  if (own != count + 2 || body.graph->outputs.size() != count + 1) return call.refuse("its body does not fit its inputs");
+  if (own != count + 2 || body.graph->outputs.size() != count + 1)
+    return call.refuse("its body does not fit its inputs");
   std::vector<ValueId> captures = body.captures;
   const ValueId one = call.integer_scalar(1);
   std::vector<ValueId> extra;
@@ -132,11 +138,13 @@ void map_loop(WriteCall& call) {
   foreign::Node node;
   node.op = "higher_order.while_loop";
   auto condition = condition_of(call, *body.graph, own, call.has(0));
-  std::vector<ValueId> carried = {call.emit("aten.full.default", {{"size", Ints()}, {"fill_value", Int{0}}, {"dtype", ElementType::int64}},
-                                            Type::tensor(ElementType::int64, {})),
-                                  call.has(1) ? as_condition(call, call.input(1))
-                                              : call.emit("aten.full.default", {{"size", Ints()}, {"fill_value", Int{1}}, {"dtype", ElementType::boolean}},
-                                                          Type::tensor(ElementType::boolean, {}))};
+  std::vector<ValueId> carried = {
+      call.emit("aten.full.default", {{"size", Ints()}, {"fill_value", Int{0}}, {"dtype", ElementType::int64}},
+                Type::tensor(ElementType::int64, {})),
+      call.has(1)
+          ? as_condition(call, call.input(1))
+          : call.emit("aten.full.default", {{"size", Ints()}, {"fill_value", Int{1}}, {"dtype", ElementType::boolean}},
+                      Type::tensor(ElementType::boolean, {}))};
   std::vector<Type> types = {Type::tensor(ElementType::int64, {}), Type::tensor(ElementType::boolean, {})};
   for (std::size_t i = 0; i < count; ++i) {
     carried.push_back(call.input(i + 2));

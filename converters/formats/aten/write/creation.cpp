@@ -9,10 +9,12 @@ namespace {
 /// Constants whose content inference does not follow: real numbers and large tensors.
 void map_constant(WriteCall& call) {
   if (call.has_attribute("value")) return call.result(call.tensor_attribute("value"));
-  if (call.has_attribute("value_float")) return call.result(call.scalar(ElementType::float32, call.real("value_float", 0)));
+  if (call.has_attribute("value_float"))
+    return call.result(call.scalar(ElementType::float32, call.real("value_float", 0)));
   if (call.has_attribute("value_int"))
     return call.result(call.scalar(ElementType::int64, static_cast<double>(call.integer("value_int", 0))));
-  if (call.has_attribute("value_ints")) return call.result(call.integers_tensor(ElementType::int64, call.integers("value_ints")));
+  if (call.has_attribute("value_ints"))
+    return call.result(call.integers_tensor(ElementType::int64, call.integers("value_ints")));
   if (!call.has_attribute("value_floats")) return call.refuse("its content is no tensor of numbers");
   const std::vector<double> values = call.reals("value_floats");
   call.result(call.reals_tensor(ElementType::float32, {static_cast<Int>(values.size())}, values));
@@ -23,7 +25,8 @@ void map_constant_of_shape(WriteCall& call) {
   const bool is_known = type.shape && are_computable(call, *type.shape);
   const Given::Mixed sizes = is_known ? size_arguments(call, *type.shape) : integer_arguments(call, 0);
   if (!call.has_attribute("value"))
-    return call.result(call.emit("aten.full.default", {{"size", sizes}, {"fill_value", 0.0}, {"dtype", ElementType::float32}}, type));
+    return call.result(
+        call.emit("aten.full.default", {{"size", sizes}, {"fill_value", 0.0}, {"dtype", ElementType::float32}}, type));
   const ValueId value = call.tensor_attribute("value");
   if (value == ValueId::none) return;
   if (type.elem == ElementType::undefined) return call.refuse("the type of its elements is not known");
@@ -47,7 +50,8 @@ void map_range(WriteCall& call) {
   const ValueId span = binary(call, "aten.sub.Tensor", call.input(1), call.input(0), real);
   const ValueId places = unary(call, "aten.ceil.default", binary(call, "aten.div.Tensor", span, call.input(2), real));
   const ValueId count = item(call, cast(call, clamp(call, places, 0, 9e15), ElementType::int64), Dim());
-  const ValueId place = call.emit("aten.arange.start_step", {{"start", Int{0}}, {"end", count}, {"step", Int{1}}, {"dtype", ElementType::int64}},
+  const ValueId place = call.emit("aten.arange.start_step",
+                                  {{"start", Int{0}}, {"end", count}, {"step", Int{1}}, {"dtype", ElementType::int64}},
                                   with_elem(call.output_type(), ElementType::int64));
   const ValueId steps = binary(call, "aten.mul.Tensor", cast(call, place, elem), call.input(2), call.output_type());
   call.result(binary(call, "aten.add.Tensor", steps, call.input(0), call.output_type()));
@@ -68,7 +72,8 @@ void map_trilu(WriteCall& call) {
   Given diagonal{"diagonal", Int{0}};
   if (call.has(1)) std::visit([&](auto value) { diagonal.value = value; }, integer_argument(call, 1));
   const bool is_upper = call.integer("upper", 1) != 0;
-  call.result(call.emit(is_upper ? "aten.triu.default" : "aten.tril.default", {{"self", call.input(0)}, diagonal}, call.output_type()));
+  call.result(call.emit(is_upper ? "aten.triu.default" : "aten.tril.default", {{"self", call.input(0)}, diagonal},
+                        call.output_type()));
 }
 
 /// Indices outside of the depth switch nothing on.
@@ -90,10 +95,12 @@ void map_one_hot(WriteCall& call) {
   const Type type = call.type_of(indices);
   const ValueId shifted = call.emit("aten.add.Scalar", {{"self", indices}, depth}, type);
   const ValueId from_start = where(call, compare_number(call, "aten.lt.Scalar", indices, 0), shifted, indices, type);
-  ValueId places = call.emit("aten.arange.start_step", {{"start", Int{0}}, end, {"step", Int{1}}, {"dtype", ElementType::int64}},
-                             Type::tensor(ElementType::int64, {size}));
+  ValueId places =
+      call.emit("aten.arange.start_step", {{"start", Int{0}}, end, {"step", Int{1}}, {"dtype", ElementType::int64}},
+                Type::tensor(ElementType::int64, {size}));
   Ints behind;
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < rank; ++i) behind.push_back(static_cast<Int>(behind.size()) + 1);
+  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < rank; ++i)
+    behind.push_back(static_cast<Int>(behind.size()) + 1);
   places = unsqueeze(call, places, behind);
   const ValueId hits = binary(call, "aten.eq.Tensor", unsqueeze(call, from_start, {axis}), places,
                               with_elem(call.output_type(), ElementType::boolean));

@@ -156,7 +156,7 @@ void map_clip(WriteCall& call) {
 }
 
 /// Of an 8-bit float with a sign; 0 for other types. Beyond it PyTorch gives what ONNX gives without saturation.
-double greatest_of(ElementType elem) {
+double float8_limit(ElementType elem) {
   if (elem == ElementType::float8e4m3fn) return 448;
   if (elem == ElementType::float8e4m3fnuz) return 240;
   return elem == ElementType::float8e5m2 || elem == ElementType::float8e5m2fnuz ? 57344 : 0;
@@ -170,7 +170,7 @@ void map_cast(WriteCall& call) {
   if (to == ElementType::float8e4m3fn && call.integer("saturate", 1) == 0)
     return call.refuse("PyTorch makes the greatest number of what does not fit float8e4m3fn", "set its saturate to 1");
   ValueId x = call.input(0);
-  if (const double greatest = greatest_of(to); greatest > 0 && call.integer("saturate", 1) != 0)
+  if (const double greatest = float8_limit(to); greatest > 0 && call.integer("saturate", 1) != 0)
     x = clamp(call, cast(call, x, ElementType::float32), -greatest, greatest);
   call.result(call.emit("aten.to.dtype", {{"self", x}, {"dtype", to}}, call.output_type()));
 }
@@ -202,7 +202,7 @@ void register_elementwise(Writers& writers) {
   writers.add("Mean", map_mean);
   writers.add("Where", map_where);
   writers.add("Clip", map_clip);
-  writers.add("Cast", map_cast);
+  writers.add({"Cast", "CastLike"}, map_cast);
   writers.add("IsInf", map_is_inf);
 }
 

@@ -30,7 +30,8 @@ std::vector<Cut> cuts_of(WriteCall& call) {
   if (call.has(4)) steps = call.constant_integers(4);
   std::vector<Cut> cuts;
   const bool fits = starts.size() == axes.size() && ends.size() == axes.size() && steps.size() == axes.size();
-  if (!fits || std::find(steps.begin(), steps.end(), 0) != steps.end()) call.refuse("its starts, ends, axes and steps do not fit");
+  if (!fits || std::find(steps.begin(), steps.end(), 0) != steps.end())
+    call.refuse("its starts, ends, axes and steps do not fit");
   for (std::size_t i = 0; i < axes.size() && !call.refused(); ++i) {
     Cut& cut = cuts.emplace_back();
     cut.axis = axes[i];
@@ -154,20 +155,23 @@ void reduce_scatter_nd(WriteCall& call, std::string_view reduction) {
   const std::size_t count = parts.size();
   if (!call.shape(2) || count > shape.size()) return call.refuse("its indices name too many axes");
   Dim front = 1, back = 1, updates = 1;
-  for (std::size_t i = 0; i < shape.size(); ++i) (i < count ? front : back) = call.dims().mul(i < count ? front : back, shape[i]);
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    (i < count ? front : back) = call.dims().mul(i < count ? front : back, shape[i]);
   for (std::size_t i = 0; i + 1 < call.shape(1)->size(); ++i) updates = call.dims().mul(updates, (*call.shape(1))[i]);
   ValueId flat = ValueId::none;
   for (std::size_t i = 0; i < count; ++i) {
     if (!shape[i].is_constant()) return call.refuse("a reduction over axes of unknown size");
     const auto size = static_cast<double>(shape[i].constant());
     const Type type = call.type_of(parts[i]);
-    const ValueId place = call.emit("aten.remainder.Scalar", {{"self", parts[i]}, {"other", shape[i].constant()}}, type);
-    flat = flat == ValueId::none ? place
-                                 : binary(call, "aten.add.Tensor", multiply_number(call, flat, size), place, type);
+    const ValueId place =
+        call.emit("aten.remainder.Scalar", {{"self", parts[i]}, {"other", shape[i].constant()}}, type);
+    flat =
+        flat == ValueId::none ? place : binary(call, "aten.add.Tensor", multiply_number(call, flat, size), place, type);
   }
   const ValueId column = reshape(call, flat, {updates, Dim(1)});
-  const ValueId index = call.emit("aten.expand.default", {{"self", column}, {"size", size_arguments(call, {updates, back})}},
-                                  Type::tensor(ElementType::int64, {updates, back}));
+  const ValueId index =
+      call.emit("aten.expand.default", {{"self", column}, {"size", size_arguments(call, {updates, back})}},
+                Type::tensor(ElementType::int64, {updates, back}));
   const ValueId result = call.emit("aten.scatter_reduce.two",
                                    {{"self", reshape(call, call.input(0), {front, back})},
                                     {"dim", Int{0}},
@@ -194,10 +198,15 @@ void map_scatter_nd(WriteCall& call) {
 void map_compress(WriteCall& call) {
   const bool has_axis = call.has_attribute("axis");
   const Int axis = has_axis ? call.axis("axis", 0, call.rank(0)) : 0;
-  const ValueId x = has_axis ? call.input(0) : call.emit("aten.flatten.using_ints", {{"self", call.input(0)}, {"start_dim", Int{0}}, {"end_dim", Int{-1}}}, Type::tensor(call.elem(0)));
-  const ValueId found = call.emit("aten.nonzero.default", {{"self", call.input(1)}}, Type::tensor(ElementType::int64, {Dim(), Dim(1)}));
+  const ValueId x = has_axis ? call.input(0)
+                             : call.emit("aten.flatten.using_ints",
+                                         {{"self", call.input(0)}, {"start_dim", Int{0}}, {"end_dim", Int{-1}}},
+                                         Type::tensor(call.elem(0)));
+  const ValueId found =
+      call.emit("aten.nonzero.default", {{"self", call.input(1)}}, Type::tensor(ElementType::int64, {Dim(), Dim(1)}));
   const ValueId places = select(call, found, 1, 0);
-  call.result(call.emit("aten.index_select.default", {{"self", x}, {"dim", axis}, {"index", places}}, call.output_type()));
+  call.result(
+      call.emit("aten.index_select.default", {{"self", x}, {"dim", axis}, {"index", places}}, call.output_type()));
 }
 
 void map_non_zero(WriteCall& call) {
@@ -210,7 +219,8 @@ void map_reverse_sequence(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const Int time = call.axis("time_axis", 0, rank), batch = call.axis("batch_axis", 1, rank);
   if (call.refused() || time + batch != 1) return call.refuse("its time and batch axes are not the first two");
-  const Dim times = (*call.shape(0))[static_cast<std::size_t>(time)], batches = (*call.shape(0))[static_cast<std::size_t>(batch)];
+  const Dim times = (*call.shape(0))[static_cast<std::size_t>(time)],
+            batches = (*call.shape(0))[static_cast<std::size_t>(batch)];
   const Shape along_time = time == 0 ? Shape{times, Dim(1)} : Shape{Dim(1), times};
   const Shape along_batch = time == 0 ? Shape{Dim(1), batches} : Shape{batches, Dim(1)};
   const Type both = Type::tensor(ElementType::int64, {(*call.shape(0))[0], (*call.shape(0))[1]});
@@ -221,7 +231,8 @@ void map_reverse_sequence(WriteCall& call) {
   const ValueId from = where(call, inside, back, place, both);
   const ValueId which = reshape(call, count_up(call, batches), along_batch);
   call.result(at_places(call, call.input(0), 0,
-                        time == 0 ? std::vector<ValueId>{from, which} : std::vector<ValueId>{which, from}, call.output_type()));
+                        time == 0 ? std::vector<ValueId>{from, which} : std::vector<ValueId>{which, from},
+                        call.output_type()));
 }
 
 }  // namespace

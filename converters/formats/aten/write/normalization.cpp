@@ -21,8 +21,8 @@ void train_batch_norm(WriteCall& call) {
   const double momentum = call.real("momentum", 0.9F);
   const ValueId x = call.input(0);
   const ValueId mean = reduce(call, "aten.mean.dim", x, axes, false);
-  const ValueId variance = call.emit("aten.var.correction",
-                                     {{"self", x}, {"dim", axes}, {"correction", Int{0}}}, call.type_of(mean));
+  const ValueId variance =
+      call.emit("aten.var.correction", {{"self", x}, {"dim", axes}, {"correction", Int{0}}}, call.type_of(mean));
   const ValueId y = call.emit("aten.batch_norm.default",
                               {{"input", x},
                                {"weight", call.input(1)},
@@ -81,7 +81,9 @@ void map_layer_normalization(WriteCall& call) {
   const auto axis = static_cast<std::size_t>(call.axis("axis", -1, rank));
   if (call.refused() || axis >= rank) return call.refuse("its axis lies outside");
   const Shape inner(call.shape(0)->begin() + static_cast<std::ptrdiff_t>(axis), call.shape(0)->end());
-  const auto fits = [&](std::size_t input) { return !call.has(input) || (call.shape(input) && *call.shape(input) == inner); };
+  const auto fits = [&](std::size_t input) {
+    return !call.has(input) || (call.shape(input) && *call.shape(input) == inner);
+  };
   const bool is_plain = fits(1) && fits(2);
   const ValueId none = ValueId::none;
   std::vector<Given> given = {{"input", call.input(0)},
@@ -128,7 +130,8 @@ void map_lrn(WriteCall& call) {
   const ValueId sums = reduce(call, "aten.sum.dim_IntList", windows, {static_cast<Int>(rank)}, false);
   const double share = call.real("alpha", 1e-4F) / static_cast<double>(size);
   const ValueId base = add_number(call, multiply_number(call, sums, share), call.real("bias", 1));
-  call.result(binary(call, "aten.div.Tensor", x, plus_to_power(call, base, call.real("beta", 0.75)), call.output_type()));
+  call.result(
+      binary(call, "aten.div.Tensor", x, plus_to_power(call, base, call.real("beta", 0.75)), call.output_type()));
 }
 
 void map_mean_variance_normalization(WriteCall& call) {
@@ -138,7 +141,8 @@ void map_mean_variance_normalization(WriteCall& call) {
   const ValueId square = binary(call, "aten.mul.Tensor", x, x, call.type(0));
   const ValueId mean_square = reduce(call, "aten.mean.dim", square, axes, true);
   const Type small = call.type_of(mean);
-  const ValueId variance = binary(call, "aten.sub.Tensor", mean_square, binary(call, "aten.mul.Tensor", mean, mean, small), small);
+  const ValueId variance =
+      binary(call, "aten.sub.Tensor", mean_square, binary(call, "aten.mul.Tensor", mean, mean, small), small);
   const ValueId deviation = add_number(call, unary(call, "aten.sqrt.default", variance), 1e-9F);
   const ValueId centered = binary(call, "aten.sub.Tensor", x, mean, call.output_type());
   call.result(binary(call, "aten.div.Tensor", centered, deviation, call.output_type()));

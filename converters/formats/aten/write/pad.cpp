@@ -49,9 +49,11 @@ void pad_with_value(WriteCall& call, const Given::Mixed& pad) {
   const ElementType elem = call.elem(0);
   const auto value = call.has(2) ? call.known_real(2) : std::optional(0.0);
   if (value)
-    return call.result(call.emit("aten.constant_pad_nd.default", {{"self", call.input(0)}, {"pad", pad}, number("value", elem, *value)},
+    return call.result(call.emit("aten.constant_pad_nd.default",
+                                 {{"self", call.input(0)}, {"pad", pad}, number("value", elem, *value)},
                                  call.output_type()));
-  const ValueId wide = call.emit("aten.constant_pad_nd.default", {{"self", call.input(0)}, {"pad", pad}, number("value", elem, 0)}, call.output_type());
+  const ValueId wide = call.emit("aten.constant_pad_nd.default",
+                                 {{"self", call.input(0)}, {"pad", pad}, number("value", elem, 0)}, call.output_type());
   const ValueId ones = call.emit("aten.ones_like.default", {{"self", call.input(0)}, {"dtype", ElementType::boolean}},
                                  with_elem(call.type(0), ElementType::boolean));
   const ValueId inside = call.emit("aten.constant_pad_nd.default", {{"self", ones}, {"pad", pad}, {"value", Int{0}}},
@@ -79,8 +81,10 @@ void pad_by_places(WriteCall& call, const Pads& pads, std::string_view mode) {
     for (Int p = -pads.begins[axis]; p < *size + pads.ends[axis]; ++p) places.push_back(source_of(p, *size, mode));
     Type type = call.type_of(x);
     (*type.shape)[axis] = Dim(static_cast<Int>(places.size()));
-    x = call.emit("aten.index_select.default",
-                  {{"self", x}, {"dim", static_cast<Int>(axis)}, {"index", call.integers_tensor(ElementType::int64, places)}}, type);
+    x = call.emit(
+        "aten.index_select.default",
+        {{"self", x}, {"dim", static_cast<Int>(axis)}, {"index", call.integers_tensor(ElementType::int64, places)}},
+        type);
   }
   call.result(x == call.input(0) ? unary(call, "aten.clone.default", x) : x);
 }
@@ -100,7 +104,8 @@ bool pad_by_operator(WriteCall& call, const Pads& pads, std::string_view mode) {
     if (axis >= 2) pad.insert(pad.end(), {pads.begins[axis], pads.ends[axis]});
   }
   const std::string_view name = mode == "edge" ? "replicate" : mode == "wrap" ? "circular" : "reflect";
-  call.result(call.emit("aten.pad.default", {{"self", call.input(0)}, {"pad", pad}, {"mode", name}}, call.output_type()));
+  call.result(
+      call.emit("aten.pad.default", {{"self", call.input(0)}, {"pad", pad}, {"mode", name}}, call.output_type()));
   return true;
 }
 
@@ -109,7 +114,8 @@ void map_pad(WriteCall& call) {
   Pads pads;
   const bool is_known = find_pads(call, pads);
   if (call.refused()) return;
-  if (!is_known && (mode != "constant" || call.has(3))) return call.refuse("its pads are computed while the model runs", "make them constant");
+  if (!is_known && (mode != "constant" || call.has(3)))
+    return call.refuse("its pads are computed while the model runs", "make them constant");
   if (!is_known) return pad_with_value(call, pads_in_order(call));
   if (mode == "constant") {
     Given::Mixed pad;
@@ -124,7 +130,8 @@ void map_pad(WriteCall& call) {
 
 void map_col2im(WriteCall& call) {
   const auto image = call.known_integers(1), block = call.known_integers(2);
-  if (!image || !block || image->size() != 2 || block->size() != 2) return call.refuse("PyTorch lays out windows of two axes, of known sizes");
+  if (!image || !block || image->size() != 2 || block->size() != 2)
+    return call.refuse("PyTorch lays out windows of two axes, of known sizes");
   const Ints pads = call.integers("pads", Ints(4, 0));
   if (pads.size() != 4) return call.refuse("its pads do not fit its axes");
   if (pads[0] != pads[2] || pads[1] != pads[3]) return call.refuse("its pads differ at the two ends");
@@ -156,8 +163,8 @@ void map_center_crop_pad(WriteCall& call) {
     pad[2 * (rank - 1 - axis)] = before;
     pad[2 * (rank - 1 - axis) + 1] = more - before;
   }
-  call.result(call.emit("aten.constant_pad_nd.default", {{"self", call.input(0)}, {"pad", pad}, number("value", call.elem(0), 0)},
-                        call.output_type()));
+  call.result(call.emit("aten.constant_pad_nd.default",
+                        {{"self", call.input(0)}, {"pad", pad}, number("value", call.elem(0), 0)}, call.output_type()));
 }
 
 }  // namespace

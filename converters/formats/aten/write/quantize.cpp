@@ -63,7 +63,8 @@ void map_quantize_linear(WriteCall& call) {
 
 void map_dequantize_linear(WriteCall& call) {
   const ElementType from = call.elem(0), elem = call.elem(1);
-  if (!range_of(from)) return call.refuse("PyTorch has no arithmetic of the integers that it holds", "use int8 or uint8");
+  if (!range_of(from))
+    return call.refuse("PyTorch has no arithmetic of the integers that it holds", "use int8 or uint8");
   const std::size_t rank = call.rank(0);
   const Int axis = rank == 0 ? 0 : call.axis("axis", 1, rank);
   const Dim size = size_of_axis(call, axis);
@@ -71,7 +72,8 @@ void map_dequantize_linear(WriteCall& call) {
   ValueId x = call.input(0);
   if (call.has(2)) {
     const ValueId zero = beside(call, call.input(2), rank, axis, block_of(call), size);
-    x = binary(call, "aten.sub.Tensor", cast(call, x, wide), cast(call, zero, wide), with_elem(call.output_type(), wide));
+    x = binary(call, "aten.sub.Tensor", cast(call, x, wide), cast(call, zero, wide),
+               with_elem(call.output_type(), wide));
   }
   const ValueId scale = beside(call, call.input(1), rank, axis, block_of(call), size);
   call.result(binary(call, "aten.mul.Tensor", cast(call, x, elem), scale, call.output_type()));
@@ -87,7 +89,8 @@ void map_dynamic_quantize_linear(WriteCall& call) {
   const ValueId low = extreme_with_zero("aten.min.default", "aten.minimum.default");
   const ValueId high = extreme_with_zero("aten.max.default", "aten.maximum.default");
   const ValueId span = binary(call, "aten.sub.Tensor", high, low, one);
-  const ValueId scale = call.emit("aten.div.Tensor", {{"self", span}, {"other", call.scalar(ElementType::float32, 255)}}, one);
+  const ValueId scale =
+      call.emit("aten.div.Tensor", {{"self", span}, {"other", call.scalar(ElementType::float32, 255)}}, one);
   const ValueId shift = unary(call, "aten.neg.default", binary(call, "aten.div.Tensor", low, scale, one));
   const ValueId zero = unary(call, "aten.round.default", clamp(call, shift, 0, 255));
   const Type real = call.type(0);
@@ -130,7 +133,8 @@ void map_qlinear_matmul(WriteCall& call) {
   if (call.elem(1) != ElementType::float32) return call.refuse("its scales are not float");
   if (call.shape(1) && call.shape(1)->size() > 1) return call.refuse("it has a scale for each row of several matrices");
   const Type type = with_elem(call.output_type(), ElementType::float64);
-  const ValueId a = exact(call, 0, 2, static_cast<Int>(call.rank(0)) - 2), b = exact(call, 3, 5, static_cast<Int>(call.rank(3)) - 1);
+  const ValueId a = exact(call, 0, 2, static_cast<Int>(call.rank(0)) - 2),
+                b = exact(call, 3, 5, static_cast<Int>(call.rank(3)) - 1);
   const ValueId sums = binary(call, "aten.matmul.default", a, b, type);
   const ValueId left = beside(call, call.input(1), call.rank(0), static_cast<Int>(call.rank(0)) - 2, 0, {});
   const ValueId right = beside(call, call.input(4), call.rank(3), static_cast<Int>(call.rank(3)) - 1, 0, {});

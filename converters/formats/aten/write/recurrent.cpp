@@ -47,7 +47,8 @@ ValueId gates_of(WriteCall& call, std::size_t input, Int direction, const Cell& 
     const auto* begin = reinterpret_cast<const char*>(stored->bytes.data());
     std::string bytes;
     for (const std::size_t gate : cell.gates) {
-      const auto place = static_cast<std::size_t>(direction * stored->dims[1] + first) + gate * static_cast<std::size_t>(size);
+      const auto place =
+          static_cast<std::size_t>(direction * stored->dims[1] + first) + gate * static_cast<std::size_t>(size);
       const std::size_t length = row * static_cast<std::size_t>(size);
       if (place * row + length > stored->bytes.size()) {
         call.refuse("its weights are too short");
@@ -91,14 +92,17 @@ struct Sizes {
 /// The first states, zeros where none are given.
 ValueId first_state(WriteCall& call, std::size_t input, const Sizes& sizes) {
   if (call.has(input))
-    return call.integer("layout", 0) != 0 ? call.emit("aten.transpose.int", {{"self", call.input(input)}, {"dim0", Int{0}}, {"dim1", Int{1}}}, Type::tensor(call.elem(0)))
-                                          : call.input(input);
+    return call.integer("layout", 0) != 0
+               ? call.emit("aten.transpose.int", {{"self", call.input(input)}, {"dim0", Int{0}}, {"dim1", Int{1}}},
+                           Type::tensor(call.elem(0)))
+               : call.input(input);
   return full(call, {Dim(sizes.directions), sizes.batches, Dim(sizes.hidden)}, 0, call.elem(0));
 }
 
 ValueId state_result(WriteCall& call, ValueId state, std::size_t output) {
   if (call.integer("layout", 0) == 0) return state;
-  return call.emit("aten.transpose.int", {{"self", state}, {"dim0", Int{0}}, {"dim1", Int{1}}}, call.output_type(output));
+  return call.emit("aten.transpose.int", {{"self", state}, {"dim0", Int{0}}, {"dim1", Int{1}}},
+                   call.output_type(output));
 }
 
 /// [times, batches, directions * hidden] as ONNX has it.
@@ -118,8 +122,10 @@ void run_cell(WriteCall& call, const Cell& cell) {
   if (!hidden) return call.refuse("the size of its state is not known");
   if (!is_plain(call, cell)) return;
   const Shape& in = *call.shape(0);
-  const Sizes sizes{.times = in[batch_first ? 1 : 0], .batches = in[batch_first ? 0 : 1],
-                    .directions = direction == "bidirectional" ? 2 : 1, .hidden = *hidden};
+  const Sizes sizes{.times = in[batch_first ? 1 : 0],
+                    .batches = in[batch_first ? 0 : 1],
+                    .directions = direction == "bidirectional" ? 2 : 1,
+                    .hidden = *hidden};
   ValueId x = call.input(0);
   if (direction == "reverse") x = flip(call, x, batch_first ? 1 : 0);
   std::vector<Given> given = {{"input", x}};
@@ -148,7 +154,10 @@ void run_cell(WriteCall& call, const Cell& cell) {
 }
 
 void map_lstm(WriteCall& call) {
-  run_cell(call, {.op = "aten.lstm.input", .gates = {0, 2, 3, 1}, .activations = {"Sigmoid", "Tanh", "Tanh"}, .has_cell_state = true});
+  run_cell(call, {.op = "aten.lstm.input",
+                  .gates = {0, 2, 3, 1},
+                  .activations = {"Sigmoid", "Tanh", "Tanh"},
+                  .has_cell_state = true});
 }
 
 void map_gru(WriteCall& call) {
@@ -161,7 +170,9 @@ void map_rnn(WriteCall& call) {
   const ir::Attribute* given = call.node.find_attribute("activations");
   const auto* names = given ? given->as<std::vector<Text>>() : nullptr;
   const bool is_relu = names && !names->empty() && names->front().view() == "Relu";
-  run_cell(call, {.op = is_relu ? "aten.rnn_relu.input" : "aten.rnn_tanh.input", .gates = {0}, .activations = {is_relu ? "Relu" : "Tanh"}});
+  run_cell(call, {.op = is_relu ? "aten.rnn_relu.input" : "aten.rnn_tanh.input",
+                  .gates = {0},
+                  .activations = {is_relu ? "Relu" : "Tanh"}});
 }
 
 }  // namespace

@@ -61,14 +61,17 @@ void map_reduce_mean(WriteCall& call) {
   const Reduction reduction = reduction_of(call);
   const ElementType elem = call.elem(0);
   if (reduction.is_identity) return call.result(unary(call, "aten.clone.default", call.input(0)));
-  if (is_floating(elem)) return call.result(reduce(call, "aten.mean.dim", call.input(0), reduction.axes, reduction.keeps));
+  if (is_floating(elem))
+    return call.result(reduce(call, "aten.mean.dim", call.input(0), reduction.axes, reduction.keeps));
   Dim count = 1;
-  for (const Int axis : reduction.axes) count = call.dims().mul(count, (*call.shape(0))[static_cast<std::size_t>(axis)]);
+  for (const Int axis : reduction.axes)
+    count = call.dims().mul(count, (*call.shape(0))[static_cast<std::size_t>(axis)]);
   if (!count.is_constant()) return call.refuse("a mean of integers over an axis of unknown size");
   const ValueId sum = summed(call, call.input(0), reduction);
-  call.result(call.emit("aten.div.Tensor_mode",
-                        {{"self", sum}, {"other", call.scalar(elem, static_cast<double>(count.constant()))}, {"rounding_mode", "trunc"}},
-                        call.output_type()));
+  call.result(call.emit(
+      "aten.div.Tensor_mode",
+      {{"self", sum}, {"other", call.scalar(elem, static_cast<double>(count.constant()))}, {"rounding_mode", "trunc"}},
+      call.output_type()));
 }
 
 /// The extreme of nothing is the least value of the type, or the greatest.
@@ -108,8 +111,8 @@ void arg_extreme(WriteCall& call, std::string_view op) {
   const Int axis = call.axis("axis", 0, call.rank(0));
   const bool takes_last = call.integer("select_last_index", 0) != 0;
   const ValueId x = takes_last ? flip(call, call.input(0), axis) : call.input(0);
-  const ValueId place = call.emit(
-      op, {{"self", x}, {"dim", axis}, {"keepdim", call.integer("keepdims", 1) != 0}}, call.output_type());
+  const ValueId place =
+      call.emit(op, {{"self", x}, {"dim", axis}, {"keepdim", call.integer("keepdims", 1) != 0}}, call.output_type());
   if (!takes_last) return call.result(place);
   Given last{"other", Int{0}};
   const Dim size = call.dims().add((*call.shape(0))[static_cast<std::size_t>(axis)], -1);
@@ -128,7 +131,8 @@ ValueId without_own(WriteCall& call, ValueId x, Int axis, double neutral) {
     pad.push_back(i == static_cast<std::size_t>(axis) ? 1 : 0);
     pad.push_back(0);
   }
-  return call.emit("aten.constant_pad_nd.default", {{"self", before}, {"pad", pad}, number("value", type.elem, neutral)}, type);
+  return call.emit("aten.constant_pad_nd.default",
+                   {{"self", before}, {"pad", pad}, number("value", type.elem, neutral)}, type);
 }
 
 void running(WriteCall& call, std::string_view op, double neutral) {
@@ -149,12 +153,10 @@ void map_cum_prod(WriteCall& call) { running(call, "aten.cumprod.default", 1); }
 /// Of equal elements ONNX takes those in front, which topk of PyTorch does not promise.
 void map_top_k(WriteCall& call) {
   const Int axis = call.axis("axis", -1, call.rank(0));
-  const std::vector<ValueId> sorted = call.emit_many("aten.sort.stable",
-                                          {{"self", call.input(0)},
-                                           {"stable", true},
-                                           {"dim", axis},
-                                           {"descending", call.integer("largest", 1) != 0}},
-                                          {call.type(0), with_elem(call.type(0), ElementType::int64)});
+  const std::vector<ValueId> sorted = call.emit_many(
+      "aten.sort.stable",
+      {{"self", call.input(0)}, {"stable", true}, {"dim", axis}, {"descending", call.integer("largest", 1) != 0}},
+      {call.type(0), with_elem(call.type(0), ElementType::int64)});
   Given end{"end", Int{0}};
   std::visit([&](auto value) { end.value = value; }, integer_argument(call, 1));
   std::vector<ValueId> results;

@@ -52,7 +52,8 @@ std::string_view upsampling(WriteCall& call, std::size_t spatial, bool& aligns) 
     return {};
   if (mode == "nearest") {
     const std::string_view rounding = call.text("nearest_mode", "round_prefer_floor");
-    constexpr std::string_view plain[] = {"aten.upsample_nearest1d.vec", "aten.upsample_nearest2d.vec", "aten.upsample_nearest3d.vec"};
+    constexpr std::string_view plain[] = {"aten.upsample_nearest1d.vec", "aten.upsample_nearest2d.vec",
+                                          "aten.upsample_nearest3d.vec"};
     constexpr std::string_view exact[] = {"aten._upsample_nearest_exact1d.vec", "aten._upsample_nearest_exact2d.vec",
                                           "aten._upsample_nearest_exact3d.vec"};
     if (place == "asymmetric" && rounding == "floor") return plain[spatial - 1];
@@ -63,15 +64,18 @@ std::string_view upsampling(WriteCall& call, std::size_t spatial, bool& aligns) 
   const bool is_larger_than_one =
       std::all_of(out.begin() + 2, out.end(), [](Dim size) { return size.is_constant() && size.constant() > 1; });
   if (!aligns && place != "half_pixel" && !(place == "pytorch_half_pixel" && is_larger_than_one)) return {};
-  if (mode == "cubic") return spatial == 2 && call.real("cubic_coeff_a", -0.75) == -0.75 ? "aten.upsample_bicubic2d.vec" : "";
-  constexpr std::string_view linear[] = {"aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_trilinear3d.vec"};
+  if (mode == "cubic")
+    return spatial == 2 && call.real("cubic_coeff_a", -0.75) == -0.75 ? "aten.upsample_bicubic2d.vec" : "";
+  constexpr std::string_view linear[] = {"aten.upsample_linear1d.vec", "aten.upsample_bilinear2d.vec",
+                                         "aten.upsample_trilinear3d.vec"};
   return mode == "linear" ? linear[spatial - 1] : std::string_view();
 }
 
 /// The last axes of a tensor of three, four or five, whole.
 bool resize_by_operator(WriteCall& call, const Resizing& resizing) {
   const std::size_t rank = call.shape(0)->size();
-  if (rank < 3 || rank > 5 || !is_floating(call.elem(0)) || resizing.axes.empty() || resizing.axes.front() < 2) return false;
+  if (rank < 3 || rank > 5 || !is_floating(call.elem(0)) || resizing.axes.empty() || resizing.axes.front() < 2)
+    return false;
   bool aligns = false;
   const std::size_t spatial = rank - 2;
   const std::string_view op = upsampling(call, spatial, aligns);
@@ -93,7 +97,8 @@ bool resize_by_operator(WriteCall& call, const Resizing& resizing) {
   if (op.find("nearest") == op.npos) given.push_back({"align_corners", aligns});
   if (!resizing.has_sizes) {
     std::vector<double> factors(spatial, 1);
-    for (std::size_t i = 0; i < resizing.axes.size(); ++i) factors[static_cast<std::size_t>(resizing.axes[i]) - 2] = resizing.scales[i];
+    for (std::size_t i = 0; i < resizing.axes.size(); ++i)
+      factors[static_cast<std::size_t>(resizing.axes[i]) - 2] = resizing.scales[i];
     given.push_back({"scale_factors", factors});
   }
   call.result(call.emit(op, std::move(given), call.output_type()));
@@ -104,7 +109,8 @@ std::optional<opset::SamplingRules> rules_of(WriteCall& call) {
   using Mode = opset::SamplingRules::Mode;
   using Rounding = opset::SamplingRules::Rounding;
   opset::SamplingRules rules;
-  const std::string_view mode = call.text("mode", "nearest"), rounding = call.text("nearest_mode", "round_prefer_floor");
+  const std::string_view mode = call.text("mode", "nearest"),
+                         rounding = call.text("nearest_mode", "round_prefer_floor");
   rules.mode = mode == "nearest" ? Mode::nearest : mode == "linear" ? Mode::linear : Mode::cubic;
   rules.coordinates = call.text("coordinate_transformation_mode", "half_pixel");
   rules.rounding = rounding == "floor"               ? Rounding::floor
@@ -119,7 +125,8 @@ std::optional<opset::SamplingRules> rules_of(WriteCall& call) {
 }
 
 /// One axis by a stored table: which element each place takes, or a matrix of weights.
-ValueId resize_axis(WriteCall& call, ValueId x, const opset::SampledAxis& sampled, const opset::SamplingRules& rules, Int axis) {
+ValueId resize_axis(WriteCall& call, ValueId x, const opset::SampledAxis& sampled, const opset::SamplingRules& rules,
+                    Int axis) {
   const auto table = opset::tap_table(sampled, rules);
   if (!table || std::any_of(table->begin(), table->end(), [](const opset::Taps& taps) { return taps.outside; })) {
     call.refuse(table ? "it looks at places outside of its input" : "the table of its weights would be too large");
@@ -136,7 +143,8 @@ ValueId resize_axis(WriteCall& call, ValueId x, const opset::SampledAxis& sample
   std::vector<double> weights(static_cast<std::size_t>(sampled.size * sampled.new_size), 0);
   for (std::size_t place = 0; place < table->size(); ++place)
     for (std::size_t k = 0; k < (*table)[place].from.size(); ++k)
-      weights[static_cast<std::size_t>((*table)[place].from[k] * sampled.new_size) + place] += (*table)[place].weights[k];
+      weights[static_cast<std::size_t>((*table)[place].from[k] * sampled.new_size) + place] +=
+          (*table)[place].weights[k];
   const ValueId matrix = call.reals_tensor(call.elem(0), {sampled.size, sampled.new_size}, weights);
   const Type moved = Type::tensor(type.elem);
   const auto last = static_cast<Int>(type.shape->size()) - 1;
@@ -152,7 +160,8 @@ void map_resize(WriteCall& call) {
   const auto rules = rules_of(call);
   if (rules->crops() || (!is_floating(call.elem(0)) && rules->mode != opset::SamplingRules::Mode::nearest))
     return call.refuse("no operator of PyTorch resizes in this way");
-  if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch" && !resizing.has_sizes) return call.refuse("its policy needs sizes");
+  if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch" && !resizing.has_sizes)
+    return call.refuse("its policy needs sizes");
   ValueId x = call.input(0);
   for (std::size_t i = 0; i < resizing.axes.size() && !call.refused(); ++i) {
     const auto axis = static_cast<std::size_t>(resizing.axes[i]);
@@ -161,7 +170,8 @@ void map_resize(WriteCall& call) {
     if (!size || !new_size.is_constant() || *size == 0)
       return call.refuse("no operator of PyTorch resizes in this way, and the sizes of its input are not known");
     opset::SampledAxis sampled{.size = *size, .new_size = new_size.constant()};
-    sampled.scale = resizing.has_sizes ? static_cast<double>(sampled.new_size) / static_cast<double>(*size) : resizing.scales[i];
+    sampled.scale =
+        resizing.has_sizes ? static_cast<double>(sampled.new_size) / static_cast<double>(*size) : resizing.scales[i];
     if (resizing.has_sizes && call.text("keep_aspect_ratio_policy", "stretch") != "stretch") {
       double scale = 0;  // one for all axes
       const bool is_larger = call.text("keep_aspect_ratio_policy") == "not_larger";
@@ -183,12 +193,15 @@ void map_grid_sample(WriteCall& call) {
   const std::string_view mode = call.text("mode", "linear"), padding = call.text("padding_mode", "zeros");
   const Int kind = mode == "nearest" ? 1 : mode == "cubic" || mode == "bicubic" ? 2 : 0;
   const std::size_t rank = call.rank(0);
-  if (rank < 4 || rank > 5 || (rank == 5 && kind == 2)) return call.refuse("PyTorch samples grids of two axes, and of three by nearest and linear");
+  if (rank < 4 || rank > 5 || (rank == 5 && kind == 2))
+    return call.refuse("PyTorch samples grids of two axes, and of three by nearest and linear");
   call.result(call.emit("aten.grid_sampler.default",
                         {{"input", call.input(0)},
                          {"grid", call.input(1)},
                          {"interpolation_mode", kind},
-                         {"padding_mode", padding == "zeros" ? Int{0} : padding == "border" ? Int{1} : Int{2}},
+                         {"padding_mode", padding == "zeros"    ? Int{0}
+                                          : padding == "border" ? Int{1}
+                                                                : Int{2}},
                          {"align_corners", call.integer("align_corners", 0) != 0}},
                         call.output_type()));
 }
