@@ -59,7 +59,7 @@ std::vector<Type> output_types(WriteCall& call) {
 /// Sizes are integers of one graph, which a body cannot take as operands.
 bool captures_tensors(WriteCall& call, const std::vector<ValueId>& captures) {
   for (const ValueId value : captures)
-    if (!call.type_of(value).is_tensor()) call.refuse("its body reads what is no tensor");
+    if (!call.type_of(value).is_tensor()) call.refuse("its body reads what is not a tensor");
   return !call.refused();
 }
 

@@ -15,7 +15,7 @@ void map_constant(WriteCall& call) {
     return call.result(call.scalar(ElementType::int64, static_cast<double>(call.integer("value_int", 0))));
   if (call.has_attribute("value_ints"))
     return call.result(call.integers_tensor(ElementType::int64, call.integers("value_ints")));
-  if (!call.has_attribute("value_floats")) return call.refuse("its content is no tensor of numbers");
+  if (!call.has_attribute("value_floats")) return call.refuse("its content is not a tensor of numbers");
   const std::vector<double> values = call.reals("value_floats");
   call.result(call.reals_tensor(ElementType::float32, {static_cast<Int>(values.size())}, values));
 }
@@ -58,7 +58,7 @@ void map_range(WriteCall& call) {
 }
 
 void map_eye_like(WriteCall& call) {
-  if (call.rank(0) != 2) return call.refuse("its input is no matrix");
+  if (call.rank(0) != 2) return call.refuse("its input is not a matrix");
   const Shape& shape = *call.shape(0);
   const ValueId row = reshape(call, count_up(call, shape[0]), {shape[0], Dim(1)});
   const ValueId column = reshape(call, count_up(call, shape[1]), {Dim(1), shape[1]});

@@ -95,6 +95,7 @@ bool resize_by_operator(WriteCall& call, const Resizing& resizing) {
     given.push_back({"output_size", {}});
   }
   if (op.find("nearest") == op.npos) given.push_back({"align_corners", aligns});
+  if (resizing.has_sizes) given.push_back({"scale_factors", {}});
   if (!resizing.has_sizes) {
     std::vector<double> factors(spatial, 1);
     for (std::size_t i = 0; i < resizing.axes.size(); ++i)
