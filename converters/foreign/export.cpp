@@ -31,10 +31,7 @@ std::optional<std::string> bytes_of_known(const checker::Constant& known) {
   const auto size = packed_size(known.type, static_cast<std::int64_t>(known.elements.size()));
   if (!values || !size) return std::nullopt;
   std::string bytes(*size, '\0');
-  if (known.type == ElementType::boolean)
-    std::transform(values->begin(), values->end(), bytes.begin(), [](std::int64_t v) { return v != 0 ? '\1' : '\0'; });
-  encode(known.type, std::span<const std::int64_t>(*values),
-         std::as_writable_bytes(std::span(bytes.data(), bytes.size())));
+  encode_integers(known.type, *values, std::as_writable_bytes(std::span(bytes.data(), bytes.size())));
   return bytes;
 }
 
@@ -54,6 +51,12 @@ void collect_refused(const Graph& graph, std::vector<std::size_t>& found) {
 }
 
 }  // namespace
+
+void encode_integers(ElementType elem, std::span<const std::int64_t> values, std::span<std::byte> bytes) {
+  if (elem != ElementType::boolean) return encode(elem, values, bytes);
+  std::transform(values.begin(), values.end(), bytes.begin(),
+                 [](std::int64_t value) { return value != 0 ? std::byte{1} : std::byte{0}; });
+}
 
 Exporter::Exporter(const ir::Model& model, const Writers& writers, std::string_view framework)
     : source_(model), writers_(writers), data_(model.path), inferred_(infer(model, table_, data_)) {
@@ -138,11 +141,12 @@ std::optional<std::span<const std::byte>> Exporter::bytes_of(const ir::Tensor& t
     fault_ = std::move(error);
     return std::nullopt;
   }
-  constexpr std::size_t group = 64;  // the reader fills groups of eight elements, of which the last may be less
+  constexpr std::size_t group = 128;  // eight elements of the longest type: only whole groups are read
   std::string raw(*expected + group, '\0');
   std::span<std::byte> left = std::as_writable_bytes(std::span(raw.data(), raw.size()));
-  while (const std::size_t written = left.empty() ? 0 : reader->read_raw(left)) left = left.subspan(written);
-  return std::as_bytes(std::span(model_.strings->keep(std::string_view(raw).substr(0, *expected)).view()));
+  while (const std::size_t written = reader->read_raw(left)) left = left.subspan(written);
+  raw.resize(*expected);
+  return std::as_bytes(std::span(model_.strings->keep(raw).view()));
 }
 
 const checker::ValueInfo* Exporter::known_of(const WriteFrame& frame, ir::ValueId id) const {

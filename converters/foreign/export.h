@@ -53,6 +53,9 @@ class Writers {
 Result<Model> export_model(const ir::Model& model, const Writers& writers, std::string_view framework,
                            std::vector<Diagnostic>& findings);
 
+/// Integers, or booleans as 0 and 1, as they lie in raw_data.
+void encode_integers(ElementType elem, std::span<const std::int64_t> values, std::span<std::byte> bytes);
+
 /// One graph on its way. Bodies are closed: what they read of graphs around them becomes an input of theirs.
 struct WriteFrame {
   const ir::Graph* source = nullptr;

@@ -8,6 +8,7 @@
 #include "converters/layout/stored.h"
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::foreign {
 namespace {
@@ -188,6 +189,18 @@ std::int64_t WriteCall::axis(std::string_view name, std::int64_t fallback, std::
   return from_start({integer(name, fallback)}, rank).front();
 }
 
+ValueId WriteCall::tensor_attribute(std::string_view name) {
+  const ir::Attribute* attribute = node.find_attribute(name);
+  const ir::Tensor* source = attribute ? attribute->tensor() : nullptr;
+  if (!source) {
+    refuse(fmt::format("its attribute {} is not a tensor", quote(name)));
+    return ValueId::none;
+  }
+  const auto bytes = exporter_.bytes_of(*source);
+  if (!bytes) return ValueId::none;  // the exporter has the fault
+  return exporter_.add_tensor(frame_, exporter_.unique("const"), ir::element_type_of(*source), source->dims, *bytes);
+}
+
 // ---- the other framework's graph
 
 std::vector<ValueId> WriteCall::emit_node(Node made, std::vector<Type> types) {
@@ -200,13 +213,24 @@ std::vector<ValueId> WriteCall::emit_node(Node made, std::vector<Type> types) {
   return outputs;
 }
 
-std::vector<ValueId> WriteCall::emit_many(std::string_view op, std::vector<Given> given, std::vector<Type> types) {
+namespace {
+
+Node node_of(std::string_view op, const std::vector<Given>& given) {
   Node made;
   made.op = op;
-  for (const Given& one : given) {
-    made.arguments.push_back(argument_of(one));
-    made.arguments.back().name = one.name;
-  }
+  for (const Given& one : given) made.arguments.push_back(argument_of(one));
+  return made;
+}
+
+}  // namespace
+
+std::vector<ValueId> WriteCall::emit_many(std::string_view op, std::vector<Given> given, std::vector<Type> types) {
+  return emit_node(node_of(op, given), std::move(types));
+}
+
+std::vector<ValueId> WriteCall::emit_list(std::string_view op, std::vector<Given> given, std::vector<Type> types) {
+  Node made = node_of(op, given);
+  made.has_list_result = true;
   return emit_node(std::move(made), std::move(types));
 }
 
@@ -233,7 +257,7 @@ ValueId WriteCall::integers_tensor(ElementType elem, std::span<const std::int64_
   const auto count = static_cast<std::int64_t>(values.size());
   return once(fmt::format("i{}:{}", static_cast<int>(elem), fmt::join(values, ",")), [&] {
     std::string bytes(packed_size(elem, count).value_or(0), '\0');
-    encode(elem, values, std::as_writable_bytes(std::span(bytes.data(), bytes.size())));
+    encode_integers(elem, values, std::as_writable_bytes(std::span(bytes.data(), bytes.size())));
     return tensor(elem, {count}, std::move(bytes));
   });
 }
@@ -242,11 +266,9 @@ ValueId WriteCall::scalar(ElementType elem, double value) {
   return once(fmt::format("s{}:{:a}", static_cast<int>(elem), value), [&] {
     std::string bytes(packed_size(elem, 1).value_or(0), '\0');
     const auto room = std::as_writable_bytes(std::span(bytes.data(), bytes.size()));
-    const auto integer = static_cast<std::int64_t>(is_integer(elem) ? value : 0);
-    if (elem == ElementType::boolean)
-      bytes[0] = value != 0 ? '\1' : '\0';
-    else if (is_integer(elem))
-      encode(elem, std::span(&integer, 1), room);
+    const auto integer = static_cast<std::int64_t>(is_integer(elem) || elem == ElementType::boolean ? value : 0);
+    if (is_integer(elem) || elem == ElementType::boolean)
+      encode_integers(elem, std::span(&integer, 1), room);
     else
       encode(elem, std::span(&value, 1), room);
     return tensor(elem, {}, std::move(bytes));
@@ -314,6 +336,18 @@ WriteCall::Body WriteCall::body(std::string_view name) {
   *body.graph = exporter_.write_graph(frame, *source);
   body.captures = std::move(frame.captures);
   return body;
+}
+
+WriteCall::Body WriteCall::closed_body(std::string_view name) {
+  Body closed = body(name);
+  for (const Tensor& tensor : closed.graph->tensors) {
+    closed.graph->inputs.push_back(tensor.value);
+    const Value& value = closed.graph->values[index_of(tensor.value)];
+    closed.captures.push_back(
+        exporter_.add_tensor(frame_, exporter_.unique(value.name), tensor.elem, tensor.dims, tensor.bytes));
+  }
+  closed.graph->tensors.clear();
+  return closed;
 }
 
 void WriteCall::align_captures(Body& body, const std::vector<ValueId>& all) {

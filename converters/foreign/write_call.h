@@ -89,10 +89,15 @@ class WriteCall {
   std::int64_t axis(std::string_view name, std::int64_t fallback, std::size_t rank) const;
   static std::vector<std::int64_t> from_start(std::vector<std::int64_t> axes, std::size_t rank);
 
+  /// An attribute that is a tensor, as a stored one of the graph. Refuses when there is none.
+  ValueId tensor_attribute(std::string_view name);
+
   // ---- the other framework's graph
 
   ValueId emit(std::string_view op, std::vector<Given> given, Type type);
   std::vector<ValueId> emit_many(std::string_view op, std::vector<Given> given, std::vector<Type> types);
+  /// The same of an operator whose result is a list of tensors.
+  std::vector<ValueId> emit_list(std::string_view op, std::vector<Given> given, std::vector<Type> types);
   /// A node whose result is an integer that stands for a size.
   ValueId emit_size(std::string_view op, std::vector<Given> given, Dim size);
   /// A node that holds bodies.
@@ -101,6 +106,8 @@ class WriteCall {
   ValueId tensor(ElementType elem, std::vector<std::int64_t> dims, std::string bytes);
   ValueId integers_tensor(ElementType elem, std::span<const std::int64_t> values);
   ValueId scalar(ElementType elem, double value);
+  /// One int64.
+  ValueId integer_scalar(std::int64_t value) { return scalar(ElementType::int64, static_cast<double>(value)); }
   /// Elements of a floating type.
   ValueId reals_tensor(ElementType elem, std::vector<std::int64_t> dims, std::span<const double> values);
   /// A stored tensor with its axes in another order, its bytes copied. Refuses what is stored otherwise.
@@ -131,6 +138,8 @@ class WriteCall {
     std::vector<ValueId> captures;
   };
   Body body(std::string_view attribute);
+  /// The same without constants of its own: they become those of this graph, which the body reads.
+  Body closed_body(std::string_view attribute);
   /// Gives a body further inputs, so that it has those of `all` in their order behind its own. Every one of its captures must be among them.
   void align_captures(Body& body, const std::vector<ValueId>& all);
 

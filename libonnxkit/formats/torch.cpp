@@ -1,9 +1,14 @@
-// PyTorch: files of torch.export and of TorchScript. Workers run both.
+// PyTorch: files of torch.export, which are read and written, of TorchScript, read and written, and source code, which is written. Workers run the first two.
+#include "converters/formats/aten/to_aten.h"
+#include "converters/formats/pt2/program_writer.h"
 #include "converters/formats/pt2/pt2.h"
+#include "converters/formats/torch_source/source_writer.h"
 #include "converters/formats/torchscript/module.h"
+#include "converters/formats/torchscript/module_writer.h"
 #include "converters/formats/torchscript/torchscript.h"
 #include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/formats/frame/registry.h"
+#include "libonnxkit/ir/clone.h"
 
 namespace onnxkit::formats {
 namespace {
@@ -34,18 +39,45 @@ Result<ir::Model> read_torchscript(const Source& source, const ReadOptions& opti
   return with_file(torchscript::read(source.file, options.input_shapes, report.diagnostics), source);
 }
 
-Result<void> write_torch_export(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
-                                SaveReport&) {
+/// The model with ATen's operators. What they cannot express goes into the options' refusals.
+Result<foreign::Model> aten_model(ir::Model& model, const SaveOptions& options) {
+  std::vector<Diagnostic> refusals;
+  auto program = aten::to_aten(model, refusals);
+  if (!program && options.refusals) *options.refusals = std::move(refusals);
+  return program;
+}
+
+using WriteProgram = Result<void> (*)(const foreign::Model& model, const ByteSink& sink);
+
+Result<void> write_file(const foreign::Model& program, const std::filesystem::path& path, WriteProgram write) {
   auto file = AtomicFile::create(path);
   if (!file) return std::move(file).error();
-  std::vector<Diagnostic> refusals;
-  const auto written = pt2::write(
-      model, [&](std::string_view bytes) { return file->write(bytes); }, refusals);
-  if (!written) {
-    if (options.refusals) *options.refusals = std::move(refusals);
-    return written;
-  }
-  return file->publish();
+  const auto written = write(program, [&](std::string_view bytes) { return file->write(bytes); });
+  return written ? file->publish() : written;
+}
+
+template <WriteProgram write>
+Result<void> write_torch_file(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
+                              SaveReport&) {
+  ir::Model copy = ir::clone(model);
+  const auto program = aten_model(copy, options);
+  return program ? write_file(*program, path, write) : Result<void>(program.error());
+}
+
+Result<void> write_source_text(const foreign::Model& program, const ByteSink& sink) {
+  return sink(torch_source::source_text(program));
+}
+
+/// The code finds its weights by its own name.
+Result<void> write_torch_source(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
+                                SaveReport&) {
+  ir::Model copy = ir::clone(model);
+  const auto program = aten_model(copy, options);
+  if (!program) return program.error();
+  std::filesystem::path weights = path;
+  weights.replace_extension(".safetensors");
+  if (auto written = write_file(*program, weights, torch_source::write_weights); !written) return written;
+  return write_file(*program, path, write_source_text);
 }
 
 }  // namespace
@@ -58,14 +90,20 @@ void register_torch(Registry& registry) {
                 .backend = "torch",
                 .detect = detect_torch_export,
                 .read = read_torch_export,
-                .write = write_torch_export});
+                .write = write_torch_file<pt2::write_program>});
   registry.add({.name = "torchscript",
                 .title = "a TorchScript model",
                 .extensions = {".pt", ".pth"},
                 .backend = "torch",
                 .takes_shapes = true,
                 .detect = detect_torchscript,
-                .read = read_torchscript});
+                .read = read_torchscript,
+                .write = write_torch_file<torchscript::write_module>});
+  registry.add({.name = "torch-source",
+                .title = "a module of PyTorch as code",
+                .output_extensions = {".py"},
+                .companion = ".safetensors",
+                .write = write_torch_source});
 }
 
 }  // namespace onnxkit::formats

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "onnxkit/check.h"
 #include "onnxkit/convert.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
@@ -152,6 +153,13 @@ bool takes_shapes(const std::string& format) {
   return false;
 }
 
+/// The extension of the second file of such a model; empty: it has none.
+std::string companion_of(const std::string& format) {
+  for (const FormatInfo& known : known_formats())
+    if (known.name == format) return known.companion;
+  return {};
+}
+
 /// What keeps the model from these opsets, printed; ok when nothing does.
 Outcome move_to_opsets(Model& model, const ConvertArguments& arguments, OpsetChoices choices) {
   choices.conversion.allow_outside_data = choices.verification.allow_outside_data = arguments.save.allow_outside_data;
@@ -232,9 +240,24 @@ Outcome refuse_operators(const Error& error, const std::vector<Diagnostic>& refu
   return error.diagnostic.code == "unsupported-operator" ? Outcome::finding : outcome;
 }
 
+/// What is wrong with the model, printed; ok when nothing is. Only sound models are written in other frameworks' operators.
+Outcome check_source(const Model& model, const ConvertArguments& arguments) {
+  CheckOptions options;
+  options.allow_outside_data = arguments.save.allow_outside_data;
+  const auto report = check(model, options);
+  if (!report) return report_error(report.error());
+  for (Diagnostic finding : report->diagnostics) {
+    if (finding.severity != Severity::error) continue;
+    if (finding.location.file.empty()) finding.location.file = arguments.input;
+    std::fputs(diagnostic_text(finding, color_on(ColorChoice::automatic, stderr)).c_str(), stderr);
+  }
+  return report->errors == 0 ? Outcome::ok : Outcome::finding;
+}
+
 /// The file or folder stands beside its place under a hidden name until it is proved.
 Outcome write_foreign(const Model& model, const ConvertArguments& arguments, SaveOptions save) {
   namespace fs = std::filesystem;
+  if (const Outcome outcome = check_source(model, arguments); outcome != Outcome::ok) return outcome;
   const fs::path output(arguments.output);
   const fs::path hidden = output.parent_path() / fmt::format(".{}-{}", ::getpid(), output.filename().string());
   std::vector<Diagnostic> refusals;
@@ -249,14 +272,18 @@ Outcome write_foreign(const Model& model, const ConvertArguments& arguments, Sav
       options.format = save.format;
       return compare_with_result(model, hidden, options);
     });
+  const auto beside = [&](fs::path file) { return file.replace_extension(companion_of(save.format)); };
+  const bool has_companion = !companion_of(save.format).empty();
   if (outcome == Outcome::ok) {
-    fs::rename(hidden, output, status);
+    if (has_companion) fs::rename(beside(hidden), beside(output), status);
+    if (!status) fs::rename(hidden, output, status);
     if (!status) return outcome;
     Error error = make_error("cannot-write", status.message());
     error.diagnostic.location.file = arguments.output;
     outcome = report_error(error);
   }
   fs::remove_all(hidden, status);
+  if (has_companion) fs::remove(beside(hidden), status);
   return outcome;
 }
 

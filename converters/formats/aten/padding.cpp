@@ -24,7 +24,6 @@ void pad_to_same(WriteCall& call, Window& window, bool more_behind) {
 }  // namespace
 
 Window window_of(WriteCall& call, std::size_t spatial, std::size_t weight) {
-  using Ints = std::vector<std::int64_t>;
   Window window;
   window.kernel = call.integers("kernel_shape");
   if (window.kernel.empty() && weight > 0) {

@@ -9,7 +9,7 @@ void register_all_aten_writers(Writers& writers);
 
 namespace {
 
-/// Graph outputs of torch.export are results of nodes, each once.
+/// Graph outputs of torch.export are results of nodes, each once; of bodies too.
 void copy_outputs(foreign::Graph& graph) {
   std::vector<bool> is_taken(graph.values.size(), true);
   for (const foreign::Node& node : graph.nodes)
@@ -30,6 +30,9 @@ void copy_outputs(foreign::Graph& graph) {
     node.outputs = {copy};
     output.value = copy;
   }
+  for (const foreign::Node& node : graph.nodes)
+    for (const foreign::Argument& argument : node.arguments)
+      if (const auto* body = argument.as<std::unique_ptr<foreign::Graph>>()) copy_outputs(**body);
 }
 
 }  // namespace

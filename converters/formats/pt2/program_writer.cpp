@@ -165,7 +165,7 @@ class ProgramWriter {
       list_argument(graph, *list);
     } else if (const auto* body = given.as<std::unique_ptr<Graph>>()) {
       name_values(**body);
-      json_.key("as_graph").open_object().member("name", given.name).key("graph");
+      json_.key("as_graph").open_object().member("name", identifiers_.make(given.name)).key("graph");
       write_graph(**body);
       json_.close_object();
     } else {
@@ -224,13 +224,13 @@ class ProgramWriter {
   // ---- graphs
 
   void write_node(const Graph& graph, const foreign::Node& node) {
+    const bool is_higher_order = node.op.starts_with("higher_order.");  // its arguments have places only
     json_.open_object().member("target", target_of(node.op));
     json_.key("inputs").open_array();
     for (const Argument& given : node.arguments) {
-      if (given.is_none()) continue;  // the default
-      json_.open_object().member("name", given.name).key("arg");
+      json_.open_object().member("name", is_higher_order ? "" : given.name).key("arg");
       argument(graph, given);
-      json_.member("kind", is_keyword(given.name) ? 2 : 1).close_object();
+      json_.member("kind", is_keyword(node.op, given.name) ? 2 : 1).close_object();
     }
     json_.close_array().key("outputs").open_array();
     if (node.has_list_result) {
@@ -241,16 +241,21 @@ class ProgramWriter {
       for (const ValueId output : node.outputs) graph_argument(graph, output);
     }
     json_.close_array().key("metadata").open_object().close_object();
-    json_.key("is_hop_single_tensor_return").null();
-    json_.member("name", node.outputs.empty() ? std::string("none") : name(graph, node.outputs.front()));
+    json_.key("is_hop_single_tensor_return");
+    is_higher_order ? json_.value(false) : json_.null();
+    // The items of a node with several results are nodes of their own there.
+    const std::string_view stem = node.outputs.empty() ? "none" : graph.name_of(node.outputs.front());
+    const bool has_one = node.outputs.size() == 1 && !node.has_list_result && !is_higher_order;
+    json_.member("name", has_one ? name(graph, node.outputs.front()) : identifiers_.make(fmt::format("{}_all", stem)));
     json_.close_object();
   }
 
   /// Arguments that ATen takes by name only.
-  static bool is_keyword(std::string_view argument) {
-    static constexpr std::string_view names[] = {"dtype",      "layout",        "device",
-                                                 "pin_memory", "memory_format", "rounding_mode",
-                                                 "alpha",      "approximate",   "generator"};
+  static bool is_keyword(std::string_view op, std::string_view argument) {
+    if (op == "aten.sort.stable") return argument != "self";
+    static constexpr std::string_view names[] = {"dtype",         "layout",      "device",        "pin_memory",
+                                                 "memory_format", "approximate", "rounding_mode", "generator",
+                                                 "include_self",  "correction"};
     return std::find(std::begin(names), std::end(names), argument) != std::end(names);
   }
 

@@ -5,13 +5,10 @@
 #include "converters/containers/json.h"
 #include "converters/containers/torch_archive.h"
 #include "converters/foreign/import.h"
-#include "converters/formats/aten/to_aten.h"
 #include "converters/formats/pt2/functionalize.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/pt2/program.h"
-#include "converters/formats/pt2/program_writer.h"
 #include "converters/formats/pt2/weights.h"
-#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/wire/zip/archive.h"
 
 namespace onnxkit::pt2 {
@@ -103,12 +100,6 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagn
   if (auto added = add_weights(*archive, root, *name, *program); !added) return std::move(added).error();
   program->model.documents.emplace_back(*std::move(document));
   return to_onnx(*program, findings);
-}
-
-Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings) {
-  ir::Model copy = ir::clone(model);
-  const auto program = aten::to_aten(copy, findings);
-  return program ? write_program(*program, sink) : Result<void>(program.error());
 }
 
 }  // namespace onnxkit::pt2

@@ -19,8 +19,4 @@ bool is_pt2(const std::shared_ptr<const MappedFile>& file);
 /// unsupported-operator (with `findings`).
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings);
 
-/// Writes the model as a program that torch.export.load reads. Error codes: unsupported-operator (with `findings`), those of external data and of the
-/// sink.
-Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings);
-
 }  // namespace onnxkit::pt2

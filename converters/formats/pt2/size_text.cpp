@@ -12,9 +12,11 @@ std::int64_t SizeTexts::example_of(const std::string& name) {
 }
 
 std::string SizeTexts::symbol(const std::string& name) {
-  if (std::find(symbols_.begin(), symbols_.end(), name) == symbols_.end()) symbols_.push_back(name);
   std::string plain;
   for (const char c : name) plain += c == '\'' || c == '\\' ? '_' : c;
+  // torch takes symbols that begin so for integers that it cannot bound, and reads a number behind the letter.
+  if (plain.starts_with('u') || plain.starts_with('z')) plain.insert(0, "s_");
+  if (std::find(symbols_.begin(), symbols_.end(), plain) == symbols_.end()) symbols_.push_back(plain);
   return fmt::format("Symbol('{}', positive=True, integer=True)", plain);
 }
 
@@ -40,7 +42,8 @@ std::string SizeTexts::sum(ir::Dim dim) {
 }
 
 SizeTexts::Text SizeTexts::of(std::string_view dim_param) {
-  const ir::Dim dim = dims_.from_dim_param(dim_param);
+  ir::Dim dim = dims_.from_dim_param(dim_param);
+  if (dim.is_unknown()) dim = dims_.named("size");
   const auto example =
       dims_.evaluate(dim, [&](std::string_view name) { return std::optional(example_of(std::string(name))); });
   return {sum(dim), example.value_or(1)};

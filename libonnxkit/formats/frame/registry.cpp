@@ -95,7 +95,8 @@ FormatInfo Format::info() const {
                   .can_read = read != nullptr,
                   .can_write = can_write(),
                   .backend = backend,
-                  .takes_shapes = takes_shapes};
+                  .takes_shapes = takes_shapes,
+                  .companion = companion};
   for (const auto* more : {&shared_extensions, &output_extensions})
     info.extensions.insert(info.extensions.end(), more->begin(), more->end());
   info.shared_extensions.insert(info.shared_extensions.end(), output_extensions.begin(), output_extensions.end());

@@ -40,6 +40,8 @@ struct Format {
   std::string backend = {};
   /// The reader takes ReadOptions::input_shapes.
   bool takes_shapes = false;
+  /// The extension of a second file that `write` makes beside the first (".safetensors"); empty: none.
+  std::string companion = {};
 
   /// Judges by content and name. Looks at few bytes: it is called for every model that is read.
   Match (*detect)(const Source& source) = nullptr;

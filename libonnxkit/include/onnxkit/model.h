@@ -34,6 +34,7 @@ struct FormatInfo {
   bool can_write = false;
   std::string backend = {};   ///< the backend that runs such files as they are; empty: none
   bool takes_shapes = false;  ///< ReadOptions::input_shapes say what its files do not
+  std::string companion = {};  ///< extension of a second file that is written beside the first; empty: none
 };
 
 /// All formats that the library tells apart, those that it cannot read or write as well.

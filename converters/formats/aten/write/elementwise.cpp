@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "converters/formats/aten/lower.h"
+#include "converters/formats/pt2/dtype.h"
 #include "onnxkit/element_type.h"
 
 namespace onnxkit::aten {
@@ -63,15 +66,18 @@ std::string_view counterpart(const Names (&names)[N], const WriteCall& call) {
 }
 
 void map_unary_elementwise(WriteCall& call) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   call.result(call.emit(counterpart(unary_names, call), {{"self", call.input(0)}}, call.output_type()));
 }
 
 void map_binary_elementwise(WriteCall& call) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   call.result(binary(call, counterpart(binary_names, call), call.input(0), call.input(1), call.output_type()));
 }
 
 /// ONNX divides integers towards zero.
 void map_div(WriteCall& call) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   if (!is_integer(call.elem(0)))
     return call.result(binary(call, "aten.div.Tensor", call.input(0), call.input(1), call.output_type()));
   call.result(call.emit("aten.div.Tensor_mode",
@@ -80,6 +86,7 @@ void map_div(WriteCall& call) {
 }
 
 void map_mod(WriteCall& call) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   const bool truncates = call.integer("fmod", 0) != 0;
   call.result(binary(call, truncates ? "aten.fmod.Tensor" : "aten.remainder.Tensor", call.input(0), call.input(1),
                      call.output_type()));
@@ -87,6 +94,7 @@ void map_mod(WriteCall& call) {
 
 /// The result has the type of the base.
 void map_pow(WriteCall& call) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   const ElementType elem = call.elem(0);
   ValueId base = call.input(0), exponent = call.input(1);
   if (is_integer(elem) && is_integer(call.elem(1))) {
@@ -102,6 +110,7 @@ void map_pow(WriteCall& call) {
 }
 
 void map_bit_shift(WriteCall& call) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   const bool is_left = call.text("direction") == "LEFT";
   call.result(binary(call, is_left ? "aten.bitwise_left_shift.Tensor" : "aten.bitwise_right_shift.Tensor",
                      call.input(0), call.input(1), call.output_type()));
@@ -109,6 +118,7 @@ void map_bit_shift(WriteCall& call) {
 
 /// Sum, Mean, Max and Min of any number of tensors.
 void fold(WriteCall& call, std::string_view op) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   std::vector<ValueId> operands = call.inputs();
   ValueId result = operands.front();
   for (std::size_t i = 1; i < operands.size(); ++i)
@@ -122,6 +132,7 @@ void map_max(WriteCall& call) { fold(call, "aten.maximum.default"); }
 void map_min(WriteCall& call) { fold(call, "aten.minimum.default"); }
 
 void map_mean(WriteCall& call) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   const auto count = static_cast<double>(call.node.inputs.size());
   ValueId sum = call.input(0);
   for (std::size_t i = 1; i < call.node.inputs.size(); ++i)
@@ -136,6 +147,7 @@ void map_where(WriteCall& call) {
 }
 
 void map_clip(WriteCall& call) {
+  if (!has_arithmetic(call, call.elem(0))) return;
   ValueId x = call.input(0);
   if (call.has(1)) x = binary(call, "aten.maximum.default", x, call.input(1), call.output_type());
   if (call.has(2)) x = binary(call, "aten.minimum.default", x, call.input(2), call.output_type());
@@ -143,11 +155,24 @@ void map_clip(WriteCall& call) {
   call.result(x);
 }
 
+/// Of an 8-bit float with a sign; 0 for other types. Beyond it PyTorch gives what ONNX gives without saturation.
+double float8_limit(ElementType elem) {
+  if (elem == ElementType::float8e4m3fn) return 448;
+  if (elem == ElementType::float8e4m3fnuz) return 240;
+  return elem == ElementType::float8e5m2 || elem == ElementType::float8e5m2fnuz ? 57344 : 0;
+}
+
 void map_cast(WriteCall& call) {
   const ElementType to = call.output_type().elem;
   if (to == ElementType::undefined || to == ElementType::string || call.elem(0) == ElementType::string)
     return call.refuse("PyTorch has no tensors of text");
-  call.result(call.emit("aten.to.dtype", {{"self", call.input(0)}, {"dtype", to}}, call.output_type()));
+  if (pt2::scalar_type_of(to) == 0) return call.refuse(fmt::format("PyTorch has no tensors of {}", name_of(to)));
+  if (to == ElementType::float8e4m3fn && call.integer("saturate", 1) == 0)
+    return call.refuse("PyTorch makes the greatest number of what does not fit float8e4m3fn", "set its saturate to 1");
+  ValueId x = call.input(0);
+  if (const double greatest = float8_limit(to); greatest > 0 && call.integer("saturate", 1) != 0)
+    x = clamp(call, cast(call, x, ElementType::float32), -greatest, greatest);
+  call.result(call.emit("aten.to.dtype", {{"self", x}, {"dtype", to}}, call.output_type()));
 }
 
 void map_is_inf(WriteCall& call) {
@@ -177,7 +202,7 @@ void register_elementwise(Writers& writers) {
   writers.add("Mean", map_mean);
   writers.add("Where", map_where);
   writers.add("Clip", map_clip);
-  writers.add("Cast", map_cast);
+  writers.add({"Cast", "CastLike"}, map_cast);
   writers.add("IsInf", map_is_inf);
 }
 

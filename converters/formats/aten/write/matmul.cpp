@@ -1,4 +1,7 @@
 // Products of matrices.
+#include <string>
+#include <utility>
+
 #include "converters/formats/aten/lower.h"
 
 namespace onnxkit::aten {
@@ -33,12 +36,59 @@ void map_gemm(WriteCall& call) {
   call.result(binary(call, "aten.add.Tensor", product, c, call.output_type()));
 }
 
+void map_einsum(WriteCall& call) {
+  std::string equation;
+  for (const char c : call.text("equation"))
+    if (c != ' ') equation += c;
+  call.result(call.emit("aten.einsum.default", {{"equation", call.keep(equation)}, {"tensors", call.inputs()}},
+                        call.output_type()));
+}
+
+void map_det(WriteCall& call) {
+  call.result(call.emit("aten.linalg_det.default", {{"A", call.input(0)}}, call.output_type()));
+}
+
+/// Sums, means or the terms themselves.
+Int reduction_number(WriteCall& call) {
+  const std::string_view reduction = call.text("reduction", "mean");
+  return reduction == "none" ? 0 : reduction == "mean" ? 1 : 2;
+}
+
+/// No class has a number that is less than all others, so that none is ignored.
+constexpr Int no_class = -100;
+
+void map_negative_log_likelihood(WriteCall& call) {
+  call.result(call.emit("aten.nll_loss_nd.default",
+                        {{"self", call.input(0)},
+                         {"target", cast(call, call.input(1), ElementType::int64)},
+                         {"weight", call.input(2)},
+                         {"reduction", reduction_number(call)},
+                         {"ignore_index", call.integer("ignore_index", no_class)}},
+                        call.output_type()));
+}
+
+void map_softmax_cross_entropy(WriteCall& call) {
+  const ValueId logarithm = call.emit("aten.log_softmax.int", {{"self", call.input(0)}, {"dim", Int{1}}}, call.type(0));
+  const ValueId loss = call.emit("aten.nll_loss_nd.default",
+                                 {{"self", logarithm},
+                                  {"target", cast(call, call.input(1), ElementType::int64)},
+                                  {"weight", call.input(2)},
+                                  {"reduction", reduction_number(call)},
+                                  {"ignore_index", call.integer("ignore_index", no_class)}},
+                                 call.output_type());
+  call.results({loss, logarithm});
+}
+
 }  // namespace
 
 void register_matmul(Writers& writers);
 void register_matmul(Writers& writers) {
   writers.add("MatMul", map_matmul);
   writers.add("Gemm", map_gemm);
+  writers.add("Einsum", map_einsum);
+  writers.add("Det", map_det);
+  writers.add("NegativeLogLikelihoodLoss", map_negative_log_likelihood);
+  writers.add("SoftmaxCrossEntropyLoss", map_softmax_cross_entropy);
 }
 
 }  // namespace onnxkit::aten

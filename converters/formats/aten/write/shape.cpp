@@ -4,11 +4,41 @@
 namespace onnxkit::aten {
 namespace {
 
-/// Any operator whose result has the elements of its first input in their order. The sizes are those that inference knows, or those of the
-/// second input where it does not.
+/// Of Reshape. A 0 stands for the input's size where allowzero is not set.
+Given::Mixed given_sizes(WriteCall& call) {
+  const auto count = call.size(1, 0);
+  const Shape* before = call.shape(0);
+  if (call.integer("allowzero", 0) != 0 || !count || !before || call.known_integers(1))
+    return integer_arguments(call, 1);
+  std::vector<ValueId> old;
+  Shape sizes = *before;
+  sizes.resize(static_cast<std::size_t>(*count), Dim(1));
+  const ValueId asked = call.input(1);
+  const ValueId kept = sizes_tensor(call, sizes);
+  const ValueId chosen = where(call, compare_number(call, "aten.eq.Scalar", asked, 0), kept, asked, call.type(1));
+  Given::Mixed arguments;
+  for (Int i = 0; i < *count; ++i) arguments.emplace_back(item(call, select(call, chosen, 0, i), Dim()));
+  return arguments;
+}
+
+/// Any operator whose result has the elements of its first input in their order.
 void map_reshape(WriteCall& call) {
-  if (const Type& type = call.output_type(); type.shape) return call.result(reshape(call, call.input(0), *type.shape));
-  call.refuse("the sizes of its result are known only when the model runs");
+  const Type& type = call.output_type();
+  if (!type.shape) return call.refuse("the rank of its result is known only when the model runs");
+  Given::Mixed sizes;
+  std::size_t unknown = 0;
+  for (const Dim size : *type.shape) {
+    if (is_computable(call, size)) {
+      sizes.push_back(size_argument(call, size));
+      continue;
+    }
+    sizes.emplace_back(Int{-1});
+    ++unknown;
+  }
+  if (unknown > 1 && call.node.op_type.view() != "Reshape")
+    return call.refuse("sizes of its result are known only when the model runs");
+  if (unknown > 0 && call.node.op_type.view() == "Reshape") sizes = given_sizes(call);
+  call.result(call.emit("aten.reshape.default", {{"self", call.input(0)}, {"shape", sizes}}, type));
 }
 
 void map_transpose(WriteCall& call) {
@@ -26,31 +56,76 @@ void map_concat(WriteCall& call) {
 
 void map_identity(WriteCall& call) { call.result(call.input(0)); }
 
+/// Either shape may be broadcast to the other: sizes of 1 ask for nothing.
 void map_expand(WriteCall& call) {
-  if (const Type& type = call.output_type(); type.shape)
+  const Type& type = call.output_type();
+  if (type.shape && are_computable(call, *type.shape))
     return call.result(
         call.emit("aten.expand.default", {{"self", call.input(0)}, {"size", size_arguments(call, *type.shape)}}, type));
-  call.refuse("the sizes of its result are known only when the model runs");
+  const ValueId ones = call.emit("aten.ones.default", {{"size", integer_arguments(call, 1)}, {"dtype", call.elem(0)}},
+                                 Type::tensor(call.elem(0)));
+  const ElementType elem = call.elem(0);
+  const bool is_boolean = elem == ElementType::boolean;
+  call.result(binary(call, is_boolean ? "aten.logical_and.default" : "aten.mul.Tensor", call.input(0), ones, type));
 }
 
-/// A vector of sizes as a tensor, for who computes with it.
 void map_shape(WriteCall& call) {
   const Shape sizes = call.symbolic_integers_of_output();
   if (sizes.empty()) return call.refuse("the rank of its input is not known");
-  std::vector<ValueId> parts;
-  for (const Dim size : sizes) {
-    const auto part = size_argument(call, size);
-    if (const auto* constant = std::get_if<std::int64_t>(&part)) {
-      parts.push_back(call.integers_tensor(ElementType::int64, std::span(constant, 1)));
-      continue;
-    }
-    parts.push_back(call.emit("aten.full.default",
-                              {{"size", std::vector<std::int64_t>{1}},
-                               {"fill_value", std::get<ValueId>(part)},
-                               {"dtype", ElementType::int64}},
-                              Type::tensor(ElementType::int64, {Dim(1)})));
+  call.result(sizes_tensor(call, sizes));
+}
+
+void map_size(WriteCall& call) {
+  Dim count = 1;
+  call.rank(0);
+  if (call.refused()) return;
+  for (const Dim size : *call.shape(0)) count = call.dims().mul(count, size);
+  call.result(full(call, {}, count, ElementType::int64));
+}
+
+void map_split(WriteCall& call) {
+  const std::size_t rank = call.rank(0);
+  const Int axis = call.axis("axis", 0, rank);
+  if (call.refused()) return;
+  Shape sizes;
+  std::vector<Type> types;
+  for (std::size_t o = 0; o < call.outputs(); ++o) {
+    types.push_back(call.output_type(o));
+    if (!types.back().shape) return call.refuse("the sizes of its parts are not known");
+    sizes.push_back((*types.back().shape)[static_cast<std::size_t>(axis)]);
   }
-  call.result(call.emit("aten.cat.default", {{"tensors", parts}, {"dim", std::int64_t{0}}}, call.output_type()));
+  const Given::Mixed parts =
+      call.has(1) && !are_computable(call, sizes) ? integer_arguments(call, 1) : size_arguments(call, sizes);
+  call.results(call.emit_list("aten.split_with_sizes.default",
+                              {{"self", call.input(0)}, {"split_sizes", parts}, {"dim", axis}}, types));
+}
+
+void map_tile(WriteCall& call) {
+  call.result(call.emit("aten.repeat.default", {{"self", call.input(0)}, {"repeats", integer_arguments(call, 1)}},
+                        call.output_type()));
+}
+
+/// Sizes in order, with an axis of blocks split in two.
+void map_depth_to_space(WriteCall& call) {
+  const Int block = call.integer("blocksize", 0);
+  if (call.rank(0) != 4 || block < 1) return call.refuse("its input has not four axes");
+  const Shape& in = *call.shape(0);
+  const Shape& out = *call.output_type().shape;
+  const ValueId x = call.input(0);
+  if (call.text("mode", "DCR") == "CRD")
+    return call.result(
+        call.emit("aten.pixel_shuffle.default", {{"self", x}, {"upscale_factor", block}}, call.output_type()));
+  const ValueId split = reshape(call, x, {in[0], Dim(block), Dim(block), out[1], in[2], in[3]});
+  call.result(reshape(call, permute(call, split, {0, 3, 4, 1, 5, 2}), out));
+}
+
+void map_space_to_depth(WriteCall& call) {
+  const Int block = call.integer("blocksize", 0);
+  if (call.rank(0) != 4 || block < 1) return call.refuse("its input has not four axes");
+  const Shape& in = *call.shape(0);
+  const Shape& out = *call.output_type().shape;
+  const ValueId split = reshape(call, call.input(0), {in[0], in[1], out[2], Dim(block), out[3], Dim(block)});
+  call.result(reshape(call, permute(call, split, {0, 3, 5, 1, 2, 4}), out));
 }
 
 }  // namespace
@@ -60,9 +135,14 @@ void register_shape(Writers& writers) {
   writers.add({"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, map_reshape);
   writers.add("Transpose", map_transpose);
   writers.add("Concat", map_concat);
-  writers.add({"Identity", "Dropout"}, map_identity);
+  writers.add("Identity", map_identity);
   writers.add("Expand", map_expand);
   writers.add("Shape", map_shape);
+  writers.add("Size", map_size);
+  writers.add("Split", map_split);
+  writers.add("Tile", map_tile);
+  writers.add("DepthToSpace", map_depth_to_space);
+  writers.add("SpaceToDepth", map_space_to_depth);
 }
 
 }  // namespace onnxkit::aten

@@ -1,0 +1,143 @@
+#include "converters/formats/torchscript/module_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "converters/formats/aten/code_writer.h"
+#include "converters/formats/pt2/names.h"
+#include "converters/formats/torchscript/pickle_writer.h"
+#include "libonnxkit/wire/zip/writer.h"
+
+namespace onnxkit::torchscript {
+namespace {
+
+constexpr std::size_t storage_alignment = 64;
+
+/// torch's name of storages of that type; empty for those that old releases cannot read.
+std::string_view storage_of(ElementType elem) {
+  using E = ElementType;
+  constexpr std::array<std::pair<E, std::string_view>, 12> names = {{{E::float32, "FloatStorage"},
+                                                                     {E::float64, "DoubleStorage"},
+                                                                     {E::float16, "HalfStorage"},
+                                                                     {E::bfloat16, "BFloat16Storage"},
+                                                                     {E::uint8, "ByteStorage"},
+                                                                     {E::int8, "CharStorage"},
+                                                                     {E::int16, "ShortStorage"},
+                                                                     {E::int32, "IntStorage"},
+                                                                     {E::int64, "LongStorage"},
+                                                                     {E::boolean, "BoolStorage"},
+                                                                     {E::complex64, "ComplexFloatStorage"},
+                                                                     {E::complex128, "ComplexDoubleStorage"}}};
+  for (const auto& [known, name] : names)
+    if (known == elem) return name;
+  return {};
+}
+
+struct Attribute {
+  const foreign::Tensor* tensor = nullptr;
+  std::string name;
+  std::size_t storage = 0;
+};
+
+std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& dims) {
+  std::vector<std::int64_t> strides(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::int64_t>(dims[i], 1);
+  return strides;
+}
+
+/// torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
+void write_tensor(PickleWriter& pickle, const Attribute& attribute) {
+  const foreign::Tensor& tensor = *attribute.tensor;
+  std::int64_t count = 1;
+  for (const std::int64_t dim : tensor.dims) count *= dim;
+  pickle.global("torch._utils", "_rebuild_tensor_v2").mark().mark();
+  pickle.text("storage").global("torch", storage_of(tensor.elem)).text(std::to_string(attribute.storage)).text("cpu");
+  pickle.integer(count).tuple().persistent().integer(0);
+  pickle.integers(tensor.dims).integers(strides_of(tensor.dims));
+  pickle.boolean(false).global("collections", "OrderedDict").empty_tuple().reduce().tuple().reduce();
+}
+
+std::string data_of(const std::vector<Attribute>& attributes) {
+  PickleWriter pickle;
+  pickle.global("__torch__", "Model").empty_tuple().new_object().empty_dictionary().mark();
+  pickle.text("training").boolean(false);
+  for (const Attribute& attribute : attributes) {
+    pickle.text(attribute.name);
+    write_tensor(pickle, attribute);
+  }
+  return pickle.set_items().build().finished();
+}
+
+std::string code_of(const foreign::Graph& graph, const std::vector<Attribute>& attributes) {
+  aten::CodeWriter writer(aten::Dialect::torchscript);
+  std::string parameters, buffers, types, inputs;
+  for (const Attribute& attribute : attributes) {
+    (is_floating(attribute.tensor->elem) ? parameters : buffers) += fmt::format("\"{}\", ", attribute.name);
+    types += fmt::format("  {} : Tensor\n", attribute.name);
+    writer.name_as(graph, attribute.tensor->value, "self." + attribute.name);
+  }
+  for (const foreign::ValueId input : graph.inputs)
+    inputs += fmt::format(",\n    {}: Tensor", writer.name_input(graph, input));
+  writer.write_nodes(graph, "    ");
+  std::string result = "Tensor";
+  if (graph.outputs.size() != 1) {
+    result = "Tuple[";
+    for (std::size_t o = 0; o < graph.outputs.size(); ++o) result += o == 0 ? "Tensor" : ", Tensor";
+    result += "]";
+  }
+  return fmt::format(
+      "class Model(Module):\n  __parameters__ = [{}]\n  __buffers__ = [{}]\n{}  training : bool\n  def forward(self: "
+      "__torch__.Model{}) -> {}:\n{}    {}\n",
+      parameters, buffers, types, inputs, result, writer.text(), writer.returned(graph));
+}
+
+/// Tensors with the same bytes share a storage.
+Result<std::vector<Attribute>> attributes_of(const foreign::Graph& graph) {
+  std::vector<Attribute> attributes;
+  pt2::Identifiers names;
+  names.make("training");
+  names.make("forward");
+  std::map<std::pair<const std::byte*, std::size_t>, std::size_t> storages;
+  for (const foreign::Tensor& tensor : graph.tensors) {
+    if (storage_of(tensor.elem).empty())
+      return make_error("not-supported", fmt::format("TorchScript has no storage for tensor {} of {}",
+                                                     quote(tensor.name), name_of(tensor.elem)));
+    const auto key = std::make_pair(tensor.bytes.data(), tensor.bytes.size());
+    const std::size_t storage = storages.emplace(key, storages.size()).first->second;
+    attributes.push_back({&tensor, names.make(tensor.name), storage});
+  }
+  return attributes;
+}
+
+}  // namespace
+
+Result<void> write_module(const foreign::Model& model, const ByteSink& sink) {
+  const auto attributes = attributes_of(model.graph);
+  if (!attributes) return attributes.error();
+  wire::ZipWriter zip(sink);
+  const std::vector<std::pair<std::string_view, std::string>> texts = {
+      {"model/version", "3\n"},
+      {"model/byteorder", "little"},
+      {"model/code/__torch__.py", code_of(model.graph, *attributes)},
+      {"model/data.pkl", data_of(*attributes)},
+      {"model/constants.pkl", PickleWriter().empty_tuple().finished()}};
+  for (const auto& [entry, content] : texts)
+    if (Result<void> added = zip.add(entry, content); !added) return added;
+  std::size_t written = 0;
+  for (const Attribute& attribute : *attributes) {
+    if (attribute.storage < written) continue;
+    ++written;
+    const auto bytes = attribute.tensor->bytes;
+    const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (Result<void> added = zip.add(fmt::format("model/data/{}", attribute.storage), {content}, storage_alignment);
+        !added)
+      return added;
+  }
+  return zip.finish();
+}
+
+}  // namespace onnxkit::torchscript
