@@ -102,14 +102,20 @@ Result<void> check_binary_output() {
   return error;
 }
 
-Result<void> check_model_output(const std::string& output, const std::string& input, const SaveOptions& options) {
+Result<void> check_model_output(const std::string& output, const std::string& input, const SaveOptions& options,
+                                OutputForms forms) {
   if (output == "-")
     return options.format.empty() || options.format == "binary" ? check_binary_output() : Result<void>();
+  const auto by_name = output_format(output);
+  if (forms == OutputForms::onnx && options.format.empty() && by_name && !by_name->is_onnx) {
+    Error error = make_error("usage", quote(output) + " is the name of " + by_name->title + ", which only convert writes");
+    error.diagnostic.help = "write the result to a .onnx file, then convert that";
+    return error;
+  }
   std::error_code status;
   // A file that was read stays what it is whatever its name.
   if (!options.format.empty() || std::filesystem::equivalent(output, input, status)) return {};
-  const auto format = output_format(output);
-  return format ? Result<void>() : format.error();
+  return by_name ? Result<void>() : by_name.error();
 }
 
 Result<SaveReport> save_model(const Model& model, const std::string& path, const SaveOptions& options) {

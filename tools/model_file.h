@@ -26,8 +26,11 @@ Result<std::string> read_standard_input();
 Result<void> write_standard_output(std::string_view bytes);
 
 /// Before any work: whether a model that was read from `input` can be written to `output` with these options. Errors: unsupported-format
-/// for a name that says another format than one that can be written, usage for a binary model on a terminal.
-Result<void> check_model_output(const std::string& output, const std::string& input, const SaveOptions& options = {});
+/// for a name that says another format than one that can be written, usage for a binary model on a terminal, and for another framework's format,
+/// which `convert` alone writes, as it proves what it has written.
+enum class OutputForms : std::uint8_t { onnx, all };
+Result<void> check_model_output(const std::string& output, const std::string& input, const SaveOptions& options = {},
+                                OutputForms forms = OutputForms::onnx);
 
 /// Whether standard output takes binary data, which a terminal does not. Error usage.
 Result<void> check_binary_output();

@@ -333,7 +333,8 @@ class PickleReader {
     const auto parts = pop_some(2);
     if (!parts) return malformed_pickle("its stack is too short");
     const Entry &module = document_.entries_[(*parts)[0]], &name = document_.entries_[(*parts)[1]];
-    if (module.kind != Kind::text || name.kind != Kind::text) return malformed_pickle("the name of a class is not a text");
+    if (module.kind != Kind::text || name.kind != Kind::text)
+      return malformed_pickle("the name of a class is not a text");
     return push_global(module.text, name.text);
   }
 

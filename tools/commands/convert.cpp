@@ -302,7 +302,7 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
   arguments.verification.set(choices.verification);
   if (const std::string fault = read_targets(arguments.opsets, choices.conversion.opsets); !fault.empty())
     return usage_error(command, fault);
-  if (const auto fits = check_model_output(arguments.output, arguments.input, save); !fits)
+  if (const auto fits = check_model_output(arguments.output, arguments.input, save, OutputForms::all); !fits)
     return report_error(fits.error());
   ReadReport reading;
   auto model = open_model(arguments.input, read, &reading);

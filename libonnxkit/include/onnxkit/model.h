@@ -32,8 +32,8 @@ struct FormatInfo {
   bool is_folder = false;
   bool can_read = false;
   bool can_write = false;
-  std::string backend = {};   ///< the backend that runs such files as they are; empty: none
-  bool takes_shapes = false;  ///< ReadOptions::input_shapes say what its files do not
+  std::string backend = {};    ///< the backend that runs such files as they are; empty: none
+  bool takes_shapes = false;   ///< ReadOptions::input_shapes say what its files do not
   std::string companion = {};  ///< extension of a second file that is written beside the first; empty: none
 };
 
