@@ -84,6 +84,12 @@ std::map<std::string, std::string> signature_option(const ir::Model& model) {
   return {};
 }
 
+/// Whether a framework that works here could not load or run the file. What it says that it lacks proves nothing.
+bool is_refused(const SideReport& side) {
+  const std::string& code = side.failure->diagnostic.code;
+  return side.failed_at != "start" && (code == "worker-failed" || code == "worker-invalid" || code == "worker-crashed");
+}
+
 SourceReport report_of(const DiffReport& compared, std::size_t framework) {
   SourceReport report;
   const SideReport& runtime = compared.sides[framework];
@@ -92,6 +98,7 @@ SourceReport report_of(const DiffReport& compared, std::size_t framework) {
   for (const SideReport& side : compared.sides) {
     if (!side.failure) continue;
     report.reason = fmt::format("{}: {}", side.label, side.failure->diagnostic.message);
+    if (&side == &result && &side == &runtime && is_refused(side)) report.verdict = Equality::different;
     return report;
   }
   report.outputs = result.outputs.size();

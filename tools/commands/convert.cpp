@@ -126,7 +126,10 @@ Outcome prove(const ConvertArguments& arguments, Compare compare) {
   if (compared) report = *compared;
   if (!compared) report.reason = compared.error().diagnostic.message;
   if (report.verdict == Equality::different)
-    return refuse_unverified(arguments, fmt::format("the result differs from {}: {}", report.runtime, report.reason));
+    return refuse_unverified(
+        arguments, report.outputs == 0
+                       ? fmt::format("{} cannot run the result: {}", report.runtime, report.reason)
+                       : fmt::format("the result differs from {}: {}", report.runtime, report.reason));
   if (report.verdict == Equality::not_compared) {
     if (arguments.verification.required)
       return refuse_unverified(arguments, "the result was not compared: " + report.reason);
@@ -254,6 +257,13 @@ Outcome check_source(const Model& model, const ConvertArguments& arguments) {
   return report->errors == 0 ? Outcome::ok : Outcome::finding;
 }
 
+/// A message about the hidden file, with the name that it is to have.
+std::string with_name(std::string text, const std::string& hidden, const std::string& name) {
+  for (std::size_t at = text.find(hidden); at != text.npos; at = text.find(hidden, at + name.size()))
+    text.replace(at, hidden.size(), name);
+  return text;
+}
+
 /// The file or folder stands beside its place under a hidden name until it is proved.
 Outcome write_foreign(const Model& model, const ConvertArguments& arguments, SaveOptions save) {
   namespace fs = std::filesystem;
@@ -270,7 +280,9 @@ Outcome write_foreign(const Model& model, const ConvertArguments& arguments, Sav
   if (!arguments.verification.none)
     outcome = prove(arguments, [&](SourceCheckOptions options) {
       options.format = save.format;
-      return compare_with_result(model, hidden, options);
+      auto compared = compare_with_result(model, hidden, options);
+      if (compared) compared->reason = with_name(compared->reason, hidden.filename(), output.filename());
+      return compared;
     });
   const auto beside = [&](fs::path file) { return file.replace_extension(companion_of(save.format)); };
   const bool has_companion = !companion_of(save.format).empty();
