@@ -184,6 +184,12 @@ Result<SourceReport> compare_with_source(const Model& converted, const std::file
 
 Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
                                          const SourceCheckOptions& options) {
+  const formats::Format* format = formats::registry().find(options.format);
+  if (format && format->backend.empty()) {
+    SourceReport report;
+    report.reason = fmt::format("no backend runs {} as it is", format->title);
+    return report;
+  }
   auto after = framework_side(result, options.format);
   if (!after) return std::move(after).error();
   return compare(source, {model_side(source, options.backend), *std::move(after)}, 1, options);
