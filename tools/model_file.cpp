@@ -108,7 +108,8 @@ Result<void> check_model_output(const std::string& output, const std::string& in
     return options.format.empty() || options.format == "binary" ? check_binary_output() : Result<void>();
   const auto by_name = output_format(output);
   if (forms == OutputForms::onnx && options.format.empty() && by_name && !by_name->is_onnx) {
-    Error error = make_error("usage", quote(output) + " is the name of " + by_name->title + ", which only convert writes");
+    Error error =
+        make_error("usage", quote(output) + " is the name of " + by_name->title + ", which only convert writes");
     error.diagnostic.help = "write the result to a .onnx file, then convert that";
     return error;
   }

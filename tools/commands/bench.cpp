@@ -152,6 +152,11 @@ Outcome print_changes(const std::vector<Benchmark>& before, const std::vector<Be
   return is_slower ? Outcome::finding : Outcome::ok;
 }
 
+Result<std::vector<Benchmark>> read_benchmarks(const std::string& path) {
+  const auto text = read_file(path);
+  return text ? benchmarks_in(*text, path) : Result<std::vector<Benchmark>>(text.error());
+}
+
 Outcome compare_reports(const BenchArguments& arguments, double most) {
   if (arguments.models.size() != 2) return reporter(arguments)(make_error("usage", "--compare takes two reports"));
   const auto before = read_benchmarks(arguments.models[0]), after = read_benchmarks(arguments.models[1]);

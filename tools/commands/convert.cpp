@@ -127,9 +127,8 @@ Outcome prove(const ConvertArguments& arguments, Compare compare) {
   if (!compared) report.reason = compared.error().diagnostic.message;
   if (report.verdict == Equality::different)
     return refuse_unverified(
-        arguments, report.outputs == 0
-                       ? fmt::format("{} cannot run the result: {}", report.runtime, report.reason)
-                       : fmt::format("the result differs from {}: {}", report.runtime, report.reason));
+        arguments, report.outputs == 0 ? fmt::format("{} cannot run the result: {}", report.runtime, report.reason)
+                                       : fmt::format("the result differs from {}: {}", report.runtime, report.reason));
   if (report.verdict == Equality::not_compared) {
     if (arguments.verification.required)
       return refuse_unverified(arguments, "the result was not compared: " + report.reason);

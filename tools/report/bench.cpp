@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "tools/model_file.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/table.h"
 #include "tools/report/units.h"
@@ -235,16 +234,14 @@ std::string bench_json(const std::vector<Benchmark>& benchmarks) {
   return json_text({{"format", "onnxkit-bench"}, {"format_version", 1}, {"benchmarks", std::move(list)}});
 }
 
-Result<std::vector<Benchmark>> read_benchmarks(const std::string& path) {
+Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std::string& path) {
   const auto fault = [&](const char* message) {
     Error error = make_error("json-syntax", message);
     error.diagnostic.location.file = path;
     return error;
   };
-  const auto text = read_file(path);
-  if (!text) return text.error();
   try {
-    const Json json = Json::parse(*text);
+    const Json json = Json::parse(text);
     if (json.value("format", "") != "onnxkit-bench") return fault("this is not a report of onnxkit bench");
     std::vector<Benchmark> benchmarks;
     for (const Json& one : json.at("benchmarks")) {

@@ -23,8 +23,8 @@ std::string bench_json(const std::vector<Benchmark>& benchmarks);
 std::string bench_csv(const std::vector<Benchmark>& benchmarks);
 std::string bench_markdown(const std::vector<Benchmark>& benchmarks);
 
-/// The way back of bench_json: what a comparison needs, the rounds and who ran them. Error json-syntax.
-Result<std::vector<Benchmark>> read_benchmarks(const std::string& path);
+/// The way back of bench_json: what a comparison needs, the rounds and who ran them. `path` is that of the text, for messages. Error json-syntax.
+Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std::string& path);
 
 /// A side that both reports have, and how much longer it takes in the second.
 struct BenchChange {
