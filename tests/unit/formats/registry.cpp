@@ -79,16 +79,17 @@ TEST_CASE("formats: what is written goes by the extension, and names of other fo
   CHECK(written_as("m.onnxtxt") == "text");
   CHECK(written_as("m.json") == "json");
   CHECK(written_as("m.onnxjson") == "json");
-  CHECK(written_as("m.tflite").empty());
+  CHECK(written_as("m.tflite") == "tflite");
+  CHECK(written_as("m.h5").empty());
   CHECK(written_as("m.onnx.bak").empty());
-  const auto refused = formats::output_format("m.tflite", "");
+  const auto refused = formats::output_format("m.h5", "");
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().diagnostic.code == "unsupported-format");
   CHECK(refused.error().diagnostic.expected == formats::registry().writable());
-  const auto chosen_by_name = formats::output_format("m.tflite", "binary");
+  const auto chosen_by_name = formats::output_format("m.h5", "binary");
   REQUIRE(chosen_by_name.ok());
   CHECK((*chosen_by_name)->name == "binary");
-  CHECK(formats::output_format("m.onnx", "tflite").error().diagnostic.code == "unsupported-format");
+  CHECK(formats::output_format("m.onnx", "caffe2").error().diagnostic.code == "unsupported-format");
 }
 
 TEST_CASE("formats: a model is saved over itself whatever its name") {
@@ -108,16 +109,21 @@ TEST_CASE("formats: a model is saved over itself whatever its name") {
 }
 
 TEST_CASE("formats: folders are recognised by what is in them, and not read as files") {
-  const TempFolder folder;
-  CHECK(formats::registry().of_path(folder / ".") == nullptr);
-  std::ofstream(folder / "saved_model.pb") << "x";
-  CHECK(formats::registry().of_path(folder / ".")->name == "saved-model");
-  std::ofstream(folder / "init_net.pb") << "x";
-  CHECK(formats::registry().of_path(folder / ".")->name == "caffe2");
-  ReadReport report;
-  const auto source = formats::open_source(folder / ".");
-  REQUIRE(source.ok());
-  CHECK(formats::load_model(*source, {}, report).error().diagnostic.code == "cannot-read");
+  const auto fault = [](const TempFolder& folder) {
+    ReadReport report;
+    const auto source = formats::open_source(folder / ".");
+    REQUIRE(source.ok());
+    return formats::load_model(*source, {}, report).error().diagnostic.code;
+  };
+  const TempFolder saved, caffe2;
+  CHECK(formats::registry().of_path(saved / ".") == nullptr);
+  CHECK(fault(saved) == "cannot-read");
+  std::ofstream(saved / "saved_model.pb") << "x";
+  CHECK(formats::registry().of_path(saved / ".")->name == "saved-model");
+  CHECK(fault(saved) == "malformed-model");
+  std::ofstream(caffe2 / "init_net.pb") << "x";
+  CHECK(formats::registry().of_path(caffe2 / ".")->name == "caffe2");
+  CHECK(fault(caffe2) == "cannot-read");
 }
 
 TEST_CASE("formats: every format can be told from the others") {
