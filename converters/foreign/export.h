@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -61,10 +62,10 @@ struct WriteFrame {
   const ir::Graph* source = nullptr;
   Graph* graph = nullptr;
   WriteFrame* outer = nullptr;
-  std::optional<ir::Uses> uses;                            ///< of the source
-  std::vector<ValueId> values;                             ///< by ir::ValueId
-  std::vector<Type> types;                                 ///< by foreign ValueId
-  std::vector<ValueId> captures;                           ///< of the outer graph; the last inputs of this one
+  std::optional<ir::Uses> uses;   ///< of the source
+  std::vector<ValueId> values;    ///< by ir::ValueId
+  std::deque<Type> types;         ///< by foreign ValueId; mappings hold on to one while they emit others
+  std::vector<ValueId> captures;  ///< of the outer graph; the last inputs of this one
   std::unordered_map<std::string_view, ValueId> captured;  ///< by name: the inputs here
   std::map<std::string, ValueId> known;                    ///< what mappings made once for all
 };
