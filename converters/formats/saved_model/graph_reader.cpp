@@ -276,7 +276,8 @@ class GraphReader {
         return malformed_node(node, fmt::format("its {} bytes do not fit its shape", proto->content.size()));
       tensor.bytes = std::as_bytes(std::span(proto->content));
     } else {
-      if (proto->values.size() > size) return malformed_node(node, "it has more values than its shape");
+      if (proto->values.size() > size || proto->values.size() % one != 0)
+        return malformed_node(node, "its values do not fit its type and shape");
       if (size - proto->values.size() > reading_.repeated) return add_filled(node, *proto, built);
       reading_.repeated -= size - proto->values.size();
       if (proto->values.empty()) proto->values.assign(one, '\0');
