@@ -44,7 +44,7 @@ struct PoolParameters : Parameters {
 
 /// output = reduction over the axes of the input that lie behind those of the output.
 inline constexpr std::string_view reduce_step = "reduce";
-enum class Reduction : std::uint8_t { sum, mean, maximum, minimum, product, sum_square, l1, l2, log_sum, log_sum_exp };
+enum class Reduction : std::uint8_t { sum, mean, maximum, minimum };
 struct ReduceParameters : Parameters {
   Reduction reduction = Reduction::sum;
   std::string text() const override;

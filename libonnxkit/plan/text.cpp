@@ -70,8 +70,7 @@ std::string PoolParameters::text() const {
 }
 
 std::string ReduceParameters::text() const {
-  constexpr const char* names[] = {"sum", "mean", "maximum",    "minimum",          "product", "sum of squares",
-                                   "l1",  "l2",   "log of sum", "log of sum of exp"};
+  constexpr const char* names[] = {"sum", "mean", "maximum", "minimum"};
   return names[static_cast<std::size_t>(reduction)];
 }
 
