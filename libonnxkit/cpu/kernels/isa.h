@@ -59,6 +59,9 @@ struct Isa {
                       std::int64_t segment_count, const float** table, std::int64_t table_stride);
   /// The windows' elements [kernel_height][kernel_width][channels] of each pixel, zeros where there is padding; `channels` from `in` on.
   void (*gather_patches)(const Window& window, const float* in, std::int64_t channels, PixelRange pixels, float* to);
+  /// The same for lines of windows, kernel_width * channels floats side by side; those that reach beyond the image are copied.
+  void (*line_table)(const Window& window, const float* in, PixelRange pixels, const Segment* segments,
+                     std::int64_t segment_count, const float** table, std::int64_t table_stride, float* copies);
   /// One input channel for each output channel; weights are [taps][channels].
   void (*depthwise)(const Window& window, const float* in, const float* weights, PixelRange pixels, float* out,
                     const Epilogue& epilogue);

@@ -110,29 +110,53 @@ void pack_b(float* to, const float* from, int64_t k, int64_t n, int64_t k_stride
   isa.pack_b(to, from, k, n, k_stride, n_stride);
 }
 
+namespace {
+
+/// One task of a product, but for the table of its rows.
+PanelTask product_task(const Product& product, const Division& division, const Isa& isa, int64_t index) {
+  PanelTask task;
+  task.first_row = index / division.column_blocks * division.block_rows;
+  task.rows = std::min(division.block_rows, product.m - task.first_row);
+  task.packed_b = product.packed_b;
+  task.k = product.k;
+  task.columns = product.n;
+  task.first_panel = index % division.column_blocks * division.task_panels;
+  task.panels = std::min(division.task_panels, blocks_of(product.n, isa.panel_columns) - task.first_panel);
+  const bool cached = task.rows * product.k <= cached_floats;
+  task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats / (task.rows * isa.panel_columns), 1);
+  task.c = product.c + task.first_row * product.c_stride;
+  task.c_stride = product.c_stride;
+  task.column_offset = 0;
+  return task;
+}
+
+void run_product_task(PanelTask& task, const Product& product, const float** table, const Epilogue& epilogue,
+                      const Isa& isa) {
+  fill_rows(task.a, table, product.a + task.first_row * product.a_stride, product.a_stride, task.rows);
+  isa.multiply(task, epilogue);
+}
+
+}  // namespace
+
 void product(ThreadPool& threads, const Product& product, const Epilogue& epilogue, const Isa& isa) {
   if (product.m == 0 || product.n == 0) return;
   const Division division = divide(threads, isa, product.m, product.n, product.k);
+  const int64_t tasks = division.row_blocks * division.column_blocks;
+  if (tasks == 1 && product.k <= depth_block) {
+    const auto length = static_cast<int32_t>(product.k);
+    const int32_t blocks[] = {0, 1};
+    const float* table[most_block_rows];
+    PanelTask task = product_task(product, division, isa, 0);
+    task.a = {table, task.rows, &length, blocks, 1};
+    return run_product_task(task, product, table, epilogue, isa);
+  }
   const Depth depth(1, product.k);
-  const bool cached = division.block_rows * product.k <= cached_floats;
-  threads.for_range(division.row_blocks * division.column_blocks, 1, [&](int64_t first, int64_t last) {
+  threads.for_range(tasks, 1, [&](int64_t first, int64_t last) {
     Table table(division.block_rows * depth.count());
     for (int64_t index = first; index < last; ++index) {
-      PanelTask task;
-      task.first_row = index / division.column_blocks * division.block_rows;
-      task.rows = std::min(division.block_rows, product.m - task.first_row);
+      PanelTask task = product_task(product, division, isa, index);
       task.a = row_table(table, depth, task.rows);
-      fill_rows(task.a, table.get(), product.a + task.first_row * product.a_stride, product.a_stride, task.rows);
-      task.packed_b = product.packed_b;
-      task.k = product.k;
-      task.columns = product.n;
-      task.first_panel = index % division.column_blocks * division.task_panels;
-      task.panels = std::min(division.task_panels, blocks_of(product.n, isa.panel_columns) - task.first_panel);
-      task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats / (task.rows * isa.panel_columns), 1);
-      task.c = product.c + task.first_row * product.c_stride;
-      task.c_stride = product.c_stride;
-      task.column_offset = 0;
-      isa.multiply(task, epilogue);
+      run_product_task(task, product, table.get(), epilogue, isa);
     }
   });
 }
@@ -149,6 +173,7 @@ struct Form {
   int64_t in_channels;  ///< of joined groups
   int64_t out_channels;
   bool copies;  ///< patches, because channels are few
+  bool lines;   ///< instead, lines of windows are used where they lie
 
   int64_t k(const Window& window) const { return taps_of(window) * in_channels; }
 };
@@ -164,7 +189,10 @@ Form form_of(const Convolution& convolution, const Isa& isa) {
   }
   form.in_channels = in * form.joined;
   form.out_channels = out * form.joined;
-  form.copies = form.in_channels < few_channels && taps_of(convolution.window) > 1;
+  const Window& window = convolution.window;
+  const bool few = form.in_channels < few_channels && taps_of(window) > 1;
+  form.lines = few && window.dilation_width == 1 && window.in_pixel_stride == form.in_channels;
+  form.copies = few && !form.lines;
   return form;
 }
 
@@ -178,16 +206,19 @@ struct ConvolutionTask {
   const Epilogue& epilogue;
   const Isa& isa;
 
-  /// Rows of the operand a: where they are in the image, or patches that are copied to `patches`.
+  /// Rows of the operand a: where they are in the image, or in `patches` where they are copied.
   void fill_table(const RowTable& a, const float** table, float* patches, PixelRange pixels, int64_t group) const {
+    const Window& window = convolution.window;
+    const Segment* const segments = depth.segments.data();
     const float* const channels = in + group * form.in_channels;
-    if (!form.copies) {
-      isa.pixel_table(convolution.window, channels, pixels, depth.segments.data(), depth.count(), table,
-                      a.table_stride);
-      return;
+    if (form.lines) {
+      isa.line_table(window, channels, pixels, segments, depth.count(), table, a.table_stride, patches);
+    } else if (form.copies) {
+      isa.gather_patches(window, channels, form.in_channels, pixels, patches);
+      fill_rows(a, table, patches, form.k(window), pixels.rows);
+    } else {
+      isa.pixel_table(window, channels, pixels, segments, depth.count(), table, a.table_stride);
     }
-    isa.gather_patches(convolution.window, channels, form.in_channels, pixels, patches);
-    fill_rows(a, table, patches, form.k(convolution.window), pixels.rows);
   }
 
   void run(Table& table, float* patches, PixelRange pixels, int64_t group, int64_t first_panel, int64_t panels) const {
@@ -270,12 +301,14 @@ void convolve(ThreadPool& threads, const Convolution& convolution, const float* 
   const int64_t k = form.k(window);
   const int64_t sets = convolution.groups / form.joined;
   const Division division = divide(threads, isa, pixels, form.out_channels, k * sets);
-  const Depth depth = form.copies ? Depth(1, k) : Depth(taps_of(window), form.in_channels);
+  const Depth depth = form.copies  ? Depth(1, k)
+                      : form.lines ? Depth(window.kernel_height, window.kernel_width * form.in_channels)
+                                   : Depth(taps_of(window), form.in_channels);
   const ConvolutionTask task{convolution, form, depth, in, packed_weights, out, epilogue, isa};
   const int64_t panels = blocks_of(form.out_channels, isa.panel_columns);
   threads.for_range(division.row_blocks * division.column_blocks, 1, [&](int64_t first, int64_t last) {
     Table table(division.block_rows * depth.count());
-    const int64_t patch_floats = form.copies ? division.block_rows * k : 0;
+    const int64_t patch_floats = form.copies || form.lines ? division.block_rows * k : 0;
     const auto patches = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(patch_floats));
     for (int64_t index = first; index < last; ++index) {
       const int64_t pixel = index / division.column_blocks * division.block_rows;
