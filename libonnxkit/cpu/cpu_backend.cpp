@@ -50,6 +50,12 @@ class CpuSession : public exec::Session {
   const std::vector<exec::ValueDesc>& outputs() const override { return outputs_; }
   const exec::LoadReport& loaded() const override { return report_; }
 
+  std::optional<exec::PlanReport> plan_report() const override {
+    exec::PlanReport report;
+    planned_->report(report);
+    return report;
+  }
+
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
     const auto values = exec::arrange(inputs_, request.inputs);
     if (!values) return values.error();

@@ -157,6 +157,18 @@ Result<ReadyPlan*> Planned::plan_for(const std::vector<NamedValue>& given) {
   return plans_.front().second.get();
 }
 
+void Planned::report(exec::PlanReport& report) const {
+  for (const auto& [key, ready] : plans_) {
+    report.text += plan::text_of(ready->plan());
+    for (const plan::Step& step : ready->plan().steps) {
+      if (step.kind != plan::host_step) continue;
+      const auto& parameters = static_cast<const plan::HostParameters&>(*step.parameters);
+      report.notes.push_back(fmt::format("node {} ({}) runs on the reference: {}", quote(step.nodes.front()), parameters.op, parameters.reason));
+    }
+    if (ready->rest()) ready->rest()->report(report);
+  }
+}
+
 Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& given, const exec::RunRequest& request,
                                              ThreadPool& threads, std::chrono::steady_clock::time_point deadline) {
   const auto found = plan_for(given);

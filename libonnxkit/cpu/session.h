@@ -32,7 +32,7 @@ class ReadyPlan {
   Result<std::vector<Value>> run(std::span<const Value> inputs, const exec::RunRequest& request, ThreadPool& threads,
                                  std::chrono::steady_clock::time_point deadline);
   const plan::Plan& plan() const { return plan_; }
-  Planned* rest() { return rest_.get(); }
+  Planned* rest() const { return rest_.get(); }
 
  private:
   struct Free {
@@ -60,6 +60,8 @@ class Planned {
   /// The outputs of the model by name. `given` has a value for each input.
   Result<std::vector<NamedValue>> run(const std::vector<NamedValue>& given, const exec::RunRequest& request, ThreadPool& threads,
                                       std::chrono::steady_clock::time_point deadline);
+  /// The text of all plans, and what in them runs on the reference.
+  void report(exec::PlanReport& report) const;
   /// The plan for such inputs.
   Result<ReadyPlan*> plan_for(const std::vector<NamedValue>& given);
 

@@ -151,6 +151,12 @@ struct RunAnswer {
   std::vector<RunSample> samples;   ///< one for each measured run
 };
 
+/// What a session made of its model, for backends that plan.
+struct PlanReport {
+  std::string text;                ///< the steps of all plans so far
+  std::vector<std::string> notes;  ///< what ran elsewhere than meant: "Unique runs on the reference: ..."
+};
+
 /// A model that is ready to run. It owns, alone or with others, all that it needs. One run at a time.
 class Session {
  public:
@@ -168,6 +174,8 @@ class Session {
   }
   /// Largest resident size so far of the process that the model runs in, where that is another than ours.
   virtual std::optional<std::uint64_t> peak_bytes() const { return std::nullopt; }
+  /// The plans that were made so far; nothing where the backend makes none.
+  virtual std::optional<PlanReport> plan_report() const { return std::nullopt; }
   /// Null where the backend has no such capability. Lives as long as the session.
   virtual PerturbedSamples* perturbed() { return nullptr; }
 };

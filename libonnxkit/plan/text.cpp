@@ -3,6 +3,7 @@
 
 #include "libonnxkit/plan/plan.h"
 #include "libonnxkit/plan/steps.h"
+#include "onnxkit/diagnostic.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -36,24 +37,30 @@ std::string list_of(const Plan& plan, const std::vector<View>& views) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::vector<std::string> quoted(const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& name : names) result.push_back(quote(name));
+  return result;
+}
+
 }  // namespace
 
 std::string text_of(const Plan& plan) {
   std::string text;
   for (const Port& port : plan.inputs)
-    text += fmt::format("input {} = {}\n", port.name, buffer_text(plan, port.buffer));
+    text += fmt::format("input {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
   for (const Step& step : plan.steps) {
     const std::string parameters = step.parameters ? step.parameters->text() : "";
     text += fmt::format("{} {} <- {}{}\n", step.kind, list_of(plan, step.outputs), list_of(plan, step.inputs),
                         parameters.empty() ? "" : " | " + parameters);
-    text += fmt::format("    {}\n", fmt::join(step.nodes, ", "));
+    text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
   }
   for (const Port& port : plan.outputs)
-    text += fmt::format("output {} = {}\n", port.name, buffer_text(plan, port.buffer));
+    text += fmt::format("output {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
   text += fmt::format("steps {}, arena {} bytes, passes: {}\n", plan.steps.size(), plan.arena_bytes,
                       plan.passes.empty() ? "none" : fmt::format("{}", fmt::join(plan.passes, ", ")));
   if (plan.rest)
-    text += fmt::format("the rest is planned when the run tells the sizes of: {}\n", fmt::join(plan.open, ", "));
+    text += fmt::format("the rest is planned when the run tells the sizes of: {}\n", fmt::join(quoted(plan.open), ", "));
   return text;
 }
 

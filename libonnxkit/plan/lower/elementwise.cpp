@@ -21,10 +21,17 @@ Unlowered lower_elementwise(LowerCall& call, Make make) {
       return std::string("no lane for elements of type ") + std::string(name_of(call.input_type(i)));
     const View& view = call.input(i);
     if (view.rank() > dims.size()) return "the result has fewer axes than an operand";
+    if (call.is_constant(i) && view.size() == 1 && (call.constant_real(i) || call.constant_integers(i))) {
+      const Lane lane = lane_of(view.type);
+      const auto integers = call.constant_integers(i);
+      operands.push_back(integers ? expression.integer(integers->front()) : expression.constant(lane, *call.constant_real(i)));
+      continue;
+    }
     operands.push_back(expression.input(inputs.size(), lane_of(view.type)));
     inputs.push_back(view);
     if (!leading && view.dims == dims && view.is_dense() && !call.is_constant(i)) leading = i;
   }
+  if (operands.empty()) return "without operands";
   const Unlowered refused = make(expression, operands);
   if (refused) return refused;
   const ElementType type = call.output_type(0);
