@@ -50,7 +50,7 @@ Places places_of_nodes(const ir::Model& model) {
 
 /// Findings name operators and count nodes as the model does that was given: Conv, not onnxkit.channels_last::Conv2D.
 void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
-  const std::string prefix = std::string(layout::channels_last_domain) + "::";
+  const std::string prefix = fmt::format("{}::", layout::channels_last_domain);
   constexpr std::size_t rank_suffix = 2;
   for (Diagnostic& finding : findings) {
     std::string& op = finding.location.op;
