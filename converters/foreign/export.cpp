@@ -235,9 +235,9 @@ void Exporter::write_node(WriteFrame& frame, std::size_t index) {
   const auto outer_refused = std::exchange(refused_, std::nullopt);
   const std::size_t nodes = frame.graph->nodes.size();
   const std::string op = ir::qualified_op(node);
+  WriteCall call(*this, frame, node);
+  if (const WriteNode condition = writers_.condition()) condition(call);
   if (const WriteNode write = writers_.find(op)) {
-    WriteCall call(*this, frame, node);
-    if (const WriteNode condition = writers_.condition()) condition(call);
     if (!refused_) write(call);
   } else {
     refuse(fmt::format("no mapping to {} is known for this operator", model_.framework), {});

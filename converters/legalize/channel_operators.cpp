@@ -174,7 +174,7 @@ class ChannelOperators {
                variance = elements(node.inputs[4]);
     if (!scale || !bias || !mean || !variance || bias->size() != scale->size() || mean->size() != scale->size() ||
         variance->size() != scale->size())
-      return false;
+      return write_computed_batch_normalization(node, x->elem, rank);
     std::vector<double> factor, shift;
     for (std::size_t c = 0; c < scale->size(); ++c) {
       factor.push_back((*scale)[c] / std::sqrt((*variance)[c] + epsilon_of(node)));
@@ -183,6 +183,17 @@ class ChannelOperators {
     const Ints dims = channel_dims(static_cast<std::int64_t>(factor.size()), rank);
     const ValueId scaled = emit("Mul", {node.inputs[0], store_reals(x->elem, dims, factor, "factor")}, "scaled");
     emit("Add", {scaled, store_reals(x->elem, dims, shift, "shift")}, "", {}, node.outputs[0]);
+    return true;
+  }
+
+  /// Statistics or parameters that are computed.
+  bool write_computed_batch_normalization(const ir::Node& node, ElementType elem, std::size_t rank) {
+    const ValueId variance = along_channels(node.inputs[4], rank, "variance");
+    const ValueId sum = emit("Add", {variance, store_reals(elem, {}, {epsilon_of(node)}, "epsilon")}, "sum");
+    const ValueId centred = emit("Sub", {node.inputs[0], along_channels(node.inputs[3], rank, "mean")}, "centred");
+    const ValueId normal = emit("Div", {centred, emit("Sqrt", {sum}, "deviation")}, "normal");
+    const ValueId scaled = emit("Mul", {normal, along_channels(node.inputs[1], rank, "scale")}, "scaled");
+    emit("Add", {scaled, along_channels(node.inputs[2], rank, "bias")}, "", {}, node.outputs[0]);
     return true;
   }
 
