@@ -112,6 +112,8 @@ class WriteCall {
   ValueId reals_tensor(ElementType elem, std::vector<std::int64_t> dims, std::span<const double> values);
   /// A stored tensor with its axes in another order, its bytes copied. Refuses what is stored otherwise.
   ValueId permuted(const Tensor& stored, const std::vector<std::int64_t>& order);
+  /// The same for writers of files that put the bytes into that order (Tensor::order): nothing is copied.
+  ValueId permuted_when_written(const Tensor& stored, const std::vector<std::int64_t>& order);
   /// What a key stands for in this graph, made by `make` when it is asked for first.
   template <class Make>
   ValueId once(const std::string& key, Make make) {

@@ -264,13 +264,13 @@ ValueId dequantize(WriteCall& call, const WriteCall& parameters, ValueId integer
 
 ValueId reordered(WriteCall& call, std::size_t input, const Ints& order) {
   if (std::is_sorted(order.begin(), order.end())) return call.input(input);
-  if (const foreign::Tensor* stored = call.stored(input)) return call.permuted(*stored, order);
+  if (const foreign::Tensor* stored = call.stored(input)) return call.permuted_when_written(*stored, order);
   const auto producer = call.producer(input);
   const foreign::Tensor* integers = nullptr;
   if (producer && producer->node.op_type == "DequantizeLinear") integers = WriteCall(*producer).stored(0);
   if (!integers) return transpose(call, call.input(input), order);
   const std::int64_t axis = producer->axis("axis", 1, order.size());
-  const ValueId moved = call.permuted(*integers, order);
+  const ValueId moved = call.permuted_when_written(*integers, order);
   return dequantize(call, *producer, moved, std::find(order.begin(), order.end(), axis) - order.begin());
 }
 

@@ -48,7 +48,7 @@ ValueId filters_of(WriteCall& call, std::size_t spatial, bool is_depthwise) {
     return with_two_spatial_axes(call, reordered(call, 1, order_of_weights(spatial, is_depthwise)));
   foreign::Tensor images = *stored;
   images.dims.insert(images.dims.begin() + 2, 1);
-  return call.permuted(images, order_of_weights(2, is_depthwise));
+  return call.permuted_when_written(images, order_of_weights(2, is_depthwise));
 }
 
 /// Kernels want one.
