@@ -190,6 +190,16 @@ ValueId Exporter::captured(WriteFrame& frame, std::string_view name) {
   const ir::ValueId there = frame.outer->source->find(name);
   const ValueId outer = there == ir::ValueId::none ? captured(*frame.outer, name) : value(*frame.outer, there);
   if (outer == ValueId::none) return ValueId::none;
+  if (frame.owns_constants) {
+    const auto& tensors = frame.outer->graph->tensors;
+    const auto stored =
+        std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& tensor) { return tensor.value == outer; });
+    if (stored != tensors.end() && stored->order.empty()) {
+      const ValueId own = add_tensor(frame, unique(name), stored->elem, stored->dims, stored->bytes);
+      frame.captured.emplace(name, own);
+      return own;
+    }
+  }
   const ValueId here = new_value(frame, unique(name), frame.outer->types[index_of(outer)]);
   frame.graph->inputs.push_back(here);
   frame.captures.push_back(outer);

@@ -335,7 +335,7 @@ void WriteCall::set_known(const std::string& key, ValueId value) { frame_.known.
 
 // ---- bodies
 
-WriteCall::Body WriteCall::body(std::string_view name) {
+WriteCall::Body WriteCall::body(std::string_view name, bool owns_constants) {
   Body body;
   const ir::Attribute* attribute = node.find_attribute(name);
   const ir::Graph* source = attribute ? attribute->graph() : nullptr;
@@ -346,6 +346,7 @@ WriteCall::Body WriteCall::body(std::string_view name) {
   }
   WriteFrame frame;
   frame.outer = &frame_;
+  frame.owns_constants = owns_constants;
   *body.graph = exporter_.write_graph(frame, *source);
   body.captures = std::move(frame.captures);
   return body;

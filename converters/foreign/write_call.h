@@ -139,7 +139,8 @@ class WriteCall {
     std::unique_ptr<Graph> graph;
     std::vector<ValueId> captures;
   };
-  Body body(std::string_view attribute);
+  /// With `owns_constants` stored tensors of graphs around it are its own, as views of the same bytes, and no inputs.
+  Body body(std::string_view attribute, bool owns_constants = false);
   /// The same without constants of its own: they become those of this graph, which the body reads.
   Body closed_body(std::string_view attribute);
   /// Gives a body further inputs, so that it has those of `all` in their order behind its own. Every one of its captures must be among them.

@@ -250,6 +250,12 @@ class TfliteWriter {
       codes.push_back(
           schema::CreateOperatorCode(builder_, static_cast<std::int8_t>(std::min<std::int32_t>(code, largest_old_code)),
                                      0, version_of(code), code));
+    std::vector<Offset<schema::Metadata>> entries;
+    for (const auto& [key, value] : model_.metadata) {
+      foreign::Tensor& content = contents_.emplace_back();
+      content.bytes = std::as_bytes(std::span(value));
+      entries.push_back(schema::CreateMetadata(builder_, text(key), static_cast<std::uint32_t>(contents_.size() - 1)));
+    }
     std::vector<Offset<schema::Buffer>> buffers;
     for (std::size_t b = 0; b < contents_.size(); ++b) {
       const flatbuffers::uoffset_t start = builder_.StartTable();
@@ -264,6 +270,7 @@ class TfliteWriter {
     const auto all_codes = builder_.CreateVector(codes);
     const auto all_graphs = builder_.CreateVector(graphs);
     const auto all_buffers = builder_.CreateVector(buffers);
+    const auto metadata = entries.empty() ? 0 : builder_.CreateVector(entries);
     const auto signatures = builder_.CreateVector(&signature_, 1);
     const auto description = text("onnxkit");
     schema::ModelBuilder model(builder_);
@@ -272,6 +279,7 @@ class TfliteWriter {
     model.add_subgraphs(all_graphs);
     model.add_description(description);
     model.add_buffers(all_buffers);
+    if (!entries.empty()) model.add_metadata(metadata);
     model.add_signature_defs(signatures);
     builder_.Finish(model.Finish(), schema::ModelIdentifier());
   }

@@ -19,6 +19,7 @@
 #include "converters/layout/layout.h"
 #include "converters/legalize/channel_operators.h"
 #include "converters/legalize/legalize.h"
+#include "converters/legalize/recurrent.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/scope.h"
 
@@ -60,7 +61,7 @@ Places places_of_nodes(const ir::Model& model) {
 
 /// Findings name operators and count nodes as the model does that was given: Conv, not onnxkit.channels_last::Conv2D.
 void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
-  const std::string prefix = std::string(layout::channels_last_domain) + "::";
+  const std::string prefix = fmt::format("{}::", layout::channels_last_domain);
   constexpr std::size_t rank_suffix = 2;
   for (Diagnostic& finding : findings) {
     std::string& op = finding.location.op;
@@ -73,6 +74,15 @@ void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
 }  // namespace
 
 namespace {
+
+/// Who made the model, and what it says of itself.
+void add_metadata(const ir::Model& model, foreign::Model& program) {
+  if (const auto producer = model.producer_name.view(); !producer.empty())
+    program.metadata.emplace_back(
+        "onnx_producer", program.strings->keep(fmt::format("{} {}", producer, model.producer_version.view())).view());
+  for (const ir::StringEntry& entry : model.metadata_props)
+    if (!entry.value.view().empty()) program.metadata.emplace_back(entry.key.view(), entry.value.view());
+}
 
 /// Findings are to name operators of the model, not those that they were composed of.
 bool are_operators_of(const ir::Model& model, const std::vector<Diagnostic>& findings) {
@@ -99,12 +109,13 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
   const Places places = places_of_nodes(model);
   if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
   ir::Model given = ir::clone(model);
+  const bool has_recurrent = legalize::write_recurrent(model);
   const bool is_composed =
       legalize::compose(model, [&](std::string_view op) { return !writers.find(op) && !has_other_writer(op); });
   std::vector<Diagnostic> refused;
   auto program = write_operators(model, writers, refused);
   name_as_in_model(refused, places);
-  if (!program && is_composed && !are_operators_of(given, refused)) {
+  if (!program && (is_composed || has_recurrent) && !are_operators_of(given, refused)) {
     std::vector<Diagnostic> uncomposed;
     if (auto without = write_operators(given, writers, uncomposed); !without) {
       program = std::move(without);
@@ -114,6 +125,8 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
   }
   std::move(refused.begin(), refused.end(), std::back_inserter(findings));
   if (!program) return program;
+  add_metadata(model, *program);
+  flatten_as_they_lie(program->graph);
   fuse_biases(program->graph);
   fuse_activations(program->graph);
   compute_on_integers(*program);
