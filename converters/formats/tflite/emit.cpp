@@ -177,9 +177,9 @@ ValueId transpose(WriteCall& call, ValueId x, const Ints& order) {
 ValueId reshape(WriteCall& call, ValueId x, const Shape& shape) {
   const Type& type = call.type_of(x);
   if (type.shape && *type.shape == shape) return x;
-  if (shape.empty() && type.shape) {  // a vector of no sizes would be no constant there
+  if (shape.empty()) {  // a vector of no sizes would be no constant there; without axes all of one element go
     Ints axes;
-    for (std::size_t axis = 0; axis < type.shape->size(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+    for (std::size_t axis = 0; type.shape && axis < type.shape->size(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
     return call.emit("SQUEEZE", {{"x", x}, {"squeeze_dims", axes}}, with_shape(type, shape));
   }
   Ints sizes;

@@ -268,6 +268,10 @@ void map_loop(WriteCall& call) {
                                   s < call.outputs() ? Type(call.output_type(s)) : Type(call.type(s + 2))));
   }
   for (std::size_t c = 0; c < collected; ++c) {
+    if (!call.has_output(states + c)) {
+      places.push_back(counter);  // nobody asks for it
+      continue;
+    }
     const ValueId length = cast(call, count, ElementType::int32);
     places.push_back(
         rounds.collect(rounds.computed(1 + states + c), round, whole, length, call.output_type(states + c)));
@@ -278,7 +282,7 @@ void map_loop(WriteCall& call) {
   std::vector<ValueId> results;
   for (std::size_t o = 0; o < call.outputs() && o < places.size(); ++o) {
     results.push_back(last[places[o]]);
-    if (o < states) continue;  // of rounds that did not come, nothing is given
+    if (o < states || !call.has_output(o)) continue;  // of rounds that did not come, nothing is given
     const ValueId end = reshape(call, cast(call, last[counter], ElementType::int32), {Dim(1)});
     const std::size_t rank = call.output_type(o).shape ? call.output_type(o).shape->size() : 0;
     if (rank == 0) return call.refuse("the rank of what it collects is not known");
@@ -348,6 +352,10 @@ void map_scan(WriteCall& call) {
     places.push_back(rounds.carry(call.input(s), rounds.input(s), rounds.computed(s),
                                   s < call.outputs() ? Type(call.output_type(s)) : Type(call.type(s))));
   for (std::size_t c = 0; c < collected; ++c) {
+    if (!call.has_output(states + c)) {
+      places.push_back(counter);  // nobody asks for it
+      continue;
+    }
     Type whole = call.output_type(states + c);
     if (!whole.shape || whole.shape->empty()) return call.refuse("the shape of what it collects is not known");
     const auto axis = static_cast<std::size_t>(WriteCall::from_start({out_axes[c]}, whole.shape->size()).front());
@@ -361,7 +369,7 @@ void map_scan(WriteCall& call) {
   std::vector<ValueId> results;
   for (std::size_t o = 0; o < call.outputs() && o < places.size(); ++o) {
     ValueId result = last[places[o]];
-    if (o >= states) {
+    if (o >= states && call.has_output(o)) {
       if (turned[o - states] != 0)
         result = call.emit("REVERSE_V2", {{"x", result}, {"axes", numbers(call, {0})}}, Type(call.type_of(result)));
       const std::size_t result_rank = call.output_type(o).shape->size();
