@@ -298,6 +298,19 @@ ValueId WriteCall::permuted(const Tensor& stored, const std::vector<std::int64_t
   return tensor(stored.elem, std::move(dims), bytes ? *std::move(bytes) : std::string());
 }
 
+ValueId WriteCall::permuted_when_written(const Tensor& stored, const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> dims;
+  for (const std::int64_t axis : order) dims.push_back(stored.dims[static_cast<std::size_t>(axis)]);
+  if (!stored.order.empty() || storage_bits(stored.elem) < 8) return permuted(stored, order);
+  const ElementType elem = stored.elem;
+  const std::vector<std::int64_t> stored_dims = stored.dims;  // `stored` may lie in the list that grows
+  const std::span<const std::byte> bytes = stored.bytes;
+  const ValueId value = exporter_.add_tensor(frame_, exporter_.unique("const"), elem, std::move(dims), bytes);
+  frame_.graph->tensors.back().stored_dims = stored_dims;
+  frame_.graph->tensors.back().order = order;
+  return value;
+}
+
 void WriteCall::set_quantization(ValueId value, Quantization quantization) {
   frame_.graph->values[index_of(value)].quantization = std::move(quantization);
 }
@@ -331,7 +344,7 @@ void WriteCall::set_known(const std::string& key, ValueId value) { frame_.known.
 
 // ---- bodies
 
-WriteCall::Body WriteCall::body(std::string_view name) {
+WriteCall::Body WriteCall::body(std::string_view name, bool owns_constants) {
   Body body;
   const ir::Attribute* attribute = node.find_attribute(name);
   const ir::Graph* source = attribute ? attribute->graph() : nullptr;
@@ -342,6 +355,7 @@ WriteCall::Body WriteCall::body(std::string_view name) {
   }
   WriteFrame frame;
   frame.outer = &frame_;
+  frame.owns_constants = owns_constants;
   *body.graph = exporter_.write_graph(frame, *source);
   body.captures = std::move(frame.captures);
   return body;

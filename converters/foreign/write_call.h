@@ -129,6 +129,8 @@ class WriteCall {
   ValueId reals_tensor(ElementType elem, std::vector<std::int64_t> dims, std::span<const double> values);
   /// A stored tensor with its axes in another order, its bytes copied. Refuses what is stored otherwise.
   ValueId permuted(const Tensor& stored, const std::vector<std::int64_t>& order);
+  /// The same for writers of files that put the bytes into that order (Tensor::order): nothing is copied.
+  ValueId permuted_when_written(const Tensor& stored, const std::vector<std::int64_t>& order);
   /// What a key stands for in this graph, made by `make` when it is asked for first.
   template <class Make>
   ValueId once(const std::string& key, Make make) {
@@ -154,7 +156,8 @@ class WriteCall {
     std::unique_ptr<Graph> graph;
     std::vector<ValueId> captures;
   };
-  Body body(std::string_view attribute);
+  /// With `owns_constants` stored tensors of graphs around it are its own, as views of the same bytes, and no inputs.
+  Body body(std::string_view attribute, bool owns_constants = false);
   /// The same without constants of its own: they become those of this graph, which the body reads.
   Body closed_body(std::string_view attribute);
   /// A type as values of graphs have it.
