@@ -1,9 +1,5 @@
 #include "converters/formats/tflite/to_tflite.h"
 
-#include <optional>
-#include <string>
-#include <unordered_map>
-
 #include <fmt/format.h>
 
 #include "converters/foreign/unused.h"
@@ -12,10 +8,7 @@
 #include "converters/formats/tflite/program_writer.h"
 #include "converters/formats/tflite/quantized.h"
 #include "converters/formats/tflite/tflite.h"
-#include "converters/layout/channels_last.h"
-#include "converters/layout/layout.h"
-#include "converters/legalize/channel_operators.h"
-#include "converters/legalize/legalize.h"
+#include "converters/legalize/channels_last_program.h"
 #include "libonnxkit/ir/clone.h"
 
 namespace onnxkit::to_tflite {
@@ -38,41 +31,13 @@ void refuse_types(foreign::WriteCall& call) {
                          "bring the model to float32 and integers of 32 and 64 bits");
 }
 
-using Places = std::unordered_map<std::string, std::size_t>;
-
-/// Of the nodes that have names.
-Places places_of_nodes(const ir::Model& model) {
-  Places places;
-  for (std::size_t n = 0; model.graph && n < model.graph->nodes.size(); ++n)
-    if (const auto name = model.graph->nodes[n].name.view(); !name.empty()) places.emplace(name, n);
-  return places;
-}
-
-/// Findings name operators and count nodes as the model does that was given: Conv, not onnxkit.channels_last::Conv2D.
-void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
-  const std::string prefix = std::string(layout::channels_last_domain) + "::";
-  constexpr std::size_t rank_suffix = 2;
-  for (Diagnostic& finding : findings) {
-    std::string& op = finding.location.op;
-    if (op.starts_with(prefix)) op = op.substr(prefix.size(), op.size() - prefix.size() - rank_suffix);
-    const auto place = places.find(finding.location.node_name);
-    finding.location.node = place == places.end() ? std::nullopt : std::optional<std::uint64_t>(place->second);
-  }
-}
-
 }  // namespace
 
 Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& findings) {
   Writers writers;
   register_all_tflite_writers(writers);
   writers.set_condition(refuse_types);
-  const Places places = places_of_nodes(model);
-  if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
-  legalize::write_channel_operators(model);
-  layout::to_channels_last(model);
-  layout::reduce_transposes(model);
-  auto program = foreign::export_model(model, writers, "TensorFlow Lite", findings);
-  name_as_in_model(findings, places);
+  auto program = legalize::channels_last_program(model, writers, "TensorFlow Lite", write_opset, findings);
   if (!program) return program;
   fuse_biases(program->graph);
   fuse_activations(program->graph);

@@ -1,9 +1,8 @@
 // Operators on elements, with broadcasting.
-#include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
+#include "converters/foreign/write_types.h"
 #include "converters/formats/aten/lower.h"
 #include "converters/formats/pt2/dtype.h"
 #include "onnxkit/element_type.h"
@@ -11,7 +10,8 @@
 namespace onnxkit::aten {
 namespace {
 
-using Names = std::pair<std::string_view, std::string_view>;
+using foreign::counterpart;
+using Names = foreign::OperatorNames;
 
 constexpr Names unary_names[] = {
     {"Abs", "aten.abs.default"},
@@ -57,13 +57,6 @@ constexpr Names binary_names[] = {
     {"BitwiseOr", "aten.bitwise_or.Tensor"},
     {"BitwiseXor", "aten.bitwise_xor.Tensor"},
 };
-
-template <std::size_t N>
-std::string_view counterpart(const Names (&names)[N], const WriteCall& call) {
-  return std::find_if(std::begin(names), std::end(names),
-                      [&](const Names& n) { return n.first == call.node.op_type.view(); })
-      ->second;
-}
 
 void map_unary_elementwise(WriteCall& call) {
   if (!has_arithmetic(call, call.elem(0))) return;

@@ -1,7 +1,6 @@
 // Operators on elements, with broadcasting.
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "converters/formats/tflite/emit.h"
 #include "libonnxkit/base/dtype/dtype.h"
@@ -9,7 +8,8 @@
 namespace onnxkit::to_tflite {
 namespace {
 
-using Names = std::pair<std::string_view, std::string_view>;
+using foreign::counterpart;
+using Names = foreign::OperatorNames;
 
 constexpr Names unary_names[] = {
     {"Abs", "ABS"},     {"Neg", "NEG"},   {"Sqrt", "SQRT"},   {"Exp", "EXP"},          {"Log", "LOG"},
@@ -24,13 +24,6 @@ constexpr Names comparison_names[] = {
     {"Greater", "GREATER"},
     {"GreaterOrEqual", "GREATER_EQUAL"},
 };
-
-template <std::size_t N>
-std::string_view counterpart(const Names (&names)[N], const WriteCall& call) {
-  return std::find_if(std::begin(names), std::end(names),
-                      [&](const Names& n) { return n.first == call.node.op_type.view(); })
-      ->second;
-}
 
 /// Integers that kernels compute with as they are; narrower ones are taken for quantized numbers.
 bool is_native(ElementType elem) {
