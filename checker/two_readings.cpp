@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <unordered_map>
 
 #include <fmt/core.h>
+
+#include "checker/infer/input_types.h"
 
 namespace onnxkit::checker {
 namespace {
@@ -61,22 +62,6 @@ std::optional<bool> has_two_readings(const ir::Node& node, const ir::Graph& grap
   return result;
 }
 
-std::vector<Type> types_of(const ir::Model& model, const std::vector<NamedValue>& inputs) {
-  std::unordered_map<std::string_view, const Value*> by_name;
-  for (const NamedValue& input : inputs) by_name.emplace(input.name, &input.value);
-  std::vector<Type> types;
-  for (const ir::ValueInfo& input : model.graph->inputs) {
-    Type& type = types.emplace_back();
-    const auto found = by_name.find(model.graph->name_of(input.value));
-    if (found == by_name.end() || !found->second->is_tensor()) continue;
-    const Tensor& tensor = found->second->tensor;
-    type.kind = Type::Kind::tensor;
-    type.elem = tensor.type();
-    type.shape.emplace(tensor.dims().begin(), tensor.dims().end());
-  }
-  return types;
-}
-
 }  // namespace
 
 std::vector<TwoReadings> two_readings(std::span<const std::unique_ptr<ir::GraphScope>> scopes,
@@ -100,7 +85,7 @@ std::string two_readings_note(const ir::Model& model, const spec::OpTable& table
   Collector collector;
   InferenceOptions options;
   options.assume_defaults = true;
-  options.input_types = types_of(model, inputs);
+  options.input_types = input_types(model, inputs);
   const InferredModel inferred = infer_types(model, table, options, collector);
   std::vector<TwoReadings> found = two_readings(scopes, inferred);
   std::erase_if(found, [](const TwoReadings& one) { return !one.is_certain; });

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
+#include <map>
 #include <memory>
 #include <random>
 
 #include <fmt/format.h>
 
+#include "libonnxkit/bench/costs.h"
 #include "libonnxkit/bench/machine.h"
+#include "libonnxkit/bench/profile.h"
+#include "libonnxkit/bench/roof.h"
 #include "libonnxkit/bench/stationary.h"
 #include "libonnxkit/bench/statistics.h"
 #include "libonnxkit/diff/side.h"
@@ -97,6 +102,7 @@ class Measurement {
   Result<BenchReport> run() {
     open_all();
     measure();
+    if (options_.profiles && !stopped()) profile();
     for (Contender& contender : contenders_) finish(contender);
     if (report_.cancelled && std::all_of(report_.sides.begin(), report_.sides.end(),
                                          [](const BenchSideReport& side) { return side.rounds.empty(); }))
@@ -221,6 +227,38 @@ class Measurement {
     report_.warnings = disturbances(before, MachineState::now(), own_cpu_seconds() - own_before + worker_cpu_);
   }
 
+  /// Behind all measured runs, since a process that kept notes of its steps may stay slower.
+  void profile() {
+    constexpr int profiled_runs = 7;
+    for (Contender& contender : contenders_) {
+      BenchSideReport& side = *contender.report;
+      if (side.failure || side.rounds.empty() || stopped()) continue;
+      step("taking the time of each step of " + side.label);
+      auto profile = contender.side->profile(inputs_, profiled_runs);
+      if (!profile) {
+        side.unprofiled = profile.error().diagnostic.message;
+        continue;
+      }
+      std::vector<StepCost> costs;
+      if (const auto& model = contender.source->model; model && !profile->steps.empty()) {
+        if (const auto inputs = contender.side->inputs(inputs_))
+          costs = step_costs(model->ir(), diff_.context.table(), *inputs, profile->steps);
+      }
+      const auto roof = profile->device == "cpu" ? std::optional(roof_of(*contender.source)) : std::nullopt;
+      side.profile = profile_of(*std::move(profile), std::move(costs), roof);
+    }
+  }
+
+  /// Of the threads that a side may use.
+  const BenchRoof& roof_of(const DiffSide& side) {
+    int threads = diff_.context.limits(diff_.limits).threads;
+    if (const auto given = side.options.find("threads"); given != side.options.end())
+      threads = std::atoi(given->second.c_str());
+    const auto [roof, is_new] = roofs_.try_emplace(threads);
+    if (is_new) roof->second = measure_roof(threads);
+    return roof->second;
+  }
+
   const BenchSideReport* base() const {
     for (const BenchSideReport& side : report_.sides)
       if (!side.failure && !side.rounds.empty()) return &side;
@@ -296,6 +334,7 @@ class Measurement {
   std::deque<Contender> contenders_;
   BenchReport report_;
   double worker_cpu_ = 0;
+  std::map<int, BenchRoof> roofs_;  ///< by number of threads
 };
 
 }  // namespace

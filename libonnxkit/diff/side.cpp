@@ -79,12 +79,22 @@ Result<SideRun> Side::run(exec::RunRequest request, const InputSet& set, const s
   return run;
 }
 
-Result<exec::RunAnswer> Side::run(exec::RunRequest request, std::vector<NamedValue> inputs) {
+Result<exec::RunProfile> Side::profile(const InputSet& set, int runs) {
+  auto inputs = inputs_for(session_->inputs(), set, sessions_.options().names);
+  if (!inputs) return inputs.error();
+  return session_->profile(limited({.repeat = runs, .warmup = 1}, std::move(inputs->values)));
+}
+
+exec::RunRequest Side::limited(exec::RunRequest request, std::vector<NamedValue> inputs) const {
   request.inputs = std::move(inputs);
   request.limits.time = std::chrono::milliseconds(sessions_.options().context.workers().limits.run_ms);
   if (!capabilities_.own_process) request.limits.memory = sessions_.limits().memory_bytes;
   request.stop = sessions_.options().stop;
-  return session_->run(request);
+  return request;
+}
+
+Result<exec::RunAnswer> Side::run(exec::RunRequest request, std::vector<NamedValue> inputs) {
+  return session_->run(limited(std::move(request), std::move(inputs)));
 }
 
 Result<std::vector<NamedValue>> Side::inputs(const InputSet& set) const {

@@ -42,6 +42,8 @@ class Side {
   Result<SideRun> run_once(const InputSet& set);
   /// So many measured runs of a set, unmatched. An unmeasured one goes before them where several are asked for, as other programs ran before.
   Result<SideRun> measure(const InputSet& set, int runs);
+  /// Where the time of so many runs of a set goes, after one unmeasured run.
+  Result<exec::RunProfile> profile(const InputSet& set, int runs);
   /// Largest resident size of the backend's process so far, where it has one.
   std::optional<std::uint64_t> peak_bytes() const { return session_->peak_bytes(); }
   /// The values inside its model, where its backend shows them.
@@ -55,7 +57,8 @@ class Side {
   std::vector<std::string> names() const;
 
  private:
-  /// Within the limits of the comparison.
+  /// The request with its inputs and the limits of the comparison.
+  exec::RunRequest limited(exec::RunRequest request, std::vector<NamedValue> inputs) const;
   Result<exec::RunAnswer> run(exec::RunRequest request, std::vector<NamedValue> inputs);
   Result<SideRun> run(exec::RunRequest request, const InputSet& set, const std::vector<NamedValue>& wanted);
 

@@ -151,6 +151,33 @@ struct RunAnswer {
   std::vector<RunSample> samples;   ///< one for each measured run
 };
 
+/// What a session made of its model, for backends that plan.
+struct PlanReport {
+  std::string text;                ///< the steps of all plans so far
+  std::vector<std::string> notes;  ///< what ran elsewhere than meant: "Unique runs on the reference: ..."
+/// When a step ran.
+struct StepSpan {
+  std::optional<double> start = {};  ///< seconds since the run began, where that is known
+  double seconds = 0;                ///< of its own, without those of steps inside it
+};
+
+/// A part of a run that a backend timed: a node, nodes that it fused, or work that it added.
+struct StepTime {
+  std::string name, op;  ///< in the backend's words
+  std::vector<std::string> covers =
+      {};  ///< nodes of the main graph that it computes, by their names or values that they write
+  std::optional<std::uint64_t> place = {};  ///< in the main graph, of a node without a name
+  std::optional<std::uint64_t> bytes = {};  ///< read and written, where the backend tells
+  std::uint64_t calls = 1;                  ///< in one run: more within loops
+  std::vector<StepSpan> spans = {};         ///< one for each run
+};
+
+struct RunProfile {
+  std::vector<StepTime> steps;  ///< in the order of execution
+  std::vector<double> walls;    ///< seconds of each run, slowed by the timing
+  std::string device = "cpu";   ///< where the steps ran
+};
+
 /// A model that is ready to run. It owns, alone or with others, all that it needs. One run at a time.
 class Session {
  public:
@@ -161,6 +188,8 @@ class Session {
   /// Errors: unknown-input, unknown-value, input-missing, input-type, input-shape, undefined-for-type, memory-limit, time-limit,
   /// iteration-limit, cancelled, not-supported, kernel; no-answer; those of workers/worker.h.
   virtual Result<RunAnswer> run(const RunRequest& request) = 0;
+  /// Where the time of `request.repeat` runs goes, `request.warmup` runs after the start. Errors: those of run; not-supported.
+  virtual Result<RunProfile> profile(const RunRequest& request);
   /// The values inside the model that a run of this session can give as outputs, by RunRequest::outputs, in an order of execution. Errors:
   /// not-supported; those of workers/worker.h.
   virtual Result<std::vector<InnerDesc>> inner_values() {
@@ -168,6 +197,8 @@ class Session {
   }
   /// Largest resident size so far of the process that the model runs in, where that is another than ours.
   virtual std::optional<std::uint64_t> peak_bytes() const { return std::nullopt; }
+  /// The plans that were made so far; nothing where the backend makes none.
+  virtual std::optional<PlanReport> plan_report() const { return std::nullopt; }
   /// Null where the backend has no such capability. Lives as long as the session.
   virtual PerturbedSamples* perturbed() { return nullptr; }
 };

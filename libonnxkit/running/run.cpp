@@ -127,6 +127,10 @@ Result<void> run_on(exec::Backend& backend, const Model& model, const RunOptions
   auto answer = (*session)->run(request);
   if (!answer) return answer.error();
   for (const exec::RunSample& sample : answer->samples) report.run_seconds += sample.wall;
+  if (auto plan = (*session)->plan_report()) {
+    report.plan = std::move(plan->text);
+    report.plan_notes = std::move(plan->notes);
+  }
   const std::size_t own = model.ir().graph->outputs.size();
   for (std::size_t i = 0; i < answer->outputs.size(); ++i) {
     NamedValue& output = answer->outputs[i];

@@ -143,6 +143,36 @@ std::vector<exec::RunSample> read_samples(const Json& answer, int repeat, Fields
   return samples;
 }
 
+/// [start or null, seconds] of each run.
+std::vector<exec::StepSpan> read_spans(const Json& step, std::size_t runs, Fields& fields, const std::string& where) {
+  std::vector<exec::StepSpan> spans;
+  const Json& list = fields.array(step, "spans", where);
+  if (list.size() != runs) fields.fail(where, fmt::format("spans of {} runs instead of {}", list.size(), runs));
+  for (const Json& pair : list) {
+    if (!pair.is_array() || pair.size() != 2) fields.fail(where, "not all spans are [start, seconds]");
+    if (!fields.ok()) break;
+    exec::StepSpan& span = spans.emplace_back();
+    if (!pair[0].is_null()) span.start = fields.seconds(pair[0], where);
+    span.seconds = fields.seconds(pair[1], where);
+  }
+  return spans;
+}
+
+exec::StepTime read_step(const Json& described, std::size_t runs, Fields& fields, const std::string& where) {
+  exec::StepTime step;
+  step.name = fields.text(described, "name", where);
+  step.op = fields.text(described, "op", where);
+  step.covers = fields.texts(described, "covers", where);
+  if (const Json& place = Fields::member(described, "place"); !place.is_null())
+    step.place = fields.natural(place, where + ".place");
+  if (const Json& bytes = Fields::member(described, "bytes"); !bytes.is_null())
+    step.bytes = fields.natural(bytes, where + ".bytes");
+  if (const Json& calls = Fields::member(described, "calls"); !calls.is_null())
+    step.calls = fields.natural(calls, where + ".calls");
+  step.spans = read_spans(described, runs, fields, where);
+  return step;
+}
+
 }  // namespace
 
 Result<Json> read_answer(std::string_view text, std::int64_t id, std::size_t segments) {
@@ -218,6 +248,24 @@ Result<std::vector<exec::InnerDesc>> read_inner(const Json& answer) {
                       fields.texts(described, "from", where)});
   }
   return checked(std::move(values), fields);
+}
+
+Result<exec::RunProfile> read_profile(const Json& answer, int repeat) {
+  Fields fields;
+  exec::RunProfile profile;
+  const Json& walls = fields.array(answer, "walls", "");
+  if (walls.empty() || walls.size() > static_cast<std::size_t>(repeat))
+    fields.fail("walls", fmt::format("{} of {} runs", walls.size(), repeat));
+  for (const Json& wall : walls) profile.walls.push_back(fields.seconds(wall, "walls"));
+  if (!Fields::member(answer, "device").is_null()) profile.device = fields.text(answer, "device", "");
+  const Json& list = fields.array(answer, "steps", "");
+  if (list.size() > most_values)
+    fields.fail("steps", fmt::format("{} of them, {} are allowed", list.size(), most_values));
+  for (const Json& described : list) {
+    if (!fields.ok()) break;
+    profile.steps.push_back(read_step(described, walls.size(), fields, fmt::format("steps[{}]", profile.steps.size())));
+  }
+  return checked(std::move(profile), fields);
 }
 
 Result<exec::RunAnswer> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,

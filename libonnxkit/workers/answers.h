@@ -24,4 +24,7 @@ Result<std::vector<exec::InnerDesc>> read_inner(const Json& answer);
 Result<exec::RunAnswer> read_run(const Json& answer, const Segments& segments, std::span<const std::string> names,
                                  int repeat);
 
+/// `repeat`: the most runs that each step may tell of.
+Result<exec::RunProfile> read_profile(const Json& answer, int repeat);
+
 }  // namespace onnxkit::workers

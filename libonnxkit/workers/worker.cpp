@@ -43,6 +43,7 @@ class Worker::State {
                            const std::map<std::string, std::string>& options, bool trusted);
   Result<std::vector<exec::InnerDesc>> inner_values(std::int64_t model);
   Result<exec::RunAnswer> run(const WorkerRequest& request);
+  Result<exec::RunProfile> profile(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
 
   const WorkerInfo& info() const { return info_; }
@@ -62,6 +63,7 @@ class Worker::State {
   };
 
   Result<Answer> ask(const Step& step, Json request, std::vector<Descriptor> segments = {});
+  Result<Answer> ask_to_run(const char* operation, const Step& step, const WorkerRequest& request);
   Result<Frame> exchange(const Step& step, const Frame& request);
   Result<Answer> understand(const Step& step, const Frame& frame);
   Error refused(const Step& step, const Json& answer);
@@ -120,10 +122,28 @@ Result<std::vector<exec::InnerDesc>> Worker::State::inner_values(std::int64_t mo
 
 Result<exec::RunAnswer> Worker::State::run(const WorkerRequest& request) {
   const Step step{"while running", limits_.run};
-  const auto model = outputs_.find(request.model);
-  if (model == outputs_.end())
+  auto answer = ask_to_run("run", step, request);
+  if (!answer) return answer.error();
+  const auto& names = request.outputs.empty() ? outputs_.at(request.model) : request.outputs;
+  auto run = read_run(answer->body, answer->segments, names, std::max(request.repeat, 1));
+  if (!run) return broke_protocol(step, run.error().diagnostic.message);
+  return run;
+}
+
+Result<exec::RunProfile> Worker::State::profile(const WorkerRequest& request) {
+  const Step step{"while timing the steps of a model", limits_.run};
+  auto answer = ask_to_run("profile", step, request);
+  if (!answer) return answer.error();
+  auto profile = read_profile(answer->body, std::max(request.repeat, 1));
+  if (!profile) return broke_protocol(step, profile.error().diagnostic.message);
+  return profile;
+}
+
+/// A request with inputs, whose model has outputs in outputs_ when there is an answer.
+Result<Worker::State::Answer> Worker::State::ask_to_run(const char* operation, const Step& step,
+                                                        const WorkerRequest& request) {
+  if (!outputs_.contains(request.model))
     return make_error("worker-invalid", fmt::format("{} has no model {}", name_, request.model));
-  const int repeat = std::max(request.repeat, 1);
   ValueWriter writer;
   Json inputs = Json::array();
   for (const NamedValue& input : request.inputs) inputs.push_back(writer.describe(input));
@@ -131,19 +151,14 @@ Result<exec::RunAnswer> Worker::State::run(const WorkerRequest& request) {
   if (!segment) return segment.error();
   std::vector<Descriptor> segments;
   segments.push_back(*std::move(segment));
-  auto answer = ask(step,
-                    {{"op", "run"},
-                     {"model", request.model},
-                     {"inputs", std::move(inputs)},
-                     {"outputs", request.outputs.empty() ? Json() : Json(request.outputs)},
-                     {"repeat", repeat},
-                     {"warmup", std::max(request.warmup, 0)}},
-                    std::move(segments));
-  if (!answer) return answer.error();
-  const auto& names = request.outputs.empty() ? model->second : request.outputs;
-  auto run = read_run(answer->body, answer->segments, names, repeat);
-  if (!run) return broke_protocol(step, run.error().diagnostic.message);
-  return run;
+  return ask(step,
+             {{"op", operation},
+              {"model", request.model},
+              {"inputs", std::move(inputs)},
+              {"outputs", request.outputs.empty() ? Json() : Json(request.outputs)},
+              {"repeat", std::max(request.repeat, 1)},
+              {"warmup", std::max(request.warmup, 0)}},
+             std::move(segments));
 }
 
 Result<void> Worker::State::unload(std::int64_t model) {
@@ -294,6 +309,8 @@ Result<LoadedModel> Worker::load(const std::filesystem::path& path, const std::s
 Result<std::vector<exec::InnerDesc>> Worker::inner_values(std::int64_t model) { return state_->inner_values(model); }
 
 Result<exec::RunAnswer> Worker::run(const WorkerRequest& request) { return state_->run(request); }
+
+Result<exec::RunProfile> Worker::profile(const WorkerRequest& request) { return state_->profile(request); }
 
 Result<void> Worker::unload(std::int64_t model) { return state_->unload(model); }
 

@@ -76,6 +76,8 @@ class Worker {
   /// The values inside a model that a run can give as outputs.
   Result<std::vector<exec::InnerDesc>> inner_values(std::int64_t model);
   Result<exec::RunAnswer> run(const WorkerRequest& request);
+  /// Where the time of `request.repeat` runs goes.
+  Result<exec::RunProfile> profile(const WorkerRequest& request);
   Result<void> unload(std::int64_t model);
   /// Largest resident size of its process so far; nothing where the system does not tell.
   std::optional<std::uint64_t> peak_bytes() const;

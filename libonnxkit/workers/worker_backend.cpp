@@ -1,5 +1,6 @@
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/core.h>
@@ -28,22 +29,45 @@ class WorkerSession : public exec::Session {
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override {
     if (!request.taps.empty() || request.on_node)
       return make_error("not-supported", "a worker gives the outputs of its model only");
+    prepare(request);
+    const std::vector<NamedValue> inputs = given(request);
+    return worker_->run(worker_request(request, inputs));
+  }
+
+  Result<exec::RunProfile> profile(const exec::RunRequest& request) override {
+    prepare(request);
+    const std::vector<NamedValue> inputs = given(request);
+    auto profile = worker_->profile(worker_request(request, inputs));
+    // A worker that does not know the request answers so.
+    if (!profile && profile.error().diagnostic.code == "worker-invalid")
+      return make_error("not-supported", "this backend tells nothing of the time of nodes");
+    return profile;
+  }
+
+ private:
+  void prepare(const exec::RunRequest& request) {
     WorkerLimits limits = limits_;
     if (request.limits.time.count() != 0) limits.run = request.limits.time;
     limits.stop = request.stop;
     worker_->set_limits(limits);
+  }
+
+  static std::vector<NamedValue> given(const exec::RunRequest& request) {
     std::vector<NamedValue> given;
     for (const NamedValue& input : request.inputs) {
       if (input.value.kind != ValueKind::none) given.push_back(input);
     }
-    return worker_->run({.model = model_.id,
-                         .inputs = given,
-                         .outputs = request.outputs,
-                         .repeat = request.repeat,
-                         .warmup = request.warmup});
+    return given;
   }
 
- private:
+  WorkerRequest worker_request(const exec::RunRequest& request, std::span<const NamedValue> inputs) const {
+    return {.model = model_.id,
+            .inputs = inputs,
+            .outputs = request.outputs,
+            .repeat = request.repeat,
+            .warmup = request.warmup};
+  }
+
   std::shared_ptr<Worker> worker_;
   WorkerLimits limits_;
   LoadedModel model_;

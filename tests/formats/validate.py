@@ -129,7 +129,7 @@ def faults_of_bench(report, status):
 
 
 def calls_of_bench():
-    return [["testdata/models/functions/" + path.name, "-b", backend, "--max-time", "200ms"]
+    return [["testdata/models/functions/" + path.name, "-b", backend, "--max-time", "200ms", "--profile"]
             for path in sorted((ROOT / "testdata/models/functions").glob("*.onnx*"))[:2] for backend in ("reference", "nobody")]
 
 

@@ -2,10 +2,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/report/bench_samples.h"
 #include "tests/report/samples.h"
 #include "tools/report/diff/diff.h"
 
-// report_samples FOLDER: writes every sample's reports as NAME.txt, NAME.json and NAME.html.
+// report_samples FOLDER: writes the reports of every sample of diff as NAME.txt, NAME.json and NAME.html, and into FOLDER/bench those of bench, with
+// NAME.trace beside them and what is read back as NAME.again.
 int main(int argc, char** argv) {
   if (argc != 2) {
     std::fputs("usage: report_samples FOLDER\n", stderr);
@@ -19,5 +21,16 @@ int main(int argc, char** argv) {
     write(name + ".txt", onnxkit::tools::diff_text(report, false));
     write(name + ".json", onnxkit::tools::diff_json(report));
     write(name + ".html", onnxkit::tools::diff_html(report));
+  }
+  std::filesystem::create_directory(folder / "bench");
+  for (const auto& [sample, benchmarks] : onnxkit::tests::bench_samples()) {
+    const std::string name = "bench/" + sample, json = onnxkit::tools::bench_json(benchmarks);
+    write(name + ".txt", onnxkit::tools::bench_text(benchmarks, false));
+    write(name + ".markdown", onnxkit::tools::bench_markdown(benchmarks));
+    write(name + ".json", json);
+    write(name + ".html", onnxkit::tools::bench_html(benchmarks));
+    write(name + ".trace", onnxkit::tools::bench_trace(benchmarks));
+    const auto again = onnxkit::tools::benchmarks_in(json, name);
+    write(name + ".again", again ? onnxkit::tools::bench_json(*again) : again.error().diagnostic.message);
   }
 }

@@ -27,6 +27,7 @@ DATA = ROOT / "testdata"
 FAKES = ROOT / "tests/workers/fakes"
 # Models in ONNX for fixtures and fakes, and options with which the recorded outputs must come out where the default computes in a shorter type.
 FEW = {"onnx:exported/upsample/opset13_linear_half_pixel", "onnx:exported/ml/kmeans_iris", "onnx:exported/precision/fc2_bf16_weights"}
+PROFILES = {"onnxruntime", "openvino"}
 OPTIONS = {"openvino": {"precision": "f32"}}
 
 
@@ -90,6 +91,29 @@ def outcome(host, case, options):
         return f"{error.kind}: {' '.join(error.message.split())}"
 
 
+def fault_of_profile(host, case, options):
+    """Steps of runs take their time, no more of it than the runs, and are called after nodes of the model. None where the worker tells nothing."""
+    model = host.request("load", path=str(case.path), format=case.format, options=options)
+    inputs = next(case.runs(model["inputs"]))[1]
+    try:
+        profile = host.profile(model["model"], inputs, repeat=3, warmup=1)
+    except Answer as error:
+        return None if error.kind in ("unsupported", "invalid") else str(error)
+    finally:
+        host.request("unload", model=model["model"])
+    walls, steps = profile["walls"], profile["steps"]
+    if not steps or not 1 <= len(walls) <= 3:
+        return f"{len(steps)} steps, {len(walls)} runs"
+    if any(len(step["spans"]) != len(walls) or any(seconds < 0 for _, seconds in step["spans"]) for step in steps):
+        return "spans that are not one for each run, or negative"
+    for run, wall in enumerate(walls):
+        if profile["device"] == "cpu" and not 0 < sum(step["spans"][run][1] for step in steps) <= 1.05 * wall + 1e-5 * len(steps):
+            return f"steps of {sum(step['spans'][run][1] for step in steps)} s in a run of {wall} s"
+    graph = onnx.load(case.path, load_external_data=False).graph if case.format == "onnx" else None
+    names = {name for node in graph.node for name in (node.name, *node.output)} if graph else set()
+    return "no step is called after a node" if graph and not any(step["place"] is not None or any(name in names for name in step["covers"]) for step in steps) else ""
+
+
 def held_against(fault, limit):
     """(fault, note): what limits.yaml tells is no fault."""
     if limit is None:
@@ -119,6 +143,9 @@ def run_adapter(name, suite, arguments):
             suite.check(f"{name} {case.name}", *held_against(outcome(host, case, options), limit))
             if limit and "unless" in limit:
                 suite.check(f"{name} {case.name} {limit['unless']}", outcome(host, case, options | limit["unless"]))
+        profiled = [fault_of_profile(host, case, options) for case in todo if case.name in FEW and case.name not in limits]
+        if name in PROFILES or any(fault is not None for fault in profiled):
+            suite.check(f"{name} profiles", "; ".join("it tells nothing" if fault is None else fault for fault in profiled if fault != ""))
         for what, fault in faults(host, todo[0]):
             suite.check(f"{name} {what}", fault)
         host.request("quit")

@@ -87,16 +87,23 @@ class Host:
             descriptors += more
         return data
 
-    def run(self, model, inputs, **fields):
-        """Runs on {name: value}; gives {name: value} and the samples. A value is as `pack` takes it."""
+    def request_with(self, op, model, inputs, fields):
+        """A request with values."""
         segment = Segment()
         values = [{"name": name} | segment.pack(value) for name, value in inputs.items()]
         descriptor = segment.descriptor()
         try:
-            answer = self.request("run", segment=descriptor, model=model, inputs=values, **({"outputs": None, "repeat": 1, "warmup": 0} | fields))
+            return self.request(op, segment=descriptor, model=model, inputs=values, **({"outputs": None, "repeat": 1, "warmup": 0} | fields))
         finally:
             if descriptor is not None:
                 os.close(descriptor)
+
+    def profile(self, model, inputs, **fields):
+        return self.request_with("profile", model, inputs, fields)
+
+    def run(self, model, inputs, **fields):
+        """Runs on {name: value}; gives {name: value} and the samples. A value is as `pack` takes it."""
+        answer = self.request_with("run", model, inputs, fields)
         return {output["name"]: unpack(output, answer["data"]) for output in answer["outputs"]}, answer["samples"]
 
 

@@ -8,11 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "libonnxkit/base/system/atomic_file.h"
 #include "onnxkit/run.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/model_file.h"
 #include "tools/options/choice.h"
+#include "tools/options/diff_files.h"
 #include "tools/options/duration.h"
 #include "tools/options/inference.h"
 #include "tools/options/inputs.h"
@@ -22,7 +24,7 @@
 #include "tools/options/sides.h"
 #include "tools/options/workers.h"
 #include "tools/progress.h"
-#include "tools/report/bench.h"
+#include "tools/report/bench/bench.h"
 #include "tools/report/diagnostics.h"
 
 namespace onnxkit::tools {
@@ -37,7 +39,7 @@ struct BenchArguments {
   BenchOptions bench;
   std::uint64_t max_time_ms = 30'000;
   bool no_judging = false;
-  std::string output, baseline, max_slowdown = "5%";
+  std::string baseline, max_slowdown = "5%", report, trace, resume;
   bool compares = false;
   BenchFormat format = BenchFormat::text;
   ColorChoice color = ColorChoice::automatic;
@@ -102,32 +104,56 @@ Result<InputSet> inputs_for(const Model& model, const BenchArguments& arguments,
 }
 
 /// Every side with so many threads, where its backend has that option.
-void set_threads(std::vector<DiffSide>& sides, std::int64_t threads, BenchOptions& options) {
-  options.limits.threads = static_cast<int>(threads);
+void set_threads(std::vector<DiffSide>& sides, std::int64_t threads, const Context& context) {
   for (DiffSide& side : sides) {
-    for (const BackendInfo& info : backends({.context = options.context, .names = {side.backend}}))
+    for (const BackendInfo& info : backends({.context = context, .names = {side.backend}}))
       if (info.options.contains("threads")) side.options["threads"] = std::to_string(threads);
   }
 }
 
-Result<Benchmark> measure(const std::vector<std::string>& models, std::optional<std::int64_t> batch,
-                          std::optional<std::int64_t> threads, const BenchArguments& arguments) {
-  auto sides = read_sides(models, arguments.backends);
-  if (!sides) return sides.error();
-  const auto with_model = std::find_if(sides->begin(), sides->end(), [](const DiffSide& side) { return side.model; });
-  if (with_model == sides->end())
+/// One measurement of all that are asked for.
+struct BenchPlan {
+  std::vector<std::string> models;
+  std::optional<std::int64_t> batch, threads;
+};
+
+std::vector<std::optional<std::int64_t>> settings(const std::vector<std::int64_t>& given) {
+  if (given.empty()) return {std::nullopt};
+  return {given.begin(), given.end()};
+}
+
+std::vector<BenchPlan> bench_plans(const BenchArguments& arguments) {
+  std::vector<BenchPlan> plans;
+  for (const std::vector<std::string>& models : comparisons(arguments.models)) {
+    for (const auto batch : settings(arguments.batches)) {
+      for (const auto threads : settings(arguments.threads)) plans.push_back({models, batch, threads});
+    }
+  }
+  return plans;
+}
+
+Result<std::vector<DiffSide>> bench_sides(const BenchPlan& plan, const BenchArguments& arguments) {
+  auto sides = read_sides(plan.models, arguments.backends);
+  if (sides && plan.threads) set_threads(*sides, *plan.threads, arguments.bench.context);
+  return sides;
+}
+
+Result<Benchmark> measure(const BenchPlan& plan, std::vector<DiffSide> sides, const BenchArguments& arguments) {
+  const auto with_model = std::find_if(sides.begin(), sides.end(), [](const DiffSide& side) { return side.model; });
+  if (with_model == sides.end())
     return make_error("usage", "at least one side must be an ONNX model, which defines the inputs");
-  auto inputs = inputs_for(*with_model->model, arguments, batch);
+  auto inputs = inputs_for(*with_model->model, arguments, plan.batch);
   if (!inputs) return inputs.error();
   BenchOptions options = arguments.bench;
-  if (threads) set_threads(*sides, *threads, options);
+  if (plan.threads) options.limits.threads = static_cast<int>(*plan.threads);
+  options.profiles = arguments.bench.profiles || !arguments.trace.empty();
   const Interrupt interrupt;
   options.stop = interrupt.token();
-  Progress progress("measuring " + models.front(), 1, arguments.notes);
-  progress.start(models.front());
-  auto report = bench(*sides, *inputs, options);
+  Progress progress("measuring " + plan.models.front(), 1, arguments.notes);
+  progress.start(plan.models.front());
+  auto report = bench(sides, *inputs, options);
   if (!report) return report.error();
-  return Benchmark{models.front(), batch, threads, *std::move(report)};
+  return Benchmark{plan.models.front(), plan.batch, plan.threads, *std::move(report)};
 }
 
 std::string report_text(const std::vector<Benchmark>& benchmarks, const BenchArguments& arguments) {
@@ -165,15 +191,62 @@ Outcome compare_reports(const BenchArguments& arguments, double most) {
   return print_changes(*before, *after, most, arguments, stdout);
 }
 
-std::vector<std::optional<std::int64_t>> settings(const std::vector<std::int64_t>& given) {
-  if (given.empty()) return {std::nullopt};
-  return {given.begin(), given.end()};
+/// Whether a stored measurement is of these sides in this setting.
+bool is_same(const Benchmark& stored, const Benchmark& planned, const std::vector<DiffSide>& sides) {
+  const auto is_same_side = [](const BenchSideReport& report, const DiffSide& side) {
+    return report.label == side.label && report.backend == side.backend && report.options == side.options;
+  };
+  return stored.model == planned.model && stored.batch == planned.batch && stored.threads == planned.threads &&
+         std::equal(stored.report.sides.begin(), stored.report.sides.end(), sides.begin(), sides.end(), is_same_side);
+}
+
+/// Every model in every setting. What --resume holds is not measured again, and what was measured is put there at once.
+Result<std::vector<Benchmark>> measure_all(const BenchArguments& arguments) {
+  std::vector<Benchmark> stored, benchmarks;
+  std::error_code unseen;
+  if (!arguments.resume.empty() && std::filesystem::exists(arguments.resume, unseen)) {
+    auto read = read_benchmarks(arguments.resume);
+    if (!read) return read.error();
+    stored = *std::move(read);
+  }
+  for (const BenchPlan& plan : bench_plans(arguments)) {
+    auto sides = bench_sides(plan, arguments);
+    if (!sides) return sides.error();
+    const auto known = std::find_if(stored.begin(), stored.end(), [&](const Benchmark& benchmark) {
+      return is_same(benchmark, {plan.models.front(), plan.batch, plan.threads, {}}, *sides);
+    });
+    if (known != stored.end()) {
+      benchmarks.push_back(*known);
+      continue;
+    }
+    auto benchmark = measure(plan, *std::move(sides), arguments);
+    if (!benchmark) return benchmark.error();
+    benchmarks.push_back(*std::move(benchmark));
+    if (benchmarks.back().report.cancelled) break;
+    if (arguments.resume.empty()) continue;
+    stored.push_back(benchmarks.back());
+    if (auto kept = replace_file(arguments.resume, bench_json(stored)); !kept) return kept.error();
+  }
+  return benchmarks;
+}
+
+/// Before anything runs: what --report may not replace.
+Result<void> check_output(const BenchArguments& arguments) {
+  return arguments.report.empty() ? Result<void>() : check_report(arguments.report);
+}
+
+Result<void> write_files(const std::vector<Benchmark>& benchmarks, const BenchArguments& arguments) {
+  if (!arguments.report.empty()) {
+    if (auto written = replace_file(arguments.report, bench_html(benchmarks)); !written) return written;
+  }
+  return arguments.trace.empty() ? Result<void>() : replace_file(arguments.trace, bench_trace(benchmarks));
 }
 
 Outcome run_bench(BenchArguments& arguments) {
   const auto most = share_named(arguments.max_slowdown);
   if (!most) return reporter(arguments)(most.error());
   if (arguments.compares) return compare_reports(arguments, *most);
+  if (auto checked = check_output(arguments); !checked) return reporter(arguments)(checked.error());
   auto context = Context::make({.schemas = arguments.inference.schemas, .workers = worker_settings(arguments.workers)});
   if (!context) return reporter(arguments)(context.error());
   arguments.bench.context = *std::move(context);
@@ -185,18 +258,11 @@ Outcome run_bench(BenchArguments& arguments) {
     if (!read) return reporter(arguments)(read.error());
     baseline = *std::move(read);
   }
-  std::vector<Benchmark> benchmarks;
-  for (const std::vector<std::string>& models : comparisons(arguments.models)) {
-    for (const auto batch : settings(arguments.batches)) {
-      for (const auto threads : settings(arguments.threads)) {
-        auto benchmark = measure(models, batch, threads, arguments);
-        if (!benchmark) return reporter(arguments)(benchmark.error());
-        benchmarks.push_back(*std::move(benchmark));
-        if (benchmarks.back().report.cancelled) break;
-      }
-    }
-  }
+  auto measured = measure_all(arguments);
+  if (!measured) return reporter(arguments)(measured.error());
+  const std::vector<Benchmark>& benchmarks = *measured;
   std::fputs(report_text(benchmarks, arguments).c_str(), stdout);
+  if (auto written = write_files(benchmarks, arguments); !written) return report_error(written.error());
   const bool cancelled = std::any_of(benchmarks.begin(), benchmarks.end(),
                                      [](const Benchmark& benchmark) { return benchmark.report.cancelled; });
   Outcome outcome = has_finding(benchmarks) ? Outcome::finding : Outcome::ok;
@@ -227,6 +293,8 @@ void add_measuring(CLI::App& command, BenchArguments& arguments) {
   command.add_option("--seed", arguments.bench.seed, "Seed of generated inputs, of the order of runs and of the noise")
       ->type_name("N")
       ->capture_default_str();
+  command.add_flag("--profile", arguments.bench.profiles,
+                   "Also tell how long each operator and step takes, and what the machine could do");
   command.add_flag("--no-judging", arguments.no_judging, "Do not compare the outputs with the reference");
 }
 
@@ -241,6 +309,16 @@ void add_reports(CLI::App& command, BenchArguments& arguments) {
       command, "--color", arguments.color,
       {{"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}},
       "Whether text is coloured");
+  command.add_option("--report", arguments.report, "Write an HTML page with plots to this file")
+      ->type_name("FILE.html");
+  command
+      .add_option("--trace", arguments.trace,
+                  "Write the steps of a profiled run as events that Perfetto opens; implies --profile")
+      ->type_name("FILE.json");
+  command
+      .add_option("--resume", arguments.resume,
+                  "Keep each finished measurement in this file, and do not repeat those that are there")
+      ->type_name("FILE.json");
   command.add_option("--baseline", arguments.baseline, "Report of an earlier run (--format json) to compare with")
       ->type_name("FILE.json");
   command

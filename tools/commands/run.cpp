@@ -30,7 +30,7 @@ struct RunArguments {
   RunOptions run;
   std::string backend = "reference";
   WorkerOptions workers;
-  bool profile = false;
+  bool profile = false, dump_plan = false;
   InferenceOptions inference;
   OutputOptions format;
   Notes notes = Notes::usual;
@@ -115,6 +115,15 @@ Outcome run_run(RunArguments& arguments) {
   report->outputs.insert(report->outputs.end(), std::make_move_iterator(tapped.begin()),
                          std::make_move_iterator(tapped.end()));
   if (const auto written = write_outputs(*report, arguments); !written) return reporter(arguments)(written.error());
+  if (arguments.notes == Notes::steps) {
+    for (const std::string& text : report->plan_notes) note(arguments.notes, text);
+  }
+  if (arguments.dump_plan) {
+    if (report->plan.empty())
+      return reporter(arguments)(make_error("not-supported", "the backend " + quote(options.backend) + " makes no plan"));
+    std::fputs(report->plan.c_str(), stdout);
+    return Outcome::ok;
+  }
   const bool is_text = arguments.format.format == Format::text;
   if (arguments.output != "-") {
     std::fputs(
@@ -169,6 +178,7 @@ void register_run(CommandList& list) {
   command->add_flag("--wide", arguments->run.unrounded,
                     "Do not round floating-point numbers between nodes; floating-point outputs are float64");
   command->add_flag("--profile", arguments->profile, "Print the time per operator and node to standard error");
+  command->add_flag("--dump-plan", arguments->dump_plan, "Print the steps that the backend ran in place of the outputs");
   command->add_flag("--allow-outside-data", arguments->run.allow_outside_data,
                     "Allow external data outside the model's folder");
   add_limits(*command, *arguments);

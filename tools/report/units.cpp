@@ -23,8 +23,10 @@ std::string in_bytes(std::uint64_t bytes) {
 }
 
 std::string seconds_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} us", seconds * 1e6);
+  constexpr double almost = 0.9995;  // three digits of it read as 1 of the larger unit
+  if (seconds >= 999.5) return fmt::format("{:.0f} s", seconds);
+  if (seconds >= almost) return fmt::format("{:.3g} s", seconds);
+  return seconds >= almost * 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} us", seconds * 1e6);
 }
 
 }  // namespace onnxkit::tools

@@ -10,12 +10,12 @@ import sys
 import time
 import traceback
 
-from _values import Empty, Inner, NAMES, Port, Reader, WorkerError, Writer
+from _values import Empty, Inner, NAMES, Port, Reader, Step, WorkerError, Writer
 
 VERSION = 1
 MOST_BYTES = 64 << 20
 MOST_SEGMENTS = 64
-NEEDED = {"load": {"path", "format"}, "inner": {"model"}, "run": {"model", "inputs"}, "unload": {"model"}}
+NEEDED = {"load": {"path", "format"}, "inner": {"model"}, "run": {"model", "inputs"}, "profile": {"model", "inputs"}, "unload": {"model"}}
 
 
 def first_line(error):
@@ -71,6 +71,10 @@ class Model:
     def inside(self) -> list[Inner]:
         """The values inside the model that `look` can give, in an order of execution."""
         raise WorkerError("unsupported", "this runtime tells nothing of the values inside such a model")
+
+    def profile(self, inputs, outputs, warmup, repeat):
+        """Where the time of `repeat` runs goes, after `warmup` unmeasured ones: for each its wall time and its list of Step, and the device."""
+        raise WorkerError("unsupported", "this runtime tells nothing of the time of nodes")
 
     def look(self, inputs, names):
         """One unmeasured run; a dict of the numpy values of these names, which are of outputs and of values inside."""
@@ -139,7 +143,7 @@ class Worker:
     def __init__(self, backend, channel):
         self.backend, self.channel = backend, channel
         self.models, self.next_model, self.ready = {}, 1, False
-        self.requests = {"hello": self.hello, "load": self.load, "inner": self.inner, "run": self.run, "unload": self.unload, "quit": lambda *_: ({}, None)}
+        self.requests = {"hello": self.hello, "load": self.load, "inner": self.inner, "run": self.run, "profile": self.profile, "unload": self.unload, "quit": lambda *_: ({}, None)}
 
     def serve(self):
         while (received := receive(self.channel)) is not None:
@@ -216,10 +220,7 @@ class Worker:
         return {"values": [value.message() for value in model.known_inside.values()]}, None
 
     def run(self, request, values):
-        model = self.model(request)
-        inputs = bind(request["inputs"], values, model.inputs)
-        ports = {port.name: port for port in model.outputs}
-        names = list(ports) if request.get("outputs") is None else request["outputs"]
+        model, inputs, ports, names = self.asked(request, values)
         inside = getattr(model, "known_inside", {})
         unknown = [name for name in names if name not in ports and name not in inside]
         if unknown:
@@ -238,6 +239,22 @@ class Worker:
         results, writer = model.results(raw, names), Writer()
         outputs = [{"name": name} | writer.value(results[name], ports[name]) for name in names]
         return {"outputs": outputs, "samples": samples}, writer.segment()
+
+    def asked(self, request, values):
+        model = self.model(request)
+        ports = {port.name: port for port in model.outputs}
+        return model, bind(request["inputs"], values, model.inputs), ports, list(ports) if request.get("outputs") is None else request["outputs"]
+
+    def profile(self, request, values):
+        model, inputs, ports, names = self.asked(request, values)
+        if unknown := [name for name in names if name not in ports]:
+            raise WorkerError("invalid", f"the model has no output {', '.join(map(repr, unknown))}")
+        runs, device = model.profile(inputs, names, max(request.get("warmup", 0), 0), max(request.get("repeat", 1), 1))
+        # What a run does may depend on its data; runs of other steps than the last are left out.
+        kinds = [[step.kind() for step in steps] for _, steps in runs]
+        runs = [run for run, kind in zip(runs, kinds) if kind == kinds[-1]]
+        steps = [step.message([steps[place].span for _, steps in runs]) for place, step in enumerate(runs[-1][1])]
+        return {"steps": steps, "walls": [wall for wall, _ in runs], "device": device}, None
 
     def look(self, model, inputs, names, request):
         wall = time.perf_counter()

@@ -60,6 +60,30 @@ class Inner:
         return {"name": self.name, "op": self.op, "from": self.made_from}
 
 
+@dataclasses.dataclass
+class Step:
+    """A part of a run that a runtime timed: seconds of its own, the start since that of the run, the nodes of the model that it computes (their
+    names, or values that they write), bytes read and written, how often it ran, and the place in the main graph of a node without a name."""
+    name: str
+    op: str
+    seconds: float
+    start: float | None = None
+    covers: list = dataclasses.field(default_factory=list)
+    bytes: int | None = None
+    calls: int = 1
+    place: int | None = None
+
+    @property
+    def span(self):
+        return [self.start, self.seconds]
+
+    def kind(self):
+        return self.name, self.op, self.calls
+
+    def message(self, spans):
+        return {"name": self.name, "op": self.op, "covers": self.covers, "bytes": self.bytes, "calls": self.calls, "place": self.place, "spans": spans}
+
+
 class Empty:
     """The value of an input that is left out."""
 

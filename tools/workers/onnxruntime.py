@@ -1,8 +1,12 @@
 """ONNX Runtime: any execution provider that the installed package has."""
 import ctypes
+import json
+import os
+import tempfile
+import time
 
 from _protocol import THREADS, Backend, Model, import_runtime, number, option, serve
-from _values import CODES, ML_DTYPES, PACKED_BITS, STRING, Port, WorkerError, dtype_of, np, unpack
+from _values import CODES, ML_DTYPES, PACKED_BITS, STRING, Port, Step, WorkerError, dtype_of, np, unpack
 
 LEVELS = {"none": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
 REMOTE = {"azure"}
@@ -27,9 +31,34 @@ def port_of(argument, optional=False):
     return Port(argument.name, code, shape, kind, optional)
 
 
+def named_after(name):
+    """The nodes that ONNX Runtime calls a step after: its own passes put something before or behind their names."""
+    return [name] + [part for part in (name.removesuffix("_nchwc"), name.removeprefix("fused ")) if part != name]
+
+
+def steps_of(run, nodes):
+    """The nodes that ran in a run, once each: those of a subgraph, whose time their node contains, before it and without a place in the main graph."""
+    steps, ended = {}, []
+    for event in sorted(nodes, key=lambda event: (event["ts"] + event["dur"], -event["ts"])):
+        name, facts = event["name"].removesuffix("_kernel_time"), event["args"]
+        key, op, inside = (name, facts.get("node_index")), facts.get("op_name", ""), 0
+        while ended and ended[-1][0]["ts"] >= event["ts"]:
+            inner, inner_key = ended.pop()
+            inside += inner["dur"] * 1e-6
+            steps[inner_key].covers, steps[inner_key].place = [], None
+        ended.append((event, key))
+        if key not in steps:
+            sizes = [int(facts[size]) for size in ("activation_size", "parameter_size", "output_size") if size in facts]
+            is_unnamed = name == f"{op}_{key[1]}"  # which ONNX Runtime calls so
+            steps[key] = Step(name, op, 0, (event["ts"] - run["ts"]) * 1e-6, named_after(name), sum(sizes) if sizes else None, 0, int(key[1]) if is_unnamed else None)
+        steps[key].seconds += max(event["dur"] * 1e-6 - inside, 0)
+        steps[key].calls += 1
+    return list(steps.values())
+
+
 class OrtModel(Model):
-    def __init__(self, runtime, session):
-        self.runtime, self.session = runtime, session
+    def __init__(self, runtime, session, again=None):
+        self.runtime, self.session, self.again = runtime, session, again
         self.inputs = [port_of(argument) for argument in session.get_inputs()]
         self.inputs += [port_of(argument, optional=True) for argument in session.get_overridable_initializers()]
         self.outputs = [port_of(argument) for argument in session.get_outputs()]
@@ -64,6 +93,25 @@ class OrtModel(Model):
             return dict(zip(outputs, raw.copy_outputs_to_cpu()))
         types = {port.name: port.type for port in self.outputs}
         return {name: self.numpy(value, types[name]) for name, value in zip(outputs, raw)}
+
+    def profile(self, inputs, outputs, warmup, repeat):
+        """Another session, as one that tells of its nodes is slower."""
+        with tempfile.TemporaryDirectory(prefix="onnxkit-profile-") as folder:
+            twin, walls = OrtModel(self.runtime, self.again(os.path.join(folder, "run"))), []
+            for _ in range(warmup + repeat):
+                prepared = twin.prepare(inputs, outputs)
+                start = time.perf_counter()
+                twin.execute(prepared, outputs)
+                walls.append(time.perf_counter() - start)
+            with open(twin.session.end_profiling(), encoding="utf-8", errors="replace") as file:
+                events = json.load(file, strict=False)
+        runs = [event for event in events if event.get("name") == "model_run"][-repeat:]
+        nodes = [event for event in events if event.get("cat") == "Node" and event["name"].endswith("_kernel_time")]
+        if len(runs) < repeat or not nodes:
+            raise WorkerError("failed", "the profile that ONNX Runtime wrote tells nothing of these runs")
+        devices = {short(event["args"].get("provider", "CPUExecutionProvider")) for event in nodes}
+        within = lambda run: [event for event in nodes if run["ts"] <= event["ts"] <= run["ts"] + run["dur"]]
+        return [(wall, steps_of(run, within(run))) for wall, run in zip(walls[warmup:], runs)], "cpu" if devices == {"cpu"} else ", ".join(sorted(devices))
 
     def ort_value(self, value, port):
         """Its Python binding takes types that numpy lacks as bytes only."""
@@ -116,9 +164,14 @@ class OnnxRuntime(Backend):
         tuned = {"use_tf32": "1" if options["tf32"] == "on" else "0"} if options["provider"] == "cuda" else {}
         wanted = [(provider, tuned)] + ([] if options["provider"] == "cpu" else [self.providers["cpu"]])
         session = self.module.InferenceSession(path, settings, providers=wanted)
+
+        def again(prefix):
+            settings.enable_profiling, settings.profile_file_prefix = True, prefix
+            return self.module.InferenceSession(path, settings, providers=wanted)
+
         if provider not in session.get_providers():
             raise WorkerError("failed", f"{provider} did not start")
-        model = OrtModel(self.module, session)
+        model = OrtModel(self.module, session, again)
         if options["provider"] == "cpu":
             model.arithmetic = "float32"
         return model

@@ -48,6 +48,8 @@ struct BenchOptions {
   double max_seconds = 30;       ///< of measuring, warm-up included; the runs at hand are finished
   std::size_t min_rounds = 10;
   std::size_t max_rounds = 10'000;
+  bool profiles =
+      false;  ///< the time of each node or step is taken as well, in runs of their own behind the measured ones
   bool judges = true;      ///< the outputs of measured runs are compared with the reference by the noise floor
   std::uint64_t seed = 0;  ///< of the order of sides, the bootstrap, and the noise
   bool allow_outside_data = false;
@@ -57,6 +59,32 @@ struct BenchOptions {
 
 /// Runs that were measured one behind the other, between those of other sides.
 using BenchRound = std::vector<RunTime>;
+
+/// A part of a run: a node, nodes that the backend fused, or work that it added.
+struct BenchStep {
+  std::string name, op;              ///< in the backend's words
+  std::vector<std::string> nodes;    ///< of the model that it computes, as far as that can be told
+  double seconds = 0;                ///< median over the profiled runs, without steps inside it
+  double start = 0, last = 0;        ///< when it began in the last profiled run, and its seconds there
+  std::uint64_t calls = 1;           ///< in one run
+  std::optional<double> operations;  ///< multiplications and additions; nothing where they are not known
+  std::optional<double> bytes;       ///< that it has to read and write
+  std::optional<double> floor;       ///< seconds that it would take at the machine's peak
+};
+
+/// What the machine reaches at most, by a short measurement: products and sums of float32 in registers, and a copy in memory.
+struct BenchRoof {
+  double operations_per_second = 0, bytes_per_second = 0;
+  int threads = 0;
+};
+
+struct BenchProfile {
+  double seconds = 0;  ///< of a whole run, median; slower than others, since the backend keeps notes
+  std::size_t runs = 0;
+  std::string device;             ///< where the steps ran
+  std::optional<BenchRoof> roof;  ///< of the threads that the side may use, where it ran on the processor
+  std::vector<BenchStep> steps;
+};
 
 struct BenchSideReport {
   std::string label, backend, version, device, arithmetic, model;
@@ -74,6 +102,8 @@ struct BenchSideReport {
   std::optional<std::uint64_t> peak_bytes;  ///< largest resident size of its process, where it has one
   std::optional<Verdict> verdict;           ///< of its outputs; nothing when they were not judged
   std::string why;                          ///< of the verdict, or why there is none
+  std::optional<BenchProfile> profile;      ///< with BenchOptions::profiles, where the backend tells
+  std::string unprofiled;                   ///< why there is none
 };
 
 struct BenchReport {

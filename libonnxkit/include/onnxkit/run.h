@@ -62,6 +62,9 @@ struct RunReport {
   std::vector<NamedValue> outputs;
   std::vector<std::string> warnings;  ///< what other runtimes read in another way than the reference
   double prepare_seconds = 0, run_seconds = 0;
+  /// The steps that the backend ran, as text, and which nodes ran elsewhere than meant; empty for backends that make no plan.
+  std::string plan = {};
+  std::vector<std::string> plan_notes = {};
 };
 
 struct CompletedInputs {

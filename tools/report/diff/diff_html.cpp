@@ -11,6 +11,8 @@ std::string diff_html(const DiffReport& report) {
                   {"/*LICENCE*/", "d3_licence"},
                   {"/*D3*/", "d3"},
                   {"/*NUMBERS*/", "numbers"},
+                  {"/*FIGURES*/", "figures"},
+                  {"/*ELEMENTS*/", "elements"},
                   {"/*PLOTS*/", "diff_plots"},
                   {"/*SCRIPT*/", "diff_script"}},
                  diff_object(report, true));

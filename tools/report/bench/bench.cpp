@@ -1,9 +1,10 @@
-#include "tools/report/bench.h"
+#include "tools/report/bench/bench.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "tools/report/bench/bench_parts.h"
 #include "tools/report/diagnostics.h"
 #include "tools/report/table.h"
 #include "tools/report/units.h"
@@ -13,32 +14,11 @@ namespace {
 
 constexpr std::string_view bench_red = "\x1b[1;31m";
 
-std::string setting_of(const Benchmark& benchmark) {
-  std::string text = without_controls(benchmark.model);
-  if (benchmark.batch) text += fmt::format(", batch {}", *benchmark.batch);
-  if (benchmark.threads)
-    text += fmt::format(", {} {}", *benchmark.threads, *benchmark.threads == 1 ? "thread" : "threads");
-  return text;
-}
-
 /// "11.2 ms +-1.3%"
 std::string bench_median_text(const Latency& latency) {
   std::string text = seconds_text(latency.median);
   if (!latency.interval || latency.median <= 0) return text;
   return text + fmt::format(" ±{:.1f}%", 50 * (latency.interval->high - latency.interval->low) / latency.median);
-}
-
-/// "0.71 x (0.69 to 0.73)"
-std::string bench_ratio_text(const std::optional<Ratio>& ratio) {
-  if (!ratio) return "-";
-  if (!ratio->differs)
-    return fmt::format("no difference ({:.3g} to {:.3g})", ratio->interval.low, ratio->interval.high);
-  return fmt::format("{:.3g} x ({:.3g} to {:.3g})", ratio->value, ratio->interval.low, ratio->interval.high);
-}
-
-std::string bench_verdict_text(const BenchSideReport& side) {
-  if (side.failure) return "failed at " + without_controls(side.failed_at);
-  return side.verdict ? std::string(name_of(*side.verdict)) : "not judged";
 }
 
 bool bench_is_wrong(const BenchSideReport& side) {
@@ -79,7 +59,7 @@ std::vector<std::string> bench_remarks(const BenchReport& report) {
     if (!side.stationary && side.wall.runs > 0)
       remarks.push_back(fmt::format("{}: times still changed after {} warm-up runs", label, side.warmups));
   }
-  for (const std::string& warning : report.warnings) remarks.push_back("warning: " + warning);
+  for (const std::string& warning : report.warnings) remarks.push_back("warning: " + without_controls(warning));
   if (!report.reached_goal)
     remarks.emplace_back("warning: the figures are less precise than asked for; --max-time gives them longer");
   if (report.cancelled) remarks.emplace_back("warning: the measurement was stopped early");
@@ -91,70 +71,6 @@ Table bench_table(const BenchReport& report) {
   for (const BenchSideReport& side : report.sides)
     table.add(bench_row(side), bench_is_wrong(side) ? bench_red : std::string_view());
   return table;
-}
-
-Json bench_latency_json(const Latency& latency) {
-  Json json = {{"runs", latency.runs},
-               {"median", latency.median},
-               {"p90", latency.p90},
-               {"p99", latency.p99},
-               {"fastest", latency.fastest}};
-  if (latency.interval) json["median_interval"] = {latency.interval->low, latency.interval->high};
-  return json;
-}
-
-Json bench_ratio_json(const Ratio& ratio) {
-  return {{"value", ratio.value}, {"interval", {ratio.interval.low, ratio.interval.high}}, {"differs", ratio.differs}};
-}
-
-Json bench_side_json(const BenchSideReport& side) {
-  Json json = {{"label", side.label},          {"backend", side.backend}, {"version", side.version},
-               {"device", side.device},        {"model", side.model},     {"options", side.options},
-               {"arithmetic", side.arithmetic}};
-  if (side.failure) {
-    json["failure"] = {{"at", side.failed_at}, {"error", diagnostic_json(side.failure->diagnostic)}};
-    return json;
-  }
-  json["load_seconds"] = side.load_seconds;
-  json["first_seconds"] = side.first_seconds;
-  json["warmups"] = side.warmups;
-  json["stationary"] = side.stationary;
-  json["wall"] = bench_latency_json(side.wall);
-  if (side.cpu) json["cpu"] = bench_latency_json(*side.cpu);
-  if (side.ratio) json["ratio"] = bench_ratio_json(*side.ratio);
-  if (side.cpu_ratio) json["cpu_ratio"] = bench_ratio_json(*side.cpu_ratio);
-  if (side.peak_bytes) json["peak_bytes"] = *side.peak_bytes;
-  if (side.verdict) json["verdict"] = name_of(*side.verdict);
-  json["why"] = side.why;
-  Json rounds = Json::array();
-  for (const BenchRound& round : side.rounds) {
-    Json runs = Json::array();
-    for (const RunTime& run : round) runs.push_back({run.wall, run.cpu ? Json(*run.cpu) : Json()});
-    rounds.push_back(std::move(runs));
-  }
-  json["rounds"] = std::move(rounds);
-  return json;
-}
-
-BenchSideReport side_from(const Json& json) {
-  BenchSideReport side;
-  side.label = json.at("label").get<std::string>();
-  if (!json.contains("rounds")) return side;
-  for (const Json& round : json.at("rounds")) {
-    BenchRound& runs = side.rounds.emplace_back();
-    for (const Json& run : round) {
-      RunTime& time = runs.emplace_back();
-      time.wall = run.at(0).get<double>();
-      if (!run.at(1).is_null()) time.cpu = run.at(1).get<double>();
-    }
-  }
-  summarize(side, {}, 0);
-  return side;
-}
-
-std::optional<std::int64_t> integer_in(const Json& json, const char* key) {
-  return json.contains(key) && json.at(key).is_number_integer() ? std::optional(json.at(key).get<std::int64_t>())
-                                                                : std::nullopt;
 }
 
 }  // namespace
@@ -170,8 +86,9 @@ std::string bench_text(const std::vector<Benchmark>& benchmarks, bool color) {
                         without_controls(report.inputs), report.seconds);
     text += bench_table(report).text(bench_columns().size() - 1, color);
     for (const std::string& remark : bench_remarks(report)) text += "  " + remark + "\n";
+    text += bench_profiles_text(report);
   }
-  return text;
+  return text + bench_summary_text(benchmarks);
 }
 
 std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
@@ -183,7 +100,7 @@ std::string bench_markdown(const std::vector<Benchmark>& benchmarks) {
     if (!remarks.empty()) text += "\n";
     for (const std::string& remark : remarks) text += "- " + remark + "\n";
   }
-  return text;
+  return text + bench_summary_markdown(benchmarks);
 }
 
 std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
@@ -210,51 +127,6 @@ std::string bench_csv(const std::vector<Benchmark>& benchmarks) {
     }
   }
   return table.csv();
-}
-
-std::string bench_json(const std::vector<Benchmark>& benchmarks) {
-  Json list = Json::array();
-  for (const Benchmark& benchmark : benchmarks) {
-    const BenchReport& report = benchmark.report;
-    Json sides = Json::array();
-    for (const BenchSideReport& side : report.sides) sides.push_back(bench_side_json(side));
-    list.push_back(
-        {{"model", benchmark.model},
-         {"batch", benchmark.batch ? Json(*benchmark.batch) : Json()},
-         {"threads", benchmark.threads ? Json(*benchmark.threads) : Json()},
-         {"inputs", report.inputs},
-         {"machine",
-          {{"processor", report.processor}, {"processors", report.processors}, {"memory_bytes", report.memory_bytes}}},
-         {"warnings", report.warnings},
-         {"seconds", report.seconds},
-         {"reached_goal", report.reached_goal},
-         {"cancelled", report.cancelled},
-         {"sides", std::move(sides)}});
-  }
-  return json_text({{"format", "onnxkit-bench"}, {"format_version", 1}, {"benchmarks", std::move(list)}});
-}
-
-Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std::string& path) {
-  const auto fault = [&](const char* message) {
-    Error error = make_error("json-syntax", message);
-    error.diagnostic.location.file = path;
-    return error;
-  };
-  try {
-    const Json json = Json::parse(text);
-    if (json.value("format", "") != "onnxkit-bench") return fault("this is not a report of onnxkit bench");
-    std::vector<Benchmark> benchmarks;
-    for (const Json& one : json.at("benchmarks")) {
-      Benchmark& benchmark = benchmarks.emplace_back();
-      benchmark.model = one.at("model").get<std::string>();
-      benchmark.batch = integer_in(one, "batch");
-      benchmark.threads = integer_in(one, "threads");
-      for (const Json& side : one.at("sides")) benchmark.report.sides.push_back(side_from(side));
-    }
-    return benchmarks;
-  } catch (const Json::exception&) {
-    return fault("the report is damaged, or was written by another version");
-  }
 }
 
 std::vector<BenchChange> compare_benchmarks(const std::vector<Benchmark>& before, const std::vector<Benchmark>& after,

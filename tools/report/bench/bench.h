@@ -23,7 +23,12 @@ std::string bench_json(const std::vector<Benchmark>& benchmarks);
 std::string bench_csv(const std::vector<Benchmark>& benchmarks);
 std::string bench_markdown(const std::vector<Benchmark>& benchmarks);
 
-/// The way back of bench_json: what a comparison needs, the rounds and who ran them. `path` is that of the text, for messages. Error json-syntax.
+/// A page with all figures, that fetches nothing.
+std::string bench_html(const std::vector<Benchmark>& benchmarks);
+/// The profiles as a trace of events, which Perfetto and chrome://tracing open.
+std::string bench_trace(const std::vector<Benchmark>& benchmarks);
+
+/// The way back of bench_json. `path` is that of the text, for messages. Error json-syntax.
 Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std::string& path);
 
 /// A side that both reports have, and how much longer it takes in the second.

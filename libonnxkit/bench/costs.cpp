@@ -1,0 +1,226 @@
+#include "libonnxkit/bench/costs.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "checker/collector.h"
+#include "checker/infer/cost.h"
+#include "checker/infer/inference.h"
+#include "checker/infer/input_types.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/uses.h"
+
+namespace onnxkit::benching {
+namespace {
+
+using checker::GraphInfo;
+using ir::Dim;
+
+std::optional<double> known(Dim dim) {
+  return dim.is_constant() ? std::optional(static_cast<double>(dim.constant())) : std::nullopt;
+}
+
+/// What the nodes of the main graph need, and the bytes of its values.
+class GraphCosts {
+ public:
+  GraphCosts(const ir::Model& model, const spec::OpTable& table, const std::vector<NamedValue>& inputs)
+      : graph_(*model.graph) {
+    checker::Collector collector;
+    checker::InferenceOptions options;
+    options.assume_defaults = true;
+    options.input_types = checker::input_types(model, inputs);
+    inferred_ = checker::infer_types(model, table, options, collector);
+    const auto found = inferred_.graphs.find(&graph_);
+    info_ = found == inferred_.graphs.end() ? nullptr : &found->second;
+    for (const ir::Node& node : graph_.nodes) {
+      const checker::InferTraits& traits = checker::traits_of(node, model.opset_imports, table);
+      products_.push_back(info_ ? checker::multiply_adds(traits, node, *info_, inferred_.dims) : Dim());
+      gathers_.push_back(std::any_of(traits.inputs.begin(), traits.inputs.end(), [](const checker::InputRole& role) {
+        return role.role == checker::Role::index || role.role == checker::Role::index_nd;
+      }));
+    }
+  }
+
+  const ir::Graph& graph() const { return graph_; }
+  /// It has products, or nobody knows.
+  bool is_contraction(std::size_t node) const { return !products_[node].is(0); }
+  std::optional<double> products(std::size_t node) const { return known(products_[node]); }
+  std::optional<double> bytes(ir::ValueId id) {
+    if (!info_ || ir::index_of(id) >= info_->values.size()) return std::nullopt;
+    return known(checker::value_bytes(info_->values[ir::index_of(id)].type, inferred_.dims));
+  }
+  /// Of an input of a node, no more than it looks at.
+  std::optional<double> read_bytes(std::size_t node, ir::ValueId id) {
+    const auto all = bytes(id);
+    const ir::Node& reader = graph_.nodes[node];
+    if (!all || !gathers_[node] || reader.inputs.front() != id) return all;
+    double written = 0;
+    for (const ir::ValueId output : reader.outputs) written += bytes(output).value_or(0);
+    return std::min(*all, written);
+  }
+
+ private:
+  const ir::Graph& graph_;
+  checker::InferredModel inferred_;
+  const GraphInfo* info_ = nullptr;
+  std::vector<Dim> products_;
+  std::vector<bool> gathers_;
+};
+
+/// Which step computes each node.
+class Owners {
+ public:
+  Owners(const GraphCosts& costs, const ir::Uses& uses, std::span<const exec::StepTime> steps)
+      : costs_(costs),
+        uses_(uses),
+        owner_(costs.graph().nodes.size(), none),
+        fuses_(steps.size(), false),
+        has_contraction_(steps.size(), false) {
+    name(steps);
+    for (std::size_t node = owner_.size(); node-- > 0;) look_behind(node);
+    for (std::size_t node = 0; node < owner_.size(); ++node) look_before(node);
+  }
+
+  std::vector<std::vector<std::size_t>> nodes_of_steps() const {
+    std::vector<std::vector<std::size_t>> nodes(fuses_.size());
+    for (std::size_t node = 0; node < owner_.size(); ++node)
+      if (owner_[node] != none) nodes[owner_[node]].push_back(node);
+    return nodes;
+  }
+
+ private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  void name(std::span<const exec::StepTime> steps) {
+    const ir::Graph& graph = costs_.graph();
+    std::unordered_map<std::string_view, std::size_t> by_name;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const ir::ValueId id : graph.nodes[n].outputs)
+        if (id != ir::ValueId::none) by_name.emplace(graph.name_of(id), n);
+    }
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      if (!graph.nodes[n].name.empty()) by_name.emplace(graph.nodes[n].name.view(), n);
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      bool is_node = false, any = false;
+      for (const std::string& covered : steps[step].covers) {
+        const auto found = by_name.find(covered);
+        if (found == by_name.end() || (owner_[found->second] != none && owner_[found->second] != step)) continue;
+        const ir::Node& node = graph.nodes[found->second];
+        take(found->second, step);
+        any = true;
+        is_node = is_node || steps[step].op == node.op_type.view() || steps[step].op == ir::qualified_op(node);
+      }
+      if (const auto place = steps[step].place; place && *place < graph.nodes.size() && owner_[*place] == none &&
+                                                graph.nodes[*place].name.empty() &&
+                                                steps[step].op == graph.nodes[*place].op_type.view()) {
+        take(*place, step);
+        is_node = true;
+      }
+      // A step of another operator than the nodes that it is called after does more than these.
+      fuses_[step] = any && !is_node;
+    }
+  }
+
+  void take(std::size_t node, std::size_t step) {
+    owner_[node] = step;
+    if (costs_.is_contraction(node)) has_contraction_[step] = true;
+  }
+
+  /// A node whose results only one fused step reads, and that no product of it follows.
+  void look_behind(std::size_t node) {
+    std::size_t step = none;
+    if (owner_[node] != none) return;
+    for (const ir::ValueId id : costs_.graph().nodes[node].outputs) {
+      if (id == ir::ValueId::none) continue;
+      if (uses_.is_output(id)) return;
+      for (const std::uint32_t reader : uses_.consumers(id)) {
+        const std::size_t owner = owner_[reader];
+        if (owner == none || (step != none && owner != step) || costs_.is_contraction(reader)) return;
+        step = owner;
+      }
+    }
+    if (step == none || !fuses_[step] || (costs_.is_contraction(node) && has_contraction_[step])) return;
+    take(node, step);
+  }
+
+  /// A node without products that reads of one fused step only.
+  void look_before(std::size_t node) {
+    std::size_t step = none;
+    if (owner_[node] != none || costs_.is_contraction(node)) return;
+    for (const ir::ValueId id : uses_.reads(node)) {
+      const std::int32_t writer = uses_.producer(id);
+      if (writer < 0) continue;
+      const std::size_t owner = owner_[static_cast<std::size_t>(writer)];
+      if (owner == none || (step != none && owner != step)) return;
+      step = owner;
+    }
+    if (step != none && fuses_[step]) take(node, step);
+  }
+
+  const GraphCosts& costs_;
+  const ir::Uses& uses_;
+  std::vector<std::size_t> owner_;
+  std::vector<bool> fuses_, has_contraction_;
+};
+
+/// What crosses the border of a group of nodes, each value once.
+std::optional<double> border_bytes(GraphCosts& costs, const ir::Uses& uses, const std::vector<std::size_t>& nodes) {
+  const std::unordered_set<std::size_t> inside(nodes.begin(), nodes.end());
+  std::unordered_set<std::uint32_t> read;
+  double total = 0;
+  for (const std::size_t node : nodes) {
+    for (const ir::ValueId id : uses.reads(node)) {
+      const std::int32_t writer = uses.producer(id);
+      if ((writer >= 0 && inside.contains(static_cast<std::size_t>(writer))) || !read.insert(ir::index_of(id)).second)
+        continue;
+      const auto bytes = costs.read_bytes(node, id);
+      if (!bytes) return std::nullopt;
+      total += *bytes;
+    }
+    for (const ir::ValueId id : costs.graph().nodes[node].outputs) {
+      if (id == ir::ValueId::none) continue;
+      const auto readers = uses.consumers(id);
+      const bool leaves = uses.is_output(id) || std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+                            return !inside.contains(reader);
+                          });
+      if (!leaves) continue;
+      const auto bytes = costs.bytes(id);
+      if (!bytes) return std::nullopt;
+      total += *bytes;
+    }
+  }
+  return total;
+}
+
+StepCost cost_of(GraphCosts& costs, const ir::Uses& uses, const std::vector<std::size_t>& nodes) {
+  StepCost cost;
+  if (nodes.empty()) return cost;
+  cost.operations = 0;
+  for (const std::size_t n : nodes) {
+    const ir::Node& node = costs.graph().nodes[n];
+    cost.nodes.emplace_back(!node.name.empty()     ? node.name.view()
+                            : node.outputs.empty() ? node.op_type.view()
+                                                   : costs.graph().name_of(node.outputs.front()));
+    const auto products = costs.products(n);
+    cost.operations = products && cost.operations ? std::optional(*cost.operations + 2 * *products) : std::nullopt;
+  }
+  cost.bytes = border_bytes(costs, uses, nodes);
+  return cost;
+}
+
+}  // namespace
+
+std::vector<StepCost> step_costs(const ir::Model& model, const spec::OpTable& table,
+                                 const std::vector<NamedValue>& inputs, std::span<const exec::StepTime> steps) {
+  std::vector<StepCost> found(steps.size());
+  if (!model.graph) return found;
+  GraphCosts costs(model, table, inputs);
+  const ir::Uses uses(*model.graph);
+  const auto nodes = Owners(costs, uses, steps).nodes_of_steps();
+  for (std::size_t step = 0; step < steps.size(); ++step) found[step] = cost_of(costs, uses, nodes[step]);
+  return found;
+}
+
+}  // namespace onnxkit::benching

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+
+#include "libonnxkit/cpu/kernels/kernels.h"
+
+// What the kernels' callers need of an instruction set. The files *.inc are compiled once for each; nothing of their code is shared between them.
+namespace onnxkit::cpu {
+
+/// Depth that is summed before the sums are stored: a panel of b so deep, and the rows of a, stay in the second-level cache.
+constexpr std::int64_t depth_block = 384;
+/// Rows that are computed with one panel of b after the other.
+constexpr std::int64_t most_block_rows = 192;
+
+/// Rows of an operand a in pieces: elements of segment s of row i begin at table[s * table_stride + i].
+struct RowTable {
+  const float* const* table;
+  std::int64_t table_stride;
+  const std::int32_t* lengths;  ///< of the segments
+  const std::int32_t* blocks;   ///< the first segment of each depth block, and the number of segments
+  std::int64_t block_count;
+};
+
+/// Rows of a times panels of b.
+struct PanelTask {
+  RowTable a;
+  std::int64_t rows;
+  std::int64_t first_row;  ///< of c; a, c and the residual begin there
+  const float* packed_b;   ///< whole
+  std::int64_t k;
+  std::int64_t columns;  ///< of the whole b
+  std::int64_t first_panel, panels;
+  std::int64_t panel_group;  ///< panels that share a depth block before the next depth block
+  float* c;                  ///< row first_row, the column of b's first
+  std::int64_t c_stride;
+  std::int64_t column_offset;  ///< what column 0 of b is for the epilogue
+};
+
+/// Pixels of the output of a convolution, `first` to first + rows, counted through all images.
+struct PixelRange {
+  std::int64_t first, rows;
+};
+/// Channels of one tap of a window.
+struct Segment {
+  std::int32_t tap, channel, length;
+};
+
+struct Isa {
+  const char* name;
+  std::int64_t lanes;
+  std::int64_t panel_columns;
+
+  void (*pack_b)(float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride,
+                 std::int64_t n_stride);
+  void (*multiply)(const PanelTask& task, const Epilogue& epilogue);
+
+  /// Where the segments of the pixels' windows are in the image.
+  void (*pixel_table)(const Window& window, const float* in, PixelRange pixels, const Segment* segments,
+                      std::int64_t segment_count, const float** table, std::int64_t table_stride);
+  /// The windows' elements [kernel_height][kernel_width][channels] of each pixel, zeros where there is padding; `channels` from `in` on.
+  void (*gather_patches)(const Window& window, const float* in, std::int64_t channels, PixelRange pixels, float* to);
+  /// The same for lines of windows, kernel_width * channels floats side by side; those that reach beyond the image are copied.
+  void (*line_table)(const Window& window, const float* in, PixelRange pixels, const Segment* segments,
+                     std::int64_t segment_count, const float** table, std::int64_t table_stride, float* copies);
+  /// One input channel for each output channel; weights are [taps][channels].
+  void (*depthwise)(const Window& window, const float* in, const float* weights, PixelRange pixels, float* out,
+                    const Epilogue& epilogue);
+  void (*pool)(const Pooling& pooling, const float* in, PixelRange pixels, float* out);
+
+  void (*softmax)(const Rows& rows, float scale, const float* mask, std::int64_t mask_stride);
+  void (*log_softmax)(const Rows& rows);
+  void (*normalize)(const Rows& rows, std::int64_t first_row, const Normalization& normalization);
+  void (*reduce_rows)(Reduction reduction, const float* from, std::int64_t row_stride, std::int64_t rows,
+                      std::int64_t columns, float* to);
+  void (*reduce_columns)(Reduction reduction, const float* from, std::int64_t row_stride, std::int64_t rows,
+                         std::int64_t columns, float* to);
+  ArrayFunction* functions[10];  ///< by Function
+
+  std::int64_t (*attention_scratch)(const Attention& attention);
+  void (*attend)(const Attention& attention, float* scratch);
+};
+
+extern const Isa isa_baseline;
+#if defined(__x86_64__)
+extern const Isa isa_v3, isa_v4;
+#endif
+
+}  // namespace onnxkit::cpu

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "libonnxkit/base/system/thread_pool.h"
+
+// The float32 kernels of the backend `cpu`. All are compiled once for each instruction set; a caller that names none gets the best that the
+// machine has. No pointer needs an alignment, though 64 bytes are fastest. Sizes and strides count floats. Images are NHWC: pixel (n, y, x)
+// is at ((n * height + y) * width + x) * pixel_stride, its channels side by side.
+namespace onnxkit::cpu {
+
+/// The kernels for one instruction set. Packed operands belong to the one that packed them.
+struct Isa;
+
+/// The best that the machine has, or the one that the environment variable ONNXKIT_CPU_ISA names: baseline, v3 (AVX2, FMA) or v4 (AVX-512).
+/// A name of one that the machine lacks, or of none, is passed over.
+const Isa& best_isa();
+/// Those that this machine can run, best first; the last runs everywhere.
+std::vector<const Isa*> usable_isas();
+const char* isa_name(const Isa& isa);
+/// Floats of a vector.
+std::int64_t isa_lanes(const Isa& isa);
+
+/// The most rows and columns of a block that Epilogue::finish sees.
+constexpr std::int64_t finish_rows = 16, finish_columns = 512;
+
+/// What becomes of the sums of a product or a convolution, in this order. Rows are rows of c, or pixels of the output counted through all
+/// images; columns are columns of c, or channels.
+struct Epilogue {
+  const float* bias = nullptr;  ///< one number for each column, or none
+  const float* residual =
+      nullptr;  ///< added: row i is at residual + i * residual_stride; may be where the result is written
+  std::int64_t residual_stride = 0;
+  bool clamps = false;  ///< to [lower, upper]; a NaN stays
+  float lower = 0, upper = 0;
+  /// Called once for each finished block, in any order and on any thread of the pool; it changes the block in place. At most finish_rows
+  /// rows and finish_columns columns; row i of the block is at block + i * row_stride. Must not throw.
+  using Finish = void(const void* state, float* block, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+                      std::int64_t first_row, std::int64_t first_column);
+  Finish* finish = nullptr;
+  const void* state = nullptr;
+};
+
+/// Floats that a packed b of k rows and n columns takes.
+std::int64_t packed_b_floats(std::int64_t k, std::int64_t n, const Isa& isa = best_isa());
+/// Packs b, whose element (r, c) is at from + r * k_stride + c * n_stride; one of the strides should be 1.
+void pack_b(float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride,
+            const Isa& isa = best_isa());
+
+/// c = a * b. Row i of a is at a + i * a_stride, its k elements side by side; row i of c is at c + i * c_stride.
+struct Product {
+  const float* a = nullptr;
+  std::int64_t a_stride = 0;
+  const float* packed_b = nullptr;
+  float* c = nullptr;
+  std::int64_t c_stride = 0;
+  std::int64_t m = 0, k = 0, n = 0;
+};
+/// The result does not depend on the number of threads.
+void product(ThreadPool& threads, const Product& product, const Epilogue& epilogue = {}, const Isa& isa = best_isa());
+
+/// A window that moves over an image; what a convolution and a pooling have in common. A convolution in one dimension has height 1.
+struct Window {
+  std::int64_t images = 1, height = 1, width = 1, channels = 1;  ///< of the input
+  std::int64_t out_height = 1, out_width = 1;
+  std::int64_t kernel_height = 1, kernel_width = 1;
+  std::int64_t stride_height = 1, stride_width = 1;
+  std::int64_t dilation_height = 1, dilation_width = 1;
+  std::int64_t pad_top = 0,
+               pad_left = 0;  ///< what the window covers beyond the other two borders counts as padding as well
+  std::int64_t in_pixel_stride = 1, out_pixel_stride = 1;  ///< at least the channels of the input and of the output
+};
+
+struct Convolution {
+  Window window;
+  std::int64_t out_channels = 1, groups = 1;
+};
+/// Floats that the packed weights take.
+std::int64_t packed_weights_floats(const Convolution& convolution, const Isa& isa = best_isa());
+/// Packs weights in ONNX's order [out_channels][channels / groups][kernel_height][kernel_width].
+void pack_weights(float* to, const float* weights, const Convolution& convolution, const Isa& isa = best_isa());
+/// Dense, grouped or depthwise. The result does not depend on the number of threads.
+void convolve(ThreadPool& threads, const Convolution& convolution, const float* in, const float* packed_weights,
+              float* out, const Epilogue& epilogue = {}, const Isa& isa = best_isa());
+
+struct Pooling {
+  Window window;
+  enum class Kind { max, average } kind = Kind::max;
+  /// For averages: padding counts, up to pad_bottom and pad_right beyond the image.
+  bool count_include_pad = false;
+  std::int64_t pad_bottom = 0, pad_right = 0;
+};
+/// A maximum passes NaN on; that of a window without an element is the lowest float, its average 0 / 0.
+void pool(ThreadPool& threads, const Pooling& pooling, const float* in, float* out, const Isa& isa = best_isa());
+
+/// Rows of floats side by side.
+struct Rows {
+  const float* from = nullptr;
+  std::int64_t from_stride = 0;
+  float* to = nullptr;  ///< may be `from`
+  std::int64_t to_stride = 0;
+  std::int64_t rows = 0, columns = 0;
+};
+/// Softmax of each row of from * scale + mask. `mask` may be null; its row i is at mask + i * mask_stride.
+void softmax_rows(ThreadPool& threads, const Rows& rows, float scale = 1, const float* mask = nullptr,
+                  std::int64_t mask_stride = 0, const Isa& isa = best_isa());
+void log_softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa = best_isa());
+
+struct Normalization {
+  float epsilon = 0;
+  const float* scale = nullptr;  ///< one number for each column, or none
+  const float* bias = nullptr;   ///< the same
+  bool centers = true;           ///< LayerNormalization; otherwise RMSNormalization, which does not subtract the mean
+  float* mean = nullptr;         ///< where the mean of each row goes, if anywhere
+  float* inverse_deviation = nullptr;  ///< the same for 1 / sqrt(variance + epsilon)
+};
+void normalize_rows(ThreadPool& threads, const Rows& rows, const Normalization& normalization,
+                    const Isa& isa = best_isa());
+
+enum class Reduction { sum, mean, max, min };
+/// to[i] = what row i is reduced to. A maximum or minimum passes NaN on; that of nothing is the lowest or the largest float.
+void reduce_rows(ThreadPool& threads, Reduction reduction, const float* from, std::int64_t row_stride,
+                 std::int64_t rows, std::int64_t columns, float* to, const Isa& isa = best_isa());
+/// to[j] = what column j is reduced to; a global average pooling of one image when rows are its pixels.
+void reduce_columns(ThreadPool& threads, Reduction reduction, const float* from, std::int64_t row_stride,
+                    std::int64_t rows, std::int64_t columns, float* to, const Isa& isa = best_isa());
+
+enum class Function {
+  exp,
+  log,
+  tanh,
+  erf,
+  sigmoid,
+  gelu,       ///< 0.5 * x * (1 + erf(x / sqrt(2)))
+  gelu_tanh,  ///< 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
+  silu,       ///< x * sigmoid(x)
+  sqrt,
+  reciprocal
+};
+/// to[i] = function(from[i]) for count floats; `to` may be `from`. exp, log, sqrt and reciprocal are at most 2 units in the last place off, tanh,
+/// erf and sigmoid at most 3, over all floats; results underflow gradually.
+using ArrayFunction = void(float* to, const float* from, std::int64_t count);
+ArrayFunction* array_function(Function function, const Isa& isa = best_isa());
+
+/// One head of attention: out = softmax(q * k^T * scale + mask) * v. Row i of q is at q + i * q_stride, and so on.
+struct Attention {
+  const float* q = nullptr;
+  std::int64_t q_stride = 0;
+  const float* k = nullptr;
+  std::int64_t k_stride = 0;
+  const float* v = nullptr;
+  std::int64_t v_stride = 0;
+  float* out = nullptr;
+  std::int64_t out_stride = 0;
+  std::int64_t queries = 0, keys = 0, depth = 0, value_depth = 0;  ///< k has depth columns, v has value_depth
+  float scale = 1;
+  const float* mask = nullptr;  ///< added: row i is at mask + i * mask_stride; or none
+  std::int64_t mask_stride = 0;
+  /// Query i sees the keys up to i + causal_offset only, if causal.
+  bool causal = false;
+  std::int64_t causal_offset = 0;
+};
+/// Floats of scratch that attend() needs, for each thread.
+std::int64_t attention_scratch_floats(const Attention& attention, const Isa& isa = best_isa());
+/// On the calling thread; the caller divides heads among threads. A row of which every key is masked by -infinity becomes NaN.
+void attend(const Attention& attention, float* scratch, const Isa& isa = best_isa());
+
+}  // namespace onnxkit::cpu

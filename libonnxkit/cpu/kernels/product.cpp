@@ -1,0 +1,323 @@
+// Products and convolutions: how the work is divided. A block of rows, described by a table of pointers, is multiplied by panels of b.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "libonnxkit/cpu/kernels/isa.h"
+
+namespace onnxkit::cpu {
+namespace {
+
+using std::int32_t;
+using std::int64_t;
+
+/// Multiplications that are worth a thread's while.
+constexpr double task_products = 1 << 18;
+/// Rows of a that stay in the second-level cache for all of their depth, in floats.
+constexpr int64_t cached_floats = int64_t{1} << 17;
+/// Groups of a convolution with fewer channels than this are computed from patches that are copied.
+constexpr int64_t few_channels = 16;
+
+int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+int64_t round_to(int64_t count, int64_t size) { return blocks_of(count, size) * size; }
+
+/// How c is divided into tasks.
+struct Division {
+  int64_t block_rows, row_blocks;
+  int64_t task_panels, column_blocks;
+};
+
+Division divide(const ThreadPool& threads, const Isa& isa, int64_t rows, int64_t columns, int64_t k) {
+  const int64_t panels = blocks_of(columns, isa.panel_columns);
+  Division division;
+  division.row_blocks = blocks_of(rows, most_block_rows);
+  division.task_panels = panels;
+  const double products = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k);
+  if (threads.threads() > 1 && products > 2 * task_products) {
+    const int64_t wanted =
+        std::min<int64_t>(int64_t{4} * threads.threads(), static_cast<int64_t>(products / task_products));
+    const int64_t splits = std::clamp<int64_t>(blocks_of(wanted, std::max<int64_t>(division.row_blocks, 1)), 1, panels);
+    division.task_panels = blocks_of(panels, splits);
+    const int64_t tasks = division.row_blocks * blocks_of(panels, division.task_panels);
+    if (tasks < wanted) {
+      division.row_blocks = std::min(division.row_blocks * blocks_of(wanted, tasks), blocks_of(rows, 32));
+    }
+  }
+  division.column_blocks = blocks_of(panels, division.task_panels);
+  division.block_rows = std::max<int64_t>(blocks_of(rows, std::max<int64_t>(division.row_blocks, 1)), 1);
+  division.row_blocks = blocks_of(rows, division.block_rows);
+  return division;
+}
+
+/// The depth in pieces that lie side by side in memory, and which of them make up a depth block.
+struct Depth {
+  std::vector<Segment> segments;
+  std::vector<int32_t> lengths, blocks;
+
+  /// `taps` times `channels` elements.
+  Depth(int64_t taps, int64_t channels) {
+    const int64_t k = taps * channels;
+    const int64_t block = round_to(blocks_of(k, std::max<int64_t>(blocks_of(k, depth_block), 1)), 8);
+    blocks.push_back(0);
+    for (int64_t at = 0; at < k;) {
+      const int64_t tap = at / channels, channel = at % channels;
+      const int64_t length = std::min(channels - channel, block - at % block);
+      segments.push_back({static_cast<int32_t>(tap), static_cast<int32_t>(channel), static_cast<int32_t>(length)});
+      lengths.push_back(static_cast<int32_t>(length));
+      at += length;
+      if (at % block == 0) blocks.push_back(static_cast<int32_t>(lengths.size()));
+    }
+    if (blocks.size() == 1 || blocks.back() != static_cast<int32_t>(lengths.size())) {
+      blocks.push_back(static_cast<int32_t>(lengths.size()));
+    }
+  }
+
+  int64_t count() const { return static_cast<int64_t>(lengths.size()); }
+};
+
+/// Memory for the pointers of a block of rows.
+class Table {
+ public:
+  explicit Table(int64_t size) {
+    if (size > static_cast<int64_t>(small_.size()))
+      large_ = std::make_unique_for_overwrite<const float*[]>(static_cast<std::size_t>(size));
+  }
+  const float** get() { return large_ ? large_.get() : small_.data(); }
+
+ private:
+  std::array<const float*, 512> small_;
+  std::unique_ptr<const float*[]> large_;
+};
+
+RowTable row_table(Table& table, const Depth& depth, int64_t rows) {
+  return {table.get(), rows, depth.lengths.data(), depth.blocks.data(), static_cast<int64_t>(depth.blocks.size()) - 1};
+}
+
+void fill_rows(const RowTable& a, const float** table, const float* first, int64_t stride, int64_t rows) {
+  int64_t k = 0;
+  for (int64_t s = 0; s < a.blocks[a.block_count]; ++s) {
+    for (int64_t i = 0; i < rows; ++i) table[s * a.table_stride + i] = first + i * stride + k;
+    k += a.lengths[s];
+  }
+}
+
+}  // namespace
+
+std::int64_t packed_b_floats(int64_t k, int64_t n, const Isa& isa) { return k * round_to(n, isa.lanes); }
+
+void pack_b(float* to, const float* from, int64_t k, int64_t n, int64_t k_stride, int64_t n_stride, const Isa& isa) {
+  isa.pack_b(to, from, k, n, k_stride, n_stride);
+}
+
+namespace {
+
+/// One task of a product, but for the table of its rows.
+PanelTask product_task(const Product& product, const Division& division, const Isa& isa, int64_t index) {
+  PanelTask task;
+  task.first_row = index / division.column_blocks * division.block_rows;
+  task.rows = std::min(division.block_rows, product.m - task.first_row);
+  task.packed_b = product.packed_b;
+  task.k = product.k;
+  task.columns = product.n;
+  task.first_panel = index % division.column_blocks * division.task_panels;
+  task.panels = std::min(division.task_panels, blocks_of(product.n, isa.panel_columns) - task.first_panel);
+  const bool cached = task.rows * product.k <= cached_floats;
+  task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats / (task.rows * isa.panel_columns), 1);
+  task.c = product.c + task.first_row * product.c_stride;
+  task.c_stride = product.c_stride;
+  task.column_offset = 0;
+  return task;
+}
+
+void run_product_task(PanelTask& task, const Product& product, const float** table, const Epilogue& epilogue,
+                      const Isa& isa) {
+  fill_rows(task.a, table, product.a + task.first_row * product.a_stride, product.a_stride, task.rows);
+  isa.multiply(task, epilogue);
+}
+
+}  // namespace
+
+void product(ThreadPool& threads, const Product& product, const Epilogue& epilogue, const Isa& isa) {
+  if (product.m == 0 || product.n == 0) return;
+  const Division division = divide(threads, isa, product.m, product.n, product.k);
+  const int64_t tasks = division.row_blocks * division.column_blocks;
+  if (tasks == 1 && product.k <= depth_block) {
+    const auto length = static_cast<int32_t>(product.k);
+    const int32_t blocks[] = {0, 1};
+    const float* table[most_block_rows];
+    PanelTask task = product_task(product, division, isa, 0);
+    task.a = {table, task.rows, &length, blocks, 1};
+    return run_product_task(task, product, table, epilogue, isa);
+  }
+  const Depth depth(1, product.k);
+  threads.for_range(tasks, 1, [&](int64_t first, int64_t last) {
+    Table table(division.block_rows * depth.count());
+    for (int64_t index = first; index < last; ++index) {
+      PanelTask task = product_task(product, division, isa, index);
+      task.a = row_table(table, depth, task.rows);
+      run_product_task(task, product, table.get(), epilogue, isa);
+    }
+  });
+}
+
+namespace {
+
+int64_t taps_of(const Window& window) { return window.kernel_height * window.kernel_width; }
+int64_t pixels_of(const Window& window) { return window.images * window.out_height * window.out_width; }
+
+/// How a convolution is computed.
+struct Form {
+  bool depthwise;       ///< one input channel for each output channel
+  int64_t joined;       ///< groups that are computed as one, with zeros for weights between them
+  int64_t in_channels;  ///< of joined groups
+  int64_t out_channels;
+  bool copies;  ///< patches, because channels are few
+  bool lines;   ///< instead, lines of windows are used where they lie
+
+  int64_t k(const Window& window) const { return taps_of(window) * in_channels; }
+};
+
+Form form_of(const Convolution& convolution, const Isa& isa) {
+  const int64_t in = convolution.window.channels / convolution.groups,
+                out = convolution.out_channels / convolution.groups;
+  Form form;
+  form.depthwise = convolution.groups > 1 && in == 1 && out == 1;
+  form.joined = 1;
+  for (int64_t count = 2; count <= convolution.groups && count * out <= isa.lanes; ++count) {
+    if (convolution.groups % count == 0) form.joined = count;
+  }
+  form.in_channels = in * form.joined;
+  form.out_channels = out * form.joined;
+  const Window& window = convolution.window;
+  const bool few = form.in_channels < few_channels && taps_of(window) > 1;
+  form.lines = few && window.dilation_width == 1 && window.in_pixel_stride == form.in_channels;
+  form.copies = few && !form.lines;
+  return form;
+}
+
+/// One of the joined groups, and the block of pixels.
+struct ConvolutionTask {
+  const Convolution& convolution;
+  const Form& form;
+  const Depth& depth;
+  const float *in, *packed_weights;
+  float* out;
+  const Epilogue& epilogue;
+  const Isa& isa;
+
+  /// Rows of the operand a: where they are in the image, or in `patches` where they are copied.
+  void fill_table(const RowTable& a, const float** table, float* patches, PixelRange pixels, int64_t group) const {
+    const Window& window = convolution.window;
+    const Segment* const segments = depth.segments.data();
+    const float* const channels = in + group * form.in_channels;
+    if (form.lines) {
+      isa.line_table(window, channels, pixels, segments, depth.count(), table, a.table_stride, patches);
+    } else if (form.copies) {
+      isa.gather_patches(window, channels, form.in_channels, pixels, patches);
+      fill_rows(a, table, patches, form.k(window), pixels.rows);
+    } else {
+      isa.pixel_table(window, channels, pixels, segments, depth.count(), table, a.table_stride);
+    }
+  }
+
+  void run(Table& table, float* patches, PixelRange pixels, int64_t group, int64_t first_panel, int64_t panels) const {
+    const Window& window = convolution.window;
+    const int64_t k = form.k(window);
+    PanelTask task;
+    task.first_row = pixels.first;
+    task.rows = pixels.rows;
+    task.a = row_table(table, depth, task.rows);
+    fill_table(task.a, table.get(), patches, pixels, group);
+    task.packed_b = packed_weights + group * packed_b_floats(k, form.out_channels, isa);
+    task.k = k;
+    task.columns = form.out_channels;
+    task.first_panel = first_panel;
+    task.panels = panels;
+    const bool cached = taps_of(window) > 1 || task.rows * k <= cached_floats;
+    task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats / (task.rows * isa.panel_columns), 1);
+    task.column_offset = group * form.out_channels;
+    task.c = out + pixels.first * window.out_pixel_stride + task.column_offset;
+    task.c_stride = window.out_pixel_stride;
+    isa.multiply(task, epilogue);
+  }
+};
+
+void convolve_depthwise(ThreadPool& threads, const Convolution& convolution, const float* in, const float* weights,
+                        float* out, const Epilogue& epilogue, const Isa& isa) {
+  const Window& window = convolution.window;
+  const double products = static_cast<double>(taps_of(window)) * static_cast<double>(window.channels);
+  const auto grain = static_cast<int64_t>(task_products / 8 / std::max(products, 1.0)) + 1;
+  threads.for_range(pixels_of(window), grain, [&](int64_t first, int64_t last) {
+    isa.depthwise(window, in, weights, {first, last - first}, out, epilogue);
+  });
+}
+
+}  // namespace
+
+std::int64_t packed_weights_floats(const Convolution& convolution, const Isa& isa) {
+  const Form form = form_of(convolution, isa);
+  if (form.depthwise) return taps_of(convolution.window) * convolution.window.channels;
+  const int64_t sets = convolution.groups / form.joined;
+  return sets * packed_b_floats(form.k(convolution.window), form.out_channels, isa);
+}
+
+void pack_weights(float* to, const float* weights, const Convolution& convolution, const Isa& isa) {
+  const Form form = form_of(convolution, isa);
+  const int64_t taps = taps_of(convolution.window);
+  if (form.depthwise) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t c = 0; c < convolution.out_channels; ++c) *to++ = weights[c * taps + tap];
+    }
+    return;
+  }
+  const int64_t k = form.k(convolution.window);
+  const int64_t in = form.in_channels / form.joined, out = form.out_channels / form.joined;
+  // [taps][input channels][output channels] of joined groups
+  std::vector<float> b(static_cast<std::size_t>(k * form.out_channels));
+  for (int64_t set = 0; set < convolution.groups / form.joined; ++set) {
+    for (int64_t o = 0; o < form.out_channels; ++o) {
+      const float* const of_channel = weights + (set * form.out_channels + o) * in * taps;
+      for (int64_t c = 0; c < in; ++c) {
+        const int64_t row = o / out * in + c;
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          b[static_cast<std::size_t>((tap * form.in_channels + row) * form.out_channels + o)] =
+              of_channel[c * taps + tap];
+        }
+      }
+    }
+    isa.pack_b(to + set * packed_b_floats(k, form.out_channels, isa), b.data(), k, form.out_channels, form.out_channels,
+               1);
+  }
+}
+
+void convolve(ThreadPool& threads, const Convolution& convolution, const float* in, const float* packed_weights,
+              float* out, const Epilogue& epilogue, const Isa& isa) {
+  const Form form = form_of(convolution, isa);
+  const Window& window = convolution.window;
+  const int64_t pixels = pixels_of(window);
+  if (pixels == 0 || convolution.out_channels == 0) return;
+  if (form.depthwise) return convolve_depthwise(threads, convolution, in, packed_weights, out, epilogue, isa);
+  const int64_t k = form.k(window);
+  const int64_t sets = convolution.groups / form.joined;
+  const Division division = divide(threads, isa, pixels, form.out_channels, k * sets);
+  const Depth depth = form.copies  ? Depth(1, k)
+                      : form.lines ? Depth(window.kernel_height, window.kernel_width * form.in_channels)
+                                   : Depth(taps_of(window), form.in_channels);
+  const ConvolutionTask task{convolution, form, depth, in, packed_weights, out, epilogue, isa};
+  const int64_t panels = blocks_of(form.out_channels, isa.panel_columns);
+  threads.for_range(division.row_blocks * division.column_blocks, 1, [&](int64_t first, int64_t last) {
+    Table table(division.block_rows * depth.count());
+    const int64_t patch_floats = form.copies || form.lines ? division.block_rows * k : 0;
+    const auto patches = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(patch_floats));
+    for (int64_t index = first; index < last; ++index) {
+      const int64_t pixel = index / division.column_blocks * division.block_rows;
+      const PixelRange range{pixel, std::min(division.block_rows, pixels - pixel)};
+      const int64_t panel = index % division.column_blocks * division.task_panels;
+      const int64_t count = std::min(division.task_panels, panels - panel);
+      for (int64_t set = 0; set < sets; ++set) task.run(table, patches.get(), range, set, panel, count);
+    }
+  });
+}
+
+}  // namespace onnxkit::cpu

@@ -1,0 +1,79 @@
+// Poolings, rows, functions and attention: how the work is divided.
+#include <algorithm>
+
+#include "libonnxkit/cpu/kernels/isa.h"
+
+namespace onnxkit::cpu {
+namespace {
+
+using std::int64_t;
+
+/// Elements that are worth a thread's while.
+constexpr int64_t task_elements = 1 << 15;
+
+int64_t rows_for_task(int64_t elements_of_row) { return task_elements / std::max<int64_t>(elements_of_row, 1) + 1; }
+
+Rows rows_from(const Rows& rows, int64_t first, int64_t last) {
+  Rows part = rows;
+  part.from += first * rows.from_stride;
+  part.to += first * rows.to_stride;
+  part.rows = last - first;
+  return part;
+}
+
+}  // namespace
+
+void pool(ThreadPool& threads, const Pooling& pooling, const float* in, float* out, const Isa& isa) {
+  const Window& window = pooling.window;
+  const int64_t pixels = window.images * window.out_height * window.out_width;
+  const int64_t elements = window.kernel_height * window.kernel_width * window.channels;
+  threads.for_range(pixels, rows_for_task(elements), [&](int64_t first, int64_t last) {
+    isa.pool(pooling, in, {first, last - first}, out);
+  });
+}
+
+void softmax_rows(ThreadPool& threads, const Rows& rows, float scale, const float* mask, int64_t mask_stride,
+                  const Isa& isa) {
+  threads.for_range(rows.rows, rows_for_task(rows.columns), [&](int64_t first, int64_t last) {
+    isa.softmax(rows_from(rows, first, last), scale, mask == nullptr ? nullptr : mask + first * mask_stride,
+                mask_stride);
+  });
+}
+
+void log_softmax_rows(ThreadPool& threads, const Rows& rows, const Isa& isa) {
+  threads.for_range(rows.rows, rows_for_task(rows.columns),
+                    [&](int64_t first, int64_t last) { isa.log_softmax(rows_from(rows, first, last)); });
+}
+
+void normalize_rows(ThreadPool& threads, const Rows& rows, const Normalization& normalization, const Isa& isa) {
+  threads.for_range(rows.rows, rows_for_task(rows.columns), [&](int64_t first, int64_t last) {
+    isa.normalize(rows_from(rows, first, last), first, normalization);
+  });
+}
+
+void reduce_rows(ThreadPool& threads, Reduction reduction, const float* from, int64_t row_stride, int64_t rows,
+                 int64_t columns, float* to, const Isa& isa) {
+  threads.for_range(rows, rows_for_task(columns), [&](int64_t first, int64_t last) {
+    isa.reduce_rows(reduction, from + first * row_stride, row_stride, last - first, columns, to + first);
+  });
+}
+
+void reduce_columns(ThreadPool& threads, Reduction reduction, const float* from, int64_t row_stride, int64_t rows,
+                    int64_t columns, float* to, const Isa& isa) {
+  // Whole cache lines for each thread.
+  constexpr int64_t together = 64;
+  threads.for_range((columns + together - 1) / together, rows_for_task(rows * together),
+                    [&](int64_t first, int64_t last) {
+                      const int64_t begin = first * together, end = std::min(last * together, columns);
+                      isa.reduce_columns(reduction, from + begin, row_stride, rows, end - begin, to + begin);
+                    });
+}
+
+ArrayFunction* array_function(Function function, const Isa& isa) { return isa.functions[static_cast<int>(function)]; }
+
+std::int64_t attention_scratch_floats(const Attention& attention, const Isa& isa) {
+  return isa.attention_scratch(attention);
+}
+void attend(const Attention& attention, float* scratch, const Isa& isa) { isa.attend(attention, scratch); }
+
+}  // namespace onnxkit::cpu

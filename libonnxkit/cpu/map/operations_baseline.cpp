@@ -1,0 +1,2 @@
+#define ONNXKIT_OPERATIONS operations_baseline
+#include "libonnxkit/cpu/map/operations.inc"

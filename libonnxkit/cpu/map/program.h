@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "libonnxkit/cpu/map/operations.h"
+#include "libonnxkit/plan/expression.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit::cpu {
+
+/// Where an input or the result of a program lies, for a block of rows: element (r, c) at data + (r * row_stride + c * column_stride) elements.
+struct BlockOperand {
+  const std::byte* data = nullptr;
+  std::int64_t row_stride = 0, column_stride = 0;
+};
+
+/// An expression made ready: it computes blocks of a few hundred numbers, operation by operation, so that what is between them stays in the nearest cache.
+class Program {
+ public:
+  /// The most numbers of a block.
+  static constexpr std::int64_t block = 512;
+  static constexpr std::size_t most_registers = 64;
+
+  /// `inputs`: the stored type of each. `one_for_all`: those whose both strides are 0 in every block. Error not-supported.
+  static Result<Program> make(const plan::Expression& expression, std::span<const ElementType> inputs,
+                              std::span<const bool> one_for_all, ElementType result);
+
+  /// Bytes of memory that run() works in, aligned to 64.
+  std::size_t scratch_bytes() const { return registers_ * register_bytes + 64; }
+  /// rows * columns is at most `block`. The result may lie where an input of the same type and strides does.
+  void run(std::span<const BlockOperand> inputs, const BlockOperand& result, std::int64_t rows, std::int64_t columns,
+           std::byte* scratch) const;
+
+ private:
+  static constexpr std::size_t register_bytes = block * 8;
+
+  struct Source {
+    std::int32_t at = -1;  ///< a register; -1: the constant
+    bool is_one = false;
+  };
+  struct Line {
+    plan::Instruction instruction;
+    plan::Lane lane = plan::Lane::f32;  ///< of the operands
+    Operate* operate = nullptr;
+    Source sources[3];
+    Source to;
+  };
+
+  void load(const Line& line, const BlockOperand& input, std::int64_t rows, std::int64_t columns, void* to) const;
+
+  std::vector<Line> lines_;
+  std::vector<ElementType> inputs_;
+  ElementType result_ = ElementType::undefined;
+  std::size_t registers_ = 0;
+};
+
+}  // namespace onnxkit::cpu

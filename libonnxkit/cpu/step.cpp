@@ -1,0 +1,55 @@
+#include "libonnxkit/cpu/step.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/map/convert.h"
+
+namespace onnxkit::cpu {
+
+void register_all_kernels(KernelRegistry& registry);
+
+const KernelRegistry& kernel_registry() {
+  static const KernelRegistry registry = [] {
+    KernelRegistry all;
+    register_all_kernels(all);
+    return all;
+  }();
+  return registry;
+}
+
+std::string Preparation::weight_key(std::string_view how, const View& view) const {
+  const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
+  // Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan.
+  return fmt::format("{} {} {} {} {}", how, fmt::ptr(content.bytes().data()), view.offset, fmt::join(view.dims, ","), fmt::join(view.strides, ","));
+}
+
+StoredFloats Preparation::stored(const View& view) const {
+  const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
+  StoredFloats stored;
+  stored.strides = view.strides;
+  const std::byte* const from = content.bytes().data() + view.offset * (storage_bits(view.type) / 8);
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(from) % alignof(float) == 0;
+  if (view.type == ElementType::float32 && is_aligned) {
+    stored.from = reinterpret_cast<const float*>(from);
+    return stored;
+  }
+  // All elements in row-major order.
+  const auto strides = plan::row_major_strides(view.dims);
+  stored.widened.resize(static_cast<std::size_t>(view.size()));
+  const std::int64_t inner = view.rank() == 0 ? 1 : view.dims.back();
+  const std::int64_t inner_stride = view.rank() == 0 ? 1 : view.strides.back();
+  for (std::int64_t row = 0; row * inner < view.size(); ++row) {
+    std::int64_t rest = row, offset = 0;
+    for (std::size_t axis = view.rank() == 0 ? 0 : view.rank() - 1; axis-- > 0;) {
+      offset += rest % view.dims[axis] * view.strides[axis];
+      rest /= view.dims[axis];
+    }
+    load_elements(stored.widened.data() + row * inner, from + offset * (storage_bits(view.type) / 8), view.type, inner_stride, inner);
+  }
+  stored.strides = strides;
+  return stored;
+}
+
+}  // namespace onnxkit::cpu

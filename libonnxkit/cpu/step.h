@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "libonnxkit/base/system/thread_pool.h"
+#include "libonnxkit/exec/backend.h"
+#include "libonnxkit/plan/steps.h"
+#include "onnxkit/result.h"
+
+// What a file in cpu/steps sees: one step of a plan that is made ready once and runs often.
+namespace onnxkit::cpu {
+
+using plan::Dims;
+using plan::View;
+
+/// One run of a plan.
+struct RunState {
+  ThreadPool* threads = nullptr;
+  std::byte* const* bases = nullptr;  ///< by buffer; null for slots
+  Value* slots = nullptr;
+  const exec::RunRequest* request = nullptr;
+  std::optional<Error> error;  ///< a step that fails says so here, and the run ends
+
+  template <class T>
+  T* at(const View& view) const {
+    return reinterpret_cast<T*>(bases[view.buffer]) + view.offset;
+  }
+};
+
+/// A step that is ready to run: operands checked, weights packed.
+class Kernel {
+ public:
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  virtual ~Kernel() = default;
+  virtual void run(RunState& state) = 0;
+};
+
+/// Weights that were packed for one plan and that others of the session use as well.
+class PackedWeights {
+ public:
+  using Floats = std::shared_ptr<std::vector<float>>;
+  /// What was packed under this name, else what `pack` makes.
+  template <class Pack>
+  Floats get(const std::string& key, Pack pack) {
+    auto& held = packed_[key];
+    if (!held) held = pack();
+    return held;
+  }
+
+ private:
+  std::unordered_map<std::string, Floats> packed_;
+};
+
+/// Numbers at data() + i * strides[0] + ...: those of the model's file, or widened copies.
+struct StoredFloats {
+  const float* from = nullptr;
+  Dims strides;
+  std::vector<float> widened;
+
+  const float* data() const { return from ? from : widened.data(); }
+};
+
+/// What kernels may look at while they are made.
+struct Preparation {
+  const plan::Plan& plan;
+  PackedWeights& packed;
+  ThreadPool& threads;
+  exec::Backend& host;
+  const exec::LoadOptions& options;
+
+  bool is_constant(const View& view) const { return plan.buffers[view.buffer].home == plan::Home::constant; }
+  /// A name for what is packed from a constant operand.
+  std::string weight_key(std::string_view how, const View& view) const;
+  /// The numbers of a constant operand of float16, bfloat16 or float32.
+  StoredFloats stored(const View& view) const;
+};
+
+using MakeKernel = Result<std::unique_ptr<Kernel>> (*)(const plan::Step& step, Preparation& preparation);
+
+/// Filled by the register functions of the files in `steps/`.
+class KernelRegistry {
+ public:
+  void add(std::string_view kind, MakeKernel make) { by_kind_.insert_or_assign(kind, make); }
+  /// Null when there is none.
+  MakeKernel find(std::string_view kind) const {
+    const auto found = by_kind_.find(kind);
+    return found == by_kind_.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, MakeKernel> by_kind_;
+};
+
+/// All of steps/; made once.
+const KernelRegistry& kernel_registry();
+
+}  // namespace onnxkit::cpu

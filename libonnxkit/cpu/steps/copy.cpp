@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <cstring>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/step.h"
+
+namespace onnxkit::cpu {
+namespace {
+
+/// to[i][j] = from[j][i] in tiles that fit the nearest cache.
+template <class T>
+void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row, std::int64_t from_column) {
+  constexpr std::int64_t tile = 16;
+  for (std::int64_t r = 0; r < rows; r += tile) {
+    for (std::int64_t c = 0; c < columns; c += tile) {
+      const std::int64_t last_row = std::min(rows, r + tile), last_column = std::min(columns, c + tile);
+      for (std::int64_t i = r; i < last_row; ++i) {
+        for (std::int64_t j = c; j < last_column; ++j) to[i * to_row + j] = from[i + j * from_column];
+      }
+    }
+  }
+}
+
+template <class T>
+void copy_plane(T* to, const T* from, std::int64_t rows, std::int64_t columns, const std::int64_t* to_strides, const std::int64_t* from_strides) {
+  if (to_strides[1] == 1 && from_strides[0] == 1 && from_strides[1] != 1)
+    return transpose_tiles(to, from, rows, columns, to_strides[0], from_strides[1]);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T* const row_to = to + r * to_strides[0];
+    const T* const row_from = from + r * from_strides[0];
+    if (to_strides[1] == 1 && from_strides[1] == 1) {
+      std::memcpy(row_to, row_from, static_cast<std::size_t>(columns) * sizeof(T));
+      continue;
+    }
+    for (std::int64_t c = 0; c < columns; ++c) row_to[c * to_strides[1]] = row_from[c * from_strides[1]];
+  }
+}
+
+class CopyKernel : public Kernel {
+ public:
+  explicit CopyKernel(const plan::Step& step) : from_(step.inputs[0]), to_(step.outputs[0]) {
+    const View* views[] = {&to_, &from_};
+    plan::Loops loops = plan::joined_loops(views);
+    width_ = storage_bits(from_.type) / 8;
+    // The axis along which reading is fastest is one of the two inner ones.
+    std::size_t depth = loops.sizes.size();
+    if (depth > 2 && loops.strides[1][depth - 1] != 1) {
+      const auto found = std::find(loops.strides[1].begin(), loops.strides[1].end(), 1);
+      if (found != loops.strides[1].end()) {
+        const auto axis = static_cast<std::size_t>(found - loops.strides[1].begin());
+        std::rotate(loops.sizes.begin() + static_cast<std::ptrdiff_t>(axis), loops.sizes.begin() + static_cast<std::ptrdiff_t>(axis) + 1, loops.sizes.end() - 1);
+        for (Dims& strides : loops.strides)
+          std::rotate(strides.begin() + static_cast<std::ptrdiff_t>(axis), strides.begin() + static_cast<std::ptrdiff_t>(axis) + 1, strides.end() - 1);
+      }
+    }
+    while (depth < 2) {
+      loops.sizes.insert(loops.sizes.begin(), 1);
+      for (Dims& strides : loops.strides) strides.insert(strides.begin(), 0);
+      ++depth;
+    }
+    loops_ = std::move(loops);
+  }
+
+  void run(RunState& state) override {
+    std::byte* const to = state.bases[to_.buffer] + to_.offset * width_;
+    const std::byte* const from = state.bases[from_.buffer] + from_.offset * width_;
+    const std::size_t inner = loops_.sizes.size() - 2;
+    std::int64_t planes = 1;
+    for (std::size_t axis = 0; axis < inner; ++axis) planes *= loops_.sizes[axis];
+    const std::int64_t plane = loops_.sizes[inner] * loops_.sizes[inner + 1];
+    const std::int64_t rows = loops_.sizes[inner];
+    if (planes == 1) {
+      const std::int64_t grain = std::max<std::int64_t>(16, 65536 / std::max<std::int64_t>(loops_.sizes[inner + 1], 1));
+      state.threads->for_range(rows, grain, [&](std::int64_t first, std::int64_t last) { copy_rows(to, from, first, last); });
+      return;
+    }
+    const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(plane, 1));
+    state.threads->for_range(planes, grain, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t at = first; at < last; ++at) {
+        std::int64_t rest = at, to_offset = 0, from_offset = 0;
+        for (std::size_t axis = inner; axis-- > 0;) {
+          const std::int64_t index = rest % loops_.sizes[axis];
+          rest /= loops_.sizes[axis];
+          to_offset += index * loops_.strides[0][axis];
+          from_offset += index * loops_.strides[1][axis];
+        }
+        copy_rows(to + to_offset * width_, from + from_offset * width_, 0, rows);
+      }
+    });
+  }
+
+ private:
+  void copy_rows(std::byte* to, const std::byte* from, std::int64_t first, std::int64_t last) const {
+    const std::size_t inner = loops_.sizes.size() - 2;
+    const std::int64_t* to_strides = loops_.strides[0].data() + inner;
+    const std::int64_t* from_strides = loops_.strides[1].data() + inner;
+    to += first * to_strides[0] * width_;
+    from += first * from_strides[0] * width_;
+    const std::int64_t columns = loops_.sizes[inner + 1];
+    const auto copy = [&]<class T>(T) {
+      copy_plane(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), last - first, columns, to_strides, from_strides);
+    };
+    if (width_ == 1)
+      copy(std::uint8_t());
+    else if (width_ == 2)
+      copy(std::uint16_t());
+    else if (width_ == 4)
+      copy(std::uint32_t());
+    else
+      copy(std::uint64_t());
+  }
+
+  View from_, to_;
+  plan::Loops loops_;
+  std::int64_t width_ = 0;
+};
+
+Result<std::unique_ptr<Kernel>> make_copy(const plan::Step& step, Preparation&) {
+  return std::unique_ptr<Kernel>(std::make_unique<CopyKernel>(step));
+}
+
+}  // namespace
+
+void register_copy(KernelRegistry& registry);
+void register_copy(KernelRegistry& registry) { registry.add(plan::copy_step, make_copy); }
+
+}  // namespace onnxkit::cpu

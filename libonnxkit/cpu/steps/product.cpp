@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/cpu/epilogue.h"
+
+namespace onnxkit::cpu {
+namespace {
+
+View last_two_axes(const View& view) {
+  View two = view;
+  two.dims.assign(view.dims.end() - 2, view.dims.end());
+  two.strides.assign(view.strides.end() - 2, view.strides.end());
+  return two;
+}
+
+/// One product for each index of the leading axes.
+class ProductKernel : public Kernel {
+ public:
+  ProductKernel(const plan::Step& step, std::unique_ptr<StepEpilogue> epilogue, PackedWeights::Floats packed)
+      : a_(step.inputs[0]), b_(step.inputs[1]), c_(step.outputs[0]), epilogue_(std::move(epilogue)), packed_(std::move(packed)) {
+    for (std::size_t i = 2; i < step.inputs.size(); ++i) others_.push_back(step.inputs[i]);
+    const std::size_t rank = c_.rank();
+    product_ = {.a_stride = a_.strides[rank - 2],
+                .c_stride = c_.strides[rank - 2],
+                .m = c_.dims[rank - 2],
+                .k = a_.dims[rank - 1],
+                .n = c_.dims[rank - 1]};
+    for (std::size_t axis = 0; axis + 2 < rank; ++axis) batches_ *= c_.dims[axis];
+    if (!packed_) own_packed_.resize(static_cast<std::size_t>(packed_b_floats(product_.k, product_.n)));
+  }
+
+  void run(RunState& state) override {
+    std::vector<std::int64_t> offsets(others_.size());
+    std::int64_t packed_from = -1;
+    for (std::int64_t batch = 0; batch < batches_; ++batch) {
+      Product product = product_;
+      product.a = state.at<float>(a_) + leading_offset(a_, batch);
+      product.c = state.at<float>(c_) + leading_offset(c_, batch);
+      for (std::size_t i = 0; i < others_.size(); ++i) offsets[i] = leading_offset(others_[i], batch);
+      if (packed_) {
+        product.packed_b = packed_->data();
+      } else {
+        const std::int64_t from = leading_offset(b_, batch);
+        if (from != packed_from) {
+          const std::size_t rank = b_.rank();
+          pack_b(own_packed_.data(), state.at<float>(b_) + from, product.k, product.n, b_.strides[rank - 2], b_.strides[rank - 1]);
+          packed_from = from;
+        }
+        product.packed_b = own_packed_.data();
+      }
+      cpu::product(*state.threads, product, epilogue_->bind(state, offsets));
+    }
+  }
+
+ private:
+  std::int64_t leading_offset(const View& view, std::int64_t batch) const {
+    std::int64_t offset = 0;
+    for (std::size_t axis = c_.rank() - 2; axis-- > 0 && batch > 0;) {
+      offset += batch % c_.dims[axis] * view.strides[axis];
+      batch /= c_.dims[axis];
+    }
+    return offset;
+  }
+
+  View a_, b_, c_;
+  std::vector<View> others_;
+  std::unique_ptr<StepEpilogue> epilogue_;
+  PackedWeights::Floats packed_;
+  std::vector<float> own_packed_;
+  Product product_;
+  std::int64_t batches_ = 1;
+};
+
+Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
+  const auto& parameters = static_cast<const plan::ProductParameters&>(*step.parameters);
+  std::vector<View> others;
+  for (std::size_t i = 2; i < step.inputs.size(); ++i) others.push_back(last_two_axes(step.inputs[i]));
+  auto epilogue = StepEpilogue::make(parameters.epilogue, std::move(others), preparation);
+  if (!epilogue) return epilogue.error();
+  const View& b = step.inputs[1];
+  PackedWeights::Floats packed;
+  const bool is_one_matrix = std::all_of(b.dims.begin(), b.dims.end() - 2, [](std::int64_t size) { return size == 1; });
+  if (preparation.is_constant(b)) {
+    if (!is_one_matrix) return make_error("not-supported", "constant matrices, one for each product");
+    const std::int64_t k = b.dims[b.rank() - 2], n = b.dims.back();
+    packed = preparation.packed.get(preparation.weight_key("b", b), [&] {
+      auto floats = std::make_shared<std::vector<float>>(static_cast<std::size_t>(packed_b_floats(k, n)));
+      const auto stored = preparation.stored(b);
+      pack_b(floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2], stored.strides.back());
+      return floats;
+    });
+  }
+  return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed)));
+}
+
+}  // namespace
+
+void register_product(KernelRegistry& registry);
+void register_product(KernelRegistry& registry) { registry.add(plan::product_step, make_product); }
+
+}  // namespace onnxkit::cpu

@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "libonnxkit/cpu/kernels/kernels.h"
+#include "libonnxkit/cpu/step.h"
+
+namespace onnxkit::cpu {
+namespace {
+
+/// Axes joined where their elements follow one another, and the offset of each combination of the outer ones.
+struct Axes {
+  Dims sizes, strides;
+  std::int64_t count() const { return plan::element_count(sizes); }
+  std::int64_t offset(std::int64_t at) const {
+    std::int64_t sum = 0;
+    for (std::size_t axis = sizes.size(); axis-- > 0;) {
+      sum += at % sizes[axis] * strides[axis];
+      at /= sizes[axis];
+    }
+    return sum;
+  }
+};
+
+Axes joined(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  Axes axes;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    if (!axes.sizes.empty() && axes.strides.back() == strides[i] * sizes[i]) {
+      axes.sizes.back() *= sizes[i];
+      axes.strides.back() = strides[i];
+    } else {
+      axes.sizes.push_back(sizes[i]);
+      axes.strides.push_back(strides[i]);
+    }
+  }
+  return axes;
+}
+
+float combined(Reduction reduction, float a, float b) {
+  switch (reduction) {
+    case Reduction::max:
+      return a > b || a != a ? a : b;
+    case Reduction::min:
+      return a < b || a != a ? a : b;
+    default:
+      return a + b;
+  }
+}
+
+class ReduceKernel : public Kernel {
+ public:
+  ReduceKernel(const plan::Step& step, Reduction reduction) : from_(step.inputs[0]), to_(step.outputs[0]), reduction_(reduction) {
+    const std::size_t kept = to_.rank();
+    kept_ = joined(std::span(from_.dims).first(kept), std::span(from_.strides).first(kept));
+    gone_ = joined(std::span(from_.dims).subspan(kept), std::span(from_.strides).subspan(kept));
+    if (gone_.sizes.empty()) gone_ = {.sizes = {1}, .strides = {1}};
+  }
+
+  void run(RunState& state) override {
+    const float* const from = state.at<float>(from_);
+    float* const to = state.at<float>(to_);
+    if (gone_.sizes.size() == 1 && gone_.strides[0] == 1)
+      reduce_side_by_side(state, from, to);
+    else if (gone_.sizes.size() == 1 && !kept_.sizes.empty() && kept_.strides.back() == 1)
+      reduce_apart(state, from, to);
+    else
+      reduce_anyhow(from, to);
+  }
+
+ private:
+  void reduce_side_by_side(RunState& state, const float* from, float* to) const {
+    if (kept_.sizes.size() <= 1) {
+      const std::int64_t stride = kept_.sizes.empty() ? 0 : kept_.strides[0];
+      return reduce_rows(*state.threads, reduction_, from, stride, kept_.count(), gone_.sizes[0], to);
+    }
+    const std::int64_t inner = kept_.sizes.back();
+    for (std::int64_t at = 0; at < kept_.count(); at += inner)
+      reduce_rows(*state.threads, reduction_, from + kept_.offset(at), kept_.strides.back(), inner, gone_.sizes[0], to + at);
+  }
+
+  /// The kept numbers lie side by side: columns are reduced.
+  void reduce_apart(RunState& state, const float* from, float* to) const {
+    const std::int64_t inner = kept_.sizes.back();
+    for (std::int64_t at = 0; at < kept_.count(); at += inner)
+      reduce_columns(*state.threads, reduction_, from + kept_.offset(at), gone_.strides[0], gone_.sizes[0], inner, to + at);
+  }
+
+  void reduce_anyhow(const float* from, float* to) const {
+    const std::int64_t count = gone_.count();
+    for (std::int64_t at = 0; at < kept_.count(); ++at) {
+      const float* const start = from + kept_.offset(at);
+      double sum = 0;
+      float result = start[0];
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float number = start[gone_.offset(i)];
+        sum += number;
+        if (i > 0) result = combined(reduction_, result, number);
+      }
+      if (reduction_ == Reduction::sum) result = static_cast<float>(sum);
+      if (reduction_ == Reduction::mean) result = static_cast<float>(sum / static_cast<double>(count));
+      to[at] = result;
+    }
+  }
+
+  View from_, to_;
+  Reduction reduction_;
+  Axes kept_, gone_;
+};
+
+Result<std::unique_ptr<Kernel>> make_reduce(const plan::Step& step, Preparation&) {
+  const auto& parameters = static_cast<const plan::ReduceParameters&>(*step.parameters);
+  Reduction reduction = Reduction::sum;
+  switch (parameters.reduction) {
+    case plan::Reduction::sum:
+      break;
+    case plan::Reduction::mean:
+      reduction = Reduction::mean;
+      break;
+    case plan::Reduction::maximum:
+      reduction = Reduction::max;
+      break;
+    case plan::Reduction::minimum:
+      reduction = Reduction::min;
+      break;
+  }
+  return std::unique_ptr<Kernel>(std::make_unique<ReduceKernel>(step, reduction));
+}
+
+}  // namespace
+
+void register_reduce(KernelRegistry& registry);
+void register_reduce(KernelRegistry& registry) { registry.add(plan::reduce_step, make_reduce); }
+
+}  // namespace onnxkit::cpu

@@ -1,0 +1,34 @@
+#include "libonnxkit/cpu/window.h"
+
+namespace onnxkit::cpu {
+namespace {
+
+std::int64_t pixel_stride(const plan::View& image) {
+  if (image.dims[3] > 1) return image.strides[3];
+  if (image.dims[2] > 1) return image.strides[2];
+  return image.dims[0] > 1 ? image.strides[0] : image.dims[1];
+}
+
+}  // namespace
+
+Window window_of(const plan::View& from, const plan::View& to, const plan::Dims& kernel, const plan::Dims& strides,
+                 const plan::Dims& dilations, const plan::Dims& pads) {
+  return {.images = from.dims[0],
+          .height = from.dims[2],
+          .width = from.dims[3],
+          .channels = from.dims[1],
+          .out_height = to.dims[2],
+          .out_width = to.dims[3],
+          .kernel_height = kernel[0],
+          .kernel_width = kernel[1],
+          .stride_height = strides[0],
+          .stride_width = strides[1],
+          .dilation_height = dilations[0],
+          .dilation_width = dilations[1],
+          .pad_top = pads[0],
+          .pad_left = pads[1],
+          .in_pixel_stride = pixel_stride(from),
+          .out_pixel_stride = pixel_stride(to)};
+}
+
+}  // namespace onnxkit::cpu

@@ -1,0 +1,269 @@
+#include "libonnxkit/plan/build.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "converters/opset/model/change_opset.h"
+#include "libonnxkit/ir/clone.h"
+#include "libonnxkit/ir/extract.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/plan/lowerer.h"
+#include "libonnxkit/plan/pass.h"
+#include "libonnxkit/plan/program_pass.h"
+
+namespace onnxkit::plan {
+namespace {
+
+struct ProgramPass {
+  std::string_view name;
+  std::size_t (*run)(Plan& plan);
+};
+constexpr ProgramPass program_passes[] = {
+    {"fuse_maps", fuse_maps}, {"fuse_epilogues", fuse_epilogues}, {"sink_copies", sink_copies}};
+
+ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
+  ir::DeclaredType type;
+  using Kind = ir::DeclaredType::Kind;
+  if (value.kind == ValueKind::tensor) {
+    type.kind = Kind::tensor;
+    type.elem_type = static_cast<std::int32_t>(value.tensor.type());
+    type.shape.emplace();
+    for (const std::int64_t size : value.tensor.dims()) type.shape->dims.emplace_back().value = size;
+    return type;
+  }
+  type.kind = value.kind == ValueKind::optional ? Kind::optional
+              : value.kind == ValueKind::map    ? Kind::map
+                                                : Kind::sequence;
+  if (value.kind == ValueKind::map) type.key_type = static_cast<std::int32_t>(value.tensor.type());
+  ir::DeclaredType element;
+  if (!value.items.empty()) {
+    element = declared_type(model, value.items.front());
+    if (element.shape && value.kind == ValueKind::sequence) element.shape.reset();
+  } else {
+    element.kind = Kind::tensor;
+    element.elem_type = static_cast<std::int32_t>(value.declared);
+  }
+  type.element = std::make_unique<ir::DeclaredType>(std::move(element));
+  return type;
+}
+
+bool is_small_integer(const Value& value) {
+  constexpr std::int64_t most = 64;
+  return value.is_tensor() && value.tensor.size() <= most &&
+         (value.tensor.type() == ElementType::int64 || value.tensor.type() == ElementType::int32 ||
+          value.tensor.type() == ElementType::boolean);
+}
+
+/// The model with inputs of the sizes that the caller gives, without those that have a constant.
+Result<ir::Model> concrete(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
+  ir::Model copy = ir::clone(model);
+  ir::Graph& graph = *copy.graph;
+  std::vector<ir::ValueInfo> kept;
+  const ir::InitializerTable stored(graph);
+  std::vector<ir::Tensor> fixed;
+  ir::Patch patch(graph);
+  for (ir::ValueInfo& input : graph.inputs) {
+    const std::string_view name = graph.name_of(input.value);
+    const auto given =
+        std::find_if(inputs.begin(), inputs.end(), [&](const NamedValue& value) { return value.name == name; });
+    const bool is_given = given != inputs.end() && given->value.kind != ValueKind::none;
+    if (!is_given && stored.contains(input.value)) continue;
+    if (is_given && stored.contains(input.value)) patch.drop_initializer(input.value);
+    if (is_given && options.fixes_small_inputs && is_small_integer(given->value)) {
+      const Tensor& content = given->value.tensor;
+      fixed.push_back(ir::make_tensor(copy, content.type(), content.dims(), content.bytes()));
+      fixed.back().name = graph.values[ir::index_of(input.value)].name;
+      continue;
+    }
+    ir::ValueInfo changed = ir::clone(input);
+    if (is_given) changed.type = declared_type(copy, given->value);
+    kept.push_back(std::move(changed));
+  }
+  ir::splice(graph, std::move(patch));
+  graph.inputs = std::move(kept);
+  for (ir::Tensor& tensor : fixed) graph.initializers.push_back(std::move(tensor));
+  // Sizes that the file declares are those of any input; inference finds those of these.
+  graph.value_infos.clear();
+  for (ir::ValueInfo& output : graph.outputs) {
+    if (output.type && output.type->kind == ir::DeclaredType::Kind::tensor) output.type->shape.reset();
+  }
+  return copy;
+}
+
+/// The nodes whose results have known sizes, and what the others need of them.
+class Split {
+ public:
+  Split(Subject& subject, bool takes_open) : subject_(subject), graph_(subject.graph()), takes_open_(takes_open) {
+    is_closed_.assign(graph_.values.size(), true);
+    in_first_.assign(graph_.nodes.size(), false);
+    mark();
+  }
+
+  bool is_whole() const {
+    return std::all_of(in_first_.begin(), in_first_.end(), [](bool in) { return in; });
+  }
+  std::vector<std::string> open() const {
+    std::vector<std::string> names;
+    for (const ir::ValueId id : open_) names.emplace_back(graph_.name_of(id));
+    return names;
+  }
+
+  /// Values that nodes of the first part write and those of the second or the caller read, then outputs that no node writes.
+  std::vector<ir::ValueId> first_outputs() const {
+    std::vector<ir::ValueId> ids;
+    for (std::size_t at = 0; at < graph_.values.size(); ++at) {
+      const auto id = static_cast<ir::ValueId>(at);
+      const std::int32_t producer = subject_.uses().producer(id);
+      if (producer < 0 || !in_first_[static_cast<std::size_t>(producer)]) continue;
+      const auto readers = subject_.uses().consumers(id);
+      const bool crosses =
+          std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) { return !in_first_[reader]; });
+      if (crosses || subject_.uses().is_output(id)) ids.push_back(id);
+    }
+    return ids;
+  }
+
+  std::vector<ir::ValueId> rest_outputs() const {
+    std::vector<ir::ValueId> ids;
+    for (const ir::ValueInfo& output : graph_.outputs) {
+      const std::int32_t producer = subject_.uses().producer(output.value);
+      const bool is_done = producer >= 0 && in_first_[static_cast<std::size_t>(producer)];
+      const bool is_new = std::find(ids.begin(), ids.end(), output.value) == ids.end();
+      if (!is_done && is_new) ids.push_back(output.value);
+    }
+    return ids;
+  }
+
+ private:
+  bool is_known(ir::ValueId id) const {
+    if (id == ir::ValueId::none) return true;
+    const checker::Type& type = subject_.info(id).type;
+    return type.is_tensor() ? subject_.dims(id).has_value() : !type.is_unknown();
+  }
+
+  /// An input whose small content decides sizes, and that the run will tell.
+  bool waits_for_content(const ir::Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId id) {
+      if (id == ir::ValueId::none || subject_.is_constant(id)) return false;
+      const ElementType type = subject_.type(id);
+      const auto dims = subject_.dims(id);
+      constexpr std::int64_t most = 64;
+      return (type == ElementType::int64 || type == ElementType::int32) && dims && element_count(*dims) <= most;
+    });
+  }
+
+  void mark() {
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      const ir::Node& node = graph_.nodes[at];
+      const auto reads = subject_.uses().reads(at);
+      const bool is_ready =
+          std::all_of(reads.begin(), reads.end(), [&](ir::ValueId id) { return is_closed_[ir::index_of(id)]; });
+      const bool knows =
+          std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId id) { return is_known(id); });
+      in_first_[at] = is_ready && (knows || takes_open_ || !waits_for_content(node));
+      if (is_ready && !knows) open_.insert(open_.end(), node.outputs.begin(), node.outputs.end());
+      for (const ir::ValueId id : node.outputs) {
+        if (id != ir::ValueId::none && !(in_first_[at] && knows)) is_closed_[ir::index_of(id)] = false;
+      }
+    }
+    std::erase(open_, ir::ValueId::none);
+  }
+
+  Subject& subject_;
+  const ir::Graph& graph_;
+  bool takes_open_;
+  std::vector<bool> is_closed_, in_first_;
+  std::vector<ir::ValueId> open_;
+};
+
+void declare_inputs(ir::Model& part, Subject& subject) {
+  for (ir::ValueInfo& input : part.graph->inputs) {
+    const ir::ValueId id = subject.graph().find(part.graph->name_of(input.value));
+    if (id != ir::ValueId::none && !input.type)
+      input.type = checker::to_declared(subject.info(id).type, subject.dim_pool(),
+                                        [&](const std::string& text) { return part.keep(text); });
+  }
+}
+
+Result<std::vector<std::string>> run_passes(Subject& subject, const BuildOptions& options) {
+  std::vector<std::string> changed;
+  for (const Pass& pass : pass_registry().ordered()) {
+    if (options.without_passes.contains(pass.name)) continue;
+    const auto ran = pass.run(subject);
+    if (!ran) return ran.error();
+    if (*ran) changed.emplace_back(pass.name);
+  }
+  return changed;
+}
+
+Result<Plan> build_whole(Subject& subject, const BuildOptions& options) {
+  auto passes = run_passes(subject, options);
+  if (!passes) return passes.error();
+  Plan plan = Lowerer(subject).run();
+  plan.passes = *std::move(passes);
+  drop_unused_steps(plan);
+  for (const ProgramPass& pass : program_passes) {
+    if (options.without_passes.contains(pass.name)) continue;
+    if (pass.run(plan) != 0) plan.passes.emplace_back(pass.name);
+  }
+  place_buffers(plan);
+  return plan;
+}
+
+}  // namespace
+
+ir::Model newest(const ir::Model& model) {
+  const std::int64_t opset = spec::newest_opset("");
+  if (ir::opset_of(model.opset_imports, "").value_or(opset) < opset) {
+    OpsetOptions options;
+    options.opsets = {{"", opset}};
+    auto changed = opset::change_opset(model, options);
+    if (changed && changed->report.succeeded() && changed->model) return *std::move(changed->model);
+  }
+  return ir::clone(model);
+}
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const Pass& pass : pass_registry().ordered()) names.emplace_back(pass.name);
+  for (const ProgramPass& pass : program_passes) names.emplace_back(pass.name);
+  return names;
+}
+
+Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
+  auto made = concrete(model, inputs, options);
+  if (!made) return made.error();
+  auto subject =
+      std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data, options.evaluate);
+  // Sizes may hang on constants that are too large for inference to follow.
+  if (!options.without_passes.contains("fold_constants")) {
+    for (const Pass& pass : pass_registry().ordered()) {
+      if (pass.name != "fold_constants") continue;
+      if (auto ran = pass.run(*subject); !ran) return ran.error();
+    }
+  }
+  Split split(*subject, options.fixes_small_inputs);
+  std::shared_ptr<const ir::Model> rest;
+  std::vector<std::string> open;
+  if (const auto remaining = split.rest_outputs(); !split.is_whole() && !remaining.empty()) {
+    const auto crossing = split.first_outputs();
+    auto tail = std::make_shared<ir::Model>(ir::extract(
+        subject->model(), ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining));
+    declare_inputs(*tail, *subject);
+    rest = std::move(tail);
+    open = split.open();
+    ir::Model head =
+        ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
+    declare_inputs(head, *subject);
+    subject = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate);
+  }
+  auto plan = build_whole(*subject, options);
+  if (!plan) return plan.error();
+  plan->rest = std::move(rest);
+  plan->open = std::move(open);
+  plan->owner = subject;
+  return plan;
+}
+
+}  // namespace onnxkit::plan

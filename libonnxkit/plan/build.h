@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+
+#include "libonnxkit/plan/plan.h"
+#include "libonnxkit/plan/subject.h"
+#include "onnxkit/result.h"
+
+namespace onnxkit::plan {
+
+struct BuildOptions {
+  std::shared_ptr<const spec::OpTable> table;
+  Subject::Evaluate evaluate;
+  std::set<std::string, std::less<>> without_passes = {};
+  bool allow_outside_data = false;
+  /// Small integer inputs are taken for constants: they are sizes, as what runs already told.
+  bool fixes_small_inputs = false;
+};
+
+/// The model with calls of its functions as they are, in the newest opset of ai.onnx that the opset steps can bring it to: lowerings and passes
+/// are written for that one.
+ir::Model newest(const ir::Model& model);
+
+/// A plan for inputs of these types and sizes, one for each of the caller's; an input that is an initializer, too, and is not among them is a
+/// constant. Errors: unknown-input, those of external data.
+Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options);
+
+/// The names that `without_passes` may have: passes over the model, then those over steps.
+std::vector<std::string> pass_names();
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnxkit/element_type.h"
+
+// What is computed for each element on its own: elementwise nodes that were joined, and what a product or a convolution does to its results before
+// they are stored. The one form from which the CPU and generated kernels work.
+namespace onnxkit::plan {
+
+/// What a number is computed in.
+enum class Lane : std::uint8_t { f32, f64, i64 };
+
+/// The lane for an element type: f32 for float16, bfloat16 and float32, i64 for integers of up to 64 signed or 32 unsigned bits and for booleans
+/// (0 and 1).
+bool has_lane(ElementType type);
+Lane lane_of(ElementType type);
+
+enum class Operation : std::uint8_t {
+  input,     ///< operand number `index`, converted from its stored type
+  constant,  ///< `real` or `integer`
+  // of one operand
+  negate,
+  absolute,
+  exponential,
+  logarithm,
+  square_root,
+  reciprocal,
+  tanh,
+  erf,
+  sigmoid,
+  sine,
+  cosine,
+  tangent,
+  arc_sine,
+  arc_cosine,
+  arc_tangent,
+  hyperbolic_sine,
+  hyperbolic_cosine,
+  arc_hyperbolic_sine,
+  arc_hyperbolic_cosine,
+  arc_hyperbolic_tangent,
+  floor,
+  ceiling,
+  round_half_even,
+  truncate,
+  sign,
+  is_nan,
+  is_infinite,
+  logical_not,
+  bitwise_not,
+  convert,   ///< from the lane of the operand to that of the result, as Cast does
+  round_to,  ///< to what the element type `type` can hold
+  // of two
+  add,
+  subtract,
+  multiply,
+  divide,
+  minimum,
+  maximum,
+  power,
+  modulo,
+  floating_modulo,
+  equal,
+  less,
+  less_or_equal,  ///< the result is an i64 of 0 or 1
+  logical_and,
+  logical_or,
+  logical_xor,
+  bitwise_and,
+  bitwise_or,
+  bitwise_xor,
+  shift_left,
+  shift_right,
+  // of three
+  select,  ///< the second operand where the first, an i64, is not 0, else the third
+};
+std::string_view name_of(Operation operation);
+/// Number of operands that are instructions.
+int arity_of(Operation operation);
+
+struct Instruction {
+  Operation operation = Operation::input;
+  Lane lane = Lane::f32;           ///< of the result; comparisons compare in the lane of their operands
+  std::uint32_t operands[3] = {};  ///< earlier instructions
+  std::uint32_t index = 0;         ///< of an input
+  double real = 0;
+  std::int64_t integer = 0;
+  ElementType type = ElementType::undefined;
+};
+
+/// A list of instructions, each of earlier ones; the last is the result.
+class Expression {
+ public:
+  using Number = std::uint32_t;
+
+  const std::vector<Instruction>& code() const { return code_; }
+  bool empty() const { return code_.empty(); }
+  std::size_t input_count() const { return inputs_; }
+  Lane lane(Number of) const { return code_[of].lane; }
+  Number last() const { return static_cast<Number>(code_.size() - 1); }
+
+  Number input(std::size_t index, Lane lane);
+  Number constant(Lane lane, double value);
+  Number integer(std::int64_t value);
+  /// In the lane of the first operand, of the second for select; comparisons give i64.
+  Number apply(Operation operation, Number a, Number b = 0, Number c = 0);
+  Number convert(Number of, Lane lane);
+  Number round_to(Number of, ElementType type);
+
+  /// This expression with `inner` in place of input `index`. Inputs of the result: those of this expression but `index`, in order, then those of
+  /// `inner`.
+  Expression with_input(std::size_t index, const Expression& inner) const;
+  /// The inputs get other numbers: input i becomes numbers[i].
+  Expression renumbered(std::span<const std::size_t> numbers) const;
+
+  /// "max(add(x0, x1), 0)".
+  std::string text() const;
+
+ private:
+  std::vector<Instruction> code_;
+  std::size_t inputs_ = 0;
+};
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,271 @@
+#include "libonnxkit/plan/lowering.h"
+
+namespace onnxkit::plan {
+namespace {
+
+using Number = Expression::Number;
+
+/// The operands in the lane of the result, broadcast.
+template <class Make>
+Unlowered lower_elementwise(LowerCall& call, Make make) {
+  if (!has_lane(call.output_type(0)))
+    return std::string("no lane for elements of type ") + std::string(name_of(call.output_type(0)));
+  Expression expression;
+  std::vector<View> inputs;
+  std::vector<Number> operands;
+  std::optional<std::size_t> leading;  // its order of axes becomes that of the result
+  const Dims dims = call.output_dims(0);
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    if (!call.has_input(i)) continue;
+    if (!has_lane(call.input_type(i)))
+      return std::string("no lane for elements of type ") + std::string(name_of(call.input_type(i)));
+    const View& view = call.input(i);
+    if (view.rank() > dims.size()) return "the result has fewer axes than an operand";
+    if (call.is_constant(i) && view.size() == 1 && (call.constant_real(i) || call.constant_integers(i))) {
+      const Lane lane = lane_of(view.type);
+      const auto integers = call.constant_integers(i);
+      operands.push_back(integers ? expression.integer(integers->front()) : expression.constant(lane, *call.constant_real(i)));
+      continue;
+    }
+    operands.push_back(expression.input(inputs.size(), lane_of(view.type)));
+    inputs.push_back(view);
+    if (!leading && view.dims == dims && view.is_dense() && !call.is_constant(i)) leading = i;
+  }
+  if (operands.empty()) return "without operands";
+  const Unlowered refused = make(expression, operands);
+  if (refused) return refused;
+  const ElementType type = call.output_type(0);
+  const bool may_wrap = lane_of(type) == Lane::i64 && type != ElementType::int64 && type != ElementType::boolean;
+  if (may_wrap) expression.round_to(expression.last(), type);
+  const View output = leading ? call.make_output_like(0, call.input(*leading)) : call.make_output(0);
+  call.emit_map(expression, std::move(inputs), output);
+  return std::nullopt;
+}
+
+bool is_real_lane(const Expression& e, Number x) { return e.lane(x) != Lane::i64; }
+
+template <Operation operation>
+Unlowered lower_unary(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    e.apply(operation, x[0]);
+    return std::nullopt;
+  });
+}
+
+/// Of real numbers only.
+template <Operation operation>
+Unlowered lower_real_unary(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    if (!is_real_lane(e, x[0])) return "only for real numbers";
+    e.apply(operation, x[0]);
+    return std::nullopt;
+  });
+}
+
+/// Folds any number of operands.
+template <Operation operation>
+Unlowered lower_binary(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    Number sum = x[0];
+    for (std::size_t i = 1; i < x.size(); ++i) sum = e.apply(operation, sum, x[i]);
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_mean(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    Number sum = x[0];
+    for (std::size_t i = 1; i < x.size(); ++i) sum = e.apply(Operation::add, sum, x[i]);
+    e.apply(Operation::divide, sum, e.constant(e.lane(sum), static_cast<double>(x.size())));
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_power(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    if (!is_real_lane(e, x[0])) return "only for real numbers";
+    e.apply(Operation::power, x[0], e.convert(x[1], e.lane(x[0])));
+    return std::nullopt;
+  });
+}
+
+template <Operation operation, bool swaps = false>
+Unlowered lower_comparison(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    e.apply(operation, x[swaps ? 1 : 0], x[swaps ? 0 : 1]);
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_where(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    e.apply(Operation::select, x[0], x[1], x[2]);
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_relu(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    e.apply(Operation::maximum, x[0], e.constant(e.lane(x[0]), 0));
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_leaky_relu(LowerCall& call) {
+  return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    const Number zero = e.constant(e.lane(x[0]), 0);
+    const Number scaled = e.apply(Operation::multiply, x[0], e.constant(e.lane(x[0]), call.real("alpha")));
+    e.apply(Operation::select, e.apply(Operation::less, x[0], zero), scaled, x[0]);
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_prelu(LowerCall& call) {
+  return lower_elementwise(call, [](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    const Number zero = e.constant(e.lane(x[0]), 0);
+    e.apply(Operation::select, e.apply(Operation::less, x[0], zero), e.apply(Operation::multiply, x[1], x[0]), x[0]);
+    return std::nullopt;
+  });
+}
+
+/// min(max(x * alpha + beta, 0), 1), times x for HardSwish.
+template <bool times_x>
+Unlowered lower_hard_sigmoid(LowerCall& call) {
+  return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    const Lane lane = e.lane(x[0]);
+    const double alpha = times_x ? 1.0 / 6 : static_cast<double>(call.real("alpha")),
+                 beta = times_x ? 0.5 : static_cast<double>(call.real("beta"));
+    const Number line =
+        e.apply(Operation::add, e.apply(Operation::multiply, x[0], e.constant(lane, alpha)), e.constant(lane, beta));
+    const Number clamped =
+        e.apply(Operation::minimum, e.apply(Operation::maximum, line, e.constant(lane, 0)), e.constant(lane, 1));
+    if (times_x) e.apply(Operation::multiply, x[0], clamped);
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_clip(LowerCall& call) {
+  if (call.since() < 11) return "bounds are attributes";
+  return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    Number result = x[0];
+    std::size_t next = 1;
+    if (call.has_input(1)) result = e.apply(Operation::maximum, result, x[next++]);
+    if (call.has_input(2)) result = e.apply(Operation::minimum, result, x[next]);
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_gelu(LowerCall& call) {
+  return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    const Lane lane = e.lane(x[0]);
+    const auto constant = [&](double value) { return e.constant(lane, value); };
+    Number inner = 0;
+    if (call.string("approximate") == "tanh") {
+      const Number square = e.apply(Operation::multiply, x[0], x[0]);
+      const Number factor =
+          e.apply(Operation::add, e.apply(Operation::multiply, square, constant(0.044715)), constant(1));
+      inner = e.apply(Operation::tanh, e.apply(Operation::multiply, e.apply(Operation::multiply, x[0], factor),
+                                               constant(0.7978845608028654)));
+    } else {
+      inner = e.apply(Operation::erf, e.apply(Operation::multiply, x[0], constant(0.7071067811865476)));
+    }
+    const Number half = e.apply(Operation::multiply, x[0], constant(0.5));
+    e.apply(Operation::multiply, half, e.apply(Operation::add, inner, constant(1)));
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_swish(LowerCall& call) {
+  return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    Number inner = x[0];
+    if (const float alpha = call.real("alpha", 1); alpha != 1)
+      inner = e.apply(Operation::multiply, inner, e.constant(e.lane(inner), alpha));
+    e.apply(Operation::multiply, x[0], e.apply(Operation::sigmoid, inner));
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_cast(LowerCall& call) {
+  const ElementType to = call.output_type(0);
+  const ElementType from = call.input_type(0);
+  // Numbers out of range are the reference's to decide.
+  if (has_lane(from) && lane_of(from) != Lane::i64 && has_lane(to) && lane_of(to) == Lane::i64 &&
+      to != ElementType::boolean && to != ElementType::int64 && to != ElementType::int32)
+    return "real numbers to narrow integers";
+  return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
+    Number result = x[0];
+    if (to == ElementType::boolean) {
+      const Number is_zero = e.apply(Operation::equal, result, e.constant(e.lane(result), 0));
+      e.apply(Operation::logical_not, is_zero);
+      return std::nullopt;
+    }
+    result = e.convert(result, lane_of(to));
+    if (to == ElementType::float16 || to == ElementType::bfloat16) e.round_to(result, to);
+    return std::nullopt;
+  });
+}
+
+Unlowered lower_identity(LowerCall& call) {
+  call.set_output(0, call.input(0));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_elementwise(LoweringRegistry& registry);
+void register_elementwise(LoweringRegistry& registry) {
+  using enum Operation;
+  registry.add("Neg", all_versions(), lower_unary<negate>);
+  registry.add("Abs", all_versions(), lower_unary<absolute>);
+  registry.add("Not", all_versions(), lower_unary<logical_not>);
+  registry.add("Exp", all_versions(), lower_real_unary<exponential>);
+  registry.add("Log", all_versions(), lower_real_unary<logarithm>);
+  registry.add("Sqrt", all_versions(), lower_real_unary<square_root>);
+  registry.add("Reciprocal", all_versions(), lower_real_unary<reciprocal>);
+  registry.add("Tanh", all_versions(), lower_real_unary<tanh>);
+  registry.add("Erf", all_versions(), lower_real_unary<erf>);
+  registry.add("Sigmoid", all_versions(), lower_real_unary<sigmoid>);
+  registry.add("Sin", all_versions(), lower_real_unary<sine>);
+  registry.add("Cos", all_versions(), lower_real_unary<cosine>);
+  registry.add("Floor", all_versions(), lower_real_unary<floor>);
+  registry.add("Ceil", all_versions(), lower_real_unary<ceiling>);
+  registry.add("Round", all_versions(), lower_real_unary<round_half_even>);
+  registry.add("Sign", all_versions(), lower_unary<sign>);
+  registry.add("Add", since(7), lower_binary<add>);
+  registry.add("Sub", since(7), lower_binary<subtract>);
+  registry.add("Mul", since(7), lower_binary<multiply>);
+  registry.add("Div", since(7), [](LowerCall& call) -> Unlowered {
+    if (!is_floating(call.output_type(0))) return "integers divide on the reference";
+    return lower_binary<divide>(call);
+  });
+  registry.add("Sum", since(8), lower_binary<add>);
+  registry.add("Max", since(8), lower_binary<maximum>);
+  registry.add("Min", since(8), lower_binary<minimum>);
+  registry.add("Mean", since(8), lower_mean);
+  registry.add("Pow", since(7), lower_power);
+  registry.add("And", since(7), lower_binary<logical_and>);
+  registry.add("Or", since(7), lower_binary<logical_or>);
+  registry.add("Xor", since(7), lower_binary<logical_xor>);
+  registry.add("Equal", since(7), lower_comparison<equal>);
+  registry.add("Less", since(7), lower_comparison<less>);
+  registry.add("Greater", since(7), lower_comparison<less, true>);
+  registry.add("LessOrEqual", all_versions(), lower_comparison<less_or_equal>);
+  registry.add("GreaterOrEqual", all_versions(), lower_comparison<less_or_equal, true>);
+  registry.add("Where", all_versions(), lower_where);
+  registry.add("Relu", all_versions(), lower_relu);
+  registry.add("LeakyRelu", since(6), lower_leaky_relu);
+  registry.add("PRelu", since(9), lower_prelu);
+  registry.add("HardSigmoid", since(6), lower_hard_sigmoid<false>);
+  registry.add("HardSwish", all_versions(), lower_hard_sigmoid<true>);
+  registry.add("Clip", all_versions(), lower_clip);
+  registry.add("Gelu", all_versions(), lower_gelu);
+  registry.add("Swish", all_versions(), lower_swish);
+  registry.add("Cast", since(9), lower_cast);
+  registry.add("Identity", all_versions(), lower_identity);
+  registry.add("Dropout", all_versions(), [](LowerCall& call) -> Unlowered {
+    if (call.has_input(2) || call.has_output(1)) return "training";
+    return lower_identity(call);
+  });
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <cmath>
+
+#include "libonnxkit/plan/lowering.h"
+
+namespace onnxkit::plan {
+namespace {
+
+using Number = Expression::Number;
+
+bool is_narrow_real(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::bfloat16 || type == ElementType::float32;
+}
+
+std::size_t counted_axis(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+template <bool is_log>
+Unlowered lower_softmax(LowerCall& call) {
+  if (call.since() < 13) return "an old version";
+  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  View view = call.as_real(call.input(0));
+  if (view.rank() == 0 || view.size() == 0) return "without elements";
+  const std::size_t axis = counted_axis(call.integer("axis", -1), view.rank());
+  Dims order;
+  for (std::size_t i = 0; i < view.rank(); ++i) {
+    if (i != axis) order.push_back(static_cast<std::int64_t>(i));
+  }
+  order.push_back(static_cast<std::int64_t>(axis));
+  const View rows = call.contiguous(permuted(view, order));
+  const View result = call.make(ElementType::float32, rows.dims);
+  SoftmaxParameters parameters;
+  parameters.is_log = is_log;
+  call.emit(softmax_step, {rows}, {result}, parameters);
+  Dims back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  call.set_output(0, permuted(result, back));
+  return std::nullopt;
+}
+
+template <bool centers>
+Unlowered lower_layer_normalization(LowerCall& call) {
+  if (call.has_output(1) || call.has_output(2)) return "mean and deviation are asked for";
+  if (!is_narrow_real(call.input_type(0)) || !is_narrow_real(call.output_type(0)))
+    return "only for real numbers of 32 bits and less";
+  View view = call.as_real(call.input(0));
+  const std::size_t axis = counted_axis(call.integer("axis", -1), view.rank());
+  const Dims inner(view.dims.begin() + static_cast<std::ptrdiff_t>(axis), view.dims.end());
+  const std::int64_t columns = element_count(inner);
+  if (view.size() == 0) return "without elements";
+  const std::int64_t rows = view.size() / columns;
+  std::vector<View> inputs = {*reshaped(call.contiguous(view), {rows, columns})};
+  for (std::size_t i = 1; i < call.input_count(); ++i) {
+    if (!call.has_input(i)) continue;
+    const View& weight = call.input(i);
+    if (weight.size() != columns) return "the scale has another size than the normalized axes";
+    inputs.push_back(*reshaped(call.contiguous(call.as_real(weight)), {columns}));
+  }
+  NormalizeParameters parameters;
+  parameters.centers = centers;
+  parameters.epsilon = call.real("epsilon", 1e-5F);
+  const View result = call.make(ElementType::float32, {rows, columns});
+  call.emit(normalize_step, std::move(inputs), {result}, parameters);
+  call.set_output(0, *reshaped(result, view.dims));
+  return std::nullopt;
+}
+
+/// scale * (x - mean) / sqrt(variance + epsilon) + bias, per channel.
+Unlowered lower_batch_normalization(LowerCall& call) {
+  if (call.has_output(1) || call.integer("training_mode") != 0) return "training";
+  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  const View image = call.input(0);
+  if (image.rank() < 2) return "without channels";
+  std::vector<View> inputs = {image};
+  Expression e;
+  std::vector<Number> numbers = {e.input(0, Lane::f32)};
+  for (std::size_t i = 1; i < 5; ++i) {
+    const View weight = call.input(i);
+    Dims dims(image.rank() - 1, 1);
+    dims[0] = image.dims[1];
+    inputs.push_back(*reshaped(weight, dims));
+    if (lane_of(weight.type) != Lane::f32) return "weights of another type";
+    numbers.push_back(e.input(i, Lane::f32));
+  }
+  const Number deviation = e.apply(
+      Operation::square_root, e.apply(Operation::add, numbers[4], e.constant(Lane::f32, call.real("epsilon", 1e-5F))));
+  const Number factor = e.apply(Operation::divide, numbers[1], deviation);
+  const Number centered = e.apply(Operation::subtract, numbers[0], numbers[3]);
+  e.apply(Operation::add, e.apply(Operation::multiply, centered, factor), numbers[2]);
+  const View output = image.is_dense() ? call.make_output_like(0, image) : call.make_output(0);
+  call.emit_map(e, std::move(inputs), output);
+  return std::nullopt;
+}
+
+template <Reduction reduction>
+Unlowered lower_reduce(LowerCall& call) {
+  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  const View view = call.as_real(call.input(0));
+  auto axes = call.since() >= 18 || (call.has_input(1) && call.since() >= 13) ? call.constant_integers(1)
+                                                                              : call.integers("axes");
+  if (call.has_input(1) && !axes) return "the axes are not constant";
+  if (view.size() == 0) return "without elements";
+  std::vector<bool> goes(view.rank(), !axes || axes->empty());
+  if ((!axes || axes->empty()) && call.integer("noop_with_empty_axes") != 0) return "nothing is reduced";
+  for (const std::int64_t axis : axes.value_or(Dims())) goes[counted_axis(axis, view.rank())] = true;
+  Dims order, kept;
+  for (const bool going : {false, true}) {
+    for (std::size_t i = 0; i < view.rank(); ++i) {
+      if (goes[i] == going) order.push_back(static_cast<std::int64_t>(i));
+      if (goes[i] == going && !going) kept.push_back(view.dims[i]);
+    }
+  }
+  ReduceParameters parameters;
+  parameters.reduction = reduction;
+  const View result = call.make(ElementType::float32, kept);
+  call.emit(reduce_step, {permuted(view, order)}, {result}, parameters);
+  call.set_output(0, *reshaped(result, call.output_dims(0)));
+  return std::nullopt;
+}
+
+template <Reduction reduction>
+Unlowered lower_global_pool(LowerCall& call) {
+  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  const View view = call.as_real(call.input(0));
+  if (view.rank() < 3 || view.size() == 0) return "without elements";
+  ReduceParameters parameters;
+  parameters.reduction = reduction;
+  const View result = call.make(ElementType::float32, {view.dims[0], view.dims[1]});
+  call.emit(reduce_step, {view}, {result}, parameters);
+  call.set_output(0, *reshaped(result, call.output_dims(0)));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_normalization(LoweringRegistry& registry);
+void register_normalization(LoweringRegistry& registry) {
+  registry.add("Softmax", all_versions(), lower_softmax<false>);
+  registry.add("LogSoftmax", all_versions(), lower_softmax<true>);
+  registry.add("LayerNormalization", all_versions(), lower_layer_normalization<true>);
+  registry.add("RMSNormalization", all_versions(), lower_layer_normalization<false>);
+  registry.add("BatchNormalization", since(9), lower_batch_normalization);
+  registry.add("ReduceSum", all_versions(), lower_reduce<Reduction::sum>);
+  registry.add("ReduceMean", all_versions(), lower_reduce<Reduction::mean>);
+  registry.add("ReduceMax", all_versions(), lower_reduce<Reduction::maximum>);
+  registry.add("ReduceMin", all_versions(), lower_reduce<Reduction::minimum>);
+  registry.add("GlobalAveragePool", all_versions(), lower_global_pool<Reduction::mean>);
+  registry.add("GlobalMaxPool", all_versions(), lower_global_pool<Reduction::maximum>);
+}
+
+}  // namespace onnxkit::plan

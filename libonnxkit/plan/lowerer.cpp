@@ -1,0 +1,330 @@
+#include "libonnxkit/plan/lowerer.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/extract.h"
+
+namespace onnxkit::plan {
+
+void register_all_lowerings(LoweringRegistry& registry);
+
+const LoweringRegistry& lowering_registry() {
+  static const LoweringRegistry registry = [] {
+    LoweringRegistry all;
+    register_all_lowerings(all);
+    return all;
+  }();
+  return registry;
+}
+
+bool is_storable(ElementType type) {
+  return type != ElementType::undefined && domain_of(type) != Domain::string && domain_of(type) != Domain::complex &&
+         storage_bits(type) % 8 == 0;
+}
+
+std::uint64_t bytes_of(ElementType type) { return static_cast<std::uint64_t>(storage_bits(type)) / 8; }
+
+std::uint32_t Lowerer::add_buffer(Home home, ElementType type, std::uint64_t bytes, std::size_t index) {
+  plan_.buffers.push_back({.home = home, .type = type, .bytes = bytes, .offset = 0, .index = index});
+  return static_cast<std::uint32_t>(plan_.buffers.size() - 1);
+}
+
+View Lowerer::new_view(Home home, ElementType type, const Dims& dims, std::size_t index) {
+  const auto bytes = static_cast<std::uint64_t>(element_count(dims)) * bytes_of(type);
+  return {.buffer = add_buffer(home, type, bytes, index),
+          .type = type,
+          .offset = 0,
+          .dims = dims,
+          .strides = row_major_strides(dims)};
+}
+
+View Lowerer::slot() { return {.buffer = add_buffer(Home::slot, ElementType::undefined, 0, plan_.slots++)}; }
+
+void Lowerer::add_step(Step step) {
+  step.nodes.push_back(node_);
+  plan_.steps.push_back(std::move(step));
+}
+
+void Lowerer::add_inputs() {
+  const ir::Graph& graph = subject_.graph();
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ir::ValueId id = graph.inputs[i].value;
+    const ElementType type = subject_.type(id);
+    const auto dims = subject_.dims(id);
+    const View view = dims && is_storable(type) ? new_view(Home::input, type, *dims, i) : slot();
+    views_[ir::index_of(id)] = view;
+    plan_.inputs.push_back({std::string(graph.name_of(id)), view.buffer, type, dims.value_or(Dims())});
+  }
+}
+
+View Lowerer::add_constant(const Tensor& content) {
+  plan_.constants.push_back(content);
+  if (!is_storable(content.type())) {
+    View view = slot();
+    return view;
+  }
+  return new_view(Home::constant, content.type(), content.dims(), plan_.constants.size() - 1);
+}
+
+const View* Lowerer::find(ir::ValueId id) {
+  auto& held = views_[ir::index_of(id)];
+  if (!held && subject_.is_constant(id)) {
+    const auto content = subject_.content(id);
+    if (content && is_storable(content->type())) held = add_constant(*content);
+  }
+  return held ? &*held : nullptr;
+}
+
+View Lowerer::converted(const View& view, ElementType type) {
+  if (view.type == type) return view;
+  Expression expression;
+  const Lane lane = lane_of(type);
+  expression.convert(expression.input(0, lane_of(view.type)), lane);
+  View result = new_view(Home::arena, type, view.dims);
+  result.strides = dense_strides_like(view.dims, view);
+  add_map(expression, {view}, result);
+  return result;
+}
+
+View Lowerer::as_declared(ir::ValueId id) {
+  const View& view = *find(id);
+  const ElementType type = subject_.type(id);
+  if (is_slot(view) || (view.is_contiguous() && view.type == type)) return view;
+  View result = new_view(Home::arena, type, view.dims);
+  if (view.type == type) {
+    add_step({.kind = copy_step, .inputs = {view}, .outputs = {result}});
+  } else {
+    Expression expression;
+    expression.convert(expression.input(0, lane_of(view.type)), lane_of(type));
+    add_map(expression, {view}, result);
+  }
+  return result;
+}
+
+void Lowerer::add_map(const Expression& expression, std::vector<View> inputs, const View& output) {
+  for (View& input : inputs) input = broadcast_to(input, output.dims);
+  auto parameters = std::make_shared<MapParameters>();
+  parameters->expression = expression;
+  add_step({.kind = map_step, .inputs = std::move(inputs), .outputs = {output}, .parameters = std::move(parameters)});
+}
+
+Unlowered Lowerer::try_lowering(std::size_t index) {
+  const ir::Node& node = subject_.graph().nodes[index];
+  const spec::OpSchema* schema = subject_.schema(node);
+  if (!schema) return "no schema describes the operator";
+  const Lowering lowering = lowering_registry().find(schema->domain, schema->name, schema->since_version);
+  if (!lowering) return "the operator has no lowering";
+  for (const ir::ValueId id : node.inputs) {
+    if (id == ir::ValueId::none) continue;
+    const View* view = find(id);
+    if (!view || is_slot(*view))
+      return fmt::format("input {} is no tensor of known size", quote(subject_.graph().name_of(id)));
+  }
+  for (const ir::ValueId id : node.outputs) {
+    if (id == ir::ValueId::none) continue;
+    if (!subject_.dims(id) || !is_storable(subject_.type(id)))
+      return fmt::format("output {} is no tensor of known size", quote(subject_.graph().name_of(id)));
+  }
+  LowerCall call(*this, index, *schema);
+  const std::size_t steps = plan_.steps.size(), buffers = plan_.buffers.size(), constants = plan_.constants.size();
+  const auto views = views_;
+  auto refused = lowering(call);
+  if (refused) {
+    plan_.steps.resize(steps);
+    plan_.buffers.resize(buffers);
+    plan_.constants.resize(constants);
+    views_ = views;
+  }
+  return refused;
+}
+
+void Lowerer::lower_node(std::size_t index) {
+  const ir::Node& node = subject_.graph().nodes[index];
+  node_ = node.name.empty() && !node.outputs.empty() ? std::string(subject_.graph().name_of(node.outputs[0]))
+                                                     : std::string(node.name.view());
+  if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
+}
+
+std::shared_ptr<const ir::Model> node_model(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& inputs,
+                                            const std::vector<ir::ValueId>& outputs) {
+  const ir::Graph& graph = subject.graph();
+  ir::Part part;
+  part.nodes = {node};
+  part.inputs = inputs;
+  std::sort(part.inputs.begin(), part.inputs.end());
+  part.reads.assign(graph.values.size(), false);
+  for (const ir::ValueId id : subject.uses().reads(node)) part.reads[ir::index_of(id)] = true;
+  auto model = std::make_shared<ir::Model>(ir::extract(subject.model(), part, outputs));
+  const auto declare = [&](ir::ValueInfo& port) {
+    const ir::ValueId id = graph.find(model->graph->name_of(port.value));
+    if (id == ir::ValueId::none) return;
+    port.type = checker::to_declared(subject.info(id).type, subject.dim_pool(),
+                                     [&](const std::string& text) { return model->keep(text); });
+  };
+  for (ir::ValueInfo& input : model->graph->inputs) declare(input);
+  for (ir::ValueInfo& output : model->graph->outputs) declare(output);
+  return model;
+}
+
+void Lowerer::lower_on_host(std::size_t index, const std::string& reason) {
+  const ir::Graph& graph = subject_.graph();
+  const ir::Node& node = graph.nodes[index];
+  std::vector<ir::ValueId> inputs, outputs;
+  for (const ir::ValueId id : subject_.uses().reads(index)) {
+    const bool is_new = std::find(inputs.begin(), inputs.end(), id) == inputs.end();
+    if (is_new && !subject_.is_constant(id)) inputs.push_back(id);
+  }
+  std::sort(inputs.begin(), inputs.end());
+  Step step{.kind = host_step};
+  for (const ir::ValueId id : inputs) step.inputs.push_back(as_declared(id));
+  for (const ir::ValueId id : node.outputs) {
+    if (id == ir::ValueId::none) continue;
+    outputs.push_back(id);
+    const auto dims = subject_.dims(id);
+    const ElementType type = subject_.type(id);
+    const View view = dims && is_storable(type) ? new_view(Home::arena, type, *dims) : slot();
+    views_[ir::index_of(id)] = view;
+    step.outputs.push_back(view);
+  }
+  auto parameters = std::make_shared<HostParameters>();
+  parameters->model = node_model(subject_, index, inputs, outputs);
+  parameters->op = node.op_type.view();
+  parameters->reason = reason;
+  step.parameters = std::move(parameters);
+  add_step(std::move(step));
+}
+
+void Lowerer::add_outputs() {
+  const ir::Graph& graph = subject_.graph();
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ir::ValueId id = graph.outputs[i].value;
+    node_ = "output " + std::string(graph.name_of(id));
+    View view;
+    if (const View* found = find(id)) {
+      view = *found;
+    } else if (subject_.is_constant(id)) {  // of a type that is stored in parts of bytes
+      view = slot();
+      Step step{.kind = host_step, .outputs = {view}};
+      auto parameters = std::make_shared<HostParameters>();
+      ir::Part part;
+      part.reads.assign(graph.values.size(), false);
+      part.reads[ir::index_of(id)] = true;
+      const ir::ValueId outputs[] = {id};
+      parameters->model = std::make_shared<ir::Model>(ir::extract(subject_.model(), part, outputs));
+      parameters->op = "constant";
+      parameters->reason = "its elements are no whole bytes";
+      step.parameters = std::move(parameters);
+      add_step(std::move(step));
+    }
+    const ElementType type = subject_.type(id);
+    if (is_slot(view)) {
+      plan_.outputs.push_back({std::string(graph.name_of(id)), view.buffer, type, {}});
+      continue;
+    }
+    const View output = new_view(Home::output, type, view.dims, i);
+    Expression expression;
+    if (view.type == type) {
+      add_step({.kind = copy_step, .inputs = {view}, .outputs = {output}});
+    } else {
+      expression.convert(expression.input(0, lane_of(view.type)), lane_of(type));
+      add_map(expression, {view}, output);
+    }
+    plan_.outputs.push_back({std::string(graph.name_of(id)), output.buffer, type, view.dims});
+  }
+}
+
+Plan Lowerer::run() {
+  add_inputs();
+  for (std::size_t at = 0; at < subject_.graph().nodes.size(); ++at) lower_node(at);
+  add_outputs();
+  return std::move(plan_);
+}
+
+// ---- what lowerings see
+
+LowerCall::LowerCall(Lowerer& lowerer, std::size_t node_index, const spec::OpSchema& schema)
+    : NodeAttributes(lowerer.subject_.graph().nodes[node_index], schema, nullptr),
+      lowerer_(lowerer),
+      node_(&lowerer.subject_.graph().nodes[node_index]),
+      schema_(&schema) {}
+
+const View& LowerCall::input(std::size_t index) { return *lowerer_.find(node_->inputs[index]); }
+ElementType LowerCall::input_type(std::size_t index) const { return lowerer_.subject_.type(node_->inputs[index]); }
+ElementType LowerCall::output_type(std::size_t index) const { return lowerer_.subject_.type(node_->outputs[index]); }
+Dims LowerCall::output_dims(std::size_t index) const { return *lowerer_.subject_.dims(node_->outputs[index]); }
+
+std::optional<std::vector<std::int64_t>> LowerCall::constant_integers(std::size_t index) const {
+  return has_input(index) ? lowerer_.subject_.integers(node_->inputs[index]) : std::nullopt;
+}
+std::optional<double> LowerCall::constant_real(std::size_t index) const {
+  return has_input(index) ? lowerer_.subject_.scalar(node_->inputs[index]) : std::nullopt;
+}
+bool LowerCall::is_constant(std::size_t index) const {
+  return has_input(index) && lowerer_.subject_.is_constant(node_->inputs[index]);
+}
+
+ElementType LowerCall::stored_type(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::bfloat16 ? ElementType::float32 : type;
+}
+
+View LowerCall::make(ElementType stored, Dims dims) { return lowerer_.new_view(Home::arena, stored, dims); }
+
+View LowerCall::make_like(ElementType stored, Dims dims, const View& like) {
+  View view = make(stored, std::move(dims));
+  if (like.rank() == view.rank()) view.strides = dense_strides_like(view.dims, like);
+  return view;
+}
+
+View LowerCall::constant(std::span<const float> values, Dims dims) {
+  const auto bytes = std::as_bytes(values);
+  auto tensor = Tensor::from_bytes(ElementType::float32, std::move(dims), {bytes.begin(), bytes.end()});
+  return lowerer_.add_constant(*tensor);
+}
+
+View LowerCall::contiguous(const View& view) {
+  if (view.is_contiguous()) {
+    View result = view;
+    result.strides = row_major_strides(view.dims);
+    return result;
+  }
+  View result = make(view.type, view.dims);
+  emit_copy(view, result);
+  return result;
+}
+
+View LowerCall::as_real(const View& view) { return lowerer_.converted(view, ElementType::float32); }
+
+void LowerCall::set_output(std::size_t index, View view) {
+  if (has_output(index)) lowerer_.views_[ir::index_of(node_->outputs[index])] = std::move(view);
+}
+
+View LowerCall::make_output(std::size_t index) {
+  View view = make(stored_type(output_type(index)), output_dims(index));
+  set_output(index, view);
+  return view;
+}
+
+View LowerCall::make_output_like(std::size_t index, const View& like) {
+  View view = make_like(stored_type(output_type(index)), output_dims(index), like);
+  set_output(index, view);
+  return view;
+}
+
+void LowerCall::emit_copy(const View& from, const View& to) {
+  lowerer_.add_step({.kind = copy_step, .inputs = {from}, .outputs = {to}});
+}
+
+void LowerCall::emit_map(const Expression& expression, std::vector<View> inputs, const View& output) {
+  lowerer_.add_map(expression, std::move(inputs), output);
+}
+
+void LowerCall::emit_step(std::string_view kind, std::vector<View> inputs, std::vector<View> outputs,
+                          std::shared_ptr<const Parameters> parameters) {
+  lowerer_.add_step(
+      {.kind = kind, .inputs = std::move(inputs), .outputs = std::move(outputs), .parameters = std::move(parameters)});
+}
+
+}  // namespace onnxkit::plan

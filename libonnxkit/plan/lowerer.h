@@ -1,0 +1,55 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "libonnxkit/plan/lowering.h"
+
+namespace onnxkit::plan {
+
+/// The nodes of a model on their way to steps.
+class Lowerer {
+ public:
+  explicit Lowerer(Subject& subject) : subject_(subject), views_(subject.graph().values.size()) {}
+
+  /// Steps in the order of the nodes, buffers without places in the arena.
+  Plan run();
+
+ private:
+  friend class LowerCall;
+
+  void add_inputs();
+  void add_outputs();
+  void lower_node(std::size_t index);
+  void lower_on_host(std::size_t index, const std::string& reason);
+  Unlowered try_lowering(std::size_t index);
+
+  std::uint32_t add_buffer(Home home, ElementType type, std::uint64_t bytes, std::size_t index = 0);
+  View new_view(Home home, ElementType type, const Dims& dims, std::size_t index = 0);
+  View slot();
+  /// Where a value lies; nothing for what nobody has computed.
+  const View* find(ir::ValueId id);
+  bool is_slot(const View& view) const { return plan_.buffers[view.buffer].home == Home::slot; }
+  View add_constant(const Tensor& content);
+  /// In row-major order, as the value's own element type.
+  View as_declared(ir::ValueId id);
+  void add_map(const Expression& expression, std::vector<View> inputs, const View& output);
+  View converted(const View& view, ElementType type);
+  void add_step(Step step);
+
+  Subject& subject_;
+  Plan plan_;
+  std::vector<std::optional<View>> views_;  ///< by ValueId
+  std::string node_;                        ///< that is being lowered
+};
+
+/// Whether tensors of this type may lie in buffers: whole bytes for each element.
+bool is_storable(ElementType type);
+std::uint64_t bytes_of(ElementType type);
+
+/// The body of a host step: the node as a model of its own with these inputs and its outputs.
+std::shared_ptr<const ir::Model> node_model(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& inputs,
+                                            const std::vector<ir::ValueId>& outputs);
+
+}  // namespace onnxkit::plan

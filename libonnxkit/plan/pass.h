@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "libonnxkit/plan/subject.h"
+
+namespace onnxkit::plan {
+
+/// When a pass runs; those of one stage in the order of their names.
+enum class Stage : std::uint8_t {
+  fold,       ///< what is constant
+  clean,      ///< what is computed twice, what does nothing
+  recognise,  ///< operators that exporters wrote with others: GELU, LayerNormalization
+  combine,    ///< of what was recognised: attention
+  weights,    ///< into weights of neighbours: BatchNormalization
+};
+
+/// One idea, ONNX to ONNX: the model computes the same behind it, by the definitions of the operators, which is how the tests prove it. What a pass
+/// writes is of the opset that the model imports.
+struct Pass {
+  std::string_view name;  ///< of its file, and what --without-pass names
+  Stage stage = Stage::clean;
+  /// Whether it changed anything. Errors: those of the evaluator.
+  Result<bool> (*run)(Subject& subject) = nullptr;
+};
+
+/// Filled by the register function of each file in `passes/`.
+class PassRegistry {
+ public:
+  void add(const Pass& pass) { passes_.push_back(pass); }
+  /// In the order in which they run.
+  std::vector<Pass> ordered() const;
+
+ private:
+  std::vector<Pass> passes_;
+};
+
+/// All of passes/; made once.
+const PassRegistry& pass_registry();
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "libonnxkit/ir/extract.h"
+#include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/plan/pass.h"
+
+namespace onnxkit::plan {
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{256} << 20;  // of all that one round makes
+
+bool has_body(const ir::Node& node) {
+  bool found = false;
+  ir::for_each_subgraph(node, [&](const ir::Graph&, std::size_t) { found = true; });
+  return found;
+}
+
+/// Operators that may give another result each time.
+bool draws(const ir::Node& node) {
+  return node.op_type.view().starts_with("Random") || node.op_type == "Bernoulli" || node.op_type == "Multinomial" ||
+         node.op_type == "Dropout";
+}
+
+/// A small tensor whose content inference knows, as shape arithmetic has it.
+std::optional<Tensor> known_content(const checker::ValueInfo& info) {
+  if (!info.value || info.type.elem != ElementType::int64) return std::nullopt;
+  const auto numbers = info.value->constants();
+  if (!numbers) return std::nullopt;
+  std::vector<std::byte> bytes(numbers->size() * sizeof(std::int64_t));
+  if (!bytes.empty()) std::memcpy(bytes.data(), numbers->data(), bytes.size());
+  auto tensor = Tensor::from_bytes(ElementType::int64, info.value->shape, std::move(bytes));
+  return tensor ? std::optional(*std::move(tensor)) : std::nullopt;
+}
+
+class Folding {
+ public:
+  explicit Folding(Subject& subject)
+      : subject_(subject), graph_(subject.graph()), constant_(graph_.values.size(), false), patch_(graph_) {}
+
+  Result<bool> run() {
+    find_constants();
+    take_known();
+    if (auto evaluated = take_evaluated(); !evaluated) return evaluated.error();
+    if (patch_.empty()) return false;
+    subject_.splice(std::move(patch_));
+    return true;
+  }
+
+ private:
+  void find_constants() {
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      const ir::Node& node = graph_.nodes[at];
+      bool all = !draws(node) && !has_body(node) && fits(node);
+      for (const ir::ValueId id : node.inputs)
+        all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)]);
+      for (const ir::ValueId id : node.outputs) {
+        if (all && id != ir::ValueId::none) constant_[ir::index_of(id)] = true;
+      }
+    }
+  }
+
+  /// All outputs are tensors of numbers, of known size and few bytes.
+  bool fits(const ir::Node& node) {
+    std::int64_t bytes = 0;
+    for (const ir::ValueId id : node.outputs) {
+      if (id == ir::ValueId::none) continue;
+      const auto dims = subject_.dims(id);
+      const ElementType type = subject_.type(id);
+      if (!dims || type == ElementType::undefined || type == ElementType::string) return false;
+      bytes += element_count(*dims) * 8;
+    }
+    bytes_ += bytes;
+    return bytes_ < most_bytes;
+  }
+
+  void take_known() {
+    for (const ir::Node& node : graph_.nodes) {
+      for (const ir::ValueId id : node.outputs) {
+        if (id == ir::ValueId::none || subject_.uses().is_output(id) || !subject_.uses().is_used(id)) continue;
+        const auto content = known_content(subject_.info(id));
+        if (!content) continue;
+        constant_[ir::index_of(id)] = false;
+        patch_.replace_value(id, subject_.add_constant(patch_, graph_.name_of(id), *content));
+      }
+    }
+  }
+
+  /// Constant values that somebody reads who is not constant: the others are computed on the way to them.
+  std::vector<ir::ValueId> wanted() const {
+    std::vector<ir::ValueId> ids;
+    for (std::size_t at = 0; at < constant_.size(); ++at) {
+      const auto id = static_cast<ir::ValueId>(at);
+      if (!constant_[at] || subject_.uses().is_output(id)) continue;
+      const auto readers = subject_.uses().consumers(id);
+      if (std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+            const ir::Node& node = graph_.nodes[reader];
+            return std::none_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId output) {
+              return output != ir::ValueId::none && constant_[ir::index_of(output)];
+            });
+          }))
+        ids.push_back(id);
+    }
+    return ids;
+  }
+
+  Result<void> take_evaluated() {
+    const std::vector<ir::ValueId> ids = wanted();
+    if (ids.empty()) return {};
+    const ir::Part part = ir::part_between(graph_, subject_.uses(), {}, ids);
+    auto outputs = subject_.evaluate()(ir::extract(subject_.model(), part, ids));
+    if (!outputs) return {};  // what cannot be computed now says so when the plan runs
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (!(*outputs)[i].value.is_tensor()) continue;
+      patch_.replace_value(ids[i], subject_.add_constant(patch_, graph_.name_of(ids[i]), (*outputs)[i].value.tensor));
+    }
+    return {};
+  }
+
+  Subject& subject_;
+  const ir::Graph& graph_;
+  std::vector<bool> constant_;
+  ir::Patch patch_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace
+
+void register_fold_constants(PassRegistry& registry);
+void register_fold_constants(PassRegistry& registry) {
+  registry.add(
+      {.name = "fold_constants", .stage = Stage::fold, .run = [](Subject& subject) { return Folding(subject).run(); }});
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/plan/expression.h"
+#include "libonnxkit/plan/view.h"
+#include "onnxkit/value.h"
+
+// A model for given sizes, lowered to a flat list of steps over buffers (docs/plan.md). Nothing here computes: a backend has a kernel for each kind
+// of step.
+namespace onnxkit::plan {
+
+/// Where the bytes of a buffer lie.
+enum class Home : std::uint8_t {
+  arena,     ///< at `offset` of the one block of memory that a run uses
+  constant,  ///< Plan::constants[index]
+  input,     ///< what the caller gives for input `index`, in row-major order
+  output,    ///< what the caller gets as output `index`, in row-major order
+  slot,  ///< a value of any kind and size, in slot `index`: strings, sequences, results whose size only the run tells
+};
+
+struct Buffer {
+  Home home = Home::arena;
+  ElementType type = ElementType::undefined;
+  std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;
+  std::size_t index = 0;
+};
+
+/// What a step is told beside its operands; each kind has its own.
+struct Parameters {
+  Parameters() = default;
+  Parameters(const Parameters&) = default;
+  virtual ~Parameters() = default;
+  /// For the plan's text: "stride 2, pads 1 1 1 1".
+  virtual std::string text() const = 0;
+};
+
+struct Step {
+  std::string_view kind;  ///< of the names in steps.h
+  std::vector<View> inputs = {}, outputs = {};
+  std::shared_ptr<const Parameters> parameters = {};
+  std::vector<std::string> nodes = {};  ///< that it computes
+};
+
+/// An input or output of a plan.
+struct Port {
+  std::string name;
+  std::uint32_t buffer = 0;
+  ElementType type = ElementType::undefined;
+  Dims dims = {};  ///< not of slots
+};
+
+struct Plan {
+  std::vector<Buffer> buffers;
+  std::vector<Tensor> constants;
+  std::vector<Step> steps;
+  std::vector<Port> inputs, outputs;
+  std::size_t slots = 0;
+  std::uint64_t arena_bytes = 0;
+  /// What remains when sizes hang on results: a model whose inputs are among the names of `inputs` and `outputs`. Null when nothing does.
+  std::shared_ptr<const ir::Model> rest;
+  std::vector<std::string> open;      ///< why it ends: the values whose sizes only a run tells
+  std::vector<std::string> passes;    ///< that changed something
+  std::shared_ptr<const void> owner;  ///< of what constants view
+};
+
+/// The plan as text, for goldens and `run --dump-plan`.
+std::string text_of(const Plan& plan);
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,299 @@
+#include "libonnxkit/plan/program_pass.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace onnxkit::plan {
+
+BufferUses::BufferUses(const Plan& plan) : readers(plan.buffers.size()), writers(plan.buffers.size()) {
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    for (const View& view : plan.steps[at].inputs) readers[view.buffer].push_back(at);
+    for (const View& view : plan.steps[at].outputs) writers[view.buffer].push_back(at);
+  }
+}
+
+namespace {
+
+bool is_private(const Plan& plan, const BufferUses& uses, std::uint32_t buffer) {
+  return plan.buffers[buffer].home == Home::arena && uses.writers[buffer].size() == 1 &&
+         uses.readers[buffer].size() == 1;
+}
+
+void remove_steps(Plan& plan, const std::vector<bool>& is_gone) {
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    if (is_gone[at]) continue;
+    if (kept != at) plan.steps[kept] = std::move(plan.steps[at]);
+    ++kept;
+  }
+  plan.steps.resize(kept);
+}
+
+const Expression* epilogue_of(const Step& step) {
+  if (step.kind == product_step) return &static_cast<const ProductParameters&>(*step.parameters).epilogue;
+  if (step.kind == convolution_step) return &static_cast<const ConvolutionParameters&>(*step.parameters).epilogue;
+  return nullptr;
+}
+
+std::shared_ptr<const Parameters> with_epilogue(const Step& step, Expression epilogue) {
+  if (step.kind == product_step) {
+    auto changed = std::make_shared<ProductParameters>(static_cast<const ProductParameters&>(*step.parameters));
+    changed->epilogue = std::move(epilogue);
+    return changed;
+  }
+  auto changed = std::make_shared<ConvolutionParameters>(static_cast<const ConvolutionParameters&>(*step.parameters));
+  changed->epilogue = std::move(epilogue);
+  return changed;
+}
+
+constexpr std::size_t most_instructions = 64, most_inputs = 12;
+
+/// Nodes of both, those of the first in front.
+std::vector<std::string> joined_nodes(const Step& first, const Step& second) {
+  std::vector<std::string> nodes = first.nodes;
+  nodes.insert(nodes.end(), second.nodes.begin(), second.nodes.end());
+  return nodes;
+}
+
+/// Writes of what a step reads must not come between its old place and its new one.
+bool may_move(const Plan& plan, const BufferUses& uses, const Step& step, std::size_t from, std::size_t to) {
+  return std::all_of(step.inputs.begin(), step.inputs.end(), [&](const View& input) {
+    if (plan.buffers[input.buffer].home != Home::arena) return true;
+    return std::all_of(uses.writers[input.buffer].begin(), uses.writers[input.buffer].end(),
+                       [&](std::size_t writer) { return writer < from || writer > to; });
+  });
+}
+
+/// The step that `map` takes in, and which of its inputs it is.
+struct Candidate {
+  std::size_t producer = 0, input = 0;
+};
+
+template <class Accept>
+std::optional<Candidate> find_candidate(const Plan& plan, const BufferUses& uses, const std::vector<bool>& is_gone,
+                                        std::size_t at, Accept accept) {
+  const Step& step = plan.steps[at];
+  for (std::size_t i = step.inputs.size(); i-- > 0;) {
+    const std::uint32_t buffer = step.inputs[i].buffer;
+    if (!is_private(plan, uses, buffer)) continue;
+    const std::size_t producer = uses.writers[buffer][0];
+    if (producer >= at || is_gone[producer] || plan.steps[producer].outputs.size() != 1) continue;
+    if (!(plan.steps[producer].outputs[0] == step.inputs[i])) continue;
+    if (accept(plan.steps[producer]) && may_move(plan, uses, plan.steps[producer], producer, at))
+      return Candidate{producer, i};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+namespace {
+
+/// The map at `at` takes in the map that writes its input `index`.
+void join_maps(Plan& plan, std::size_t at, const Candidate& found) {
+  Step& step = plan.steps[at];
+  const Step& producer = plan.steps[found.producer];
+  const auto& outer = static_cast<const MapParameters&>(*step.parameters).expression;
+  const auto& inner = static_cast<const MapParameters&>(*producer.parameters).expression;
+  auto parameters = std::make_shared<MapParameters>();
+  parameters->expression = outer.with_input(found.input, inner);
+  step.inputs.erase(step.inputs.begin() + static_cast<std::ptrdiff_t>(found.input));
+  step.inputs.insert(step.inputs.end(), producer.inputs.begin(), producer.inputs.end());
+  step.nodes = joined_nodes(producer, step);
+  step.parameters = std::move(parameters);
+}
+
+/// The product or convolution with the map at `at` behind it.
+Step joined_epilogue(const Plan& plan, std::size_t at, const Candidate& found) {
+  const Step& map = plan.steps[at];
+  Step fused = plan.steps[found.producer];
+  const Expression& outer = static_cast<const MapParameters&>(*map.parameters).expression;
+  Expression inner = *epilogue_of(fused);
+  if (inner.empty()) inner.input(0, Lane::f32);
+  const Expression joined = outer.with_input(found.input, inner);
+  // Inputs are now those of the map but the sum, then those of the epilogue, the sum first.
+  const std::size_t others = map.inputs.size() - 1;
+  std::vector<std::size_t> numbers(others + inner.input_count());
+  for (std::size_t i = 0; i < others; ++i) numbers[i] = inner.input_count() + i;
+  for (std::size_t i = 0; i < inner.input_count(); ++i) numbers[others + i] = i;
+  for (std::size_t i = 0; i < map.inputs.size(); ++i) {
+    if (i != found.input) fused.inputs.push_back(map.inputs[i]);
+  }
+  fused.parameters = with_epilogue(fused, joined.renumbered(numbers));
+  fused.nodes = joined_nodes(fused, map);
+  fused.outputs = map.outputs;
+  return fused;
+}
+
+}  // namespace
+
+std::size_t fuse_maps(Plan& plan) {
+  const BufferUses uses(plan);
+  std::vector<bool> is_gone(plan.steps.size(), false);
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    while (plan.steps[at].kind == map_step) {
+      const Step& step = plan.steps[at];
+      const auto found = find_candidate(plan, uses, is_gone, at, [&](const Step& producer) {
+        if (producer.kind != map_step) return false;
+        const auto& outer = static_cast<const MapParameters&>(*step.parameters).expression;
+        const auto& inner = static_cast<const MapParameters&>(*producer.parameters).expression;
+        return outer.code().size() + inner.code().size() <= most_instructions &&
+               step.inputs.size() + producer.inputs.size() <= most_inputs;
+      });
+      if (!found) break;
+      join_maps(plan, at, *found);
+      is_gone[found->producer] = true;
+      ++count;
+    }
+  }
+  remove_steps(plan, is_gone);
+  return count;
+}
+
+std::size_t fuse_epilogues(Plan& plan) {
+  const BufferUses uses(plan);
+  std::vector<bool> is_gone(plan.steps.size(), false);
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    const Step& map = plan.steps[at];
+    if (map.kind != map_step) continue;
+    const auto found = find_candidate(plan, uses, is_gone, at, [&](const Step& producer) {
+      const Expression* epilogue = epilogue_of(producer);
+      return epilogue && map.outputs[0].type == ElementType::float32 &&
+             map.outputs[0].dims == producer.outputs[0].dims && map.outputs[0].strides == producer.outputs[0].strides &&
+             epilogue->code().size() < most_instructions && map.inputs.size() <= most_inputs;
+    });
+    if (!found) continue;
+    plan.steps[at] = joined_epilogue(plan, at, *found);
+    is_gone[found->producer] = true;
+    ++count;
+  }
+  remove_steps(plan, is_gone);
+  return count;
+}
+
+std::size_t sink_copies(Plan& plan) {
+  const BufferUses uses(plan);
+  std::vector<bool> is_gone(plan.steps.size(), false);
+  std::vector<std::uint32_t> moved;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    const Step& copy = plan.steps[at];
+    if (copy.kind != copy_step) continue;
+    const View from = copy.inputs[0], to = copy.outputs[0];
+    if (!is_private(plan, uses, from.buffer)) continue;
+    Step& producer = plan.steps[uses.writers[from.buffer][0]];
+    const bool writes_anywhere = producer.kind == map_step || producer.kind == convolution_step ||
+                                 producer.kind == copy_step || producer.kind == product_step;
+    if (!writes_anywhere || producer.outputs.size() != 1 || !(producer.outputs[0] == from)) continue;
+    // Kernels write rows of channels or columns: the innermost axis stays innermost, and pixels stay evenly apart.
+    if (producer.kind != map_step && producer.kind != copy_step) {
+      const View* both[] = {&from, &to};
+      const Loops loops = joined_loops(both);
+      if (loops.sizes.size() > 2 || loops.strides[1].empty() || loops.strides[1].back() != 1 ||
+          loops.strides[0].back() != 1)
+        continue;
+    }
+    producer.outputs[0] = to;
+    producer.nodes = joined_nodes(producer, copy);
+    is_gone[at] = true;
+    ++count;
+  }
+  remove_steps(plan, is_gone);
+  return count;
+}
+
+void drop_unused_steps(Plan& plan) {
+  std::vector<bool> is_read(plan.buffers.size(), false), is_gone(plan.steps.size(), false);
+  for (const Port& port : plan.outputs) is_read[port.buffer] = true;
+  for (std::size_t at = plan.steps.size(); at-- > 0;) {
+    const Step& step = plan.steps[at];
+    is_gone[at] =
+        std::none_of(step.outputs.begin(), step.outputs.end(), [&](const View& view) { return is_read[view.buffer]; });
+    if (is_gone[at]) continue;
+    for (const View& view : step.inputs) is_read[view.buffer] = true;
+  }
+  remove_steps(plan, is_gone);
+}
+
+namespace {
+
+constexpr std::uint64_t alignment = 64;
+
+struct Life {
+  std::uint32_t buffer = 0;
+  std::size_t first = 0, last = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// A map may write over an operand of the same layout that nobody reads later.
+std::vector<std::uint32_t> shared_places(const Plan& plan, const BufferUses& uses) {
+  std::vector<std::uint32_t> root(plan.buffers.size());
+  std::iota(root.begin(), root.end(), 0U);
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    const Step& step = plan.steps[at];
+    if (step.kind != map_step) continue;
+    const View& to = step.outputs[0];
+    if (plan.buffers[to.buffer].home != Home::arena || uses.writers[to.buffer].size() != 1) continue;
+    for (const View& from : step.inputs) {
+      if (plan.buffers[from.buffer].home != Home::arena ||
+          plan.buffers[from.buffer].bytes != plan.buffers[to.buffer].bytes)
+        continue;
+      const bool is_same =
+          from.type == to.type && from.offset == to.offset && from.dims == to.dims && from.strides == to.strides;
+      const auto& readers = uses.readers[from.buffer];
+      const bool is_last = std::count(readers.begin(), readers.end(), at) == 1 && readers.back() == at;
+      // What was placed into another's room already may be read behind this step through the other.
+      const bool is_alone =
+          std::count(root.begin(), root.end(), root[from.buffer]) == 1 || root[from.buffer] != from.buffer;
+      if (!is_same || !is_last || !is_alone) continue;
+      root[to.buffer] = root[from.buffer];
+      break;
+    }
+  }
+  return root;
+}
+
+}  // namespace
+
+void place_buffers(Plan& plan) {
+  const BufferUses uses(plan);
+  const std::vector<std::uint32_t> root = shared_places(plan, uses);
+  std::vector<Life> lives(plan.buffers.size());
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.buffers[b].home != Home::arena || uses.writers[b].empty()) continue;
+    Life& life = lives[root[b]];
+    const std::size_t first = uses.writers[b].front();
+    const std::size_t last = std::max(uses.writers[b].back(), uses.readers[b].empty() ? 0 : uses.readers[b].back());
+    const bool is_new = life.bytes == 0;
+    life.buffer = root[b];
+    life.first = is_new ? first : std::min(life.first, first);
+    life.last = is_new ? last : std::max(life.last, last);
+    life.bytes = std::max<std::uint64_t>(life.bytes, std::max<std::uint64_t>(plan.buffers[b].bytes, 1));
+  }
+  std::erase_if(lives, [](const Life& life) { return life.bytes == 0; });
+  std::sort(lives.begin(), lives.end(),
+            [](const Life& a, const Life& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.first < b.first; });
+  std::vector<const Life*> placed;  // by offset
+  for (const Life& life : lives) {
+    std::uint64_t offset = 0;
+    for (const Life* other : placed) {
+      if (other->last < life.first || life.last < other->first) continue;
+      const std::uint64_t begin = plan.buffers[other->buffer].offset;
+      if (offset + life.bytes <= begin) break;
+      offset = std::max(offset, (begin + other->bytes + alignment - 1) / alignment * alignment);
+    }
+    plan.buffers[life.buffer].offset = offset;
+    plan.arena_bytes = std::max(plan.arena_bytes, offset + life.bytes);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), &life,
+                                   [&](const Life* a, const Life* b) {
+                                     return plan.buffers[a->buffer].offset < plan.buffers[b->buffer].offset;
+                                   }),
+                  &life);
+  }
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) plan.buffers[b].offset = plan.buffers[root[b]].offset;
+}
+
+}  // namespace onnxkit::plan

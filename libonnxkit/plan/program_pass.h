@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "libonnxkit/plan/steps.h"
+
+namespace onnxkit::plan {
+
+/// Who reads and writes the buffers of a plan.
+struct BufferUses {
+  explicit BufferUses(const Plan& plan);
+  std::vector<std::vector<std::size_t>> readers,
+      writers;  ///< steps by buffer, ascending; one that reads twice comes twice
+};
+
+/// Joins a map with the one map that reads its result.
+std::size_t fuse_maps(Plan& plan);
+/// Puts a map into the product or convolution whose result it reads.
+std::size_t fuse_epilogues(Plan& plan);
+/// What is copied once as a whole is written where the copy would be.
+std::size_t sink_copies(Plan& plan);
+/// Gives all buffers of the arena a place: those that live at the same time do not overlap.
+void place_buffers(Plan& plan);
+/// Drops steps whose results nobody reads.
+void drop_unused_steps(Plan& plan);
+
+}  // namespace onnxkit::plan

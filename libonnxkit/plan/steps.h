@@ -1,0 +1,88 @@
+#pragma once
+
+#include <optional>
+
+#include "libonnxkit/plan/plan.h"
+
+// The kinds of steps that lowerings emit, and what each is told. A backend that has no kernel for a kind cannot run plans that hold it.
+namespace onnxkit::plan {
+
+/// output = expression(inputs), element by element. All views have the sizes of the output.
+inline constexpr std::string_view map_step = "map";
+struct MapParameters : Parameters {
+  Expression expression;
+  std::string text() const override { return expression.text(); }
+};
+
+/// output = input, of the same sizes and the same stored type.
+inline constexpr std::string_view copy_step = "copy";
+
+/// output[..., m, n] = epilogue(sum over k of a[..., m, k] * b[..., k, n], rest of the inputs). All views have the output's leading sizes. Input 0 of
+/// the epilogue is the sum, the rest are the inputs from the third on, of the sizes of the output.
+inline constexpr std::string_view product_step = "product";
+struct ProductParameters : Parameters {
+  Expression epilogue;  ///< empty: none
+  std::string text() const override { return epilogue.empty() ? "" : epilogue.text(); }
+};
+
+/// As ONNX's Conv on [n, c, h, w] with the weights [m, c / groups, kh, kw]; an epilogue as of a product over the inputs from the third on.
+inline constexpr std::string_view convolution_step = "convolution";
+struct ConvolutionParameters : Parameters {
+  std::int64_t groups = 1;
+  Dims strides, dilations, pads;  ///< pads as in ONNX: begins, then ends
+  Expression epilogue;
+  std::string text() const override;
+};
+
+/// MaxPool and AveragePool on [n, c, h, w].
+inline constexpr std::string_view pool_step = "pool";
+struct PoolParameters : Parameters {
+  bool is_maximum = true, counts_padding = false;
+  Dims kernel, strides, dilations, pads;
+  std::string text() const override;
+};
+
+/// output = reduction over the axes of the input that lie behind those of the output.
+inline constexpr std::string_view reduce_step = "reduce";
+enum class Reduction : std::uint8_t { sum, mean, maximum, minimum };
+struct ReduceParameters : Parameters {
+  Reduction reduction = Reduction::sum;
+  std::string text() const override;
+};
+
+/// Softmax along the last axis, on views in row-major order.
+inline constexpr std::string_view softmax_step = "softmax";
+struct SoftmaxParameters : Parameters {
+  bool is_log = false;
+  std::string text() const override { return is_log ? "log" : ""; }
+};
+
+/// Inputs x [rows, n] in row-major order, scale [n], maybe bias [n].
+inline constexpr std::string_view normalize_step = "normalize";
+struct NormalizeParameters : Parameters {
+  float epsilon = 1e-5F;
+  bool centers = true;  ///< subtracts the mean: LayerNormalization, not RMSNormalization
+  std::string text() const override;
+};
+
+/// softmax(q k^T * scale + mask) v. q [batch, heads, rows, size], k and v [batch, heads, columns, size], mask of the scores' sizes. The innermost
+/// axis of q, k and v has stride 1.
+inline constexpr std::string_view attention_step = "attention";
+struct AttentionParameters : Parameters {
+  float scale = 1;
+  bool is_causal = false;  ///< row i sees columns up to i + columns - rows
+  std::string text() const override;
+};
+
+/// output = data taken at integer positions along one axis: inputs data [outer, n, inner] and positions of any sizes; output [outer, positions, inner].
+inline constexpr std::string_view gather_step = "gather";
+
+/// A node on the kernel of the reference. Outputs may be slots.
+inline constexpr std::string_view host_step = "host";
+struct HostParameters : Parameters {
+  std::shared_ptr<const ir::Model> model;  ///< the node with its inputs and outputs, in the order of the step's
+  std::string op, reason;
+  std::string text() const override { return op + ": " + reason; }
+};
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,141 @@
+#include "libonnxkit/plan/subject.h"
+
+#include <algorithm>
+
+#include "checker/collector.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/wire/values/tensor_proto.h"
+
+namespace onnxkit::plan {
+
+Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data,
+                 Evaluate evaluate)
+    : model_(std::move(model)),
+      table_(std::move(table)),
+      evaluate_(std::move(evaluate)),
+      external_(model_.path, {.allow_outside = allow_outside_data, .verify_checksums = false}) {
+  refresh();
+}
+
+void Subject::refresh() {
+  names_.emplace(model_);
+  uses_.emplace(*model_.graph);
+  checker::Collector collector;
+  checker::InferenceOptions options;
+  options.assume_defaults = true;
+  options.external_bytes = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
+  inferred_.emplace(checker::infer_types(model_, *table_, options, collector));
+  info_ = &inferred_->graphs.at(model_.graph.get());
+}
+
+std::int64_t Subject::opset() const { return ir::opset_of(model_.opset_imports, "").value_or(0); }
+
+bool Subject::is_op(const ir::Node& node, std::string_view op) {
+  return node.op_type == op && ir::canonical_domain(node.domain).empty();
+}
+
+const ir::Node* Subject::writer(ir::ValueId id, std::string_view op) const {
+  const std::int32_t at = uses_->producer(id);
+  if (at < 0) return nullptr;
+  const ir::Node& node = graph().nodes[static_cast<std::size_t>(at)];
+  return is_op(node, op) ? &node : nullptr;
+}
+
+bool Subject::has_one_reader(ir::ValueId id) const { return !uses_->is_output(id) && uses_->consumers(id).size() == 1; }
+
+const spec::OpSchema* Subject::schema(const ir::Node& node) const {
+  const std::string_view domain = ir::canonical_domain(node.domain);
+  const auto opset = ir::opset_of(model_.opset_imports, domain);
+  return opset ? table_->find(domain, node.op_type, *opset) : nullptr;
+}
+
+ElementType Subject::type(ir::ValueId id) const {
+  if (id == ir::ValueId::none) return ElementType::undefined;
+  const checker::Type& type = info(id).type;
+  return type.is_tensor() ? type.elem : ElementType::undefined;
+}
+
+std::optional<Dims> Subject::dims(ir::ValueId id) const {
+  if (id == ir::ValueId::none) return std::nullopt;
+  const checker::Type& type = info(id).type;
+  if (!type.is_tensor() || !type.shape) return std::nullopt;
+  Dims dims;
+  for (const ir::Dim dim : *type.shape) {
+    if (!dim.is_constant()) return std::nullopt;
+    dims.push_back(dim.constant());
+  }
+  return dims;
+}
+
+std::optional<Tensor> Subject::content(ir::ValueId id) const {
+  const ir::Tensor* stored = id == ir::ValueId::none ? nullptr : uses_->initializers().find(id);
+  if (!stored) return std::nullopt;
+  wire::TensorSource source;
+  source.external = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
+  source.owner = wire::unowned(stored);
+  auto content = wire::tensor_of(*stored, source);
+  if (!content) return std::nullopt;
+  return *std::move(content);
+}
+
+std::optional<double> Subject::scalar(ir::ValueId id) const {
+  const auto held = content(id);
+  if (!held || held->size() != 1) return std::nullopt;
+  const auto reals = to_reals(*held);
+  return reals.size() == 1 ? std::optional(reals[0]) : std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> Subject::integers(ir::ValueId id) const {
+  const auto held = content(id);
+  if (!held || (held->type() != ElementType::int64 && held->type() != ElementType::int32)) return std::nullopt;
+  std::vector<std::int64_t> all;
+  const std::size_t width = held->type() == ElementType::int64 ? 8 : 4;
+  for (std::size_t at = 0; at + width <= held->bytes().size(); at += width) {
+    std::int64_t wide = 0;
+    std::int32_t narrow = 0;
+    std::memcpy(width == 8 ? static_cast<void*>(&wide) : static_cast<void*>(&narrow), held->bytes().data() + at, width);
+    all.push_back(width == 8 ? wide : narrow);
+  }
+  return all;
+}
+
+ir::ValueId Subject::add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content) {
+  const ir::ValueId id = patch.value(fresh_name(stem));
+  patch.add_initializer(id, ir::make_tensor(model_, content.type(), content.dims(), content.bytes()));
+  return id;
+}
+
+void Subject::splice(ir::Patch patch) {
+  ir::splice(*model_.graph, std::move(patch));
+  drop_unused();
+  refresh();
+}
+
+std::size_t Subject::drop_unused() {
+  ir::Graph& graph = *model_.graph;
+  const ir::Uses uses(graph);
+  std::vector<bool> is_read(graph.values.size(), false), is_kept(graph.nodes.size(), false);
+  for (const ir::ValueInfo& output : graph.outputs) {
+    if (output.value != ir::ValueId::none) is_read[ir::index_of(output.value)] = true;
+  }
+  for (std::size_t at = graph.nodes.size(); at-- > 0;) {
+    const ir::Node& node = graph.nodes[at];
+    is_kept[at] = std::any_of(node.outputs.begin(), node.outputs.end(),
+                              [&](ir::ValueId id) { return id != ir::ValueId::none && is_read[ir::index_of(id)]; });
+    if (!is_kept[at]) continue;
+    for (const ir::ValueId id : uses.reads(at)) is_read[ir::index_of(id)] = true;
+  }
+  ir::Patch patch(graph);
+  std::size_t dropped = 0;
+  for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
+    if (!is_kept[at]) patch.remove(at), ++dropped;
+  }
+  for (std::size_t at = 0; at < graph.values.size(); ++at) {
+    const auto id = static_cast<ir::ValueId>(at);
+    if (!is_read[at] && uses.initializers().contains(id)) patch.drop_initializer(id);
+  }
+  ir::splice(graph, std::move(patch));
+  return dropped;
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checker/infer/inference.h"
+#include "libonnxkit/ir/builder.h"
+#include "libonnxkit/ir/model.h"
+#include "libonnxkit/ir/patch.h"
+#include "libonnxkit/ir/uses.h"
+#include "libonnxkit/plan/view.h"
+#include "libonnxkit/spec/op_table.h"
+#include "libonnxkit/wire/external/external_data.h"
+#include "onnxkit/value.h"
+
+namespace onnxkit::plan {
+
+/// A model on its way to a plan: passes look at its main graph and change it. It stays a valid model that computes the same.
+class Subject {
+ public:
+  /// Runs a model without inputs and gives its outputs: how constants are folded.
+  using Evaluate = std::function<Result<std::vector<NamedValue>>(const ir::Model& model)>;
+
+  /// `model` has inputs of constant sizes.
+  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data, Evaluate evaluate);
+
+  ir::Model& model() { return model_; }
+  const ir::Graph& graph() const { return *model_.graph; }
+  const spec::OpTable& table() const { return *table_; }
+  const ir::Uses& uses() const { return *uses_; }
+  const Evaluate& evaluate() const { return evaluate_; }
+
+  /// Of ai.onnx, that the model imports; 0 for none.
+  std::int64_t opset() const;
+  /// Whether the node is of ai.onnx and named so.
+  static bool is_op(const ir::Node& node, std::string_view op);
+  /// The node that writes the value, when it is the one named; null otherwise.
+  const ir::Node* writer(ir::ValueId id, std::string_view op) const;
+  /// Its index. Precondition: a node of the main graph writes the value.
+  std::size_t writer_index(ir::ValueId id) const { return static_cast<std::size_t>(uses_->producer(id)); }
+  /// One node reads it, once or more, and it is no output of the graph.
+  bool has_one_reader(ir::ValueId id) const;
+  /// The schema of a node of ai.onnx or a known domain; null when unknown.
+  const spec::OpSchema* schema(const ir::Node& node) const;
+
+  /// undefined where it is unknown or not a tensor.
+  ElementType type(ir::ValueId id) const;
+  /// The sizes of a tensor when all are constants.
+  std::optional<Dims> dims(ir::ValueId id) const;
+  const checker::ValueInfo& info(ir::ValueId id) const { return info_->values[ir::index_of(id)]; }
+  const ir::DimPool& dim_pool() const { return inferred_->dims; }
+
+  /// The content of an initializer; nothing for others, and for content that cannot be read.
+  std::optional<Tensor> content(ir::ValueId id) const;
+  /// The only element of a real initializer.
+  std::optional<double> scalar(ir::ValueId id) const;
+  /// All elements of an integer initializer.
+  std::optional<std::vector<std::int64_t>> integers(ir::ValueId id) const;
+  bool is_constant(ir::ValueId id) const { return uses_->initializers().contains(id); }
+
+  /// Makes the change and finds out anew what is known. Precondition as of ir::splice. Drops nodes that nobody reads.
+  void splice(ir::Patch patch);
+  /// A new initializer in a patch.
+  ir::ValueId add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content);
+  Text fresh_name(std::string_view stem) { return names_->make(stem); }
+  /// What is known anew, after a change of the model that was no patch.
+  void refresh();
+  /// Removes nodes whose results nobody reads, and initializers. Returns the number of nodes.
+  std::size_t drop_unused();
+
+ private:
+  ir::Model model_;
+  std::shared_ptr<const spec::OpTable> table_;
+  Evaluate evaluate_;
+  mutable wire::ExternalData external_;
+  std::optional<ir::FreshNames> names_;
+  std::optional<ir::Uses> uses_;
+  std::optional<checker::InferredModel> inferred_;
+  const checker::GraphInfo* info_ = nullptr;
+};
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,90 @@
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/plan/plan.h"
+#include "libonnxkit/plan/steps.h"
+#include "onnxkit/diagnostic.h"
+
+namespace onnxkit::plan {
+namespace {
+
+std::string buffer_text(const Plan& plan, std::uint32_t index) {
+  const Buffer& buffer = plan.buffers[index];
+  switch (buffer.home) {
+    case Home::arena:
+      return fmt::format("@{}", buffer.offset);
+    case Home::constant:
+      return fmt::format("constant {}", buffer.index);
+    case Home::input:
+      return fmt::format("input {}", buffer.index);
+    case Home::output:
+      return fmt::format("output {}", buffer.index);
+    default:
+      return fmt::format("slot {}", buffer.index);
+  }
+}
+
+std::string operand_text(const Plan& plan, const View& view) {
+  const std::string place = buffer_text(plan, view.buffer);
+  if (plan.buffers[view.buffer].home == Home::slot) return place;
+  const std::string shift = view.offset == 0 ? "" : fmt::format("+{}", view.offset);
+  return fmt::format("{}{} {}", place, shift, text_of(view));
+}
+
+std::string list_of(const Plan& plan, const std::vector<View>& views) {
+  std::vector<std::string> parts;
+  for (const View& view : views) parts.push_back(operand_text(plan, view));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<std::string> quoted(const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& name : names) result.push_back(quote(name));
+  return result;
+}
+
+}  // namespace
+
+std::string text_of(const Plan& plan) {
+  std::string text;
+  for (const Port& port : plan.inputs)
+    text += fmt::format("input {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
+  for (const Step& step : plan.steps) {
+    const std::string parameters = step.parameters ? step.parameters->text() : "";
+    text += fmt::format("{} {} <- {}{}\n", step.kind, list_of(plan, step.outputs), list_of(plan, step.inputs),
+                        parameters.empty() ? "" : " | " + parameters);
+    text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
+  }
+  for (const Port& port : plan.outputs)
+    text += fmt::format("output {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
+  text += fmt::format("steps {}, arena {} bytes, passes: {}\n", plan.steps.size(), plan.arena_bytes,
+                      plan.passes.empty() ? "none" : fmt::format("{}", fmt::join(plan.passes, ", ")));
+  if (plan.rest)
+    text += fmt::format("the rest is planned when the run tells the sizes of: {}\n", fmt::join(quoted(plan.open), ", "));
+  return text;
+}
+
+std::string ConvolutionParameters::text() const {
+  const std::string where = fmt::format("groups {}, strides {}, dilations {}, pads {}", groups, fmt::join(strides, " "),
+                                        fmt::join(dilations, " "), fmt::join(pads, " "));
+  return epilogue.empty() ? where : where + ", " + epilogue.text();
+}
+
+std::string PoolParameters::text() const {
+  return fmt::format("{}, kernel {}, strides {}, dilations {}, pads {}{}", is_maximum ? "maximum" : "average",
+                     fmt::join(kernel, " "), fmt::join(strides, " "), fmt::join(dilations, " "), fmt::join(pads, " "),
+                     counts_padding ? ", counts padding" : "");
+}
+
+std::string ReduceParameters::text() const {
+  constexpr const char* names[] = {"sum", "mean", "maximum", "minimum"};
+  return names[static_cast<std::size_t>(reduction)];
+}
+
+std::string NormalizeParameters::text() const {
+  return fmt::format("{}, epsilon {}", centers ? "centered" : "root mean square", epsilon);
+}
+
+std::string AttentionParameters::text() const { return fmt::format("scale {}{}", scale, is_causal ? ", causal" : ""); }
+
+}  // namespace onnxkit::plan

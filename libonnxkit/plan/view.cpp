@@ -1,0 +1,175 @@
+#include "libonnxkit/plan/view.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+
+namespace onnxkit::plan {
+
+std::int64_t element_count(std::span<const std::int64_t> dims) {
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+Dims row_major_strides(std::span<const std::int64_t> dims) {
+  Dims strides(dims.size());
+  std::int64_t stride = 1;
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= std::max<std::int64_t>(dims[axis], 1);
+  }
+  return strides;
+}
+
+bool View::is_contiguous() const {
+  std::int64_t stride = 1;
+  for (std::size_t axis = rank(); axis-- > 0;) {
+    if (dims[axis] == 0) return true;
+    if (dims[axis] == 1) continue;
+    if (strides[axis] != stride) return false;
+    stride *= dims[axis];
+  }
+  return true;
+}
+
+namespace {
+
+/// Axes from the largest stride to the smallest; equal ones as they come.
+std::vector<std::size_t> axes_by_stride(const View& view) {
+  std::vector<std::size_t> axes(view.rank());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](std::size_t a, std::size_t b) { return std::abs(view.strides[a]) > std::abs(view.strides[b]); });
+  return axes;
+}
+
+}  // namespace
+
+bool View::is_dense() const {
+  std::int64_t stride = 1;
+  const auto axes = axes_by_stride(*this);
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (dims[*axis] == 0) return true;
+    if (dims[*axis] == 1) continue;
+    if (strides[*axis] != stride) return false;
+    stride *= dims[*axis];
+  }
+  return true;
+}
+
+View permuted(const View& view, std::span<const std::int64_t> order) {
+  View result = view;
+  for (std::size_t axis = 0; axis < order.size(); ++axis) {
+    result.dims[axis] = view.dims[static_cast<std::size_t>(order[axis])];
+    result.strides[axis] = view.strides[static_cast<std::size_t>(order[axis])];
+  }
+  return result;
+}
+
+View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t step, std::int64_t count) {
+  View result = view;
+  if (count > 0) result.offset += start * view.strides[axis];
+  result.dims[axis] = count;
+  result.strides[axis] = view.strides[axis] * step;
+  return result;
+}
+
+std::optional<View> reshaped(const View& view, Dims dims) {
+  View result = view;
+  result.strides.assign(dims.size(), 0);
+  if (view.is_contiguous()) {
+    result.strides = row_major_strides(dims);
+    result.dims = std::move(dims);
+    return result;
+  }
+  // Groups of axes of equal size, from the last; within a group the old axes must be one run of elements.
+  std::size_t from = view.rank(), to = dims.size();
+  while (from > 0 || to > 0) {
+    std::int64_t old_size = 1, new_size = 1, stride = 0, expected = 0;
+    const std::size_t group_end = to;
+    bool is_first = true;
+    const auto take_old = [&] {
+      --from;
+      if (view.dims[from] != 1) {
+        if (is_first)
+          stride = view.strides[from], is_first = false;
+        else if (view.strides[from] != expected)
+          return false;
+        expected = view.strides[from] * view.dims[from];
+      }
+      old_size *= view.dims[from];
+      return true;
+    };
+    if (from > 0 && !take_old()) return std::nullopt;
+    if (to > 0) new_size *= dims[--to];
+    while (old_size != new_size) {
+      if (old_size < new_size) {
+        if (from == 0 || !take_old()) return std::nullopt;
+      } else {
+        if (to == 0) return std::nullopt;
+        new_size *= dims[--to];
+      }
+    }
+    std::int64_t step = stride;
+    for (std::size_t axis = group_end; axis-- > to;) {
+      result.strides[axis] = step;
+      step *= dims[axis];
+    }
+  }
+  result.dims = std::move(dims);
+  return result;
+}
+
+View broadcast_to(const View& view, std::span<const std::int64_t> dims) {
+  View result = view;
+  result.dims.assign(dims.begin(), dims.end());
+  result.strides.assign(dims.size(), 0);
+  const std::size_t added = dims.size() - view.rank();
+  for (std::size_t axis = 0; axis < view.rank(); ++axis) {
+    if (view.dims[axis] == dims[added + axis]) result.strides[added + axis] = view.strides[axis];
+  }
+  return result;
+}
+
+Dims dense_strides_like(std::span<const std::int64_t> dims, const View& like) {
+  Dims strides(dims.size());
+  std::int64_t stride = 1;
+  const auto axes = axes_by_stride(like);
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    strides[*axis] = stride;
+    stride *= std::max<std::int64_t>(dims[*axis], 1);
+  }
+  return strides;
+}
+
+Loops joined_loops(std::span<const View* const> views) {
+  Loops loops;
+  loops.strides.resize(views.size());
+  const View& first = *views.front();
+  for (const std::size_t axis : axes_by_stride(first)) {
+    const std::int64_t size = first.dims[axis];
+    if (size == 1) continue;
+    bool joins = !loops.sizes.empty();
+    for (std::size_t v = 0; joins && v < views.size(); ++v)
+      joins = loops.strides[v].back() == views[v]->strides[axis] * size;
+    if (joins) {
+      loops.sizes.back() *= size;
+      for (std::size_t v = 0; v < views.size(); ++v) loops.strides[v].back() = views[v]->strides[axis];
+    } else {
+      loops.sizes.push_back(size);
+      for (std::size_t v = 0; v < views.size(); ++v) loops.strides[v].push_back(views[v]->strides[axis]);
+    }
+  }
+  return loops;
+}
+
+std::string text_of(const View& view) {
+  const std::string sizes = fmt::format("{}", fmt::join(view.dims, ", "));
+  const std::string strides = view.is_contiguous() ? "" : fmt::format("; {}", fmt::join(view.strides, ", "));
+  return fmt::format("{}[{}{}]", name_of(view.type), sizes, strides);
+}
+
+}  // namespace onnxkit::plan

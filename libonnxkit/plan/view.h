@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "onnxkit/element_type.h"
+
+namespace onnxkit::plan {
+
+using Dims = std::vector<std::int64_t>;
+
+/// Product of the sizes. Those of a plan have been checked against overflow when its buffers were made.
+std::int64_t element_count(std::span<const std::int64_t> dims);
+/// Strides in elements of a tensor that lies in row-major order.
+Dims row_major_strides(std::span<const std::int64_t> dims);
+
+/// Elements of a buffer, seen as a tensor: element (i, j, ...) lies at offset + i * strides[0] + j * strides[1] + ... Transposes, slices, reshapes
+/// and broadcasts (stride 0) are views, so they take no step; a convolution that computes with channels last writes a view whose strides say so.
+struct View {
+  std::uint32_t buffer = 0;
+  ElementType type = ElementType::undefined;  ///< as the elements are stored
+  std::int64_t offset = 0;                    ///< in elements
+  Dims dims = {}, strides = {};               ///< in elements
+
+  std::size_t rank() const { return dims.size(); }
+  std::int64_t size() const { return element_count(dims); }
+  /// In row-major order without gaps. Axes of one element may have any stride.
+  bool is_contiguous() const;
+  /// Without gaps and repetitions, in some order of axes.
+  bool is_dense() const;
+
+  bool operator==(const View&) const = default;
+};
+
+View permuted(const View& view, std::span<const std::int64_t> order);
+/// Steps may be negative. Precondition: the range is within the axis.
+View sliced(const View& view, std::size_t axis, std::int64_t start, std::int64_t step, std::int64_t count);
+/// The same elements in row-major order under other sizes; nothing when no strides say that.
+std::optional<View> reshaped(const View& view, Dims dims);
+/// By the rules of ONNX: axes are added in front, axes of one element repeat. Precondition: the sizes fit.
+View broadcast_to(const View& view, std::span<const std::int64_t> dims);
+/// Strides of a tensor of these sizes without gaps whose axes lie in the order of those of `like`, which has the same rank.
+Dims dense_strides_like(std::span<const std::int64_t> dims, const View& like);
+
+/// Axes that all views run through in the same way are joined, axes of one element dropped; the order of axes is that of the first view, outermost
+/// first. All views have the same sizes.
+struct Loops {
+  Dims sizes;
+  std::vector<Dims> strides;  ///< by view
+};
+Loops joined_loops(std::span<const View* const> views);
+
+/// "float32[2, 3]", with strides where they are not row-major: "float32[2, 3; 1, 2]".
+std::string text_of(const View& view);
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Checks the reports of bench that report_samples makes: text against testdata/report/bench, JSON against its schema, pages and traces.
+
+    bench_page.py --program build/release/bin/report_samples [--rebase]
+
+A page must be sound and hold the same data as the JSON; what is read back from JSON gives the same JSON; a trace is one of complete events, those of
+a thread behind each other, as Perfetto asks. Where node is installed the script of the page runs on stand-ins for the document.
+"""
+import argparse
+import difflib
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+import soundness
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# As much of a document as the script needs; nothing is drawn, since nothing has a width.
+STAND_IN = """
+const made = [];
+class Element {
+  constructor(tag) { Object.assign(this, {tag, children: [], attributes: {}, style: {}, dataset: {}, text: ""}); made.push(this); }
+  append(...children) { this.children.push(...children); }
+  replaceChildren(...children) { this.children = children; }
+  setAttribute(name, value) { this.attributes[name] = String(value); }
+  addEventListener() {}
+  get childElementCount() { return this.children.filter(child => child instanceof Element).length; }
+  get firstChild() { return this.children[0]; }
+  get textContent() { return this.text + this.children.map(child => child instanceof Element ? child.textContent : child).join(""); }
+}
+const report = new Element("main"), held = new Element("script");
+held.text = DATA;
+globalThis.document = {documentElement: {}, createElement: tag => new Element(tag), createElementNS: (_, tag) => new Element(tag), getElementById: id => id === "data" ? held : report, querySelectorAll: () => []};
+globalThis.ResizeObserver = class { observe() {} };
+globalThis.addEventListener = () => {};
+"""
+ASK = """
+made.filter(element => element.fill).forEach(element => element.fill());
+console.log(JSON.stringify({text: report.textContent, figures: made.filter(element => element.tag === "figure").length}));
+"""
+
+
+def faults_of_page(text, report):
+    held, page, faults = soundness.opened(text)
+    yield from faults
+    if held is not None and held != report:
+        yield "data and JSON differ"
+    if held is not None:
+        yield from faults_of_script(page, held)
+
+
+def faults_of_script(page, held):
+    """The script runs, and shows every side and model."""
+    node = shutil.which("node") or shutil.which("nodejs")
+    if not node:
+        return
+    d3 = next(script[2] for script in page.scripts if script[0] == "")
+    body = STAND_IN.replace("DATA", json.dumps(json.dumps(held))) + d3 + soundness.own_script(page) + ASK
+    script = f"globalThis.self = globalThis;\n(function (exports, module, require) {{\n{body}\n}}).call(globalThis);"
+    run = subprocess.run([node, "-"], input=script, capture_output=True, text=True)
+    if run.returncode:
+        yield "the script fails: " + " ".join(line for line in run.stderr.splitlines() if "Error" in line)[:300]
+        return
+    shown = json.loads(run.stdout)
+    for benchmark in held["benchmarks"]:
+        for side in benchmark["sides"]:
+            if side["label"].isalpha() and side["label"] not in shown["text"]:
+                yield f"the page does not show {side['label']}"
+            for step in side.get("profile", {}).get("steps", []):
+                if step["name"].isalnum() and step["name"] not in shown["text"]:
+                    yield f"the page does not show the step {step['name']}"
+    if not shown["figures"] and any("wall" in side for benchmark in held["benchmarks"] for side in benchmark["sides"]):
+        yield "the page has no figure"
+
+
+def faults_of_trace(trace, report):
+    events = trace["traceEvents"]
+    steps = [event for event in events if event["ph"] == "X"]
+    expected = sum(len(side["profile"]["steps"]) for one in report["benchmarks"] for side in one["sides"] if "profile" in side)
+    if len(steps) != expected:
+        yield f"{len(steps)} events of {expected} steps"
+    if set(event["ph"] for event in events) - {"X", "M"}:
+        yield "events of an unknown kind"
+    ends = {}
+    for event in steps:
+        if not all(isinstance(event[key], (int, float)) for key in ("ts", "dur", "pid", "tid")):
+            yield "an event without time or place"
+        track = event["pid"], event["tid"]
+        if event["ts"] + 1e-6 < ends.get(track, 0):
+            yield "events of one thread overlap"
+        ends[track] = event["ts"] + event["dur"]
+    for process in {event["pid"] for event in steps}:
+        if not any(event["name"] == "process_name" and event["pid"] == process for event in events):
+            yield "a process without a name"
+
+
+def check_text(name, text, rebase):
+    path = ROOT / "testdata/report/bench" / name
+    if any(ord(letter) < 32 and letter != "\n" for letter in text):
+        yield "the text holds control characters"
+    if rebase:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return
+    expected = path.read_text() if path.is_file() else ""
+    if text != expected:
+        yield "".join(difflib.unified_diff(expected.splitlines(True), text.splitlines(True), str(path), "found"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--rebase", action="store_true", help="write the texts that were found into testdata/report/bench")
+    options = parser.parse_args()
+    schema = json.loads((ROOT / "docs/json/bench.schema.json").read_text())
+    holds = jsonschema.validators.validator_for(schema)(schema)
+    good = bad = 0
+    with tempfile.TemporaryDirectory(prefix="onnxkit-report-") as name:
+        subprocess.run([options.program.resolve(), name], check=True)
+        for path in sorted((pathlib.Path(name) / "bench").glob("*.json")):
+            report = json.loads(path.read_text())
+            faults = [f"JSON: {fault.json_path}: {fault.message[:300]}" for fault in holds.iter_errors(report)]
+            if path.with_suffix(".again").read_text() != path.read_text() and path.stem not in ("disturbed", "nothing", "hostile"):
+                faults.append("what is read back differs")
+            if json.loads(path.with_suffix(".again").read_text())["format"] != report["format"]:
+                faults.append("it cannot be read back")
+            for suffix in (".txt", ".markdown"):
+                faults += [f"{suffix}: {fault}" for fault in check_text(path.stem + suffix, path.with_suffix(suffix).read_bytes().decode(errors="backslashreplace"), options.rebase)]
+            faults += [f"page: {fault}" for fault in faults_of_page(path.with_suffix(".html").read_text(), report)]
+            faults += [f"trace: {fault}" for fault in faults_of_trace(json.loads(path.with_suffix(".trace").read_text()), report)]
+            good, bad = (good, bad + 1) if faults else (good + 1, bad)
+            for fault in faults[:5]:
+                print(f"{path.stem}: {fault}")
+    if not (shutil.which("node") or shutil.which("nodejs")):
+        print("skipped: running the script of the page needs node")
+    print(f"{good} passed, {bad} failed")
+    return 1 if bad or not good else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

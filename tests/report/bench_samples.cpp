@@ -1,0 +1,144 @@
+#include "tests/report/bench_samples.h"
+
+#include <random>
+
+namespace onnxkit::tests {
+namespace {
+
+using tools::Benchmark;
+
+BenchSideReport bench_side(std::string label, double wall, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  BenchSideReport side;
+  side.backend = label;
+  side.label = std::move(label);
+  side.version = "Runtime 1.2";
+  side.device = "cpu";
+  side.arithmetic = "float32";
+  side.model = "models/digits.onnx";
+  side.options = {{"threads", "1"}};
+  side.load_seconds = 20 * wall;
+  side.first_seconds = 3 * wall;
+  side.warmups = 12;
+  side.stationary = true;
+  side.peak_bytes = std::uint64_t{150} << 20;
+  for (int round = 0; round < 20; ++round) {
+    BenchRound& runs = side.rounds.emplace_back();
+    for (int run = 0; run < 3; ++run) {
+      const double noise = static_cast<double>(random() % 1000) / 1000;
+      runs.push_back({wall * (1 + 0.05 * noise + (noise > 0.95 ? 0.4 : 0.0)), 1.5 * wall});
+    }
+  }
+  side.verdict = Verdict::rounding;
+  return side;
+}
+
+/// The second side is set beside the first, as a measurement does it.
+Benchmark benchmark(std::string model, std::vector<BenchSideReport> sides, std::optional<std::int64_t> batch = {},
+                    std::optional<std::int64_t> threads = {}) {
+  Benchmark made{std::move(model), batch, threads, {}};
+  BenchReport& report = made.report;
+  report.processor = "Processor 3000";
+  report.processors = 2;
+  report.memory_bytes = std::uint64_t{24} << 30;
+  report.inputs = "generated";
+  report.seconds = 4.5;
+  report.reached_goal = true;
+  for (std::size_t i = 0; i < sides.size(); ++i)
+    summarize(sides[i], i == 0 ? std::vector<BenchRound>() : sides[0].rounds, 0);
+  report.sides = std::move(sides);
+  return made;
+}
+
+BenchStep bench_step(std::string name, std::string op, double start, double seconds, std::optional<double> operations,
+                     std::optional<double> bytes) {
+  BenchStep step;
+  step.nodes = {name, "node of " + name};
+  step.name = std::move(name);
+  step.op = std::move(op);
+  step.start = start;
+  step.seconds = step.last = seconds;
+  step.operations = operations;
+  step.bytes = bytes;
+  if (operations && bytes) step.floor = std::max(*operations / 1e11, *bytes / 1e10);
+  return step;
+}
+
+BenchProfile bench_profile() {
+  BenchProfile profile;
+  profile.seconds = 0.004;
+  profile.runs = 7;
+  profile.device = "cpu";
+  profile.roof = {1e11, 1e10, 1};
+  profile.steps = {
+      bench_step("conv1", "Conv", 1e-5, 2e-3, 1e8, 4e6), bench_step("conv2", "Conv", 2.1e-3, 1e-3, 5e7, 2e6),
+      bench_step("reorder", "Reorder", 3.1e-3, 1e-4, {}, {}), bench_step("pool", "MaxPool", 3.3e-3, 2e-4, 0, 1e6)};
+  profile.steps.back().calls = 4;
+  return profile;
+}
+
+BenchSideReport failed_side(std::string label) {
+  BenchSideReport side;
+  side.backend = label;
+  side.label = std::move(label);
+  side.failed_at = "load";
+  side.failure = make_error("not-supported", "the operator Foo is not supported");
+  return side;
+}
+
+std::vector<Benchmark> hostile() {
+  const std::string name = "</script><script>window.hit = 1</script><!-- \x1b[31m\u202e\"'`${hit} /*DATA*/ |";
+  BenchSideReport side = bench_side(name, 0.002, 5);
+  side.version = side.device = side.arithmetic = side.model = side.why = name;
+  side.options = {{name, name}};
+  side.verdict = Verdict::not_rounding;
+  side.profile = bench_profile();
+  for (BenchStep& step : side.profile->steps) {
+    step.name = step.op = name;
+    step.nodes = {name, name};
+  }
+  BenchSideReport failed = failed_side(name + "2");
+  failed.failure = make_error("not-supported", name);
+  BenchSideReport unprofiled = bench_side(name + "3", 0.002, 6);
+  unprofiled.unprofiled = name;
+  Benchmark made = benchmark(name, {side, failed, unprofiled}, 3, 2);
+  made.report.inputs = made.report.processor = name;
+  made.report.warnings = {name};
+  return {made, made};
+}
+
+std::vector<Benchmark> batches() {
+  std::vector<Benchmark> made;
+  for (const std::int64_t threads : {1, 2}) {
+    for (const std::int64_t batch : {1, 8, 64}) {
+      const double wall = 0.001 * static_cast<double>(batch) / static_cast<double>(threads);
+      made.push_back(benchmark("models/digits.onnx",
+                               {bench_side("onnxruntime", wall, 1), bench_side("openvino", 0.8 * wall, 2)}, batch,
+                               threads));
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<BenchSample> bench_samples() {
+  BenchSideReport profiled = bench_side("onnxruntime", 0.003, 3), silent = bench_side("onnx-reference", 0.9, 4);
+  profiled.profile = bench_profile();
+  silent.unprofiled = "this backend tells nothing of the time of nodes";
+  Benchmark disturbed = benchmark("models/digits.onnx", {bench_side("onnxruntime", 0.003, 3), failed_side("tvm")});
+  disturbed.report.warnings = {"other programs used 0.50 processors while this was measured"};
+  disturbed.report.reached_goal = false;
+  disturbed.report.sides[0].verdict.reset();
+  disturbed.report.sides[0].why = "the reference ran out of memory";
+  Benchmark nothing = benchmark("models/digits.onnx", {failed_side("onnxruntime"), failed_side("openvino")});
+  return {{"one",
+           {benchmark("models/digits.onnx", {bench_side("onnxruntime", 0.003, 1), bench_side("openvino", 0.004, 2)})}},
+          {"profiled", {benchmark("models/digits.onnx", {profiled, silent})}},
+          {"batches", batches()},
+          {"disturbed", {disturbed}},
+          {"nothing", {nothing}},
+          {"hostile", hostile()}};
+}
+
+}  // namespace onnxkit::tests

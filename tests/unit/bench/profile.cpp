@@ -1,0 +1,181 @@
+// Steps of a backend: which nodes of the model they compute, what that costs, and the least time that the machine needs for it.
+#include "libonnxkit/bench/profile.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "libonnxkit/backends/backends.h"
+#include "libonnxkit/bench/roof.h"
+#include "libonnxkit/exec/registry.h"
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/tensors.h"
+
+namespace onnxkit::tests::bench_profile {
+namespace {
+
+using benching::StepCost;
+
+const std::string convolution =
+    "g (float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[1, 4, 6, 6] y) {"
+    " [conv] c = Conv (x, w) [act] r = Relu (c) [last] y = Neg (r) }";
+
+exec::StepTime step(std::string name, std::string op, std::vector<std::string> covers) {
+  return {.name = std::move(name), .op = std::move(op), .covers = std::move(covers), .spans = {{.seconds = 1}}};
+}
+
+std::vector<StepCost> costs(const std::string& graph, const std::vector<NamedValue>& inputs,
+                            const std::vector<exec::StepTime>& steps) {
+  const Model model = parse_model(opset_17 + graph);
+  return benching::step_costs(model.ir(), Context().table(), inputs, steps);
+}
+
+std::vector<NamedValue> image() {
+  return {{"x", floats({1, 3, 8, 8}, std::vector<float>(192))}, {"w", floats({4, 3, 3, 3}, std::vector<float>(108))}};
+}
+
+}  // namespace
+
+TEST_CASE("steps of single nodes have the cost of their node") {
+  const auto found = costs(convolution, image(), {step("conv", "Conv", {"conv"}), step("act", "Relu", {"r"})});
+  CHECK(found[0].nodes == std::vector<std::string>{"conv"});
+  CHECK(found[0].operations == 2 * 144 * 27);
+  CHECK(found[0].bytes == 4 * (192 + 108 + 144));
+  CHECK(found[1].nodes == std::vector<std::string>{"act"});
+  CHECK(found[1].operations == 0);
+  CHECK(found[1].bytes == 4 * 2 * 144);
+}
+
+TEST_CASE("a step called after the last of the nodes that it fuses has the others, too") {
+  const auto found =
+      costs(convolution, image(), {step("act_nchwc", "Conv", {"act_nchwc", "act"}), step("n", "Neg", {"y"})});
+  CHECK(found[0].nodes == std::vector<std::string>{"conv", "act"});
+  CHECK(found[0].operations == 2 * 144 * 27);
+  CHECK(found[0].bytes == 4 * (192 + 108 + 144));
+  CHECK(found[1].nodes == std::vector<std::string>{"last"});
+}
+
+TEST_CASE("a step called after the first of the nodes that it fuses has the others, too") {
+  const auto found = costs(convolution, image(), {step("conv", "FusedConv", {"conv"})});
+  CHECK(found[0].nodes == std::vector<std::string>{"conv", "act", "last"});
+}
+
+TEST_CASE("a step takes one product at most of those that nobody names") {
+  const auto found =
+      costs("g (float[2, 2] x) => (float[2, 2] y) { [a] p = MatMul (x, x) [b] q = MatMul (p, p) [c] y = Relu (q) }",
+            {{"x", floats({2, 2}, {1, 2, 3, 4})}}, {step("c", "FusedMatMul", {"c"})});
+  CHECK(found[0].nodes == std::vector<std::string>{"b", "c"});
+}
+
+TEST_CASE("a step that covers nothing of the model costs nothing that is known") {
+  const auto found = costs(convolution, image(), {step("reorder", "Reorder", {}), step("other", "Other", {"no such"})});
+  for (const StepCost& cost : found) {
+    CHECK(cost.nodes.empty());
+    CHECK(!cost.operations);
+    CHECK(!cost.bytes);
+  }
+}
+
+TEST_CASE("a node without a name is found by its place, where its operator is the step's") {
+  const std::string graph = "g (float[2] x) => (float[2] y) { p = Neg (x) y = Abs (p) }";
+  exec::StepTime right = step("Neg_0", "Neg", {"Neg_0"}), wrong = step("Neg_1", "Neg", {}),
+                 none = step("Neg_2", "Neg", {});
+  right.place = 0;
+  wrong.place = 1;
+  none.place = 1'000'000'000'000;
+  const auto found = costs(graph, {{"x", floats({1, 2})}}, {right, wrong, none});
+  CHECK(found[0].nodes == std::vector<std::string>{"p"});
+  CHECK(found[1].nodes.empty());
+  CHECK(found[2].nodes.empty());
+}
+
+TEST_CASE("of a table that is looked up only the rows count") {
+  const auto found = costs("g (float[1000, 4] t, int64[2] i) => (float[2, 4] y) { [row] y = Gather (t, i) }",
+                           {{"t", floats({1000, 4}, std::vector<float>(4000))}, {"i", integers({5, 7})}},
+                           {step("row", "Gather", {"row"})});
+  CHECK(found[0].bytes == 32 + 16 + 32);
+}
+
+TEST_CASE("sizes that only the inputs tell are known") {
+  const auto found = costs("g (float[n, m] x) => (float[n, m] y) { y = Neg (x) }",
+                           {{"x", floats({2, 3}, std::vector<float>(6))}}, {step("y", "Neg", {"y"})});
+  CHECK(found[0].bytes == 48);
+}
+
+TEST_CASE("the floor of a step is what the machine needs for its arithmetic or its memory") {
+  exec::RunProfile times;
+  times.walls = {3, 5, 4};
+  times.steps = {{.name = "a", .op = "A", .spans = {{0.0, 1}, {0.0, 3}, {0.5, 2}}},
+                 {.name = "b", .op = "B", .bytes = 50, .spans = {{{}, 1}, {{}, 1}, {{}, 4}}}};
+  const BenchProfile profile = benching::profile_of(times, {{{"n"}, 200.0, 10.0}, {}}, BenchRoof{100, 10, 1});
+  CHECK(profile.seconds == 4);
+  CHECK(profile.runs == 3);
+  REQUIRE(profile.steps.size() == 2);
+  CHECK(profile.steps[0].seconds == 2);
+  CHECK(profile.steps[0].start == 0.5);
+  CHECK(profile.steps[0].last == 2);
+  CHECK(profile.steps[0].floor == 2);
+  CHECK(profile.steps[1].start == 2.5);  // behind the one before, where the backend does not tell
+  CHECK(profile.steps[1].bytes == 50);
+  CHECK(profile.steps[1].floor == 5);
+  CHECK(!benching::profile_of(times, {}, std::nullopt).steps[1].floor);
+}
+
+TEST_CASE("a backend with times by node tells steps, those of branches without their own names") {
+  const std::string branches =
+      "g (float[4] x, bool b) => (float[4] z) { y = If (b) <then_branch = t () => (float[4] u) { u = Neg (x) },"
+      " else_branch = e () => (float[4] v) { v = Abs (x) }> z = Relu (y) }";
+  const auto owner = std::make_shared<const Model>(parse_model(opset_17 + branches));
+  const auto backend = all_backends().find("reference", {})->make({});
+  const auto session = backend->load({.model = {owner, &owner->ir()}}, {});
+  REQUIRE(session);
+  const std::vector<NamedValue> inputs = {{"x", floats({1, 2, 3, 4})},
+                                          {"b", stored<std::uint8_t>(ElementType::boolean, {}, {1})}};
+  const auto profile = (*session)->profile({.inputs = inputs, .repeat = 3, .warmup = 1});
+  REQUIRE(profile);
+  CHECK(profile->walls.size() == 3);
+  REQUIRE(profile->steps.size() == 3);
+  CHECK(profile->steps[0].op == "Neg");
+  CHECK(profile->steps[0].covers.empty());
+  CHECK(profile->steps[1].op == "If");
+  CHECK(profile->steps[1].covers == std::vector<std::string>{"y"});
+  for (const exec::StepTime& one : profile->steps) {
+    CHECK(one.calls == 1);
+    CHECK(one.spans.size() == 3);
+  }
+}
+
+TEST_CASE("what a loop repeats is one step with its calls") {
+  const std::string loop =
+      "g (float[2] x) => (float[2] y) <int64 n = {5}, bool c = {1}> { y = Loop (n, c, x) <body = b (int64 i, bool on, "
+      "float[2] s)"
+      " => (bool go, float[2] t) { go = Identity (on) t = Neg (s) }> }";
+  const auto owner = std::make_shared<const Model>(parse_model(opset_17 + loop));
+  const auto session = all_backends().find("reference", {})->make({})->load({.model = {owner, &owner->ir()}}, {});
+  REQUIRE(session);
+  const auto profile = (*session)->profile({.inputs = {{"x", floats({1, 2})}}, .repeat = 2});
+  REQUIRE(profile);
+  REQUIRE(profile->steps.size() == 3);
+  CHECK(profile->steps[0].calls == 5);
+  CHECK(profile->steps[1].calls == 5);
+  CHECK(profile->steps[2].calls == 1);
+}
+
+TEST_CASE("recorded outputs have no steps") {
+  const auto session = all_backends().find("recorded", {})->make({})->load({.recorded = {{{"y", floats({1})}}}}, {});
+  REQUIRE(session);
+  const auto profile = (*session)->profile({});
+  REQUIRE(!profile);
+  CHECK(profile.error().diagnostic.code == "not-supported");
+}
+
+TEST_CASE("the machine's peak is more than nothing") {
+  const BenchRoof roof = benching::measure_roof(1);
+  CHECK(roof.threads == 1);
+  CHECK(roof.operations_per_second > 1e8);
+  CHECK(roof.bytes_per_second > 1e7);
+  CHECK(std::isfinite(roof.operations_per_second));
+}
+
+}  // namespace onnxkit::tests::bench_profile

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "tests/unit/cpu/kernels_support.h"
+
+namespace onnxkit::tests::cpu_product {
+
+using namespace cpu_kernels;
+
+namespace {
+
+struct Shape {
+  int64_t m, n, k;
+};
+constexpr Shape shapes[] = {{1, 1, 1},    {1, 70, 33},  {70, 1, 33},    {3, 130, 9},   {2, 3, 600},   {8, 24, 384},
+                            {6, 64, 385}, {9, 25, 300}, {17, 50, 5},    {200, 30, 7},  {5, 200, 12},  {0, 4, 3},
+                            {4, 0, 3},    {4, 5, 0},    {31, 49, 64},   {193, 100, 3}, {13, 7, 1000}, {400, 16, 2},
+                            {48, 48, 48}, {7, 33, 769}, {260, 129, 600}};
+
+/// An epilogue of everything, and the same in double.
+struct Everything {
+  Floats bias, residual;
+  int64_t residual_stride;
+  mutable std::atomic<int64_t> finished = 0;
+
+  Everything(int64_t rows, int64_t columns)
+      : bias(random_floats(columns, 5)),
+        residual(random_floats(rows * (columns + 2), 6)),
+        residual_stride(columns + 2) {}
+
+  static void finish(const void* state, float* block, int64_t rows, int64_t columns, int64_t row_stride,
+                     int64_t first_row, int64_t first_column) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        float& element = block[i * row_stride + j];
+        element = 2 * element + static_cast<float>(first_row + i) + 1000 * static_cast<float>(first_column + j);
+      }
+    }
+    const bool fits = rows <= cpu::finish_rows && columns <= cpu::finish_columns;
+    static_cast<const Everything*>(state)->finished += fits ? rows * columns : 1'000'000;
+  }
+
+  cpu::Epilogue epilogue() const {
+    return {.bias = bias.data(),
+            .residual = residual.data(),
+            .residual_stride = residual_stride,
+            .clamps = true,
+            .lower = -1.5F,
+            .upper = 2.0F,
+            .finish = finish,
+            .state = this};
+  }
+  double operator()(double sum, int64_t i, int64_t j) const {
+    return 2 * std::clamp(sum, -1.5, 2.0) + static_cast<double>(i) + 1000 * static_cast<double>(j);
+  }
+};
+
+/// c = a * b with room between rows, compared with plain loops.
+class ProductTest {
+ public:
+  ProductTest(const Shape& shape, bool turned)
+      : shape_(shape),
+        a_(random_floats(shape.m * (shape.k + 3), 1)),
+        b_(random_floats(shape.k * shape.n, 2)),
+        k_stride_(turned ? 1 : shape.n),
+        n_stride_(turned ? shape.k : 1) {}
+
+  Floats run(ThreadPool& threads, const cpu::Isa& isa, const cpu::Epilogue& epilogue) const {
+    Floats packed = filled(cpu::packed_b_floats(shape_.k, shape_.n, isa));
+    cpu::pack_b(packed.data(), b_.data(), shape_.k, shape_.n, k_stride_, n_stride_, isa);
+    Floats c = filled(shape_.m * (shape_.n + 2));
+    cpu::product(threads,
+                 {a_.data(), shape_.k + 3, packed.data(), c.data(), shape_.n + 2, shape_.m, shape_.k, shape_.n},
+                 epilogue, isa);
+    return c;
+  }
+
+  /// Elements that are off, or were written though they are none.
+  int64_t faults(const Floats& c, const Everything* everything = nullptr) const {
+    int64_t faults = 0;
+    for (int64_t i = 0; i < shape_.m; ++i) {
+      for (int64_t j = 0; j < shape_.n + 2; ++j) {
+        const float found = c[static_cast<std::size_t>(i * (shape_.n + 2) + j)];
+        if (j >= shape_.n) {
+          faults += found != not_written;
+          continue;
+        }
+        Sum sum;
+        for (int64_t k = 0; k < shape_.k; ++k) {
+          sum.add(double{a_[static_cast<std::size_t>(i * (shape_.k + 3) + k)]} *
+                  b_[static_cast<std::size_t>(k * k_stride_ + j * n_stride_)]);
+        }
+        if (everything != nullptr) {
+          sum.add(everything->bias[static_cast<std::size_t>(j)]);
+          sum.add(everything->residual[static_cast<std::size_t>(i * everything->residual_stride + j)]);
+        }
+        const double wanted = everything == nullptr ? sum.value : (*everything)(sum.value, i, j);
+        const double bound = everything == nullptr ? sum.bound() : 2 * sum.bound() + 0x1p-22 * std::abs(wanted);
+        faults += !(std::abs(found - wanted) <= bound);
+      }
+    }
+    return faults;
+  }
+
+ private:
+  Shape shape_;
+  Floats a_, b_;
+  int64_t k_stride_, n_stride_;
+};
+
+}  // namespace
+
+TEST_CASE("products of all shapes are right in every order of b and on any number of threads") {
+  ThreadPool one(1), three(3);
+  on_each_isa([&](const cpu::Isa& isa) {
+    for (const Shape& shape : shapes) {
+      CAPTURE(shape.m);
+      CAPTURE(shape.n);
+      CAPTURE(shape.k);
+      for (const bool turned : {false, true}) {
+        const ProductTest test(shape, turned);
+        const Floats c = test.run(one, isa, {});
+        CHECK(test.faults(c) == 0);
+        CHECK(test.run(three, isa, {}) == c);
+      }
+    }
+  });
+}
+
+TEST_CASE("a product's epilogue adds bias and residual, clamps and finishes each element once") {
+  ThreadPool one(1), three(3);
+  on_each_isa([&](const cpu::Isa& isa) {
+    for (const Shape& shape : shapes) {
+      CAPTURE(shape.m);
+      CAPTURE(shape.n);
+      CAPTURE(shape.k);
+      const ProductTest test(shape, false);
+      for (ThreadPool* threads : {&one, &three}) {
+        const Everything everything(shape.m, shape.n);
+        CHECK(test.faults(test.run(*threads, isa, everything.epilogue()), &everything) == 0);
+        CHECK(everything.finished == shape.m * shape.n);
+      }
+    }
+  });
+}
+
+TEST_CASE("the residual of a product may be where the result goes, and NaN passes through the clamp") {
+  ThreadPool one(1);
+  on_each_isa([&](const cpu::Isa& isa) {
+    constexpr int64_t m = 20, k = 900, n = 70;
+    Floats a = random_floats(m * k, 1);
+    const Floats b = random_floats(k * n, 2);
+    a[3] = std::numeric_limits<float>::quiet_NaN();
+    Floats packed = filled(cpu::packed_b_floats(k, n, isa)), apart = filled(m * n), c = random_floats(m * n, 3);
+    const Floats before = c;
+    cpu::pack_b(packed.data(), b.data(), k, n, n, 1, isa);
+    cpu::Epilogue epilogue;
+    epilogue.residual = before.data();
+    epilogue.residual_stride = n;
+    epilogue.clamps = true;
+    epilogue.upper = 6;
+    cpu::product(one, {a.data(), k, packed.data(), apart.data(), n, m, k, n}, epilogue, isa);
+    epilogue.residual = c.data();
+    cpu::product(one, {a.data(), k, packed.data(), c.data(), n, m, k, n}, epilogue, isa);
+    CHECK(std::isnan(c[0]));
+    CHECK(std::isnan(c[n - 1]));
+    CHECK(std::equal(c.begin() + n, c.end(), apart.begin() + n));
+    CHECK(*std::min_element(c.begin() + n, c.end()) == 0);
+    CHECK(*std::max_element(c.begin() + n, c.end()) == 6);
+  });
+}
+
+}  // namespace onnxkit::tests::cpu_product

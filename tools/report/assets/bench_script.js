@@ -1,0 +1,183 @@
+// The page, built from the data. Whatever comes from there becomes text nodes, never markup.
+const data = JSON.parse(document.getElementById("data").textContent);
+const benchmarks = data.benchmarks;
+const ran = side => !side.failure && side.wall && side.wall.runs > 0;
+const labels = [...new Set(benchmarks.flatMap(one => one.sides.map(side => side.label)))];
+const spread = latency => latency.median_interval && latency.median > 0 ? ` ± ${short(50 * (latency.median_interval[1] - latency.median_interval[0]) / latency.median, 2)} %` : "";
+const ratioText = ratio => !ratio ? "–" : `${ratio.differs ? short(ratio.value) + " ×" : "no difference"} (${short(ratio.interval[0])} to ${short(ratio.interval[1])})`;
+const settingText = one => (one.batch !== null ? `, batch ${count(one.batch)}` : "") + (one.threads !== null ? `, ${counted(one.threads, "thread")}` : "");
+const nameOf = one => el("span", fileOf(one.model), settingText(one));
+const shownName = one => visible(one.model.replace(/[/]+$/, "").split("/").pop()) + settingText(one);
+
+// ---- head
+
+function title() {
+  const models = new Set(benchmarks.map(one => one.model)).size;
+  const failed = benchmarks.flatMap(one => one.sides).filter(side => side.failure).length;
+  return `${counted(models, "model")} on ${counted(labels.length, "backend")}` + (benchmarks.length > models ? `, ${counted(benchmarks.length, "measurement")}` : "") +
+    (failed ? `; ${counted(failed, "side")} failed` : "");
+}
+
+function head() {
+  document.title = "onnxkit bench: " + title();
+  const machine = benchmarks[0]?.machine;
+  const top = el("header", el("div.eyebrow", "onnxkit bench"), el("h1", title()));
+  if (machine) top.append(el("p.soft", given(machine.processor || "unknown processor"), `, ${counted(machine.processors, "processor")}, ${short(machine.memory_bytes / 2 ** 30)} GiB`));
+  if (benchmarks.length !== 1) return top;
+  const sentences = el("ul.sentences");
+  benchmarks[0].sides.forEach(side => {
+    const kind = side.failure ? "bad" : side.verdict ? kindOf(side.verdict) : "unsure";
+    const what = side.failure ? `failed at ${visible(side.failure.at)}` : !ran(side) ? "was not measured" :
+      `${seconds(side.wall.median)}${spread(side.wall)}` + (side.ratio ? `, ${ratioText(side.ratio)}` : "") + (side.verdict ? `, outputs: ${side.verdict}` : ", outputs not judged");
+    sentences.append(el("li." + kind, el("span.who", given(side.label)), el("span.what", what)));
+  });
+  top.append(sentences);
+  return top;
+}
+
+// ---- over all measurements
+
+function summary() {
+  if (benchmarks.length < 2) return null;
+  const rows = benchmarks.map(one => [nameOf(one), ...labels.map(label => {
+    const side = one.sides.find(candidate => candidate.label === label);
+    if (!side) return "–";
+    if (!ran(side)) return el("span.failed", side.failure ? "✕ failed" : "–");
+    return el("span.whole", seconds(side.wall.median), kindOf(side.verdict) === "bad" ? el("span.failed", " ✕") : "");
+  })]);
+  return named("section", {id: "summary"}, el("h2", "Medians"), table(["model", ...labels.map(label => given(label))], rows, "Median of every measurement", true));
+}
+
+/// Groups of measurements that differ in nothing but the batch.
+function batches() {
+  const groups = new Map();
+  benchmarks.filter(one => one.batch !== null).forEach(one => groups.set(one.model, [...groups.get(one.model) || [], one]));
+  const panels = [...groups].map(([model, group]) => {
+    const series = new Map();
+    group.forEach(one => one.sides.filter(ran).forEach(side => {
+      const name = side.label + (one.threads !== null ? `, ${counted(one.threads, "thread")}` : "");
+      const [low, high] = side.wall.median_interval || [side.wall.median, side.wall.median];
+      series.set(name, [...series.get(name) || [], [one.batch, side.wall.median, low, high]]);
+    }));
+    const drawn = [...series].map(([name, points]) => ({name, points: points.sort((a, b) => a[0] - b[0])})).filter(one => one.points.length > 1 && one.points.every(p => p[2] > 0));
+    if (!drawn.length) return null;
+    const words = `Latency of ${visible(model)} against batch: ${drawn.map(one => visible(one.name)).join(", ")}`;
+    const sizes = [...new Set(drawn.flatMap(one => one.points.map(p => p[0])))].sort(d3.ascending);
+    const rate = (one, size) => one.points.filter(p => p[0] === size).map(p => `${short(p[0] / p[1])} /s`)[0] || "–";
+    const rows = drawn.map(one => [given(one.name), ...sizes.map(size => rate(one, size))]);
+    return el("div.panel", el("figure", caption("Latency against batch", "every median with its interval"), drawBatches(drawn, words), key(drawn.map(one => one.name))),
+      el("p.soft", "Throughput, in rows of the batch:"), table(["series", ...sizes.map(size => `>batch ${count(size)}`)], rows, "Throughput by batch", true));
+  }).filter(Boolean);
+  return panels.length ? named("section", {id: "batches"}, el("h2", "Batches"), ...panels) : null;
+}
+
+function key(names) {
+  return el("div.key", ...names.map((name, i) => {
+    const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg"), stroke = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    sign.setAttribute("viewBox", "0 0 22 12");
+    sign.setAttribute("aria-hidden", "true");
+    stroke.setAttribute("class", strokes[i % strokes.length]);
+    stroke.setAttribute("d", "M1,6h20");
+    stroke.setAttribute("stroke-width", 2);
+    if (i >= strokes.length) stroke.setAttribute("stroke-dasharray", `${2 * Math.floor(i / strokes.length) + 2} 4`);
+    sign.append(stroke);
+    return el("span", sign, visible(name));
+  }));
+}
+
+// ---- one measurement
+
+/// At most so many samples, at equal distances in their order.
+const thinned = (samples, most = 400) => samples.length <= most ? samples : d3.range(most).map(i => samples[Math.floor(i * samples.length / most)]);
+const samplesOf = (side, place) => (side.rounds || []).flatMap(round => round.map(run => run[place])).filter(v => v > 0);
+
+function times(one) {
+  const plots = one.sides.filter(ran).flatMap(side => [["wall", 0], ["cpu", 1]].map(([word, place]) => [`${visible(side.label)}, ${word}`, thinned(samplesOf(side, place)), place === 1])).filter(row => row[1].length);
+  const rows = one.sides.map(side => ran(side) ? [given(side.label), seconds(side.wall.median) + spread(side.wall), seconds(side.wall.p90), seconds(side.wall.p99), side.cpu ? seconds(side.cpu.median) : "–",
+    seconds(side.first_seconds), seconds(side.load_seconds), count(side.wall.runs), side.peak_bytes ? `${count(Math.round(side.peak_bytes / 2 ** 20))} MiB` : "–", ratioText(side.ratio), side.verdict ? chip(side.verdict) : "not judged"]
+    : [given(side.label), el("span.failed", side.failure ? `✕ failed at ${visible(side.failure.at)}` : "not measured")]);
+  const words = "every run is a point; the box holds the middle half, the bar is the median";
+  return el("div.panel", plots.length ? el("figure", caption("Time of a run", words), drawTimes(plots, `Times of runs: ${one.sides.filter(ran).map(side => `${visible(side.label)} ${seconds(side.wall.median)}`).join(", ")} (medians of wall time)`)) : "",
+    table(["side", ">median", ">p90", ">p99", ">cpu", ">first", ">load", ">runs", ">memory", "ratio", "outputs"], rows, "Times", true));
+}
+
+const known = value => typeof value === "number";
+const reached = (floor, taken) => known(floor) && floor > 0 && taken > 0 ? `${short(100 * Math.min(1, floor / taken), 2)} %` : "–";
+const rate = (amount, taken) => known(amount) && amount > 0 && taken > 0 ? short(amount / taken * 1e-9) : "–";
+
+function operatorsOf(profile) {
+  const sums = new Map();
+  profile.steps.forEach(step => {
+    const sum = sums.get(step.op) || {op: step.op, seconds: 0, steps: 0, floor: 0};
+    sum.seconds += step.seconds;
+    sum.steps += 1;
+    sum.floor = known(step.floor) ? sum.floor + step.floor : NaN;
+    sums.set(step.op, sum);
+  });
+  return [...sums.values()].sort((a, b) => b.seconds - a.seconds);
+}
+
+function profilePanel(side) {
+  if (side.unprofiled) return el("p.note", given(side.label), ": ", given(side.unprofiled));
+  const profile = side.profile;
+  if (!profile || !profile.steps.length) return null;
+  const operators = operatorsOf(profile), total = Math.max(profile.seconds, d3.sum(operators, one => one.seconds)), roof = profile.roof;
+  const machine = roof ? `; ${counted(roof.threads, "thread")} ${roof.threads === 1 ? "reaches" : "reach"} ${short(roof.operations_per_second * 1e-9)} GFLOP/s and ${short(roof.bytes_per_second * 1e-9)} GB/s` : "";
+  const summaryLine = el("summary", el("span.title", given(side.label)), el("span.fact", `a profiled run takes ${seconds(profile.seconds)}, ${counted(profile.steps.length, "step")}${machine}`));
+  const panel = el("details", summaryLine);
+  panel.fill = () => panel.childElementCount > 1 || panel.append(profileBody(profile, operators, total, roof));
+  panel.addEventListener("toggle", () => panel.open && panel.fill());
+  return panel;
+}
+
+function profileBody(profile, operators, total, roof) {
+  const shown = operators.slice(0, 15).map(one => [visible(one.op), one.seconds, one.floor]);
+  const body = el("div.body", el("div.pair"));
+  const pair = body.firstChild;
+  pair.append(el("figure", caption("Time by operator", roof ? "filled: what the machine needs at its peak" : "of one run"), drawOperators(shown, `Time by operator: ${shown.slice(0, 5).map(row => `${row[0]} ${seconds(row[1])}`).join(", ")}`)));
+  const points = roof ? profile.steps.filter(step => step.operations > 0 && step.bytes > 0 && step.seconds > 0) : [];
+  if (points.length) pair.append(el("figure", caption("Below the roof", "each step with products; its area grows with its time"), drawRoof(points, roof, `${counted(points.length, "step")} below the roof of the machine`)));
+  body.append(el("h3", "Operators"), table(["operator", ">time", ">share", ">steps", ">of the peak"], operators.slice(0, 30).map(one =>
+    [given(one.op), seconds(one.seconds), `${short(100 * one.seconds / total, 3)} %`, count(one.steps), reached(one.floor, one.seconds)]), "Time by operator", true));
+  const won = step => step.seconds - (known(step.floor) ? step.floor : 0);
+  const steps = [...profile.steps].sort((a, b) => won(b) - won(a)).slice(0, 25);
+  body.append(el("h3", "Steps in which most can be won"), table(["step", "operator", ">time", ">could be", ">GFLOP/s", ">GB/s", "nodes of the model"], steps.map(step =>
+    [code(step.name), given(step.op), seconds(step.seconds), known(step.floor) && step.floor > 0 ? seconds(step.floor) : "–", rate(step.operations, step.seconds), rate(step.bytes, step.seconds),
+      given(step.nodes.slice(0, 6).join(", ") + (step.nodes.length > 6 ? ` and ${step.nodes.length - 6} more` : ""))]), "Steps in which most can be won", true));
+  return body;
+}
+
+function benchmarkPanel(one, i) {
+  const made = named("section", {id: "bench" + i}, el("h2", nameOf(one)), el("p.soft", "inputs ", given(one.inputs), `, measured for ${seconds(one.seconds)}`));
+  one.warnings.forEach(warning => made.append(el("p.note", given(warning))));
+  if (!one.reached_goal) made.append(el("p.note", "The figures are less precise than asked for."));
+  if (one.cancelled) made.append(el("p.note", "The measurement was stopped early."));
+  one.sides.filter(side => side.failure).forEach(side => made.append(el("h3", given(side.label)), failurePanel(side)));
+  one.sides.filter(side => side.why && (!side.verdict || kindOf(side.verdict) === "bad")).forEach(side => made.append(el("p.note", given(side.label), ": ", given(side.why))));
+  made.append(times(one));
+  const profiles = one.sides.map(profilePanel).filter(Boolean);
+  if (profiles.length) made.append(el("h3", "Where the time goes"), ...profiles);
+  const open = profiles.find(panel => panel.fill);
+  if (open && benchmarks.length === 1) {
+    open.open = true;
+    open.fill();
+  }
+  return made;
+}
+
+function setting() {
+  const rows = benchmarks.flatMap(one => one.sides.map(side => [given(side.label), given(side.backend), given(side.version || "–"), given(side.device || "–"), given(side.arithmetic || "–"), fileOf(side.model || one.model),
+    given(Object.entries(side.options).map(([name, value]) => `${name} = ${value}`).join(", ") || "–")])).slice(0, 200);
+  return named("section", {id: "setting"}, el("h2", "What was run"), table(["side", "backend", "version", "devices", "arithmetic", "model", "options"], rows, "Sides", true), el("h3", "Glossary"), list([
+    ["median", "of the medians of all rounds, with half its 95 % interval"], ["p90, p99", "so many of 100 runs took at most this long"], ["cpu", "CPU time of the whole process"],
+    ["first", "the first run after loading, when nothing is warm"], ["ratio", "how much longer than the first side, with its interval; no difference where the interval leaves that open"],
+    ["of the peak", "the time that the machine would need at the measured peak of its arithmetic or its memory, as a share of the time taken"]]));
+}
+
+function build() {
+  const each = benchmarks.map((one, i) => ["bench" + i, shownName(one), benchmarkPanel(one, i)]);
+  const parts = [["summary", "Medians", summary()], ["batches", "Batches", batches()], ...each, ["setting", "What was run", setting()]].filter(part => part[2]);
+  document.getElementById("report").replaceChildren(head(), navigation(parts), ...parts.map(part => part[2]));
+}
+
+build();

@@ -1,0 +1,226 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/report/bench/bench_parts.h"
+#include "tools/report/diagnostics.h"
+
+namespace onnxkit::tools {
+namespace {
+
+Json bench_latency_json(const Latency& latency) {
+  Json json = {{"runs", latency.runs},
+               {"median", latency.median},
+               {"p90", latency.p90},
+               {"p99", latency.p99},
+               {"fastest", latency.fastest}};
+  if (latency.interval) json["median_interval"] = {latency.interval->low, latency.interval->high};
+  return json;
+}
+
+Json bench_ratio_json(const Ratio& ratio) {
+  return {{"value", ratio.value}, {"interval", {ratio.interval.low, ratio.interval.high}}, {"differs", ratio.differs}};
+}
+
+Json known_json(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
+
+Json bench_profile_json(const BenchProfile& profile) {
+  Json steps = Json::array();
+  for (const BenchStep& step : profile.steps) {
+    steps.push_back({{"name", step.name},
+                     {"op", step.op},
+                     {"nodes", step.nodes},
+                     {"seconds", step.seconds},
+                     {"start", step.start},
+                     {"last", step.last},
+                     {"calls", step.calls},
+                     {"operations", known_json(step.operations)},
+                     {"bytes", known_json(step.bytes)},
+                     {"floor", known_json(step.floor)}});
+  }
+  Json json = {{"seconds", profile.seconds}, {"runs", profile.runs}, {"device", profile.device}};
+  if (profile.roof)
+    json["roof"] = {{"operations_per_second", profile.roof->operations_per_second},
+                    {"bytes_per_second", profile.roof->bytes_per_second},
+                    {"threads", profile.roof->threads}};
+  json["steps"] = std::move(steps);
+  return json;
+}
+
+Json bench_side_json(const BenchSideReport& side) {
+  Json json = {{"label", side.label},          {"backend", side.backend}, {"version", side.version},
+               {"device", side.device},        {"model", side.model},     {"options", side.options},
+               {"arithmetic", side.arithmetic}};
+  if (side.failure) {
+    json["failure"] = {{"at", side.failed_at}, {"error", diagnostic_json(side.failure->diagnostic)}};
+    return json;
+  }
+  json["load_seconds"] = side.load_seconds;
+  json["first_seconds"] = side.first_seconds;
+  json["warmups"] = side.warmups;
+  json["stationary"] = side.stationary;
+  json["wall"] = bench_latency_json(side.wall);
+  if (side.cpu) json["cpu"] = bench_latency_json(*side.cpu);
+  if (side.ratio) json["ratio"] = bench_ratio_json(*side.ratio);
+  if (side.cpu_ratio) json["cpu_ratio"] = bench_ratio_json(*side.cpu_ratio);
+  if (side.peak_bytes) json["peak_bytes"] = *side.peak_bytes;
+  if (side.verdict) json["verdict"] = name_of(*side.verdict);
+  json["why"] = side.why;
+  if (side.profile) json["profile"] = bench_profile_json(*side.profile);
+  if (!side.unprofiled.empty()) json["unprofiled"] = side.unprofiled;
+  Json rounds = Json::array();
+  for (const BenchRound& round : side.rounds) {
+    Json runs = Json::array();
+    for (const RunTime& run : round) runs.push_back({run.wall, run.cpu ? Json(*run.cpu) : Json()});
+    rounds.push_back(std::move(runs));
+  }
+  json["rounds"] = std::move(rounds);
+  return json;
+}
+
+std::optional<double> known_in(const Json& json, const char* key) {
+  return json.contains(key) && json.at(key).is_number() ? std::optional(json.at(key).get<double>()) : std::nullopt;
+}
+
+BenchProfile bench_profile_from(const Json& json) {
+  BenchProfile profile;
+  profile.seconds = json.at("seconds").get<double>();
+  profile.runs = json.at("runs").get<std::size_t>();
+  profile.device = json.at("device").get<std::string>();
+  if (json.contains("roof")) {
+    const Json& roof = json.at("roof");
+    profile.roof = {roof.at("operations_per_second").get<double>(), roof.at("bytes_per_second").get<double>(),
+                    roof.at("threads").get<int>()};
+  }
+  for (const Json& one : json.at("steps")) {
+    BenchStep& step = profile.steps.emplace_back();
+    step.name = one.at("name").get<std::string>();
+    step.op = one.at("op").get<std::string>();
+    step.nodes = one.at("nodes").get<std::vector<std::string>>();
+    step.seconds = one.at("seconds").get<double>();
+    step.start = one.at("start").get<double>();
+    step.last = one.at("last").get<double>();
+    step.calls = one.at("calls").get<std::uint64_t>();
+    step.operations = known_in(one, "operations");
+    step.bytes = known_in(one, "bytes");
+    step.floor = known_in(one, "floor");
+  }
+  return profile;
+}
+
+void read_rounds(const Json& json, BenchSideReport& side) {
+  for (const Json& round : json.at("rounds")) {
+    BenchRound& runs = side.rounds.emplace_back();
+    for (const Json& run : round) {
+      RunTime& time = runs.emplace_back();
+      time.wall = run.at(0).get<double>();
+      if (!run.at(1).is_null()) time.cpu = run.at(1).get<double>();
+    }
+  }
+}
+
+/// As it was written, but for a failure, of which the message is kept. Members that older reports lack stay empty.
+BenchSideReport bench_side_from(const Json& json) {
+  BenchSideReport side;
+  side.label = json.at("label").get<std::string>();
+  side.backend = json.value("backend", "");
+  side.version = json.value("version", "");
+  side.device = json.value("device", "");
+  side.model = json.value("model", "");
+  side.options = json.value("options", std::map<std::string, std::string>());
+  side.arithmetic = json.value("arithmetic", "");
+  if (json.contains("failure")) {
+    side.failed_at = json.at("failure").at("at").get<std::string>();
+    side.failure = make_error("not-supported", json.at("failure").at("error").at("message").get<std::string>());
+    side.failure->diagnostic.code = json.at("failure").at("error").value("code", "");
+  }
+  if (!json.contains("rounds")) return side;
+  side.load_seconds = json.value("load_seconds", 0.0);
+  side.first_seconds = json.value("first_seconds", 0.0);
+  side.warmups = json.value("warmups", std::size_t{0});
+  side.stationary = json.value("stationary", false);
+  if (json.contains("peak_bytes")) side.peak_bytes = json.at("peak_bytes").get<std::uint64_t>();
+  const std::string verdict = json.value("verdict", "");
+  for (int i = 0; i <= static_cast<int>(Verdict::mismatch); ++i)
+    if (verdict == name_of(static_cast<Verdict>(i))) side.verdict = static_cast<Verdict>(i);
+  side.why = json.value("why", "");
+  if (json.contains("profile")) side.profile = bench_profile_from(json.at("profile"));
+  side.unprofiled = json.value("unprofiled", "");
+  read_rounds(json, side);
+  return side;
+}
+
+std::optional<std::int64_t> integer_in(const Json& json, const char* key) {
+  return json.contains(key) && json.at(key).is_number_integer() ? std::optional(json.at(key).get<std::int64_t>())
+                                                                : std::nullopt;
+}
+
+Benchmark benchmark_from(const Json& json) {
+  Benchmark benchmark;
+  benchmark.model = json.at("model").get<std::string>();
+  benchmark.batch = integer_in(json, "batch");
+  benchmark.threads = integer_in(json, "threads");
+  BenchReport& report = benchmark.report;
+  report.inputs = json.value("inputs", "");
+  if (json.contains("machine")) {
+    report.processor = json.at("machine").value("processor", "");
+    report.processors = json.at("machine").value("processors", 0);
+    report.memory_bytes = json.at("machine").value("memory_bytes", std::uint64_t{0});
+  }
+  report.warnings = json.value("warnings", std::vector<std::string>());
+  report.seconds = json.value("seconds", 0.0);
+  report.reached_goal = json.value("reached_goal", true);
+  report.cancelled = json.value("cancelled", false);
+  for (const Json& side : json.at("sides")) report.sides.push_back(bench_side_from(side));
+  const auto first = std::find_if(report.sides.begin(), report.sides.end(),
+                                  [](const BenchSideReport& side) { return !side.failure && !side.rounds.empty(); });
+  if (first == report.sides.end()) return benchmark;
+  const std::vector<BenchRound> base = first->rounds;
+  for (BenchSideReport& side : report.sides) summarize(side, &side == &*first ? std::vector<BenchRound>() : base, 0);
+  return benchmark;
+}
+
+}  // namespace
+
+Json bench_object(const std::vector<Benchmark>& benchmarks) {
+  Json list = Json::array();
+  for (const Benchmark& benchmark : benchmarks) {
+    const BenchReport& report = benchmark.report;
+    Json sides = Json::array();
+    for (const BenchSideReport& side : report.sides) sides.push_back(bench_side_json(side));
+    list.push_back(
+        {{"model", benchmark.model},
+         {"batch", benchmark.batch ? Json(*benchmark.batch) : Json()},
+         {"threads", benchmark.threads ? Json(*benchmark.threads) : Json()},
+         {"inputs", report.inputs},
+         {"machine",
+          {{"processor", report.processor}, {"processors", report.processors}, {"memory_bytes", report.memory_bytes}}},
+         {"warnings", report.warnings},
+         {"seconds", report.seconds},
+         {"reached_goal", report.reached_goal},
+         {"cancelled", report.cancelled},
+         {"sides", std::move(sides)}});
+  }
+  return {{"format", "onnxkit-bench"}, {"format_version", 1}, {"benchmarks", std::move(list)}};
+}
+
+std::string bench_json(const std::vector<Benchmark>& benchmarks) { return json_text(bench_object(benchmarks)); }
+
+Result<std::vector<Benchmark>> benchmarks_in(const std::string& text, const std::string& path) {
+  const auto fault = [&](const char* message) {
+    Error error = make_error("json-syntax", message);
+    error.diagnostic.location.file = path;
+    return error;
+  };
+  try {
+    const Json json = Json::parse(text);
+    if (json.value("format", "") != "onnxkit-bench") return fault("this is not a report of onnxkit bench");
+    std::vector<Benchmark> benchmarks;
+    for (const Json& one : json.at("benchmarks")) benchmarks.push_back(benchmark_from(one));
+    return benchmarks;
+  } catch (const Json::exception&) {
+    return fault("the report is damaged, or was written by another version");
+  }
+}
+
+}  // namespace onnxkit::tools

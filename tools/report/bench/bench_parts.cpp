@@ -1,0 +1,124 @@
+#include "tools/report/bench/bench_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tools/report/diagnostics.h"
+#include "tools/report/table.h"
+#include "tools/report/units.h"
+
+namespace onnxkit::tools {
+namespace {
+
+/// A sum that is known as long as its terms are.
+void add_known(std::optional<double>& sum, const std::optional<double>& term, bool is_first) {
+  if (is_first)
+    sum = term;
+  else
+    sum = sum && term ? std::optional(*sum + *term) : std::nullopt;
+}
+
+double to_win(const BenchStep& step) { return std::max(step.seconds - step.floor.value_or(0), 0.0); }
+
+Table summary_table(const std::vector<Benchmark>& benchmarks) {
+  std::vector<std::string> labels;
+  for (const Benchmark& benchmark : benchmarks) {
+    for (const BenchSideReport& side : benchmark.report.sides)
+      if (std::find(labels.begin(), labels.end(), side.label) == labels.end()) labels.push_back(side.label);
+  }
+  std::vector<std::string> titles = {"model"};
+  for (const std::string& label : labels) titles.push_back(">" + without_controls(label));
+  titles.emplace_back("fastest");
+  Table table(std::move(titles));
+  for (const Benchmark& benchmark : benchmarks) {
+    std::vector<std::string> row = {setting_of(benchmark)};
+    const BenchSideReport* fastest = nullptr;
+    for (const std::string& label : labels) {
+      const auto& sides = benchmark.report.sides;
+      const auto side = std::find_if(sides.begin(), sides.end(),
+                                     [&](const BenchSideReport& candidate) { return candidate.label == label; });
+      if (side == sides.end() || side->failure || side->wall.runs == 0) {
+        row.emplace_back(side != sides.end() && side->failure ? "failed" : "-");
+        continue;
+      }
+      row.push_back(seconds_text(side->wall.median) + (side->verdict && is_finding(*side->verdict) ? " (wrong)" : ""));
+      if (!fastest || side->wall.median < fastest->wall.median) fastest = &*side;
+    }
+    row.push_back(fastest ? without_controls(fastest->label) : "-");
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string setting_of(const Benchmark& benchmark) {
+  std::string text = without_controls(benchmark.model);
+  if (benchmark.batch) text += fmt::format(", batch {}", *benchmark.batch);
+  if (benchmark.threads)
+    text += fmt::format(", {} {}", *benchmark.threads, *benchmark.threads == 1 ? "thread" : "threads");
+  return text;
+}
+
+/// "0.71 x (0.69 to 0.73)"
+std::string bench_ratio_text(const std::optional<Ratio>& ratio) {
+  if (!ratio) return "-";
+  if (!ratio->differs)
+    return fmt::format("no difference ({:.3g} to {:.3g})", ratio->interval.low, ratio->interval.high);
+  return fmt::format("{:.3g} x ({:.3g} to {:.3g})", ratio->value, ratio->interval.low, ratio->interval.high);
+}
+
+std::string bench_verdict_text(const BenchSideReport& side) {
+  if (side.failure) return "failed at " + without_controls(side.failed_at);
+  return side.verdict ? std::string(name_of(*side.verdict)) : "not judged";
+}
+
+std::string bench_roof_text(const BenchRoof& roof) {
+  return fmt::format("{} {} {:.3g} GFLOP/s and {:.3g} GB/s", roof.threads,
+                     roof.threads == 1 ? "thread reaches" : "threads reach", 1e-9 * roof.operations_per_second,
+                     1e-9 * roof.bytes_per_second);
+}
+
+std::vector<OperatorTime> operator_times(const BenchProfile& profile) {
+  std::map<std::string, OperatorTime> by_op;
+  for (const BenchStep& step : profile.steps) {
+    OperatorTime& sum = by_op[step.op];
+    const bool is_first = sum.steps == 0;
+    sum.op = step.op;
+    sum.seconds += step.seconds;
+    ++sum.steps;
+    sum.calls += step.calls;
+    add_known(sum.operations, step.operations, is_first);
+    add_known(sum.bytes, step.bytes, is_first);
+    add_known(sum.floor, step.floor, is_first);
+  }
+  std::vector<OperatorTime> times;
+  for (auto& [op, time] : by_op) times.push_back(std::move(time));
+  std::stable_sort(times.begin(), times.end(),
+                   [](const OperatorTime& a, const OperatorTime& b) { return a.seconds > b.seconds; });
+  return times;
+}
+
+std::vector<std::size_t> steps_to_win(const BenchProfile& profile, std::size_t most) {
+  std::vector<std::size_t> order(profile.steps.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return to_win(profile.steps[a]) > to_win(profile.steps[b]); });
+  if (order.size() > most) order.resize(most);
+  return order;
+}
+
+std::string bench_summary_text(const std::vector<Benchmark>& benchmarks) {
+  if (benchmarks.size() < 2) return {};
+  const Table table = summary_table(benchmarks);
+  return "\nsummary of medians\n" + table.text(0, false);
+}
+
+std::string bench_summary_markdown(const std::vector<Benchmark>& benchmarks) {
+  return benchmarks.size() < 2 ? std::string() : "\nSummary of medians\n\n" + summary_table(benchmarks).markdown();
+}
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/report/bench/bench.h"
+
+// What the reports of `bench` share.
+namespace onnxkit::tools {
+
+/// What --format json writes.
+Json bench_object(const std::vector<Benchmark>& benchmarks);
+
+/// "net.onnx, batch 8, 2 threads"
+std::string setting_of(const Benchmark& benchmark);
+/// "0.71 x (0.69 to 0.73)"
+std::string bench_ratio_text(const std::optional<Ratio>& ratio);
+/// "rounding", "not judged", "failed at load"
+std::string bench_verdict_text(const BenchSideReport& side);
+/// "1 thread reaches 108 GFLOP/s and 12.1 GB/s"
+std::string bench_roof_text(const BenchRoof& roof);
+
+/// Steps of one operator together.
+struct OperatorTime {
+  std::string op;
+  double seconds = 0;
+  std::uint64_t steps = 0, calls = 0;
+  std::optional<double> operations, bytes, floor;  ///< nothing where one step has none
+};
+/// Those that take longest first.
+std::vector<OperatorTime> operator_times(const BenchProfile& profile);
+
+/// Positions of the steps in which most can be won: where they are above what the machine could do, else where they take longest.
+std::vector<std::size_t> steps_to_win(const BenchProfile& profile, std::size_t most);
+
+/// Tables of what the sides were profiled to do, or why not; empty without profiles.
+std::string bench_profiles_text(const BenchReport& report);
+
+/// Of several benchmarks a table with a row for each and a column for each backend; empty for one.
+std::string bench_summary_text(const std::vector<Benchmark>& benchmarks);
+std::string bench_summary_markdown(const std::vector<Benchmark>& benchmarks);
+
+}  // namespace onnxkit::tools

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/report/bench/bench_parts.h"
+#include "tools/report/diagnostics.h"
+#include "tools/report/table.h"
+#include "tools/report/units.h"
+
+namespace onnxkit::tools {
+namespace {
+
+constexpr std::size_t most_operators = 15, most_steps_shown = 10;
+
+std::string rate_text(const std::optional<double>& amount, double seconds) {
+  return amount && *amount > 0 && seconds > 0 ? fmt::format("{:.3g}", 1e-9 * *amount / seconds) : "-";
+}
+
+/// How much of what the machine could do is reached.
+std::string reached_text(const std::optional<double>& floor, double seconds) {
+  if (!floor || *floor <= 0 || seconds <= 0) return "-";
+  return fmt::format("{:.0f}%", 100 * std::min(*floor / seconds, 1.0));
+}
+
+std::string share_text(double seconds, double of) { return of > 0 ? fmt::format("{:.1f}%", 100 * seconds / of) : "-"; }
+
+Table operators_table(const BenchProfile& profile) {
+  Table table({">time", ">share", ">steps", ">GFLOP/s", ">GB/s", ">of the peak", "operator"});
+  double inside = 0;
+  for (const BenchStep& step : profile.steps) inside += step.seconds;
+  const double all = std::max(profile.seconds, inside);
+  std::vector<OperatorTime> times = operator_times(profile);
+  double rest = 0;
+  std::size_t rest_steps = 0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const OperatorTime& time = times[i];
+    if (i >= most_operators) {
+      rest += time.seconds;
+      rest_steps += time.steps;
+      continue;
+    }
+    table.add({seconds_text(time.seconds), share_text(time.seconds, all), std::to_string(time.steps),
+               rate_text(time.operations, time.seconds), rate_text(time.bytes, time.seconds),
+               reached_text(time.floor, time.seconds), without_controls(time.op)});
+  }
+  if (rest_steps > 0)
+    table.add({seconds_text(rest), share_text(rest, all), std::to_string(rest_steps), "-", "-", "-", "others"});
+  if (all > inside)
+    table.add({seconds_text(all - inside), share_text(all - inside, all), "-", "-", "-", "-", "between steps"});
+  return table;
+}
+
+/// "conv1: Conv_0, Relu_1 and 2 more"
+std::string step_text(const BenchStep& step) {
+  constexpr std::size_t most_nodes = 3;
+  std::string text = without_controls(step.name);
+  if (step.nodes.size() == 1 && step.nodes.front() == step.name) return text;
+  for (std::size_t i = 0; i < std::min(step.nodes.size(), most_nodes); ++i)
+    text += (i == 0 ? ": " : ", ") + without_controls(step.nodes[i]);
+  if (step.nodes.size() > most_nodes) text += fmt::format(" and {} more", step.nodes.size() - most_nodes);
+  return text;
+}
+
+Table steps_table(const BenchProfile& profile) {
+  Table table({">time", ">could be", ">GFLOP/s", ">GB/s", "operator", "step"});
+  for (const std::size_t i : steps_to_win(profile, most_steps_shown)) {
+    const BenchStep& step = profile.steps[i];
+    table.add({seconds_text(step.seconds), step.floor && *step.floor > 0 ? seconds_text(*step.floor) : "-",
+               rate_text(step.operations, step.seconds), rate_text(step.bytes, step.seconds), without_controls(step.op),
+               step_text(step)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string bench_profiles_text(const BenchReport& report) {
+  std::string text;
+  for (const BenchSideReport& side : report.sides) {
+    const std::string label = without_controls(side.label);
+    if (!side.unprofiled.empty()) text += fmt::format("\n  {}: {}\n", label, without_controls(side.unprofiled));
+    if (!side.profile) continue;
+    const BenchProfile& profile = *side.profile;
+    text += fmt::format("\n  {}, time by operator: a profiled run takes {}", label, seconds_text(profile.seconds));
+    if (profile.roof) text += "; " + bench_roof_text(*profile.roof);
+    text += "\n" + operators_table(profile).text(0, false);
+    text += fmt::format("\n  {}, steps in which most can be won\n", label) + steps_table(profile).text(0, false);
+  }
+  return text;
+}
+
+}  // namespace onnxkit::tools
