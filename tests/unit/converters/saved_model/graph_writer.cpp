@@ -56,7 +56,7 @@ TEST_CASE("saved_model: weights that one message cannot hold become variables, w
   const ir::Tensor& weights = again->graph->initializers[0];
   CHECK(weights.dims == std::vector<std::int64_t>{32, 32});
   auto reader = ir::ElementReader::open(weights);
-  REQUIRE(reader.ok());
+  REQUIRE(reader.has_value());
   std::vector<double> elements(reader->count());
   REQUIRE(reader->read(std::span(elements)) == 1024);
   CHECK(elements[1023] == 1023.5);
