@@ -58,7 +58,10 @@ def agrees(got, expected):
     if expected.dtype.kind in "biu":
         return "" if np.array_equal(got.astype(expected.dtype), expected) else "integers differ"
     scale = max(float(np.abs(expected[np.isfinite(expected)]).max(initial=0)), 1e-6)
-    close = np.allclose(got, expected, rtol=0, atol=1e-4 * scale, equal_nan=True)
+    bound = max(1e-4, float(np.finfo(expected.dtype).eps)) * scale
+    if np.array_equal(np.round(expected, 4), expected, equal_nan=True):
+        bound = max(bound, 1e-4)
+    close = np.allclose(got, expected, rtol=0, atol=bound, equal_nan=True)
     return "" if close else f"differs by {np.nanmax(np.abs(got - expected)) / scale:.1e}"
 
 

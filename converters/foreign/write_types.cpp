@@ -7,14 +7,6 @@
 
 namespace onnxkit::foreign {
 
-Type with_elem(Type type, ElementType elem) {
-  type.kind = Type::Kind::tensor;
-  type.elem = elem;
-  return type;
-}
-
-Type with_shape(const Type& type, Shape shape) { return Type::tensor(type.elem, std::move(shape)); }
-
 Type broadcast_type(WriteCall& call, ValueId a, ValueId b) {
   const Type &left = call.type_of(a), &right = call.type_of(b);
   if (!left.shape || !right.shape) return Type::tensor(left.elem);
@@ -47,7 +39,7 @@ std::size_t rank_of(WriteCall& call, ValueId value) {
 
 std::optional<std::vector<double>> constant_reals(WriteCall call, std::size_t input) {
   if (auto known = call.known_reals(input)) return known;
-  const Tensor* stored = call.stored(input);
+  const std::optional<Tensor> stored = call.stored(input);
   const auto bits = stored ? storage_bits(stored->elem) : 0;
   if (!stored || !is_floating(stored->elem) || bits < 8) return std::nullopt;
   std::vector<double> values(stored->bytes.size() * 8 / static_cast<std::size_t>(bits));
@@ -57,7 +49,7 @@ std::optional<std::vector<double>> constant_reals(WriteCall call, std::size_t in
 
 std::optional<Ints> constant_integers(WriteCall call, std::size_t input) {
   if (auto known = call.known_integers(input)) return known;
-  const Tensor* stored = call.stored(input);
+  const std::optional<Tensor> stored = call.stored(input);
   const auto bits = stored ? storage_bits(stored->elem) : 0;
   if (!stored || !is_integer(stored->elem) || bits < 8) return std::nullopt;
   Ints values(stored->bytes.size() * 8 / static_cast<std::size_t>(bits));
@@ -69,7 +61,7 @@ std::optional<Ints> reduced_axes(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   Ints axes = call.integers("axes");
   if (call.has(1)) {
-    const auto given = call.known_integers(1);
+    const auto given = call.size(1, 0) == 0 ? std::optional<Ints>(Ints()) : call.known_integers(1);
     if (!given) call.refuse("its axes are known only when the model runs");
     axes = given.value_or(Ints());
   }

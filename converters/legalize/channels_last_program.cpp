@@ -1,8 +1,8 @@
 #include "converters/legalize/channels_last_program.h"
 
 #include <optional>
-#include <string>
-#include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "converters/layout/channels_last.h"
 #include "converters/layout/layout.h"
@@ -10,11 +10,6 @@
 #include "converters/legalize/legalize.h"
 
 namespace onnxkit::legalize {
-namespace {
-
-using Places = std::unordered_map<std::string, std::size_t>;
-
-/// Of the nodes that have names.
 Places places_of_nodes(const ir::Model& model) {
   Places places;
   for (std::size_t n = 0; model.graph && n < model.graph->nodes.size(); ++n)
@@ -22,9 +17,8 @@ Places places_of_nodes(const ir::Model& model) {
   return places;
 }
 
-/// Findings name operators and count nodes as the model does that was given: Conv, not onnxkit.channels_last::Conv2D.
 void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
-  const std::string prefix = std::string(layout::channels_last_domain) + "::";
+  const std::string prefix = fmt::format("{}::", layout::channels_last_domain);
   constexpr std::size_t rank_suffix = 2;
   for (Diagnostic& finding : findings) {
     std::string& op = finding.location.op;
@@ -33,8 +27,6 @@ void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
     finding.location.node = place == places.end() ? std::nullopt : std::optional<std::uint64_t>(place->second);
   }
 }
-
-}  // namespace
 
 Result<foreign::Model> channels_last_program(ir::Model& model, const foreign::Writers& writers,
                                              std::string_view framework, std::int64_t opset,

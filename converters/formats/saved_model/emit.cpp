@@ -215,7 +215,7 @@ ValueId counted(WriteCall& call, Dim size) {
 
 ValueId reordered(WriteCall& call, std::size_t input, const Ints& order) {
   if (std::is_sorted(order.begin(), order.end())) return call.input(input);
-  if (const foreign::Tensor* stored = call.stored(input)) return call.permuted(*stored, order);
+  if (const auto stored = call.stored(input)) return call.permuted(*stored, order);
   return transpose(call, call.input(input), order);
 }
 

@@ -120,9 +120,10 @@ ValueId transpose(WriteCall& call, ValueId x, const Ints& order) {
 ValueId reshape(WriteCall& call, ValueId x, const Shape& shape) {
   const Type& type = call.type_of(x);
   if (type.shape && *type.shape == shape) return x;
-  if (shape.empty() && type.shape) {  // a vector of no sizes would be no constant there
+  if (shape.empty()) {  // a vector of no sizes would be no constant there; without axes all of one element go
     Ints axes;
-    for (std::size_t axis = 0; axis < type.shape->size(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+    for (std::size_t axis = 0; type.shape && axis < type.shape->size(); ++axis)
+      axes.push_back(static_cast<std::int64_t>(axis));
     return call.emit("SQUEEZE", {{"x", x}, {"squeeze_dims", axes}}, with_shape(type, shape));
   }
   Ints sizes;
@@ -207,13 +208,13 @@ ValueId dequantize(WriteCall& call, const WriteCall& parameters, ValueId integer
 
 ValueId reordered(WriteCall& call, std::size_t input, const Ints& order) {
   if (std::is_sorted(order.begin(), order.end())) return call.input(input);
-  if (const foreign::Tensor* stored = call.stored(input)) return call.permuted(*stored, order);
+  if (const auto stored = call.stored(input)) return call.permuted_when_written(*stored, order);
   const auto producer = call.producer(input);
-  const foreign::Tensor* integers = nullptr;
+  std::optional<foreign::Tensor> integers;
   if (producer && producer->node.op_type == "DequantizeLinear") integers = WriteCall(*producer).stored(0);
   if (!integers) return transpose(call, call.input(input), order);
   const std::int64_t axis = producer->axis("axis", 1, order.size());
-  const ValueId moved = call.permuted(*integers, order);
+  const ValueId moved = call.permuted_when_written(*integers, order);
   return dequantize(call, *producer, moved, std::find(order.begin(), order.end(), axis) - order.begin());
 }
 

@@ -8,7 +8,7 @@ namespace onnxkit::to_tensorflow {
 namespace {
 
 using foreign::counterpart;
-using Names = foreign::OperatorNames;
+using Names = foreign::Counterpart;
 
 constexpr Names unary_names[] = {
     {"Abs", "Abs"},     {"Neg", "Neg"},   {"Sqrt", "Sqrt"},   {"Exp", "Exp"},         {"Log", "Log"},
@@ -42,7 +42,7 @@ ValueId operand(WriteCall& call, std::size_t input) {
 void give(WriteCall& call, ValueId value) { call.result(cast(call, value, call.output_type().elem)); }
 
 void map_unary_elementwise(WriteCall& call) {
-  const std::string_view op = counterpart(unary_names, call);
+  const std::string_view op = counterpart(unary_names, call.node);
   const bool keeps_integers = op == "Floor" || op == "Ceil" || op == "Round";
   const bool keeps_unsigned = op == "Abs" || op == "Relu";
   if ((is_integer(call.elem(0)) && keeps_integers) || (is_unsigned(call.elem(0)) && keeps_unsigned))
@@ -53,14 +53,14 @@ void map_unary_elementwise(WriteCall& call) {
 }
 
 void map_binary_elementwise(WriteCall& call) {
-  give(call, binary(call, counterpart(binary_names, call), operand(call, 0), operand(call, 1)));
+  give(call, binary(call, counterpart(binary_names, call.node), operand(call, 0), operand(call, 1)));
 }
 
 /// Of unsigned integers of 64 bits the kernel compares as signed ones; the others fit int64.
 void map_comparison(WriteCall& call) {
   const bool is_whole = call.elem(0) == ElementType::uint64;
   const auto side = [&](std::size_t i) { return is_whole ? call.input(i) : operand(call, i); };
-  call.result(compare(call, counterpart(comparison_names, call), side(0), side(1)));
+  call.result(compare(call, counterpart(comparison_names, call.node), side(0), side(1)));
 }
 
 void map_logic(WriteCall& call) {
