@@ -19,7 +19,8 @@ namespace {
 std::string product_model() {
   std::string elements;
   for (int i = 0; i < 1024; ++i) elements += (i == 0 ? "" : ", ") + std::to_string(i) + ".5";
-  return "<ir_version: 8, opset_import: [\"\" : 17]>\nmain (float[N, 32] x) => (float[N, 32] y) <\n  float[32, 32] w = {" +
+  return "<ir_version: 8, opset_import: [\"\" : 17]>\nmain (float[N, 32] x) => (float[N, 32] y) <\n  float[32, 32] w = "
+         "{" +
          elements + "}, float[2] unused = {0, 1}\n> {\n  y = MatMul (x, w)\n}\n";
 }
 
