@@ -91,6 +91,7 @@ struct Tensor {
   ElementType elem = ElementType::undefined;
   std::vector<std::int64_t> dims = {};
   std::span<const std::byte> bytes = {};
+  bool is_constant = false;  ///< a number that an operator needs, nothing that one would train; for who writes it
 };
 
 struct Output {
