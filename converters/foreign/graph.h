@@ -93,6 +93,7 @@ struct Tensor {
   std::span<const std::byte> bytes = {};
   /// Where `order` is not empty, the bytes are those of a tensor of these sizes, whose axes are put into that order when the file is written.
   std::vector<std::int64_t> stored_dims = {}, order = {};
+  bool is_constant = false;  ///< a number that an operator needs, nothing that one would train; for who writes it
 };
 
 struct Output {

@@ -259,7 +259,10 @@ const Type& WriteCall::type_of(ValueId value) const {
 
 ValueId WriteCall::tensor(ElementType elem, std::vector<std::int64_t> dims, std::string bytes) {
   const std::string_view kept = exporter_.model_.strings->keep(bytes).view();
-  return exporter_.add_tensor(frame_, exporter_.unique("const"), elem, std::move(dims), std::as_bytes(std::span(kept)));
+  const ValueId value =
+      exporter_.add_tensor(frame_, exporter_.unique("const"), elem, std::move(dims), std::as_bytes(std::span(kept)));
+  frame_.graph->tensors.back().is_constant = true;
+  return value;
 }
 
 ValueId WriteCall::integers_tensor(ElementType elem, std::span<const std::int64_t> values) {
@@ -369,6 +372,7 @@ WriteCall::Body WriteCall::closed_body(std::string_view name) {
     const Value& value = closed.graph->values[index_of(tensor.value)];
     closed.captures.push_back(
         exporter_.add_tensor(frame_, exporter_.unique(value.name), tensor.elem, tensor.dims, tensor.bytes));
+    frame_.graph->tensors.back().is_constant = tensor.is_constant;
   }
   closed.graph->tensors.clear();
   return closed;

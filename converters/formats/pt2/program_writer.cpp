@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "converters/containers/json_writer.h"
+#include "converters/formats/aten/parameters.h"
 #include "converters/formats/pt2/dtype.h"
 #include "converters/formats/pt2/names.h"
 #include "converters/formats/pt2/size_text.h"
@@ -314,12 +315,12 @@ class ProgramWriter {
   void find_weights() {
     AttributePaths paths;
     std::map<std::pair<const std::byte*, std::size_t>, std::string> entries;
+    const std::vector<bool> is_parameter = aten::are_parameters(model_.graph);
     for (const foreign::Tensor& tensor : model_.graph.tensors) {
       Weight& weight = weights_.emplace_back();
       weight.tensor = &tensor;
       weight.name = paths.make(tensor.name);
-      weight.is_parameter =
-          is_floating(tensor.elem) || tensor.elem == ElementType::complex64 || tensor.elem == ElementType::complex128;
+      weight.is_parameter = is_parameter[weights_.size() - 1];
       const auto key = std::make_pair(tensor.bytes.data(), tensor.bytes.size());
       const auto [known, is_new] = entries.emplace(key, fmt::format("weight_{}", entries.size()));
       weight.entry = known->second;

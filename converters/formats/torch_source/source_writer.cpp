@@ -7,25 +7,28 @@
 
 #include "converters/containers/json_writer.h"
 #include "converters/formats/aten/code_writer.h"
+#include "converters/formats/aten/parameters.h"
 #include "converters/formats/pt2/names.h"
 
 namespace onnxkit::torch_source {
 namespace {
 
-constexpr std::string_view head = R"(import pathlib
+constexpr std::string_view imports = R"(import pathlib
 
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 
+)";
 
+constexpr std::string_view head = R"(
 def register(module, name, tensor):
     *folders, last = name.split(".")
     for folder in folders:
         if folder not in module._modules:
             module.add_module(folder, torch.nn.Module())
         module = module._modules[folder]
-    if tensor.is_floating_point():
+    if tensor.is_floating_point() and name not in BUFFERS:
         module.register_parameter(last, torch.nn.Parameter(tensor))
     else:
         module.register_buffer(last, tensor)
@@ -89,7 +92,12 @@ std::string source_text(const foreign::Model& model) {
   std::string inputs;
   for (const foreign::ValueId input : graph.inputs) inputs += ", " + writer.name_input(graph, input);
   writer.write_nodes(graph, "        ");
-  std::string text(head);
+  const std::vector<bool> is_parameter = aten::are_parameters(graph);
+  std::vector<std::string> buffers;  // beside integers
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (!is_parameter[i] && is_floating(graph.tensors[i].elem)) buffers.push_back(source_key(names[i]));
+  std::string text(imports);
+  text += fmt::format("BUFFERS = [{}]\n\n{}", fmt::join(buffers, ", "), head);
   text += fmt::format("    def forward(self{}):\n", inputs);
   if (!names.empty()) text += "        weights = {**dict(self.named_parameters()), **dict(self.named_buffers())}\n";
   return text + writer.text() + fmt::format("        {}\n", writer.returned(graph));

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "converters/formats/aten/code_writer.h"
+#include "converters/formats/aten/parameters.h"
 #include "converters/formats/pt2/names.h"
 #include "converters/formats/torchscript/pickle_writer.h"
 #include "libonnxkit/base/dtype/dtype.h"
@@ -101,8 +102,10 @@ std::string data_of(const std::vector<Attribute>& attributes) {
 std::string code_of(const foreign::Graph& graph, const std::vector<Attribute>& attributes) {
   aten::CodeWriter writer(aten::Dialect::torchscript);
   std::string parameters, buffers, types, inputs;
-  for (const Attribute& attribute : attributes) {
-    (is_floating(attribute.tensor->elem) ? parameters : buffers) += fmt::format("\"{}\", ", attribute.name);
+  const std::vector<bool> is_parameter = aten::are_parameters(graph);
+  for (std::size_t i = 0; i < attributes.size(); ++i) {
+    const Attribute& attribute = attributes[i];
+    (is_parameter[i] ? parameters : buffers) += fmt::format("\"{}\", ", attribute.name);
     types += fmt::format("  {} : Tensor\n", attribute.name);
     const ElementType elem = attribute.tensor->elem;
     const std::string read = "self." + attribute.name;

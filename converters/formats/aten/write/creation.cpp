@@ -1,7 +1,11 @@
 // Tensors made of numbers.
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
 
 #include "converters/formats/aten/lower.h"
+#include "libonnxkit/ir/tensor/tensor_data.h"
 
 namespace onnxkit::aten {
 namespace {
@@ -20,6 +24,20 @@ void map_constant(WriteCall& call) {
   call.result(call.reals_tensor(ElementType::float32, {static_cast<Int>(values.size())}, values));
 }
 
+/// The number that fills the tensor, where a double holds it and PyTorch fills with it.
+std::optional<double> small_number(const WriteCall& call) {
+  const ElementType elem = call.output_type().elem;
+  const ir::Tensor* tensor = call.node.find_attribute("value")->tensor();
+  const bool is_plain = elem == ElementType::boolean || elem == ElementType::float32 || elem == ElementType::float64 ||
+                        elem == ElementType::int32 || elem == ElementType::int64;
+  if (!tensor || tensor->is_external() || !is_plain) return std::nullopt;
+  auto reader = ir::ElementReader::open(*tensor);
+  double value = 0;
+  if (!reader || reader->count() != 1 || reader->read(std::span(&value, 1)) != 1) return std::nullopt;
+  constexpr double most_exact = 9007199254740992;
+  return elem == ElementType::int64 && std::abs(value) >= most_exact ? std::nullopt : std::optional(value);
+}
+
 void map_constant_of_shape(WriteCall& call) {
   const Type& type = call.output_type();
   const bool is_known = type.shape && are_computable(call, *type.shape);
@@ -27,6 +45,10 @@ void map_constant_of_shape(WriteCall& call) {
   if (!call.has_attribute("value"))
     return call.result(
         call.emit("aten.full.default", {{"size", sizes}, {"fill_value", 0.0}, {"dtype", ElementType::float32}}, type));
+  if (const auto number_there = small_number(call))
+    return call.result(
+        call.emit("aten.full.default",
+                  {{"size", sizes}, number("fill_value", type.elem, *number_there), {"dtype", type.elem}}, type));
   const ValueId value = call.tensor_attribute("value");
   if (value == ValueId::none) return;
   if (type.elem == ElementType::undefined) return call.refuse("the type of its elements is not known");
