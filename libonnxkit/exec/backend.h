@@ -155,6 +155,8 @@ struct RunAnswer {
 struct PlanReport {
   std::string text;                ///< the steps of all plans so far
   std::vector<std::string> notes;  ///< what ran elsewhere than meant: "Unique runs on the reference: ..."
+};
+
 /// When a step ran.
 struct StepSpan {
   std::optional<double> start = {};  ///< seconds since the run began, where that is known
