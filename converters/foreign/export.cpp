@@ -190,6 +190,16 @@ ValueId Exporter::captured(WriteFrame& frame, std::string_view name) {
   const ir::ValueId there = frame.outer->source->find(name);
   const ValueId outer = there == ir::ValueId::none ? captured(*frame.outer, name) : value(*frame.outer, there);
   if (outer == ValueId::none) return ValueId::none;
+  if (frame.owns_constants) {
+    const auto& tensors = frame.outer->graph->tensors;
+    const auto stored =
+        std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& tensor) { return tensor.value == outer; });
+    if (stored != tensors.end() && stored->order.empty()) {
+      const ValueId own = add_tensor(frame, unique(name), stored->elem, stored->dims, stored->bytes);
+      frame.captured.emplace(name, own);
+      return own;
+    }
+  }
   const ValueId here = new_value(frame, unique(name), frame.outer->types[index_of(outer)]);
   frame.graph->inputs.push_back(here);
   frame.captures.push_back(outer);
@@ -235,9 +245,9 @@ void Exporter::write_node(WriteFrame& frame, std::size_t index) {
   const auto outer_refused = std::exchange(refused_, std::nullopt);
   const std::size_t nodes = frame.graph->nodes.size();
   const std::string op = ir::qualified_op(node);
+  WriteCall call(*this, frame, node);
+  if (const WriteNode condition = writers_.condition()) condition(call);
   if (const WriteNode write = writers_.find(op)) {
-    WriteCall call(*this, frame, node);
-    if (const WriteNode condition = writers_.condition()) condition(call);
     if (!refused_) write(call);
   } else {
     refuse(fmt::format("no mapping to {} is known for this operator", model_.framework), {});

@@ -62,6 +62,7 @@ struct WriteFrame {
   const ir::Graph* source = nullptr;
   Graph* graph = nullptr;
   WriteFrame* outer = nullptr;
+  bool owns_constants = false;    ///< stored tensors of outer graphs are those of this one, too
   std::optional<ir::Uses> uses;   ///< of the source
   std::vector<ValueId> values;    ///< by ir::ValueId
   std::deque<Type> types;         ///< by foreign ValueId; mappings hold on to one while they emit others

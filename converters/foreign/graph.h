@@ -91,6 +91,8 @@ struct Tensor {
   ElementType elem = ElementType::undefined;
   std::vector<std::int64_t> dims = {};
   std::span<const std::byte> bytes = {};
+  /// Where `order` is not empty, the bytes are those of a tensor of these sizes, whose axes are put into that order when the file is written.
+  std::vector<std::int64_t> stored_dims = {}, order = {};
 };
 
 struct Output {

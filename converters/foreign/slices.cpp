@@ -107,6 +107,15 @@ Val as_sizes(OnnxBuilder& onnx, Val value) {
   return onnx.rank(sizes) == 1 ? sizes : onnx.reshape(sizes, {-1});
 }
 
+SliceMasks slice_masks(Call& call) {
+  return {.begin = call.integer("begin_mask", 0),
+          .end = call.integer("end_mask", 0),
+          .ellipsis = call.integer("ellipsis_mask", 0),
+          .new_axis = call.integer("new_axis_mask", 0),
+          .shrink_axis = call.integer("shrink_axis_mask", 0),
+          .ends_count_from_begin = call.flag("offset", false)};
+}
+
 Val strided_slice(Call& call, Val x, Val begin, Val end, Val strides, const SliceMasks& masks) {
   auto& onnx = call.onnx;
   const auto first = onnx.constant_integers(begin), last = onnx.constant_integers(end),

@@ -15,6 +15,8 @@ struct SliceMasks {
   std::int64_t begin = 0, end = 0, ellipsis = 0, new_axis = 0, shrink_axis = 0;
   bool ends_count_from_begin = false;
 };
+/// From begin_mask, end_mask and so on; `offset`: ends count from the begins.
+SliceMasks slice_masks(Call& call);
 Val strided_slice(Call& call, Val x, Val begin, Val end, Val strides, const SliceMasks& masks);
 /// From a place on; a size of -1 reaches to the end.
 Val slice_of_size(Call& call, Val x, Val begin, Val size);

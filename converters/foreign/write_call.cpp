@@ -19,6 +19,8 @@ ir::ValueId at(const std::vector<ir::ValueId>& ids, std::size_t i) {
 
 const Type unknown_type;
 
+}  // namespace
+
 Argument argument_of(const Given& given) {
   Argument argument{.content = {}, .name = given.name};
   std::visit(
@@ -43,7 +45,13 @@ Argument argument_of(const Given& given) {
   return argument;
 }
 
-}  // namespace
+Type with_elem(Type type, ElementType elem) {
+  type.kind = Type::Kind::tensor;
+  type.elem = elem;
+  return type;
+}
+
+Type with_shape(const Type& type, Shape shape) { return Type::tensor(type.elem, std::move(shape)); }
 
 // ---- inputs
 
@@ -102,14 +110,15 @@ Shape WriteCall::symbolic_integers(std::size_t input) const {
   return known && known->value ? known->value->dims() : Shape();
 }
 
-const Tensor* WriteCall::stored(std::size_t input) {
+std::optional<Tensor> WriteCall::stored(std::size_t input) {
   const ir::ValueId id = at(node.inputs, input);
-  if (id == ir::ValueId::none) return nullptr;
+  if (id == ir::ValueId::none) return std::nullopt;
   const ValueId value = exporter_.value(frame_, id);
   const auto& tensors = frame_.graph->tensors;
   const auto found = std::lower_bound(tensors.begin(), tensors.end(), value,
                                       [](const Tensor& t, ValueId v) { return index_of(t.value) < index_of(v); });
-  return value != ValueId::none && found != tensors.end() && found->value == value ? &*found : nullptr;
+  return value != ValueId::none && found != tensors.end() && found->value == value ? std::optional(*found)
+                                                                                   : std::nullopt;
 }
 
 std::optional<std::vector<double>> WriteCall::known_reals(std::size_t input) const {
@@ -289,6 +298,19 @@ ValueId WriteCall::permuted(const Tensor& stored, const std::vector<std::int64_t
   return tensor(stored.elem, std::move(dims), bytes ? *std::move(bytes) : std::string());
 }
 
+ValueId WriteCall::permuted_when_written(const Tensor& stored, const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> dims;
+  for (const std::int64_t axis : order) dims.push_back(stored.dims[static_cast<std::size_t>(axis)]);
+  if (!stored.order.empty() || storage_bits(stored.elem) < 8) return permuted(stored, order);
+  const ElementType elem = stored.elem;
+  const std::vector<std::int64_t> stored_dims = stored.dims;  // `stored` may lie in the list that grows
+  const std::span<const std::byte> bytes = stored.bytes;
+  const ValueId value = exporter_.add_tensor(frame_, exporter_.unique("const"), elem, std::move(dims), bytes);
+  frame_.graph->tensors.back().stored_dims = stored_dims;
+  frame_.graph->tensors.back().order = order;
+  return value;
+}
+
 void WriteCall::set_quantization(ValueId value, Quantization quantization) {
   frame_.graph->values[index_of(value)].quantization = std::move(quantization);
 }
@@ -322,7 +344,7 @@ void WriteCall::set_known(const std::string& key, ValueId value) { frame_.known.
 
 // ---- bodies
 
-WriteCall::Body WriteCall::body(std::string_view name) {
+WriteCall::Body WriteCall::body(std::string_view name, bool owns_constants) {
   Body body;
   const ir::Attribute* attribute = node.find_attribute(name);
   const ir::Graph* source = attribute ? attribute->graph() : nullptr;
@@ -333,6 +355,7 @@ WriteCall::Body WriteCall::body(std::string_view name) {
   }
   WriteFrame frame;
   frame.outer = &frame_;
+  frame.owns_constants = owns_constants;
   *body.graph = exporter_.write_graph(frame, *source);
   body.captures = std::move(frame.captures);
   return body;
@@ -349,6 +372,8 @@ WriteCall::Body WriteCall::closed_body(std::string_view name) {
   closed.graph->tensors.clear();
   return closed;
 }
+
+TensorType WriteCall::declared(const Type& type) { return exporter_.declared(type); }
 
 void WriteCall::align_captures(Body& body, const std::vector<ValueId>& all) {
   Graph& graph = *body.graph;

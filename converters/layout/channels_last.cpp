@@ -57,9 +57,7 @@ class ChannelsLast {
 
  private:
   static std::size_t rank_of(const ir::Graph& graph, const ir::Node& node, const checker::InferredModel& inferred) {
-    const bool is_known = ir::canonical_domain(node.domain.view()).empty() &&
-                          std::find(std::begin(layout_operators), std::end(layout_operators), node.op_type.view()) !=
-                              std::end(layout_operators);
+    const bool is_known = ir::canonical_domain(node.domain.view()).empty() && is_layout_operator(node.op_type.view());
     const auto count =
         std::count_if(node.outputs.begin(), node.outputs.end(), [](ir::ValueId id) { return id != ir::ValueId::none; });
     if (!is_known || node.inputs.empty() || count != 1 || node.outputs[0] == ir::ValueId::none) return 0;
@@ -130,6 +128,10 @@ class ChannelsLast {
 };
 
 }  // namespace
+
+bool is_layout_operator(std::string_view op) {
+  return std::find(std::begin(layout_operators), std::end(layout_operators), op) != std::end(layout_operators);
+}
 
 void to_channels_last(ir::Model& model) {
   const auto scopes = ir::graph_scopes(model);

@@ -11,6 +11,9 @@ namespace onnxkit::layout {
 /// scales, sizes) and attributes are those of the ordinary operator.
 inline constexpr std::string_view channels_last_domain = "onnxkit.channels_last";
 
+/// Whether frameworks compute this operator of ai.onnx with channels last.
+bool is_layout_operator(std::string_view op);
+
 /// Puts every operator that frameworks compute with channels last, as Conv, pooling and Resize, between two Transposes, with a function of
 /// channels_last_domain in its place. `reduce_transposes` then removes the Transposes that other nodes can do without. Operators in functions
 /// and those of which the rank is unknown stay as they are.

@@ -65,9 +65,9 @@ void gather(const std::byte* from, std::byte* to, const std::vector<Extent>& ext
 
 bool is_whole_bytes(int bits) { return bits == 8 || bits == 16 || bits == 32 || bits == 64; }
 
-void gather_elements(int bits, const std::byte* from, std::string& bytes, const std::vector<Extent>& extents) {
+void gather_elements(int bits, const std::byte* from, std::span<std::byte> bytes, const std::vector<Extent>& extents) {
   if (bytes.empty()) return;
-  auto* to = reinterpret_cast<std::byte*>(bytes.data());
+  std::byte* to = bytes.data();
   switch (bits) {
     case 8:
       return gather<std::uint8_t>(from, to, extents);
@@ -79,6 +79,57 @@ void gather_elements(int bits, const std::byte* from, std::string& bytes, const 
       return gather<std::uint64_t>(from, to, extents);
   }
 }
+
+/// Whether the elements can be put into another order: whole bytes that fit the sizes.
+bool fits(ElementType elem, const std::vector<std::int64_t>& dims, std::span<const std::byte> bytes) {
+  const auto count = checked_element_count(dims);
+  const auto expected = count && elem != ElementType::undefined ? packed_size(elem, *count) : std::nullopt;
+  return expected && *expected == bytes.size() && is_whole_bytes(storage_bits(elem));
+}
+
+std::span<std::byte> writable(std::string& bytes) {
+  return std::as_writable_bytes(std::span(bytes.data(), bytes.size()));
+}
+
+/// The blocks of a tensor in another order: runs along one axis, with all of the axes behind it.
+class Blocks {
+ public:
+  Blocks(std::size_t width, const std::vector<Extent>& extents) : extents_(extents) {
+    constexpr std::size_t most_bytes = std::size_t{1} << 22;
+    axis_ = extents.size();
+    std::size_t inner = width;
+    while (axis_ > 0 && inner * extents[axis_ - 1].size <= most_bytes) inner *= extents[--axis_].size;
+    inner_bytes_ = inner;
+    run_ = axis_ == 0 ? 1 : std::max<std::size_t>(most_bytes / inner, 1);
+  }
+
+  template <class Take>
+  bool for_each(const Take& take) const {
+    return visit(0, 0, take);
+  }
+
+ private:
+  template <class Take>
+  bool visit(std::size_t axis, std::size_t start, const Take& take) const {
+    if (axis == axis_) return take(start, extents_, inner_bytes_);  // all of it is one block
+    if (axis + 1 < axis_) {
+      for (std::size_t i = 0; i < extents_[axis].size; ++i)
+        if (!visit(axis + 1, start + i * extents_[axis].stride, take)) return false;
+      return true;
+    }
+    std::vector<Extent> block(extents_.begin() + static_cast<std::ptrdiff_t>(axis), extents_.end());
+    for (std::size_t i = 0; i < extents_[axis].size; i += run_) {
+      block.front().size = std::min(run_, extents_[axis].size - i);
+      if (!take(start + i * extents_[axis].stride, block, block.front().size * inner_bytes_)) return false;
+    }
+    return true;
+  }
+
+  const std::vector<Extent>& extents_;
+  std::size_t axis_ = 0;         ///< as many outer axes are not whole in a block
+  std::size_t inner_bytes_ = 0;  ///< of the axes behind the one that runs are along
+  std::size_t run_ = 1;
+};
 
 }  // namespace
 
@@ -101,7 +152,7 @@ ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutatio
   }
   std::string bytes(tensor.raw_data.size(), '\0');
   gather_elements(storage_bits(elem_of(tensor)), reinterpret_cast<const std::byte*>(tensor.raw_data.view().data()),
-                  bytes, extents);
+                  writable(bytes), extents);
   auto file = MappedFile::from_bytes(std::move(bytes));
   result.raw_data = Text(file->view());
   model.files.push_back(std::move(file));
@@ -110,12 +161,26 @@ ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutatio
 
 std::optional<std::string> permuted_bytes(ElementType elem, const std::vector<std::int64_t>& dims,
                                           std::span<const std::byte> bytes, const Permutation& order) {
-  const auto count = checked_element_count(dims);
-  const auto expected = count && elem != ElementType::undefined ? packed_size(elem, *count) : std::nullopt;
-  if (!expected || *expected != bytes.size() || !is_whole_bytes(storage_bits(elem))) return std::nullopt;
+  if (!fits(elem, dims, bytes)) return std::nullopt;
   std::string result(bytes.size(), '\0');
-  gather_elements(storage_bits(elem), bytes.data(), result, extents_of(dims, order));
+  gather_elements(storage_bits(elem), bytes.data(), writable(result), extents_of(dims, order));
   return result;
+}
+
+bool permute_in_blocks(ElementType elem, const std::vector<std::int64_t>& dims, std::span<const std::byte> bytes,
+                       const Permutation& order, const std::function<bool(std::span<const std::byte>)>& take) {
+  if (!fits(elem, dims, bytes)) return false;
+  if (bytes.empty()) return true;
+  const int bits = storage_bits(elem);
+  const auto width = static_cast<std::size_t>(bits) / 8;
+  const std::vector<Extent> extents = extents_of(dims, order);
+  std::string room;
+  return Blocks(width, extents)
+      .for_each([&](std::size_t start, const std::vector<Extent>& block, std::size_t block_bytes) {
+        room.resize(block_bytes);
+        gather_elements(bits, bytes.data() + start * width, writable(room), block);
+        return take(writable(room));
+      });
 }
 
 }  // namespace onnxkit::layout

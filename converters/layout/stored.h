@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,5 +21,9 @@ ir::Tensor permuted(ir::Model& model, const ir::Tensor& tensor, const Permutatio
 /// the bytes. Precondition: a permutation of the rank.
 std::optional<std::string> permuted_bytes(ElementType elem, const std::vector<std::int64_t>& dims,
                                           std::span<const std::byte> bytes, const Permutation& order);
+/// The same given away in blocks of bounded size, for tensors that are too large to lie in memory twice. False where `permuted_bytes` has no
+/// result, or `take` wants no more.
+bool permute_in_blocks(ElementType elem, const std::vector<std::int64_t>& dims, std::span<const std::byte> bytes,
+                       const Permutation& order, const std::function<bool(std::span<const std::byte>)>& take);
 
 }  // namespace onnxkit::layout

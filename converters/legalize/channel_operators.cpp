@@ -49,6 +49,7 @@ class ChannelOperators {
     if (op == "GlobalMaxPool") return write_global(node, "ReduceMax");
     if (op == "BatchNormalization") return write_batch_normalization(node);
     if (op == "InstanceNormalization") return write_instance_normalization(node);
+    if (op == "GatherND") return write_gather_nd(node);
     return false;
   }
 
@@ -174,7 +175,7 @@ class ChannelOperators {
                variance = elements(node.inputs[4]);
     if (!scale || !bias || !mean || !variance || bias->size() != scale->size() || mean->size() != scale->size() ||
         variance->size() != scale->size())
-      return false;
+      return write_computed_batch_normalization(node, x->elem, rank);
     std::vector<double> factor, shift;
     for (std::size_t c = 0; c < scale->size(); ++c) {
       factor.push_back((*scale)[c] / std::sqrt((*variance)[c] + epsilon_of(node)));
@@ -183,6 +184,17 @@ class ChannelOperators {
     const Ints dims = channel_dims(static_cast<std::int64_t>(factor.size()), rank);
     const ValueId scaled = emit("Mul", {node.inputs[0], store_reals(x->elem, dims, factor, "factor")}, "scaled");
     emit("Add", {scaled, store_reals(x->elem, dims, shift, "shift")}, "", {}, node.outputs[0]);
+    return true;
+  }
+
+  /// Statistics or parameters that are computed.
+  bool write_computed_batch_normalization(const ir::Node& node, ElementType elem, std::size_t rank) {
+    const ValueId variance = along_channels(node.inputs[4], rank, "variance");
+    const ValueId sum = emit("Add", {variance, store_reals(elem, {}, {epsilon_of(node)}, "epsilon")}, "sum");
+    const ValueId centred = emit("Sub", {node.inputs[0], along_channels(node.inputs[3], rank, "mean")}, "centred");
+    const ValueId normal = emit("Div", {centred, emit("Sqrt", {sum}, "deviation")}, "normal");
+    const ValueId scaled = emit("Mul", {normal, along_channels(node.inputs[1], rank, "scale")}, "scaled");
+    emit("Add", {scaled, along_channels(node.inputs[2], rank, "bias")}, "", {}, node.outputs[0]);
     return true;
   }
 
@@ -199,6 +211,65 @@ class ChannelOperators {
     const ValueId normal = emit("Div", {centred, emit("Sqrt", {sum}, "deviation")}, "normal");
     const ValueId scaled = emit("Mul", {normal, along_channels(node.inputs[1], rank, "scale")}, "scaled");
     emit("Add", {scaled, along_channels(node.inputs[2], rank, "bias")}, "", {}, node.outputs[0]);
+    return true;
+  }
+
+  /// Positions along one axis, which all other axes of the indices repeat: their place among the axes, -1 for none.
+  struct AxisPositions {
+    std::int64_t axis = -1;
+    Ints positions;
+  };
+  /// Along the first axis from `from` on, one of more than one element before others.
+  static std::optional<AxisPositions> along_one_axis(const std::vector<double>& rows, std::size_t column,
+                                                     const Ints& dims, std::size_t from) {
+    std::optional<AxisPositions> single;
+    std::size_t stride = rows.size() / 2;
+    std::vector<std::size_t> strides;
+    for (const std::int64_t dim : dims) strides.push_back(stride /= static_cast<std::size_t>(dim));
+    const auto position = [&](std::size_t row) { return static_cast<std::int64_t>(rows[2 * row + column]); };
+    for (std::size_t a = from; a < dims.size(); ++a) {
+      AxisPositions found{static_cast<std::int64_t>(a), {}};
+      for (std::int64_t i = 0; i < dims[a]; ++i)
+        found.positions.push_back(position(static_cast<std::size_t>(i) * strides[a]));
+      bool fits = true;
+      for (std::size_t row = 0; fits && row < rows.size() / 2; ++row)
+        fits = position(row) == found.positions[row / strides[a] % static_cast<std::size_t>(dims[a])];
+      if (fits && dims[a] > 1) return found;
+      if (fits && !single) single = found;
+    }
+    return single;
+  }
+
+  /// Positions on two axes that are all pairs of those along one and those along the other (adaptive pooling is exported so): a Gather for each,
+  /// which works in any order of axes.
+  bool write_gather_nd(const ir::Node& node) {
+    const ir::Tensor* indices = stored_.find(node.inputs[1]);
+    const ir::Attribute* batch = node.find_attribute("batch_dims");
+    if (!indices || indices->dims.size() < 3 || indices->dims.back() != 2) return false;
+    if (batch && (!batch->as<std::int64_t>() || *batch->as<std::int64_t>() != 0)) return false;
+    const Ints dims(indices->dims.begin(), indices->dims.end() - 1);
+    const auto rows = elements(node.inputs[1]);
+    if (!rows || rows->empty()) return false;
+    const auto first = along_one_axis(*rows, 0, dims, 0);
+    const auto second =
+        first ? along_one_axis(*rows, 1, dims, static_cast<std::size_t>(first->axis) + 1) : std::nullopt;
+    if (!second) return false;
+    Ints further;
+    for (std::size_t a = 0; a < dims.size(); ++a) {
+      const auto axis = static_cast<std::int64_t>(a);
+      if (axis == first->axis || axis == second->axis) continue;
+      if (dims[a] != 1) return false;
+      further.push_back(axis);
+    }
+    const auto gathered = [&](ValueId x, const AxisPositions& at, std::int64_t axis, ValueId result) {
+      const ValueId places = store(ir::make_tensor(model_, std::span<const std::int64_t>(at.positions)), "positions");
+      return emit("Gather", {x, places}, "gathered", {{"axis", axis}}, result);
+    };
+    const ValueId rows_taken = gathered(node.inputs[0], *first, 0, ValueId::none);
+    const ValueId taken = gathered(rows_taken, *second, 1, further.empty() ? node.outputs[0] : ValueId::none);
+    if (further.empty()) return true;
+    const ValueId axes = store(ir::make_tensor(model_, std::span<const std::int64_t>(further)), "axes");
+    emit("Unsqueeze", {taken, axes}, "", {}, node.outputs[0]);
     return true;
   }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "converters/foreign/export.h"
@@ -15,5 +17,9 @@ namespace onnxkit::legalize {
 /// that `writers` has no mapping for. Error code: unsupported-operator, then `findings` has what stands in the way.
 Result<void> bring_to(ir::Model& model, std::int64_t opset, const foreign::Writers& writers,
                       std::vector<Diagnostic>& findings);
+
+/// Writes operators of ai.onnx that a framework lacks with others of the same opset, as the steps of downgrade below the first version of each do:
+/// losses, GridSample, Shrink ... An operator whose composition the opset does not allow stays. Whether there were any.
+bool compose(ir::Model& model, const std::function<bool(std::string_view)>& is_unwanted);
 
 }  // namespace onnxkit::legalize

@@ -1,9 +1,43 @@
 #include "onnxkit/convert.h"
 
+#include "converters/layout/boundary.h"
+#include "converters/layout/channels_last.h"
+#include "converters/layout/layout.h"
+#include "converters/legalize/channel_operators.h"
+#include "converters/legalize/legalize.h"
 #include "converters/weights/weights.h"
+#include "libonnxkit/formats/frame/registry.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/running/source.h"
 
 namespace onnxkit {
+namespace {
+
+/// The model as writers of formats with channels last begin with it.
+ir::Model with_channels_last(const ir::Model& model) {
+  constexpr std::int64_t opset = 13;
+  ir::Model probe = ir::clone(model);
+  std::vector<Diagnostic> refusals;
+  if (!legalize::bring_to(probe, opset, foreign::Writers(), refusals)) probe = ir::clone(model);
+  legalize::write_channel_operators(probe);
+  layout::to_channels_last(probe);
+  layout::reduce_transposes(probe);
+  return probe;
+}
+
+}  // namespace
+
+std::vector<BoundaryChange> reorder_boundary(Model& model, const std::string& format) {
+  const formats::Format* target = formats::registry().find(format);
+  const bool has_kernels = target && target->is_channels_last;
+  const auto orders =
+      has_kernels ? layout::orders_at_boundary(with_channels_last(model.ir())) : layout::orders_at_boundary(model.ir());
+  std::vector<BoundaryChange> changes;
+  for (layout::BoundaryOrder& order : layout::reorder_boundary(model.ir(), orders))
+    changes.push_back({std::move(order.name), order.is_output, std::move(order.order)});
+  if (!has_kernels && !changes.empty()) layout::reduce_transposes(model.ir());
+  return changes;
+}
 
 Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
                                          const SourceCheckOptions& options) {

@@ -38,6 +38,7 @@ void register_tflite(Registry& registry) {
                 .title = "a TensorFlow Lite model",
                 .extensions = {".tflite"},
                 .backend = "tflite",
+                .is_channels_last = true,
                 .detect = detect_tflite,
                 .read = read_tflite,
                 .write = write_tflite});

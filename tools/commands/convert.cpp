@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -45,6 +46,7 @@ struct ConvertArguments {
   WeightsOptions weights_options;
   OutputOptions report;
   std::vector<std::string> input_shapes;
+  bool reorders_boundary = false;
   Notes notes = Notes::usual;
 };
 
@@ -298,6 +300,17 @@ Outcome write_foreign(const Model& model, const ConvertArguments& arguments, Sav
   return outcome;
 }
 
+/// Inputs and outputs take the order of axes of what is written: no Transpose stands there.
+void reorder_boundary_of(Model& model, const ConvertArguments& arguments, bool writes) {
+  if (!arguments.reorders_boundary) return;
+  std::string format;
+  if (writes) format = arguments.save.format.empty() ? output_format(arguments.output)->name : arguments.save.format;
+  for (const BoundaryChange& change : reorder_boundary(model, format))
+    note(arguments.notes,
+         fmt::format("onnxkit: {} {}: its axes are in the order {}\n", change.is_output ? "output" : "input",
+                     quote(change.name), fmt::join(change.order, ", ")));
+}
+
 Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) {
   const SaveOptions save = save_options(arguments);
   if (command.count("--external-threshold") > 0 && save.weights != Weights::extract)
@@ -345,6 +358,7 @@ Outcome run_convert(const CLI::App& command, const ConvertArguments& arguments) 
     };
     if (const Outcome outcome = prove(arguments, compare); outcome != Outcome::ok) return outcome;
   }
+  reorder_boundary_of(*model, arguments, writes);
   return writes ? write_foreign(*model, arguments, save) : write_onnx(*model, arguments, save);
 }
 
@@ -413,6 +427,9 @@ void register_convert(CommandList& list) {
       ->type_name("[DOMAIN=]N")
       ->allow_extra_args(false);
   add_align_corners(*command, arguments->align_corners, "--opset");
+  add_choice<bool>(*command, "--layout", arguments->reorders_boundary, {{"keep", false}, {"boundary", true}},
+                   "Order of the axes of inputs and outputs: as in IN, or that in which OUT computes (channels last in "
+                   "tflite), so that no Transpose stands there");
   add_weight_options(*command, *arguments);
   add_verification(*command, arguments->verification);
   command

@@ -10,6 +10,7 @@
 #include "converters/formats/tflite/options.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/text/utf8.h"
 #include "tflite_generated.h"
 
 namespace onnxkit::tflite {
@@ -79,6 +80,24 @@ class ProgramReader {
     }
     if (chosen) model_.metadata.emplace_back("source_signature", text_of(chosen->signature_key()));
     if (keys.find(',') != keys.npos) model_.metadata.emplace_back("source_signatures", model_.strings->keep(keys));
+    read_metadata();
+  }
+
+  /// Entries that are text. Where a model came from before it became this file is not where it comes from now.
+  void read_metadata() {
+    constexpr std::size_t most_bytes = std::size_t{1} << 16;
+    for (const schema::Metadata* entry : tables_of(source_.metadata())) {
+      const std::string_view name = text_of(entry->name());
+      const auto bytes = buffer_bytes(file_, source_, entry->buffer());
+      if (name.empty() || name.starts_with("source_") || !bytes || bytes->empty() || bytes->size() > most_bytes)
+        continue;
+      const std::string_view value(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+      const bool is_known = std::any_of(model_.metadata.begin(), model_.metadata.end(),
+                                        [&](const auto& known) { return known.first == name; });
+      if (!is_known && value.find('\0') == value.npos && find_invalid_utf8(value) == value.npos &&
+          find_invalid_utf8(name) == name.npos)
+        model_.metadata.emplace_back(name, value);
+    }
   }
 
   Result<std::unique_ptr<Graph>> read_graph(std::int64_t index) {

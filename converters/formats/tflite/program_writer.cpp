@@ -5,12 +5,14 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "converters/formats/tflite/dtype.h"
 #include "converters/formats/tflite/operator_options.h"
+#include "converters/layout/stored.h"
 #include "libonnxkit/base/dtype/dtype.h"
 #include "tflite_generated.h"
 
@@ -156,7 +158,7 @@ class TfliteWriter {
     schema::TensorBuilder tensor(builder_);
     tensor.add_shape(shape);
     tensor.add_type(type.value_or(0));
-    tensor.add_buffer(constant ? buffer_of(constant->bytes) : 0);
+    tensor.add_buffer(constant ? buffer_of(*constant) : 0);
     tensor.add_name(name);
     if (value.quantization) tensor.add_quantization(quantization);
     if (has_open) tensor.add_shape_signature(shape_signature);
@@ -174,11 +176,13 @@ class TfliteWriter {
     return parameters.Finish();
   }
 
-  std::uint32_t buffer_of(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return 0;
+  /// Tensors of the same bytes in the same order share a buffer.
+  std::uint32_t buffer_of(const foreign::Tensor& tensor) {
+    if (tensor.bytes.empty()) return 0;
     const auto [known, is_new] =
-        buffers_.try_emplace({bytes.data(), bytes.size()}, static_cast<std::uint32_t>(contents_.size()));
-    if (is_new) contents_.push_back(bytes);
+        buffers_.try_emplace({tensor.bytes.data(), tensor.bytes.size(), tensor.stored_dims, tensor.order},
+                             static_cast<std::uint32_t>(contents_.size()));
+    if (is_new) contents_.push_back(tensor);
     return known->second;
   }
 
@@ -246,13 +250,19 @@ class TfliteWriter {
       codes.push_back(
           schema::CreateOperatorCode(builder_, static_cast<std::int8_t>(std::min<std::int32_t>(code, largest_old_code)),
                                      0, version_of(code), code));
+    std::vector<Offset<schema::Metadata>> entries;
+    for (const auto& [key, value] : model_.metadata) {
+      foreign::Tensor& content = contents_.emplace_back();
+      content.bytes = std::as_bytes(std::span(value));
+      entries.push_back(schema::CreateMetadata(builder_, text(key), static_cast<std::uint32_t>(contents_.size() - 1)));
+    }
     std::vector<Offset<schema::Buffer>> buffers;
     for (std::size_t b = 0; b < contents_.size(); ++b) {
       const flatbuffers::uoffset_t start = builder_.StartTable();
-      if (!contents_[b].empty() && is_outside_) {
+      if (!contents_[b].bytes.empty() && is_outside_) {
         builder_.AddElement<std::uint64_t>(schema::Buffer::VT_OFFSET, 0, 1);
-        builder_.AddElement<std::uint64_t>(schema::Buffer::VT_SIZE, contents_[b].size(), 0);
-      } else if (!contents_[b].empty()) {
+        builder_.AddElement<std::uint64_t>(schema::Buffer::VT_SIZE, contents_[b].bytes.size(), 0);
+      } else if (!contents_[b].bytes.empty()) {
         builder_.AddElement<flatbuffers::uoffset_t>(schema::Buffer::VT_DATA, 0, 1);
       }
       buffers.emplace_back(builder_.EndTable(start));
@@ -260,6 +270,7 @@ class TfliteWriter {
     const auto all_codes = builder_.CreateVector(codes);
     const auto all_graphs = builder_.CreateVector(graphs);
     const auto all_buffers = builder_.CreateVector(buffers);
+    const auto metadata = entries.empty() ? 0 : builder_.CreateVector(entries);
     const auto signatures = builder_.CreateVector(&signature_, 1);
     const auto description = text("onnxkit");
     schema::ModelBuilder model(builder_);
@@ -268,6 +279,7 @@ class TfliteWriter {
     model.add_subgraphs(all_graphs);
     model.add_description(description);
     model.add_buffers(all_buffers);
+    if (!entries.empty()) model.add_metadata(metadata);
     model.add_signature_defs(signatures);
     builder_.Finish(model.Finish(), schema::ModelIdentifier());
   }
@@ -286,27 +298,43 @@ class TfliteWriter {
     const std::uint64_t length_size = is_outside_ ? 0 : sizeof(std::uint32_t);
     std::uint64_t position = size;
     for (std::size_t b = 0; b < contents_.size(); ++b) {
-      if (contents_[b].empty()) continue;
+      if (contents_[b].bytes.empty()) continue;
       paddings[b] = padding_behind(position + length_size);
       position += paddings[b];
       fill_in(tables, *root->buffers()->Get(static_cast<flatbuffers::uoffset_t>(b)), position);
-      position += length_size + contents_[b].size();
+      position += length_size + contents_[b].bytes.size();
     }
     if (auto done = sink({reinterpret_cast<const char*>(tables), size}); !done) return done;
     const std::string zeros(buffer_alignment, '\0');
     for (std::size_t b = 0; b < contents_.size(); ++b) {
-      if (contents_[b].empty()) continue;
+      if (contents_[b].bytes.empty()) continue;
       std::string before = zeros.substr(0, paddings[b]);
       if (!is_outside_) {
         std::uint32_t length = 0;
-        flatbuffers::WriteScalar(&length, static_cast<std::uint32_t>(contents_[b].size()));
+        flatbuffers::WriteScalar(&length, static_cast<std::uint32_t>(contents_[b].bytes.size()));
         before.append(reinterpret_cast<const char*>(&length), sizeof length);
       }
       if (auto done = sink(before); !done) return done;
-      if (auto done = sink({reinterpret_cast<const char*>(contents_[b].data()), contents_[b].size()}); !done)
-        return done;
+      if (auto done = write_content(contents_[b], sink); !done) return done;
     }
     return {};
+  }
+
+  static Result<void> write_content(const foreign::Tensor& content, const ByteSink& sink) {
+    const auto text_of = [](std::span<const std::byte> bytes) {
+      return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    };
+    if (content.order.empty()) return sink(text_of(content.bytes));
+    Result<void> done;
+    const bool is_whole = layout::permute_in_blocks(content.elem, content.stored_dims, content.bytes, content.order,
+                                                    [&](std::span<const std::byte> block) {
+                                                      done = sink(text_of(block));
+                                                      return done.ok();
+                                                    });
+    if (!is_whole && done.ok())
+      return make_error("not-supported",
+                        fmt::format("tensor {} cannot be put into another order", quote(content.name)));
+    return done;
   }
 
   void fill_in(std::uint8_t* tables, const schema::Buffer& buffer, std::uint64_t position) const {
@@ -327,8 +355,9 @@ class TfliteWriter {
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<const Graph*> graphs_;
   std::unordered_map<const Graph*, std::int32_t> indices_;
-  std::vector<std::span<const std::byte>> contents_;  ///< by buffer
-  std::map<std::pair<const std::byte*, std::size_t>, std::uint32_t> buffers_;
+  std::vector<foreign::Tensor> contents_;  ///< by buffer
+  using Content = std::tuple<const std::byte*, std::size_t, std::vector<std::int64_t>, std::vector<std::int64_t>>;
+  std::map<Content, std::uint32_t> buffers_;
   std::vector<schema::BuiltinOperator> operators_;  ///< by operator code
   std::map<std::string_view, std::uint32_t> codes_;
   Offset<schema::SignatureDef> signature_;

@@ -1,6 +1,9 @@
 #include "converters/formats/tflite/to_tflite.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -16,7 +19,9 @@
 #include "converters/layout/layout.h"
 #include "converters/legalize/channel_operators.h"
 #include "converters/legalize/legalize.h"
+#include "converters/legalize/recurrent.h"
 #include "libonnxkit/ir/clone.h"
+#include "libonnxkit/ir/scope.h"
 
 namespace onnxkit::to_tflite {
 
@@ -38,6 +43,12 @@ void refuse_types(foreign::WriteCall& call) {
                          "bring the model to float32 and integers of 32 and 64 bits");
 }
 
+/// Operators that are written in another form: with channels last, or as elementwise operators.
+bool has_other_writer(std::string_view op) {
+  return layout::is_layout_operator(op) || op == "Constant" || op == "BatchNormalization" ||
+         op == "GlobalAveragePool" || op == "GlobalMaxPool" || op == "InstanceNormalization";
+}
+
 using Places = std::unordered_map<std::string, std::size_t>;
 
 /// Of the nodes that have names.
@@ -50,7 +61,7 @@ Places places_of_nodes(const ir::Model& model) {
 
 /// Findings name operators and count nodes as the model does that was given: Conv, not onnxkit.channels_last::Conv2D.
 void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
-  const std::string prefix = std::string(layout::channels_last_domain) + "::";
+  const std::string prefix = fmt::format("{}::", layout::channels_last_domain);
   constexpr std::size_t rank_suffix = 2;
   for (Diagnostic& finding : findings) {
     std::string& op = finding.location.op;
@@ -62,18 +73,60 @@ void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
 
 }  // namespace
 
+namespace {
+
+/// Who made the model, and what it says of itself.
+void add_metadata(const ir::Model& model, foreign::Model& program) {
+  if (const auto producer = model.producer_name.view(); !producer.empty())
+    program.metadata.emplace_back(
+        "onnx_producer", program.strings->keep(fmt::format("{} {}", producer, model.producer_version.view())).view());
+  for (const ir::StringEntry& entry : model.metadata_props)
+    if (!entry.value.view().empty()) program.metadata.emplace_back(entry.key.view(), entry.value.view());
+}
+
+/// Findings are to name operators of the model, not those that they were composed of.
+bool are_operators_of(const ir::Model& model, const std::vector<Diagnostic>& findings) {
+  std::set<std::string> names;
+  for (const auto& scope : ir::graph_scopes(model))
+    for (const ir::Node& node : scope->graph->nodes) names.insert(ir::qualified_op(node));
+  return std::all_of(findings.begin(), findings.end(),
+                     [&](const Diagnostic& finding) { return names.contains(finding.location.op); });
+}
+
+Result<foreign::Model> write_operators(ir::Model& model, const Writers& writers, std::vector<Diagnostic>& findings) {
+  legalize::write_channel_operators(model);
+  layout::to_channels_last(model);
+  layout::reduce_transposes(model);
+  return foreign::export_model(model, writers, "TensorFlow Lite", findings);
+}
+
+}  // namespace
+
 Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& findings) {
   Writers writers;
   register_all_tflite_writers(writers);
   writers.set_condition(refuse_types);
   const Places places = places_of_nodes(model);
   if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
-  legalize::write_channel_operators(model);
-  layout::to_channels_last(model);
-  layout::reduce_transposes(model);
-  auto program = foreign::export_model(model, writers, "TensorFlow Lite", findings);
-  name_as_in_model(findings, places);
+  ir::Model given = ir::clone(model);
+  const bool has_recurrent = legalize::write_recurrent(model);
+  const bool is_composed =
+      legalize::compose(model, [&](std::string_view op) { return !writers.find(op) && !has_other_writer(op); });
+  std::vector<Diagnostic> refused;
+  auto program = write_operators(model, writers, refused);
+  name_as_in_model(refused, places);
+  if (!program && (is_composed || has_recurrent) && !are_operators_of(given, refused)) {
+    std::vector<Diagnostic> uncomposed;
+    if (auto without = write_operators(given, writers, uncomposed); !without) {
+      program = std::move(without);
+      refused = std::move(uncomposed);
+      name_as_in_model(refused, places);
+    }
+  }
+  std::move(refused.begin(), refused.end(), std::back_inserter(findings));
   if (!program) return program;
+  add_metadata(model, *program);
+  flatten_as_they_lie(program->graph);
   fuse_biases(program->graph);
   fuse_activations(program->graph);
   compute_on_integers(*program);

@@ -64,6 +64,7 @@ ValueId select_by_place(Step& step, ValueId condition, ValueId yes, ValueId no, 
 /// Reals and text: Gather from both, one after the other, at the position of each element or as many behind it.
 ValueId select(Step& step, ValueId condition, ValueId yes, ValueId no, ElementType type,
                const std::optional<std::vector<std::int64_t>>& sizes) {
+  if (step.opset_after() >= 9) return step.add("Where", {condition, yes, no}, {}, "selected");
   if (type == ElementType::boolean) return select_booleans(step, condition, yes, no);
   if (is_integer(type)) return select_integers(step, condition, yes, no, type);
   if (!sizes) {

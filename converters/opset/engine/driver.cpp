@@ -57,6 +57,19 @@ class Driver {
     return std::move(result_);
   }
 
+  Conversion compose(const std::function<bool(std::string_view)>& is_unwanted) {
+    constexpr int most_rounds = 8;  // what a step writes may be unwanted, too
+    std::vector<Unit> units = all_units();
+    is_converting_ = true;
+    domain_ = {};
+    for (Unit& unit : units) {
+      const auto opset = ir::opset_of(unit.imports, domain_);
+      for (int round = 0; opset && round < most_rounds; ++round)
+        if (!compose_once(scopes_of(unit.roots), is_unwanted, *opset)) break;
+    }
+    return std::move(result_);
+  }
+
  private:
   using Roots = std::vector<std::pair<ir::Graph*, std::vector<std::string>>>;
 
@@ -177,6 +190,43 @@ class Driver {
   bool is_concerned(const ir::Node& node) const {
     if (ir::canonical_domain(node.domain) != domain_) return false;
     return model_.functions.empty() || !functions_.find(node);
+  }
+
+  // ---- without a change of version
+
+  /// How to write a node of that opset with other operators; null when no step says.
+  const Way* composition_of(const ir::Node& node, std::int64_t opset) const {
+    const auto versions = table_.versions(domain_, node.op_type);
+    for (const spec::OpSchema* schema : versions) {
+      if (schema->since_version > opset) continue;
+      if (const Way* way = step_registry().find_before(domain_, node.op_type, schema->since_version)) return way;
+    }
+    if (versions.empty()) return nullptr;
+    const auto first = std::min_element(versions.begin(), versions.end(), [](const auto* a, const auto* b) {
+      return a->since_version < b->since_version;
+    });
+    const Change* change = step_registry().find(domain_, node.op_type, (*first)->since_version);
+    return change && change->down.kind == Way::Kind::adapter ? &change->down : nullptr;
+  }
+
+  bool compose_once(const Scopes& scopes, const std::function<bool(std::string_view)>& is_unwanted,
+                    std::int64_t opset) {
+    std::vector<std::vector<PatchedNode>> patches(scopes.size());
+    bool any = false;
+    for (std::size_t s = 0; s < scopes.size(); ++s) {
+      const Scope& scope = *scopes[s];
+      for (std::size_t n = 0; n < scope.graph->nodes.size(); ++n) {
+        const ir::Node& node = scope.graph->nodes[n];
+        if (lineage_of(*scope.graph).blocked[n] || !is_concerned(node) || !is_unwanted(node.op_type.view())) continue;
+        const Way* way = composition_of(node, opset);
+        Patch patch = way ? attempt(scope, n, *way, opset) : Patch();
+        if (patch.empty()) continue;
+        any = true;
+        patches[s].push_back({n, std::move(patch)});
+      }
+    }
+    if (any) apply_all(scopes, patches, opset, opset);
+    return any && result_.refusals.empty();
   }
 
   // ---- one version
@@ -393,6 +443,11 @@ class Driver {
 Conversion convert(ir::Model& model, const spec::OpTable& table, const std::map<std::string, std::int64_t>& targets,
                    const ir::ExternalBytes& external, bool follows_scaled_length) {
   return Driver(model, table, external, follows_scaled_length).run(targets);
+}
+
+Conversion compose(ir::Model& model, const spec::OpTable& table,
+                   const std::function<bool(std::string_view)>& is_unwanted, const ir::ExternalBytes& external) {
+  return Driver(model, table, external, false).compose(is_unwanted);
 }
 
 }  // namespace onnxkit::opset

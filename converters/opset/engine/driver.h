@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
@@ -48,5 +50,11 @@ struct Conversion {
 /// the official cases say (AlignCorners::scaled_length).
 Conversion convert(ir::Model& model, const spec::OpTable& table, const std::map<std::string, std::int64_t>& targets,
                    const ir::ExternalBytes& external, bool follows_scaled_length = false);
+
+/// Writes operators of ai.onnx that are wanted no longer with others of the same opset, as the step below the first version of each tells; an If
+/// whose condition is known and a Loop whose iterations are counted become what they compute. What no step can write stays. Refusals are of nodes
+/// whose new operators the opset does not allow: the model is then half converted.
+Conversion compose(ir::Model& model, const spec::OpTable& table,
+                   const std::function<bool(std::string_view)>& is_unwanted, const ir::ExternalBytes& external);
 
 }  // namespace onnxkit::opset

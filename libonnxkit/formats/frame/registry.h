@@ -40,6 +40,8 @@ struct Format {
   std::string backend = {};
   /// The reader takes ReadOptions::input_shapes.
   bool takes_shapes = false;
+  /// Its kernels compute on values whose channels are the last axis.
+  bool is_channels_last = false;
   /// The extension of a second file that `write` makes beside the first (".safetensors"); empty: none.
   std::string companion = {};
 

@@ -50,6 +50,18 @@ ONNXKIT_API Result<SourceReport> compare_with_source(const Model& converted, con
 ONNXKIT_API Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
                                                      const SourceCheckOptions& options = {});
 
+/// An input or output whose axes have another order.
+struct BoundaryChange {
+  std::string name;
+  bool is_output = false;
+  std::vector<std::int64_t> order;  ///< the axes, counted as they were
+};
+
+/// Gives inputs and outputs the order of axes in which the model computes behind them, so that no Transpose stands there: the order that the
+/// kernels of a format want, by its name (channels last for "tflite"); without one, that of the model's own nodes. What the model computes
+/// stays the same but for that order.
+ONNXKIT_API std::vector<BoundaryChange> reorder_boundary(Model& model, const std::string& format = {});
+
 struct WeightsOptions {
   /// Initializers that the file lacks, or has in another shape, keep their content; else that is a finding and nothing changes.
   bool partial = false;

@@ -9,6 +9,7 @@
 
 #include "converters/layout/minimum_cut.h"
 #include "converters/layout/permutation.h"
+#include "converters/layout/stored.h"
 #include "libonnxkit/ir/scope.h"
 #include "onnxkit/check.h"
 #include "onnxkit/run.h"
@@ -86,6 +87,27 @@ TEST_CASE("layout: permutations") {
   CHECK(without_axes(first, {1, 2}) == Permutation{0, 1});
   CHECK_FALSE(is_permutation(Permutation{0, 0, 1}, 3));
   CHECK_FALSE(is_permutation(Permutation{0, 3, 1}, 3));
+}
+
+TEST_CASE("layout: a tensor in another order comes in blocks") {
+  const std::vector<std::int64_t> dims = {3, 700, 900};
+  std::vector<float> values(3 * 700 * 900);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 100'003);
+  const auto bytes = std::as_bytes(std::span(values));
+  for (const layout::Permutation& order : {layout::Permutation{2, 0, 1}, {1, 0, 2}, {2, 1, 0}, {0, 1, 2}}) {
+    const auto whole = layout::permuted_bytes(ElementType::float32, dims, bytes, order);
+    REQUIRE(whole);
+    std::string joined;
+    std::size_t blocks = 0;
+    CHECK(layout::permute_in_blocks(ElementType::float32, dims, bytes, order, [&](std::span<const std::byte> block) {
+      joined.append(reinterpret_cast<const char*>(block.data()), block.size());
+      return ++blocks > 0;
+    }));
+    CHECK(joined == *whole);
+    CHECK(blocks > 1);
+  }
+  CHECK_FALSE(layout::permute_in_blocks(ElementType::float32, dims, bytes, {2, 0, 1}, [](auto) { return false; }));
+  CHECK_FALSE(layout::permute_in_blocks(ElementType::float32, {3, 700}, bytes, {1, 0}, [](auto) { return true; }));
 }
 
 TEST_CASE("layout: a choice of least cost") {

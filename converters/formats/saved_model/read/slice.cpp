@@ -7,13 +7,8 @@ namespace onnxkit::saved_model {
 namespace {
 
 void map_strided_slice(Call& call) {
-  const foreign::SliceMasks masks{.begin = call.integer("begin_mask", 0),
-                                  .end = call.integer("end_mask", 0),
-                                  .ellipsis = call.integer("ellipsis_mask", 0),
-                                  .new_axis = call.integer("new_axis_mask", 0),
-                                  .shrink_axis = call.integer("shrink_axis_mask", 0)};
   const Val begin = call.tensor("begin"), end = call.tensor("end"), strides = call.tensor("strides");
-  call.result(foreign::strided_slice(call, call.tensor("input"), begin, end, strides, masks));
+  call.result(foreign::strided_slice(call, call.tensor("input"), begin, end, strides, foreign::slice_masks(call)));
 }
 
 void map_slice(Call& call) {

@@ -7,14 +7,8 @@ namespace onnxkit::tflite {
 namespace {
 
 void map_strided_slice(Call& call) {
-  const foreign::SliceMasks masks{.begin = call.integer("begin_mask", 0),
-                                  .end = call.integer("end_mask", 0),
-                                  .ellipsis = call.integer("ellipsis_mask", 0),
-                                  .new_axis = call.integer("new_axis_mask", 0),
-                                  .shrink_axis = call.integer("shrink_axis_mask", 0),
-                                  .ends_count_from_begin = call.flag("offset", false)};
   const Val begin = call.tensor("begin"), end = call.tensor("end"), strides = call.tensor("strides");
-  give(call, foreign::strided_slice(call, movable(call, "x"), begin, end, strides, masks));
+  give(call, foreign::strided_slice(call, movable(call, "x"), begin, end, strides, foreign::slice_masks(call)));
 }
 
 void map_slice(Call& call) {

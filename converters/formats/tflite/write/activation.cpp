@@ -1,5 +1,6 @@
 // Activation functions, those that the format lacks among them, and what runs along one axis.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "converters/formats/tflite/emit.h"
@@ -207,6 +208,84 @@ void map_cosh(WriteCall& call) {
   call.result(binary(call, "MUL", sum, 0.5));
 }
 
+/// log(1 + x) that keeps the digits of small x: the error of 1 + x is in both factors.
+ValueId log_of_one_plus(WriteCall& call, ValueId x) {
+  const ElementType elem = call.type_of(x).elem;
+  const ValueId one = call.scalar(elem, 1), sum = binary(call, "ADD", x, 1.0);
+  const ValueId is_one = compare(call, "EQUAL", sum, one);
+  const ValueId step = select(call, is_one, one, binary(call, "SUB", sum, 1.0));
+  const ValueId line = binary(call, "DIV", binary(call, "MUL", unary(call, "LOG", sum), x), step);
+  // Where the sum is infinite, its logarithm is that of x.
+  const ValueId is_infinite = compare(call, "EQUAL", sum, call.scalar(elem, std::numeric_limits<double>::infinity()));
+  return select(call, is_one, x, select(call, is_infinite, sum, line));
+}
+
+ValueId with_sign_of(WriteCall& call, ValueId x, ValueId magnitude) {
+  const ValueId is_below = compare(call, "LESS", x, call.scalar(call.type_of(x).elem, 0));
+  return select(call, is_below, unary(call, "NEG", magnitude), magnitude);
+}
+
+/// log1p(|x| + x² / (1 + √(x² + 1)))
+void map_asinh(WriteCall& call) {
+  const ValueId size = unary(call, "ABS", call.input(0));
+  const ValueId square = unary(call, "SQUARE", size);
+  const ValueId root = unary(call, "SQRT", binary(call, "ADD", square, 1.0));
+  const ValueId beyond = binary(call, "DIV", square, binary(call, "ADD", root, 1.0));
+  call.result(with_sign_of(call, call.input(0), log_of_one_plus(call, binary(call, "ADD", size, beyond))));
+}
+
+/// log1p(t + √(t (t + 2))) of t = x - 1
+void map_acosh(WriteCall& call) {
+  const ValueId t = binary(call, "SUB", call.input(0), 1.0);
+  const ValueId root = unary(call, "SQRT", binary(call, "MUL", t, binary(call, "ADD", t, 2.0)));
+  call.result(log_of_one_plus(call, binary(call, "ADD", t, root)));
+}
+
+/// log1p(2 |x| / (1 - |x|)) / 2
+void map_atanh(WriteCall& call) {
+  const ValueId size = unary(call, "ABS", call.input(0)), one = call.scalar(call.elem(0), 1);
+  const ValueId ratio = binary(call, "DIV", binary(call, "ADD", size, size), binary(call, "SUB", one, size));
+  call.result(with_sign_of(call, call.input(0), binary(call, "MUL", log_of_one_plus(call, ratio), 0.5)));
+}
+
+/// The angle of (√((1 - x) (1 + x)), x), or of the two exchanged.
+void map_arc(WriteCall& call) {
+  const ValueId x = call.input(0), one = call.scalar(call.elem(0), 1);
+  const ValueId across =
+      unary(call, "SQRT", binary(call, "MUL", binary(call, "SUB", one, x), binary(call, "ADD", one, x)));
+  const bool is_sine = call.node.op_type == "Asin";
+  call.result(binary(call, "ATAN2", is_sine ? x : across, is_sine ? across : x));
+}
+
+/// 1 at the first greatest element of the axis, 0 elsewhere.
+void map_hardmax(WriteCall& call) {
+  const std::size_t rank = call.rank(0);
+  const std::int64_t axis = call.axis("axis", -1, rank);
+  const auto size = rank == 0 ? std::nullopt : call.size(0, static_cast<std::size_t>(axis));
+  if (!size) return call.refuse("the size of its axis is not known");
+  const ValueId at = call.emit("ARG_MAX",
+                               {{"x", call.input(0)},
+                                {"axis", call.scalar(ElementType::int32, static_cast<double>(axis))},
+                                {"output_type", ElementType::int32}},
+                               Type::tensor(ElementType::int32));
+  call.result(call.emit("ONE_HOT",
+                        {{"indices", at},
+                         {"depth", call.scalar(ElementType::int32, static_cast<double>(*size))},
+                         {"on_value", call.scalar(call.elem(0), 1)},
+                         {"off_value", call.scalar(call.elem(0), 0)},
+                         {"axis", axis + 1 == static_cast<std::int64_t>(rank) ? std::int64_t{-1} : axis}},
+                        call.output_type()));
+}
+
+/// x over its norm along an axis; 0 stays 0.
+void map_lp_normalization(WriteCall& call) {
+  const std::int64_t axis = call.axis("axis", -1, call.rank(0)), p = call.integer("p", 2);
+  const ValueId x = call.input(0);
+  const ValueId sum = reduce(call, "SUM", unary(call, p == 1 ? "ABS" : "SQUARE", x), {axis});
+  const ValueId norm = p == 1 ? sum : unary(call, "SQRT", sum);
+  call.result(binary(call, "DIV", x, binary(call, "MAXIMUM", norm, double{std::numeric_limits<float>::min()})));
+}
+
 /// Local response normalization over the last axis, whose alpha is not divided by the size.
 void map_lrn(WriteCall& call) {
   const std::int64_t size = call.integer("size", 1);
@@ -241,6 +320,12 @@ void register_activation(Writers& writers) {
   writers.add("Tan", map_tan);
   writers.add("Atan", map_atan);
   writers.add("Cosh", map_cosh);
+  writers.add("Asinh", map_asinh);
+  writers.add("Acosh", map_acosh);
+  writers.add("Atanh", map_atanh);
+  writers.add({"Asin", "Acos"}, map_arc);
+  writers.add("Hardmax", map_hardmax);
+  writers.add("LpNormalization", map_lp_normalization);
   writers.add("onnxkit.channels_last::LRN2D", map_lrn);
 }
 

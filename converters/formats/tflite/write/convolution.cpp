@@ -43,12 +43,12 @@ Type images_of(const Type& type) {
 }
 
 ValueId filters_of(WriteCall& call, std::size_t spatial, bool is_depthwise) {
-  const foreign::Tensor* stored = call.stored(1);
+  const std::optional<foreign::Tensor> stored = call.stored(1);
   if (spatial == 2 || !stored)
     return with_two_spatial_axes(call, reordered(call, 1, order_of_weights(spatial, is_depthwise)));
   foreign::Tensor images = *stored;
   images.dims.insert(images.dims.begin() + 2, 1);
-  return call.permuted(images, order_of_weights(2, is_depthwise));
+  return call.permuted_when_written(images, order_of_weights(2, is_depthwise));
 }
 
 /// Kernels want one.
@@ -124,36 +124,107 @@ std::optional<Reach> reach_of(WriteCall& call, const Ints& kernel, const Ints& s
   return reach;
 }
 
+/// Pads that follow from the sizes of the result, as ONNX says: the larger part in front unless SAME_UPPER.
+std::optional<Ints> begins_of(WriteCall& call, const Ints& kernel, const Ints& strides, const Ints& dilations) {
+  const std::size_t spatial = kernel.size();
+  const std::string_view automatic = call.text("auto_pad", "NOTSET");
+  const Ints pads = call.integers("pads", Ints(2 * spatial, 0)),
+             further = call.integers("output_padding", Ints(spatial, 0));
+  const bool follows = call.has_attribute("output_shape") || automatic.starts_with("SAME");
+  if (pads.size() != 2 * spatial || further.size() != spatial) return std::nullopt;
+  Ints begins;
+  for (std::size_t a = 0; a < spatial; ++a) {
+    const auto in = call.size(0, a + 1);
+    const Type& type = call.output_type();
+    const Dim out = type.shape && a + 1 < type.shape->size() ? (*type.shape)[a + 1] : Dim();
+    if (!follows) {
+      begins.push_back(automatic == "NOTSET" ? pads[a] : 0);
+      continue;
+    }
+    if (!in || !out.is_constant()) return std::nullopt;
+    const std::int64_t total = std::max<std::int64_t>(
+        strides[a] * (*in - 1) + further[a] + (kernel[a] - 1) * dilations[a] + 1 - out.constant(), 0);
+    begins.push_back(automatic == "SAME_UPPER" ? total / 2 : total - total / 2);
+  }
+  return begins;
+}
+
+/// Weights [I, O, H, W] of one group as [O, H, W, I], spread out where the windows are.
+ValueId transposed_filters(WriteCall& call, std::int64_t group, std::int64_t groups, const Ints& dilations) {
+  if (groups == 1 && dilations == Ints{1, 1}) return reordered(call, 1, {1, 2, 3, 0});
+  const Shape& shape = *call.shape(1);
+  const std::int64_t inputs = shape[0].constant() / groups;
+  ValueId weights = call.input(1);
+  Shape own = shape;
+  own[0] = Dim(inputs);
+  if (groups > 1)
+    weights =
+        part(call, weights, {group * inputs, 0, 0, 0}, {(group + 1) * inputs, std::nullopt, std::nullopt, std::nullopt},
+             {1, 1, 1, 1}, with_shape(call.type(1), own));
+  weights = transpose(call, weights, {1, 2, 3, 0});
+  if (dilations == Ints{1, 1}) return weights;
+  Shape spread = *call.type_of(weights).shape;
+  for (std::size_t a : {std::size_t{1}, std::size_t{2}})
+    spread[a] = Dim((spread[a].constant() - 1) * dilations[a - 1] + 1);
+  return call.emit("DILATE",
+                   {{"x", weights},
+                    {"dilations", numbers(call, {1, dilations[0], dilations[1], 1})},
+                    {"padding_value", call.scalar(ElementType::float32, 0)}},
+                   with_shape(call.type(1), spread));
+}
+
+ValueId part_of_channels(WriteCall& call, ValueId x, std::int64_t begin, std::int64_t end) {
+  Type type = call.type_of(x);
+  const std::size_t rank = rank_of(call, x);
+  if (type.shape) type.shape->back() = Dim(end - begin);
+  Ints begins(rank, 0);
+  begins.back() = begin;
+  std::vector<std::optional<std::int64_t>> ends(rank);
+  ends.back() = end;
+  return part(call, x, begins, ends, Ints(rank, 1), std::move(type));
+}
+
 void map_conv_transpose(WriteCall& call) {
-  const auto kernel = kernel_of(call, 2);
-  const auto filters = call.size(1, 1);
-  if (!kernel || !filters) return call.refuse("the shape of its weights is not known");
-  if (call.integer("group", 1) != 1) return call.refuse("transposed convolutions have no groups there");
+  auto kernel = kernel_of(call, 2);
+  const auto filters = call.size(1, 1), channels = call.size(1, 0);
+  const std::int64_t groups = call.integer("group", 1);
+  if (!kernel || !filters || !channels || groups < 1) return call.refuse("the shape of its weights is not known");
+  if (call.elem(0) != ElementType::float32) return call.refuse("it convolves other elements than float32");
   Windows windows{.kernel = *kernel,
                   .strides = call.integers("strides", {1, 1}),
                   .dilations = call.integers("dilations", {1, 1}),
                   .begins = {0, 0},
                   .ends = {0, 0}};
-  if (windows.dilations != Ints{1, 1}) return call.refuse("transposed convolutions have no dilations there");
-  const Ints pads = call.integers("pads", {0, 0, 0, 0});
-  if (pads.size() != 4 || windows.strides.size() != 2) return call.refuse("its pads do not fit its window");
-  const std::string_view automatic = call.text("auto_pad", "NOTSET");
-  if (call.has_attribute("output_shape") || automatic.starts_with("SAME"))
-    return call.refuse("its pads follow from the sizes of the result", "state them as pads");
-  if (automatic == "NOTSET") windows.begins = {pads[0], pads[1]};
+  if (windows.strides.size() != 2 || windows.dilations.size() != 2)
+    return call.refuse("its strides do not fit its window");
+  const auto begins = begins_of(call, *kernel, windows.strides, windows.dilations);
+  if (!begins) return call.refuse("its sizes are not known", "give the model's open sizes constants");
+  windows.begins = *begins;
+  for (std::size_t a = 0; a < 2; ++a) (*kernel)[a] = ((*kernel)[a] - 1) * windows.dilations[a] + 1;
   const auto reach = reach_of(call, *kernel, windows.strides, windows);
   if (!reach || !call.shape(0)) return call.refuse("its sizes are not known", "give the model's open sizes constants");
   const Dim batch = (*call.shape(0))[0];
   const Shape whole = {batch, Dim(reach->sizes[0]), Dim(reach->sizes[1]), Dim(*filters)};
-  const ValueId result = call.emit("TRANSPOSE_CONV",
-                                   {{"output_shape", sizes_vector(call, whole)},
-                                    {"filter", reordered(call, 1, {1, 2, 3, 0})},
-                                    {"x", call.input(0)},
-                                    {"bias", call.input(2)},
-                                    {"padding", std::int64_t{valid}},
-                                    {"stride_w", windows.strides[1]},
-                                    {"stride_h", windows.strides[0]}},
-                                   with_shape(call.output_type(), whole));
+  const ValueId sizes = sizes_vector(call, whole);
+  std::vector<ValueId> parts;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t inputs = *channels / groups;
+    const ValueId x =
+        groups == 1 ? call.input(0) : part_of_channels(call, call.input(0), group * inputs, (group + 1) * inputs);
+    parts.push_back(call.emit("TRANSPOSE_CONV",
+                              {{"output_shape", sizes},
+                               {"filter", transposed_filters(call, group, groups, windows.dilations)},
+                               {"x", x},
+                               {"bias", groups == 1 ? call.input(2) : ValueId::none},
+                               {"padding", std::int64_t{valid}},
+                               {"stride_w", windows.strides[1]},
+                               {"stride_h", windows.strides[0]}},
+                              with_shape(call.output_type(), whole)));
+  }
+  Shape joined = whole;
+  joined.back() = Dim(*filters * groups);
+  ValueId result = concat(call, parts, 3, with_shape(call.output_type(), joined));
+  if (groups > 1 && call.has(2)) result = binary(call, "ADD", result, call.input(2));
   if (reach->begins == Ints{0, 0} && reach->ends == reach->sizes) return call.result(result);
   call.result(part(call, result, {0, reach->begins[0], reach->begins[1], 0},
                    {std::nullopt, reach->ends[0], reach->ends[1], std::nullopt}, {1, 1, 1, 1}, call.output_type()));

@@ -9,28 +9,21 @@
 namespace onnxkit::to_tflite {
 namespace {
 
-using Names = std::pair<std::string_view, std::string_view>;
+using foreign::Counterpart;
 
-constexpr Names unary_names[] = {
+constexpr Counterpart unary_names[] = {
     {"Abs", "ABS"},     {"Neg", "NEG"},   {"Sqrt", "SQRT"},   {"Exp", "EXP"},          {"Log", "LOG"},
     {"Floor", "FLOOR"}, {"Ceil", "CEIL"}, {"Round", "ROUND"}, {"Sign", "SIGN"},        {"Sin", "SIN"},
     {"Cos", "COS"},     {"Relu", "RELU"}, {"Tanh", "TANH"},   {"Sigmoid", "LOGISTIC"},
 };
-constexpr Names binary_names[] = {{"Add", "ADD"}, {"Sub", "SUB"}};
-constexpr Names comparison_names[] = {
+constexpr Counterpart binary_names[] = {{"Add", "ADD"}, {"Sub", "SUB"}};
+constexpr Counterpart comparison_names[] = {
     {"Equal", "EQUAL"},
     {"Less", "LESS"},
     {"LessOrEqual", "LESS_EQUAL"},
     {"Greater", "GREATER"},
     {"GreaterOrEqual", "GREATER_EQUAL"},
 };
-
-template <std::size_t N>
-std::string_view counterpart(const Names (&names)[N], const WriteCall& call) {
-  return std::find_if(std::begin(names), std::end(names),
-                      [&](const Names& n) { return n.first == call.node.op_type.view(); })
-      ->second;
-}
 
 /// Integers that kernels compute with as they are; narrower ones are taken for quantized numbers.
 bool is_native(ElementType elem) {
@@ -40,15 +33,15 @@ bool is_native(ElementType elem) {
 /// An input in a type that kernels compute with.
 ValueId operand(WriteCall& call, std::size_t input) {
   if (is_native(call.elem(input))) return call.input(input);
-  if (storage_bits(call.elem(input)) >= 32) call.refuse("its kernels do not compute with unsigned integers of 32 bits");
-  return cast(call, call.input(input), ElementType::int32);
+  const bool is_wide = storage_bits(call.elem(input)) >= 32;
+  return cast(call, call.input(input), is_wide ? ElementType::int64 : ElementType::int32);
 }
 
 /// In the type of the node's result, whose integers wrap.
 void give(WriteCall& call, ValueId value) { call.result(cast(call, value, call.output_type().elem)); }
 
 void map_unary_elementwise(WriteCall& call) {
-  const std::string_view op = counterpart(unary_names, call);
+  const std::string_view op = foreign::counterpart(unary_names, call.node);
   const bool rounds = op == "FLOOR" || op == "CEIL" || op == "ROUND";
   if (is_integer(call.elem(0)) && rounds) return call.result(call.input(0));
   const ValueId x = operand(call, 0);
@@ -61,11 +54,11 @@ void map_unary_elementwise(WriteCall& call) {
 }
 
 void map_binary_elementwise(WriteCall& call) {
-  give(call, binary(call, counterpart(binary_names, call), operand(call, 0), operand(call, 1)));
+  give(call, binary(call, foreign::counterpart(binary_names, call.node), operand(call, 0), operand(call, 1)));
 }
 
 void map_comparison(WriteCall& call) {
-  call.result(compare(call, counterpart(comparison_names, call), operand(call, 0), operand(call, 1)));
+  call.result(compare(call, foreign::counterpart(comparison_names, call.node), operand(call, 0), operand(call, 1)));
 }
 
 void map_logic(WriteCall& call) {
@@ -88,13 +81,21 @@ void map_reciprocal(WriteCall& call) {
 
 /// Integers are divided towards zero.
 void map_div(WriteCall& call) {
-  if (call.elem(0) == ElementType::int64)
+  if (call.elem(0) == ElementType::int64 || call.elem(0) == ElementType::uint32)
     return call.refuse("its kernel does not divide integers of 64 bits", "cast them to int32 before");
   give(call, binary(call, "DIV", operand(call, 0), operand(call, 1)));
 }
 
+/// The remainder of reals has the sign of x; that of the magnitudes needs no correction, so that of an infinite y is x.
+void remainder_of_reals(WriteCall& call, ValueId x, ValueId y) {
+  const ValueId rest = binary(call, "FLOOR_MOD", unary(call, "ABS", x), unary(call, "ABS", y));
+  const ValueId is_below = compare(call, "LESS", x, call.scalar(call.type_of(x).elem, 0));
+  call.result(select(call, is_below, unary(call, "NEG", rest), rest));
+}
+
 void map_mod(WriteCall& call) {
   const ValueId x = operand(call, 0), y = operand(call, 1);
+  if (call.integer("fmod", 0) != 0 && !is_integer(call.elem(0))) return remainder_of_reals(call, x, y);
   const ValueId floored = binary(call, "FLOOR_MOD", x, y);
   if (call.integer("fmod", 0) == 0) return give(call, floored);
   // With the sign of x: where the remainder is not 0 and has the other sign, y less.
@@ -155,6 +156,11 @@ void map_cast(WriteCall& call) {
   const ElementType to = call.output_type().elem;
   if (to == ElementType::undefined || to == ElementType::string || call.elem(0) == ElementType::string)
     return call.refuse("TensorFlow Lite does not convert text");
+  if (to == ElementType::float32 && call.elem(0) == ElementType::float16 && call.stored(0))
+    return call.result(call.emit("DEQUANTIZE", {{"x", call.input(0)}}, call.output_type()));  // as weights are stored
+  if (to == ElementType::boolean && call.elem(0) != to && !is_native(call.elem(0)))
+    return call.result(
+        compare(call, "NOT_EQUAL", operand(call, 0), call.scalar(call.type_of(operand(call, 0)).elem, 0)));
   if (to == ElementType::boolean && call.elem(0) != to)
     return call.result(compare(call, "NOT_EQUAL", call.input(0), call.scalar(call.elem(0), 0)));
   call.result(cast(call, call.input(0), to));
@@ -175,16 +181,41 @@ void map_identity(WriteCall& call) { call.result(call.input(0)); }
 void map_dropout(WriteCall& call) {
   const auto trains = call.has(2) ? call.known_integers(2) : Ints{0};
   if (!trains || trains->size() != 1 || trains->front() != 0) return call.refuse("it drops elements at random");
-  call.result(call.input(0));
+  if (!call.has_output(1)) return call.result(call.input(0));
+  if (!call.shape(0)) return call.refuse("the rank of its input is not known");
+  const ValueId mask =
+      call.emit("FILL", {{"dims", sizes_vector(call, *call.shape(0))}, {"value", call.scalar(ElementType::boolean, 1)}},
+                with_elem(call.type(0), ElementType::boolean));
+  call.results({call.input(0), mask});
+}
+
+/// The bits of x moved by as many places as y says, by powers of 2; bits that leave x are gone.
+void map_bit_shift(WriteCall& call) {
+  const ElementType elem = call.elem(0);
+  const bool is_left = call.text("direction") == "LEFT";
+  if (storage_bits(elem) > 32 || (elem == ElementType::uint32 && !is_left))
+    return call.refuse("its kernels do not shift integers of that width");
+  const std::int64_t most = is_left ? 32 : 30;
+  Ints powers;
+  for (std::int64_t bit = 0; bit <= most; ++bit) powers.push_back(bit == 32 ? 0 : std::int64_t{1} << bit);
+  if (elem != ElementType::uint32 && is_left) powers[31] = std::numeric_limits<std::int32_t>::min();
+  const ValueId x = operand(call, 0);
+  const ElementType within = call.type_of(x).elem;
+  const ValueId places =
+      binary(call, "MINIMUM", cast(call, operand(call, 1), ElementType::int32), static_cast<double>(most));
+  const ValueId factor =
+      call.emit("GATHER", {{"x", call.integers_tensor(within, powers)}, {"indices", places}, {"axis", std::int64_t{0}}},
+                with_elem(call.type_of(places), within));
+  give(call, binary(call, is_left ? "MUL" : "FLOOR_DIV", x, factor));
 }
 
 }  // namespace
 
 void register_elementwise(Writers& writers);
 void register_elementwise(Writers& writers) {
-  for (const Names& names : unary_names) writers.add(names.first, map_unary_elementwise);
-  for (const Names& names : binary_names) writers.add(names.first, map_binary_elementwise);
-  for (const Names& names : comparison_names) writers.add(names.first, map_comparison);
+  for (const Counterpart& names : unary_names) writers.add(names.first, map_unary_elementwise);
+  for (const Counterpart& names : binary_names) writers.add(names.first, map_binary_elementwise);
+  for (const Counterpart& names : comparison_names) writers.add(names.first, map_comparison);
   writers.add({"And", "Or", "Xor"}, map_logic);
   writers.add("Not", map_not);
   writers.add("Reciprocal", map_reciprocal);
@@ -202,6 +233,7 @@ void register_elementwise(Writers& writers) {
   writers.add("IsInf", map_is_inf);
   writers.add("Identity", map_identity);
   writers.add("Dropout", map_dropout);
+  writers.add("BitShift", map_bit_shift);
 }
 
 }  // namespace onnxkit::to_tflite

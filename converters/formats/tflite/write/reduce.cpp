@@ -12,7 +12,7 @@ std::optional<Ints> reduced_axes(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   Ints axes = call.integers("axes");
   if (call.has(1)) {
-    const auto given = call.known_integers(1);
+    const auto given = call.size(1, 0) == 0 ? std::optional<Ints>(Ints()) : call.known_integers(1);
     if (!given) call.refuse("its axes are known only when the model runs");
     axes = given.value_or(Ints());
   }
@@ -25,16 +25,36 @@ std::optional<Ints> reduced_axes(WriteCall& call) {
   return call.refused() ? std::nullopt : std::optional(axes);
 }
 
+/// Axes that are computed; none of them stands for all. nullopt when they are known, or cannot be told.
+std::optional<ValueId> computed_axes(WriteCall& call) {
+  if (!call.has(1) || call.known_integers(1)) return std::nullopt;
+  const auto count = call.size(1, 0);
+  if (!count || *count == 0) return std::nullopt;
+  return cast(call, call.input(1), ElementType::int32);
+}
+
 bool keeps_axes(const WriteCall& call) { return call.integer("keepdims", 1) != 0; }
 
 ValueId reduced(WriteCall& call, std::string_view op, ValueId x, const Ints& axes, bool keeps) {
   return axes.empty() ? x : reduce(call, op, x, axes, keeps);
 }
 
+/// Booleans: whether any, or all, are true.
+std::string_view of_booleans(std::string_view op) {
+  return op == "REDUCE_MAX" ? "REDUCE_ANY" : op == "REDUCE_MIN" ? "REDUCE_ALL" : op;
+}
+
 void plain_reduction(WriteCall& call, std::string_view op) {
+  const ElementType elem = call.elem(0);
+  if (const auto at = computed_axes(call); at && elem == ElementType::float32)
+    return call.result(
+        call.emit(op, {{"x", call.input(0)}, {"axes", *at}, {"keep_dims", keeps_axes(call)}}, call.output_type()));
+  if (call.has(1) && !call.known_integers(1) && call.size(1, 0) == 0 && call.integer("noop_with_empty_axes", 0) != 0)
+    return call.result(call.input(0));
   const auto axes = reduced_axes(call);
   if (!axes) return;
-  const ElementType elem = call.elem(0);
+  if (elem == ElementType::boolean && op != of_booleans(op))
+    return call.result(reduced(call, of_booleans(op), call.input(0), *axes, keeps_axes(call)));
   const bool is_native = elem == ElementType::float32 || elem == ElementType::int32 || elem == ElementType::int64;
   const ValueId x = is_native ? call.input(0) : cast(call, call.input(0), ElementType::int32);
   if (op == "MEAN" && is_integer(elem)) return call.refuse("its kernel has no means of integers");
@@ -79,17 +99,23 @@ void map_reduce_log_sum_exp(WriteCall& call) {
 
 void place_of_extreme(WriteCall& call, std::string_view op) {
   const std::int64_t axis = call.axis("axis", 0, call.rank(0));
-  if (call.integer("select_last_index", 0) != 0) return call.refuse("it takes the last of equal elements");
+  const bool takes_last = call.integer("select_last_index", 0) != 0;
+  const auto size = call.rank(0) == 0 ? std::nullopt : call.size(0, static_cast<std::size_t>(axis));
+  if (takes_last && !size) return call.refuse("it takes the last of equal elements of an axis of unknown size");
+  ValueId x = call.input(0);
+  if (takes_last)  // the first from behind
+    x = call.emit("REVERSE_V2", {{"x", x}, {"axes", numbers(call, {axis})}}, Type(call.type(0)));
   Type type = Type::tensor(ElementType::int64);
   if (call.shape(0)) {
     type.shape = *call.shape(0);
     type.shape->erase(type.shape->begin() + axis);
   }
-  const ValueId place = call.emit(op,
-                                  {{"x", call.input(0)},
-                                   {"axis", call.scalar(ElementType::int32, static_cast<double>(axis))},
-                                   {"output_type", ElementType::int64}},
-                                  std::move(type));
+  ValueId place = call.emit(op,
+                            {{"x", x},
+                             {"axis", call.scalar(ElementType::int32, static_cast<double>(axis))},
+                             {"output_type", ElementType::int64}},
+                            std::move(type));
+  if (takes_last) place = binary(call, "SUB", call.scalar(ElementType::int64, static_cast<double>(*size - 1)), place);
   if (!keeps_axes(call)) return call.result(place);
   call.result(call.emit("EXPAND_DIMS", {{"x", place}, {"axis", numbers(call, {axis})}}, call.output_type()));
 }
@@ -98,11 +124,13 @@ void map_arg_min(WriteCall& call) { place_of_extreme(call, "ARG_MIN"); }
 
 void map_cumsum(WriteCall& call) {
   const auto axis = call.known_integers(1);
-  if (!axis || axis->size() != 1) return call.refuse("its axis is known only when the model runs");
-  const auto place = WriteCall::from_start(*axis, call.rank(0)).front();
+  if (axis && axis->size() != 1) return call.refuse("its axis is not one number");
+  const ValueId place =
+      axis ? call.scalar(ElementType::int32, static_cast<double>(WriteCall::from_start(*axis, call.rank(0)).front()))
+           : reshape(call, cast(call, call.input(1), ElementType::int32), Shape());
   call.result(call.emit("CUMSUM",
                         {{"x", call.input(0)},
-                         {"axis", call.scalar(ElementType::int32, static_cast<double>(place))},
+                         {"axis", place},
                          {"exclusive", call.integer("exclusive", 0) != 0},
                          {"reverse", call.integer("reverse", 0) != 0}},
                         call.output_type()));
@@ -113,13 +141,19 @@ void map_top_k(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const std::int64_t axis = call.axis("axis", -1, rank);
   const bool is_smallest = call.integer("largest", 1) == 0;
-  if (is_smallest && call.elem(0) != ElementType::float32) return call.refuse("it takes the smallest integers");
+  const bool is_integer_order = is_smallest && call.elem(0) != ElementType::float32;
+  if (is_integer_order && call.elem(0) != ElementType::int32 && call.elem(0) != ElementType::int64)
+    return call.refuse("it takes the smallest of integers that no kernel turns round");
   Ints order(rank);
   std::iota(order.begin(), order.end(), 0);
   if (rank == 0) return;
   std::swap(order[static_cast<std::size_t>(axis)], order.back());
   ValueId x = transpose(call, call.input(0), order);
-  if (is_smallest) x = unary(call, "NEG", x);
+  // -1 - x turns the order of integers round, the least of them too.
+  const auto turned = [&](ValueId value) {
+    return is_integer_order ? binary(call, "SUB", call.scalar(call.elem(0), -1), value) : unary(call, "NEG", value);
+  };
+  if (is_smallest) x = turned(x);
   ValueId k = cast(call, call.input(1), ElementType::int32);
   k = reshape(call, k, Shape());
   Type values = call.output_type(0), places = with_elem(call.output_type(1), ElementType::int32);
@@ -128,7 +162,7 @@ void map_top_k(WriteCall& call) {
       std::swap((*type->shape)[static_cast<std::size_t>(axis)], type->shape->back());
   values.elem = call.elem(0);
   std::vector<ValueId> found = call.emit_many("TOPK_V2", {{"x", x}, {"k", k}}, {values, places});
-  if (is_smallest) found[0] = unary(call, "NEG", found[0]);
+  if (is_smallest) found[0] = turned(found[0]);
   found[1] = cast(call, found[1], ElementType::int64);
   call.results({transpose(call, found[0], order), transpose(call, found[1], order)});
 }

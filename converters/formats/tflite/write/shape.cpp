@@ -135,20 +135,25 @@ void map_range(WriteCall& call) {
 void map_one_hot(WriteCall& call) {
   const auto depth = call.known_integers(1);
   const auto values = call.known_reals(2);
-  if (!depth || depth->size() != 1 || !values || values->size() != 2)
-    return call.refuse("its depth and values are not constant");
+  const bool is_known = depth && depth->size() == 1;
   const ElementType elem = call.elem(2);
   const auto rank = static_cast<std::int64_t>(call.rank(0));
   const std::int64_t axis = call.integer("axis", -1);
-  const auto size = static_cast<double>(depth->front());
+  const auto scalar = [&](ValueId vector) { return reshape(call, vector, Shape()); };
+  const ValueId size = is_known ? call.scalar(ElementType::int32, static_cast<double>(depth->front()))
+                                : scalar(cast(call, call.input(1), ElementType::int32));
+  const auto choice = [&](std::int64_t at) {
+    if (values && values->size() == 2) return call.scalar(elem, (*values)[static_cast<std::size_t>(at)]);
+    return scalar(part(call, call.input(2), {at}, {at + 1}, {1}, Type::tensor(elem, {Dim(1)})));
+  };
   const ValueId indices = cast(call, call.input(0), ElementType::int32);
   const ValueId is_negative = compare(call, "LESS", indices, call.scalar(ElementType::int32, 0));
   const ValueId places = select(call, is_negative, binary(call, "ADD", indices, size), indices);
   call.result(call.emit("ONE_HOT",
                         {{"indices", places},
-                         {"depth", call.scalar(ElementType::int32, size)},
-                         {"on_value", call.scalar(elem, (*values)[1])},
-                         {"off_value", call.scalar(elem, (*values)[0])},
+                         {"depth", size},
+                         {"on_value", choice(1)},
+                         {"off_value", choice(0)},
                          {"axis", axis == rank ? std::int64_t{-1}
                                   : axis < -1  ? axis + rank + 1
                                                : axis}},

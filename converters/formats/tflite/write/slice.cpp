@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include "converters/formats/tflite/emit.h"
+#include "converters/formats/tflite/coordinates.h"
 
 namespace onnxkit::to_tflite {
 namespace {
@@ -36,9 +36,7 @@ SlicedAxis sliced_axis(std::int64_t start, std::int64_t end, std::int64_t step, 
 /// Positions that are computed, one entry for each axis of the value.
 void slice_at_values(WriteCall& call, const Ints& axes, const Ints& steps) {
   const std::size_t rank = call.rank(0);
-  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step < 1; }) ||
-      steps.size() != axes.size())
-    return call.refuse("its positions are known only when the model runs and it steps backwards");
+  if (steps.size() != axes.size()) return call.refuse("it has another number of steps than of axes");
   const auto bounded = [&](std::size_t input) {
     const ValueId at = call.input(input);
     if (call.elem(input) == ElementType::int32) return at;
@@ -76,6 +74,39 @@ void slice_at_values(WriteCall& call, const Ints& axes, const Ints& steps) {
                         call.output_type()));
 }
 
+/// Axes that are computed: starts, ends and steps go to their places among those of an axis that stays whole.
+void slice_along_computed_axes(WriteCall& call) {
+  const auto rank = static_cast<std::int64_t>(call.rank(0));
+  const auto count = call.size(1, 0);
+  if (!count) return call.refuse("how many axes it slices is known only when the model runs");
+  const Type vector = Type::tensor(ElementType::int32, {Dim(rank)}),
+             given = Type::tensor(ElementType::int32, {Dim(*count)});
+  const ValueId size = numbers(call, {rank});
+  const auto at_axes = [&](ValueId indices, ValueId values) {
+    return call.emit("SCATTER_ND", {{"indices", indices}, {"updates", values}, {"shape", size}}, Type(vector));
+  };
+  Ints first(static_cast<std::size_t>(*count));
+  std::iota(first.begin(), first.end(), 0);
+  const ValueId axes =
+      call.has(3) ? binary(call, "FLOOR_MOD", cast(call, call.input(3), ElementType::int32), static_cast<double>(rank))
+                  : numbers(call, first);
+  const ValueId places = reshape(call, axes, {Dim(*count), Dim(1)});
+  const ValueId ones = numbers(call, Ints(static_cast<std::size_t>(*count), 1));
+  const ValueId is_sliced = compare(call, "GREATER", at_axes(places, ones), call.scalar(ElementType::int32, 0));
+  const auto bounded = [&](std::size_t input) {
+    if (call.elem(input) == ElementType::int32) return call.input(input);
+    const ValueId low = binary(call, "MAXIMUM", call.input(input), static_cast<double>(-far));
+    return cast(call, binary(call, "MINIMUM", low, static_cast<double>(far)), ElementType::int32);
+  };
+  const auto ranks = static_cast<std::size_t>(rank);
+  const ValueId begins = at_axes(places, bounded(1));
+  const ValueId ends = select(call, is_sliced, at_axes(places, bounded(2)), numbers(call, Ints(ranks, far)));
+  const ValueId steps = call.has(4) ? bounded(4) : ones;
+  const ValueId strides = select(call, is_sliced, at_axes(places, steps), numbers(call, Ints(ranks, 1)));
+  call.result(call.emit("STRIDED_SLICE", {{"x", call.input(0)}, {"begin", begins}, {"end", ends}, {"strides", strides}},
+                        call.output_type()));
+}
+
 void map_slice(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const auto starts = call.known_integers(1), ends = call.known_integers(2);
@@ -85,8 +116,10 @@ void map_slice(WriteCall& call) {
     axes = Ints(starts->size());
     std::iota(axes->begin(), axes->end(), 0);
   }
-  if (steps && axes && (!starts || !ends)) return slice_at_values(call, WriteCall::from_start(*axes, rank), *steps);
-  if (!starts || !ends || !steps || !axes) return call.refuse("its axes are known only when the model runs");
+  const bool steps_ahead = steps && std::none_of(steps->begin(), steps->end(), [](std::int64_t s) { return s < 1; });
+  if (steps_ahead && axes && (!starts || !ends))
+    return slice_at_values(call, WriteCall::from_start(*axes, rank), *steps);
+  if (!starts || !ends || !steps || !axes) return slice_along_computed_axes(call);
   axes = WriteCall::from_start(*axes, rank);
   std::vector<SlicedAxis> sliced(rank);
   for (std::size_t i = 0; i < axes->size(); ++i)
@@ -121,27 +154,63 @@ void map_split(WriteCall& call) {
     types.push_back(type);
     const bool is_known =
         type.shape && type.shape->size() == rank && (*type.shape)[static_cast<std::size_t>(axis)].is_constant();
-    if (!is_known) return call.refuse("the sizes of its parts are not known", "give the model's open sizes constants");
-    sizes.push_back((*type.shape)[static_cast<std::size_t>(axis)].constant());
+    if (is_known) sizes.push_back((*type.shape)[static_cast<std::size_t>(axis)].constant());
   }
-  if (sizes.size() == 1) return call.result(call.input(0));
-  call.results(call.emit_many("SPLIT_V",
-                              {{"x", call.input(0)},
-                               {"sizes", numbers(call, sizes)},
-                               {"axis", call.scalar(ElementType::int32, static_cast<double>(axis))},
-                               {"num_splits", static_cast<std::int64_t>(sizes.size())}},
-                              std::move(types)));
+  const std::size_t count = types.size();
+  if (count == 1) return call.result(call.input(0));
+  const ValueId place = call.scalar(ElementType::int32, static_cast<double>(axis));
+  const auto parts = static_cast<std::int64_t>(count);
+  if (sizes.size() != count && !call.has(1))  // parts of one size, whatever that is
+    return call.results(call.emit_many("SPLIT", {{"axis", place}, {"x", call.input(0)}, {"num_splits", parts}}, types));
+  const ValueId given = sizes.size() == count ? numbers(call, sizes) : cast(call, call.input(1), ElementType::int32);
+  call.results(call.emit_many(
+      "SPLIT_V", {{"x", call.input(0)}, {"sizes", given}, {"axis", place}, {"num_splits", parts}}, std::move(types)));
+}
+
+/// The value of the border, which may be computed.
+ValueId border_value(WriteCall& call) {
+  if (!call.has(2)) return call.scalar(call.elem(0), 0);
+  return reshape(call, call.input(2), Shape());
+}
+
+/// Pads that are computed: all begins, then all ends, become a pair for each axis.
+void pad_by_values(WriteCall& call, std::string_view mode) {
+  const auto rank = static_cast<std::int64_t>(call.rank(0));
+  if (mode != "constant" || call.has(3) || !(call.size(1, 0) == 2 * rank))
+    return call.refuse("its pads are known only when the model runs");
+  const ValueId rows = reshape(call, cast(call, call.input(1), ElementType::int32), {Dim(2), Dim(rank)});
+  call.result(call.emit(
+      "PADV2", {{"x", call.input(0)}, {"paddings", transpose(call, rows, {1, 0})}, {"value", border_value(call)}},
+      call.output_type()));
+}
+
+/// Elements at the border repeated.
+void repeat_border(WriteCall& call, const Ints& begins, const Ints& ends) {
+  ValueId x = call.input(0);
+  for (std::size_t axis = 0; axis < begins.size(); ++axis) {
+    if (begins[axis] == 0 && ends[axis] == 0) continue;
+    const auto size = call.size(0, axis);
+    if (!size || *size < 1) return call.refuse("it repeats the border of an axis whose size is not known");
+    Ints places;
+    for (std::int64_t at = -begins[axis]; at < *size + ends[axis]; ++at)
+      places.push_back(std::clamp<std::int64_t>(at, 0, *size - 1));
+    Type type = call.type_of(x);
+    (*type.shape)[axis] = Dim(static_cast<std::int64_t>(places.size()));
+    x = call.emit("GATHER", {{"x", x}, {"indices", numbers(call, places)}, {"axis", static_cast<std::int64_t>(axis)}},
+                  std::move(type));
+  }
+  call.result(x);
 }
 
 void map_pad(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const auto pads = call.known_integers(1);
   const std::string_view mode = call.text("mode", "constant");
-  if (!pads || pads->size() != 2 * rank) return call.refuse("its pads are known only when the model runs");
+  if (!pads || pads->size() != 2 * rank) return pad_by_values(call, mode);
   Ints begins(pads->begin(), pads->begin() + static_cast<std::ptrdiff_t>(rank)),
       ends(pads->begin() + static_cast<std::ptrdiff_t>(rank), pads->end());
-  if (mode != "constant" && mode != "reflect")
-    return call.refuse("borders of its mode are not made there", "modes constant and reflect have counterparts");
+  if (mode == "edge") return repeat_border(call, begins, ends);
+  if (mode != "constant" && mode != "reflect") return call.refuse("borders of its mode are not made there");
   std::vector<std::optional<std::int64_t>> lasts;
   Ints firsts;
   bool crops = false;
@@ -173,24 +242,10 @@ void map_pad(WriteCall& call) {
         call.emit("MIRROR_PAD", {{"x", x}, {"paddings", paddings}, {"mode", std::int64_t{0}}}, call.output_type()));
   }
   const auto value = call.has(2) ? call.known_real(2) : std::optional(0.0);
-  if (!value) return call.refuse("the value of its border is known only when the model runs");
-  call.result(pad(call, x, begins, ends, *value));
-}
-
-/// Positions counted from the start. Those that are computed may be negative.
-ValueId positions(WriteCall& call, std::size_t input, std::size_t of_axis) {
-  const std::optional<std::int64_t> size = call.size(0, of_axis);
-  const auto known = call.known_integers(input);
-  const ElementType elem = call.elem(input);
-  const bool is_negative = !known || std::any_of(known->begin(), known->end(), [](std::int64_t at) { return at < 0; });
-  const ValueId given = call.input(input);
-  if (!is_negative) return given;
-  if (!size) {
-    const Dim open = call.shape(0) && of_axis < call.shape(0)->size() ? (*call.shape(0))[of_axis] : Dim();
-    const ValueId length = cast(call, reshape(call, sizes_vector(call, {open}), Shape()), elem);
-    return call.refused() ? given : binary(call, "FLOOR_MOD", given, length);
-  }
-  return binary(call, "FLOOR_MOD", given, call.scalar(elem, static_cast<double>(*size)));
+  if (value) return call.result(pad(call, x, begins, ends, *value));
+  const ValueId paddings = matrix(call, {static_cast<std::int64_t>(rank), 2}, pairs);
+  call.result(
+      call.emit("PADV2", {{"x", x}, {"paddings", paddings}, {"value", border_value(call)}}, call.output_type()));
 }
 
 void map_gather(WriteCall& call) {
@@ -201,46 +256,8 @@ void map_gather(WriteCall& call) {
 
 void map_gather_nd(WriteCall& call) {
   if (call.integer("batch_dims", 0) != 0) return call.refuse("it gathers from batches, which GATHER_ND does not");
-  const auto known = call.known_integers(1);
-  if (known && std::any_of(known->begin(), known->end(), [](std::int64_t at) { return at < 0; }))
-    return call.refuse("it counts from the end of an axis");
-  call.result(call.emit("GATHER_ND", {{"x", call.input(0)}, {"indices", call.input(1)}}, call.output_type()));
-}
-
-/// 0, 1, ... along an axis of a value of that rank.
-ValueId counted_axis(WriteCall& call, Dim size, std::size_t axis, std::size_t rank) {
-  Shape shape(rank, Dim(1));
-  shape[axis] = size;
-  if (size.is_constant()) {
-    Ints places(static_cast<std::size_t>(std::max<std::int64_t>(size.constant(), 0)));
-    std::iota(places.begin(), places.end(), 0);
-    return matrix(call, *known_sizes(Type::tensor(ElementType::int32, shape)), places);
-  }
-  const ValueId limit = reshape(call, sizes_vector(call, {size}), Shape());
-  const ValueId zero = call.scalar(ElementType::int32, 0), one = call.scalar(ElementType::int32, 1);
-  const ValueId range =
-      call.emit("RANGE", {{"start", zero}, {"limit", limit}, {"delta", one}}, Type::tensor(ElementType::int32, {size}));
-  return reshape(call, range, shape);
-}
-
-/// Coordinates of the elements that GatherElements takes: an index along its axis, and along others the place of the index.
-ValueId element_coordinates(WriteCall& call, std::size_t input, std::int64_t axis, const Shape& sizes) {
-  const std::size_t rank = sizes.size();
-  const ValueId along = cast(call, positions(call, input, static_cast<std::size_t>(axis)), ElementType::int32);
-  const ValueId zeros = binary(call, "SUB", along, along);
-  Shape column = sizes;
-  column.push_back(Dim(1));
-  std::vector<ValueId> columns;
-  for (std::size_t a = 0; a < rank; ++a) {
-    const ValueId places = static_cast<std::int64_t>(a) == axis
-                               ? along
-                               : binary(call, "ADD", zeros, counted_axis(call, sizes[a], a, rank));
-    columns.push_back(call.emit("EXPAND_DIMS",
-                                {{"x", places}, {"axis", numbers(call, {static_cast<std::int64_t>(rank)})}},
-                                Type::tensor(ElementType::int32, column)));
-  }
-  column.back() = Dim(static_cast<std::int64_t>(rank));
-  return concat(call, columns, static_cast<std::int64_t>(rank), Type::tensor(ElementType::int32, column));
+  const ValueId at = row_positions(call, 1);
+  call.result(call.emit("GATHER_ND", {{"x", call.input(0)}, {"indices", at}}, call.output_type()));
 }
 
 void map_gather_elements(WriteCall& call) {
@@ -249,27 +266,6 @@ void map_gather_elements(WriteCall& call) {
   if (!call.shape(1) || call.shape(1)->size() != rank) return call.refuse("the rank of its indices is not known");
   const ValueId at = element_coordinates(call, 1, axis, *call.shape(1));
   call.result(call.emit("GATHER_ND", {{"x", call.input(0)}, {"indices", at}}, call.output_type()));
-}
-
-/// SCATTER_ND adds to zeros: the data stays where no update goes.
-void map_scatter_nd(WriteCall& call) {
-  if (const auto reduction = call.text("reduction", "none"); reduction != "none")
-    return call.refuse("it combines updates with the data");
-  const ValueId indices = cast(call, call.input(1), ElementType::int32), updates = call.input(2);
-  if (!call.shape(0) || !call.shape(2)) return call.refuse("the rank of its data is not known");
-  const ElementType elem = call.elem(0);
-  if (elem == ElementType::boolean) return call.refuse("SCATTER_ND does not place booleans");
-  const ValueId sizes = sizes_vector(call, *call.shape(0));
-  const auto scattered = [&](ValueId what, ElementType type) {
-    return call.emit("SCATTER_ND", {{"indices", indices}, {"updates", what}, {"shape", sizes}},
-                     Type::tensor(type, *call.shape(0)));
-  };
-  const ValueId ones =
-      call.emit("FILL", {{"dims", sizes_vector(call, *call.shape(2))}, {"value", call.scalar(ElementType::int32, 1)}},
-                Type::tensor(ElementType::int32, *call.shape(2)));
-  const ValueId hits =
-      compare(call, "GREATER", scattered(ones, ElementType::int32), call.scalar(ElementType::int32, 0));
-  call.result(select(call, hits, scattered(updates, elem), call.input(0)));
 }
 
 }  // namespace
@@ -282,7 +278,6 @@ void register_slice(Writers& writers) {
   writers.add("Gather", map_gather);
   writers.add("GatherND", map_gather_nd);
   writers.add("GatherElements", map_gather_elements);
-  writers.add("ScatterND", map_scatter_nd);
 }
 
 }  // namespace onnxkit::to_tflite
