@@ -49,7 +49,7 @@ std::vector<BackendInfo> backends(const BackendQuery& query) {
     if (const auto entry = all_backends().find(name, settings)) asked.insert(entry->name);
   }
   std::erase_if(entries, [&](const exec::BackendEntry& entry) {
-    return !entry.listed || !(query.names.empty() || asked.contains(entry.name));
+    return query.names.empty() ? !entry.listed : !asked.contains(entry.name);
   });
   std::vector<BackendInfo> found(entries.size());
   std::vector<std::jthread> threads;

@@ -100,8 +100,12 @@ class Measurement {
   }
 
   Result<BenchReport> run() {
+    const std::size_t gpu_users = gpu_processes();  // before ours start
     open_all();
     measure();
+    if (gpu_users > 0)
+      report_.warnings.push_back(
+          fmt::format("{} other {} the GPU", gpu_users, gpu_users == 1 ? "process uses" : "processes use"));
     if (options_.profiles && !stopped()) profile();
     for (Contender& contender : contenders_) finish(contender);
     if (report_.cancelled && std::all_of(report_.sides.begin(), report_.sides.end(),

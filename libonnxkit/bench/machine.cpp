@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "libonnxkit/workers/process.h"
+
 namespace onnxkit::benching {
 namespace {
 
@@ -31,6 +33,21 @@ std::string field_of(const char* path, std::string_view key) {
     if (begin != line.npos) return line.substr(begin);
   }
   return {};
+}
+
+/// Of the control group that this process lies in, by the second version of control groups.
+double held_back_seconds() {
+  std::ifstream groups("/proc/self/cgroup");
+  std::string group;
+  for (std::string line; std::getline(groups, line);)
+    if (line.starts_with("0::")) group = line.substr(3);
+  for (const std::string& folder : {"/sys/fs/cgroup" + group, std::string("/sys/fs/cgroup")}) {
+    std::ifstream stat(folder + "/cpu.stat");
+    std::string key;
+    for (double value = 0; stat >> key >> value;)
+      if (key == "throttled_usec") return value * 1e-6;
+  }
+  return 0;
 }
 
 template <class Visit>
@@ -56,6 +73,7 @@ MachineState MachineState::now() {
     state.busy = (user + nice + system + interrupts + soft) / ticks;
     state.stolen = steal / ticks;
   }
+  state.held_back = held_back_seconds();
   each_processor([&](const fs::path& folder) {
     state.throttles += number_in(folder / "thermal_throttle/core_throttle_count").value_or(0);
     if (const auto khz = number_in(folder / "cpufreq/scaling_cur_freq"))
@@ -75,6 +93,16 @@ MachineDesc MachineDesc::here() {
   return desc;
 }
 
+std::size_t gpu_processes() {
+  constexpr std::chrono::seconds patience(5);
+  auto asked = workers::Process::start({"nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"});
+  if (!asked || !asked->wait_for_exit(patience) || !asked->exit() || asked->exit()->code != 0) return 0;
+  const std::vector<std::string> lines = asked->printed().lines();
+  return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return !line.empty() && line.find_first_not_of("0123456789") == line.npos;
+  }));
+}
+
 std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu) {
   constexpr double much_load = 0.1, much_stolen = 0.01, much_frequency = 0.1;
   std::vector<std::string> found;
@@ -84,6 +112,8 @@ std::vector<std::string> disturbances(const MachineState& before, const MachineS
     found.push_back(fmt::format("other programs used {:.2f} processors while this was measured", others));
   if (const double stolen = (after.stolen - before.stolen) / wall; stolen > much_stolen)
     found.push_back(fmt::format("the host took {:.2f} processors away from this virtual machine", stolen));
+  if (const double held = after.held_back - before.held_back; held > much_stolen * wall)
+    found.push_back(fmt::format("the quota of the control group held its processes back for {:.2f} s", held));
   if (after.throttles > before.throttles)
     found.push_back(
         fmt::format("the processor slowed down {} times because of its heat", after.throttles - before.throttles));

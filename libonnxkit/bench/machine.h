@@ -10,6 +10,7 @@ namespace onnxkit::benching {
 /// What the machine did so far, from /proc and /sys. What a system does not tell stays 0 or empty.
 struct MachineState {
   double busy = 0, stolen = 0;    ///< seconds of all processors since it started
+  double held_back = 0;           ///< seconds for which the quota of the control group stopped its processes
   std::uint64_t throttles = 0;    ///< times that a processor was slowed down for its heat
   std::vector<double> megahertz;  ///< of each processor now
   double wall = 0;                ///< seconds of the steady clock
@@ -24,6 +25,9 @@ struct MachineDesc {
 
   static MachineDesc here();
 };
+
+/// How many processes use a GPU now, as nvidia-smi tells; 0 where there is none.
+std::size_t gpu_processes();
 
 /// What speaks against the figures that were taken between two states, in which our own processes used `own_cpu` seconds.
 std::vector<std::string> disturbances(const MachineState& before, const MachineState& after, double own_cpu);

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "libonnxkit/exec/file_for.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/workers/worker.h"
 
@@ -114,7 +115,7 @@ class WorkerBackend : public exec::Backend {
     limits.stop = options.stop;
     std::shared_ptr<const exec::ModelFile> file;
     if (source.path.empty()) {
-      auto written = write(source, options);
+      auto written = exec::file_for(source, options);
       if (!written) return written.error();
       file = *std::move(written);
     }
@@ -128,13 +129,6 @@ class WorkerBackend : public exec::Backend {
   std::string log() const override { return worker_ ? worker_->log() : std::string(); }
 
  private:
-  static Result<std::shared_ptr<const exec::ModelFile>> write(const exec::ModelSource& source,
-                                                              const exec::LoadOptions& options) {
-    if (!source.model) return make_error("no-model", "the side has no model");
-    if (!options.context) return exec::ModelFile::write(*source.model, options.allow_outside_data);
-    return options.context->file_of(source.model, options.allow_outside_data);
-  }
-
   WorkerProgram program_;
   bool trusts_files_;
   WorkerLimits limits_;

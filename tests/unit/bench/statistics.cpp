@@ -136,6 +136,10 @@ TEST_CASE("what disturbs a measurement is told") {
   before.megahertz = {3000};
   after.megahertz = {2000};
   CHECK(disturbances(before, after, 12).size() == 3);
+  after.held_back = 0.05;
+  CHECK(disturbances(before, after, 12).size() == 3);
+  after.held_back = 2;
+  CHECK(disturbances(before, after, 12).size() == 4);
 }
 
 }  // namespace

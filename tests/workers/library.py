@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""ONNX Runtime by its shared library, in the program's own process (-b onnxruntime-lib).
+
+    library.py --program build/release/bin/onnxkit [-v]
+
+Exported models agree with the reference; what the backend does not take, a library that is none and one that is missing are errors with a
+reason. Where the Python package is missing its models are skipped.
+"""
+import argparse
+import ctypes.util
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from suite import Suite
+
+MODELS = ["ml/kmeans_iris", "precision/fc2_bf16_weights", "control_flow/if_shapes_opset11", "control_flow/scan_opset16", "upsample/opset13_linear_half_pixel"]
+
+
+def onnxkit(options, *words, **environment):
+    variables = os.environ | {"ONNXKIT_PYTHON": sys.executable} | environment
+    return subprocess.run([options.program.resolve(), *map(str, words)], env=variables, cwd=ROOT, capture_output=True, text=True)
+
+
+def fault_of_model(options, folder):
+    """The reference and the library agree on a model and its recorded inputs."""
+    run = onnxkit(options, "diff", folder / "model.onnx", "-b", "reference,onnxruntime-lib", "--set", folder)
+    return "" if run.returncode == 0 else f"exit status {run.returncode}: {(run.stdout + run.stderr)[-400:]}"
+
+
+def fault_of_bench(options, model):
+    run = onnxkit(options, "bench", model, "-b", "onnxruntime-lib,onnxruntime-lib:optimization=none", "--threads", "1", "--max-time", "1s", "--format", "json")
+    if run.returncode:
+        return f"exit status {run.returncode}: {run.stderr[-400:]}"
+    sides = json.loads(run.stdout)["benchmarks"][0]["sides"]
+    if any(side["wall"]["median"] <= 0 or side["cpu"]["median"] <= 0 or side["options"].get("threads") != "1" for side in sides):
+        return f"figures {[side['wall'] for side in sides]}"
+    return "" if all(side["verdict"] in ("identical", "rounding") for side in sides) else f"verdicts {[side['verdict'] for side in sides]}"
+
+
+def refusal(run, status, words):
+    text = run.stdout + run.stderr
+    return "" if run.returncode == status and words in text else f"exit status {run.returncode} without {words!r}: {text[-300:]}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    suite = Suite(options.verbose)
+    folders = [ROOT / "testdata/exported" / model for model in MODELS]
+    folders = [folder for folder in folders if (folder / "model.onnx").exists()]
+    model = folders[0] / "model.onnx"
+    suite.check("a missing library", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib", ONNXKIT_ONNXRUNTIME="/no/such.so"), 3, "no library of ONNX Runtime was found"))
+    other = ctypes.util.find_library("c")
+    suite.check("another library", refusal(onnxkit(options, "run", model, "-b", "onnxruntime-lib", ONNXKIT_ONNXRUNTIME=other), 3, "is not ONNX Runtime's"))
+    if importlib.util.find_spec("onnxruntime") is None:
+        suite.skip(len(folders) + 4, f"onnxruntime-lib: no module named onnxruntime in {sys.executable}")
+        return suite.close()
+    for folder in folders:
+        suite.check(str(folder.relative_to(ROOT)), fault_of_model(options, folder))
+    suite.check("bench", fault_of_bench(options, model))
+    with tempfile.TemporaryDirectory(prefix="onnxkit-library-") as name:
+        damaged = pathlib.Path(name) / "damaged.onnx"
+        damaged.write_bytes(model.read_bytes()[:-40])
+        unknown = pathlib.Path(name) / "unknown.onnxtxt"
+        unknown.write_text('<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>\nmain (float[2] x) => (float[2] y) { y = mine.Foo (x) }\n')
+        strings = pathlib.Path(name) / "strings.onnxtxt"
+        strings.write_text('<ir_version: 8, opset_import: ["" : 17]>\nmain (string[2] x) => (string[2] y) { y = Identity (x) }\n')
+        suite.check("a damaged model", "" if onnxkit(options, "run", damaged, "-b", "onnxruntime-lib").returncode == 3 else "no error")
+        suite.check("an unknown operator", "" if onnxkit(options, "run", unknown, "-b", "onnxruntime-lib").returncode == 3 else "no error")
+        suite.check("strings", refusal(onnxkit(options, "run", strings, "-b", "onnxruntime-lib"), 3, "is not a tensor of numbers"))
+    return suite.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
