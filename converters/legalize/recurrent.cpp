@@ -230,7 +230,8 @@ class RecurrentNode {
     if (has_lengths_) inputs.push_back(times());
     for (const char* role : {"state", "cell", "sequence"})
       if (has_cell || std::string_view(role) != "cell") outputs.push_back(outer_.fresh(role));
-    if (node_.outputs.empty() || node_.outputs[0] == ValueId::none) outputs.back() = ValueId::none;  // states alone are asked for
+    if (node_.outputs.empty() || node_.outputs[0] == ValueId::none)
+      outputs.back() = ValueId::none;  // states alone are asked for
     ir::Node scan = ir::make_node(model_, "Scan", inputs, outputs);
     scan.attributes.push_back(ir::make_attribute(model_, "body", body(d)));
     const std::int64_t sequences = has_lengths_ ? 2 : 1, backwards = d == 1 || cell_.begins_reverse ? 1 : 0;

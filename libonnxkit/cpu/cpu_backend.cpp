@@ -32,7 +32,10 @@ double cpu_seconds() {
 class CpuSession : public exec::Session {
  public:
   CpuSession(std::shared_ptr<const ir::Model> model, Shared shared)
-      : original_(std::move(model)), shared_(std::move(shared)), inputs_(exec::describe_inputs(*original_->graph)), outputs_(exec::describe_outputs(*original_->graph)) {}
+      : original_(std::move(model)),
+        shared_(std::move(shared)),
+        inputs_(exec::describe_inputs(*original_->graph)),
+        outputs_(exec::describe_outputs(*original_->graph)) {}
 
   /// Brings the model to what plans are made from; makes the plan when all sizes are known.
   Result<void> prepare() {
@@ -98,7 +101,8 @@ class CpuSession : public exec::Session {
         has_shape = true;
       }
       const bool is_open = std::any_of(dims.begin(), dims.end(), [](std::int64_t size) { return size < 0; });
-      if (input.kind != ValueKind::tensor || !has_shape || is_open || input.type == ElementType::string) return std::nullopt;
+      if (input.kind != ValueKind::tensor || !has_shape || is_open || input.type == ElementType::string)
+        return std::nullopt;
       std::int64_t count = 1;
       constexpr std::int64_t most = std::int64_t{1} << 28;
       for (const std::int64_t size : dims) {
@@ -136,12 +140,14 @@ class CpuBackend : public exec::Backend {
     desc.devices = {"cpu"};
     desc.formats = {"onnx"};
     desc.arithmetic = name_of(Profile::float32);
-    desc.options[without_pass] = {.help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
+    desc.options[without_pass] = {
+        .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
     desc.capabilities.in_memory = true;
     return desc;
   }
 
-  Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source, const exec::LoadOptions& options) override {
+  Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source,
+                                              const exec::LoadOptions& options) override {
     if (!source.model) return make_error("not-supported", "the backend cpu runs ONNX models only");
     if (!source.model->graph) return make_error("no-graph", "the model has no graph");
     if (auto checked = exec::check_load(*describe(), source, options); !checked) return checked.error();
@@ -160,7 +166,10 @@ class CpuBackend : public exec::Backend {
     if (!host) return host.error();
     shared.host = host->make(settings_);
     // What neither a plan nor the reference can run is said now.
-    if (auto runs = shared.host->load(source, {.context = shared.options.context, .table = shared.table, .allow_outside_data = options.allow_outside_data}); !runs)
+    if (auto runs = shared.host->load(source, {.context = shared.options.context,
+                                               .table = shared.table,
+                                               .allow_outside_data = options.allow_outside_data});
+        !runs)
       return runs.error();
     auto session = std::make_unique<CpuSession>(source.model, std::move(shared));
     if (auto prepared = session->prepare(); !prepared) return prepared.error();
@@ -177,7 +186,8 @@ class CpuBackend : public exec::Backend {
       list.remove_prefix(std::min(end + 1, list.size()));
       if (name.empty()) continue;
       if (std::find(known.begin(), known.end(), name) == known.end())
-        return unknown_name("unknown-option", "pass named", name, std::vector<std::string_view>(known.begin(), known.end()));
+        return unknown_name("unknown-option", "pass named", name,
+                            std::vector<std::string_view>(known.begin(), known.end()));
       names.emplace(name);
     }
     return names;
@@ -190,7 +200,8 @@ class CpuBackend : public exec::Backend {
 
 void register_cpu_backend(exec::BackendRegistry& registry);
 void register_cpu_backend(exec::BackendRegistry& registry) {
-  registry.add({.name = "cpu", .make = [](const exec::BackendSettings& settings) { return std::make_unique<CpuBackend>(settings); }});
+  registry.add({.name = "cpu",
+                .make = [](const exec::BackendSettings& settings) { return std::make_unique<CpuBackend>(settings); }});
 }
 
 }  // namespace onnxkit::cpu

@@ -40,7 +40,8 @@ Expression behind(const Expression& expression, Expression::Number at) {
         now[i] = rest.input(instruction.index, instruction.lane);
         break;
       case Operation::constant:
-        now[i] = instruction.lane == Lane::i64 ? rest.integer(instruction.integer) : rest.constant(instruction.lane, instruction.real);
+        now[i] = instruction.lane == Lane::i64 ? rest.integer(instruction.integer)
+                                               : rest.constant(instruction.lane, instruction.real);
         break;
       case Operation::convert:
         now[i] = rest.convert(now[instruction.operands[0]], instruction.lane);
@@ -49,7 +50,8 @@ Expression behind(const Expression& expression, Expression::Number at) {
         now[i] = rest.round_to(now[instruction.operands[0]], instruction.type);
         break;
       default:
-        now[i] = rest.apply(instruction.operation, now[instruction.operands[0]], now[instruction.operands[1]], now[instruction.operands[2]]);
+        now[i] = rest.apply(instruction.operation, now[instruction.operands[0]], now[instruction.operands[1]],
+                            now[instruction.operands[2]]);
     }
   }
   return rest;
@@ -136,7 +138,8 @@ Result<std::unique_ptr<StepEpilogue>> StepEpilogue::make(const plan::Expression&
     types.push_back(made->inputs_[i].type);
     ones[i + 1] = made->inputs_[i].strides[0] == 0 && made->inputs_[i].strides[1] == 0;
   }
-  auto program = Program::make(behind(expression, peeling.at), types, std::span(ones).first(types.size()), ElementType::float32);
+  auto program =
+      Program::make(behind(expression, peeling.at), types, std::span(ones).first(types.size()), ElementType::float32);
   if (!program) return program.error();
   made->program_ = *std::move(program);
   return made;
@@ -181,9 +184,11 @@ void StepEpilogue::finish(const void* state, float* block, std::int64_t rows, st
         const View& view = self.inputs_[i];
         const std::int64_t bytes = storage_bits(view.type) / 8;
         const std::int64_t offset = (first_row + row) * view.strides[0] + (first_column + column) * view.strides[1];
-        operands[i + 1] = {.data = self.bases_[i] + offset * bytes, .row_stride = view.strides[0], .column_stride = view.strides[1]};
+        operands[i + 1] = {
+            .data = self.bases_[i] + offset * bytes, .row_stride = view.strides[0], .column_stride = view.strides[1]};
       }
-      self.program_->run(std::span(operands).first(self.inputs_.size() + 1), operands[0], std::min(together, rows - row), width, scratch);
+      self.program_->run(std::span(operands).first(self.inputs_.size() + 1), operands[0],
+                         std::min(together, rows - row), width, scratch);
     }
   }
 }

@@ -27,7 +27,9 @@ Result<std::unique_ptr<ReadyPlan>> ReadyPlan::make(plan::Plan plan, Shared& shar
   Preparation preparation{ready->plan_, shared.packed, *threads, *shared.host, shared.options};
   for (const plan::Step& step : ready->plan_.steps) {
     const MakeKernel make = kernel_registry().find(step.kind);
-    if (!make) return make_error("not-supported", fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind));
+    if (!make)
+      return make_error("not-supported",
+                        fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind));
     auto kernel = make(step, preparation);
     if (!kernel) return kernel.error();
     ready->kernels_.push_back(*std::move(kernel));
@@ -35,11 +37,13 @@ Result<std::unique_ptr<ReadyPlan>> ReadyPlan::make(plan::Plan plan, Shared& shar
   constexpr std::size_t alignment = 64;
   const std::size_t bytes = (ready->plan_.arena_bytes + alignment) / alignment * alignment;
   ready->arena_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, bytes)));
-  if (!ready->arena_) return make_error("out-of-memory", fmt::format("the plan needs {} bytes for values between its steps", bytes));
+  if (!ready->arena_)
+    return make_error("out-of-memory", fmt::format("the plan needs {} bytes for values between its steps", bytes));
   for (const plan::Buffer& buffer : ready->plan_.buffers) {
     std::byte* base = nullptr;
     if (buffer.home == Home::arena) base = ready->arena_.get() + buffer.offset;
-    if (buffer.home == Home::constant) base = const_cast<std::byte*>(ready->plan_.constants[buffer.index].bytes().data());
+    if (buffer.home == Home::constant)
+      base = const_cast<std::byte*>(ready->plan_.constants[buffer.index].bytes().data());
     ready->bases_.push_back(base);
   }
   return ready;
@@ -53,7 +57,9 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
       continue;
     }
     const auto bytes = inputs[i].tensor.bytes();
-    if (bytes.size() != buffer.bytes) return make_error("input-shape", fmt::format("the input {} has another size than the plan", plan_.inputs[i].name));
+    if (bytes.size() != buffer.bytes)
+      return make_error("input-shape",
+                        fmt::format("the input {} has another size than the plan", plan_.inputs[i].name));
     const std::byte* from = bytes.data();
     constexpr std::uintptr_t widest = 8;
     if (reinterpret_cast<std::uintptr_t>(from) % widest != 0) {
@@ -81,10 +87,11 @@ std::vector<Value> ReadyPlan::take_outputs() {
   return values;
 }
 
-Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const exec::RunRequest& request, ThreadPool& threads,
-                                          std::chrono::steady_clock::time_point deadline) {
+Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const exec::RunRequest& request,
+                                          ThreadPool& threads, std::chrono::steady_clock::time_point deadline) {
   if (request.limits.memory != 0 && plan_.arena_bytes > request.limits.memory)
-    return make_error("memory-limit", fmt::format("the plan needs {} bytes, the limit is {}", plan_.arena_bytes, request.limits.memory));
+    return make_error("memory-limit", fmt::format("the plan needs {} bytes, the limit is {}", plan_.arena_bytes,
+                                                  request.limits.memory));
   if (auto bound = bind_inputs(inputs); !bound) return bound.error();
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
     const plan::Buffer& buffer = plan_.buffers[plan_.outputs[i].buffer];
@@ -163,7 +170,8 @@ void Planned::report(exec::PlanReport& report) const {
     for (const plan::Step& step : ready->plan().steps) {
       if (step.kind != plan::host_step) continue;
       const auto& parameters = static_cast<const plan::HostParameters&>(*step.parameters);
-      report.notes.push_back(fmt::format("node {} ({}) runs on the reference: {}", quote(step.nodes.front()), parameters.op, parameters.reason));
+      report.notes.push_back(fmt::format("node {} ({}) runs on the reference: {}", quote(step.nodes.front()),
+                                         parameters.op, parameters.reason));
     }
     if (ready->rest()) ready->rest()->report(report);
   }
@@ -175,7 +183,8 @@ Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& give
   if (!found) return found.error();
   ReadyPlan& ready = **found;
   const auto named = [](const std::vector<NamedValue>& values, std::string_view name) -> const Value* {
-    const auto at = std::find_if(values.begin(), values.end(), [&](const NamedValue& value) { return value.name == name; });
+    const auto at =
+        std::find_if(values.begin(), values.end(), [&](const NamedValue& value) { return value.name == name; });
     return at == values.end() ? nullptr : &at->value;
   };
   std::vector<Value> inputs;
@@ -186,7 +195,8 @@ Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& give
   auto outputs = ready.run(inputs, request, threads, deadline);
   if (!outputs) return outputs.error();
   std::vector<NamedValue> results;
-  for (std::size_t i = 0; i < outputs->size(); ++i) results.push_back({ready.plan().outputs[i].name, std::move((*outputs)[i])});
+  for (std::size_t i = 0; i < outputs->size(); ++i)
+    results.push_back({ready.plan().outputs[i].name, std::move((*outputs)[i])});
   if (ready.rest()) {
     std::vector<NamedValue> passed;
     for (const ir::ValueInfo& input : ready.plan().rest->graph->inputs) {

@@ -55,11 +55,12 @@ class ReadyPlan {
 /// A model and the plans for the sizes that it was run with.
 class Planned {
  public:
-  Planned(std::shared_ptr<const ir::Model> model, Shared& shared, bool is_rest) : model_(std::move(model)), shared_(shared), is_rest_(is_rest) {}
+  Planned(std::shared_ptr<const ir::Model> model, Shared& shared, bool is_rest)
+      : model_(std::move(model)), shared_(shared), is_rest_(is_rest) {}
 
   /// The outputs of the model by name. `given` has a value for each input.
-  Result<std::vector<NamedValue>> run(const std::vector<NamedValue>& given, const exec::RunRequest& request, ThreadPool& threads,
-                                      std::chrono::steady_clock::time_point deadline);
+  Result<std::vector<NamedValue>> run(const std::vector<NamedValue>& given, const exec::RunRequest& request,
+                                      ThreadPool& threads, std::chrono::steady_clock::time_point deadline);
   /// The text of all plans, and what in them runs on the reference.
   void report(exec::PlanReport& report) const;
   /// The plan for such inputs.

@@ -22,7 +22,8 @@ const KernelRegistry& kernel_registry() {
 std::string Preparation::weight_key(std::string_view how, const View& view) const {
   const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
   // Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan.
-  return fmt::format("{} {} {} {} {}", how, fmt::ptr(content.bytes().data()), view.offset, fmt::join(view.dims, ","), fmt::join(view.strides, ","));
+  return fmt::format("{} {} {} {} {}", how, fmt::ptr(content.bytes().data()), view.offset, fmt::join(view.dims, ","),
+                     fmt::join(view.strides, ","));
 }
 
 StoredFloats Preparation::stored(const View& view) const {
@@ -46,7 +47,8 @@ StoredFloats Preparation::stored(const View& view) const {
       offset += rest % view.dims[axis] * view.strides[axis];
       rest /= view.dims[axis];
     }
-    load_elements(stored.widened.data() + row * inner, from + offset * (storage_bits(view.type) / 8), view.type, inner_stride, inner);
+    load_elements(stored.widened.data() + row * inner, from + offset * (storage_bits(view.type) / 8), view.type,
+                  inner_stride, inner);
   }
   stored.strides = strides;
   return stored;

@@ -60,7 +60,8 @@ std::string text_of(const Plan& plan) {
   text += fmt::format("steps {}, arena {} bytes, passes: {}\n", plan.steps.size(), plan.arena_bytes,
                       plan.passes.empty() ? "none" : fmt::format("{}", fmt::join(plan.passes, ", ")));
   if (plan.rest)
-    text += fmt::format("the rest is planned when the run tells the sizes of: {}\n", fmt::join(quoted(plan.open), ", "));
+    text +=
+        fmt::format("the rest is planned when the run tells the sizes of: {}\n", fmt::join(quoted(plan.open), ", "));
   return text;
 }
 

@@ -60,12 +60,14 @@ std::string run_case(const fs::path& folder, const fs::path& corrections, Runner
       continue;
     }
     if (official::is_random_case(name)) {
-      const std::string fault = official::judge_random_case(name, *model, *runner.table, set->inputs, set->outputs.at(0));
+      const std::string fault =
+          official::judge_random_case(name, *model, *runner.table, set->inputs, set->outputs.at(0));
       if (!fault.empty()) return fault;
       continue;
     }
     exec::RunRequest request;
-    for (std::size_t i = 0; i < set->inputs.size(); ++i) request.inputs.push_back({(*session)->inputs()[i].name, set->inputs[i]});
+    for (std::size_t i = 0; i < set->inputs.size(); ++i)
+      request.inputs.push_back({(*session)->inputs()[i].name, set->inputs[i]});
     const auto answer = (*session)->run(request);
     if (!answer) return tell(answer.error());
     for (std::size_t i = 0; i < answer->outputs.size(); ++i) {
@@ -127,7 +129,8 @@ int main(int argc, char** argv) {
     fmt::print("no backend {}\n", backend);
     return 1;
   }
-  Runner runner{std::make_shared<const spec::OpTable>(), std::make_shared<exec::SessionContext>(), entry->make({}), backend == "reference"};
+  Runner runner{std::make_shared<const spec::OpTable>(), std::make_shared<exec::SessionContext>(), entry->make({}),
+                backend == "reference"};
   for (const std::string& name : cases) {
     const bool wanted = only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& part) {
                           return name.find(part) != std::string::npos;

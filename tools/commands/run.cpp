@@ -120,7 +120,8 @@ Outcome run_run(RunArguments& arguments) {
   }
   if (arguments.dump_plan) {
     if (report->plan.empty())
-      return reporter(arguments)(make_error("not-supported", "the backend " + quote(options.backend) + " makes no plan"));
+      return reporter(arguments)(
+          make_error("not-supported", "the backend " + quote(options.backend) + " makes no plan"));
     std::fputs(report->plan.c_str(), stdout);
     return Outcome::ok;
   }
@@ -178,7 +179,8 @@ void register_run(CommandList& list) {
   command->add_flag("--wide", arguments->run.unrounded,
                     "Do not round floating-point numbers between nodes; floating-point outputs are float64");
   command->add_flag("--profile", arguments->profile, "Print the time per operator and node to standard error");
-  command->add_flag("--dump-plan", arguments->dump_plan, "Print the steps that the backend ran in place of the outputs");
+  command->add_flag("--dump-plan", arguments->dump_plan,
+                    "Print the steps that the backend ran in place of the outputs");
   command->add_flag("--allow-outside-data", arguments->run.allow_outside_data,
                     "Allow external data outside the model's folder");
   add_limits(*command, *arguments);

@@ -179,7 +179,8 @@ ValueId reshape(WriteCall& call, ValueId x, const Shape& shape) {
   if (type.shape && *type.shape == shape) return x;
   if (shape.empty()) {  // a vector of no sizes would be no constant there; without axes all of one element go
     Ints axes;
-    for (std::size_t axis = 0; type.shape && axis < type.shape->size(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+    for (std::size_t axis = 0; type.shape && axis < type.shape->size(); ++axis)
+      axes.push_back(static_cast<std::int64_t>(axis));
     return call.emit("SQUEEZE", {{"x", x}, {"squeeze_dims", axes}}, with_shape(type, shape));
   }
   Ints sizes;

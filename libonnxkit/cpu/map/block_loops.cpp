@@ -24,7 +24,9 @@ BlockLoops::BlockLoops(std::span<const View* const> views) {
     for (std::size_t v = 0; v < views.size(); ++v) outer_strides_[v].push_back(loops.strides[v][axis]);
   }
   columns_per_block_ = std::min(columns_, Program::block);
-  rows_per_block_ = columns_per_block_ < columns_ ? 1 : std::max<std::int64_t>(1, Program::block / std::max<std::int64_t>(columns_, 1));
+  rows_per_block_ = columns_per_block_ < columns_
+                        ? 1
+                        : std::max<std::int64_t>(1, Program::block / std::max<std::int64_t>(columns_, 1));
   rows_per_block_ = std::min(rows_per_block_, std::max<std::int64_t>(rows_, 1));
   column_blocks_ = columns_per_block_ == 0 ? 0 : (columns_ + columns_per_block_ - 1) / columns_per_block_;
   row_blocks_ = (rows_ + rows_per_block_ - 1) / rows_per_block_;

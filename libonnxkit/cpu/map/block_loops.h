@@ -19,7 +19,8 @@ class BlockLoops {
   bool is_one(std::size_t index) const;
   /// Block number `at`, for operands that start at `bases` and have elements of `widths` bytes. Returns rows and columns.
   std::pair<std::int64_t, std::int64_t> place(std::int64_t at, std::span<std::byte* const> bases,
-                                              std::span<const std::int64_t> widths, std::span<BlockOperand> operands) const;
+                                              std::span<const std::int64_t> widths,
+                                              std::span<BlockOperand> operands) const;
 
  private:
   Dims outer_sizes_;

@@ -8,7 +8,8 @@
 namespace onnxkit::cpu {
 
 /// to[i] = operation(a[i], b[i], c[i]) over `count` numbers of a lane. An operand with the stride 0 is one number for all.
-using Operate = void(void* to, const void* a, const void* b, const void* c, std::int64_t count, const std::int64_t* strides);
+using Operate = void(void* to, const void* a, const void* b, const void* c, std::int64_t count,
+                     const std::int64_t* strides);
 
 struct OperationTable {
   /// Null for what is not here: functions of kernels.h and of the C library.

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/map/convert.h"
 
 namespace onnxkit::cpu {
@@ -211,19 +211,22 @@ Result<Program> Program::make(const plan::Expression& expression, std::span<cons
       } else if (instruction.operation != Operation::round_to) {
         line.operate = operation_for(instruction.operation, line.lane);
         if (!line.operate)
-          return make_error("not-supported", fmt::format("the backend cpu has no {}", plan::name_of(instruction.operation)));
+          return make_error("not-supported",
+                            fmt::format("the backend cpu has no {}", plan::name_of(instruction.operation)));
       }
     }
     line.to = {.at = registers.take(), .is_one = is_one};
     at[i] = line.to;
     for (int k = 0; k < arity; ++k) {
-      const bool is_first = std::find(instruction.operands, instruction.operands + k, instruction.operands[k]) == instruction.operands + k;
+      const bool is_first = std::find(instruction.operands, instruction.operands + k, instruction.operands[k]) ==
+                            instruction.operands + k;
       if (last_use[instruction.operands[k]] == i && is_first) registers.give(at[instruction.operands[k]].at);
     }
     program.lines_.push_back(line);
   }
   program.registers_ = registers.size();
-  if (program.registers_ > most_registers) return make_error("not-supported", "an expression of too many values at once");
+  if (program.registers_ > most_registers)
+    return make_error("not-supported", "an expression of too many values at once");
   return program;
 }
 
@@ -243,7 +246,8 @@ void round_numbers(void* to, const void* from, Lane lane, ElementType type, std:
 
 }  // namespace
 
-void Program::load(const Line& line, const BlockOperand& input, std::int64_t rows, std::int64_t columns, void* to) const {
+void Program::load(const Line& line, const BlockOperand& input, std::int64_t rows, std::int64_t columns,
+                   void* to) const {
   const ElementType type = inputs_[line.instruction.index];
   const auto width = static_cast<std::int64_t>(storage_bits(type) / 8);
   const auto lane = static_cast<std::int64_t>(lane_bytes(line.instruction.lane));
@@ -257,7 +261,8 @@ void Program::load(const Line& line, const BlockOperand& input, std::int64_t row
 void Program::run(std::span<const BlockOperand> inputs, const BlockOperand& result, std::int64_t rows,
                   std::int64_t columns, std::byte* scratch) const {
   scratch = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(scratch) + 63) / 64 * 64);
-  const std::byte* places[most_registers];  // by register: where its numbers are, which is the input itself where nothing is to convert
+  const std::byte* places
+      [most_registers];  // by register: where its numbers are, which is the input itself where nothing is to convert
   const std::int64_t count = rows * columns;
   const auto is_plain = [&](ElementType type, const BlockOperand& operand) {
     const bool is_same = type == ElementType::float32 || type == ElementType::float64 || type == ElementType::int64;

@@ -12,12 +12,17 @@ class ConvolutionKernel : public Kernel {
  public:
   ConvolutionKernel(const plan::Step& step, const Convolution& convolution, std::unique_ptr<StepEpilogue> epilogue,
                     PackedWeights::Floats packed)
-      : from_(step.inputs[0]), to_(step.outputs[0]), convolution_(convolution), epilogue_(std::move(epilogue)), packed_(std::move(packed)) {
+      : from_(step.inputs[0]),
+        to_(step.outputs[0]),
+        convolution_(convolution),
+        epilogue_(std::move(epilogue)),
+        packed_(std::move(packed)) {
     offsets_.assign(epilogue_->inputs(), 0);
   }
 
   void run(RunState& state) override {
-    convolve(*state.threads, convolution_, state.at<float>(from_), packed_->data(), state.at<float>(to_), epilogue_->bind(state, offsets_));
+    convolve(*state.threads, convolution_, state.at<float>(from_), packed_->data(), state.at<float>(to_),
+             epilogue_->bind(state, offsets_));
   }
 
  private:
@@ -39,7 +44,8 @@ std::optional<View> as_pixels(const View& view, const View& output) {
   if (channels == 1) result.strides[1] = 0;
   if (loops.sizes.size() > 2) return std::nullopt;
   if (pixels > 1 && channels > 1 && loops.sizes.size() == 2) result.strides[0] = loops.strides[1][0];
-  if (pixels > 1 && (channels == 1 || loops.sizes.size() == 1)) result.strides[0] = loops.strides[1].back() * (channels == 1 ? 1 : channels);
+  if (pixels > 1 && (channels == 1 || loops.sizes.size() == 1))
+    result.strides[0] = loops.strides[1].back() * (channels == 1 ? 1 : channels);
   return result;
 }
 
@@ -50,22 +56,26 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
   std::vector<View> others;
   for (std::size_t i = 2; i < step.inputs.size(); ++i) {
     auto pixels = as_pixels(step.inputs[i], output);
-    if (!pixels) return make_error("not-supported", "an operand behind a convolution whose pixels are not evenly apart");
+    if (!pixels)
+      return make_error("not-supported", "an operand behind a convolution whose pixels are not evenly apart");
     others.push_back(*std::move(pixels));
   }
   auto epilogue = StepEpilogue::make(parameters.epilogue, std::move(others), preparation);
   if (!epilogue) return epilogue.error();
-  Convolution convolution{.window = window_of(step.inputs[0], output, {filter.dims[2], filter.dims[3]}, parameters.strides,
-                                              parameters.dilations, parameters.pads),
+  Convolution convolution{.window = window_of(step.inputs[0], output, {filter.dims[2], filter.dims[3]},
+                                              parameters.strides, parameters.dilations, parameters.pads),
                           .out_channels = output.dims[1],
                           .groups = parameters.groups};
-  auto packed = preparation.packed.get(preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
-    const auto stored = preparation.stored(filter);
-    auto floats = std::make_shared<std::vector<float>>(static_cast<std::size_t>(packed_weights_floats(convolution)));
-    pack_weights(floats->data(), stored.data(), convolution);
-    return floats;
-  });
-  return std::unique_ptr<Kernel>(std::make_unique<ConvolutionKernel>(step, convolution, *std::move(epilogue), std::move(packed)));
+  auto packed = preparation.packed.get(
+      preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
+        const auto stored = preparation.stored(filter);
+        auto floats =
+            std::make_shared<std::vector<float>>(static_cast<std::size_t>(packed_weights_floats(convolution)));
+        pack_weights(floats->data(), stored.data(), convolution);
+        return floats;
+      });
+  return std::unique_ptr<Kernel>(
+      std::make_unique<ConvolutionKernel>(step, convolution, *std::move(epilogue), std::move(packed)));
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ namespace {
 
 /// to[i][j] = from[j][i] in tiles that fit the nearest cache.
 template <class T>
-void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row, std::int64_t from_column) {
+void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t columns, std::int64_t to_row,
+                     std::int64_t from_column) {
   constexpr std::int64_t tile = 16;
   for (std::int64_t r = 0; r < rows; r += tile) {
     for (std::int64_t c = 0; c < columns; c += tile) {
@@ -22,7 +23,8 @@ void transpose_tiles(T* to, const T* from, std::int64_t rows, std::int64_t colum
 }
 
 template <class T>
-void copy_plane(T* to, const T* from, std::int64_t rows, std::int64_t columns, const std::int64_t* to_strides, const std::int64_t* from_strides) {
+void copy_plane(T* to, const T* from, std::int64_t rows, std::int64_t columns, const std::int64_t* to_strides,
+                const std::int64_t* from_strides) {
   if (to_strides[1] == 1 && from_strides[0] == 1 && from_strides[1] != 1)
     return transpose_tiles(to, from, rows, columns, to_strides[0], from_strides[1]);
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -48,9 +50,11 @@ class CopyKernel : public Kernel {
       const auto found = std::find(loops.strides[1].begin(), loops.strides[1].end(), 1);
       if (found != loops.strides[1].end()) {
         const auto axis = static_cast<std::size_t>(found - loops.strides[1].begin());
-        std::rotate(loops.sizes.begin() + static_cast<std::ptrdiff_t>(axis), loops.sizes.begin() + static_cast<std::ptrdiff_t>(axis) + 1, loops.sizes.end() - 1);
+        std::rotate(loops.sizes.begin() + static_cast<std::ptrdiff_t>(axis),
+                    loops.sizes.begin() + static_cast<std::ptrdiff_t>(axis) + 1, loops.sizes.end() - 1);
         for (Dims& strides : loops.strides)
-          std::rotate(strides.begin() + static_cast<std::ptrdiff_t>(axis), strides.begin() + static_cast<std::ptrdiff_t>(axis) + 1, strides.end() - 1);
+          std::rotate(strides.begin() + static_cast<std::ptrdiff_t>(axis),
+                      strides.begin() + static_cast<std::ptrdiff_t>(axis) + 1, strides.end() - 1);
       }
     }
     while (depth < 2) {
@@ -71,7 +75,8 @@ class CopyKernel : public Kernel {
     const std::int64_t rows = loops_.sizes[inner];
     if (planes == 1) {
       const std::int64_t grain = std::max<std::int64_t>(16, 65536 / std::max<std::int64_t>(loops_.sizes[inner + 1], 1));
-      state.threads->for_range(rows, grain, [&](std::int64_t first, std::int64_t last) { copy_rows(to, from, first, last); });
+      state.threads->for_range(rows, grain,
+                               [&](std::int64_t first, std::int64_t last) { copy_rows(to, from, first, last); });
       return;
     }
     const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(plane, 1));
@@ -98,7 +103,8 @@ class CopyKernel : public Kernel {
     from += first * from_strides[0] * width_;
     const std::int64_t columns = loops_.sizes[inner + 1];
     const auto copy = [&]<class T>(T) {
-      copy_plane(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), last - first, columns, to_strides, from_strides);
+      copy_plane(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), last - first, columns, to_strides,
+                 from_strides);
     };
     if (width_ == 1)
       copy(std::uint8_t());

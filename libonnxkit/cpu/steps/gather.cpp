@@ -8,7 +8,8 @@ namespace {
 
 class GatherKernel : public Kernel {
  public:
-  explicit GatherKernel(const plan::Step& step) : data_(step.inputs[0]), positions_(step.inputs[1]), to_(step.outputs[0]) {
+  explicit GatherKernel(const plan::Step& step)
+      : data_(step.inputs[0]), positions_(step.inputs[1]), to_(step.outputs[0]) {
     width_ = storage_bits(data_.type) / 8;
   }
 
@@ -19,7 +20,8 @@ class GatherKernel : public Kernel {
     const std::size_t bytes = static_cast<std::size_t>(inner * width_);
     for (std::int64_t o = 0; o < outer; ++o) {
       for (std::int64_t i = 0; i < count; ++i, to += bytes) {
-        std::int64_t at = positions_.type == ElementType::int64 ? state.at<std::int64_t>(positions_)[i] : state.at<std::int32_t>(positions_)[i];
+        std::int64_t at = positions_.type == ElementType::int64 ? state.at<std::int64_t>(positions_)[i]
+                                                                : state.at<std::int32_t>(positions_)[i];
         if (at < 0) at += size;
         if (at < 0 || at >= size) {
           state.error = make_error("kernel", "Gather: a position is outside the axis");

@@ -43,7 +43,8 @@ class HostKernel : public Kernel {
 
   static std::span<std::byte> bytes_of(const RunState& state, const View& view) {
     const std::size_t width = static_cast<std::size_t>(storage_bits(view.type)) / 8;
-    return {state.bases[view.buffer] + static_cast<std::size_t>(view.offset) * width, static_cast<std::size_t>(view.size()) * width};
+    return {state.bases[view.buffer] + static_cast<std::size_t>(view.offset) * width,
+            static_cast<std::size_t>(view.size()) * width};
   }
 
   void take_output(RunState& state, std::size_t i, Value& value) const {

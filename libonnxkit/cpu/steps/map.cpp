@@ -27,9 +27,11 @@ class MapKernel : public Kernel {
     for (std::size_t v = 0; v < views_.size(); ++v)
       bases[v] = state.bases[views_[v].buffer] + views_[v].offset * widths_[v];
     constexpr std::int64_t grain_numbers = 32768;
-    const std::int64_t grain = std::max<std::int64_t>(1, grain_numbers / std::max<std::int64_t>(loops_.block_size(), 1));
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, grain_numbers / std::max<std::int64_t>(loops_.block_size(), 1));
     if (loops_.blocks() <= grain) return run_blocks(bases, 0, loops_.blocks());
-    state.threads->for_range(loops_.blocks(), grain, [&](std::int64_t first, std::int64_t last) { run_blocks(bases, first, last); });
+    state.threads->for_range(loops_.blocks(), grain,
+                             [&](std::int64_t first, std::int64_t last) { run_blocks(bases, first, last); });
   }
 
  private:

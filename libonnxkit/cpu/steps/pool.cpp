@@ -7,7 +7,8 @@ namespace {
 
 class PoolKernel : public Kernel {
  public:
-  PoolKernel(const plan::Step& step, const Pooling& pooling) : from_(step.inputs[0]), to_(step.outputs[0]), pooling_(pooling) {}
+  PoolKernel(const plan::Step& step, const Pooling& pooling)
+      : from_(step.inputs[0]), to_(step.outputs[0]), pooling_(pooling) {}
   void run(RunState& state) override { pool(*state.threads, pooling_, state.at<float>(from_), state.at<float>(to_)); }
 
  private:

@@ -18,7 +18,11 @@ View last_two_axes(const View& view) {
 class ProductKernel : public Kernel {
  public:
   ProductKernel(const plan::Step& step, std::unique_ptr<StepEpilogue> epilogue, PackedWeights::Floats packed)
-      : a_(step.inputs[0]), b_(step.inputs[1]), c_(step.outputs[0]), epilogue_(std::move(epilogue)), packed_(std::move(packed)) {
+      : a_(step.inputs[0]),
+        b_(step.inputs[1]),
+        c_(step.outputs[0]),
+        epilogue_(std::move(epilogue)),
+        packed_(std::move(packed)) {
     for (std::size_t i = 2; i < step.inputs.size(); ++i) others_.push_back(step.inputs[i]);
     const std::size_t rank = c_.rank();
     product_ = {.a_stride = a_.strides[rank - 2],
@@ -44,7 +48,8 @@ class ProductKernel : public Kernel {
         const std::int64_t from = leading_offset(b_, batch);
         if (from != packed_from) {
           const std::size_t rank = b_.rank();
-          pack_b(own_packed_.data(), state.at<float>(b_) + from, product.k, product.n, b_.strides[rank - 2], b_.strides[rank - 1]);
+          pack_b(own_packed_.data(), state.at<float>(b_) + from, product.k, product.n, b_.strides[rank - 2],
+                 b_.strides[rank - 1]);
           packed_from = from;
         }
         product.packed_b = own_packed_.data();

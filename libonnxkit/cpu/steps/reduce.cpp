@@ -48,7 +48,8 @@ float combined(Reduction reduction, float a, float b) {
 
 class ReduceKernel : public Kernel {
  public:
-  ReduceKernel(const plan::Step& step, Reduction reduction) : from_(step.inputs[0]), to_(step.outputs[0]), reduction_(reduction) {
+  ReduceKernel(const plan::Step& step, Reduction reduction)
+      : from_(step.inputs[0]), to_(step.outputs[0]), reduction_(reduction) {
     const std::size_t kept = to_.rank();
     kept_ = joined(std::span(from_.dims).first(kept), std::span(from_.strides).first(kept));
     gone_ = joined(std::span(from_.dims).subspan(kept), std::span(from_.strides).subspan(kept));
@@ -74,14 +75,16 @@ class ReduceKernel : public Kernel {
     }
     const std::int64_t inner = kept_.sizes.back();
     for (std::int64_t at = 0; at < kept_.count(); at += inner)
-      reduce_rows(*state.threads, reduction_, from + kept_.offset(at), kept_.strides.back(), inner, gone_.sizes[0], to + at);
+      reduce_rows(*state.threads, reduction_, from + kept_.offset(at), kept_.strides.back(), inner, gone_.sizes[0],
+                  to + at);
   }
 
   /// The kept numbers lie side by side: columns are reduced.
   void reduce_apart(RunState& state, const float* from, float* to) const {
     const std::int64_t inner = kept_.sizes.back();
     for (std::int64_t at = 0; at < kept_.count(); at += inner)
-      reduce_columns(*state.threads, reduction_, from + kept_.offset(at), gone_.strides[0], gone_.sizes[0], inner, to + at);
+      reduce_columns(*state.threads, reduction_, from + kept_.offset(at), gone_.strides[0], gone_.sizes[0], inner,
+                     to + at);
   }
 
   void reduce_anyhow(const float* from, float* to) const {

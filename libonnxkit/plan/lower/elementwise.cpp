@@ -24,7 +24,8 @@ Unlowered lower_elementwise(LowerCall& call, Make make) {
     if (call.is_constant(i) && view.size() == 1 && (call.constant_real(i) || call.constant_integers(i))) {
       const Lane lane = lane_of(view.type);
       const auto integers = call.constant_integers(i);
-      operands.push_back(integers ? expression.integer(integers->front()) : expression.constant(lane, *call.constant_real(i)));
+      operands.push_back(integers ? expression.integer(integers->front())
+                                  : expression.constant(lane, *call.constant_real(i)));
       continue;
     }
     operands.push_back(expression.input(inputs.size(), lane_of(view.type)));
