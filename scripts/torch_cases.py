@@ -2,12 +2,39 @@
 
     CASES["softmax_last"] = (function of tensors, inputs, dynamic)
 
-`dynamic` names sizes that stay open: {input: {axis: name}}. scripts/make_torch_cases exports them to testdata/torch.
+`dynamic` names sizes that stay open: {input: {axis: name}}. scripts/make_torch_cases exports them to testdata/torch, and CHANGES to
+testdata/torch/changes.
 """
 import torch
 import torch.nn.functional as F
 
 CASES = {}
+CHANGES = {}
+
+
+class Cache(torch.nn.Module):
+    """Keeps what it was given, and counts."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(2, 4, 3))
+        self.register_buffer("count", torch.ones((), dtype=torch.int64))
+
+    def forward(self, x, place):
+        self.cache.index_copy_(1, place, x)
+        self.count.add_(1)
+        return self.cache.sum(1) * self.count
+
+
+class ChangedInput(torch.nn.Module):
+    def forward(self, x, y):
+        x.add_(y)
+        return x * 2
+
+
+def change(name, module, *inputs):
+    """Programs that change buffers or inputs: as exported, and decomposed, where the signature says so."""
+    CHANGES[name] = (module, inputs)
 
 
 def case(name, function, *inputs, dynamic=None):
@@ -483,6 +510,10 @@ def control_flow():
     case("map", lambda x, y: map_rows(lambda a, b: a * 2 + b, x, y), x, real(4))
     case("scan", lambda x, i: scan(lambda c, a: (c + a, (c + a) * 2), i, x), x, torch.zeros(4))
 
+
+change("cache", Cache(), real(2, 1, 3), torch.tensor([2]))
+change("input", ChangedInput(), real(3), real(3))
+change("batch_norm", torch.nn.BatchNorm2d(3), real(2, 3, 4, 4))
 
 for family in (control_flow, binary, unary, activations, products, convolutions, normalizations, reductions, views, strided_views, slices, creation,
                indexing, rearrangements, compositions, losses, diagonals, stacks, more_products, views_then_writes, recurrence,

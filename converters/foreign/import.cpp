@@ -65,6 +65,18 @@ ir::Model empty_model(const Model& source) {
   return model;
 }
 
+/// A tensor that is an input, too, is what the input holds where none is given.
+void add_default(const Graph& source, const Tensor& tensor, ir::Graph& graph) {
+  const auto place = std::find(source.inputs.begin(), source.inputs.end(), tensor.value);
+  if (place == source.inputs.end()) return;
+  const ir::ValueInfo& input = graph.inputs[static_cast<std::size_t>(place - source.inputs.begin())];
+  ir::Tensor& made = graph.initializers.emplace_back();
+  made.dims = tensor.dims;
+  made.data_type = static_cast<std::int32_t>(tensor.elem);
+  made.raw_data = Text(std::string_view(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()));
+  made.name = graph.values[index_of(input.value)].name;
+}
+
 }  // namespace
 
 void Importer::add_inputs(const Model& model) {
@@ -80,12 +92,13 @@ void Importer::add_tensors(const Graph& graph) {
   // Tensors that share their bytes (tied weights) are one initializer.
   std::map<std::tuple<const std::byte*, ElementType, std::vector<std::int64_t>>, Val> shared;
   for (const Tensor& tensor : graph.tensors) {
+    if (value(graph, tensor.value)) continue;  // an input, whose default it is
     const auto key = std::make_tuple(tensor.bytes.data(), tensor.elem, tensor.dims);
     const auto known = tensor.bytes.empty() ? shared.end() : shared.find(key);
-    Val value = known != shared.end() ? known->second : Val{};
-    if (!value) value = builder_.initializer(tensor.name, tensor.elem, tensor.dims, tensor.bytes);
-    shared.emplace(key, value);
-    set_value(graph, tensor.value, value);
+    Val stored = known != shared.end() ? known->second : Val{};
+    if (!stored) stored = builder_.initializer(tensor.name, tensor.elem, tensor.dims, tensor.bytes);
+    shared.emplace(key, stored);
+    set_value(graph, tensor.value, stored);
   }
 }
 
@@ -203,6 +216,7 @@ Result<ir::Model> import_model(const Model& source, const Mappings& mappings, st
     importer.builder().add_output(value, output.name);
   }
   importer.builder().remove_unused();
+  for (const Tensor& tensor : source.graph.tensors) add_default(source.graph, tensor, *model.graph);
   return model;
 }
 

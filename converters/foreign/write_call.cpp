@@ -19,6 +19,8 @@ ir::ValueId at(const std::vector<ir::ValueId>& ids, std::size_t i) {
 
 const Type unknown_type;
 
+}  // namespace
+
 Argument argument_of(const Given& given) {
   Argument argument{.content = {}, .name = given.name};
   std::visit(
@@ -43,7 +45,13 @@ Argument argument_of(const Given& given) {
   return argument;
 }
 
-}  // namespace
+Type with_elem(Type type, ElementType elem) {
+  type.kind = Type::Kind::tensor;
+  type.elem = elem;
+  return type;
+}
+
+Type with_shape(const Type& type, Shape shape) { return Type::tensor(type.elem, std::move(shape)); }
 
 // ---- inputs
 
@@ -102,14 +110,15 @@ Shape WriteCall::symbolic_integers(std::size_t input) const {
   return known && known->value ? known->value->dims() : Shape();
 }
 
-const Tensor* WriteCall::stored(std::size_t input) {
+std::optional<Tensor> WriteCall::stored(std::size_t input) {
   const ir::ValueId id = at(node.inputs, input);
-  if (id == ir::ValueId::none) return nullptr;
+  if (id == ir::ValueId::none) return std::nullopt;
   const ValueId value = exporter_.value(frame_, id);
   const auto& tensors = frame_.graph->tensors;
   const auto found = std::lower_bound(tensors.begin(), tensors.end(), value,
                                       [](const Tensor& t, ValueId v) { return index_of(t.value) < index_of(v); });
-  return value != ValueId::none && found != tensors.end() && found->value == value ? &*found : nullptr;
+  return value != ValueId::none && found != tensors.end() && found->value == value ? std::optional(*found)
+                                                                                   : std::nullopt;
 }
 
 std::optional<std::vector<double>> WriteCall::known_reals(std::size_t input) const {
@@ -363,6 +372,8 @@ WriteCall::Body WriteCall::closed_body(std::string_view name) {
   closed.graph->tensors.clear();
   return closed;
 }
+
+TensorType WriteCall::declared(const Type& type) { return exporter_.declared(type); }
 
 void WriteCall::align_captures(Body& body, const std::vector<ValueId>& all) {
   Graph& graph = *body.graph;

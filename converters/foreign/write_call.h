@@ -22,6 +22,21 @@ using checker::Type;
 class Exporter;
 struct WriteFrame;
 
+/// The same type with other elements.
+Type with_elem(Type type, ElementType elem);
+/// A tensor of another shape.
+Type with_shape(const Type& type, Shape shape);
+
+/// An operator of ONNX, and the other framework's that does the same.
+using Counterpart = std::pair<std::string_view, std::string_view>;
+/// The other framework's operator for a node. Precondition: its row is there.
+template <std::size_t N>
+std::string_view counterpart(const Counterpart (&rows)[N], const ir::Node& node) {
+  const auto* row = std::begin(rows);
+  while (row->first != node.op_type.view()) ++row;
+  return row->second;
+}
+
 /// What an operator of a framework is given: plain data, or values of the graph. A list of sizes may mix integers and values.
 struct Given {
   using Mixed = std::vector<std::variant<std::int64_t, ValueId>>;
@@ -30,6 +45,8 @@ struct Given {
                std::vector<std::int64_t>, std::vector<double>, std::vector<ValueId>, Mixed>
       value = {};
 };
+
+Argument argument_of(const Given& given);
 
 /// What a mapping sees of one ONNX node: its inputs with their types, its attributes, and the other framework's graph so far. Inputs are in the
 /// opset of the writer. A mapping that cannot express the node says so with `refuse`, and may go on: what it emits then is thrown away.
@@ -63,8 +80,8 @@ class WriteCall {
   /// Elements of a small stored tensor or of known content.
   std::optional<std::vector<double>> known_reals(std::size_t input) const;
   std::optional<double> known_real(std::size_t input) const;
-  /// Null when the input is no stored tensor. Its bytes lie as in raw_data.
-  const Tensor* stored(std::size_t input);
+  /// nullopt when the input is no stored tensor. Its bytes lie as in raw_data.
+  std::optional<Tensor> stored(std::size_t input);
 
   /// The node of this graph that computes an input, to be looked at; nothing is emitted for it. nullopt when there is none.
   std::optional<WriteCall> producer(std::size_t input) const;
@@ -143,6 +160,8 @@ class WriteCall {
   Body body(std::string_view attribute, bool owns_constants = false);
   /// The same without constants of its own: they become those of this graph, which the body reads.
   Body closed_body(std::string_view attribute);
+  /// A type as values of graphs have it.
+  TensorType declared(const Type& type);
   /// Gives a body further inputs, so that it has those of `all` in their order behind its own. Every one of its captures must be among them.
   void align_captures(Body& body, const std::vector<ValueId>& all);
 

@@ -42,10 +42,27 @@ class Kernel {
   virtual void run(RunState& state) = 0;
 };
 
+/// Floats on a boundary of 64 bytes, where kernels are fastest.
+class AlignedFloats {
+ public:
+  explicit AlignedFloats(std::int64_t count) : memory_(static_cast<std::size_t>(count) + extra) {
+    const auto at = reinterpret_cast<std::uintptr_t>(memory_.data());
+    shift_ = (boundary - at % boundary) % boundary / sizeof(float);
+  }
+  AlignedFloats(const AlignedFloats&) = delete;
+  AlignedFloats& operator=(const AlignedFloats&) = delete;
+  float* data() { return memory_.data() + shift_; }
+
+ private:
+  static constexpr std::size_t boundary = 64, extra = boundary / sizeof(float);
+  std::vector<float> memory_;
+  std::size_t shift_ = 0;
+};
+
 /// Weights that were packed for one plan and that others of the session use as well.
 class PackedWeights {
  public:
-  using Floats = std::shared_ptr<std::vector<float>>;
+  using Floats = std::shared_ptr<AlignedFloats>;
   /// What was packed under this name, else what `pack` makes.
   template <class Pack>
   Floats get(const std::string& key, Pack pack) {

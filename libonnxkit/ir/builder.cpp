@@ -75,7 +75,12 @@ Tensor make_tensor(Model& model, std::span<const float> values) {
 Text FreshNames::make(std::string_view stem) {
   if (!std::exchange(is_filled_, true)) fill();
   std::string name(stem);
-  for (std::size_t i = 2; names_.contains(std::string_view(name)); ++i) name = fmt::format("{}_{}", stem, i);
+  if (names_.contains(std::string_view(name))) {
+    std::size_t& next = next_.try_emplace(name, 2).first->second;
+    do {
+      name = fmt::format("{}_{}", stem, next++);
+    } while (names_.contains(std::string_view(name)));
+  }
   const Text kept = model_.keep(name);
   names_.insert(kept.view());
   return kept;

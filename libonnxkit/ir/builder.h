@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <variant>
 #include <vector>
@@ -54,6 +55,7 @@ class FreshNames {
   Model& model_;
   bool is_filled_ = false;
   std::unordered_set<std::string_view> names_;
+  std::unordered_map<std::string, std::size_t> next_;  ///< by stem: the number to try first
 };
 
 }  // namespace onnxkit::ir

@@ -148,18 +148,42 @@ void Lowerer::lower_node(std::size_t index) {
   if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
 }
 
-std::shared_ptr<const ir::Model> node_model(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& inputs,
-                                            const std::vector<ir::ValueId>& outputs) {
+namespace {
+
+/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op_type != "Gradient") return ir::ValueId::none;
+  const ir::Attribute* target = node.find_attribute("y");
+  const auto* name = target ? target->as<Text>() : nullptr;
+  return name ? graph.find(name->view()) : ir::ValueId::none;
+}
+
+/// The nodes of a host step: the one that is to run; for a Gradient all that leads to its target.
+ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& outputs) {
   const ir::Graph& graph = subject.graph();
+  if (const auto target = traced_target(graph, graph.nodes[node]); target != ir::ValueId::none) {
+    std::vector<ir::ValueId> wanted = outputs;
+    wanted.push_back(target);
+    return ir::part_between(graph, subject.uses(), {}, wanted);
+  }
   ir::Part part;
   part.nodes = {node};
-  part.inputs = inputs;
-  std::sort(part.inputs.begin(), part.inputs.end());
   part.reads.assign(graph.values.size(), false);
-  for (const ir::ValueId id : subject.uses().reads(node)) part.reads[ir::index_of(id)] = true;
+  for (const ir::ValueId id : subject.uses().reads(node)) {
+    part.reads[ir::index_of(id)] = true;
+    if (!subject.is_constant(id)) part.inputs.push_back(id);
+  }
+  std::sort(part.inputs.begin(), part.inputs.end());
+  part.inputs.erase(std::unique(part.inputs.begin(), part.inputs.end()), part.inputs.end());
+  return part;
+}
+
+/// The part as a model of its own.
+std::shared_ptr<const ir::Model> part_model(Subject& subject, const ir::Part& part,
+                                            const std::vector<ir::ValueId>& outputs) {
   auto model = std::make_shared<ir::Model>(ir::extract(subject.model(), part, outputs));
   const auto declare = [&](ir::ValueInfo& port) {
-    const ir::ValueId id = graph.find(model->graph->name_of(port.value));
+    const ir::ValueId id = subject.graph().find(model->graph->name_of(port.value));
     if (id == ir::ValueId::none) return;
     port.type = checker::to_declared(subject.info(id).type, subject.dim_pool(),
                                      [&](const std::string& text) { return model->keep(text); });
@@ -169,20 +193,19 @@ std::shared_ptr<const ir::Model> node_model(Subject& subject, std::size_t node, 
   return model;
 }
 
+}  // namespace
+
 void Lowerer::lower_on_host(std::size_t index, const std::string& reason) {
   const ir::Graph& graph = subject_.graph();
   const ir::Node& node = graph.nodes[index];
-  std::vector<ir::ValueId> inputs, outputs;
-  for (const ir::ValueId id : subject_.uses().reads(index)) {
-    const bool is_new = std::find(inputs.begin(), inputs.end(), id) == inputs.end();
-    if (is_new && !subject_.is_constant(id)) inputs.push_back(id);
-  }
-  std::sort(inputs.begin(), inputs.end());
-  Step step{.kind = host_step};
-  for (const ir::ValueId id : inputs) step.inputs.push_back(as_declared(id));
+  std::vector<ir::ValueId> outputs;
   for (const ir::ValueId id : node.outputs) {
-    if (id == ir::ValueId::none) continue;
-    outputs.push_back(id);
+    if (id != ir::ValueId::none) outputs.push_back(id);
+  }
+  const ir::Part part = host_part(subject_, index, outputs);
+  Step step{.kind = host_step};
+  for (const ir::ValueId id : part.inputs) step.inputs.push_back(as_declared(id));
+  for (const ir::ValueId id : outputs) {
     const auto dims = subject_.dims(id);
     const ElementType type = subject_.type(id);
     const View view = dims && is_storable(type) ? new_view(Home::arena, type, *dims) : slot();
@@ -190,7 +213,7 @@ void Lowerer::lower_on_host(std::size_t index, const std::string& reason) {
     step.outputs.push_back(view);
   }
   auto parameters = std::make_shared<HostParameters>();
-  parameters->model = node_model(subject_, index, inputs, outputs);
+  parameters->model = part_model(subject_, part, outputs);
   parameters->op = node.op_type.view();
   parameters->reason = reason;
   step.parameters = std::move(parameters);

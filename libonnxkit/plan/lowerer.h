@@ -48,8 +48,4 @@ class Lowerer {
 bool is_storable(ElementType type);
 std::uint64_t bytes_of(ElementType type);
 
-/// The body of a host step: the node as a model of its own with these inputs and its outputs.
-std::shared_ptr<const ir::Model> node_model(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& inputs,
-                                            const std::vector<ir::ValueId>& outputs);
-
 }  // namespace onnxkit::plan

@@ -70,7 +70,7 @@ struct NormalizeParameters : Parameters {
 inline constexpr std::string_view attention_step = "attention";
 struct AttentionParameters : Parameters {
   float scale = 1;
-  bool is_causal = false;  ///< row i sees columns up to i + columns - rows
+  bool is_causal = false;  ///< row i sees columns up to i
   std::string text() const override;
 };
 

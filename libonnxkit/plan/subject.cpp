@@ -79,8 +79,11 @@ std::optional<Tensor> Subject::content(ir::ValueId id) const {
 }
 
 std::optional<double> Subject::scalar(ir::ValueId id) const {
+  const ir::Tensor* stored = id == ir::ValueId::none ? nullptr : uses_->initializers().find(id);
+  if (!stored || !std::all_of(stored->dims.begin(), stored->dims.end(), [](std::int64_t size) { return size == 1; }))
+    return std::nullopt;
   const auto held = content(id);
-  if (!held || held->size() != 1) return std::nullopt;
+  if (!held) return std::nullopt;
   const auto reals = to_reals(*held);
   return reals.size() == 1 ? std::optional(reals[0]) : std::nullopt;
 }

@@ -138,7 +138,7 @@ Result<DiffSide> framework_side(const std::filesystem::path& path, const std::st
 
 /// Compares two sides on generated inputs of the model, which is one of them. `framework` is the index of the other.
 Result<SourceReport> compare(const Model& model, std::vector<DiffSide> sides, std::size_t framework,
-                             const SourceCheckOptions& options) {
+                             const SourceCheckOptions& options, std::map<std::string, std::string> names = {}) {
   RunOptions run;
   run.context = options.context;
   run.seed = options.seed;
@@ -156,6 +156,7 @@ Result<SourceReport> compare(const Model& model, std::vector<DiffSide> sides, st
   diffing.seed = options.seed;
   diffing.warmup = 0;
   diffing.stop = limit.token();
+  diffing.names = std::move(names);
   const auto compared = diff(std::move(sides), {std::move(set)}, diffing);
   if (limit.is_over() && (!compared || compared->cancelled)) {
     SourceReport late;
@@ -170,6 +171,14 @@ DiffSide model_side(const Model& model, const std::string& backend) {
   side.backend = side.label = backend;
   side.model = std::make_shared<const Model>(model);
   return side;
+}
+
+/// TorchScript numbers its outputs.
+std::map<std::string, std::string> numbered_outputs(const ir::Graph& graph) {
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    names.emplace(graph.name_of(graph.outputs[i].value), fmt::format("output_{}", i));
+  return names;
 }
 
 }  // namespace
@@ -192,7 +201,9 @@ Result<SourceReport> compare_with_result(const Model& source, const std::filesys
   }
   auto after = framework_side(result, options.format);
   if (!after) return std::move(after).error();
-  return compare(source, {model_side(source, options.backend), *std::move(after)}, 1, options);
+  std::map<std::string, std::string> names;
+  if (after->format == "torchscript" && source.ir().graph) names = numbered_outputs(*source.ir().graph);
+  return compare(source, {model_side(source, options.backend), *std::move(after)}, 1, options, std::move(names));
 }
 
 }  // namespace onnxkit::running

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -39,7 +40,17 @@ double seconds(const Call& call) {
   return times[times.size() / 2];
 }
 
-std::vector<float> floats(int64_t count) { return std::vector<float>(static_cast<std::size_t>(count), 0.7F); }
+/// Memory at multiples of 64 bytes, as the plan's is.
+template <class T>
+struct Aligned {
+  using value_type = T;
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{64})); }
+  void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{64}); }
+  bool operator==(const Aligned&) const { return true; }
+};
+using Floats = std::vector<float, Aligned<float>>;
+
+Floats floats(int64_t count) { return Floats(static_cast<std::size_t>(count), 0.7F); }
 
 struct Bench {
   const Isa& isa;

@@ -33,6 +33,7 @@ constexpr Natural naturals[] = {
     {"aten.relu.default", "F.relu({self})"},
     {"aten.leaky_relu.default", "F.leaky_relu({self}, {negative_slope})"},
     {"aten.elu.default", "F.elu({self}, {alpha})"},
+    {"aten.gelu.default", "F.gelu({self})"},
     {"aten.gelu.default", "F.gelu({self}, approximate={approximate})"},
     {"aten.sigmoid.default", "torch.sigmoid({self})"},
     {"aten.tanh.default", "torch.tanh({self})"},
@@ -70,24 +71,13 @@ constexpr Natural naturals[] = {
     {"aten.constant_pad_nd.default", "F.pad({self}, {pad}, value={value})"},
 };
 
-/// torch's number of an element type in TorchScript's code, c10::ScalarType.
-int script_type(ElementType elem) {
-  using E = ElementType;
-  constexpr std::pair<E, int> numbers[] = {
-      {E::uint8, 0},           {E::int8, 1},      {E::int16, 2},       {E::int32, 3},         {E::int64, 4},
-      {E::float16, 5},         {E::float32, 6},   {E::float64, 7},     {E::complex64, 9},     {E::complex128, 10},
-      {E::boolean, 11},        {E::bfloat16, 15}, {E::float8e5m2, 23}, {E::float8e4m3fn, 24}, {E::float8e5m2fnuz, 25},
-      {E::float8e4m3fnuz, 26}, {E::uint16, 27},   {E::uint32, 28},     {E::uint64, 29}};
-  for (const auto& [known, number] : numbers)
-    if (known == elem) return number;
-  return 6;
-}
-
 std::string python_type(ElementType elem) {
   using E = ElementType;
   if (elem == E::boolean) return "torch.bool";
   if (elem == E::float8e4m3fn) return "torch.float8_e4m3fn";
   if (elem == E::float8e5m2) return "torch.float8_e5m2";
+  if (elem == E::float8e4m3fnuz) return "torch.float8_e4m3fnuz";
+  if (elem == E::float8e5m2fnuz) return "torch.float8_e5m2fnuz";
   if (elem == E::float16) return "torch.float16";
   if (elem == E::float32) return "torch.float32";
   if (elem == E::float64) return "torch.float64";
@@ -112,6 +102,18 @@ std::string_view function_of(std::string_view op) {
 bool is_size_function(std::string_view op) { return op.starts_with("_operator.") || op.starts_with("torch."); }
 
 }  // namespace
+
+int script_type(ElementType elem) {
+  using E = ElementType;
+  constexpr std::pair<E, int> numbers[] = {
+      {E::uint8, 0},           {E::int8, 1},      {E::int16, 2},       {E::int32, 3},         {E::int64, 4},
+      {E::float16, 5},         {E::float32, 6},   {E::float64, 7},     {E::complex64, 9},     {E::complex128, 10},
+      {E::boolean, 11},        {E::bfloat16, 15}, {E::float8e5m2, 23}, {E::float8e4m3fn, 24}, {E::float8e5m2fnuz, 25},
+      {E::float8e4m3fnuz, 26}, {E::uint16, 27},   {E::uint32, 28},     {E::uint64, 29}};
+  for (const auto& [known, number] : numbers)
+    if (known == elem) return number;
+  return 6;
+}
 
 CodeWriter::CodeWriter(Dialect dialect) : dialect_(dialect) {
   for (const char* name : {"F", "weights", "int", "float", "bool", "max", "inf", "nan", "ops", "annotate", "List",
@@ -204,14 +206,11 @@ std::string CodeWriter::size_call(const Graph& graph, const Node& node) {
   return fmt::format("{} {} {}", given[0], sign, given[1]);
 }
 
-/// Empty where an argument that is given has no place in the form.
-std::string CodeWriter::natural_call(const Graph& graph, const Node& node) {
-  const auto* natural =
-      std::find_if(std::begin(naturals), std::end(naturals), [&](const Natural& one) { return one.op == node.op; });
-  if (natural == std::end(naturals)) return {};
+/// Empty where an argument that is given has no place in the form, or one of the form is not given.
+std::string CodeWriter::filled_form(const Graph& graph, const Node& node, std::string_view form) {
   std::string text;
   std::size_t used = 0;
-  for (std::string_view rest = natural->form; !rest.empty();) {
+  for (std::string_view rest = form; !rest.empty();) {
     const std::size_t open = rest.find('{'), close = rest.find('}', open);
     text += rest.substr(0, open);
     if (open == rest.npos || close == rest.npos) break;
@@ -224,11 +223,30 @@ std::string CodeWriter::natural_call(const Graph& graph, const Node& node) {
   return used == node.arguments.size() ? text : std::string();
 }
 
+std::string CodeWriter::natural_call(const Graph& graph, const Node& node) {
+  for (const Natural& one : naturals) {
+    if (one.op != node.op) continue;
+    if (std::string text = filled_form(graph, node, one.form); !text.empty()) return text;
+  }
+  return {};
+}
+
+/// What releases of TorchScript have had from the start, where the operator is younger than the archives' version or has another form in it.
+std::string CodeWriter::older_call(const Graph& graph, const Node& node) {
+  if (node.op != "aten.gelu.default" || !node.find("approximate")) return {};
+  const std::string x = argument(graph, node.arguments.front());
+  const std::string cube = fmt::format("torch.add({0}, torch.mul(torch.pow({0}, 3), 0.044715))", x);
+  return fmt::format("torch.mul(torch.mul({}, 0.5), torch.add(torch.tanh(torch.mul({}, 0.7978845608028654)), 1))", x,
+                     cube);
+}
+
 std::string CodeWriter::call_of(const Graph& graph, const Node& node) {
   if (std::string size = size_call(graph, node); !size.empty()) return size;
   const bool is_python = dialect_ == Dialect::python;
   if (is_python) {
     if (std::string natural = natural_call(graph, node); !natural.empty()) return natural;
+  } else if (std::string older = older_call(graph, node); !older.empty()) {
+    return older;
   }
   std::vector<std::string> given;
   bool is_first = true;

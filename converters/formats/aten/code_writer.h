@@ -16,6 +16,9 @@ enum class Dialect {
   torchscript,  ///< the code in archives: torch.name(...), element types as numbers
 };
 
+/// torch's number of an element type in TorchScript's code, c10::ScalarType.
+int script_type(ElementType elem);
+
 /// Writes the body of one function. Bodies of branches and loops are written in place.
 class CodeWriter {
  public:
@@ -42,6 +45,8 @@ class CodeWriter {
   void write_loop(const foreign::Graph& graph, const foreign::Node& node, const std::string& indent);
   std::string call_of(const foreign::Graph& graph, const foreign::Node& node);
   std::string size_call(const foreign::Graph& graph, const foreign::Node& node);
+  std::string filled_form(const foreign::Graph& graph, const foreign::Node& node, std::string_view form);
+  std::string older_call(const foreign::Graph& graph, const foreign::Node& node);
   std::string natural_call(const foreign::Graph& graph, const foreign::Node& node);
   std::string argument(const foreign::Graph& graph, const foreign::Argument& given);
   std::string list(const foreign::Graph& graph, const foreign::Argument::List& items);

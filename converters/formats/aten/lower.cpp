@@ -78,13 +78,6 @@ ValueId size_value(WriteCall& call, Dim size, int depth) {
 
 }  // namespace
 
-Type with_elem(Type type, ElementType elem) {
-  type.elem = elem;
-  return type;
-}
-
-Type with_shape(const Type& type, Shape shape) { return Type::tensor(type.elem, std::move(shape)); }
-
 bool is_computable(WriteCall& call, Dim size) {
   using Kind = ir::DimFactor::Kind;
   if (size.is_constant()) return true;

@@ -16,15 +16,12 @@ using foreign::Given;
 using foreign::Shape;
 using foreign::Type;
 using foreign::ValueId;
+using foreign::with_elem;
+using foreign::with_shape;
 using foreign::WriteCall;
 
 using Int = std::int64_t;
 using Ints = std::vector<Int>;
-
-/// The same type with other elements.
-Type with_elem(Type type, ElementType elem);
-/// A tensor of another shape.
-Type with_shape(const Type& type, Shape shape);
 
 /// Whether the size is a constant or can be computed from sizes of values.
 bool is_computable(WriteCall& call, Dim size);

@@ -155,19 +155,34 @@ class Functionalizer {
  public:
   Functionalizer(Graph& graph, StringPool& strings) : graph_(graph), strings_(strings) {}
 
-  Result<void> run() {
-    if (!has_writes()) return run_inside();
+  Result<std::vector<Written>> run() {
+    if (!has_writes()) {
+      if (auto done = run_inside(); !done) return std::move(done).error();
+      return std::vector<Written>();
+    }
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (Node& node : nodes) {
-      if (auto done = add(std::move(node)); !done) return done;
+      if (auto done = add(std::move(node)); !done) return std::move(done).error();
     }
     for (foreign::Output& output : graph_.outputs) output.value = current(output.value);
+    const std::vector<Written> written = written_inputs();
     if (fault_) return *fault_;
-    return run_inside();
+    if (auto done = run_inside(); !done) return std::move(done).error();
+    return written;
   }
 
  private:
+  std::vector<Written> written_inputs() {
+    std::vector<ValueId> inputs = graph_.inputs;
+    for (const foreign::Tensor& tensor : graph_.tensors) inputs.push_back(tensor.value);
+    std::vector<Written> written;
+    for (const ValueId input : inputs)
+      if (const auto writes = writes_.find(input); writes != writes_.end() && writes->second > 0)
+        written.push_back({input, current(input)});
+    return written;
+  }
+
   /// A value that shares its elements with another.
   struct View {
     ValueId base = ValueId::none;
@@ -192,7 +207,7 @@ class Functionalizer {
       for (Argument& argument : node.arguments) {
         auto* body = std::get_if<std::unique_ptr<Graph>>(&argument.content);
         if (!body || !*body) continue;
-        if (auto done = functionalize(**body, strings_); !done) return done;
+        if (auto done = functionalize(**body, strings_); !done) return std::move(done).error();
       }
     }
     return {};
@@ -479,6 +494,8 @@ class Functionalizer {
 
 }  // namespace
 
-Result<void> functionalize(foreign::Graph& graph, StringPool& strings) { return Functionalizer(graph, strings).run(); }
+Result<std::vector<Written>> functionalize(foreign::Graph& graph, StringPool& strings) {
+  return Functionalizer(graph, strings).run();
+}
 
 }  // namespace onnxkit::pt2

@@ -245,6 +245,40 @@ Result<void> read_inputs(Json specs, GraphReader& reader, Program& program) {
   return {};
 }
 
+/// The input that an output changes: a buffer by its name in the module, an input by that of its value.
+ValueId changed_input(Json payload, const Program& program) {
+  if (const auto name = payload["user_input_name"].text()) {
+    for (const InputSpec& input : program.inputs)
+      if (input.value != ValueId::none && program.model.graph.name_of(input.value) == *name) return input.value;
+    return ValueId::none;
+  }
+  for (const std::string_view key : {"buffer_name", "parameter_name"})
+    if (const auto name = payload[key].text())
+      for (const InputSpec& input : program.inputs)
+        if (input.kind != InputSpec::Kind::user && input.name == *name) return input.value;
+  return ValueId::none;
+}
+
+/// Takes what is written to buffers and inputs from among the outputs, which the specs state in their order.
+void read_changes(Json specs, Program& program) {
+  std::vector<foreign::Output> outputs;
+  std::size_t place = 0;
+  for (const Json spec : specs) {
+    if (place >= program.model.graph.outputs.size()) break;
+    const foreign::Output& output = program.model.graph.outputs[place++];
+    const Json payload = payload_of(spec);
+    const bool is_change = payload.name() == "buffer_mutation" || payload.name() == "user_input_mutation" ||
+                           payload.name() == "parameter_mutation";
+    const ValueId input = is_change ? changed_input(payload, program) : ValueId::none;
+    if (input == ValueId::none)
+      outputs.push_back(output);
+    else
+      program.changes.push_back({input, output.value});
+  }
+  for (; place < program.model.graph.outputs.size(); ++place) outputs.push_back(program.model.graph.outputs[place]);
+  program.model.graph.outputs = std::move(outputs);
+}
+
 }  // namespace
 
 Result<Program> read_program(Json root) {
@@ -267,11 +301,7 @@ Result<Program> read_program(Json root) {
     program.model.metadata.emplace_back("source_sizes", program.model.strings->keep(sizes).view());
   const Json signature = module["signature"];
   if (auto read = read_inputs(signature["input_specs"], reader, program); !read) return std::move(read).error();
-  for (const Json spec : signature["output_specs"]) {
-    const Json payload = payload_of(spec);
-    if (payload.name() == "buffer_mutation" || payload.name() == "user_input_mutation")
-      return make_error("not-supported", "the program changes its buffers or inputs, which is not converted yet");
-  }
+  read_changes(signature["output_specs"], program);
   return program;
 }
 

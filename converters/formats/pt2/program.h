@@ -19,10 +19,16 @@ struct InputSpec {
   std::string_view name;  ///< of a parameter, buffer or constant in the module: "layer1.0.weight"
 };
 
+/// A buffer or input that the program changes: what it holds afterwards.
+struct Change {
+  foreign::ValueId input = foreign::ValueId::none, content = foreign::ValueId::none;
+};
+
 /// The program of an exported model, before its weights are there.
 struct Program {
   foreign::Model model;  ///< without tensors; all inputs are inputs of the graph
   std::vector<InputSpec> inputs;
+  std::vector<Change> changes;  ///< that the signature states; their contents are no outputs of the graph
 };
 
 /// The program, with its weights, in ONNX. Errors: as pt2::read.

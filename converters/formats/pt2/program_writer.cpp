@@ -166,7 +166,7 @@ class ProgramWriter {
     } else if (const auto* body = given.as<std::unique_ptr<Graph>>()) {
       name_values(**body);
       json_.key("as_graph").open_object().member("name", identifiers_.make(given.name)).key("graph");
-      write_graph(**body);
+      write_graph(**body, given.name == "cond_fn");
       json_.close_object();
     } else {
       json_.member("as_none", true);
@@ -259,7 +259,8 @@ class ProgramWriter {
     return std::find(std::begin(names), std::end(names), argument) != std::end(names);
   }
 
-  void write_graph(const Graph& graph) {
+  /// A condition gives one tensor, no tuple of one.
+  void write_graph(const Graph& graph, bool is_condition = false) {
     json_.open_object().key("inputs").open_array();
     for (const foreign::Tensor& tensor : graph.tensors) graph_argument(graph, tensor.value);
     for (const ValueId input : graph.inputs) graph_argument(graph, input);
@@ -283,7 +284,7 @@ class ProgramWriter {
     json_.close_object();
     for (const char* none : {"sym_bool_values", "custom_obj_values", "sym_float_values"})
       json_.key(none).open_object().close_object();
-    json_.member("is_single_tensor_return", false).close_object();
+    json_.member("is_single_tensor_return", is_condition).close_object();
   }
 
   void graph_argument(const Graph& graph, ValueId id) {

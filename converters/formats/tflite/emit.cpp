@@ -8,14 +8,6 @@
 
 namespace onnxkit::to_tflite {
 
-Type with_elem(Type type, ElementType elem) {
-  type.kind = Type::Kind::tensor;
-  type.elem = elem;
-  return type;
-}
-
-Type with_shape(const Type& type, Shape shape) { return Type::tensor(type.elem, std::move(shape)); }
-
 Type broadcast_type(WriteCall& call, ValueId a, ValueId b) {
   const Type &left = call.type_of(a), &right = call.type_of(b);
   if (!left.shape || !right.shape) return Type::tensor(left.elem);
@@ -50,7 +42,7 @@ std::size_t rank_of(WriteCall& call, ValueId value) {
 
 std::optional<std::vector<double>> constant_reals(WriteCall call, std::size_t input) {
   if (auto known = call.known_reals(input)) return known;
-  const foreign::Tensor* stored = call.stored(input);
+  const std::optional<foreign::Tensor> stored = call.stored(input);
   if (!stored || stored->elem != ElementType::float32) return std::nullopt;
   std::vector<double> values(stored->bytes.size() / sizeof(float));
   decode(stored->elem, stored->bytes, std::span(values));
@@ -104,7 +96,7 @@ ValueId sizes_vector(WriteCall& call, const Shape& sizes) {
 
 std::optional<Ints> constant_integers(WriteCall call, std::size_t input) {
   if (auto known = call.known_integers(input)) return known;
-  const foreign::Tensor* stored = call.stored(input);
+  const std::optional<foreign::Tensor> stored = call.stored(input);
   const auto bits = stored ? storage_bits(stored->elem) : 0;
   if (!stored || !is_integer(stored->elem) || bits < 8) return std::nullopt;
   Ints values(stored->bytes.size() * 8 / static_cast<std::size_t>(bits));
@@ -265,9 +257,9 @@ ValueId dequantize(WriteCall& call, const WriteCall& parameters, ValueId integer
 
 ValueId reordered(WriteCall& call, std::size_t input, const Ints& order) {
   if (std::is_sorted(order.begin(), order.end())) return call.input(input);
-  if (const foreign::Tensor* stored = call.stored(input)) return call.permuted_when_written(*stored, order);
+  if (const auto stored = call.stored(input)) return call.permuted_when_written(*stored, order);
   const auto producer = call.producer(input);
-  const foreign::Tensor* integers = nullptr;
+  std::optional<foreign::Tensor> integers;
   if (producer && producer->node.op_type == "DequantizeLinear") integers = WriteCall(*producer).stored(0);
   if (!integers) return transpose(call, call.input(input), order);
   const std::int64_t axis = producer->axis("axis", 1, order.size());

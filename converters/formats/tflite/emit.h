@@ -15,6 +15,8 @@ using foreign::Given;
 using foreign::Shape;
 using foreign::Type;
 using foreign::ValueId;
+using foreign::with_elem;
+using foreign::with_shape;
 using foreign::WriteCall;
 using Ints = std::vector<std::int64_t>;
 
@@ -28,8 +30,6 @@ enum Padding : std::int64_t { same = 0, valid = 1 };
 
 // ---- types
 
-Type with_elem(Type type, ElementType elem);
-Type with_shape(const Type& type, Shape shape);
 /// The shape that two values broadcast to, unknown where a rank is.
 Type broadcast_type(WriteCall& call, ValueId a, ValueId b);
 Shape shape_from(const Ints& dims);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "converters/formats/aten/code_writer.h"
 #include "converters/formats/pt2/names.h"
 #include "converters/formats/torchscript/pickle_writer.h"
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/wire/zip/writer.h"
 
 namespace onnxkit::torchscript {
@@ -41,7 +44,27 @@ struct Attribute {
   const foreign::Tensor* tensor = nullptr;
   std::string name;
   std::size_t storage = 0;
+  ElementType stored = ElementType::undefined;
+  std::string widened = {};  ///< the bytes, where they are not those of the tensor
+
+  std::span<const std::byte> bytes() const {
+    return widened.empty() ? tensor->bytes : std::as_bytes(std::span(widened));
+  }
 };
+
+/// Unsigned integers that have no storage are stored as int64, and cast where they are read.
+void widen(Attribute& attribute) {
+  const foreign::Tensor& tensor = *attribute.tensor;
+  const bool is_long = tensor.elem == ElementType::uint64;
+  if (!is_long && tensor.elem != ElementType::uint16 && tensor.elem != ElementType::uint32) return;
+  attribute.stored = ElementType::int64;
+  if (is_long) return;  // the same bits
+  std::vector<std::int64_t> values(tensor.bytes.size() / (tensor.elem == ElementType::uint16 ? 2 : 4));
+  decode(tensor.elem, tensor.bytes, std::span(values));
+  attribute.widened.resize(values.size() * sizeof(std::int64_t));
+  encode(ElementType::int64, std::span<const std::int64_t>(values),
+         std::as_writable_bytes(std::span(attribute.widened.data(), attribute.widened.size())));
+}
 
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& dims) {
   std::vector<std::int64_t> strides(dims.size(), 1);
@@ -55,7 +78,10 @@ void write_tensor(PickleWriter& pickle, const Attribute& attribute) {
   std::int64_t count = 1;
   for (const std::int64_t dim : tensor.dims) count *= dim;
   pickle.global("torch._utils", "_rebuild_tensor_v2").mark().mark();
-  pickle.text("storage").global("torch", storage_of(tensor.elem)).text(std::to_string(attribute.storage)).text("cpu");
+  pickle.text("storage")
+      .global("torch", storage_of(attribute.stored))
+      .text(std::to_string(attribute.storage))
+      .text("cpu");
   pickle.integer(count).tuple().persistent().integer(0);
   pickle.integers(tensor.dims).integers(strides_of(tensor.dims));
   pickle.boolean(false).global("collections", "OrderedDict").empty_tuple().reduce().tuple().reduce();
@@ -78,7 +104,11 @@ std::string code_of(const foreign::Graph& graph, const std::vector<Attribute>& a
   for (const Attribute& attribute : attributes) {
     (is_floating(attribute.tensor->elem) ? parameters : buffers) += fmt::format("\"{}\", ", attribute.name);
     types += fmt::format("  {} : Tensor\n", attribute.name);
-    writer.name_as(graph, attribute.tensor->value, "self." + attribute.name);
+    const ElementType elem = attribute.tensor->elem;
+    const std::string read = "self." + attribute.name;
+    writer.name_as(
+        graph, attribute.tensor->value,
+        attribute.stored == elem ? read : fmt::format("torch.to({}, dtype={})", read, aten::script_type(elem)));
   }
   for (const foreign::ValueId input : graph.inputs)
     inputs += fmt::format(",\n    {}: Tensor", writer.name_input(graph, input));
@@ -101,14 +131,16 @@ Result<std::vector<Attribute>> attributes_of(const foreign::Graph& graph) {
   pt2::Identifiers names;
   names.make("training");
   names.make("forward");
-  std::map<std::pair<const std::byte*, std::size_t>, std::size_t> storages;
+  std::map<std::tuple<const std::byte*, std::size_t, ElementType>, std::size_t> storages;
   for (const foreign::Tensor& tensor : graph.tensors) {
-    if (storage_of(tensor.elem).empty())
+    Attribute attribute{.tensor = &tensor, .name = names.make(tensor.name), .stored = tensor.elem};
+    widen(attribute);
+    if (storage_of(attribute.stored).empty())
       return make_error("not-supported", fmt::format("TorchScript has no storage for tensor {} of {}",
                                                      quote(tensor.name), name_of(tensor.elem)));
-    const auto key = std::make_pair(tensor.bytes.data(), tensor.bytes.size());
-    const std::size_t storage = storages.emplace(key, storages.size()).first->second;
-    attributes.push_back({&tensor, names.make(tensor.name), storage});
+    const auto key = std::make_tuple(tensor.bytes.data(), tensor.bytes.size(), tensor.elem);
+    attribute.storage = storages.emplace(key, storages.size()).first->second;
+    attributes.push_back(std::move(attribute));
   }
   return attributes;
 }
@@ -131,7 +163,7 @@ Result<void> write_module(const foreign::Model& model, const ByteSink& sink) {
   for (const Attribute& attribute : *attributes) {
     if (attribute.storage < written) continue;
     ++written;
-    const auto bytes = attribute.tensor->bytes;
+    const auto bytes = attribute.bytes();
     const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (Result<void> added = zip.add(fmt::format("model/data/{}", attribute.storage), {content}, storage_alignment);
         !added)

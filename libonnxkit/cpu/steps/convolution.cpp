@@ -69,8 +69,7 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
   auto packed = preparation.packed.get(
       preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
         const auto stored = preparation.stored(filter);
-        auto floats =
-            std::make_shared<std::vector<float>>(static_cast<std::size_t>(packed_weights_floats(convolution)));
+        auto floats = std::make_shared<AlignedFloats>(packed_weights_floats(convolution));
         pack_weights(floats->data(), stored.data(), convolution);
         return floats;
       });

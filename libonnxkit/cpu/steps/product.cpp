@@ -31,7 +31,7 @@ class ProductKernel : public Kernel {
                 .k = a_.dims[rank - 1],
                 .n = c_.dims[rank - 1]};
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) batches_ *= c_.dims[axis];
-    if (!packed_) own_packed_.resize(static_cast<std::size_t>(packed_b_floats(product_.k, product_.n)));
+    if (!packed_) own_packed_.emplace(packed_b_floats(product_.k, product_.n));
   }
 
   void run(RunState& state) override {
@@ -48,11 +48,11 @@ class ProductKernel : public Kernel {
         const std::int64_t from = leading_offset(b_, batch);
         if (from != packed_from) {
           const std::size_t rank = b_.rank();
-          pack_b(own_packed_.data(), state.at<float>(b_) + from, product.k, product.n, b_.strides[rank - 2],
+          pack_b(own_packed_->data(), state.at<float>(b_) + from, product.k, product.n, b_.strides[rank - 2],
                  b_.strides[rank - 1]);
           packed_from = from;
         }
-        product.packed_b = own_packed_.data();
+        product.packed_b = own_packed_->data();
       }
       cpu::product(*state.threads, product, epilogue_->bind(state, offsets));
     }
@@ -72,7 +72,7 @@ class ProductKernel : public Kernel {
   std::vector<View> others_;
   std::unique_ptr<StepEpilogue> epilogue_;
   PackedWeights::Floats packed_;
-  std::vector<float> own_packed_;
+  std::optional<AlignedFloats> own_packed_;
   Product product_;
   std::int64_t batches_ = 1;
 };
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
     if (!is_one_matrix) return make_error("not-supported", "constant matrices, one for each product");
     const std::int64_t k = b.dims[b.rank() - 2], n = b.dims.back();
     packed = preparation.packed.get(preparation.weight_key("b", b), [&] {
-      auto floats = std::make_shared<std::vector<float>>(static_cast<std::size_t>(packed_b_floats(k, n)));
+      auto floats = std::make_shared<AlignedFloats>(packed_b_floats(k, n));
       const auto stored = preparation.stored(b);
       pack_b(floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2], stored.strides.back());
       return floats;

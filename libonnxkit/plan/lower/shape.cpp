@@ -169,7 +169,8 @@ Unlowered lower_depth_to_space(LowerCall& call) {
 Unlowered lower_space_to_depth(LowerCall& call) {
   const std::int64_t block = call.integer("blocksize");
   const Dims& d = call.input_dims(0);
-  const Dims parts = {d[0], d[1], d[2] / block, block, d[3] / block, block}, order = {0, 3, 5, 1, 2, 4};
+  const Dims parts = {d[0], d[1], d[2] / block, block, d[3] / block, block};
+  const Dims order = call.string("mode") == "CRD" ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4};
   auto view = reshaped(call.input(0), parts);
   if (!view) view = reshaped(call.contiguous(call.input(0)), parts);
   call.set_output(0, *reshaped(call.contiguous(permuted(*view, order)), call.output_dims(0)));

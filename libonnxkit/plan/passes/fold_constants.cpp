@@ -2,25 +2,13 @@
 
 #include "libonnxkit/ir/extract.h"
 #include "libonnxkit/ir/order.h"
-#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/plan/pass.h"
+#include "libonnxkit/plan/rewriting.h"
 
 namespace onnxkit::plan {
 namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{256} << 20;  // of all that one round makes
-
-bool has_body(const ir::Node& node) {
-  bool found = false;
-  ir::for_each_subgraph(node, [&](const ir::Graph&, std::size_t) { found = true; });
-  return found;
-}
-
-/// Operators that may give another result each time.
-bool draws(const ir::Node& node) {
-  return node.op_type.view().starts_with("Random") || node.op_type == "Bernoulli" || node.op_type == "Multinomial" ||
-         node.op_type == "Dropout";
-}
 
 /// A small tensor whose content inference knows, as shape arithmetic has it.
 std::optional<Tensor> known_content(const checker::ValueInfo& info) {

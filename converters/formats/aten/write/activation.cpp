@@ -71,10 +71,11 @@ void map_softsign(WriteCall& call) {
   call.result(binary(call, "aten.div.Tensor", call.input(0), size, call.output_type()));
 }
 
+/// Without the argument where it is the default, as older files of TorchScript have none.
 void map_gelu(WriteCall& call) {
-  call.result(call.emit("aten.gelu.default",
-                        {{"self", call.input(0)}, {"approximate", call.text("approximate", "none")}},
-                        call.output_type()));
+  std::vector<Given> given = {{"self", call.input(0)}};
+  if (call.text("approximate", "none") != "none") given.push_back({"approximate", call.text("approximate")});
+  call.result(call.emit("aten.gelu.default", std::move(given), call.output_type()));
 }
 
 void map_thresholded_relu(WriteCall& call) {

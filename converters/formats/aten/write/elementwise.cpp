@@ -11,9 +11,9 @@
 namespace onnxkit::aten {
 namespace {
 
-using Names = std::pair<std::string_view, std::string_view>;
+using foreign::Counterpart;
 
-constexpr Names unary_names[] = {
+constexpr Counterpart unary_names[] = {
     {"Abs", "aten.abs.default"},
     {"Neg", "aten.neg.default"},
     {"Sqrt", "aten.sqrt.default"},
@@ -41,7 +41,7 @@ constexpr Names unary_names[] = {
     {"BitwiseNot", "aten.bitwise_not.default"},
 };
 
-constexpr Names binary_names[] = {
+constexpr Counterpart binary_names[] = {
     {"Add", "aten.add.Tensor"},
     {"Sub", "aten.sub.Tensor"},
     {"Mul", "aten.mul.Tensor"},
@@ -58,25 +58,74 @@ constexpr Names binary_names[] = {
     {"BitwiseXor", "aten.bitwise_xor.Tensor"},
 };
 
-template <std::size_t N>
-std::string_view counterpart(const Names (&names)[N], const WriteCall& call) {
-  return std::find_if(std::begin(names), std::end(names),
-                      [&](const Names& n) { return n.first == call.node.op_type.view(); })
-      ->second;
+/// PyTorch keeps unsigned integers of 16 bits and more, but computes with int64. Casts of those of 64 bits keep the bits.
+bool is_only_stored(ElementType elem) {
+  return elem == ElementType::uint16 || elem == ElementType::uint32 || elem == ElementType::uint64;
+}
+
+ValueId as_int64(WriteCall& call, std::size_t input) { return cast(call, call.input(input), ElementType::int64); }
+
+/// The bits that the type has.
+void give_unsigned(WriteCall& call, ValueId wide) {
+  const ElementType elem = call.output_type().elem;
+  if (elem == ElementType::boolean) return call.result(wide);
+  if (elem == ElementType::uint64) return call.result(cast(call, wide, elem));
+  const ValueId mask = call.scalar(ElementType::int64, elem == ElementType::uint16 ? 0xffff : 0xffffffff);
+  call.result(cast(call, binary(call, "aten.bitwise_and.Tensor", wide, mask, call.type_of(wide)), elem));
+}
+
+/// Of int64 with the bits of uint64, in an order that is that of int64.
+ValueId in_signed_order(WriteCall& call, ValueId x) {
+  const ValueId sign = call.scalar(ElementType::int64, -9223372036854775808.0);
+  return binary(call, "aten.bitwise_xor.Tensor", x, sign, call.type_of(x));
+}
+
+/// An operator on unsigned integers. Products, sums and bits of uint64 are those of int64; what depends on its order is compared in another.
+void compute_unsigned(WriteCall& call, std::string_view op) {
+  const bool is_long = call.elem(0) == ElementType::uint64;
+  const bool has_order = op.find(".lt.") != op.npos || op.find(".le.") != op.npos || op.find(".gt.") != op.npos ||
+                         op.find(".ge.") != op.npos || op.find("mum.") != op.npos;
+  ValueId x = as_int64(call, 0);
+  const Type wide = with_elem(call.output_type(), ElementType::int64);
+  for (std::size_t i = 1; i < call.node.inputs.size(); ++i) {
+    ValueId y = as_int64(call, i);
+    const bool is_flipped = is_long && has_order;
+    if (is_flipped) x = in_signed_order(call, x);
+    if (is_flipped) y = in_signed_order(call, y);
+    x = binary(call, op, x, y, call.output_type().elem == ElementType::boolean ? call.output_type() : wide);
+    if (is_flipped && op.find("mum.") != op.npos) x = in_signed_order(call, x);
+  }
+  if (call.node.inputs.size() == 1) x = call.emit(op, {{"self", x}}, wide);
+  give_unsigned(call, x);
+}
+
+/// Quotients, whose operands are below 2^32.
+bool compute_quotient(WriteCall& call, std::string_view op) {
+  const ElementType elem = call.elem(0);
+  if (elem != ElementType::uint16 && elem != ElementType::uint32) return false;
+  std::vector<Given> given = {{"self", as_int64(call, 0)}, {"other", as_int64(call, 1)}};
+  if (op == "aten.div.Tensor_mode") given.push_back({"rounding_mode", "trunc"});
+  give_unsigned(call, call.emit(op, std::move(given), with_elem(call.output_type(), ElementType::int64)));
+  return true;
 }
 
 void map_unary_elementwise(WriteCall& call) {
+  if (call.node.op_type == "BitwiseNot" && is_only_stored(call.elem(0)))
+    return compute_unsigned(call, "aten.bitwise_not.default");
   if (!has_arithmetic(call, call.elem(0))) return;
-  call.result(call.emit(counterpart(unary_names, call), {{"self", call.input(0)}}, call.output_type()));
+  call.result(call.emit(foreign::counterpart(unary_names, call.node), {{"self", call.input(0)}}, call.output_type()));
 }
 
 void map_binary_elementwise(WriteCall& call) {
+  if (is_only_stored(call.elem(0))) return compute_unsigned(call, foreign::counterpart(binary_names, call.node));
   if (!has_arithmetic(call, call.elem(0))) return;
-  call.result(binary(call, counterpart(binary_names, call), call.input(0), call.input(1), call.output_type()));
+  call.result(
+      binary(call, foreign::counterpart(binary_names, call.node), call.input(0), call.input(1), call.output_type()));
 }
 
 /// ONNX divides integers towards zero.
 void map_div(WriteCall& call) {
+  if (compute_quotient(call, "aten.div.Tensor_mode")) return;
   if (!has_arithmetic(call, call.elem(0))) return;
   if (!is_integer(call.elem(0)))
     return call.result(binary(call, "aten.div.Tensor", call.input(0), call.input(1), call.output_type()));
@@ -86,6 +135,7 @@ void map_div(WriteCall& call) {
 }
 
 void map_mod(WriteCall& call) {
+  if (compute_quotient(call, "aten.remainder.Tensor")) return;
   if (!has_arithmetic(call, call.elem(0))) return;
   const bool truncates = call.integer("fmod", 0) != 0;
   call.result(binary(call, truncates ? "aten.fmod.Tensor" : "aten.remainder.Tensor", call.input(0), call.input(1),
@@ -110,14 +160,17 @@ void map_pow(WriteCall& call) {
 }
 
 void map_bit_shift(WriteCall& call) {
-  if (!has_arithmetic(call, call.elem(0))) return;
   const bool is_left = call.text("direction") == "LEFT";
+  if (is_only_stored(call.elem(0)) && (is_left || call.elem(0) != ElementType::uint64))
+    return compute_unsigned(call, is_left ? "aten.bitwise_left_shift.Tensor" : "aten.bitwise_right_shift.Tensor");
+  if (!has_arithmetic(call, call.elem(0))) return;
   call.result(binary(call, is_left ? "aten.bitwise_left_shift.Tensor" : "aten.bitwise_right_shift.Tensor",
                      call.input(0), call.input(1), call.output_type()));
 }
 
 /// Sum, Mean, Max and Min of any number of tensors.
 void fold(WriteCall& call, std::string_view op) {
+  if (is_only_stored(call.elem(0)) && call.node.inputs.size() > 1) return compute_unsigned(call, op);
   if (!has_arithmetic(call, call.elem(0))) return;
   std::vector<ValueId> operands = call.inputs();
   ValueId result = operands.front();
@@ -190,8 +243,8 @@ void map_is_inf(WriteCall& call) {
 
 void register_elementwise(Writers& writers);
 void register_elementwise(Writers& writers) {
-  for (const Names& names : unary_names) writers.add(names.first, map_unary_elementwise);
-  for (const Names& names : binary_names) writers.add(names.first, map_binary_elementwise);
+  for (const Counterpart& names : unary_names) writers.add(names.first, map_unary_elementwise);
+  for (const Counterpart& names : binary_names) writers.add(names.first, map_binary_elementwise);
   writers.add("Div", map_div);
   writers.add("Mod", map_mod);
   writers.add("Pow", map_pow);

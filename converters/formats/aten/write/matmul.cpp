@@ -36,6 +36,27 @@ void map_gemm(WriteCall& call) {
   call.result(binary(call, "aten.add.Tensor", product, c, call.output_type()));
 }
 
+/// com.microsoft: axes of both factors in other orders, and a factor.
+void map_fused_matmul(WriteCall& call) {
+  if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0)
+    return call.refuse("it moves the batches behind the rows");
+  const auto turned = [&](std::size_t input, std::string_view attribute) {
+    Type type = call.type(input);
+    if (call.integer(attribute, 0) == 0 || (type.shape && type.shape->size() < 2)) return call.input(input);
+    if (type.shape) std::swap((*type.shape)[type.shape->size() - 1], (*type.shape)[type.shape->size() - 2]);
+    return call.emit("aten.transpose.int", {{"self", call.input(input)}, {"dim0", Int{-2}}, {"dim1", Int{-1}}}, type);
+  };
+  const ValueId a = turned(0, "transA"), b = turned(1, "transB");
+  const ValueId product = binary(call, "aten.matmul.default", a, b, call.output_type());
+  const double alpha = call.real("alpha", 1);
+  call.result(alpha == 1 ? product : multiply_number(call, product, alpha));
+}
+
+/// com.microsoft
+void map_inverse(WriteCall& call) {
+  call.result(call.emit("aten.linalg_inv.default", {{"A", call.input(0)}}, call.output_type()));
+}
+
 void map_einsum(WriteCall& call) {
   std::string equation;
   for (const char c : call.text("equation"))
@@ -87,6 +108,8 @@ void register_matmul(Writers& writers) {
   writers.add("Gemm", map_gemm);
   writers.add("Einsum", map_einsum);
   writers.add("Det", map_det);
+  writers.add({"com.microsoft::FusedMatMul", "com.microsoft::TransposeMatMul"}, map_fused_matmul);
+  writers.add("com.microsoft::Inverse", map_inverse);
   writers.add("NegativeLogLikelihoodLoss", map_negative_log_likelihood);
   writers.add("SoftmaxCrossEntropyLoss", map_softmax_cross_entropy);
 }

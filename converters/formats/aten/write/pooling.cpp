@@ -98,25 +98,66 @@ ValueId average(WriteCall& call, ValueId x, const Window& window, bool counts_pa
                    with_elem(call.output_type(), call.type_of(x).elem));
 }
 
+/// The sums over windows, dilated and incomplete ones too: a convolution with ones of each channel by itself. `value` is what the padding counts.
+ValueId window_sums(WriteCall& call, ValueId x, const Window& window, double value) {
+  const std::size_t spatial = window.kernel.size();
+  const Shape& in = *call.shape(0);
+  const Shape& out = *call.output_type().shape;
+  const ElementType elem = call.elem(0);
+  Ints more(spatial, 0);  // behind the padding, where the last window is incomplete
+  for (std::size_t i = 0; i < spatial; ++i) {
+    if (!in[i + 2].is_constant() || !out[i + 2].is_constant()) {
+      if (call.integer("ceil_mode", 0) != 0) call.refuse("incomplete windows over an axis of unknown size");
+      continue;
+    }
+    const Int reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    const Int there = in[i + 2].constant() + window.begins[i] + window.ends[i];
+    more[i] = std::max<Int>((out[i + 2].constant() - 1) * window.strides[i] + reach - there, 0);
+  }
+  Shape planes(call.type_of(x).shape->begin(), call.type_of(x).shape->end());
+  planes[0] = call.dims().mul(planes[0], planes[1]);
+  planes[1] = Dim(1);
+  x = constant_pad(call, reshape(call, x, planes), window.begins, window.ends, value);
+  if (std::any_of(more.begin(), more.end(), [](Int size) { return size > 0; }))
+    x = constant_pad(call, x, Ints(spatial, 0), more, 0);
+  Shape weight = {Dim(1), Dim(1)};
+  for (const Int size : window.kernel) weight.emplace_back(size);
+  Shape sums(out.begin(), out.end());
+  sums[0] = planes[0];
+  sums[1] = Dim(1);
+  return call.emit("aten.convolution.default",
+                   {{"input", x},
+                    {"weight", full(call, weight, 1, elem)},
+                    {"bias", {}},
+                    {"stride", window.strides},
+                    {"padding", Ints(spatial, 0)},
+                    {"dilation", window.dilations},
+                    {"transposed", false},
+                    {"output_padding", Ints(spatial, 0)},
+                    {"groups", Int{1}}},
+                   Type::tensor(elem, sums));
+}
+
+/// What PyTorch's pools lack: a share of the sums. Elements behind the padding never count.
+void average_by_sums(WriteCall& call, const Window& window, bool counts_padding) {
+  if (!call.shape(0) || !call.output_type().shape) return call.refuse("the rank of its result is not known");
+  const ValueId sums = window_sums(call, call.input(0), window, 0);
+  Shape plane(call.shape(0)->begin(), call.shape(0)->end());
+  plane[0] = plane[1] = 1;
+  const ValueId counts = window_sums(call, full(call, plane, 1, call.elem(0)), window, counts_padding ? 1 : 0);
+  if (call.refused()) return;
+  const ValueId shares = binary(call, "aten.div.Tensor", sums, counts, call.type_of(sums));
+  call.result(reshape(call, shares, *call.output_type().shape));
+}
+
 void map_average_pool(WriteCall& call) {
   const std::size_t spatial = spatial_rank(call);
   Window window = window_of(call, spatial, 0);
   if (call.refused()) return;
-  if (std::any_of(window.dilations.begin(), window.dilations.end(), [](Int d) { return d != 1; }))
-    return call.refuse("an average over a dilated window");
   const bool counts_padding = call.integer("count_include_pad", 0) != 0;
-  if (fits_pool(window)) return call.result(average(call, call.input(0), window, counts_padding));
-  const bool ceils = call.integer("ceil_mode", 0) != 0;
-  if (ceils) return call.refuse("uneven padding with ceil_mode");
-  Window bare = window;
-  const ValueId x = prepared(call, call.input(0), bare, 0);
-  const ValueId sums = average(call, x, bare, true);
-  if (counts_padding) return call.result(sums);
-  Shape plane(call.shape(0)->begin(), call.shape(0)->end());
-  plane[0] = plane[1] = 1;
-  const ValueId ones = full(call, plane, 1, call.elem(0));
-  const ValueId share = average(call, constant_pad(call, ones, window.begins, window.ends, 0), bare, true);
-  call.result(binary(call, "aten.div.Tensor", sums, share, call.output_type()));
+  const bool is_dilated = std::any_of(window.dilations.begin(), window.dilations.end(), [](Int d) { return d != 1; });
+  if (!is_dilated && fits_pool(window)) return call.result(average(call, call.input(0), window, counts_padding));
+  average_by_sums(call, window, counts_padding);
 }
 
 Ints spatial_axes(std::size_t rank) {
@@ -149,10 +190,15 @@ void map_lp_pool(WriteCall& call) {
   const std::size_t spatial = spatial_rank(call);
   Window window = window_of(call, spatial, 0);
   if (call.refused()) return;
-  if (std::any_of(window.dilations.begin(), window.dilations.end(), [](Int d) { return d != 1; }) ||
-      call.integer("ceil_mode", 0) != 0)
-    return call.refuse("a pool over a dilated or an incomplete window");
   const auto p = static_cast<double>(call.integer("p", 2));
+  if (std::any_of(window.dilations.begin(), window.dilations.end(), [](Int d) { return d != 1; }) ||
+      call.integer("ceil_mode", 0) != 0) {
+    if (!call.shape(0) || !call.output_type().shape) return call.refuse("the rank of its result is not known");
+    const ValueId powers = to_power(call, unary(call, "aten.abs.default", call.input(0)), p);
+    const ValueId sums = window_sums(call, powers, window, 0);
+    if (call.refused()) return;
+    return call.result(to_power(call, reshape(call, sums, *call.output_type().shape), 1 / p));
+  }
   double places = 1;
   for (const Int size : window.kernel) places *= static_cast<double>(size);
   ValueId x = to_power(call, unary(call, "aten.abs.default", call.input(0)), p);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "converters/formats/aten/lower.h"
+#include "converters/formats/aten/padding.h"
 
 namespace onnxkit::aten {
 namespace {
@@ -123,22 +124,60 @@ ValueId requantized(WriteCall& call, ValueId sums, ValueId factor, std::size_t s
   const auto range = range_of(to).value_or(std::pair(0.0, 255.0));
   const Type real = with_elem(call.output_type(), ElementType::float32);
   ValueId y = binary(call, "aten.mul.Tensor", cast(call, sums, ElementType::float32), factor, real);
-  y = binary(call, "aten.div.Tensor", y, call.input(scale), real);
+  y = binary(call, "aten.div.Tensor", y, cast(call, call.input(scale), ElementType::float32), real);
   y = unary(call, "aten.round.default", y);
   y = binary(call, "aten.add.Tensor", y, cast(call, call.input(zero_point), ElementType::float32), real);
   return cast(call, clamp(call, y, range.first, range.second), to);
 }
 
 void map_qlinear_matmul(WriteCall& call) {
-  if (call.elem(1) != ElementType::float32) return call.refuse("its scales are not float");
   if (call.shape(1) && call.shape(1)->size() > 1) return call.refuse("it has a scale for each row of several matrices");
   const Type type = with_elem(call.output_type(), ElementType::float64);
   const ValueId a = exact(call, 0, 2, static_cast<Int>(call.rank(0)) - 2),
                 b = exact(call, 3, 5, static_cast<Int>(call.rank(3)) - 1);
   const ValueId sums = binary(call, "aten.matmul.default", a, b, type);
-  const ValueId left = beside(call, call.input(1), call.rank(0), static_cast<Int>(call.rank(0)) - 2, 0, {});
-  const ValueId right = beside(call, call.input(4), call.rank(3), static_cast<Int>(call.rank(3)) - 1, 0, {});
+  const ValueId left = beside(call, cast(call, call.input(1), ElementType::float32), call.rank(0),
+                              static_cast<Int>(call.rank(0)) - 2, 0, {});
+  const ValueId right = beside(call, cast(call, call.input(4), ElementType::float32), call.rank(3),
+                               static_cast<Int>(call.rank(3)) - 1, 0, {});
   const ValueId factor = binary(call, "aten.mul.Tensor", left, right, Type::tensor(ElementType::float32));
+  call.result(requantized(call, sums, factor, 6, 7));
+}
+
+/// Sums of products, exact in float64.
+ValueId exact_convolution(WriteCall& call, ValueId x, ValueId weight, ValueId bias, std::size_t weight_input) {
+  const std::size_t rank = call.rank(0);
+  if (rank < 3) call.refuse("its input has no spatial axis");
+  if (call.refused()) return x;
+  const Window window = window_of(call, rank - 2, weight_input);
+  if (call.refused()) return x;
+  const auto [wide, padding] = padded(call, x, window, 0);
+  return call.emit("aten.convolution.default",
+                   {{"input", wide},
+                    {"weight", weight},
+                    {"bias", bias},
+                    {"stride", window.strides},
+                    {"padding", padding},
+                    {"dilation", window.dilations},
+                    {"transposed", false},
+                    {"output_padding", Ints(rank - 2, 0)},
+                    {"groups", call.integer("group", 1)}},
+                   with_elem(call.output_type(), ElementType::float64));
+}
+
+void map_conv_integer(WriteCall& call) {
+  const ValueId x = exact(call, 0, 2, 1), weight = exact(call, 1, 3, 0);
+  call.result(cast(call, exact_convolution(call, x, weight, ValueId::none, 1), ElementType::int32));
+}
+
+void map_qlinear_conv(WriteCall& call) {
+  const ValueId x = exact(call, 0, 2, 1), weight = exact(call, 3, 5, 0);
+  const ValueId bias = call.has(8) ? cast(call, call.input(8), ElementType::float64) : ValueId::none;
+  const ValueId sums = exact_convolution(call, x, weight, bias, 3);
+  if (call.refused()) return;
+  const ValueId factor =
+      binary(call, "aten.mul.Tensor", beside(call, call.input(1), call.rank(0), 1, 0, {}),
+             beside(call, call.input(4), call.rank(0), 1, 0, {}), Type::tensor(ElementType::float32));
   call.result(requantized(call, sums, factor, 6, 7));
 }
 
@@ -151,6 +190,8 @@ void register_quantize(Writers& writers) {
   writers.add("DynamicQuantizeLinear", map_dynamic_quantize_linear);
   writers.add("MatMulInteger", map_matmul_integer);
   writers.add("QLinearMatMul", map_qlinear_matmul);
+  writers.add("ConvInteger", map_conv_integer);
+  writers.add("QLinearConv", map_qlinear_conv);
 }
 
 }  // namespace onnxkit::aten

@@ -41,7 +41,7 @@ bool is_plain(WriteCall& call, const Cell& cell) {
 ValueId gates_of(WriteCall& call, std::size_t input, Int direction, const Cell& cell, Int size, Int first) {
   const ElementType elem = call.elem(0);
   const auto count = static_cast<Int>(cell.gates.size());
-  const foreign::Tensor* stored = call.stored(input);
+  const std::optional<foreign::Tensor> stored = call.stored(input);
   if (stored && stored->dims.size() >= 2 && stored->dims[0] > direction && stored->dims[1] > 0) {
     const std::size_t row = stored->bytes.size() / static_cast<std::size_t>(stored->dims[0] * stored->dims[1]);
     const auto* begin = reinterpret_cast<const char*>(stored->bytes.data());
@@ -160,9 +160,92 @@ void map_lstm(WriteCall& call) {
                   .has_cell_state = true});
 }
 
+/// The sizes of a GRU, and its parts of one direction.
+struct Gru {
+  Sizes sizes;
+  Int times = 0;
+  ValueId from_input = ValueId::none;                    ///< products of the input, of all gates and times
+  ValueId weight = ValueId::none, bias = ValueId::none;  ///< of the state
+};
+
+ValueId linear(WriteCall& call, ValueId x, ValueId weight, ValueId bias, Type type) {
+  return call.emit("aten.linear.default", {{"input", x}, {"weight", weight}, {"bias", bias}}, std::move(type));
+}
+
+/// The state behind one step, whose reset gate works before the product.
+ValueId gru_step(WriteCall& call, const Gru& gru, ValueId given, ValueId h) {
+  const Int size = gru.sizes.hidden;
+  const Type type = call.type_of(h);
+  const auto part = [&](ValueId x, Int axis, Int gate) {
+    return x == ValueId::none ? x : slice(call, x, axis, gate * size, (gate + 1) * size, Dim(size));
+  };
+  const auto gate = [&](Int which, ValueId state) {
+    const ValueId product = linear(call, state, part(gru.weight, 0, which), part(gru.bias, 0, which), type);
+    return binary(call, "aten.add.Tensor", part(given, 1, which), product, type);
+  };
+  const ValueId update = unary(call, "aten.sigmoid.default", gate(0, h));
+  const ValueId reset = unary(call, "aten.sigmoid.default", gate(1, h));
+  const ValueId fresh = unary(call, "aten.tanh.default", gate(2, binary(call, "aten.mul.Tensor", reset, h, type)));
+  const ValueId change = binary(call, "aten.sub.Tensor", h, fresh, type);
+  return binary(call, "aten.add.Tensor", fresh, binary(call, "aten.mul.Tensor", update, change, type), type);
+}
+
+/// The states of one direction, each with a new first axis.
+std::vector<ValueId> gru_states(WriteCall& call, const Gru& gru, ValueId h, bool is_reverse) {
+  std::vector<ValueId> states(static_cast<std::size_t>(gru.times));
+  for (Int i = 0; i < gru.times; ++i) {
+    const Int time = is_reverse ? gru.times - 1 - i : i;
+    h = gru_step(call, gru, select(call, gru.from_input, 0, time), h);
+    states[static_cast<std::size_t>(time)] = unsqueeze(call, h, {0});
+  }
+  return states;
+}
+
+/// One step after the other, written out.
+void write_out_gru(WriteCall& call) {
+  constexpr Int most_times = 512;
+  const bool batch_first = call.integer("layout", 0) != 0;
+  if (call.rank(0) != 3 || call.rank(2) != 3) return call.refuse("its input has not three axes");
+  const auto times = call.size(0, batch_first ? 1 : 0), hidden = call.size(2, 2);
+  if (!times || !hidden || *times < 1 || *times > most_times)
+    return call.refuse("its reset gate works before the product, and the number of its steps is not known",
+                       "give the length of the sequence by --input-shape");
+  if (!is_plain(call, {.op = {}, .gates = {}, .activations = {"Sigmoid", "Tanh"}})) return;
+  const std::string_view direction = call.text("direction", "forward");
+  const Shape& in = *call.shape(0);
+  Gru gru{.sizes = {.times = Dim(*times),
+                    .batches = in[batch_first ? 0 : 1],
+                    .directions = direction == "bidirectional" ? 2 : 1,
+                    .hidden = *hidden},
+          .times = *times};
+  const ElementType elem = call.elem(0);
+  const ValueId x = batch_first ? permute(call, call.input(0), {1, 0, 2}) : call.input(0);
+  const ValueId first = first_state(call, 5, gru.sizes);
+  const Int rows = 3 * *hidden;
+  std::vector<ValueId> wholes, lasts;
+  for (Int d = 0; d < gru.sizes.directions; ++d) {
+    const ValueId biases = call.has(3) ? select(call, call.input(3), 0, d) : ValueId::none;
+    const ValueId input_bias = call.has(3) ? slice(call, biases, 0, 0, rows, Dim(rows)) : ValueId::none;
+    gru.bias = call.has(3) ? slice(call, biases, 0, rows, 2 * rows, Dim(rows)) : ValueId::none;
+    gru.weight = select(call, call.input(2), 0, d);
+    gru.from_input = linear(call, x, select(call, call.input(1), 0, d), input_bias,
+                            Type::tensor(elem, {gru.sizes.times, gru.sizes.batches, Dim(rows)}));
+    const bool is_reverse = direction == "reverse" || d == 1;
+    const std::vector<ValueId> states = gru_states(call, gru, select(call, first, 0, d), is_reverse);
+    lasts.push_back(is_reverse ? states.front() : states.back());
+    const ValueId whole =
+        concat(call, states, 0, Type::tensor(elem, {gru.sizes.times, gru.sizes.batches, Dim(*hidden)}));
+    wholes.push_back(unsqueeze(call, whole, {1}));
+  }
+  const ValueId y = concat(call, wholes, 1, Type::tensor(elem));
+  const ValueId last = concat(call, lasts, 0, Type::tensor(elem));
+  std::vector<ValueId> results = {y, state_result(call, last, 1)};
+  if (batch_first) results[0] = permute(call, y, {2, 0, 1, 3});
+  call.results(results);
+}
+
 void map_gru(WriteCall& call) {
-  if (call.integer("linear_before_reset", 0) == 0)
-    return call.refuse("its reset gate works before the product, in PyTorch's GRU behind it (linear_before_reset = 1)");
+  if (call.integer("linear_before_reset", 0) == 0) return write_out_gru(call);
   run_cell(call, {.op = "aten.gru.input", .gates = {1, 0, 2}, .activations = {"Sigmoid", "Tanh"}});
 }
 

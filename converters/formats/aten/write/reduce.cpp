@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "converters/formats/aten/lower.h"
+#include "converters/formats/aten/run_time_axes.h"
 
 namespace onnxkit::aten {
 namespace {
@@ -13,10 +14,44 @@ struct Reduction {
   bool is_identity = false;  ///< no axes, which here means none
 };
 
+/// Axes that an input has, of which there is at least one.
+bool are_given_at_run_time(WriteCall& call) { return call.has(1) && !call.known_integers(1) && call.size(1, 0) != 0; }
+
+/// `along` reduces one axis and keeps it with size 1. Its results in turn give that of all axes.
+template <class Along>
+ValueId reduce_at_run_time(WriteCall& call, ValueId x, Along along) {
+  const std::size_t rank = call.rank(0);
+  if (call.refused()) return x;
+  const Shape sizes = *call.shape(0);
+  if (std::find(sizes.begin(), sizes.end(), Dim(0)) != sizes.end())
+    call.refuse("the axes of an input without elements are computed while the model runs", "make them constant");
+  const RunTimeAxes axes = run_time_axes(call, 1, rank);
+  if (call.refused()) return x;
+  const Type type = call.type_of(x);
+  for (std::size_t i = 0; i < rank; ++i) x = where(call, axes.hits[i], along(x, static_cast<Int>(i)), x, type);
+  for (std::size_t i = 0; i < rank; ++i) {  // of an axis that is reduced all places are equal
+    const ValueId end = where(call, axes.hits[i], call.integer_scalar(1), full(call, {}, sizes[i], ElementType::int64),
+                              Type::tensor(ElementType::int64, {}));
+    Type shorter = call.type_of(x);
+    (*shorter.shape)[i] = Dim();
+    x = call.emit("aten.slice.Tensor",
+                  {{"self", x}, {"dim", static_cast<Int>(i)}, {"start", Int{0}}, {"end", item(call, end, Dim())}},
+                  shorter);
+  }
+  if (call.integer("keepdims", 1) != 0) return x;
+  return call.emit("aten.reshape.default", {{"self", x}, {"shape", sizes_without(call, axes, sizes)}},
+                   with_elem(call.output_type(), type.elem));
+}
+
+/// The same with an operator that has the arguments self, dim and keepdim.
+ValueId operate_at_run_time(WriteCall& call, ValueId x, std::string_view op, ElementType sum_elem = {}) {
+  return reduce_at_run_time(call, x, [&](ValueId y, Int axis) { return reduce(call, op, y, {axis}, true, sum_elem); });
+}
+
 Reduction reduction_of(WriteCall& call) {
   Reduction reduction{.axes = {}, .keeps = call.integer("keepdims", 1) != 0};
   const std::size_t rank = call.rank(0);
-  if (call.has(1)) {
+  if (call.has(1) && call.size(1, 0) != 0) {
     if (!call.known_integers(1)) call.refuse("the axes are computed while the model runs", "make them constant");
     reduction.axes = WriteCall::from_start(call.known_integers(1).value_or(Ints()), rank);
   }
@@ -38,15 +73,15 @@ ValueId summed(WriteCall& call, ValueId x, const Reduction& reduction) {
 
 /// Sums of what `before` makes of the elements; `after` is applied to them.
 void sum_of(WriteCall& call, std::string_view before, std::string_view after) {
-  const Reduction reduction = reduction_of(call);
-  ValueId x = call.input(0);
   if (!has_arithmetic(call, call.elem(0))) return;
+  ValueId x = call.input(0);
   if (before == "square")
     x = binary(call, "aten.mul.Tensor", x, x, call.type(0));
   else if (!before.empty())
     x = unary(call, before, x);
-  x = summed(call, x, reduction);
   const ElementType elem = call.elem(0);
+  x = are_given_at_run_time(call) ? operate_at_run_time(call, x, "aten.sum.dim_IntList", elem)
+                                  : summed(call, x, reduction_of(call));
   if (!after.empty()) x = cast(call, call.emit(after, {{"self", x}}, call.output_type()), elem);
   if (x == call.input(0)) x = unary(call, "aten.clone.default", x);
   call.result(x);
@@ -58,8 +93,10 @@ void map_reduce_sum_square(WriteCall& call) { sum_of(call, "square", ""); }
 void map_reduce_log_sum(WriteCall& call) { sum_of(call, "", "aten.log.default"); }
 
 void map_reduce_mean(WriteCall& call) {
-  const Reduction reduction = reduction_of(call);
   const ElementType elem = call.elem(0);
+  if (are_given_at_run_time(call) && is_floating(elem))
+    return call.result(operate_at_run_time(call, call.input(0), "aten.mean.dim"));
+  const Reduction reduction = reduction_of(call);
   if (reduction.is_identity) return call.result(unary(call, "aten.clone.default", call.input(0)));
   if (is_floating(elem))
     return call.result(reduce(call, "aten.mean.dim", call.input(0), reduction.axes, reduction.keeps));
@@ -76,6 +113,7 @@ void map_reduce_mean(WriteCall& call) {
 
 /// The extreme of nothing is the least value of the type, or the greatest.
 void extreme(WriteCall& call, std::string_view op, bool is_max) {
+  if (are_given_at_run_time(call)) return call.result(operate_at_run_time(call, call.input(0), op));
   const Reduction reduction = reduction_of(call);
   if (reduction.is_identity) return call.result(unary(call, "aten.clone.default", call.input(0)));
   if (!reduces_nothing(call, reduction))
@@ -88,6 +126,11 @@ void map_reduce_max(WriteCall& call) { extreme(call, "aten.amax.default", true);
 void map_reduce_min(WriteCall& call) { extreme(call, "aten.amin.default", false); }
 
 void map_reduce_prod(WriteCall& call) {
+  if (are_given_at_run_time(call))
+    return call.result(reduce_at_run_time(call, call.input(0), [&](ValueId y, Int axis) {
+      return call.emit("aten.prod.dim_int", {{"self", y}, {"dim", axis}, {"keepdim", true}, {"dtype", call.elem(0)}},
+                       call.type_of(y));
+    }));
   const Reduction reduction = reduction_of(call);
   Ints axes = reduction.axes;
   std::sort(axes.begin(), axes.end());
@@ -101,6 +144,8 @@ void map_reduce_prod(WriteCall& call) {
 }
 
 void map_reduce_log_sum_exp(WriteCall& call) {
+  if (are_given_at_run_time(call) && is_floating(call.elem(0)))
+    return call.result(operate_at_run_time(call, call.input(0), "aten.logsumexp.default"));
   const Reduction reduction = reduction_of(call);
   if (!is_floating(call.elem(0))) return call.refuse("a logarithm of integers");
   if (reduction.is_identity) return call.result(unary(call, "aten.clone.default", call.input(0)));
@@ -135,17 +180,27 @@ ValueId without_own(WriteCall& call, ValueId x, Int axis, double neutral) {
                    {{"self", before}, {"pad", pad}, number("value", type.elem, neutral)}, type);
 }
 
-void running(WriteCall& call, std::string_view op, double neutral) {
-  const auto axes = call.known_integers(1);
-  const std::size_t rank = call.rank(0);
-  if (!axes || axes->size() != 1) return call.refuse("the axis is computed while the model runs", "make it constant");
-  const Int axis = WriteCall::from_start(*axes, rank).front();
+ValueId run_along(WriteCall& call, std::string_view op, double neutral, Int axis) {
   const bool is_reverse = call.integer("reverse", 0) != 0;
   ValueId x = call.input(0);
   if (is_reverse) x = flip(call, x, axis);
   x = call.emit(op, {{"self", x}, {"dim", axis}, {"dtype", call.elem(0)}}, call.output_type());
   if (call.integer("exclusive", 0) != 0) x = without_own(call, x, axis, neutral);
-  call.result(is_reverse ? flip(call, x, axis) : x);
+  return is_reverse ? flip(call, x, axis) : x;
+}
+
+void running(WriteCall& call, std::string_view op, double neutral) {
+  const auto asked = call.known_integers(1);
+  const std::size_t rank = call.rank(0);
+  if (call.refused()) return;
+  if (asked && asked->size() == 1)
+    return call.result(run_along(call, op, neutral, WriteCall::from_start(*asked, rank).front()));
+  const RunTimeAxes axes = run_time_axes(call, 1, rank);
+  if (call.refused()) return;
+  ValueId x = rank == 0 ? call.input(0) : run_along(call, op, neutral, 0);
+  for (std::size_t i = 1; i < rank; ++i)
+    x = where(call, axes.hits[i], run_along(call, op, neutral, static_cast<Int>(i)), x, call.output_type());
+  call.result(x);
 }
 void map_cum_sum(WriteCall& call) { running(call, "aten.cumsum.default", 0); }
 void map_cum_prod(WriteCall& call) { running(call, "aten.cumprod.default", 1); }

@@ -1,5 +1,6 @@
 // Operators that rearrange elements and change shapes.
 #include "converters/formats/aten/lower.h"
+#include "converters/formats/aten/run_time_axes.h"
 
 namespace onnxkit::aten {
 namespace {
@@ -39,6 +40,27 @@ void map_reshape(WriteCall& call) {
     return call.refuse("sizes of its result are known only when the model runs");
   if (unknown > 0 && call.node.op_type.view() == "Reshape") sizes = given_sizes(call);
   call.result(call.emit("aten.reshape.default", {{"self", call.input(0)}, {"shape", sizes}}, type));
+}
+
+/// Of axes that are given while the model runs.
+bool change_axes_at_run_time(WriteCall& call, bool adds) {
+  const Type& type = call.output_type();
+  const bool is_known = type.shape && are_computable(call, *type.shape);
+  if (is_known || !call.has(1) || call.known_integers(1) || !call.shape(0)) return false;
+  const Shape sizes = *call.shape(0);
+  const auto count = call.size(1, 0);
+  const std::size_t added = adds ? static_cast<std::size_t>(count.value_or(0)) : 0;
+  const RunTimeAxes axes = run_time_axes(call, 1, sizes.size() + added);
+  if (call.refused()) return true;
+  const Given::Mixed result = adds ? sizes_with_ones(call, axes, sizes) : sizes_without(call, axes, sizes);
+  call.result(call.emit("aten.reshape.default", {{"self", call.input(0)}, {"shape", result}}, type));
+  return true;
+}
+void map_squeeze(WriteCall& call) {
+  if (!change_axes_at_run_time(call, false)) map_reshape(call);
+}
+void map_unsqueeze(WriteCall& call) {
+  if (!change_axes_at_run_time(call, true)) map_reshape(call);
 }
 
 void map_transpose(WriteCall& call) {
@@ -132,7 +154,9 @@ void map_space_to_depth(WriteCall& call) {
 
 void register_shape(Writers& writers);
 void register_shape(Writers& writers) {
-  writers.add({"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, map_reshape);
+  writers.add({"Reshape", "Flatten"}, map_reshape);
+  writers.add("Squeeze", map_squeeze);
+  writers.add("Unsqueeze", map_unsqueeze);
   writers.add("Transpose", map_transpose);
   writers.add("Concat", map_concat);
   writers.add("Identity", map_identity);

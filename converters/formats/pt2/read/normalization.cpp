@@ -1,5 +1,6 @@
 // Normalizations.
 #include <algorithm>
+#include <optional>
 
 #include "converters/formats/pt2/mappings.h"
 
@@ -31,25 +32,63 @@ Val scaled_channels(Call& call, Val x, Val normal) {
   return normal;
 }
 
-/// By the statistics of the input itself, over all axes but the channels; the native form returns them.
-void map_own_batch_norm(Call& call) {
+/// What a batch is normalized by, over all axes but the channels, which stay with size 1 beside them.
+struct BatchStatistics {
+  Val mean, variance, deviation, normal;
+};
+
+std::optional<BatchStatistics> statistics_of(Call& call, Val x) {
   auto& onnx = call.onnx;
-  const Val x = call.tensor("input");
   const std::size_t rank = call.rank(x);
-  if (rank < 2) return call.refuse("the input has no channels");
+  if (rank < 2) {
+    call.refuse("the input has no channels");
+    return std::nullopt;
+  }
   std::vector<std::int64_t> axes = {0};
   for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
   const Val along = onnx.integers(axes);
   const std::vector<ir::Attr> keeps = {{"keepdims", std::int64_t{1}}};
-  const Val mean = onnx.emit("ReduceMean", {x, along}, keeps);
-  const Val difference = onnx.emit("Sub", {x, mean});
-  const Val variance = onnx.emit("ReduceMean", {onnx.emit("Mul", {difference, difference}), along}, keeps);
-  const Val deviation = onnx.emit("Sqrt", {onnx.emit("Add", {variance, call.number("eps", onnx.elem(x), 1e-5)})});
-  const Val normal = scaled_channels(call, x, onnx.emit("Div", {difference, deviation}));
-  std::vector<Val> results = {normal};
+  BatchStatistics found;
+  found.mean = onnx.emit("ReduceMean", {x, along}, keeps);
+  const Val difference = onnx.emit("Sub", {x, found.mean});
+  found.variance = onnx.emit("ReduceMean", {onnx.emit("Mul", {difference, difference}), along}, keeps);
+  found.deviation = onnx.emit("Sqrt", {onnx.emit("Add", {found.variance, call.number("eps", onnx.elem(x), 1e-5)})});
+  found.normal = scaled_channels(call, x, onnx.emit("Div", {difference, found.deviation}));
+  return found;
+}
+
+/// By the statistics of the input itself; the native form returns them.
+void map_own_batch_norm(Call& call) {
+  auto& onnx = call.onnx;
+  const auto found = statistics_of(call, call.tensor("input"));
+  if (!found) return;
+  std::vector<Val> results = {found->normal};
   if (call.node.outputs.size() > 1)
-    results.insert(results.end(), {onnx.reshape(mean, {-1}), onnx.reshape(onnx.emit("Reciprocal", {deviation}), {-1})});
+    results.insert(results.end(),
+                   {onnx.reshape(found->mean, {-1}), onnx.reshape(onnx.emit("Reciprocal", {found->deviation}), {-1})});
   call.results(results);
+}
+
+/// In training: the running statistics take in a share of the batch's, of the variance as an estimate without bias.
+void map_training_batch_norm(Call& call) {
+  auto& onnx = call.onnx;
+  if (!call.flag("training", true)) return call.refuse("its statistics are not those of the batch");
+  const Val x = call.tensor("input");
+  const auto found = statistics_of(call, x);
+  if (!found) return;
+  const ElementType elem = onnx.elem(x);
+  const Val mean = onnx.reshape(found->mean, {-1}), variance = onnx.reshape(found->variance, {-1});
+  const auto real = [&](Val whole) { return onnx.emit("Cast", {whole}, {{"to", static_cast<std::int64_t>(elem)}}); };
+  const Val count = onnx.emit("Div", {real(onnx.emit("Size", {x})), real(onnx.emit("Size", {mean}))});
+  const Val less = onnx.emit("Sub", {count, onnx.scalar(elem, 1)});
+  const Val estimate = onnx.emit("Mul", {variance, onnx.emit("Div", {count, less})});
+  const Val share = call.number("momentum", elem, 0.1);
+  const Val rest = onnx.emit("Sub", {onnx.scalar(elem, 1), share});
+  const auto mixed = [&](std::string_view running, Val now) {
+    return onnx.emit("Add", {onnx.emit("Mul", {call.tensor(running), rest}), onnx.emit("Mul", {now, share})});
+  };
+  call.results({found->normal, mean, onnx.reshape(onnx.emit("Reciprocal", {found->deviation}), {-1}),
+                mixed("running_mean", mean), mixed("running_var", estimate)});
 }
 
 void map_batch_norm(Call& call) {
@@ -58,7 +97,7 @@ void map_batch_norm(Call& call) {
   if (!call.has("running_mean") && !call.has("running_var")) return map_own_batch_norm(call);
   if (call.flag("training", false) || !call.has("running_mean"))
     return call.refuse("batch normalization in training has no counterpart",
-                       "call eval() on the module before exporting it");
+                       "call eval() on the module before exporting it, or run_decompositions() on the program");
   const Val scale = channel_parameter(call, "weight", x, 1), bias = channel_parameter(call, "bias", x, 0);
   const auto epsilon = static_cast<float>(call.real("eps", 1e-5));
   const Val normal =
@@ -138,6 +177,7 @@ void register_normalization(Mappings& mappings) {
   mappings.add({"aten.batch_norm.default", "aten._native_batch_norm_legit_no_training.default",
                 "aten._native_batch_norm_legit.no_stats"},
                map_batch_norm);
+  mappings.add("aten._native_batch_norm_legit_functional.default", map_training_batch_norm);
   mappings.add({"aten.layer_norm.default", "aten.native_layer_norm.default"}, map_layer_norm);
   mappings.add({"aten.group_norm.default", "aten.native_group_norm.default"}, map_group_norm);
   mappings.add("aten.instance_norm.default", map_instance_norm);

@@ -43,7 +43,7 @@ Type images_of(const Type& type) {
 }
 
 ValueId filters_of(WriteCall& call, std::size_t spatial, bool is_depthwise) {
-  const foreign::Tensor* stored = call.stored(1);
+  const std::optional<foreign::Tensor> stored = call.stored(1);
   if (spatial == 2 || !stored)
     return with_two_spatial_axes(call, reordered(call, 1, order_of_weights(spatial, is_depthwise)));
   foreign::Tensor images = *stored;

@@ -9,28 +9,21 @@
 namespace onnxkit::to_tflite {
 namespace {
 
-using Names = std::pair<std::string_view, std::string_view>;
+using foreign::Counterpart;
 
-constexpr Names unary_names[] = {
+constexpr Counterpart unary_names[] = {
     {"Abs", "ABS"},     {"Neg", "NEG"},   {"Sqrt", "SQRT"},   {"Exp", "EXP"},          {"Log", "LOG"},
     {"Floor", "FLOOR"}, {"Ceil", "CEIL"}, {"Round", "ROUND"}, {"Sign", "SIGN"},        {"Sin", "SIN"},
     {"Cos", "COS"},     {"Relu", "RELU"}, {"Tanh", "TANH"},   {"Sigmoid", "LOGISTIC"},
 };
-constexpr Names binary_names[] = {{"Add", "ADD"}, {"Sub", "SUB"}};
-constexpr Names comparison_names[] = {
+constexpr Counterpart binary_names[] = {{"Add", "ADD"}, {"Sub", "SUB"}};
+constexpr Counterpart comparison_names[] = {
     {"Equal", "EQUAL"},
     {"Less", "LESS"},
     {"LessOrEqual", "LESS_EQUAL"},
     {"Greater", "GREATER"},
     {"GreaterOrEqual", "GREATER_EQUAL"},
 };
-
-template <std::size_t N>
-std::string_view counterpart(const Names (&names)[N], const WriteCall& call) {
-  return std::find_if(std::begin(names), std::end(names),
-                      [&](const Names& n) { return n.first == call.node.op_type.view(); })
-      ->second;
-}
 
 /// Integers that kernels compute with as they are; narrower ones are taken for quantized numbers.
 bool is_native(ElementType elem) {
@@ -48,7 +41,7 @@ ValueId operand(WriteCall& call, std::size_t input) {
 void give(WriteCall& call, ValueId value) { call.result(cast(call, value, call.output_type().elem)); }
 
 void map_unary_elementwise(WriteCall& call) {
-  const std::string_view op = counterpart(unary_names, call);
+  const std::string_view op = foreign::counterpart(unary_names, call.node);
   const bool rounds = op == "FLOOR" || op == "CEIL" || op == "ROUND";
   if (is_integer(call.elem(0)) && rounds) return call.result(call.input(0));
   const ValueId x = operand(call, 0);
@@ -61,11 +54,11 @@ void map_unary_elementwise(WriteCall& call) {
 }
 
 void map_binary_elementwise(WriteCall& call) {
-  give(call, binary(call, counterpart(binary_names, call), operand(call, 0), operand(call, 1)));
+  give(call, binary(call, foreign::counterpart(binary_names, call.node), operand(call, 0), operand(call, 1)));
 }
 
 void map_comparison(WriteCall& call) {
-  call.result(compare(call, counterpart(comparison_names, call), operand(call, 0), operand(call, 1)));
+  call.result(compare(call, foreign::counterpart(comparison_names, call.node), operand(call, 0), operand(call, 1)));
 }
 
 void map_logic(WriteCall& call) {
@@ -220,9 +213,9 @@ void map_bit_shift(WriteCall& call) {
 
 void register_elementwise(Writers& writers);
 void register_elementwise(Writers& writers) {
-  for (const Names& names : unary_names) writers.add(names.first, map_unary_elementwise);
-  for (const Names& names : binary_names) writers.add(names.first, map_binary_elementwise);
-  for (const Names& names : comparison_names) writers.add(names.first, map_comparison);
+  for (const Counterpart& names : unary_names) writers.add(names.first, map_unary_elementwise);
+  for (const Counterpart& names : binary_names) writers.add(names.first, map_binary_elementwise);
+  for (const Counterpart& names : comparison_names) writers.add(names.first, map_comparison);
   writers.add({"And", "Or", "Xor"}, map_logic);
   writers.add("Not", map_not);
   writers.add("Reciprocal", map_reciprocal);

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "libonnxkit/cpu/kernels/kernels.h"
+#include "libonnxkit/cpu/step.h"
+
+namespace onnxkit::cpu {
+namespace {
+
+/// One head of one image at a time, heads divided among threads.
+class AttentionKernel : public Kernel {
+ public:
+  AttentionKernel(const plan::Step& step, const plan::AttentionParameters& parameters)
+      : inputs_(step.inputs), to_(step.outputs[0]) {
+    const View &q = inputs_[0], &k = inputs_[1], &v = inputs_[2];
+    attention_ = {.q_stride = q.strides[2],
+                  .k_stride = k.strides[2],
+                  .v_stride = v.strides[2],
+                  .out_stride = to_.strides[2],
+                  .queries = q.dims[2],
+                  .keys = k.dims[2],
+                  .depth = q.dims[3],
+                  .value_depth = v.dims[3],
+                  .scale = parameters.scale,
+                  .causal = parameters.is_causal,
+                  .causal_offset = 0};
+    if (inputs_.size() > 3) attention_.mask_stride = inputs_[3].strides[2];
+  }
+
+  void run(RunState& state) override {
+    const std::int64_t heads = to_.dims[1], all = to_.dims[0] * heads;
+    const std::int64_t sharing = heads / inputs_[1].dims[1];  // heads with the same keys
+    state.threads->for_range(all, 1, [&](std::int64_t first, std::int64_t last) {
+      std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(attention_)));
+      for (std::int64_t at = first; at < last; ++at) {
+        const std::int64_t image = at / heads, head = at % heads;
+        Attention one = attention_;
+        one.q = place<const float>(state, inputs_[0], image, head);
+        one.k = place<const float>(state, inputs_[1], image, head / sharing);
+        one.v = place<const float>(state, inputs_[2], image, head / sharing);
+        one.out = place<float>(state, to_, image, head);
+        if (inputs_.size() > 3) one.mask = place<const float>(state, inputs_[3], image, head);
+        attend(one, scratch.data());
+      }
+    });
+  }
+
+ private:
+  template <class T>
+  static T* place(const RunState& state, const View& view, std::int64_t image, std::int64_t head) {
+    return state.at<T>(view) + image * view.strides[0] + head * view.strides[1];
+  }
+
+  std::vector<View> inputs_;
+  View to_;
+  Attention attention_;
+};
+
+Result<std::unique_ptr<Kernel>> make_attention(const plan::Step& step, Preparation&) {
+  const auto& parameters = static_cast<const plan::AttentionParameters&>(*step.parameters);
+  return std::unique_ptr<Kernel>(std::make_unique<AttentionKernel>(step, parameters));
+}
+
+}  // namespace
+
+void register_attention(KernelRegistry& registry);
+void register_attention(KernelRegistry& registry) { registry.add(plan::attention_step, make_attention); }
+
+}  // namespace onnxkit::cpu

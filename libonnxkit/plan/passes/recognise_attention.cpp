@@ -1,0 +1,235 @@
+// softmax(scale * Q K^T + mask) V over heads: Attention. The scale may stand before or behind the product, the mask be added or chosen by Where, the
+// softmax be computed in float32 between two Casts, and keys and values be repeated for groups of heads.
+// Where a query may see no key at all, Softmax of infinities gives NaN and Attention 0.
+#include <algorithm>
+#include <cmath>
+
+#include "libonnxkit/plan/pass.h"
+#include "libonnxkit/plan/rewriting.h"
+
+namespace onnxkit::plan {
+namespace {
+
+/// Numbers so low that what is added to them does not count.
+bool hides(double bias, ElementType type) { return type == ElementType::float16 ? bias <= -65504 : bias <= -1e30; }
+
+class AttentionSearch {
+ public:
+  explicit AttentionSearch(Subject& subject) : subject_(subject), rewriting_(subject) {}
+
+  bool run() {
+    for (std::size_t at = 0; at < subject_.graph().nodes.size(); ++at) {
+      if (Subject::is_op(subject_.graph().nodes[at], "MatMul")) match(at);
+    }
+    return rewriting_.finish();
+  }
+
+ private:
+  struct Found {
+    ir::ValueId q = ir::ValueId::none, transposed_k = ir::ValueId::none, v = ir::ValueId::none;
+    ir::ValueId mask = ir::ValueId::none;       ///< that is added
+    ir::ValueId condition = ir::ValueId::none;  ///< that chooses scores where it is true
+    double hidden = 0;                          ///< the score where it is false
+    bool is_inverted = false;                   ///< it chooses them where it is false
+    double scale = 1;
+    bool in_float32 = false;
+  };
+
+  void match(std::size_t at) {
+    const ir::Node& root = subject_.graph().nodes[at];
+    if (root.inputs.size() != 2) return;
+    Found found;
+    found.v = root.inputs[1];
+    const ir::ValueId weights = through_cast(without_nans(root.inputs[0]), found);
+    const ir::Node* softmax = subject_.writer(weights, "Softmax");
+    const auto dims = softmax ? subject_.dims(weights) : std::nullopt;
+    if (!dims || dims->size() != 4) return;
+    const std::int64_t axis = integer_of(*softmax, "axis", -1);
+    if (axis != -1 && axis != 3) return;
+    const bool was_narrowed = found.in_float32;
+    const ir::ValueId scores = was_narrowed ? through_cast(softmax->inputs[0], found) : softmax->inputs[0];
+    if (was_narrowed && scores == softmax->inputs[0]) return;
+    if (!masked_product(scores, found) || subject_.dims(scores) != dims) return;
+    put(at, found);
+  }
+
+  /// The value, or what a Cast between float32 and a narrow type reads.
+  ir::ValueId through_cast(ir::ValueId id, Found& found) const {
+    const ir::Node* cast = subject_.writer(id, "Cast");
+    if (!cast) return id;
+    const ElementType from = subject_.type(cast->inputs[0]), to = subject_.type(id);
+    const bool is_wide = from == ElementType::float32 || to == ElementType::float32;
+    if (!is_wide || !is_floating(from) || !is_floating(to) || from == ElementType::float64 ||
+        to == ElementType::float64)
+      return id;
+    found.in_float32 = true;
+    return cast->inputs[0];
+  }
+
+  /// Weights of queries that see no key are 0, as exporters write for PyTorch: Where(IsNaN(w), 0, w).
+  ir::ValueId without_nans(ir::ValueId id) const {
+    const ir::Node* choice = subject_.writer(id, "Where");
+    const ir::Node* test = choice ? subject_.writer(choice->inputs[0], "IsNaN") : nullptr;
+    if (!test || test->inputs[0] != choice->inputs[2] || subject_.scalar(choice->inputs[1]) != 0) return id;
+    return choice->inputs[2];
+  }
+
+  bool masked_product(ir::ValueId id, Found& found) const {
+    if (scaled_product(id, found)) return true;
+    if (const ir::Node* sum = subject_.writer(id, "Add")) {
+      for (const std::size_t at : {0U, 1U}) {
+        Found tried = found;
+        if (!scaled_product(sum->inputs[at], tried)) continue;
+        found = tried;
+        found.mask = sum->inputs[1 - at];
+        return true;
+      }
+    }
+    const ir::Node* choice = subject_.writer(id, "Where");
+    if (!choice || choice->inputs.size() != 3) return false;
+    for (const std::size_t at : {1U, 2U}) {
+      const auto hidden = subject_.scalar(choice->inputs[3 - at]);
+      if (!hidden || !hides(*hidden, subject_.type(id)) || !scaled_product(choice->inputs[at], found)) continue;
+      found.condition = choice->inputs[0];
+      found.hidden = *hidden;
+      found.is_inverted = at == 2;
+      return true;
+    }
+    return false;
+  }
+
+  ir::ValueId without_scale(ir::ValueId id, double& scale) const {
+    for (auto scaled = times_scalar(subject_, id); scaled; scaled = times_scalar(subject_, id)) {
+      scale *= scaled->scalar;
+      id = scaled->of;
+    }
+    return id;
+  }
+
+  bool scaled_product(ir::ValueId id, Found& found) const {
+    double scale = 1;
+    const ir::Node* product = subject_.writer(without_scale(id, scale), "MatMul");
+    if (!product || product->inputs.size() != 2) return false;
+    found.q = without_scale(product->inputs[0], scale);
+    found.transposed_k = without_scale(product->inputs[1], scale);
+    found.scale = scale;
+    return std::isfinite(scale) && scale != 0;
+  }
+
+  /// [batch, heads, length, size] that is written as [batch, heads * n, length, size], each head n times; or the value itself.
+  ir::ValueId before_repetition(ir::ValueId id) const {
+    const ir::Node* flat = subject_.writer(id, "Reshape");
+    const ir::Node* expand = flat ? subject_.writer(flat->inputs[0], "Expand") : nullptr;
+    if (!expand) return id;
+    const std::int32_t writer = subject_.uses().producer(expand->inputs[0]);
+    if (writer < 0) return id;
+    const ir::Node& spread = subject_.graph().nodes[static_cast<std::size_t>(writer)];
+    if (!Subject::is_op(spread, "Unsqueeze") && !Subject::is_op(spread, "Reshape")) return id;
+    const auto source = subject_.dims(spread.inputs[0]), apart = subject_.dims(expand->inputs[0]),
+               repeated = subject_.dims(flat->inputs[0]), whole = subject_.dims(id);
+    if (!source || !apart || !repeated || !whole || source->size() != 4 || repeated->size() != 5) return id;
+    const Dims& s = *source;
+    const std::int64_t n = (*repeated)[2];
+    const bool fits = *apart == Dims{s[0], s[1], 1, s[2], s[3]} && *repeated == Dims{s[0], s[1], n, s[2], s[3]} &&
+                      *whole == Dims{s[0], s[1] * n, s[2], s[3]};
+    return fits ? spread.inputs[0] : id;
+  }
+
+  /// The keys as [batch, heads, length, size], perhaps by a Transpose that is put before `root`.
+  struct Keys {
+    ir::ValueId source = ir::ValueId::none;
+    std::vector<std::int64_t> order;  ///< empty: as they are
+  };
+  Keys keys(Found& found) const {
+    const ir::Node* transpose = subject_.writer(found.transposed_k, "Transpose");
+    const ir::Attribute* perm = transpose ? transpose->find_attribute("perm") : nullptr;
+    const auto* order = perm ? perm->as<std::vector<std::int64_t>>() : nullptr;
+    if (!order || order->size() != 4) return {found.transposed_k, {0, 1, 3, 2}};
+    Keys made = {transpose->inputs[0], {(*order)[0], (*order)[1], (*order)[3], (*order)[2]}};
+    if (made.order == std::vector<std::int64_t>{0, 1, 2, 3}) {
+      made.order.clear();
+      made.source = without_scale(made.source, found.scale);
+    }
+    return made;
+  }
+
+  void put(std::size_t at, Found& found) {
+    const ir::ValueId result = subject_.graph().nodes[at].outputs[0];
+    const auto q = subject_.dims(found.q), k = subject_.dims(found.transposed_k), v = subject_.dims(found.v),
+               y = subject_.dims(result);
+    if (!q || !k || !v || !y || q->size() != 4 || k->size() != 4 || v->size() != 4 || element_count(*y) == 0) return;
+    const std::int64_t batch = (*q)[0], heads = (*q)[1], length = (*q)[2], total = (*k)[3];
+    if ((*k)[0] != batch || (*v)[0] != batch || (*k)[1] != heads || (*v)[1] != heads || total == 0) return;
+    if (!mask_fits(found, {batch, heads, length, total})) return;
+    Keys key = keys(found);
+    ir::ValueId value = found.v;
+    if (key.order.empty()) {
+      const ir::ValueId few_keys = before_repetition(key.source), few_values = before_repetition(value);
+      if (few_keys != key.source && few_values != value &&
+          (*subject_.dims(few_keys))[1] == (*subject_.dims(few_values))[1])
+        key.source = few_keys, value = few_values;
+    }
+    if (!rewriting_.is_free(at, {found.q, key.source, value, found.mask, found.condition})) return;
+    std::vector<ir::ValueId> inputs = {found.q, key.source, value};
+    if (!key.order.empty()) inputs[1] = rewriting_.add(at, "Transpose", {key.source}, {{"perm", key.order}});
+    if (const ir::ValueId mask = mask_of(at, found); mask != ir::ValueId::none) inputs.push_back(mask);
+    std::vector<ir::Attr> attributes = {{"scale", static_cast<float>(found.scale)}};
+    if (found.in_float32) attributes.push_back({"softmax_precision", static_cast<std::int64_t>(ElementType::float32)});
+    rewriting_.replace(at, ir::make_node(subject_.model(), "Attention", std::move(inputs), {result}, attributes));
+  }
+
+  bool mask_fits(const Found& found, const Dims& scores) const {
+    const ir::ValueId mask = found.mask != ir::ValueId::none ? found.mask : found.condition;
+    if (mask == ir::ValueId::none) return true;
+    const auto dims = subject_.dims(mask);
+    if (!dims || dims->size() < 2 || dims->size() > 4 || dims->back() != scores[3]) return false;
+    if (found.mask != ir::ValueId::none && subject_.type(found.mask) != subject_.type(found.q)) return false;
+    const std::size_t added = scores.size() - dims->size();
+    for (std::size_t axis = 0; axis < dims->size(); ++axis) {
+      if ((*dims)[axis] != 1 && (*dims)[axis] != scores[axis + added]) return false;
+    }
+    return true;
+  }
+
+  /// What Attention adds to the scores. A condition becomes numbers, once for all layers that have it.
+  ir::ValueId mask_of(std::size_t at, const Found& found) {
+    if (found.condition == ir::ValueId::none) return found.mask;
+    const ElementType type = subject_.type(found.q);
+    for (const Bias& known : biases_) {
+      if (known.condition == found.condition && known.hidden == found.hidden && known.type == type &&
+          known.is_inverted == found.is_inverted)
+        return known.made;
+    }
+    const double zero[] = {0}, hidden[] = {found.hidden};
+    const ir::ValueId shown = rewriting_.reals("shown", type, {}, zero),
+                      covered = rewriting_.reals("hidden", type, {}, hidden);
+    const ir::ValueId made = rewriting_.add(at, "Where",
+                                            found.is_inverted ? std::vector{found.condition, covered, shown}
+                                                              : std::vector{found.condition, shown, covered});
+    biases_.push_back({found.condition, found.hidden, type, found.is_inverted, made});
+    return made;
+  }
+
+  struct Bias {
+    ir::ValueId condition = ir::ValueId::none;
+    double hidden = 0;
+    ElementType type = ElementType::undefined;
+    bool is_inverted = false;
+    ir::ValueId made = ir::ValueId::none;
+  };
+
+  Subject& subject_;
+  Rewriting rewriting_;
+  std::vector<Bias> biases_;
+};
+
+}  // namespace
+
+void register_recognise_attention(PassRegistry& registry);
+void register_recognise_attention(PassRegistry& registry) {
+  registry.add({.name = "recognise_attention", .stage = Stage::combine, .run = [](Subject& subject) -> Result<bool> {
+                  return has_operator(subject, "Attention") && AttentionSearch(subject).run();
+                }});
+}
+
+}  // namespace onnxkit::plan

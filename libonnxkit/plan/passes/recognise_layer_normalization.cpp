@@ -1,0 +1,113 @@
+// (x - mean) / sqrt(variance + epsilon), then a scale and a bias: LayerNormalization.
+#include <algorithm>
+
+#include "libonnxkit/plan/pass.h"
+#include "libonnxkit/plan/rewriting.h"
+
+namespace onnxkit::plan {
+namespace {
+
+class LayerNormalizationSearch {
+ public:
+  explicit LayerNormalizationSearch(Subject& subject) : subject_(subject), rewriting_(subject) {}
+
+  bool run() {
+    const auto& nodes = subject_.graph().nodes;
+    for (std::size_t at = 0; at < nodes.size(); ++at) {
+      if (Subject::is_op(nodes[at], "Div") || Subject::is_op(nodes[at], "Mul")) match(at);
+    }
+    return rewriting_.finish();
+  }
+
+ private:
+  struct Centered {
+    ir::ValueId x = ir::ValueId::none;
+    std::int64_t axis = 0;
+  };
+
+  /// x minus its mean.
+  std::optional<Centered> centered(ir::ValueId id) const {
+    const ir::Node* difference = subject_.writer(id, "Sub");
+    if (!difference || difference->inputs.size() != 2) return std::nullopt;
+    const auto mean = mean_over_last(subject_, difference->inputs[1]);
+    if (!mean || mean->of != difference->inputs[0]) return std::nullopt;
+    return Centered{mean->of, mean->axis};
+  }
+
+  void match(std::size_t at) {
+    const ir::ValueId normalized = subject_.graph().nodes[at].outputs[0];
+    const auto quotient = over_root(subject_, normalized);
+    const auto deviation = quotient ? centered(quotient->numerator) : std::nullopt;
+    const auto radicand = deviation ? plus_scalar(subject_, quotient->radicand) : std::nullopt;
+    const auto variance = radicand ? mean_over_last(subject_, radicand->of) : std::nullopt;
+    const auto square = variance ? squared(subject_, variance->of) : std::nullopt;
+    if (!square || variance->axis != deviation->axis || radicand->scalar < 0) return;
+    const auto again = centered(*square);
+    if (*square != quotient->numerator && (!again || again->x != deviation->x || again->axis != deviation->axis))
+      return;
+    const auto dims = subject_.dims(deviation->x);
+    const ElementType type = subject_.type(deviation->x);
+    if (!dims || !is_floating(type)) return;
+    inner_.assign(dims->begin() + deviation->axis, dims->end());
+    if (element_count(inner_) == 0) return;
+    put(at, normalized, *deviation, radicand->scalar, type);
+  }
+
+  /// One weight for each of the normalized elements.
+  bool is_weight(ir::ValueId id, ElementType type) const {
+    const auto dims = subject_.dims(id);
+    if (!dims || subject_.type(id) != type || dims->size() < inner_.size()) return false;
+    const auto added = static_cast<std::ptrdiff_t>(dims->size() - inner_.size());
+    return std::equal(inner_.begin(), inner_.end(), dims->begin() + added) &&
+           std::all_of(dims->begin(), dims->begin() + added, [](std::int64_t size) { return size == 1; });
+  }
+
+  /// The value that the normalized one is scaled with, or moved by, in the node that alone reads it.
+  ir::ValueId weight_behind(std::size_t& root, ir::ValueId& value, std::string_view op, ElementType type) const {
+    const auto reader = only_reader(subject_, value, op);
+    if (!reader) return ir::ValueId::none;
+    const ir::Node& node = subject_.graph().nodes[*reader];
+    const auto other = other_input(node, value);
+    if (!other || !is_weight(*other, type) || subject_.dims(node.outputs[0]) != subject_.dims(value))
+      return ir::ValueId::none;
+    root = *reader;
+    value = node.outputs[0];
+    return *other;
+  }
+
+  void put(std::size_t root, ir::ValueId result, const Centered& from, double epsilon, ElementType type) {
+    const std::size_t bare = root;
+    const ir::ValueId normalized = result;
+    ir::ValueId scale = weight_behind(root, result, "Mul", type);
+    ir::ValueId bias = weight_behind(root, result, "Add", type);
+    std::vector<ir::ValueId> leaves = {from.x, scale, bias};
+    if (!rewriting_.is_free(root, leaves)) {
+      root = bare, result = normalized, scale = bias = ir::ValueId::none;
+      if (!rewriting_.is_free(root, {from.x})) return;
+    }
+    if (scale == ir::ValueId::none)
+      scale = rewriting_.reals("ones", type, inner_,
+                               std::vector<double>(static_cast<std::size_t>(element_count(inner_)), 1));
+    std::vector<ir::ValueId> inputs = {from.x, scale};
+    if (bias != ir::ValueId::none) inputs.push_back(bias);
+    const auto rank = static_cast<std::int64_t>(subject_.dims(from.x)->size());
+    rewriting_.replace(root, ir::make_node(subject_.model(), "LayerNormalization", std::move(inputs), {result},
+                                           {{"axis", from.axis - rank}, {"epsilon", static_cast<float>(epsilon)}}));
+  }
+
+  Subject& subject_;
+  Rewriting rewriting_;
+  Dims inner_;  ///< the sizes of the normalized axes
+};
+
+}  // namespace
+
+void register_recognise_layer_normalization(PassRegistry& registry);
+void register_recognise_layer_normalization(PassRegistry& registry) {
+  registry.add(
+      {.name = "recognise_layer_normalization", .stage = Stage::recognise, .run = [](Subject& subject) -> Result<bool> {
+         return has_operator(subject, "LayerNormalization") && LayerNormalizationSearch(subject).run();
+       }});
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,285 @@
+#include "libonnxkit/plan/rewriting.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/scope.h"
+#include "libonnxkit/spec/node_attributes.h"
+
+namespace onnxkit::plan {
+namespace {
+
+const ir::Node* writer_of(const Subject& subject, ir::ValueId id) {
+  const std::int32_t at = subject.uses().producer(id);
+  return at < 0 ? nullptr : &subject.graph().nodes[static_cast<std::size_t>(at)];
+}
+
+/// The input that is no scalar and the scalar, of a node with both; `is_first` tells that the scalar comes first.
+struct ScalarInput {
+  WithScalar found;
+  bool is_first = false;
+};
+std::optional<ScalarInput> scalar_input(const Subject& subject, const ir::Node& node, ir::ValueId result) {
+  if (node.inputs.size() != 2) return std::nullopt;
+  for (const std::size_t at : {1U, 0U}) {
+    const auto scalar = subject.scalar(node.inputs[at]);
+    if (!scalar) continue;
+    const ir::ValueId other = node.inputs[1 - at];
+    const auto dims = subject.dims(other);
+    // A scalar of many axes gives the result more of them.
+    if (!dims || dims != subject.dims(result)) return std::nullopt;
+    return ScalarInput{{other, *scalar}, at == 0};
+  }
+  return std::nullopt;
+}
+
+constexpr int deepest_polynomial = 6;
+
+Polynomial product(const Polynomial& a, const Polynomial& b, bool& fits) {
+  Polynomial result = {};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t k = 0; k < b.size(); ++k) {
+      if (a[i] == 0 || b[k] == 0) continue;
+      if (i + k < result.size())
+        result[i + k] += a[i] * b[k];
+      else
+        fits = false;
+    }
+  }
+  return result;
+}
+
+std::optional<Polynomial> polynomial(const Subject& subject, ir::ValueId x, ir::ValueId id, int depth) {
+  if (id == x) return Polynomial{0, 1, 0, 0};
+  if (const auto scalar = subject.scalar(id)) return Polynomial{*scalar, 0, 0, 0};
+  const ir::Node* node = writer_of(subject, id);
+  if (!node || depth == 0 || !ir::canonical_domain(node->domain).empty()) return std::nullopt;
+  const std::string_view op = node->op_type.view();
+  const bool is_power = op == "Pow", is_sum = op == "Add" || op == "Sub", is_product = op == "Mul" || op == "Div";
+  if (node->inputs.size() != 2 || (!is_power && !is_sum && !is_product)) return std::nullopt;
+  const auto left = polynomial(subject, x, node->inputs[0], depth - 1);
+  const auto right = left ? polynomial(subject, x, node->inputs[1], depth - 1) : std::nullopt;
+  if (!right) return std::nullopt;
+  Polynomial result = *left;
+  bool fits = true;
+  const bool is_constant = (*right)[1] == 0 && (*right)[2] == 0 && (*right)[3] == 0;
+  if (is_sum) {
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] += (op == "Add" ? 1 : -1) * (*right)[i];
+  } else if (op == "Mul") {
+    result = product(*left, *right, fits);
+  } else if (!is_constant) {
+    return std::nullopt;
+  } else if (op == "Div") {
+    for (double& coefficient : result) coefficient /= (*right)[0];
+  } else {
+    const double power = (*right)[0];
+    if (power != 1 && power != 2 && power != 3) return std::nullopt;
+    for (int i = 1; i < static_cast<int>(power); ++i) result = product(result, *left, fits);
+  }
+  return fits ? std::optional(result) : std::nullopt;
+}
+
+/// r where the value is the square root of r.
+std::optional<ir::ValueId> under_root(const Subject& subject, ir::ValueId id) {
+  if (const ir::Node* root = subject.writer(id, "Sqrt")) return input_of(*root, 0);
+  const ir::Node* power = subject.writer(id, "Pow");
+  if (power && power->inputs.size() == 2 && subject.scalar(power->inputs[1]) == 0.5) return power->inputs[0];
+  return std::nullopt;
+}
+
+/// r where the value is 1 / sqrt(r).
+std::optional<ir::ValueId> under_inverse_root(const Subject& subject, ir::ValueId id) {
+  if (const ir::Node* inverse = subject.writer(id, "Reciprocal")) return under_root(subject, input_of(*inverse, 0));
+  if (const ir::Node* root = subject.writer(id, "Sqrt")) {
+    if (const ir::Node* inverse = subject.writer(input_of(*root, 0), "Reciprocal")) return input_of(*inverse, 0);
+  }
+  const ir::Node* quotient = subject.writer(id, "Div");
+  if (quotient && quotient->inputs.size() == 2 && subject.scalar(quotient->inputs[0]) == 1)
+    return under_root(subject, quotient->inputs[1]);
+  const ir::Node* power = subject.writer(id, "Pow");
+  if (power && power->inputs.size() == 2 && subject.scalar(power->inputs[1]) == -0.5) return power->inputs[0];
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<WithScalar> times_scalar(const Subject& subject, ir::ValueId id) {
+  if (const ir::Node* node = subject.writer(id, "Mul")) {
+    const auto input = scalar_input(subject, *node, id);
+    return input ? std::optional(input->found) : std::nullopt;
+  }
+  const ir::Node* node = subject.writer(id, "Div");
+  if (!node || !is_floating(subject.type(id))) return std::nullopt;
+  const auto input = scalar_input(subject, *node, id);
+  if (!input || input->is_first || input->found.scalar == 0) return std::nullopt;
+  return WithScalar{input->found.of, 1 / input->found.scalar};
+}
+
+std::optional<WithScalar> plus_scalar(const Subject& subject, ir::ValueId id) {
+  if (const ir::Node* node = subject.writer(id, "Add")) {
+    const auto input = scalar_input(subject, *node, id);
+    return input ? std::optional(input->found) : std::nullopt;
+  }
+  const ir::Node* node = subject.writer(id, "Sub");
+  const auto input = node ? scalar_input(subject, *node, id) : std::nullopt;
+  if (!input || input->is_first) return std::nullopt;
+  return WithScalar{input->found.of, -input->found.scalar};
+}
+
+std::optional<Polynomial> polynomial_in(const Subject& subject, ir::ValueId x, ir::ValueId id) {
+  return polynomial(subject, x, id, deepest_polynomial);
+}
+
+bool is_near(double stored, double exact, ElementType type) {
+  const double allowed = type == ElementType::bfloat16 ? 0x1p-7 : type == ElementType::float16 ? 0x1p-10 : 0x1p-21;
+  return std::abs(stored - exact) <= allowed * std::abs(exact);
+}
+
+std::optional<LastMean> mean_over_last(const Subject& subject, ir::ValueId id) {
+  const ir::Node* node = subject.writer(id, "ReduceMean");
+  const auto dims = node ? subject.dims(input_of(*node, 0)) : std::nullopt;
+  if (!dims || integer_of(*node, "keepdims", 1) == 0) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(dims->size());
+  std::optional<std::vector<std::int64_t>> axes;
+  if (input_of(*node, 1) != ir::ValueId::none) {
+    axes = subject.integers(node->inputs[1]);
+    if (!axes) return std::nullopt;
+  } else if (const ir::Attribute* stated = node->find_attribute("axes")) {
+    const auto* list = stated->as<std::vector<std::int64_t>>();
+    if (!list) return std::nullopt;
+    axes = *list;
+  }
+  if (!axes || axes->empty()) {
+    if (integer_of(*node, "noop_with_empty_axes", 0) != 0 || rank == 0) return std::nullopt;
+    return LastMean{node->inputs[0], 0};
+  }
+  for (std::int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
+  std::sort(axes->begin(), axes->end());
+  axes->erase(std::unique(axes->begin(), axes->end()), axes->end());
+  if (axes->back() != rank - 1 || rank - axes->front() != static_cast<std::int64_t>(axes->size())) return std::nullopt;
+  return LastMean{node->inputs[0], axes->front()};
+}
+
+std::optional<ir::ValueId> squared(const Subject& subject, ir::ValueId id) {
+  const ir::Node* node = subject.writer(id, "Mul");
+  if (node && node->inputs.size() == 2 && node->inputs[0] == node->inputs[1]) return node->inputs[0];
+  node = subject.writer(id, "Pow");
+  if (node && node->inputs.size() == 2 && subject.scalar(node->inputs[1]) == 2) return node->inputs[0];
+  return std::nullopt;
+}
+
+std::optional<OverRoot> over_root(const Subject& subject, ir::ValueId id) {
+  const ir::Node* node = subject.writer(id, "Div");
+  if (node && node->inputs.size() == 2) {
+    const auto radicand = under_root(subject, node->inputs[1]);
+    return radicand ? std::optional(OverRoot{node->inputs[0], *radicand}) : std::nullopt;
+  }
+  node = subject.writer(id, "Mul");
+  if (!node || node->inputs.size() != 2) return std::nullopt;
+  for (const std::size_t at : {1U, 0U}) {
+    if (const auto radicand = under_inverse_root(subject, node->inputs[at]))
+      return OverRoot{node->inputs[1 - at], *radicand};
+  }
+  return std::nullopt;
+}
+
+std::optional<ir::ValueId> other_input(const ir::Node& node, ir::ValueId id) {
+  if (node.inputs.size() != 2 || (node.inputs[0] == id) == (node.inputs[1] == id)) return std::nullopt;
+  return node.inputs[0] == id ? node.inputs[1] : node.inputs[0];
+}
+
+std::optional<std::size_t> only_reader(const Subject& subject, ir::ValueId id, std::string_view op) {
+  if (!subject.has_one_reader(id)) return std::nullopt;
+  const std::size_t at = subject.uses().consumers(id).front();
+  const ir::Node& node = subject.graph().nodes[at];
+  if (!Subject::is_op(node, op) || std::count(node.inputs.begin(), node.inputs.end(), id) != 1) return std::nullopt;
+  return at;
+}
+
+std::int64_t integer_of(const ir::Node& node, std::string_view name, std::int64_t fallback) {
+  const ir::Attribute* attribute = node.find_attribute(name);
+  const auto* value = attribute ? attribute->as<std::int64_t>() : nullptr;
+  return value ? *value : fallback;
+}
+
+bool has_operator(const Subject& subject, std::string_view op) {
+  const auto* schema = subject.table().find("", op, subject.opset());
+  return schema && !schema->deprecated;
+}
+
+bool draws(const ir::Node& node) {
+  return node.op_type.view().starts_with("Random") || node.op_type == "Bernoulli" || node.op_type == "Multinomial" ||
+         node.op_type == "Dropout";
+}
+
+bool has_body(const ir::Node& node) {
+  bool found = false;
+  ir::for_each_subgraph(node, [&](const ir::Graph&, std::size_t) { found = true; });
+  return found;
+}
+
+bool Rewriting::is_free(std::size_t root, const std::vector<ir::ValueId>& leaves) {
+  const ir::Graph& graph = subject_.graph();
+  constexpr std::size_t most_nodes = 64;
+  inside_ = {root};
+  for (std::size_t next = 0; next < inside_.size(); ++next) {
+    const std::size_t at = inside_[next];
+    if (is_taken_[at] || inside_.size() > most_nodes) return false;
+    for (const ir::ValueId id : graph.nodes[at].inputs) {
+      const std::int32_t producer = subject_.uses().producer(id);
+      if (producer < 0 || std::find(leaves.begin(), leaves.end(), id) != leaves.end()) continue;
+      const auto writer = static_cast<std::size_t>(producer);
+      if (std::find(inside_.begin(), inside_.end(), writer) == inside_.end()) inside_.push_back(writer);
+    }
+  }
+  const auto is_inside = [&](std::uint32_t node) {
+    return std::find(inside_.begin(), inside_.end(), node) != inside_.end();
+  };
+  return std::all_of(inside_.begin() + 1, inside_.end(), [&](std::size_t at) {
+    const auto& outputs = graph.nodes[at].outputs;
+    return std::all_of(outputs.begin(), outputs.end(), [&](ir::ValueId id) {
+      if (id == ir::ValueId::none) return true;
+      const auto readers = subject_.uses().consumers(id);
+      return !subject_.uses().is_output(id) && std::all_of(readers.begin(), readers.end(), is_inside);
+    });
+  });
+}
+
+void Rewriting::replace(std::size_t root, ir::Node node) {
+  for (const std::size_t at : inside_) is_taken_[at] = true;
+  patch_.remove(root);
+  patch_.insert_before(root, std::move(node));
+}
+
+ir::ValueId Rewriting::add(std::size_t root, std::string_view op, std::vector<ir::ValueId> inputs,
+                           const std::vector<ir::Attr>& attributes) {
+  const auto& written = subject_.graph().nodes[root].outputs.front();
+  const std::string stem = std::string(subject_.graph().name_of(written)) + "_" + std::string(op);
+  const ir::ValueId result = patch_.value(subject_.fresh_name(stem));
+  patch_.insert_before(root, ir::make_node(subject_.model(), op, std::move(inputs), {result}, attributes));
+  return result;
+}
+
+ir::ValueId Rewriting::integers(std::span<const std::int64_t> values) {
+  const ir::ValueId id = patch_.value(subject_.fresh_name("integers"));
+  patch_.add_initializer(id, ir::make_tensor(subject_.model(), values));
+  return id;
+}
+
+ir::ValueId Rewriting::reals(std::string_view stem, ElementType type, const Dims& dims,
+                             std::span<const double> values) {
+  std::vector<std::byte> bytes(packed_size(type, static_cast<std::int64_t>(values.size())).value_or(0));
+  encode(type, values, bytes);
+  const ir::ValueId id = patch_.value(subject_.fresh_name(stem));
+  patch_.add_initializer(id, ir::make_tensor(subject_.model(), type, dims, bytes));
+  return id;
+}
+
+bool Rewriting::finish() {
+  if (patch_.empty()) return false;
+  subject_.splice(std::move(patch_));
+  return true;
+}
+
+}  // namespace onnxkit::plan
