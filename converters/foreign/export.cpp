@@ -8,6 +8,7 @@
 #include "checker/collector.h"
 #include "converters/foreign/unused.h"
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/system/forget_pages.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 
@@ -216,6 +217,12 @@ void Exporter::refuse(std::string reason, std::string help) {
                        .node_name = std::string(node_->name.view()),
                        .source = {},
                        .index = node_index_});
+}
+
+void Exporter::forget(std::span<const std::byte> bytes) const {
+  const std::string_view range(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  for (const auto& file : source_.files) forget_pages(*file, range);
+  for (const auto& file : data_.files()) forget_pages(*file, range);
 }
 
 /// Results of which inference knows every element are constants.

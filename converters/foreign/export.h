@@ -101,6 +101,8 @@ class Exporter {
   std::optional<std::span<const std::byte>> bytes_of(const ir::Tensor& tensor);
   const checker::ValueInfo* known_of(const WriteFrame& frame, ir::ValueId id) const;
   void refuse(std::string reason, std::string help);
+  /// Contents that have been copied need no memory of the mapped file.
+  void forget(std::span<const std::byte> bytes) const;
 
   const ir::Model& source_;
   const Writers& writers_;

@@ -315,4 +315,12 @@ Val batch_to_space(Call& call, Val x, Val block_shape, Val pairs) {
   return space;
 }
 
+Val with_last_axes_swapped(Call& call, Val value) {
+  std::vector<std::int64_t> permutation;
+  const auto rank = static_cast<std::int64_t>(call.rank(value));
+  for (std::int64_t axis = 0; axis < rank; ++axis) permutation.push_back(axis);
+  if (rank >= 2) std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return call.onnx.transpose(value, permutation);
+}
+
 }  // namespace onnxkit::foreign

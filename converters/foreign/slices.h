@@ -21,6 +21,8 @@ Val strided_slice(Call& call, Val x, Val begin, Val end, Val strides, const Slic
 /// From a place on; a size of -1 reaches to the end.
 Val slice_of_size(Call& call, Val x, Val begin, Val size);
 Val reversed(Call& call, Val x, const std::vector<std::int64_t>& axes);
+/// Matrices transposed.
+Val with_last_axes_swapped(Call& call, Val value);
 
 /// Elements along an axis; the first axes of both count the batches.
 Val gathered(Call& call, Val x, Val indices, std::int64_t axis, std::int64_t batches);

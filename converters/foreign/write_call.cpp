@@ -294,6 +294,7 @@ ValueId WriteCall::permuted(const Tensor& stored, const std::vector<std::int64_t
   std::vector<std::int64_t> dims;
   for (const std::int64_t axis : order) dims.push_back(stored.dims[static_cast<std::size_t>(axis)]);
   auto bytes = layout::permuted_bytes(stored.elem, stored.dims, stored.bytes, order);
+  exporter_.forget(stored.bytes);
   if (!bytes) refuse(fmt::format("tensor {} has elements that cannot be put into another order", quote(stored.name)));
   return tensor(stored.elem, std::move(dims), bytes ? *std::move(bytes) : std::string());
 }

@@ -1,6 +1,17 @@
-// TensorFlow: folders of a SavedModel and frozen graphs, which are read, and run by its worker.
+// TensorFlow: folders of a SavedModel, read and written, and frozen graphs, which are read. Its worker runs both.
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "converters/formats/saved_model/graph_writer.h"
 #include "converters/formats/saved_model/saved_model.h"
+#include "converters/formats/saved_model/to_tensorflow.h"
+#include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/formats/frame/registry.h"
+#include "libonnxkit/ir/clone.h"
 
 namespace onnxkit::formats {
 namespace {
@@ -30,6 +41,82 @@ Result<ir::Model> read_frozen_graph(const Source& source, const ReadOptions&, Re
   return located(saved_model::read_frozen(source.file, report.diagnostics), source);
 }
 
+/// Folders are named with a slash behind, and as TensorFlow Serving wants versions of a model, which are numbers.
+bool is_name_of_folder(const std::filesystem::path& path) {
+  if (!path.has_filename()) return !path.empty();
+  const std::string name = path.filename().string();
+  return std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// A folder under a hidden name beside its place, which is gone unless it was published.
+class HiddenFolder {
+ public:
+  explicit HiddenFolder(std::filesystem::path place) : place_(std::move(place)) {
+    if (!place_.has_filename()) place_ = place_.parent_path();
+    hidden_ = place_.parent_path() / fmt::format(".{}.{}.tmp", place_.filename().string(), ::getpid());
+  }
+  HiddenFolder(const HiddenFolder&) = delete;
+  HiddenFolder& operator=(const HiddenFolder&) = delete;
+  ~HiddenFolder() {
+    std::error_code ignored;
+    if (!is_published_) std::filesystem::remove_all(hidden_, ignored);
+  }
+
+  template <class Write>
+  Result<void> add(const std::filesystem::path& name, Write write) const {
+    std::error_code status;
+    std::filesystem::create_directories((hidden_ / name).parent_path(), status);
+    if (status) return fault(status);
+    auto file = AtomicFile::create(hidden_ / name);
+    if (!file) return std::move(file).error();
+    const auto written = write([&](std::string_view bytes) { return file->write(bytes); });
+    return written ? file->publish() : written;
+  }
+
+  /// Fails where there is a folder with content.
+  Result<void> publish() {
+    std::error_code status;
+    std::filesystem::rename(hidden_, place_, status);
+    if (status) return fault(status);
+    is_published_ = true;
+    return {};
+  }
+
+ private:
+  Error fault(std::error_code status) const {
+    Error error = make_error("cannot-write", status.message());
+    error.diagnostic.location.file = place_.string();
+    return error;
+  }
+
+  std::filesystem::path place_, hidden_;
+  bool is_published_ = false;
+};
+
+Result<void> write_saved_model(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
+                               SaveReport&) {
+  ir::Model copy = ir::clone(model);
+  std::vector<Diagnostic> refusals;
+  const auto program = to_tensorflow::to_tensorflow(copy, refusals);
+  if (!program && options.refusals) *options.refusals = std::move(refusals);
+  if (!program) return program.error();
+  const auto files = saved_model::model_files(*program);
+  if (!files) return files.error();
+  HiddenFolder folder(path);
+  auto done = folder.add("saved_model.pb", [&](const ByteSink& sink) { return files->model.write(sink); });
+  if (done && !files->index.empty()) {
+    done = folder.add("variables/variables.index", [&](const ByteSink& sink) { return sink(files->index); });
+    if (!done) return done;
+    done = folder.add("variables/variables.data-00000-of-00001", [&](const ByteSink& sink) {
+      Result<void> status;
+      for (std::size_t i = 0; status && i < files->data.size(); ++i)
+        status = sink({reinterpret_cast<const char*>(files->data[i].data()), files->data[i].size()});
+      return status;
+    });
+  }
+  return done ? folder.publish() : done;
+}
+
 }  // namespace
 
 void register_tensorflow(Registry& registry);
@@ -37,9 +124,11 @@ void register_tensorflow(Registry& registry) {
   registry.add({.name = "saved-model",
                 .title = "a TensorFlow SavedModel",
                 .is_folder = true,
+                .claims = is_name_of_folder,
                 .backend = "tensorflow",
                 .detect = detect_saved_model,
-                .read = read_saved_model});
+                .read = read_saved_model,
+                .write = write_saved_model});
   registry.add({.name = "frozen-graph",
                 .title = "a frozen TensorFlow graph",
                 .shared_extensions = {".pb"},

@@ -66,6 +66,7 @@ std::string names_of_formats() {
   for (const FormatInfo& format : known_formats()) {
     if (!format.can_write) continue;
     text += (text.empty() ? "" : "; ") + format.name + " for";
+    if (format.is_folder) text += " a name that ends in / or is a number";
     for (std::size_t i = 0; i < format.extensions.size(); ++i) {
       const std::string& extension = format.extensions[i];
       text += (i == 0                              ? " "
@@ -265,18 +266,66 @@ std::string with_name(std::string text, const std::string& hidden, const std::st
   return text;
 }
 
+bool is_folder(const std::string& format) {
+  for (const FormatInfo& known : known_formats())
+    if (known.name == format) return known.is_folder;
+  return false;
+}
+
+Error cannot_write(const std::string& output, const std::string& message) {
+  Error error = make_error("cannot-write", message);
+  error.diagnostic.location.file = output;
+  return error;
+}
+
+/// What keeps a folder from the place where one is to be, or stands in it already.
+std::optional<Error> obstacle_to_folder(const std::filesystem::path& place, const ConvertArguments& arguments) {
+  namespace fs = std::filesystem;
+  std::error_code status;
+  if (!fs::exists(place, status) || fs::is_empty(place, status)) return std::nullopt;
+  const bool is_model = fs::is_regular_file(place / "saved_model.pb", status);
+  if (is_model && arguments.save.force) return std::nullopt;
+  Error error = cannot_write(arguments.output, is_model ? "the folder holds a SavedModel already"
+                                                        : "something else than a SavedModel has this name");
+  if (is_model) error.diagnostic.help = "--force replaces it";
+  return error;
+}
+
+/// The hidden file or folder gets its name. A folder that it replaces goes when the new one is in its place.
+std::error_code take_place(const std::filesystem::path& hidden, const std::filesystem::path& output, bool folder) {
+  namespace fs = std::filesystem;
+  std::error_code status, ignored;
+  const bool replaces = folder && fs::is_directory(output, ignored);
+  const fs::path old = hidden.parent_path() / (hidden.filename().string() + ".old");
+  if (replaces) fs::rename(output, old, status);
+  if (!status) fs::rename(hidden, output, status);
+  if (replaces && status) fs::rename(old, output, ignored);
+  if (replaces && !status) fs::remove_all(old, ignored);
+  return status;
+}
+
 /// The file or folder stands beside its place under a hidden name until it is proved.
 Outcome write_foreign(const Model& model, const ConvertArguments& arguments, SaveOptions save) {
   namespace fs = std::filesystem;
+  if (save.format.empty()) save.format = output_format(arguments.output)->name;
+  const bool folder = is_folder(save.format);
+  fs::path output(arguments.output);
+  if (!output.has_filename()) output = output.parent_path();
+  if (folder) {
+    if (const auto obstacle = obstacle_to_folder(output, arguments)) return report_error(*obstacle);
+  }
   if (const Outcome outcome = check_source(model, arguments); outcome != Outcome::ok) return outcome;
-  const fs::path output(arguments.output);
   const fs::path hidden = output.parent_path() / fmt::format(".{}-{}", ::getpid(), output.filename().string());
   std::vector<Diagnostic> refusals;
   save.refusals = &refusals;
-  if (save.format.empty()) save.format = output_format(arguments.output)->name;
   std::error_code status;
+  const bool makes_parent = folder && output.has_parent_path() && fs::create_directories(output.parent_path(), status);
   const auto saved = saved_model(model, arguments, hidden.string(), save);
-  if (!saved) return refuse_operators(saved.error(), refusals, arguments.input);
+  const auto leave = [&](Outcome outcome) {
+    if (makes_parent) fs::remove(output.parent_path(), status);
+    return outcome;
+  };
+  if (!saved) return leave(refuse_operators(saved.error(), refusals, arguments.input));
   Outcome outcome = Outcome::ok;
   if (!arguments.verification.none)
     outcome = prove(arguments, [&](SourceCheckOptions options) {
@@ -289,15 +338,13 @@ Outcome write_foreign(const Model& model, const ConvertArguments& arguments, Sav
   const bool has_companion = !companion_of(save.format).empty();
   if (outcome == Outcome::ok) {
     if (has_companion) fs::rename(beside(hidden), beside(output), status);
-    if (!status) fs::rename(hidden, output, status);
+    if (!status) status = take_place(hidden, output, folder);
     if (!status) return outcome;
-    Error error = make_error("cannot-write", status.message());
-    error.diagnostic.location.file = arguments.output;
-    outcome = report_error(error);
+    outcome = report_error(cannot_write(arguments.output, status.message()));
   }
   fs::remove_all(hidden, status);
   if (has_companion) fs::remove(beside(hidden), status);
-  return outcome;
+  return leave(outcome);
 }
 
 /// Inputs and outputs take the order of axes of what is written: no Transpose stands there.
@@ -399,7 +446,9 @@ void add_weight_options(CLI::App& command, ConvertArguments& arguments) {
       .add_flag("--partial-weights", arguments.weights_options.partial,
                 "With --weights: what FILE lacks, or has in another shape, stays as it is in IN")
       ->group("Weights");
-  command.add_flag("--force", arguments.save.force, "Replace a data file even if another model uses it or may use it")
+  command
+      .add_flag("--force", arguments.save.force,
+                "Replace a data file even if another model uses it or may use it, and a SavedModel that OUT is")
       ->group("Weights");
 }
 

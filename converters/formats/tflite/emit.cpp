@@ -8,46 +8,7 @@
 
 namespace onnxkit::to_tflite {
 
-Type broadcast_type(WriteCall& call, ValueId a, ValueId b) {
-  const Type &left = call.type_of(a), &right = call.type_of(b);
-  if (!left.shape || !right.shape) return Type::tensor(left.elem);
-  Shape shape(std::max(left.shape->size(), right.shape->size()), Dim(1));
-  for (std::size_t from_end = 1; from_end <= shape.size(); ++from_end) {
-    const Dim one = from_end <= left.shape->size() ? (*left.shape)[left.shape->size() - from_end] : Dim(1);
-    const Dim other = from_end <= right.shape->size() ? (*right.shape)[right.shape->size() - from_end] : Dim(1);
-    shape[shape.size() - from_end] = one.is(1) || (other.is_constant() && !other.is(1)) ? other : one;
-  }
-  return Type::tensor(left.elem, std::move(shape));
-}
-
-Shape shape_from(const Ints& dims) { return Shape(dims.begin(), dims.end()); }
-
-std::optional<Ints> known_sizes(const Type& type) {
-  if (!type.shape) return std::nullopt;
-  Ints sizes;
-  for (const Dim dim : *type.shape) {
-    if (!dim.is_constant()) return std::nullopt;
-    sizes.push_back(dim.constant());
-  }
-  return sizes;
-}
-
-std::size_t rank_of(WriteCall& call, ValueId value) {
-  const Type& type = call.type_of(value);
-  if (!type.shape) call.refuse("the rank of a value that it computes with is not known");
-  return type.shape ? type.shape->size() : 0;
-}
-
 // ---- constants
-
-std::optional<std::vector<double>> constant_reals(WriteCall call, std::size_t input) {
-  if (auto known = call.known_reals(input)) return known;
-  const std::optional<foreign::Tensor> stored = call.stored(input);
-  if (!stored || stored->elem != ElementType::float32) return std::nullopt;
-  std::vector<double> values(stored->bytes.size() / sizeof(float));
-  decode(stored->elem, stored->bytes, std::span(values));
-  return values;
-}
 
 ValueId numbers(WriteCall& call, const Ints& values) { return call.integers_tensor(ElementType::int32, values); }
 
@@ -92,16 +53,6 @@ ValueId sizes_vector(WriteCall& call, const Shape& sizes) {
     parts.push_back(size.is_constant() ? numbers(call, {size.constant()}) : size_vector(call, size));
   if (call.refused()) return parts.front();
   return concat(call, parts, 0, Type::tensor(ElementType::int32, {Dim(static_cast<std::int64_t>(sizes.size()))}));
-}
-
-std::optional<Ints> constant_integers(WriteCall call, std::size_t input) {
-  if (auto known = call.known_integers(input)) return known;
-  const std::optional<foreign::Tensor> stored = call.stored(input);
-  const auto bits = stored ? storage_bits(stored->elem) : 0;
-  if (!stored || !is_integer(stored->elem) || bits < 8) return std::nullopt;
-  Ints values(stored->bytes.size() * 8 / static_cast<std::size_t>(bits));
-  decode(stored->elem, stored->bytes, std::span(values));
-  return values;
 }
 
 std::optional<foreign::Quantization> quantization_from(WriteCall& call, const WriteCall& parameters,

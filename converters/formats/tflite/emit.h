@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "converters/foreign/export.h"
-#include "converters/foreign/write_call.h"
+#include "converters/foreign/write_types.h"
 
 // What the mappings to TensorFlow Lite have in common. Operators, inputs and options are named as in the mappings of the reader and in tflite.fbs.
 namespace onnxkit::to_tflite {
@@ -15,10 +15,17 @@ using foreign::Given;
 using foreign::Shape;
 using foreign::Type;
 using foreign::ValueId;
+using foreign::WriteCall;
+
+using foreign::broadcast_type;
+using foreign::constant_integers;
+using foreign::constant_reals;
+using foreign::Ints;
+using foreign::known_sizes;
+using foreign::rank_of;
+using foreign::shape_from;
 using foreign::with_elem;
 using foreign::with_shape;
-using foreign::WriteCall;
-using Ints = std::vector<std::int64_t>;
 
 /// How operators of ONNX are written with those of TensorFlow Lite.
 class Writers final : public foreign::Writers {};
@@ -28,21 +35,8 @@ constexpr std::int64_t write_opset = 13;
 
 enum Padding : std::int64_t { same = 0, valid = 1 };
 
-// ---- types
-
-/// The shape that two values broadcast to, unknown where a rank is.
-Type broadcast_type(WriteCall& call, ValueId a, ValueId b);
-Shape shape_from(const Ints& dims);
-/// The sizes, when all are constants.
-std::optional<Ints> known_sizes(const Type& type);
-/// Refuses when the rank is unknown, and gives 0.
-std::size_t rank_of(WriteCall& call, ValueId value);
-
 // ---- constants
 
-/// The elements of an input that is a constant of whatever size.
-std::optional<std::vector<double>> constant_reals(WriteCall call, std::size_t input);
-std::optional<Ints> constant_integers(WriteCall call, std::size_t input);
 /// Axes, sizes and positions are int32.
 ValueId numbers(WriteCall& call, const Ints& values);
 ValueId matrix(WriteCall& call, Ints dims, const Ints& values);

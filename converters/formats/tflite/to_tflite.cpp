@@ -18,6 +18,7 @@
 #include "converters/layout/channels_last.h"
 #include "converters/layout/layout.h"
 #include "converters/legalize/channel_operators.h"
+#include "converters/legalize/channels_last_program.h"
 #include "converters/legalize/legalize.h"
 #include "converters/legalize/recurrent.h"
 #include "libonnxkit/ir/clone.h"
@@ -48,32 +49,6 @@ bool has_other_writer(std::string_view op) {
   return layout::is_layout_operator(op) || op == "Constant" || op == "BatchNormalization" ||
          op == "GlobalAveragePool" || op == "GlobalMaxPool" || op == "InstanceNormalization";
 }
-
-using Places = std::unordered_map<std::string, std::size_t>;
-
-/// Of the nodes that have names.
-Places places_of_nodes(const ir::Model& model) {
-  Places places;
-  for (std::size_t n = 0; model.graph && n < model.graph->nodes.size(); ++n)
-    if (const auto name = model.graph->nodes[n].name.view(); !name.empty()) places.emplace(name, n);
-  return places;
-}
-
-/// Findings name operators and count nodes as the model does that was given: Conv, not onnxkit.channels_last::Conv2D.
-void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
-  const std::string prefix = fmt::format("{}::", layout::channels_last_domain);
-  constexpr std::size_t rank_suffix = 2;
-  for (Diagnostic& finding : findings) {
-    std::string& op = finding.location.op;
-    if (op.starts_with(prefix)) op = op.substr(prefix.size(), op.size() - prefix.size() - rank_suffix);
-    const auto place = places.find(finding.location.node_name);
-    finding.location.node = place == places.end() ? std::nullopt : std::optional<std::uint64_t>(place->second);
-  }
-}
-
-}  // namespace
-
-namespace {
 
 /// Who made the model, and what it says of itself.
 void add_metadata(const ir::Model& model, foreign::Model& program) {
@@ -106,7 +81,7 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
   Writers writers;
   register_all_tflite_writers(writers);
   writers.set_condition(refuse_types);
-  const Places places = places_of_nodes(model);
+  const legalize::Places places = legalize::places_of_nodes(model);
   if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
   ir::Model given = ir::clone(model);
   const bool has_recurrent = legalize::write_recurrent(model);
@@ -114,13 +89,13 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
       legalize::compose(model, [&](std::string_view op) { return !writers.find(op) && !has_other_writer(op); });
   std::vector<Diagnostic> refused;
   auto program = write_operators(model, writers, refused);
-  name_as_in_model(refused, places);
+  legalize::name_as_in_model(refused, places);
   if (!program && (is_composed || has_recurrent) && !are_operators_of(given, refused)) {
     std::vector<Diagnostic> uncomposed;
     if (auto without = write_operators(given, writers, uncomposed); !without) {
       program = std::move(without);
       refused = std::move(uncomposed);
-      name_as_in_model(refused, places);
+      legalize::name_as_in_model(refused, places);
     }
   }
   std::move(refused.begin(), refused.end(), std::back_inserter(findings));

@@ -73,6 +73,8 @@ const Format* Registry::to_read(const Source& source) const {
 }
 
 const Format* Registry::to_write(const std::filesystem::path& path) const {
+  for (const Format& format : formats_)
+    if (format.can_write() && format.claims && format.claims(path)) return &format;
   for (const auto extensions : name_claims) {
     for (const Format& format : formats_)
       if (format.can_write() && has_extension(path, format.*extensions)) return &format;

@@ -36,6 +36,8 @@ struct Format {
   /// Also written to files so named unless another format claims the name; "" is a name without an extension.
   std::vector<std::string> output_extensions = {};
   bool is_folder = false;
+  /// Whether an output of this name has the format, whatever its extension.
+  bool (*claims)(const std::filesystem::path& path) = nullptr;
   /// The backend that runs such files as they are, with which a conversion is compared; empty: none.
   std::string backend = {};
   /// The reader takes ReadOptions::input_shapes.

@@ -25,7 +25,8 @@ std::optional<View> heads_of(LowerCall& call, std::size_t input, std::int64_t he
 }
 
 Unlowered lower_attention(LowerCall& call) {
-  if (!is_narrow(call.input_type(0)) || !is_narrow(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  if (!is_narrow(call.input_type(0)) || !is_narrow(call.output_type(0)))
+    return "only for real numbers of 32 bits and less";
   if (call.has_input(4) || call.has_input(5) || call.has_input(6)) return "with past keys or lengths";
   if (call.has_output(1) || call.has_output(2) || call.has_output(3)) return "more than the result is asked for";
   if (call.real("softcap") != 0) return "with softcap";
@@ -34,7 +35,8 @@ Unlowered lower_attention(LowerCall& call) {
   if (!q || !k || !v || q->size() == 0 || k->size() == 0 || v->size() == 0) return "operands of other ranks";
   if (k->dims[1] == 0 || q->dims[1] % k->dims[1] != 0) return "heads that do not share keys evenly";
   AttentionParameters parameters;
-  parameters.scale = call.find_real("scale").value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(q->dims[3]))));
+  parameters.scale =
+      call.find_real("scale").value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(q->dims[3]))));
   parameters.is_causal = call.integer("is_causal") != 0;
   std::vector<View> inputs = {*q, *k, *v};
   if (call.has_input(3)) {

@@ -18,18 +18,10 @@ void map_matmul(Call& call) {
   call.result(onnx.emit("Gemm", inputs, attributes));
 }
 
-Val swapped(Call& call, Val value) {
-  std::vector<std::int64_t> permutation;
-  const auto rank = static_cast<std::int64_t>(call.rank(value));
-  for (std::int64_t axis = 0; axis < rank; ++axis) permutation.push_back(axis);
-  if (rank >= 2) std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
-  return call.onnx.transpose(value, permutation);
-}
-
 void map_batch_matmul(Call& call) {
   Val x = call.tensor("x"), y = call.tensor("y");
-  if (call.flag("adj_x", false)) x = swapped(call, x);
-  if (call.flag("adj_y", false)) y = swapped(call, y);
+  if (call.flag("adj_x", false)) x = foreign::with_last_axes_swapped(call, x);
+  if (call.flag("adj_y", false)) y = foreign::with_last_axes_swapped(call, y);
   call.result(call.onnx.emit("MatMul", {x, y}));
 }
 

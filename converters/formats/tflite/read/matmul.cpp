@@ -1,4 +1,5 @@
 // Products of matrices.
+#include "converters/foreign/slices.h"
 #include "converters/formats/tflite/lower.h"
 
 namespace onnxkit::tflite {
@@ -35,18 +36,10 @@ void map_fully_connected(Call& call) {
   give_activated(call, onnx.emit("Gemm", inputs, {{"transB", std::int64_t{1}}}));
 }
 
-Val with_last_axes_swapped(Call& call, Val value) {
-  std::vector<std::int64_t> permutation;
-  const auto rank = static_cast<std::int64_t>(call.rank(value));
-  for (std::int64_t axis = 0; axis < rank; ++axis) permutation.push_back(axis);
-  if (rank >= 2) std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
-  return call.onnx.transpose(value, permutation);
-}
-
 void map_batch_matmul(Call& call) {
   Val x = real(call, "x"), y = real(call, "y");
-  if (call.flag("adj_x", false)) x = with_last_axes_swapped(call, x);
-  if (call.flag("adj_y", false)) y = with_last_axes_swapped(call, y);
+  if (call.flag("adj_x", false)) x = foreign::with_last_axes_swapped(call, x);
+  if (call.flag("adj_y", false)) y = foreign::with_last_axes_swapped(call, y);
   give(call, call.onnx.emit("MatMul", {x, y}));
 }
 

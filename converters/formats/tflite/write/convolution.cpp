@@ -16,17 +16,6 @@ Ints order_of_weights(std::size_t spatial, bool is_depthwise) {
   return order;
 }
 
-std::optional<Ints> kernel_of(WriteCall& call, std::size_t spatial) {
-  Ints kernel;
-  for (std::size_t a = 0; a < spatial; ++a) {
-    const auto size = call.size(1, a + 2);
-    if (!size) call.refuse("the shape of its weights is not known");
-    if (!size) return std::nullopt;
-    kernel.push_back(*size);
-  }
-  return kernel;
-}
-
 std::vector<Given> window_options(const Windows& windows, Padding padding) {
   return {{"padding", std::int64_t{padding}},
           {"stride_w", windows.strides[1]},
@@ -101,27 +90,6 @@ void map_conv3d(WriteCall& call) {
                          {"dilation_h_factor", windows.dilations[1]},
                          {"dilation_w_factor", windows.dilations[2]}},
                         call.output_type()));
-}
-
-/// All that the windows reach, of which pads cut off a part. `beyond` says how much further the result goes.
-struct Reach {
-  Ints sizes, begins, ends;
-};
-std::optional<Reach> reach_of(WriteCall& call, const Ints& kernel, const Ints& strides, const Windows& windows) {
-  Reach reach;
-  const Type& type = call.output_type();
-  for (std::size_t a = 0; a < kernel.size(); ++a) {
-    const auto in = call.size(0, a + 1);
-    const Dim out = type.shape && a + 1 < type.shape->size() ? (*type.shape)[a + 1] : Dim();
-    if (!in || !out.is_constant()) return std::nullopt;
-    const std::int64_t whole = (*in - 1) * strides[a] + kernel[a];
-    const std::int64_t begin = windows.begins[a];
-    reach.sizes.push_back(std::max(whole, begin + out.constant()));
-    reach.begins.push_back(begin);
-    reach.ends.push_back(begin + out.constant());
-    if (reach.sizes.back() - whole >= strides[a]) return std::nullopt;
-  }
-  return reach;
 }
 
 /// Pads that follow from the sizes of the result, as ONNX says: the larger part in front unless SAME_UPPER.

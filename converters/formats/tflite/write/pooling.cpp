@@ -42,51 +42,19 @@ void map_max_pool(WriteCall& call) {
                pool(call, "MAX_POOL_2D", with_two_spatial_axes(call, x), with_two_spatial_axes(*windows), padding));
 }
 
-/// For each place along an axis of the result: how many elements of its window count.
-std::vector<double> counted(const Windows& windows, std::size_t axis, std::int64_t size, std::int64_t last_pad) {
-  std::vector<double> counts;
-  const std::int64_t begin = windows.begins[axis], reach = windows.kernel[axis];
-  const std::int64_t whole = begin + size + windows.ends[axis];
-  for (std::int64_t start = 0; start + reach <= whole; start += windows.strides[axis]) {
-    const std::int64_t first = last_pad >= 0 ? start : std::max(start, begin);
-    const std::int64_t last = std::min(start + reach, begin + size + std::max<std::int64_t>(last_pad, 0));
-    counts.push_back(static_cast<double>(std::max<std::int64_t>(last - first, 1)));
-  }
-  return counts;
-}
-
 /// Pads of 0 count as elements, so the mean is put right by a factor for each place where they should not.
 ValueId counted_mean(WriteCall& call, ValueId mean, const Windows& windows, bool counts_pads) {
-  const std::size_t spatial = windows.kernel.size();
-  std::vector<double> factors = {1};
-  Ints dims = {1};
-  const Ints pads = call.integers("pads", Ints(2 * spatial, 0));
-  for (std::size_t a = 0; a < spatial; ++a) {
-    const auto size = call.size(0, a + 1);
-    if (!size) call.refuse("how many elements its windows hold depends on sizes that are not known");
-    if (!size) return mean;
-    const bool is_stated = call.text("auto_pad", "NOTSET") == "NOTSET";
-    const std::int64_t last_pad = counts_pads ? (is_stated ? pads[a + spatial] : windows.ends[a]) : -1;
-    const std::vector<double> counts = counted(windows, a, *size, last_pad);
-    std::vector<double> product;
-    for (const double factor : factors)
-      for (const double count : counts) product.push_back(factor * static_cast<double>(windows.kernel[a]) / count);
-    factors = std::move(product);
-    dims.push_back(static_cast<std::int64_t>(counts.size()));
-  }
-  dims.push_back(1);
-  if (spatial == 1) dims.insert(dims.begin() + 1, 1);
-  if (std::all_of(factors.begin(), factors.end(), [](double f) { return f == 1; })) return mean;
-  return binary(call, "MUL", mean, call.reals_tensor(call.elem(0), dims, factors));
+  auto factors = foreign::mean_factors(call, windows, counts_pads);
+  if (!factors || factors->is_one()) return mean;
+  if (windows.kernel.size() == 1) factors->dims.insert(factors->dims.begin() + 1, 1);
+  return binary(call, "MUL", mean, call.reals_tensor(call.elem(0), factors->dims, factors->values));
 }
 
 void map_average_pool(WriteCall& call) {
   const auto windows = pool_windows(call);
   if (!windows) return;
   const bool counts_pads = call.integer("count_include_pad", 0) != 0;
-  const auto is_zero = [](std::int64_t n) { return n == 0; };
-  const bool has_pads = !std::all_of(windows->begins.begin(), windows->begins.end(), is_zero) ||
-                        !std::all_of(windows->ends.begin(), windows->ends.end(), is_zero);
+  const bool has_pads = windows->has_pads();
   Windows explicit_windows = *windows;
   if (counts_pads && has_pads) explicit_windows.is_same = false;
   Padding padding = valid;

@@ -7,23 +7,8 @@
 namespace onnxkit::to_tflite {
 namespace {
 
-/// All axes where the node names none, unless it then does nothing. nullopt when they are not constant.
-std::optional<Ints> reduced_axes(WriteCall& call) {
-  const std::size_t rank = call.rank(0);
-  Ints axes = call.integers("axes");
-  if (call.has(1)) {
-    const auto given = call.size(1, 0) == 0 ? std::optional<Ints>(Ints()) : call.known_integers(1);
-    if (!given) call.refuse("its axes are known only when the model runs");
-    axes = given.value_or(Ints());
-  }
-  if (axes.empty() && call.integer("noop_with_empty_axes", 0) == 0) {
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  axes = WriteCall::from_start(axes, rank);
-  std::sort(axes.begin(), axes.end());
-  return call.refused() ? std::nullopt : std::optional(axes);
-}
+using foreign::keeps_axes;
+using foreign::reduced_axes;
 
 /// Axes that are computed; none of them stands for all. nullopt when they are known, or cannot be told.
 std::optional<ValueId> computed_axes(WriteCall& call) {
@@ -32,8 +17,6 @@ std::optional<ValueId> computed_axes(WriteCall& call) {
   if (!count || *count == 0) return std::nullopt;
   return cast(call, call.input(1), ElementType::int32);
 }
-
-bool keeps_axes(const WriteCall& call) { return call.integer("keepdims", 1) != 0; }
 
 ValueId reduced(WriteCall& call, std::string_view op, ValueId x, const Ints& axes, bool keeps) {
   return axes.empty() ? x : reduce(call, op, x, axes, keeps);

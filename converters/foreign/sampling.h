@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "converters/foreign/write_types.h"
+
+// Where the elements of a resized image come from, along one axis.
+namespace onnxkit::foreign {
+
+/// Where an axis of the result looks in the image, as ONNX says.
+struct Sampling {
+  std::int64_t in = 1, out = 1;
+  double scale = 1;  ///< out / in
+  std::string_view mode;
+
+  double position(std::int64_t x) const;
+};
+
+/// Of a spatial axis of Resize, whose channels are last; nullopt when its sizes are not known.
+std::optional<Sampling> sampling_of(WriteCall& call, std::size_t axis, std::size_t rank);
+/// The elements that an axis of the result takes.
+Ints nearest_places(const Sampling& sampling, std::string_view mode);
+/// Whether operators of channels-last frameworks that look where `coordinates` says, and round so, take the same elements.
+bool takes_same(const std::vector<Sampling>& axes, std::string_view mode, std::string_view coordinates,
+                std::string_view rounding);
+/// Whether linear interpolation looks where `coordinates` says along all axes, with scales that follow from the sizes.
+bool looks_as(const std::vector<Sampling>& axes, std::string_view coordinates);
+/// The weights of elements that an axis of the result is a mean of, [out, in].
+std::vector<double> linear_weights(const Sampling& sampling);
+std::vector<double> cubic_weights(const Sampling& sampling, double a, bool leaves_out);
+
+}  // namespace onnxkit::foreign
