@@ -58,8 +58,8 @@ void encode_integers(ElementType elem, std::span<const std::int64_t> values, std
                  [](std::int64_t value) { return value != 0 ? std::byte{1} : std::byte{0}; });
 }
 
-Exporter::Exporter(const ir::Model& model, const Writers& writers, std::string_view framework)
-    : source_(model), writers_(writers), data_(model.path), inferred_(infer(model, table_, data_)) {
+Exporter::Exporter(const ir::Model& model, const Writers& writers, std::string_view framework, const NodePlaces* places)
+    : source_(model), writers_(writers), places_(places), data_(model.path), inferred_(infer(model, table_, data_)) {
   model_.framework = framework;
   for (const auto& scope : ir::graph_scopes(model))
     for (const ir::Value& value : scope->graph->values) names_.insert(value.name.view());
@@ -200,12 +200,13 @@ ValueId Exporter::captured(WriteFrame& frame, std::string_view name) {
 void Exporter::refuse(std::string reason, std::string help) {
   if (refused_) return;  // the first reason of a node counts
   refused_ = refusals_.size();
+  const ir::Node& in_main = source_.graph->nodes[node_index_];
   refusals_.push_back({.op = ir::qualified_op(*node_),
                        .reason = std::move(reason),
                        .help = std::move(help),
                        .node_name = std::string(node_->name.view()),
                        .source = {},
-                       .index = node_index_});
+                       .index = places_ ? places_->of(*source_.graph, in_main) : std::optional(node_index_)});
 }
 
 /// Results of which inference knows every element are constants.
@@ -311,9 +312,9 @@ void Exporter::declare_types(WriteFrame& frame) {
 }
 
 Result<Model> export_model(const ir::Model& model, const Writers& writers, std::string_view framework,
-                           std::vector<Diagnostic>& findings) {
+                           std::vector<Diagnostic>& findings, const NodePlaces* places) {
   if (!model.graph) return make_error("no-graph", "the model has no graph to write");
-  return Exporter(model, writers, framework).run(findings);
+  return Exporter(model, writers, framework, places).run(findings);
 }
 
 }  // namespace onnxkit::foreign

@@ -39,13 +39,15 @@ void register_tensorflow(Registry& registry) {
                 .is_folder = true,
                 .backend = "tensorflow",
                 .detect = detect_saved_model,
-                .read = read_saved_model});
+                .read = read_saved_model,
+                .read_operators = saved_model::read_operators});
   registry.add({.name = "frozen-graph",
                 .title = "a frozen TensorFlow graph",
                 .shared_extensions = {".pb"},
                 .backend = "tensorflow",
                 .detect = detect_frozen_graph,
-                .read = read_frozen_graph});
+                .read = read_frozen_graph,
+                .read_operators = saved_model::read_operators});
 }
 
 }  // namespace onnxkit::formats

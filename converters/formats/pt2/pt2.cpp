@@ -15,6 +15,12 @@ namespace onnxkit::pt2 {
 
 void register_all_pt2_mappings(Mappings& mappings);
 
+foreign::ReadOperators read_operators() {
+  Mappings mappings;
+  register_all_pt2_mappings(mappings);
+  return mappings.operators();
+}
+
 Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings) {
   auto done = functionalize(program.model.graph, *program.model.strings);
   if (!done) return std::move(done).error();

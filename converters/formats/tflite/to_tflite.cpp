@@ -1,8 +1,8 @@
 #include "converters/formats/tflite/to_tflite.h"
 
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -38,26 +38,11 @@ void refuse_types(foreign::WriteCall& call) {
                          "bring the model to float32 and integers of 32 and 64 bits");
 }
 
-using Places = std::unordered_map<std::string, std::size_t>;
-
-/// Of the nodes that have names.
-Places places_of_nodes(const ir::Model& model) {
-  Places places;
-  for (std::size_t n = 0; model.graph && n < model.graph->nodes.size(); ++n)
-    if (const auto name = model.graph->nodes[n].name.view(); !name.empty()) places.emplace(name, n);
-  return places;
-}
-
-/// Findings name operators and count nodes as the model does that was given: Conv, not onnxkit.channels_last::Conv2D.
-void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places) {
+/// Conv for onnxkit.channels_last::Conv2D.
+std::string name_in_model(std::string op) {
   const std::string prefix = std::string(layout::channels_last_domain) + "::";
   constexpr std::size_t rank_suffix = 2;
-  for (Diagnostic& finding : findings) {
-    std::string& op = finding.location.op;
-    if (op.starts_with(prefix)) op = op.substr(prefix.size(), op.size() - prefix.size() - rank_suffix);
-    const auto place = places.find(finding.location.node_name);
-    finding.location.node = place == places.end() ? std::nullopt : std::optional<std::uint64_t>(place->second);
-  }
+  return op.starts_with(prefix) ? op.substr(prefix.size(), op.size() - prefix.size() - rank_suffix) : op;
 }
 
 }  // namespace
@@ -66,13 +51,13 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
   Writers writers;
   register_all_tflite_writers(writers);
   writers.set_condition(refuse_types);
-  const Places places = places_of_nodes(model);
+  const foreign::NodePlaces places(model);
   if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
   legalize::write_channel_operators(model);
   layout::to_channels_last(model);
   layout::reduce_transposes(model);
-  auto program = foreign::export_model(model, writers, "TensorFlow Lite", findings);
-  name_as_in_model(findings, places);
+  auto program = foreign::export_model(model, writers, "TensorFlow Lite", findings, &places);
+  for (Diagnostic& finding : findings) finding.location.op = name_in_model(std::move(finding.location.op));
   if (!program) return program;
   fuse_biases(program->graph);
   fuse_activations(program->graph);
@@ -84,6 +69,15 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
 }  // namespace onnxkit::to_tflite
 
 namespace onnxkit::tflite {
+
+foreign::WrittenOperators written_operators() {
+  to_tflite::Writers writers;
+  to_tflite::register_all_tflite_writers(writers);
+  std::set<std::string> names;
+  for (std::string& name : writers.names()) names.insert(to_tflite::name_in_model(std::move(name)));
+  for (const std::string_view name : legalize::channel_operators()) names.emplace(name);
+  return {"TensorFlow Lite", to_tflite::write_opset, {names.begin(), names.end()}};
+}
 
 Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings) {
   ir::Model copy = ir::clone(model);
