@@ -33,8 +33,8 @@ ONNXKIT_API Result<std::map<std::string, std::int64_t>> declare_dims(Model& mode
 /// inputs are forgotten. Errors: unknown-input, usage (another rank or element type than the input's, a size that is neither number nor name).
 ONNXKIT_API Result<void> declare_shapes(Model& model, const std::map<std::string, InputShape>& shapes);
 
-/// What the model declares of its inputs that are tensors with a shape, as declare_shapes and ReadOptions::input_shapes take it. A size without a name
-/// gets one.
+/// What the model declares of its inputs that are tensors with a shape, by their places ("0", "1" ...), as ReadOptions::input_shapes takes it. A size
+/// without a name gets one.
 ONNXKIT_API std::map<std::string, InputShape> input_shapes(const Model& model);
 
 /// Declares the sizes of named dimensions at the inputs that have them, so that what is written has them, too.

@@ -251,12 +251,15 @@ Result<std::map<std::string, std::int64_t>> declare_dims(Model& model, const Dim
 std::map<std::string, InputShape> input_shapes(const Model& model) {
   std::map<std::string, InputShape> shapes;
   if (!model.graph) return shapes;
+  std::set<std::string_view> stored;
+  for (const Tensor& tensor : model.graph->initializers) stored.insert(tensor.name.view());
+  std::size_t place = 0;
   for (const ValueInfo& input : model.graph->inputs) {
-    if (input.value == ValueId::none || !input.type || input.type->kind != DeclaredType::Kind::tensor ||
-        !input.type->shape)
-      continue;
+    if (input.value == ValueId::none || stored.contains(model.graph->name_of(input.value))) continue;
     const std::string name(model.graph->name_of(input.value));
-    InputShape& shape = shapes[name];
+    const std::string key = std::to_string(place++);
+    if (!input.type || input.type->kind != DeclaredType::Kind::tensor || !input.type->shape) continue;
+    InputShape& shape = shapes[key];
     shape.type = ElementType(input.type->elem_type.value_or(0));
     for (std::size_t i = 0; i < input.type->shape->dims.size(); ++i) {
       const DeclaredDim& dim = input.type->shape->dims[i];
