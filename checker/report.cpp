@@ -19,9 +19,15 @@ namespace {
 
 constexpr std::size_t most_suppressed_kept = 1000;
 
+bool is_sound(const std::vector<Diagnostic>& findings) {
+  return std::none_of(findings.begin(), findings.end(), [](const Diagnostic& finding) {
+    return finding.severity == Severity::error && !finding.code.starts_with("target-");
+  });
+}
+
 }  // namespace
 
-Result<CheckReport> check(const ir::Model& model, const CheckOptions& options) {
+Result<CheckReport> check(const ir::Model& model, const CheckOptions& options, const MoreFindings& more) {
   ModelCheckOptions model_check;
   for (const std::string& target : options.targets) {
     auto profile = load_target(target, options.context);
@@ -54,6 +60,9 @@ Result<CheckReport> check(const ir::Model& model, const CheckOptions& options) {
   } else {
     check_model(model, table, model_check, collector);
   }
+
+  if (more && is_sound(collector.diagnostics()))
+    for (Diagnostic& finding : more()) collector.add(std::move(finding));
 
   report.suppressed = collector.suppressed_count();
   report.dropped = collector.dropped_count();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
@@ -7,8 +8,11 @@
 
 namespace onnxkit::checker {
 
-/// onnxkit::check.
-Result<CheckReport> check(const ir::Model& model, const CheckOptions& options);
+/// Findings of a layer above, asked for when all rules have spoken and the model itself is sound; targets of profiles may refuse it.
+using MoreFindings = std::function<std::vector<Diagnostic>()>;
+
+/// onnxkit::check, but for targets without a profile.
+Result<CheckReport> check(const ir::Model& model, const CheckOptions& options, const MoreFindings& more = {});
 
 /// onnxkit::explain_codes.
 std::vector<CodeExplanation> explain_codes();

@@ -6,37 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "converters/containers/elem_names.h"
 #include "converters/containers/json.h"
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::containers {
 namespace {
-
-struct NamedElem {
-  std::string_view name;
-  ElementType elem;
-};
-
-constexpr std::array safetensors_types = {
-    NamedElem{"F32", ElementType::float32},
-    NamedElem{"F64", ElementType::float64},
-    NamedElem{"F16", ElementType::float16},
-    NamedElem{"BF16", ElementType::bfloat16},
-    NamedElem{"I64", ElementType::int64},
-    NamedElem{"I32", ElementType::int32},
-    NamedElem{"I16", ElementType::int16},
-    NamedElem{"I8", ElementType::int8},
-    NamedElem{"U64", ElementType::uint64},
-    NamedElem{"U32", ElementType::uint32},
-    NamedElem{"U16", ElementType::uint16},
-    NamedElem{"U8", ElementType::uint8},
-    NamedElem{"BOOL", ElementType::boolean},
-    NamedElem{"C64", ElementType::complex64},
-    NamedElem{"F8_E4M3", ElementType::float8e4m3fn},
-    NamedElem{"F8_E5M2", ElementType::float8e5m2},
-    NamedElem{"F8_E8M0", ElementType::float8e8m0},
-};
 
 Error malformed_safetensors(std::string message) { return make_error("malformed-safetensors", std::move(message)); }
 
@@ -51,13 +27,11 @@ std::optional<std::uint64_t> header_size(std::string_view content) {
 Result<StoredTensor> read_entry(Json entry, std::span<const std::byte> data) {
   StoredTensor tensor;
   tensor.name = entry.name();
-  const auto type = entry["dtype"].text();
-  const auto known = std::find_if(safetensors_types.begin(), safetensors_types.end(),
-                                  [&](const NamedElem& named) { return type == named.name; });
-  if (known == safetensors_types.end())
-    return make_error("not-supported", fmt::format("tensor {} has type {}, which ONNX does not have",
-                                                   quote(tensor.name), quote(type.value_or(""))));
-  tensor.elem = known->elem;
+  const std::string_view type = entry["dtype"].text().value_or("");
+  tensor.elem = elem_named(type, &ElemNames::safetensors);
+  if (tensor.elem == ElementType::undefined)
+    return make_error("not-supported",
+                      fmt::format("tensor {} has type {}, which ONNX does not have", quote(tensor.name), quote(type)));
   for (const Json size : entry["shape"]) tensor.dims.push_back(size.integer().value_or(-1));
   const auto count = checked_element_count(tensor.dims);
   const auto bytes = count ? packed_size(tensor.elem, *count) : std::nullopt;

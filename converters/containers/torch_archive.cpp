@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "converters/containers/elem_names.h"
 namespace onnxkit::containers {
 namespace {
 
@@ -33,38 +34,13 @@ constexpr std::array<std::string_view, 16> weight_names = {
 
 constexpr std::string_view class_prefix = "__torch__.";
 
-struct NamedType {
-  std::string_view name;
-  ElementType elem;
-};
-
-constexpr std::array storage_types = {
-    NamedType{"torch.FloatStorage", ElementType::float32},
-    NamedType{"torch.DoubleStorage", ElementType::float64},
-    NamedType{"torch.HalfStorage", ElementType::float16},
-    NamedType{"torch.BFloat16Storage", ElementType::bfloat16},
-    NamedType{"torch.LongStorage", ElementType::int64},
-    NamedType{"torch.IntStorage", ElementType::int32},
-    NamedType{"torch.ShortStorage", ElementType::int16},
-    NamedType{"torch.CharStorage", ElementType::int8},
-    NamedType{"torch.ByteStorage", ElementType::uint8},
-    NamedType{"torch.BoolStorage", ElementType::boolean},
-    NamedType{"torch.ComplexFloatStorage", ElementType::complex64},
-    NamedType{"torch.ComplexDoubleStorage", ElementType::complex128},
-    // Of _rebuild_tensor_v3: types that have no storage of their own.
-    NamedType{"torch.uint16", ElementType::uint16},
-    NamedType{"torch.uint32", ElementType::uint32},
-    NamedType{"torch.uint64", ElementType::uint64},
-    NamedType{"torch.float8_e4m3fn", ElementType::float8e4m3fn},
-    NamedType{"torch.float8_e5m2", ElementType::float8e5m2},
-    NamedType{"torch.float8_e4m3fnuz", ElementType::float8e4m3fnuz},
-    NamedType{"torch.float8_e5m2fnuz", ElementType::float8e5m2fnuz},
-};
-
+/// By the class of a storage, or the type itself where it has none (_rebuild_tensor_v3).
 ElementType type_named(std::optional<std::string_view> name) {
-  for (const NamedType& type : storage_types)
-    if (name == type.name) return type.elem;
-  return ElementType::undefined;
+  constexpr std::string_view module = "torch.";
+  if (!name || !name->starts_with(module)) return ElementType::undefined;
+  const std::string_view word = name->substr(module.size());
+  const ElementType stored = elem_named(word, &ElemNames::torch_storage);
+  return stored != ElementType::undefined ? stored : elem_named(word, &ElemNames::torch_dtype);
 }
 
 std::optional<std::vector<std::int64_t>> integers_of(Pickle list) {

@@ -59,8 +59,8 @@ void encode_integers(ElementType elem, std::span<const std::int64_t> values, std
                  [](std::int64_t value) { return value != 0 ? std::byte{1} : std::byte{0}; });
 }
 
-Exporter::Exporter(const ir::Model& model, const Writers& writers, std::string_view framework)
-    : source_(model), writers_(writers), data_(model.path), inferred_(infer(model, table_, data_)) {
+Exporter::Exporter(const ir::Model& model, const Writers& writers, std::string_view framework, const NodePlaces* places)
+    : source_(model), writers_(writers), places_(places), data_(model.path), inferred_(infer(model, table_, data_)) {
   model_.framework = framework;
   for (const auto& scope : ir::graph_scopes(model))
     for (const ir::Value& value : scope->graph->values) names_.insert(value.name.view());
@@ -174,7 +174,8 @@ ValueId Exporter::new_value(WriteFrame& frame, std::string_view name, Type type)
 ValueId Exporter::add_tensor(WriteFrame& frame, std::string_view name, ElementType elem, std::vector<std::int64_t> dims,
                              std::span<const std::byte> bytes) {
   const ValueId value = new_value(frame, name, Type::tensor(elem, Shape(dims.begin(), dims.end())));
-  frame.graph->tensors.push_back({value, name, elem, std::move(dims), bytes, false});
+  frame.graph->tensors.push_back(
+      {.value = value, .name = name, .elem = elem, .dims = std::move(dims), .bytes = bytes});
   return value;
 }
 
@@ -211,12 +212,13 @@ ValueId Exporter::captured(WriteFrame& frame, std::string_view name) {
 void Exporter::refuse(std::string reason, std::string help) {
   if (refused_) return;  // the first reason of a node counts
   refused_ = refusals_.size();
+  const ir::Node& in_main = source_.graph->nodes[node_index_];
   refusals_.push_back({.op = ir::qualified_op(*node_),
                        .reason = std::move(reason),
                        .help = std::move(help),
                        .node_name = std::string(node_->name.view()),
                        .source = {},
-                       .index = node_index_});
+                       .index = places_ ? places_->of(*source_.graph, in_main) : std::optional(node_index_)});
 }
 
 void Exporter::forget(std::span<const std::byte> bytes) const {
@@ -328,9 +330,9 @@ void Exporter::declare_types(WriteFrame& frame) {
 }
 
 Result<Model> export_model(const ir::Model& model, const Writers& writers, std::string_view framework,
-                           std::vector<Diagnostic>& findings) {
+                           std::vector<Diagnostic>& findings, const NodePlaces* places) {
   if (!model.graph) return make_error("no-graph", "the model has no graph to write");
-  return Exporter(model, writers, framework).run(findings);
+  return Exporter(model, writers, framework, places).run(findings);
 }
 
 }  // namespace onnxkit::foreign

@@ -11,6 +11,7 @@
 
 #include "checker/infer/inference.h"
 #include "converters/foreign/graph.h"
+#include "converters/foreign/places.h"
 #include "converters/foreign/refusals.h"
 #include "converters/foreign/write_call.h"
 #include "libonnxkit/ir/model.h"
@@ -42,6 +43,12 @@ class Writers {
   void set_condition(WriteNode check) { condition_ = check; }
   WriteNode condition() const { return condition_; }
   const std::map<std::string_view, WriteNode>& all() const { return by_op_; }
+  /// The operators that have one, sorted.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [op, map] : by_op_) names.emplace_back(op);
+    return names;
+  }
 
  private:
   std::map<std::string_view, WriteNode> by_op_;
@@ -49,10 +56,10 @@ class Writers {
 };
 
 /// The model as a graph of another framework, `framework` by name. Text and weights of the result view into `model`, which must outlive it. Error
-/// codes: unsupported-operator (then `findings` has one for each operator and reason, with the count of nodes and the first of them), and those of
-/// external data.
+/// codes: unsupported-operator (then `findings` has one for each operator and reason, with the count of nodes and the first of them, by
+/// `places` where they are given), and those of external data.
 Result<Model> export_model(const ir::Model& model, const Writers& writers, std::string_view framework,
-                           std::vector<Diagnostic>& findings);
+                           std::vector<Diagnostic>& findings, const NodePlaces* places = nullptr);
 
 /// Integers, or booleans as 0 and 1, as they lie in raw_data.
 void encode_integers(ElementType elem, std::span<const std::int64_t> values, std::span<std::byte> bytes);
@@ -74,7 +81,7 @@ struct WriteFrame {
 /// The state of an export, seen by WriteCall.
 class Exporter {
  public:
-  Exporter(const ir::Model& model, const Writers& writers, std::string_view framework);
+  Exporter(const ir::Model& model, const Writers& writers, std::string_view framework, const NodePlaces* places);
 
   Result<Model> run(std::vector<Diagnostic>& findings);
 
@@ -106,6 +113,7 @@ class Exporter {
 
   const ir::Model& source_;
   const Writers& writers_;
+  const NodePlaces* places_;
   spec::OpTable table_;
   wire::ExternalData data_;
   checker::InferredModel inferred_;

@@ -154,7 +154,8 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
   const std::size_t findings = builder_.findings().size();
   builder_.set_origin(node.name, node.scope, node.source);
   const MapNode map = mappings_.find(node.op);
-  if (map && !unknown_.empty() && reads_unknown(graph, node)) {
+  const auto refused = mappings_.refused().find(node.op);
+  if ((map || refused != mappings_.refused().end()) && !unknown_.empty() && reads_unknown(graph, node)) {
     // What it would say follows from the refusal before it.
     fill_in(graph, node);
     for (const ValueId id : node.outputs) unknown_.emplace(&graph, id);
@@ -166,6 +167,8 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
   if (map) {
     Call call(*this, builder_, node, graph);
     map(call);
+  } else if (refused != mappings_.refused().end()) {
+    refuse(std::string(refused->second.reason), std::string(refused->second.help));
   } else {
     refuse("no mapping to ONNX is known for this operator", {});
   }

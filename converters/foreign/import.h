@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "converters/foreign/call.h"
 #include "converters/foreign/graph.h"
 #include "converters/foreign/onnx_builder.h"
+#include "converters/foreign/operators.h"
 #include "converters/foreign/refusals.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/result.h"
@@ -26,15 +28,32 @@ class Mappings {
   void add(std::initializer_list<std::string_view> ops, MapNode map) {
     for (const std::string_view op : ops) add(op, map);
   }
+  /// Operators that are refused for a reason of their own, and what may help.
+  struct Refused {
+    std::string_view reason, help = {};
+  };
+  void refuse(std::initializer_list<std::string_view> ops, Refused why) {
+    for (const std::string_view op : ops) refused_.insert_or_assign(op, why);
+  }
+  const std::map<std::string_view, Refused>& refused() const { return refused_; }
   /// Null when there is none.
   MapNode find(std::string_view op) const {
     const auto found = by_op_.find(op);
     return found == by_op_.end() ? nullptr : found->second;
   }
   const std::map<std::string_view, MapNode>& all() const { return by_op_; }
+  /// All that something is known of, sorted.
+  ReadOperators operators() const {
+    ReadOperators known;
+    for (const auto& [op, map] : by_op_) known.push_back({std::string(op), {}});
+    for (const auto& [op, why] : refused_) known.push_back({std::string(op), std::string(why.reason)});
+    std::sort(known.begin(), known.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    return known;
+  }
 
  private:
   std::map<std::string_view, MapNode> by_op_;
+  std::map<std::string_view, Refused> refused_;
 };
 
 /// The opset in which mappings write: that of most exporters and runtimes of today.

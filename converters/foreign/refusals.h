@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,8 @@ namespace onnxkit::foreign {
 struct Refusal {
   std::string op, reason, help;
   std::string node_name;
-  std::string source;  ///< lines of the user's program
-  std::size_t index = 0;
+  std::string source;                    ///< lines of the user's program
+  std::optional<std::size_t> index = 0;  ///< none: nobody knows the place
   std::size_t count = 1;
 };
 

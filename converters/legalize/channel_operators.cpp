@@ -1,6 +1,7 @@
 #include "converters/legalize/channel_operators.h"
 
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -40,17 +41,23 @@ class ChannelOperators {
     graph_.intern_initializers();
   }
 
+  using Form = bool (ChannelOperators::*)(const ir::Node& node);
+  static const std::map<std::string_view, Form>& forms() {
+    static const std::map<std::string_view, Form> all = {
+        {"Constant", &ChannelOperators::write_constant},
+        {"GlobalAveragePool", &ChannelOperators::write_global_average},
+        {"GlobalMaxPool", &ChannelOperators::write_global_maximum},
+        {"BatchNormalization", &ChannelOperators::write_batch_normalization},
+        {"InstanceNormalization", &ChannelOperators::write_instance_normalization},
+        {"GatherND", &ChannelOperators::write_gather_nd}};
+    return all;
+  }
+
  private:
   bool write_node(const ir::Node& node) {
     if (!ir::canonical_domain(node.domain.view()).empty()) return false;
-    const std::string_view op = node.op_type.view();
-    if (op == "Constant") return write_constant(node);
-    if (op == "GlobalAveragePool") return write_global(node, "ReduceMean");
-    if (op == "GlobalMaxPool") return write_global(node, "ReduceMax");
-    if (op == "BatchNormalization") return write_batch_normalization(node);
-    if (op == "InstanceNormalization") return write_instance_normalization(node);
-    if (op == "GatherND") return write_gather_nd(node);
-    return false;
+    const auto known = forms().find(node.op_type.view());
+    return known != forms().end() && (this->*known->second)(node);
   }
 
   const checker::Type* type_of(ValueId id) const {
@@ -157,6 +164,9 @@ class ChannelOperators {
     emit(op, {node.inputs[0]}, "", {{"axes", spatial_axes(*rank)}, {"keepdims", std::int64_t{1}}}, node.outputs[0]);
     return true;
   }
+
+  bool write_global_average(const ir::Node& node) { return write_global(node, "ReduceMean"); }
+  bool write_global_maximum(const ir::Node& node) { return write_global(node, "ReduceMax"); }
 
   double epsilon_of(const ir::Node& node) const {
     const ir::Attribute* epsilon = node.find_attribute("epsilon");
@@ -285,6 +295,12 @@ class ChannelOperators {
 };
 
 }  // namespace
+
+std::vector<std::string_view> channel_operators() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, form] : ChannelOperators::forms()) names.push_back(name);
+  return names;
+}
 
 void write_channel_operators(ir::Model& model) {
   const auto scopes = ir::graph_scopes(model);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "converters/foreign/export.h"
@@ -13,11 +12,8 @@
 
 namespace onnxkit::legalize {
 
-/// Which node of the main graph has a name.
-using Places = std::unordered_map<std::string, std::size_t>;
-Places places_of_nodes(const ir::Model& model);
-/// Findings name operators and count nodes as the model does that was given: Conv, not onnxkit.channels_last::Conv2D.
-void name_as_in_model(std::vector<Diagnostic>& findings, const Places& places);
+/// Conv for onnxkit.channels_last::Conv2D.
+std::string name_in_model(std::string op);
 
 /// The model as a graph of a framework whose operators compute with channels last: brought to that opset, Transposes moved and cancelled, then written
 /// by `writers`, which find operators of layout::channels_last_domain. Findings name operators and nodes as the model does that was given. Text and

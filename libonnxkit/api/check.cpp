@@ -3,11 +3,12 @@
 #include "checker/node_places.h"
 #include "checker/report.h"
 #include "libonnxkit/ir/dim/dim_names.h"
+#include "libonnxkit/running/writers.h"
 
 namespace onnxkit {
 
 Result<CheckReport> check(const Model& model, const CheckOptions& options) {
-  return checker::check(model.ir(), options);
+  return running::check(model.ir(), options);
 }
 
 std::vector<std::string> places_by_name(const Model& model, std::span<const Diagnostic> findings) {

@@ -5,6 +5,7 @@
 #include "converters/layout/layout.h"
 #include "converters/legalize/channel_operators.h"
 #include "converters/legalize/legalize.h"
+#include "converters/legalize/half_weights.h"
 #include "converters/weights/weights.h"
 #include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/ir/clone.h"
@@ -60,6 +61,17 @@ std::string_view name_of(WeightMatch::How how) {
 Result<WeightsReport> load_weights(Model& model, const std::filesystem::path& file, const WeightsOptions& options) {
   return weights::load_weights(model.ir(), file, options);
 }
+
+Result<SourceReport> compare_models(const Model& before, const Model& after, const SourceCheckOptions& options) {
+  return running::compare_models(before, after, options);
+}
+
+Result<HalfReport> store_half(Model& model) {
+  const auto done = legalize::store_half(model.ir());
+  return done ? Result<HalfReport>({done->stored, done->kept, done->saved}) : done.error();
+}
+
+void record_conversion(Model& model, const ConversionRecord& record) { running::record_conversion(model.ir(), record); }
 
 Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
                                          const SourceCheckOptions& options) {

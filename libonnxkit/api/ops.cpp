@@ -1,11 +1,11 @@
 #include "onnxkit/ops.h"
 
-#include "checker/targets/list_operators.h"
+#include "libonnxkit/running/writers.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit {
 
-Result<OpList> list_operators(const OpQuery& query) { return checker::list_operators(query); }
+Result<OpList> list_operators(const OpQuery& query) { return running::list_operators(query); }
 
 std::string onnx_release() { return std::string(spec::onnx_release()); }
 

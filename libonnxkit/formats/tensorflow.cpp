@@ -93,12 +93,25 @@ class HiddenFolder {
   bool is_published_ = false;
 };
 
+Result<foreign::Model> to_program(ir::Model& model, const SaveOptions& options) {
+  std::vector<Diagnostic> refusals;
+  auto program = to_tensorflow::to_tensorflow(model, refusals);
+  if (!program && options.refusals) *options.refusals = std::move(refusals);
+  return program;
+}
+
+Result<void> try_saved_model(const ir::Model& model, const SaveOptions& options) {
+  ir::Model copy = ir::clone(model);
+  const auto program = to_program(copy, options);
+  if (!program) return program.error();
+  const auto files = saved_model::model_files(*program);
+  return files ? Result<void>() : files.error();
+}
+
 Result<void> write_saved_model(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
                                SaveReport&) {
   ir::Model copy = ir::clone(model);
-  std::vector<Diagnostic> refusals;
-  const auto program = to_tensorflow::to_tensorflow(copy, refusals);
-  if (!program && options.refusals) *options.refusals = std::move(refusals);
+  const auto program = to_program(copy, options);
   if (!program) return program.error();
   const auto files = saved_model::model_files(*program);
   if (!files) return files.error();
@@ -128,13 +141,17 @@ void register_tensorflow(Registry& registry) {
                 .backend = "tensorflow",
                 .detect = detect_saved_model,
                 .read = read_saved_model,
-                .write = write_saved_model});
+                .write = write_saved_model,
+                .try_write = try_saved_model,
+                .written_operators = to_tensorflow::written_operators,
+                .read_operators = saved_model::read_operators});
   registry.add({.name = "frozen-graph",
                 .title = "a frozen TensorFlow graph",
                 .shared_extensions = {".pb"},
                 .backend = "tensorflow",
                 .detect = detect_frozen_graph,
-                .read = read_frozen_graph});
+                .read = read_frozen_graph,
+                .read_operators = saved_model::read_operators});
 }
 
 }  // namespace onnxkit::formats

@@ -16,18 +16,23 @@ Result<ir::Model> read_tflite(const Source& source, const ReadOptions&, ReadRepo
   return error;
 }
 
+Result<void> write_to(const ByteSink& sink, const ir::Model& model, const SaveOptions& options) {
+  std::vector<Diagnostic> refusals;
+  auto written = tflite::write(model, sink, refusals);
+  if (!written && options.refusals) *options.refusals = std::move(refusals);
+  return written;
+}
+
 Result<void> write_tflite(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
                           SaveReport&) {
   auto file = AtomicFile::create(path);
   if (!file) return std::move(file).error();
-  std::vector<Diagnostic> refusals;
-  const auto written = tflite::write(
-      model, [&](std::string_view bytes) { return file->write(bytes); }, refusals);
-  if (!written) {
-    if (options.refusals) *options.refusals = std::move(refusals);
-    return written;
-  }
-  return file->publish();
+  const auto written = write_to([&](std::string_view bytes) { return file->write(bytes); }, model, options);
+  return written ? file->publish() : written;
+}
+
+Result<void> try_tflite(const ir::Model& model, const SaveOptions& options) {
+  return write_to([](std::string_view) { return Result<void>(); }, model, options);
 }
 
 }  // namespace
@@ -41,7 +46,10 @@ void register_tflite(Registry& registry) {
                 .is_channels_last = true,
                 .detect = detect_tflite,
                 .read = read_tflite,
-                .write = write_tflite});
+                .write = write_tflite,
+                .try_write = try_tflite,
+                .written_operators = tflite::written_operators,
+                .read_operators = tflite::read_operators});
 }
 
 }  // namespace onnxkit::formats

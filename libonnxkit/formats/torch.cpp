@@ -64,6 +64,17 @@ Result<void> write_torch_file(const ir::Model& model, const std::filesystem::pat
   return program ? write_file(*program, path, write) : Result<void>(program.error());
 }
 
+/// Everything that writing does, but for the bytes.
+template <WriteProgram... write>
+Result<void> try_torch_file(const ir::Model& model, const SaveOptions& options) {
+  ir::Model copy = ir::clone(model);
+  const auto program = aten_model(copy, options);
+  if (!program) return program.error();
+  Result<void> done;
+  ((done = done ? write(*program, [](std::string_view) { return Result<void>(); }) : done), ...);
+  return done;
+}
+
 Result<void> write_source_text(const foreign::Model& program, const ByteSink& sink) {
   return sink(torch_source::source_text(program));
 }
@@ -90,7 +101,10 @@ void register_torch(Registry& registry) {
                 .backend = "torch",
                 .detect = detect_torch_export,
                 .read = read_torch_export,
-                .write = write_torch_file<pt2::write_program>});
+                .write = write_torch_file<pt2::write_program>,
+                .try_write = try_torch_file<pt2::write_program>,
+                .written_operators = aten::written_operators,
+                .read_operators = pt2::read_operators});
   registry.add({.name = "torchscript",
                 .title = "a TorchScript model",
                 .extensions = {".pt", ".pth"},
@@ -98,12 +112,17 @@ void register_torch(Registry& registry) {
                 .takes_shapes = true,
                 .detect = detect_torchscript,
                 .read = read_torchscript,
-                .write = write_torch_file<torchscript::write_module>});
+                .write = write_torch_file<torchscript::write_module>,
+                .try_write = try_torch_file<torchscript::write_module>,
+                .written_operators = aten::written_operators,
+                .read_operators = torchscript::read_operators});
   registry.add({.name = "torch-source",
                 .title = "a module of PyTorch as code",
                 .output_extensions = {".py"},
                 .companion = ".safetensors",
-                .write = write_torch_source});
+                .write = write_torch_source,
+                .try_write = try_torch_file<torch_source::write_weights, write_source_text>,
+                .written_operators = aten::written_operators});
 }
 
 }  // namespace onnxkit::formats

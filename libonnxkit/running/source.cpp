@@ -11,8 +11,10 @@
 #include "libonnxkit/formats/frame/load.h"
 #include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/ir/model.h"
+#include "libonnxkit/running/aligned_ports.h"
 #include "libonnxkit/running/run.h"
 #include "onnxkit/diff.h"
+#include "onnxkit/version.h"
 
 namespace onnxkit::running {
 namespace {
@@ -204,6 +206,28 @@ Result<SourceReport> compare_with_result(const Model& source, const std::filesys
   std::map<std::string, std::string> names;
   if (after->format == "torchscript" && source.ir().graph) names = numbered_outputs(*source.ir().graph);
   return compare(source, {model_side(source, options.backend), *std::move(after)}, 1, options, std::move(names));
+}
+
+Result<SourceReport> compare_models(const Model& before, const Model& after, const SourceCheckOptions& options) {
+  Model aligned = after;
+  align_ports(aligned.ir(), before.ir());
+  return compare(before, {model_side(before, options.backend), model_side(aligned, options.backend)}, 1, options);
+}
+
+void record_conversion(ir::Model& model, const ConversionRecord& record) {
+  const std::pair<std::string_view, std::string> entries[] = {
+      {"source_file", record.file}, {"source_format", record.format}, {"converter_options", record.options}};
+  model.producer_name = "onnxkit";
+  model.producer_version = version();
+  for (const auto& [name, value] : entries) {
+    if (value.empty()) continue;
+    const std::string_view key = name;
+    const auto known = std::find_if(model.metadata_props.begin(), model.metadata_props.end(),
+                                    [&](const ir::StringEntry& entry) { return entry.key == key; });
+    ir::StringEntry& entry = known == model.metadata_props.end() ? model.metadata_props.emplace_back() : *known;
+    entry.key = model.keep(key);
+    entry.value = model.keep(value);
+  }
 }
 
 }  // namespace onnxkit::running

@@ -9,5 +9,7 @@ Result<SourceReport> compare_with_source(const Model& converted, const std::file
                                          const SourceCheckOptions& options);
 Result<SourceReport> compare_with_result(const Model& source, const std::filesystem::path& result,
                                          const SourceCheckOptions& options);
+Result<SourceReport> compare_models(const Model& before, const Model& after, const SourceCheckOptions& options);
+void record_conversion(ir::Model& model, const ConversionRecord& record);
 
 }  // namespace onnxkit::running

@@ -157,11 +157,15 @@ def faults_of_error(report, status):
 
 def calls_of_convert(folder):
     gemm, weights = "testdata/weights/gemm.onnxtxt", "testdata/weights"
-    return [[gemm, str(folder / "out.onnx"), "--weights", f"{weights}/{file}"] for file in ("checkpoint.pt", "other.safetensors")]
+    return [*([gemm, str(folder / "out.onnx"), "--weights", f"{weights}/{file}"] for file in ("checkpoint.pt", "other.safetensors")),
+            [gemm, str(folder / "out.tflite"), "--no-verify", "--round-trip"], ["no/such/file", str(folder / "out.onnx")],
+            ["testdata/models/control_flow", str(folder / "many"), "--to", "tflite", "--no-verify"]]
 
 
 def faults_of_convert(report, status):
-    if (status == 1) != any(finding["severity"] == "error" for finding in report["findings"]):
+    files = report["files"]
+    worst = max(0 if file["output"] else 1 if file["findings"] or file.get("error", {}).get("code") == "unsupported-operator" else 3 for file in files)
+    if status != worst:
         yield f"exit status {status} does not fit the findings"
 
 
@@ -190,7 +194,7 @@ def main():
                  ("bench", "json", schemas / "bench.schema.json", faults_of_bench, calls_of_bench()),
                  ("inspect", "json", schemas / "inspect.schema.json", faults_of_run, calls_of_inspect(pathlib.Path(name))),
                  ("ops", "json", schemas / "ops.schema.json", faults_of_run, calls_of_ops()),
-                 ("convert", "json", schemas / "weights.schema.json", faults_of_convert, calls_of_convert(pathlib.Path(name))),
+                 ("convert", "json", schemas / "convert.schema.json", faults_of_convert, calls_of_convert(pathlib.Path(name))),
                  ("upgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("28")),
                  ("downgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("5")),
                  *((command, "json", schemas / "error.schema.json", faults_of_error, [["no/such/file"]])

@@ -24,6 +24,7 @@ std::string report(const OpList& list, const OpsArguments& arguments) {
   if (arguments.names.empty()) return operator_table(list);
   std::string text;
   for (const OpInfo& info : list.operators) text += (text.empty() ? "" : "\n\n") + operator_details(info);
+  for (const ForeignOp& op : list.foreign) text += (text.empty() ? "" : "\n\n") + foreign_operator_details(op);
   return text;
 }
 

@@ -11,14 +11,15 @@ namespace onnxkit::tools {
 namespace {
 
 /// INPUT[AXIS]=NAME
-bool names_axis(const std::string& key, const std::string& value) {
+bool names_axis(const std::string& key, const std::string& value, DimNames names) {
   const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  return key.ends_with(']') && key.find('[') != std::string::npos && !value.empty() && value.front() != '-' &&
+  const bool is_axis = key.ends_with(']') && key.find('[') != std::string::npos;
+  return (is_axis || names == DimNames::given_to_all) && !value.empty() && value.front() != '-' &&
          !std::all_of(value.begin(), value.end(), is_digit);
 }
 
 DimSettings parse_dims(const std::vector<std::string>& words, DimNames names) {
-  const bool with_names = names == DimNames::given;
+  const bool with_names = names != DimNames::none;
   DimSettings dims;
   for (const std::string& word : words) {
     const std::size_t equals = word.rfind('=');
@@ -28,7 +29,7 @@ DimSettings parse_dims(const std::vector<std::string>& words, DimNames names) {
     std::int64_t size = -1;
     const auto parsed = std::from_chars(value.data(), end, size);
     const bool is_size = parsed.ec == std::errc() && parsed.ptr == end && size >= 0;
-    if (key.empty() || (!is_size && !(with_names && names_axis(key, value))))
+    if (key.empty() || (!is_size && !(with_names && names_axis(key, value, names))))
       throw CLI::ValidationError("--dim",
                                  quote(word) + " is not of the form NAME=SIZE" +
                                      (with_names ? ", INPUT[AXIS]=SIZE or INPUT[AXIS]=NAME" : " or INPUT[AXIS]=SIZE"));
@@ -44,16 +45,22 @@ DimSettings parse_dims(const std::vector<std::string>& words, DimNames names) {
 
 }  // namespace
 
-void add_inference(CLI::App& command, InferenceOptions& options, DimNames names) {
+void add_dims(CLI::App& command, DimSettings& dims, DimNames names) {
   command
       .add_option_function<std::vector<std::string>>(
-          "--dim",
-          [&options, names](const std::vector<std::string>& words) { options.dims = parse_dims(words, names); },
+          "--dim", [&dims, names](const std::vector<std::string>& words) { dims = parse_dims(words, names); },
           std::string("Size of a named dimension or of an axis of an input, such as batch=8 or x[0]=8; ") +
-              (names == DimNames::given ? "x[0]=batch names an axis, which then takes any size; " : "") +
+              (names == DimNames::given          ? "x[0]=batch names an axis, which then takes any size; "
+               : names == DimNames::given_to_all ? "x[0]=batch names an axis, which then takes any size, and s77=batch "
+                                                   "renames a dimension; "
+                                                 : "") +
               "may be repeated")
       ->type_name("NAME=SIZE")
       ->allow_extra_args(false);
+}
+
+void add_inference(CLI::App& command, InferenceOptions& options, DimNames names) {
+  add_dims(command, options.dims, names);
   command
       .add_option_function<std::vector<std::string>>(
           "--schemas",

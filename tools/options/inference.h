@@ -17,8 +17,11 @@ struct InferenceOptions {
   std::vector<std::filesystem::path> schemas;
 };
 
-/// Whether `--dim` takes INPUT[AXIS]=NAME, too.
-enum class DimNames : std::uint8_t { none, given };
+/// Whether `--dim` takes INPUT[AXIS]=NAME, too, and OLD_NAME=NAME.
+enum class DimNames : std::uint8_t { none, given, given_to_all };
+
+/// `--dim NAME=SIZE`, repeatable.
+void add_dims(CLI::App& command, DimSettings& dims, DimNames names);
 
 /// `--dim NAME=SIZE` and `--schemas FILE`, both repeatable.
 void add_inference(CLI::App& command, InferenceOptions& options, DimNames names = DimNames::none);

@@ -8,10 +8,11 @@ namespace onnxkit::tools {
 
 void add_input_shapes(CLI::App& command, std::vector<std::string>& texts) {
   command
-      .add_option("--input-shape", texts,
-                  "Sizes of an input of a TorchScript model, as x=N,3,224,224, or with its type, as "
-                  "tokens=1,128:int64; names stay open. Without it inputs have the sizes that the trace was recorded "
-                  "with; may be repeated")
+      .add_option(
+          "--input-shape", texts,
+          "Sizes of an input, as x=N,3,224,224; names stay open. Inputs of a TorchScript model, which has no sizes of "
+          "its own but those that the trace was recorded with, may have their type, too: tokens=1,128:int64; "
+          "may be repeated")
       ->type_name("NAME=SIZES")
       ->allow_extra_args(false);
 }

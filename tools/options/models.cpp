@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the forms of ONNX, those that no other files have.
-std::vector<std::string> searched_extensions() {
+/// Those that no other files have.
+std::vector<std::string> searched_extensions(Searched searched = Searched::onnx) {
   std::vector<std::string> all;
   for (const FormatInfo& format : known_formats()) {
     for (const std::string& extension : format.extensions) {
       const auto& shared = format.shared_extensions;
-      if (format.is_onnx && std::find(shared.begin(), shared.end(), extension) == shared.end())
-        all.push_back(extension);
+      const bool counts = searched == Searched::onnx ? format.is_onnx : format.can_read;
+      if (counts && std::find(shared.begin(), shared.end(), extension) == shared.end()) all.push_back(extension);
     }
   }
   return all;
@@ -57,8 +57,8 @@ bool may_be_found(const fs::path& path) {
   return type == fs::file_type::regular || type == fs::file_type::not_found || type == fs::file_type::none;
 }
 
-void add_folder(std::vector<ModelInput>& inputs, const std::string& word) {
-  const std::vector<std::string> searched = searched_extensions();
+void add_folder(std::vector<ModelInput>& inputs, const std::string& word, Searched which) {
+  const std::vector<std::string> searched = searched_extensions(which);
   std::vector<std::string> found;
   std::error_code status;
   fs::recursive_directory_iterator at(word, fs::directory_options::skip_permission_denied, status);
@@ -105,12 +105,12 @@ CLI::Option* add_models(CLI::App& command, std::vector<std::string>& words) {
       ->type_name("");
 }
 
-std::vector<ModelInput> expand_models(std::span<const std::string> words) {
+std::vector<ModelInput> expand_models(std::span<const std::string> words, Searched searched) {
   std::vector<ModelInput> inputs;
   for (const std::string& word : words) {
     std::error_code status;
     if (word != "-" && fs::is_directory(word, status) && !is_model(word))
-      add_folder(inputs, word);
+      add_folder(inputs, word, searched);
     else if (word.find_first_of("*?[") != std::string::npos && !fs::exists(word, status))
       add_matches(inputs, word);
     else

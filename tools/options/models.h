@@ -25,8 +25,11 @@ struct ModelInput {
 /// The positional MODEL...: files, folders, globs, and - for standard input.
 CLI::Option* add_models(CLI::App& command, std::vector<std::string>& words);
 
-/// The files that the words mean, in their order. A folder that is no model itself stands for all ONNX files below it, sorted by path; a word with a
-/// wildcard that is no file's name for all that it matches.
-std::vector<ModelInput> expand_models(std::span<const std::string> words);
+/// Which files a folder stands for.
+enum class Searched : std::uint8_t { onnx, all_formats };
+
+/// The files that the words mean, in their order. A folder that is no model itself stands for all ONNX files below it, or all in formats that are read,
+/// sorted by path; a word with a wildcard that is no file's name for all that it matches.
+std::vector<ModelInput> expand_models(std::span<const std::string> words, Searched searched = Searched::onnx);
 
 }  // namespace onnxkit::tools

@@ -133,6 +133,21 @@ void add_targets(std::string& text, const OpVersion& version) {
   }
 }
 
+/// "mapped: torch-export, torchscript", then those with a reason: formats of one reason together.
+void add_formats(std::string& text, const std::vector<OpFormat>& formats) {
+  Block block(text, "formats");
+  std::vector<std::pair<std::string, std::string>> lines;  // what is said, and of which formats
+  for (const OpFormat& format : formats) {
+    const std::string said = format.reason.empty() ? "" : fmt::format(" ({})", format.reason);
+    const auto known = std::ranges::find(lines, format.standing + said, &std::pair<std::string, std::string>::first);
+    if (known == lines.end())
+      lines.emplace_back(format.standing + said, format.format);
+    else
+      known->second += ", " + format.format;
+  }
+  for (const auto& [said, names] : lines) block.add(fmt::format("{}: {}", names, said));
+}
+
 std::string version_text(const OpInfo& info, const OpVersion& version, bool first) {
   std::string text = fmt::format("{} {} ({}{})\n", without_controls(info.name), version.since_version,
                                  range_text(version), traits_text(version));
@@ -151,6 +166,7 @@ std::string version_text(const OpInfo& info, const OpVersion& version, bool firs
   for (const OpChange& change : version.changes) changes.add(change.text);
   if (!first && version.changes.empty()) changes.add("no change in the signature");
   add_targets(text, version);
+  add_formats(text, version.formats);
   return text;
 }
 
@@ -204,6 +220,16 @@ Json targets_json(const std::vector<OpSupport>& targets) {
   return result;
 }
 
+Json formats_json(const std::vector<OpFormat>& formats) {
+  Json result = Json::array();
+  for (const OpFormat& format : formats) {
+    Json item = {{"format", format.format}, {"standing", format.standing}};
+    if (!format.reason.empty()) item["reason"] = format.reason;
+    result.push_back(item);
+  }
+  return result;
+}
+
 Json version_json(const OpVersion& version) {
   Json types = Json::object();
   for (const OpTypeConstraint& constraint : version.types) types[constraint.name] = constraint.types;
@@ -219,7 +245,8 @@ Json version_json(const OpVersion& version) {
           {"attributes", attributes_json(version.attributes)},
           {"types", types},
           {"changes", changes_json(version.changes)},
-          {"targets", targets_json(version.targets)}};
+          {"targets", targets_json(version.targets)},
+          {"formats", formats_json(version.formats)}};
 }
 
 }  // namespace
@@ -252,6 +279,12 @@ std::string operator_details(const OpInfo& info) {
   return text;
 }
 
+std::string foreign_operator_details(const ForeignOp& op) {
+  std::string text = fmt::format("{}: an operator of files that are read\n", without_controls(op.name));
+  add_formats(text, op.formats);
+  return text;
+}
+
 std::string operators_json(const OpList& list) {
   Json domains = Json::array(), operators = Json::array();
   for (const OpDomain& domain : list.domains)
@@ -261,11 +294,15 @@ std::string operators_json(const OpList& list) {
     for (const OpVersion& version : info.versions) versions.push_back(version_json(version));
     operators.push_back({{"domain", info.domain}, {"name", info.name}, {"versions", versions}});
   }
+  Json foreign = Json::array();
+  for (const ForeignOp& op : list.foreign)
+    foreign.push_back({{"name", op.name}, {"formats", formats_json(op.formats)}});
   return json_text({{"format", "onnxkit-ops"},
                     {"format_version", 1},
                     {"onnx_release", onnx_release()},
                     {"domains", domains},
-                    {"operators", operators}});
+                    {"operators", operators},
+                    {"foreign", foreign}});
 }
 
 }  // namespace onnxkit::tools

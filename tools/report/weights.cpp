@@ -53,8 +53,7 @@ std::string weights_table(const WeightsReport& report) {
   return text;
 }
 
-std::string weights_json(const WeightsReport& report, const std::string& model, const std::string& file,
-                         const std::string& output) {
+Json weights_json(const WeightsReport& report, const std::string& file) {
   Json matches = Json::array(), findings = Json::array();
   for (const WeightMatch& match : report.matches)
     matches.push_back({{"initializer", match.initializer},
@@ -62,15 +61,11 @@ std::string weights_json(const WeightsReport& report, const std::string& model, 
                        {"by", name_of(match.how)},
                        {"transposed", match.is_transposed}});
   for (const Diagnostic& finding : report.findings) findings.push_back(diagnostic_json(finding));
-  return json_text({{"format", "onnxkit-weights"},
-                    {"format_version", 1},
-                    {"model", model},
-                    {"weights", file},
-                    {"output", report.fits() ? Json(output) : Json()},
-                    {"matches", std::move(matches)},
-                    {"missing", report.missing},
-                    {"unused", report.unused},
-                    {"findings", std::move(findings)}});
+  return {{"file", file},
+          {"matches", std::move(matches)},
+          {"missing", report.missing},
+          {"unused", report.unused},
+          {"findings", std::move(findings)}};
 }
 
 }  // namespace onnxkit::tools

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "onnxkit/convert.h"
+#include "tools/report/json.h"
 
 namespace onnxkit::tools {
 
@@ -12,8 +13,7 @@ std::string weights_summary(const WeightsReport& report, const std::string& file
 /// A line for each initializer that got a tensor, lacks one, and each tensor that nothing got.
 std::string weights_table(const WeightsReport& report);
 
-/// docs/json/weights.schema.json.
-std::string weights_json(const WeightsReport& report, const std::string& model, const std::string& file,
-                         const std::string& output);
+/// As in docs/json/convert.schema.json.
+Json weights_json(const WeightsReport& report, const std::string& file);
 
 }  // namespace onnxkit::tools

@@ -40,10 +40,17 @@ void copy_outputs(foreign::Graph& graph) {
 Result<foreign::Model> to_aten(ir::Model& model, std::vector<Diagnostic>& findings) {
   Writers writers;
   register_all_aten_writers(writers);
+  const foreign::NodePlaces places(model);
   if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
-  auto program = foreign::export_model(model, writers, "PyTorch", findings);
+  auto program = foreign::export_model(model, writers, "PyTorch", findings, &places);
   if (program) copy_outputs(program->graph);
   return program;
+}
+
+foreign::WrittenOperators written_operators() {
+  Writers writers;
+  register_all_aten_writers(writers);
+  return {"PyTorch", write_opset, writers.names()};
 }
 
 }  // namespace onnxkit::aten

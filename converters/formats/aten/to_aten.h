@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "converters/foreign/graph.h"
+#include "converters/foreign/operators.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/result.h"
@@ -14,5 +15,8 @@ namespace onnxkit::aten {
 /// Text and weights view into `model`, which is changed and must outlive the result. Error codes: unsupported-operator (with `findings`), those of
 /// external data.
 Result<foreign::Model> to_aten(ir::Model& model, std::vector<Diagnostic>& findings);
+
+/// The operators of ONNX that have a mapping, in the opset that mappings read.
+foreign::WrittenOperators written_operators();
 
 }  // namespace onnxkit::aten

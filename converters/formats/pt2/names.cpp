@@ -47,6 +47,8 @@ std::string AttributePaths::make(std::string_view name) {
     stem += opens_nothing || static_cast<unsigned char>(c) < 0x20 ? '_' : c;
   }
   if (stem.empty() || stem.back() == '.') stem += '_';
+  for (std::size_t dot = stem.find('.'); dot != stem.npos; dot = stem.find('.', dot + 1))
+    if (used_.contains(stem.substr(0, dot))) stem[dot] = '_';  // no number behind it would make the path free
   std::string path = stem;
   for (std::size_t k = 1; !is_free(path); ++k) path = stem + '_' + std::to_string(k);
   used_.insert(path);

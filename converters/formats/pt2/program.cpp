@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "converters/formats/pt2/dtype.h"
+#include "converters/formats/pt2/structure.h"
 #include "converters/formats/pt2/sympy.h"
 
 namespace onnxkit::pt2 {
@@ -245,6 +246,34 @@ Result<void> read_inputs(Json specs, GraphReader& reader, Program& program) {
   return {};
 }
 
+/// Names of the arguments that a user gives, or of the results that one gets; of constants, the program's own.
+std::vector<std::string_view> user_names(Json specs) {
+  std::vector<std::string_view> names;
+  for (const Json spec : specs) {
+    const Json payload = payload_of(spec);
+    const bool is_constant = payload.name() == "constant_input";
+    if (payload.name() != "user_input" && payload.name() != "user_output" && !is_constant) continue;
+    const Json argument = is_constant ? payload : payload_of(payload["arg"]);
+    auto name = argument["name"].text();
+    if (!name) name = argument["as_name"].text();
+    names.push_back(name.value_or(""));
+  }
+  return names;
+}
+
+/// How tuples and dictionaries hold the inputs and outputs.
+void record_structure(Json module, Program& program) {
+  const Json calls = module["module_call_graph"];
+  if (!calls.is_array() || calls.size() == 0) return;
+  const Json call = (*calls.begin())["signature"];
+  const Json specs = module["signature"];
+  const std::string inputs = structure_of_inputs(call["in_spec"].text().value_or(""), user_names(specs["input_specs"]));
+  const std::string outputs =
+      structure_of_outputs(call["out_spec"].text().value_or(""), user_names(specs["output_specs"]));
+  for (const auto& [key, text] : {std::pair("source_inputs", &inputs), std::pair("source_outputs", &outputs)})
+    if (!text->empty()) program.model.metadata.emplace_back(key, program.model.strings->keep(*text).view());
+}
+
 /// The input that an output changes: a buffer by its name in the module, an input by that of its value.
 ValueId changed_input(Json payload, const Program& program) {
   if (const auto name = payload["user_input_name"].text()) {
@@ -299,6 +328,7 @@ Result<Program> read_program(Json root) {
   if (auto read = reader.read(module["graph"]); !read) return std::move(read).error();
   if (const std::string sizes = reader.example_sizes(); !sizes.empty())
     program.model.metadata.emplace_back("source_sizes", program.model.strings->keep(sizes).view());
+  record_structure(module, program);
   const Json signature = module["signature"];
   if (auto read = read_inputs(signature["input_specs"], reader, program); !read) return std::move(read).error();
   read_changes(signature["output_specs"], program);

@@ -19,6 +19,12 @@ namespace onnxkit::pt2 {
 
 void register_all_pt2_mappings(Mappings& mappings);
 
+foreign::ReadOperators read_operators() {
+  Mappings mappings;
+  register_all_pt2_mappings(mappings);
+  return mappings.operators();
+}
+
 namespace {
 
 /// A name that no input or output has yet, beginning with `stem`.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "converters/foreign/operators.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
@@ -18,5 +19,8 @@ bool is_pt2(const std::shared_ptr<const MappedFile>& file);
 /// The program in ONNX. Weights view into the file. Error codes: malformed-archive, json-syntax, malformed-model, not-supported,
 /// unsupported-operator (with `findings`).
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings);
+
+/// The operators of torch.export that `read` knows.
+foreign::ReadOperators read_operators();
 
 }  // namespace onnxkit::pt2

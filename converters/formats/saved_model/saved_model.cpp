@@ -115,6 +115,12 @@ std::vector<Port> placeholders(const GraphDef& graph, StringPool& strings) {
 
 }  // namespace
 
+foreign::ReadOperators read_operators() {
+  Mappings mappings;
+  register_all_saved_model_mappings(mappings);
+  return mappings.operators();
+}
+
 Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std::filesystem::path& folder,
                                std::string_view signature, std::vector<Diagnostic>& findings) {
   const auto meta = read_meta_graph(file->view());

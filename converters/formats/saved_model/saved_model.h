@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "converters/foreign/operators.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
@@ -28,5 +29,8 @@ bool is_graph_def(std::string_view bytes);
 /// The model that `saved_model.pb` states, without the files beside it (for tests of damaged ones).
 Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std::filesystem::path& folder,
                                std::string_view signature, std::vector<Diagnostic>& findings);
+
+/// The operators of TensorFlow that `read` knows.
+foreign::ReadOperators read_operators();
 
 }  // namespace onnxkit::saved_model

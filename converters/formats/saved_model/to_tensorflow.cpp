@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include "converters/formats/saved_model/emit.h"
+#include <set>
+#include <string>
+
+#include "converters/legalize/channel_operators.h"
 #include "converters/legalize/channels_last_program.h"
 
 namespace onnxkit::to_tensorflow {
@@ -33,6 +37,15 @@ Result<foreign::Model> to_tensorflow(ir::Model& model, std::vector<Diagnostic>& 
   register_all_tensorflow_writers(writers);
   writers.set_condition(refuse_types);
   return legalize::channels_last_program(model, writers, "TensorFlow", write_opset, findings);
+}
+
+foreign::WrittenOperators written_operators() {
+  Writers writers;
+  register_all_tensorflow_writers(writers);
+  std::set<std::string> names;
+  for (std::string& name : writers.names()) names.insert(legalize::name_in_model(std::move(name)));
+  for (const std::string_view name : legalize::channel_operators()) names.emplace(name);
+  return {"TensorFlow", write_opset, {names.begin(), names.end()}};
 }
 
 }  // namespace onnxkit::to_tensorflow

@@ -29,6 +29,12 @@ void add_custom(const foreign::Graph& graph, Mappings& mappings) {
 
 }  // namespace
 
+foreign::ReadOperators read_operators() {
+  Mappings mappings;
+  register_all_tflite_mappings(mappings);
+  return mappings.operators();
+}
+
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings) {
   Mappings mappings;
   register_all_tflite_mappings(mappings);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "converters/foreign/operators.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
@@ -18,5 +19,10 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagn
 
 /// Writes the model with builtin operators. Error codes: not-supported, unsupported-operator (with `findings`), those of external data and of the sink.
 Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings);
+
+/// The operators of ONNX that `write` maps, in the opset that its mappings read.
+foreign::WrittenOperators written_operators();
+/// The operators of TensorFlow Lite that `read` maps.
+foreign::ReadOperators read_operators();
 
 }  // namespace onnxkit::tflite

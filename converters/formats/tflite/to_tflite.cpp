@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -68,11 +67,14 @@ bool are_operators_of(const ir::Model& model, const std::vector<Diagnostic>& fin
                      [&](const Diagnostic& finding) { return names.contains(finding.location.op); });
 }
 
-Result<foreign::Model> write_operators(ir::Model& model, const Writers& writers, std::vector<Diagnostic>& findings) {
+Result<foreign::Model> write_operators(ir::Model& model, const Writers& writers, const foreign::NodePlaces& places,
+                                       std::vector<Diagnostic>& findings) {
   legalize::write_channel_operators(model);
   layout::to_channels_last(model);
   layout::reduce_transposes(model);
-  return foreign::export_model(model, writers, "TensorFlow Lite", findings);
+  auto program = foreign::export_model(model, writers, "TensorFlow Lite", findings, &places);
+  for (Diagnostic& finding : findings) finding.location.op = legalize::name_in_model(std::move(finding.location.op));
+  return program;
 }
 
 }  // namespace
@@ -81,21 +83,19 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
   Writers writers;
   register_all_tflite_writers(writers);
   writers.set_condition(refuse_types);
-  const legalize::Places places = legalize::places_of_nodes(model);
+  const foreign::NodePlaces places(model);
   if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
   ir::Model given = ir::clone(model);
   const bool has_recurrent = legalize::write_recurrent(model);
   const bool is_composed =
       legalize::compose(model, [&](std::string_view op) { return !writers.find(op) && !has_other_writer(op); });
   std::vector<Diagnostic> refused;
-  auto program = write_operators(model, writers, refused);
-  legalize::name_as_in_model(refused, places);
+  auto program = write_operators(model, writers, places, refused);
   if (!program && (is_composed || has_recurrent) && !are_operators_of(given, refused)) {
     std::vector<Diagnostic> uncomposed;
-    if (auto without = write_operators(given, writers, uncomposed); !without) {
+    if (auto without = write_operators(given, writers, places, uncomposed); !without) {
       program = std::move(without);
       refused = std::move(uncomposed);
-      legalize::name_as_in_model(refused, places);
     }
   }
   std::move(refused.begin(), refused.end(), std::back_inserter(findings));
@@ -112,6 +112,15 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
 }  // namespace onnxkit::to_tflite
 
 namespace onnxkit::tflite {
+
+foreign::WrittenOperators written_operators() {
+  to_tflite::Writers writers;
+  to_tflite::register_all_tflite_writers(writers);
+  std::set<std::string> names;
+  for (std::string& name : writers.names()) names.insert(legalize::name_in_model(std::move(name)));
+  for (const std::string_view name : legalize::channel_operators()) names.emplace(name);
+  return {"TensorFlow Lite", to_tflite::write_opset, {names.begin(), names.end()}};
+}
 
 Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings) {
   ir::Model copy = ir::clone(model);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "converters/containers/elem_names.h"
 #include "converters/containers/json_writer.h"
 #include "converters/formats/aten/code_writer.h"
 #include "converters/formats/aten/parameters.h"
@@ -42,27 +43,10 @@ class Model(torch.nn.Module):
 
 )";
 
-/// safetensors' name of an element type; empty for those that it lacks.
+/// safetensors' name of an element type; empty for those that it lacks, or that not all of its releases read.
 std::string_view type_name(ElementType elem) {
-  using E = ElementType;
-  constexpr std::array<std::pair<E, std::string_view>, 15> names = {{{E::float32, "F32"},
-                                                                     {E::float64, "F64"},
-                                                                     {E::float16, "F16"},
-                                                                     {E::bfloat16, "BF16"},
-                                                                     {E::int8, "I8"},
-                                                                     {E::int16, "I16"},
-                                                                     {E::int32, "I32"},
-                                                                     {E::int64, "I64"},
-                                                                     {E::uint8, "U8"},
-                                                                     {E::uint16, "U16"},
-                                                                     {E::uint32, "U32"},
-                                                                     {E::uint64, "U64"},
-                                                                     {E::boolean, "BOOL"},
-                                                                     {E::float8e4m3fn, "F8_E4M3"},
-                                                                     {E::float8e5m2, "F8_E5M2"}}};
-  for (const auto& [known, name] : names)
-    if (known == elem) return name;
-  return {};
+  if (elem == ElementType::complex64 || elem == ElementType::float8e8m0) return {};
+  return containers::name_of_elem(elem, &containers::ElemNames::safetensors);
 }
 
 std::vector<std::string> weight_names(const foreign::Graph& graph) {

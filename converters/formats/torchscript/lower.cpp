@@ -91,9 +91,13 @@ class Lowering {
  private:
   Result<void> add_inputs(const Function& forward) {
     for (const auto& [name, shape] : shapes_) {
+      std::size_t place = 0;
+      const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), place);
+      const bool is_place =
+          fault == std::errc() && end == name.data() + name.size() && place + 1 < forward.parameters.size();
       const bool is_known =
-          std::any_of(forward.parameters.begin(), forward.parameters.end(),
-                      [&, wanted = std::string_view(name)](const auto& p) { return p.name == wanted; });
+          is_place || std::any_of(forward.parameters.begin(), forward.parameters.end(),
+                                  [&, wanted = std::string_view(name)](const auto& p) { return p.name == wanted; });
       if (!is_known) return make_error("unknown-input", fmt::format("the model has no input {}", quote(name)));
     }
     for (std::size_t i = 1; i < forward.parameters.size(); ++i) {
@@ -115,7 +119,8 @@ class Lowering {
 
   Result<foreign::TensorType> type_of(std::size_t place, std::string_view name) {
     const TracedInput* traced = place < module_.traced_inputs.size() ? &module_.traced_inputs[place] : nullptr;
-    const auto asked = shapes_.find(std::string(name));
+    auto asked = shapes_.find(std::string(name));
+    if (asked == shapes_.end()) asked = shapes_.find(std::to_string(place));
     if (asked == shapes_.end()) return traced ? traced_type(*traced) : Result<foreign::TensorType>(unknown_shape(name));
     auto type = asked_type(name, asked->second, traced, *model_.strings);
     for (std::size_t axis = 0; type && traced && axis < traced->dims.size(); ++axis) {

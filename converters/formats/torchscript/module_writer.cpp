@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "converters/containers/elem_names.h"
 #include "converters/formats/aten/code_writer.h"
 #include "converters/formats/aten/parameters.h"
 #include "converters/formats/pt2/names.h"
@@ -23,22 +24,7 @@ constexpr std::size_t storage_alignment = 64;
 
 /// torch's name of storages of that type; empty for those that old releases cannot read.
 std::string_view storage_of(ElementType elem) {
-  using E = ElementType;
-  constexpr std::array<std::pair<E, std::string_view>, 12> names = {{{E::float32, "FloatStorage"},
-                                                                     {E::float64, "DoubleStorage"},
-                                                                     {E::float16, "HalfStorage"},
-                                                                     {E::bfloat16, "BFloat16Storage"},
-                                                                     {E::uint8, "ByteStorage"},
-                                                                     {E::int8, "CharStorage"},
-                                                                     {E::int16, "ShortStorage"},
-                                                                     {E::int32, "IntStorage"},
-                                                                     {E::int64, "LongStorage"},
-                                                                     {E::boolean, "BoolStorage"},
-                                                                     {E::complex64, "ComplexFloatStorage"},
-                                                                     {E::complex128, "ComplexDoubleStorage"}}};
-  for (const auto& [known, name] : names)
-    if (known == elem) return name;
-  return {};
+  return containers::name_of_elem(elem, &containers::ElemNames::torch_storage);
 }
 
 struct Attribute {

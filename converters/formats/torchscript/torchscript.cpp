@@ -13,6 +13,14 @@ namespace onnxkit::torchscript {
 
 void register_all_torchscript_mappings(Mappings& mappings);
 
+foreign::ReadOperators read_operators() {
+  pt2::Mappings aten;
+  pt2::register_all_pt2_mappings(aten);
+  Mappings mappings(aten);
+  register_all_torchscript_mappings(mappings);
+  return mappings.operators();
+}
+
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<std::string, InputShape>& shapes,
                        std::vector<Diagnostic>& findings) {
   auto module = read_module(std::move(file));

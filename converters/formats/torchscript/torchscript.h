@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "converters/foreign/operators.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
@@ -19,5 +20,8 @@ namespace onnxkit::torchscript {
 /// unknown-input, unsupported-operator (with `findings`).
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<std::string, InputShape>& shapes,
                        std::vector<Diagnostic>& findings);
+
+/// The operators of TorchScript that `read` knows.
+foreign::ReadOperators read_operators();
 
 }  // namespace onnxkit::torchscript

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "converters/foreign/operators.h"
 #include "libonnxkit/formats/frame/source.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/wire/binary/writer.h"
@@ -60,6 +61,14 @@ struct Format {
   /// Any other format: `write` makes the file or folder at `path`, completely or not at all.
   Result<void> (*write)(const ir::Model& model, const std::filesystem::path& path, const SaveOptions& options,
                         SaveReport& report) = nullptr;
+
+  /// Fails as `write` would, without a file. Null: only `write` tells.
+  Result<void> (*try_write)(const ir::Model& model, const SaveOptions& options) = nullptr;
+
+  // What is mapped, for `onnxkit ops`; null: nothing is said.
+
+  foreign::WrittenOperators (*written_operators)() = nullptr;
+  foreign::ReadOperators (*read_operators)() = nullptr;
 
   bool can_write() const { return encode != nullptr || write != nullptr; }
   FormatInfo info() const;

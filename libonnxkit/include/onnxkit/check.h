@@ -29,7 +29,8 @@ struct CheckOptions {
   /// Codes that are not reported.
   std::set<std::string> suppress = {};
   std::vector<NodeSuppression> suppress_nodes = {};
-  /// Support profiles to hold the model against: "onnxruntime", "tflite@2.17" ...
+  /// Support profiles to hold the model against: "onnxruntime", "tensorrt@10" ...; or formats and frameworks that models are converted to
+  /// ("torch", "torchscript", "tflite"): then what the conversion would refuse is reported. A model with errors of its own is not converted.
   std::vector<std::string> targets = {};
   /// Schemas of operators, and what else calls share.
   Context context = {};

@@ -61,6 +61,26 @@ struct BoundaryChange {
 /// kernels of a format want, by its name (channels last for "tflite"); without one, that of the model's own nodes. What the model computes
 /// stays the same but for that order.
 ONNXKIT_API std::vector<BoundaryChange> reorder_boundary(Model& model, const std::string& format = {});
+/// Runs two models on options.backend on the same made-up inputs, as after a conversion there and back. Inputs and outputs
+/// belong together by their places, as not every format takes every name. Errors as above.
+ONNXKIT_API Result<SourceReport> compare_models(const Model& before, const Model& after,
+                                                const SourceCheckOptions& options = {});
+
+/// Where a model came from, and with which options. Empty texts are left out.
+struct ConversionRecord {
+  std::string file, format, options;
+};
+/// Writes it into the model's metadata: "source_file", "source_format", "converter_options"; onnxkit becomes the producer, with its version.
+ONNXKIT_API void record_conversion(Model& model, const ConversionRecord& record);
+
+struct HalfReport {
+  std::size_t stored = 0;   ///< tensors that are float16 now
+  std::size_t kept = 0;     ///< that float16 cannot hold: an element beyond its range, or most of them below it
+  std::uint64_t saved = 0;  ///< bytes
+};
+/// Stores the float32 weights from 1 KiB on as float16, each behind a Cast: the graph computes as before, with rounded weights. Errors: usage
+/// (below opset 6), those of external data.
+ONNXKIT_API Result<HalfReport> store_half(Model& model);
 
 struct WeightsOptions {
   /// Initializers that the file lacks, or has in another shape, keep their content; else that is a finding and nothing changes.

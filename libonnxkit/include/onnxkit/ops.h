@@ -74,6 +74,20 @@ struct OpSupport {
   std::vector<OpTypeSupport> types;
 };
 
+/// What a format of another framework makes of an operator.
+struct OpFormat {
+  std::string format;
+  /// "mapped"; "composed" of other operators, as `reason` says; "refused".
+  std::string standing;
+  std::string reason = {};
+};
+
+/// An operator of another framework that formats are read with.
+struct ForeignOp {
+  std::string name;
+  std::vector<OpFormat> formats;
+};
+
 struct OpVersion {
   std::int64_t since_version = 1;
   /// Last opset in which it is in force; nothing while it is the newest.
@@ -91,6 +105,8 @@ struct OpVersion {
   std::vector<OpChange> changes;
   /// One for each target that the library has a profile of; empty unless asked for.
   std::vector<OpSupport> targets;
+  /// One for each format that models are converted to; empty unless targets were asked for.
+  std::vector<OpFormat> formats = {};
 };
 
 struct OpInfo {
@@ -125,6 +141,8 @@ struct OpList {
   std::vector<OpDomain> domains;
   /// In the order of the names asked for; all operators are sorted by domain and name.
   std::vector<OpInfo> operators;
+  /// Names asked for that are no operators of ONNX, but of frameworks whose files are read: "aten.add.Tensor".
+  std::vector<ForeignOp> foreign = {};
 };
 
 /// Errors: unknown-operator, unknown-domain, with the nearest names as help.

@@ -21,4 +21,13 @@ std::string anonymous_dim(std::string_view input, std::size_t axis);
 Result<std::map<std::string, std::int64_t>> declare_dims(Model& model, const DimSettings& settings,
                                                          DeclaredSizes declared);
 
+/// As onnxkit::declare_shapes.
+Result<void> declare_shapes(Model& model, const std::map<std::string, InputShape>& shapes);
+
+/// As onnxkit::input_shapes.
+std::map<std::string, InputShape> input_shapes(const Model& model);
+
+/// Declares the sizes of named dimensions at the inputs; declared shapes that follow from inputs are forgotten where a name is set.
+void fix_named_dims(Model& model, const std::map<std::string, std::int64_t>& sizes);
+
 }  // namespace onnxkit::ir
