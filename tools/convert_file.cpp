@@ -277,8 +277,8 @@ class Conversion {
   /// Inputs and outputs take the order of axes of what is written: no Transpose stands there.
   void reorder(Model& model) {
     for (const BoundaryChange& change : reorder_boundary(model, writes_ ? file_.to : std::string()))
-      remark(fmt::format("{} {}: its axes are in the order {}", change.is_output ? "output" : "input", quote(change.name),
-                         fmt::join(change.order, ", ")));
+      remark(fmt::format("{} {}: its axes are in the order {}", change.is_output ? "output" : "input",
+                         quote(change.name), fmt::join(change.order, ", ")));
   }
 
   bool store_weights_as_half(Model& model) {

@@ -174,8 +174,7 @@ ValueId Exporter::new_value(WriteFrame& frame, std::string_view name, Type type)
 ValueId Exporter::add_tensor(WriteFrame& frame, std::string_view name, ElementType elem, std::vector<std::int64_t> dims,
                              std::span<const std::byte> bytes) {
   const ValueId value = new_value(frame, name, Type::tensor(elem, Shape(dims.begin(), dims.end())));
-  frame.graph->tensors.push_back(
-      {.value = value, .name = name, .elem = elem, .dims = std::move(dims), .bytes = bytes});
+  frame.graph->tensors.push_back({.value = value, .name = name, .elem = elem, .dims = std::move(dims), .bytes = bytes});
   return value;
 }
 

@@ -121,12 +121,12 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
     if (id == ir::ValueId::none) continue;
     const View* view = find(id);
     if (!view || is_slot(*view))
-      return fmt::format("input {} is no tensor of known size", quote(subject_.graph().name_of(id)));
+      return fmt::format("input {} is not a tensor of known size", quote(subject_.graph().name_of(id)));
   }
   for (const ir::ValueId id : node.outputs) {
     if (id == ir::ValueId::none) continue;
     if (!subject_.dims(id) || !is_storable(subject_.type(id)))
-      return fmt::format("output {} is no tensor of known size", quote(subject_.graph().name_of(id)));
+      return fmt::format("output {} is not a tensor of known size", quote(subject_.graph().name_of(id)));
   }
   LowerCall call(*this, index, *schema);
   const std::size_t steps = plan_.steps.size(), buffers = plan_.buffers.size(), constants = plan_.constants.size();

@@ -179,8 +179,7 @@ void register_run(CommandList& list) {
   command->add_flag("--wide", arguments->run.unrounded,
                     "Do not round floating-point numbers between nodes; floating-point outputs are float64");
   command->add_flag("--profile", arguments->profile, "Print the time per operator and node to standard error");
-  command->add_flag("--dump-plan", arguments->dump_plan,
-                    "Print the steps that the backend ran in place of the outputs");
+  command->add_flag("--dump-plan", arguments->dump_plan, "Print the plan of the backend, not the outputs");
   command->add_flag("--allow-outside-data", arguments->run.allow_outside_data,
                     "Allow external data outside the model's folder");
   add_limits(*command, *arguments);

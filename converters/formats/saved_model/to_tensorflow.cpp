@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "converters/formats/saved_model/emit.h"
 #include <set>
 #include <string>
+#include "converters/formats/saved_model/emit.h"
 
 #include "converters/legalize/channel_operators.h"
 #include "converters/legalize/channels_last_program.h"

@@ -54,7 +54,7 @@ class HostKernel : public Kernel {
     }
     const auto room = bytes_of(state, outputs_[i]);
     if (!value.is_tensor() || value.tensor.type() != outputs_[i].type || value.tensor.bytes().size() != room.size())
-      return fail(state, make_error("kernel", "the reference gave another size than inference told"));
+      return fail(state, make_error("kernel", "the result has another size than inference found"));
     if (!room.empty()) std::memcpy(room.data(), value.tensor.bytes().data(), room.size());
   }
 

@@ -9,7 +9,7 @@ using Number = Expression::Number;
 template <class Make>
 Unlowered lower_elementwise(LowerCall& call, Make make) {
   if (!has_lane(call.output_type(0)))
-    return std::string("no lane for elements of type ") + std::string(name_of(call.output_type(0)));
+    return std::string("elements cannot be computed: ") + std::string(name_of(call.output_type(0)));
   Expression expression;
   std::vector<View> inputs;
   std::vector<Number> operands;
@@ -18,7 +18,7 @@ Unlowered lower_elementwise(LowerCall& call, Make make) {
   for (std::size_t i = 0; i < call.input_count(); ++i) {
     if (!call.has_input(i)) continue;
     if (!has_lane(call.input_type(i)))
-      return std::string("no lane for elements of type ") + std::string(name_of(call.input_type(i)));
+      return std::string("elements cannot be computed: ") + std::string(name_of(call.input_type(i)));
     const View& view = call.input(i);
     if (view.rank() > dims.size()) return "the result has fewer axes than an operand";
     if (call.is_constant(i) && view.size() == 1 && (call.constant_real(i) || call.constant_integers(i))) {

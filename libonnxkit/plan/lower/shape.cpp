@@ -103,7 +103,7 @@ Unlowered lower_pad(LowerCall& call) {
   const double value = call.has_input(2) ? call.constant_real(2).value_or(std::numeric_limits<double>::quiet_NaN()) : 0;
   const ElementType stored = LowerCall::stored_type(call.output_type(0));
   if (call.has_input(2) && !call.constant_real(2)) return "the value is not constant";
-  if (!has_lane(stored)) return "no lane for the elements";
+  if (!has_lane(stored)) return "the elements cannot be computed";
   View from = call.input(0);
   const View output = call.make_like(stored, call.output_dims(0), from);
   View inside = output;
