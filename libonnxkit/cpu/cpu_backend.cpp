@@ -177,6 +177,12 @@ class CpuBackend : public exec::Backend {
   }
 
  private:
+  static Error unknown_pass(std::string_view name, const std::vector<std::string>& known) {
+    Error error = unknown_name("unknown-option", "pass", name, {known.begin(), known.end()});
+    error.diagnostic.message = "a plan has no pass " + quote(name);
+    return error;
+  }
+
   static Result<std::set<std::string, std::less<>>> passes_named(std::string_view list) {
     const std::vector<std::string> known = plan::pass_names();
     std::set<std::string, std::less<>> names;
@@ -185,9 +191,7 @@ class CpuBackend : public exec::Backend {
       const std::string_view name = list.substr(0, end);
       list.remove_prefix(std::min(end + 1, list.size()));
       if (name.empty()) continue;
-      if (std::find(known.begin(), known.end(), name) == known.end())
-        return unknown_name("unknown-option", "pass named", name,
-                            std::vector<std::string_view>(known.begin(), known.end()));
+      if (std::find(known.begin(), known.end(), name) == known.end()) return unknown_pass(name, known);
       names.emplace(name);
     }
     return names;

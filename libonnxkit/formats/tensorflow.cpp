@@ -44,6 +44,9 @@ Result<ir::Model> read_frozen_graph(const Source& source, const ReadOptions&, Re
 /// Folders are named with a slash behind, and as TensorFlow Serving wants versions of a model, which are numbers.
 bool is_name_of_folder(const std::filesystem::path& path) {
   if (!path.has_filename()) return !path.empty();
+  std::error_code status;
+  if (std::filesystem::exists(path, status) && !std::filesystem::is_directory(path, status)) return false;  // /dev/fd/3
+  if (path.parent_path() == "/dev/fd") return false;
   const std::string name = path.filename().string();
   return std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }

@@ -101,8 +101,8 @@ TEST_CASE("a target is chosen by name and by the beginning of its version") {
   CHECK(load_target("onnxruntime@1.31.1").ok());
   CHECK_FALSE(load_target("onnxruntime@1.3").ok());
   CHECK_FALSE(load_target("onnxruntime@2").ok());
-  CHECK(load_target("tensorflow@2.6").ok());
-  CHECK(load_target("tensorflow@onnx2tf-2.6.7").ok());
+  CHECK(load_target("onnx2tf@2.6").ok());
+  CHECK(load_target("onnx2tf@2.6.7").ok());
   const auto misspelt = load_target("onxruntime");
   REQUIRE_FALSE(misspelt.ok());
   CHECK(misspelt.error().diagnostic.code == "unknown-target");
