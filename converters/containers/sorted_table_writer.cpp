@@ -67,8 +67,8 @@ std::string SortedTableWriter::finish() {
   }
   Block meta;
   std::string ending = close(meta) + close(index_);
-  constexpr std::size_t handles_size = 40;
-  ending.resize(handles_size, '\0');
+  constexpr std::size_t bytes_of_handles = 40;
+  ending.resize(bytes_of_handles, '\0');
   constexpr std::uint64_t magic = 0xdb4775248b80fb57;
   char text[sizeof(magic)];
   std::memcpy(text, &magic, sizeof(magic));

@@ -1,6 +1,7 @@
 #include "converters/legalize/legalize.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -108,10 +109,21 @@ Result<void> write_contrib_operators(ir::Model& model, const foreign::Writers& w
       model, [&](const ir::Node& node) { return writers.find(ir::qualified_op(node)) ? nullptr : bodies.find(node); });
 }
 
+/// Mappings rely on what `check` proves: ranks, types, attributes.
+Result<void> refuse_unsound(const ir::Model& model, std::vector<Diagnostic>& findings) {
+  wire::ExternalData data(model.path);
+  const ir::ExternalBytes external = [&data](const ir::Tensor& tensor) { return data.bytes(tensor); };
+  std::vector<Diagnostic> errors = opset::errors_of(model, spec::OpTable(), external);
+  if (errors.empty()) return {};
+  std::move(errors.begin(), errors.end(), std::back_inserter(findings));
+  return make_error("unsupported-operator", "a model with errors is not written in another framework's operators");
+}
+
 }  // namespace
 
 Result<void> bring_to(ir::Model& model, std::int64_t opset, const foreign::Writers& writers,
                       std::vector<Diagnostic>& findings) {
+  if (auto sound = refuse_unsound(model, findings); !sound) return sound;
   // Before the opset changes, so that types inside are known; those of another opset afterwards.
   if (auto inlined = inline_functions(model, writers); !inlined) return inlined;
   if (!model.functions.empty() || has_contrib_operators(model, writers)) {

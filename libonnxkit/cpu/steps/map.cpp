@@ -6,7 +6,7 @@
 namespace onnxkit::cpu {
 namespace {
 
-constexpr std::size_t most_operands = 32;
+constexpr std::size_t most_map_operands = 32;
 
 std::vector<const View*> output_and_inputs(const plan::Step& step) {
   std::vector<const View*> views = {&step.outputs[0]};
@@ -23,7 +23,7 @@ class MapKernel : public Kernel {
   }
 
   void run(RunState& state) override {
-    std::array<std::byte*, most_operands> bases{};
+    std::array<std::byte*, most_map_operands> bases{};
     for (std::size_t v = 0; v < views_.size(); ++v)
       bases[v] = state.bases[views_[v].buffer] + views_[v].offset * widths_[v];
     constexpr std::int64_t grain_numbers = 32768;
@@ -35,12 +35,12 @@ class MapKernel : public Kernel {
   }
 
  private:
-  void run_blocks(const std::array<std::byte*, most_operands>& bases, std::int64_t first, std::int64_t last) const {
+  void run_blocks(const std::array<std::byte*, most_map_operands>& bases, std::int64_t first, std::int64_t last) const {
     constexpr std::size_t near_bytes = 32768;
     alignas(64) std::byte near[near_bytes];
     std::vector<std::byte> far(program_.scratch_bytes() > near_bytes ? program_.scratch_bytes() : 0);
     std::byte* const scratch = far.empty() ? near : far.data();
-    std::array<BlockOperand, most_operands> operands;
+    std::array<BlockOperand, most_map_operands> operands;
     for (std::int64_t block = first; block < last; ++block) {
       const auto [rows, columns] = loops_.place(block, bases, widths_, std::span(operands).first(views_.size()));
       program_.run(std::span(operands).subspan(1, views_.size() - 1), operands[0], rows, columns, scratch);
@@ -55,7 +55,7 @@ class MapKernel : public Kernel {
 
 Result<std::unique_ptr<Kernel>> make_map(const plan::Step& step, Preparation&) {
   const auto views = output_and_inputs(step);
-  if (views.size() > most_operands) return make_error("not-supported", "a map of too many operands");
+  if (views.size() > most_map_operands) return make_error("not-supported", "a map of too many operands");
   BlockLoops loops(views);
   std::vector<ElementType> types;
   std::vector<char> one_for_all;
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Kernel>> make_map(const plan::Step& step, Preparation&) {
     one_for_all.push_back(loops.is_one(i));
   }
   const auto& parameters = static_cast<const plan::MapParameters&>(*step.parameters);
-  std::array<bool, most_operands> ones{};
+  std::array<bool, most_map_operands> ones{};
   std::copy(one_for_all.begin(), one_for_all.end(), ones.begin());
   auto program = Program::make(parameters.expression, types, std::span(ones).first(types.size()), step.outputs[0].type);
   if (!program) return program.error();

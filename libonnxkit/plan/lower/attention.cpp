@@ -29,6 +29,7 @@ Unlowered lower_attention(LowerCall& call) {
     return "only for real numbers of 32 bits and less";
   if (call.has_input(4) || call.has_input(5) || call.has_input(6)) return "with past keys or lengths";
   if (call.has_output(1) || call.has_output(2) || call.has_output(3)) return "more than the result is asked for";
+  if (call.integer("left_window_size", -1) >= 0 || call.integer("right_window_size", -1) >= 0) return "with a window";
   if (call.real("softcap") != 0) return "with softcap";
   const auto q = heads_of(call, 0, call.integer("q_num_heads"));
   const auto k = heads_of(call, 1, call.integer("kv_num_heads")), v = heads_of(call, 2, call.integer("kv_num_heads"));
