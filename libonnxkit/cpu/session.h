@@ -49,6 +49,7 @@ class ReadyPlan {
   std::vector<std::byte*> bases_;
   std::vector<Value> slots_;
   std::vector<std::vector<std::byte>> outputs_, copies_;  ///< of outputs; of inputs that lie askew
+  std::list<std::vector<std::byte>> constants_;           ///< copies of those that lie askew in the file
   std::unique_ptr<Planned> rest_;
 };
 
