@@ -43,11 +43,11 @@ Result<std::unique_ptr<ReadyPlan>> ReadyPlan::make(plan::Plan plan, Shared& shar
     std::byte* base = nullptr;
     if (buffer.home == Home::arena) base = ready->arena_.get() + buffer.offset;
     if (buffer.home == Home::constant) {
-      const auto bytes = ready->plan_.constants[buffer.index].bytes();
-      base = const_cast<std::byte*>(bytes.data());
+      const auto content = ready->plan_.constants[buffer.index].bytes();
+      base = const_cast<std::byte*>(content.data());
       constexpr std::uintptr_t widest = 8;
       if (reinterpret_cast<std::uintptr_t>(base) % widest != 0)
-        base = ready->constants_.emplace_back(bytes.begin(), bytes.end()).data();
+        base = ready->constants_.emplace_back(content.begin(), content.end()).data();
     }
     ready->bases_.push_back(base);
   }
