@@ -49,25 +49,25 @@ TEST_CASE("steps that break the protocol are refused") {
     answer[Json::json_pointer(pointer)] = value;
     return fault_of(answer);
   };
-  for (const auto& [pointer, value] : std::vector<std::pair<const char*, Json>>{{"/walls", Json::array()},
-                                                                                {"/walls", {1, 2, 3}},
-                                                                                {"/walls", {-1, 1}},
-                                                                                {"/walls", 3},
-                                                                                {"/device", 3},
-                                                                                {"/steps", "none"},
-                                                                                {"/steps/0", 3},
-                                                                                {"/steps/0/name", nullptr},
-                                                                                {"/steps/0/op", 3},
-                                                                                {"/steps/0/covers", {1}},
-                                                                                {"/steps/0/bytes", -1},
-                                                                                {"/steps/0/calls", 0.5},
-                                                                                {"/steps/0/spans", Json::array()},
-                                                                                {"/steps/0/spans/1", {1}},
-                                                                                {"/steps/0/spans/1", {1, nullptr}},
-                                                                                {"/steps/0/spans/1", {"x", 1}}}) {
-    CAPTURE(pointer);
-    CAPTURE(value.dump());
-    CHECK(broken(pointer, value).starts_with("worker-protocol: "));
+  for (const auto& replaced : std::vector<std::pair<const char*, Json>>{{"/walls", Json::array()},
+                                                                        {"/walls", {1, 2, 3}},
+                                                                        {"/walls", {-1, 1}},
+                                                                        {"/walls", 3},
+                                                                        {"/device", 3},
+                                                                        {"/steps", "none"},
+                                                                        {"/steps/0", 3},
+                                                                        {"/steps/0/name", nullptr},
+                                                                        {"/steps/0/op", 3},
+                                                                        {"/steps/0/covers", {1}},
+                                                                        {"/steps/0/bytes", -1},
+                                                                        {"/steps/0/calls", 0.5},
+                                                                        {"/steps/0/spans", Json::array()},
+                                                                        {"/steps/0/spans/1", {1}},
+                                                                        {"/steps/0/spans/1", {1, nullptr}},
+                                                                        {"/steps/0/spans/1", {"x", 1}}}) {
+    CAPTURE(replaced.first);
+    CAPTURE(replaced.second.dump());
+    CHECK(broken(replaced.first, replaced.second).starts_with("worker-protocol: "));
   }
   CHECK(fault_of(profile_answer(), 1).starts_with("worker-protocol: "));
 }
