@@ -1,0 +1,76 @@
+#include "libonnxkit/plan/host_node.h"
+
+#include <cstring>
+
+namespace onnxkit::plan {
+
+Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backend& host,
+                                const exec::LoadOptions& options) {
+  HostNode node;
+  const auto operands_of = [&](const std::vector<View>& views) {
+    std::vector<Operand> operands;
+    for (const View& view : views) {
+      const Buffer& buffer = plan.buffers[view.buffer];
+      operands.push_back({view, buffer.home == Home::slot ? std::optional(buffer.index) : std::nullopt});
+    }
+    return operands;
+  };
+  node.inputs_ = operands_of(step.inputs);
+  node.outputs_ = operands_of(step.outputs);
+  node.seed_ = static_cast<std::uint64_t>(&step - plan.steps.data());
+  exec::LoadOptions load;
+  load.context = options.context;
+  load.table = options.table;
+  load.threads = options.threads;
+  load.allow_outside_data = options.allow_outside_data;
+  load.kept_bytes = exec::usual_kept_bytes;
+  auto session = host.load({.model = static_cast<const HostParameters&>(*step.parameters).model}, load);
+  if (!session) return session.error();
+  node.session_ = *std::move(session);
+  return node;
+}
+
+std::span<std::byte> HostNode::bytes_of(std::byte* const* bases, const View& view) {
+  const std::size_t width = static_cast<std::size_t>(storage_bits(view.type)) / 8;
+  return {bases[view.buffer] + static_cast<std::size_t>(view.offset) * width,
+          static_cast<std::size_t>(view.size()) * width};
+}
+
+Result<void> HostNode::run(std::byte* const* bases, Value* slots, const exec::RunRequest& request) {
+  exec::RunRequest inner;
+  inner.seed = request.seed + seed_;
+  inner.limits = request.limits;
+  inner.stop = request.stop;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    Value value;
+    if (inputs_[i].slot) {
+      value = slots[*inputs_[i].slot];
+    } else {
+      const View& view = inputs_[i].view;
+      auto tensor = Tensor::view(view.type, view.dims, bytes_of(bases, view), nullptr);
+      if (!tensor) return tensor.error();
+      value = *std::move(tensor);
+    }
+    inner.inputs.push_back({session_->inputs()[i].name, std::move(value)});
+  }
+  auto answer = session_->run(inner);
+  if (!answer) return answer.error();
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (auto taken = take_output(bases, slots, outputs_[i], answer->outputs[i].value); !taken) return taken.error();
+  }
+  return {};
+}
+
+Result<void> HostNode::take_output(std::byte* const* bases, Value* slots, const Operand& output, Value& value) const {
+  if (output.slot) {
+    slots[*output.slot] = std::move(value);
+    return {};
+  }
+  const auto room = bytes_of(bases, output.view);
+  if (!value.is_tensor() || value.tensor.type() != output.view.type || value.tensor.bytes().size() != room.size())
+    return make_error("kernel", "the result has another size than inference found");
+  if (!room.empty()) std::memcpy(room.data(), value.tensor.bytes().data(), room.size());
+  return {};
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "libonnxkit/exec/backend.h"
+#include "libonnxkit/plan/steps.h"
+
+namespace onnxkit::plan {
+
+/// A host step made ready: a node on the reference, with its operands in memory of the host.
+class HostNode {
+ public:
+  /// `number` of the step sets random operators of one run apart. Errors: those of loading.
+  static Result<HostNode> make(const Plan& plan, const Step& step, exec::Backend& host,
+                               const exec::LoadOptions& options);
+
+  /// `bases` by buffer, null for slots. Errors: those of Session::run.
+  Result<void> run(std::byte* const* bases, Value* slots, const exec::RunRequest& request);
+
+ private:
+  struct Operand {
+    View view;
+    std::optional<std::size_t> slot;
+  };
+
+  HostNode() = default;
+  static std::span<std::byte> bytes_of(std::byte* const* bases, const View& view);
+  Result<void> take_output(std::byte* const* bases, Value* slots, const Operand& output, Value& value) const;
+
+  std::vector<Operand> inputs_, outputs_;
+  std::unique_ptr<exec::Session> session_;
+  std::uint64_t seed_ = 0;
+};
+
+}  // namespace onnxkit::plan

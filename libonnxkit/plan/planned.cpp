@@ -1,0 +1,272 @@
+#include "libonnxkit/plan/planned.h"
+
+#include <ctime>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/text/unknown_name.h"
+#include "libonnxkit/exec/support.h"
+#include "libonnxkit/plan/steps.h"
+
+namespace onnxkit::plan {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+const Value* value_named(const std::vector<NamedValue>& values, std::string_view name) {
+  const auto at =
+      std::find_if(values.begin(), values.end(), [&](const NamedValue& value) { return value.name == name; });
+  return at == values.end() ? nullptr : &at->value;
+}
+
+/// A value of `first`, else of `second`, else none.
+Value value_of(const std::vector<NamedValue>& first, const std::vector<NamedValue>& second, std::string_view name) {
+  const Value* value = value_named(first, name);
+  if (!value) value = value_named(second, name);
+  return value ? *value : Value();
+}
+
+}  // namespace
+
+Result<void> PlannedRun::may_go_on() const {
+  if (request.stop.stop_requested()) return make_error("cancelled", "the run was cancelled");
+  if (deadline != Clock::time_point::max() && Clock::now() > deadline)
+    return make_error("time-limit", fmt::format("the run took longer than {} ms", request.limits.time.count()));
+  return {};
+}
+
+// ---- models and their plans
+
+std::string Planned::key_of(const std::vector<NamedValue>& given) const {
+  std::string key;
+  for (const NamedValue& input : given) {
+    const Value& value = input.value;
+    key += fmt::format("{}:{}", input.name, static_cast<int>(value.kind));
+    if (!value.is_tensor()) continue;
+    key += fmt::format(" {} {}", static_cast<int>(value.tensor.type()), fmt::join(value.tensor.dims(), ","));
+    constexpr std::int64_t most = 64;
+    if (is_rest_ && value.tensor.size() <= most && !is_floating(value.tensor.type())) {
+      const auto bytes = value.tensor.bytes();
+      key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    key += ';';
+  }
+  return key;
+}
+
+Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given) {
+  const std::string key = key_of(given);
+  const auto known =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
+  if (known != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, known);
+    return &entries_.front();
+  }
+  const exec::LoadOptions& load = options_.load;
+  BuildOptions build_options;
+  build_options.table = load.table;
+  build_options.without_passes = options_.without_passes;
+  build_options.allow_outside_data = load.allow_outside_data;
+  build_options.fixes_small_inputs = is_rest_;
+  build_options.evaluate = [this, &load](const ir::Model& model) -> Result<std::vector<NamedValue>> {
+    exec::LoadOptions inner;
+    inner.context = load.context;
+    inner.table = load.table;
+    inner.allow_outside_data = load.allow_outside_data;
+    const std::shared_ptr<const ir::Model> view(std::shared_ptr<const void>(), &model);
+    auto session = options_.host->load({.model = view}, inner);
+    if (!session) return session.error();
+    auto answer = (*session)->run({});
+    if (!answer) return answer.error();
+    return std::move(answer->outputs);
+  };
+  auto built = build(*model_, given, build_options);
+  if (!built) return built.error();
+  Entry entry{.key = key, .ready = nullptr, .rest = nullptr};
+  if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
+  auto ready = options_.make(*std::move(built));
+  if (!ready) return ready.error();
+  entry.ready = *std::move(ready);
+  entries_.push_front(std::move(entry));
+  if (entries_.size() > most_plans) entries_.pop_back();
+  return &entries_.front();
+}
+
+Result<void> Planned::prepare(const std::vector<NamedValue>& given) {
+  if (auto entry = entry_for(given); !entry) return entry.error();
+  return {};
+}
+
+void Planned::report(exec::PlanReport& report) const {
+  for (const Entry& entry : entries_) {
+    const Plan& plan = entry.ready->plan();
+    report.text += text_of(plan);
+    for (const Step& step : plan.steps) {
+      if (step.kind != host_step) continue;
+      const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
+      report.notes.push_back(fmt::format("node {} ({}) runs on the reference: {}", quote(step.nodes.front()),
+                                         parameters.op, parameters.reason));
+    }
+    if (entry.rest) entry.rest->report(report);
+  }
+}
+
+Result<std::vector<NamedValue>> Planned::run_rest(Entry& entry, const std::vector<NamedValue>& given,
+                                                  const std::vector<NamedValue>& results, const PlannedRun& run) {
+  const ir::Graph& graph = *entry.ready->plan().rest->graph;
+  std::vector<NamedValue> passed;
+  for (const ir::ValueInfo& input : graph.inputs) {
+    const std::string name(graph.name_of(input.value));
+    passed.push_back({name, value_of(results, given, name)});
+  }
+  return entry.rest->run(passed, run);
+}
+
+Result<std::vector<NamedValue>> Planned::run(const std::vector<NamedValue>& given, const PlannedRun& run) {
+  const auto found = entry_for(given);
+  if (!found) return found.error();
+  Entry& entry = **found;
+  const Plan& plan = entry.ready->plan();
+  std::vector<Value> inputs;
+  for (const Port& port : plan.inputs) inputs.push_back(value_of(given, {}, port.name));
+  auto outputs = entry.ready->run(inputs, run);
+  if (!outputs) return outputs.error();
+  std::vector<NamedValue> results;
+  for (std::size_t i = 0; i < outputs->size(); ++i) results.push_back({plan.outputs[i].name, std::move((*outputs)[i])});
+  if (entry.rest) {
+    auto more = run_rest(entry, given, results, run);
+    if (!more) return more.error();
+    std::move(more->begin(), more->end(), std::back_inserter(results));
+  }
+  // Outputs in the order of the model, an output that is an input among them.
+  std::vector<NamedValue> ordered;
+  for (const ir::ValueInfo& output : model_->graph->outputs) {
+    const std::string_view name = model_->graph->name_of(output.value);
+    ordered.push_back({std::string(name), value_of(results, given, name)});
+  }
+  return ordered;
+}
+
+// ---- sessions
+
+PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOptions options)
+    : original_(std::move(model)),
+      options_(std::move(options)),
+      inputs_(exec::describe_inputs(*original_->graph)),
+      outputs_(exec::describe_outputs(*original_->graph)) {}
+
+Result<void> PlannedSession::prepare(std::string arithmetic) {
+  const auto start = Clock::now();
+  planned_ = std::make_unique<Planned>(std::make_shared<const ir::Model>(newest(*original_)), options_);
+  if (auto known = known_inputs()) {
+    if (auto made = planned_->prepare(*known); !made) return made.error();
+  }
+  report_.arithmetic = std::move(arithmetic);
+  report_.seconds = seconds_since(start);
+  return {};
+}
+
+std::optional<exec::PlanReport> PlannedSession::plan_report() const {
+  exec::PlanReport report;
+  planned_->report(report);
+  return report;
+}
+
+Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
+  const auto values = exec::arrange(inputs_, request.inputs);
+  if (!values) return values.error();
+  if (const auto fits = exec::check_inputs(*original_->graph, *values); !fits) return fits.error();
+  std::vector<NamedValue> given;
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    if ((*values)[i].kind != ValueKind::none) given.push_back({inputs_[i].name, (*values)[i]});
+  }
+  exec::RunAnswer answer;
+  try {
+    for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
+      const auto start = Clock::now();
+      const double cpu = cpu_seconds();
+      PlannedRun run{.request = request};
+      if (request.limits.time.count() != 0) run.deadline = start + request.limits.time;
+      auto outputs = planned_->run(given, run);
+      if (!outputs) return outputs.error();
+      if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu});
+      answer.outputs = *std::move(outputs);
+    }
+  } catch (const std::bad_alloc&) {
+    return make_error("out-of-memory", "the system has not enough memory");
+  }
+  auto selected = exec::select_outputs(std::move(answer.outputs), request.outputs);
+  if (!selected) return selected.error();
+  answer.outputs = *std::move(selected);
+  return answer;
+}
+
+/// Inputs without content for the plan, when their sizes are all stated.
+std::optional<std::vector<NamedValue>> PlannedSession::known_inputs() const {
+  std::vector<NamedValue> known;
+  for (const exec::ValueDesc& input : inputs_) {
+    if (input.optional) continue;
+    std::vector<std::int64_t> dims = input.dims;
+    bool has_shape = input.has_shape;
+    if (const auto given = options_.load.shapes.find(input.name); given != options_.load.shapes.end()) {
+      dims = given->second;
+      has_shape = true;
+    }
+    const bool is_open = std::any_of(dims.begin(), dims.end(), [](std::int64_t size) { return size < 0; });
+    if (input.kind != ValueKind::tensor || !has_shape || is_open || input.type == ElementType::string)
+      return std::nullopt;
+    std::int64_t count = 1;
+    constexpr std::int64_t most = std::int64_t{1} << 28;
+    for (const std::int64_t size : dims) {
+      if (size > most || count > most) return std::nullopt;
+      count *= size;
+    }
+    if (count > most) return std::nullopt;
+    const auto bytes = (static_cast<std::size_t>(count) * static_cast<std::size_t>(storage_bits(input.type)) + 7) / 8;
+    auto tensor = Tensor::from_bytes(input.type, dims, std::vector<std::byte>(bytes));
+    if (!tensor) return std::nullopt;
+    known.push_back({input.name, *std::move(tensor)});
+  }
+  return known;
+}
+
+// ---- names of passes
+
+namespace {
+
+Error unknown_pass(std::string_view name, const std::vector<std::string>& known) {
+  Error error = unknown_name("unknown-option", "pass", name, {known.begin(), known.end()});
+  error.diagnostic.message = "a plan has no pass " + quote(name);
+  return error;
+}
+
+}  // namespace
+
+Result<std::set<std::string, std::less<>>> passes_named(std::string_view list) {
+  const std::vector<std::string> known = pass_names();
+  std::set<std::string, std::less<>> names;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find('+'), list.size());
+    const std::string_view name = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (name.empty()) continue;
+    if (std::find(known.begin(), known.end(), name) == known.end()) return unknown_pass(name, known);
+    names.emplace(name);
+  }
+  return names;
+}
+
+}  // namespace onnxkit::plan

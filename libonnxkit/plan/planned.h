@@ -1,0 +1,107 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/exec/backend.h"
+#include "libonnxkit/plan/build.h"
+
+// What every backend that runs plans does with a model, whatever its steps run on: it makes plans for the sizes that come, keeps the last ones, and
+// goes on with the rest of a model when a run has told its sizes.
+namespace onnxkit::plan {
+
+/// A run as its steps see it.
+struct PlannedRun {
+  const exec::RunRequest& request;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+
+  /// Errors: cancelled, time-limit.
+  Result<void> may_go_on() const;
+};
+
+/// A plan that a backend made ready. One run at a time.
+class Executable {
+ public:
+  Executable() = default;
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+  virtual ~Executable() = default;
+
+  virtual const Plan& plan() const = 0;
+  /// Inputs in the order of the plan's, outputs likewise.
+  virtual Result<std::vector<Value>> run(std::span<const Value> inputs, const PlannedRun& run) = 0;
+};
+
+struct PlannedOptions {
+  exec::LoadOptions load;               ///< with a context and a table
+  std::shared_ptr<exec::Backend> host;  ///< folds constants and runs host steps
+  std::set<std::string, std::less<>> without_passes = {};
+  std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
+};
+
+/// A model and the plans for the sizes that it was run with. The options outlive it.
+class Planned {
+ public:
+  Planned(std::shared_ptr<const ir::Model> model, const PlannedOptions& options, bool is_rest = false)
+      : model_(std::move(model)), options_(options), is_rest_(is_rest) {}
+
+  /// The outputs of the model by name. `given` has a value for each input.
+  Result<std::vector<NamedValue>> run(const std::vector<NamedValue>& given, const PlannedRun& run);
+  /// The text of all plans, and what in them runs on the reference.
+  void report(exec::PlanReport& report) const;
+  /// Makes the plan for such inputs.
+  Result<void> prepare(const std::vector<NamedValue>& given);
+
+ private:
+  static constexpr std::size_t most_plans = 8;
+  struct Entry {
+    std::string key;
+    std::unique_ptr<Executable> ready;
+    std::unique_ptr<Planned> rest;
+  };
+
+  std::string key_of(const std::vector<NamedValue>& given) const;
+  Result<Entry*> entry_for(const std::vector<NamedValue>& given);
+  Result<std::vector<NamedValue>> run_rest(Entry& entry, const std::vector<NamedValue>& given,
+                                           const std::vector<NamedValue>& results, const PlannedRun& run);
+
+  std::shared_ptr<const ir::Model> model_;
+  const PlannedOptions& options_;
+  bool is_rest_;
+  std::list<Entry> entries_;  ///< the last used first
+};
+
+/// A session of a backend that runs plans.
+class PlannedSession : public exec::Session {
+ public:
+  PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOptions options);
+
+  /// Brings the model to what plans are made from; makes the plan when all sizes are known.
+  Result<void> prepare(std::string arithmetic);
+
+  const std::vector<exec::ValueDesc>& inputs() const override { return inputs_; }
+  const std::vector<exec::ValueDesc>& outputs() const override { return outputs_; }
+  const exec::LoadReport& loaded() const override { return report_; }
+  std::optional<exec::PlanReport> plan_report() const override;
+  Result<exec::RunAnswer> run(const exec::RunRequest& request) override;
+
+ private:
+  std::optional<std::vector<NamedValue>> known_inputs() const;
+
+  std::shared_ptr<const ir::Model> original_;
+  PlannedOptions options_;
+  std::vector<exec::ValueDesc> inputs_, outputs_;
+  std::unique_ptr<Planned> planned_;
+  exec::LoadReport report_;
+};
+
+/// The passes in a list with + between their names. Error unknown-option.
+Result<std::set<std::string, std::less<>>> passes_named(std::string_view list);
+
+}  // namespace onnxkit::plan
