@@ -30,9 +30,14 @@ StoredFloats Preparation::stored(const View& view) const {
   const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
   StoredFloats stored;
   stored.strides = view.strides;
-  const std::byte* const from = content.bytes().data() + view.offset * (storage_bits(view.type) / 8);
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(from) % alignof(float) == 0;
-  if (view.type == ElementType::float32 && is_aligned) {
+  const std::byte* base = content.bytes().data();
+  std::vector<std::byte> copy;  // of what lies askew in the file
+  if (reinterpret_cast<std::uintptr_t>(base) % alignof(float) != 0) {
+    copy.assign(content.bytes().begin(), content.bytes().end());
+    base = copy.data();
+  }
+  const std::byte* const from = base + view.offset * (storage_bits(view.type) / 8);
+  if (view.type == ElementType::float32 && copy.empty()) {
     stored.from = reinterpret_cast<const float*>(from);
     return stored;
   }
