@@ -59,20 +59,25 @@ class AlignedFloats {
   std::size_t shift_ = 0;
 };
 
-/// Weights that were packed for one plan and that others of the session use as well.
+/// Weights that were packed for one plan and that others of the session use as well. They live as long as a plan uses them: names hold addresses,
+/// which belong to other weights once the plan that made them is gone.
 class PackedWeights {
  public:
   using Floats = std::shared_ptr<AlignedFloats>;
   /// What was packed under this name, else what `pack` makes.
   template <class Pack>
   Floats get(const std::string& key, Pack pack) {
-    auto& held = packed_[key];
-    if (!held) held = pack();
-    return held;
+    const auto found = packed_.find(key);
+    Floats floats = found == packed_.end() ? nullptr : found->second.lock();
+    if (floats) return floats;
+    std::erase_if(packed_, [](const auto& entry) { return entry.second.expired(); });
+    floats = pack();
+    packed_[key] = floats;
+    return floats;
   }
 
  private:
-  std::unordered_map<std::string, Floats> packed_;
+  std::unordered_map<std::string, std::weak_ptr<AlignedFloats>> packed_;
 };
 
 /// Numbers at data() + i * strides[0] + ...: those of the model's file, or widened copies.
