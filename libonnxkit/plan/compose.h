@@ -33,6 +33,10 @@ std::vector<bool> last_axes(std::size_t rank, std::size_t first);
 void give(LowerCall& call, const View& view);
 /// The stored type in which the view is reduced and multiplied: float32, float64 or int64.
 ElementType wide_type(ElementType type);
+/// As a product reads its left operand.
+View rows_side_by_side(LowerCall& call, const View& view);
+/// As numpy's matmul, with the sizes of the result; a and b of one stored type that a product takes.
+View matrix_product(LowerCall& call, View a, View b, Dims dims);
 /// a [..., m, k] times b [..., k, n], of one stored type that a product takes and of the same leading sizes. Rows of a lie side by side.
 View multiplied(LowerCall& call, const View& a, const View& b);
 

@@ -1,49 +1,11 @@
-#include "libonnxkit/plan/lowering.h"
+#include <algorithm>
+
+#include "libonnxkit/plan/elementwise.h"
 
 namespace onnxkit::plan {
 namespace {
 
 using Number = Expression::Number;
-
-/// The operands in the lane of the result, broadcast.
-template <class Make>
-Unlowered lower_elementwise(LowerCall& call, Make make) {
-  if (!has_lane(call.output_type(0)))
-    return std::string("elements cannot be computed: ") + std::string(name_of(call.output_type(0)));
-  Expression expression;
-  std::vector<View> inputs;
-  std::vector<Number> operands;
-  std::optional<std::size_t> leading;  // its order of axes becomes that of the result
-  const Dims dims = call.output_dims(0);
-  for (std::size_t i = 0; i < call.input_count(); ++i) {
-    if (!call.has_input(i)) continue;
-    if (!has_lane(call.input_type(i)))
-      return std::string("elements cannot be computed: ") + std::string(name_of(call.input_type(i)));
-    const View& view = call.input(i);
-    if (view.rank() > dims.size()) return "the result has fewer axes than an operand";
-    if (call.is_constant(i) && view.size() == 1 && (call.constant_real(i) || call.constant_integers(i))) {
-      const Lane lane = lane_of(view.type);
-      const auto integers = call.constant_integers(i);
-      operands.push_back(integers ? expression.integer(integers->front())
-                                  : expression.constant(lane, *call.constant_real(i)));
-      continue;
-    }
-    operands.push_back(expression.input(inputs.size(), lane_of(view.type)));
-    inputs.push_back(view);
-    if (!leading && view.dims == dims && view.is_dense() && !call.is_constant(i)) leading = i;
-  }
-  if (operands.empty()) return "without operands";
-  const Unlowered refused = make(expression, operands);
-  if (refused) return refused;
-  const ElementType type = call.output_type(0);
-  const bool may_wrap = lane_of(type) == Lane::i64 && type != ElementType::int64 && type != ElementType::boolean;
-  if (may_wrap) expression.round_to(expression.last(), type);
-  const View output = leading ? call.make_output_like(0, call.input(*leading)) : call.make_output(0);
-  call.emit_map(expression, std::move(inputs), output);
-  return std::nullopt;
-}
-
-bool is_real_lane(const Expression& e, Number x) { return e.lane(x) != Lane::i64; }
 
 template <Operation operation>
 Unlowered lower_unary(LowerCall& call) {
@@ -203,7 +165,7 @@ Unlowered lower_cast(LowerCall& call) {
     result = e.convert(result, lane_of(to));
     if (to == ElementType::float16 || to == ElementType::bfloat16) e.round_to(result, to);
     return std::nullopt;
-  });
+  }, 1);
 }
 
 Unlowered lower_identity(LowerCall& call) {
@@ -236,7 +198,11 @@ void register_elementwise(LoweringRegistry& registry) {
   registry.add("Sub", since(7), lower_binary<subtract>);
   registry.add("Mul", since(7), lower_binary<multiply>);
   registry.add("Div", since(7), [](LowerCall& call) -> Unlowered {
-    if (!is_floating(call.output_type(0))) return "integers divide on the reference";
+    if (!is_floating(call.output_type(0))) {
+      const auto by = call.constant_reals(1);
+      if (!by || std::find(by->begin(), by->end(), 0) != by->end())
+        return "a division by 0 of integers is an error, which maps do not tell";
+    }
     return lower_binary<divide>(call);
   });
   registry.add("Sum", since(8), lower_binary<add>);
@@ -261,7 +227,7 @@ void register_elementwise(LoweringRegistry& registry) {
   registry.add("Clip", all_versions(), lower_clip);
   registry.add("Gelu", all_versions(), lower_gelu);
   registry.add("Swish", all_versions(), lower_swish);
-  registry.add("Cast", since(9), lower_cast);
+  for (const char* op : {"Cast", "CastLike"}) registry.add(op, since(9), lower_cast);
   registry.add("Identity", all_versions(), lower_identity);
   registry.add("Dropout", all_versions(), [](LowerCall& call) -> Unlowered {
     if (call.has_input(2) || call.has_output(1)) return "training";

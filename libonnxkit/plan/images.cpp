@@ -1,0 +1,75 @@
+#include "libonnxkit/plan/images.h"
+
+#include <algorithm>
+
+namespace onnxkit::plan {
+
+Window window_geometry(LowerCall& call, Dims kernel) {
+  const std::size_t axes = kernel.size();
+  Window g{std::move(kernel), call.integers("strides").value_or(Dims(axes, 1)),
+             call.integers("dilations").value_or(Dims(axes, 1)), call.integers("pads").value_or(Dims(2 * axes, 0))};
+  const auto mode = call.string("auto_pad");
+  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    const Dims& in = call.input_dims(0);
+    const Dims out = call.output_dims(0);
+    for (std::size_t i = 0; i < axes; ++i) {
+      const std::int64_t span = (g.kernel[i] - 1) * g.dilations[i] + 1;
+      const std::int64_t all = std::max<std::int64_t>(0, (out[i + 2] - 1) * g.strides[i] + span - in[i + 2]);
+      g.pads[i] = mode == "SAME_UPPER" ? all / 2 : all - all / 2;
+      g.pads[axes + i] = all - g.pads[i];
+    }
+  } else if (mode == "VALID") {
+    g.pads.assign(2 * axes, 0);
+  }
+  return g;
+}
+
+View with_height(const View& view) {
+  View result = view;
+  result.dims.insert(result.dims.begin() + 2, 1);
+  result.strides.insert(result.strides.begin() + 2, view.strides[2] * view.dims[2]);
+  return result;
+}
+Window with_height(Window g) {
+  g.kernel.insert(g.kernel.begin(), 1);
+  g.strides.insert(g.strides.begin(), 1);
+  g.dilations.insert(g.dilations.begin(), 1);
+  g.pads = {0, g.pads[0], 0, g.pads[1]};
+  return g;
+}
+
+namespace {
+
+/// Channels side by side and pixels evenly apart, row by row and image by image: as kernels read it.
+bool is_channels_last(const View& v) {
+  const std::int64_t pixel = v.dims[3] > 1   ? v.strides[3]
+                             : v.dims[2] > 1 ? v.strides[2]
+                             : v.dims[0] > 1 ? v.strides[0]
+                                             : v.dims[1];
+  return (v.dims[1] == 1 || v.strides[1] == 1) && pixel >= v.dims[1] && (v.dims[3] == 1 || v.strides[3] == pixel) &&
+         (v.dims[2] == 1 || v.strides[2] == pixel * v.dims[3]) &&
+         (v.dims[0] == 1 || v.strides[0] == pixel * v.dims[3] * v.dims[2]);
+}
+
+}  // namespace
+
+View make_channels_last(LowerCall& call, const Dims& dims) {
+  View view = call.make(ElementType::float32, dims);
+  view.strides = {dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1]};
+  return view;
+}
+
+View channels_last(LowerCall& call, const View& view) {
+  if (view.type == ElementType::float32 && is_channels_last(view)) return view;
+  const View result = make_channels_last(call, view.dims);
+  if (view.type == ElementType::float32) {
+    call.emit_copy(view, result);
+  } else {
+    Expression expression;
+    expression.convert(expression.input(0, lane_of(view.type)), Lane::f32);
+    call.emit_map(expression, {view}, result);
+  }
+  return result;
+}
+
+}  // namespace onnxkit::plan
