@@ -102,6 +102,26 @@ View reduced(LowerCall& call, Reduction reduction, const View& view, const std::
   return result;
 }
 
+Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes) {
+  const Lane lane = lane_of(view.type);
+  Dims kept = view.dims;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (goes[i]) kept[i] = 1;
+  }
+  Statistics found;
+  found.mean = *reshaped(reduced(call, Reduction::mean, view, goes), kept);
+  Expression difference, square;
+  difference.apply(Operation::subtract, difference.input(0, lane), difference.input(1, lane));
+  found.centered = call.make_like(view.type, view.dims, view);
+  call.emit_map(difference, {view, found.mean}, found.centered);
+  const Expression::Number number = square.input(0, lane);
+  square.apply(Operation::multiply, number, number);
+  const View squares = call.make_like(view.type, view.dims, view);
+  call.emit_map(square, {found.centered}, squares);
+  found.variance = *reshaped(reduced(call, Reduction::mean, squares, goes), kept);
+  return found;
+}
+
 std::vector<bool> last_axes(std::size_t rank, std::size_t first) {
   std::vector<bool> goes(rank, false);
   std::fill(goes.begin() + static_cast<std::ptrdiff_t>(first), goes.end(), true);

@@ -27,6 +27,11 @@ View reshaped_or_copied(LowerCall& call, const View& view, Dims dims);
 View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions);
 /// The reduction over the axes that go; the others in their order.
 View reduced(LowerCall& call, Reduction reduction, const View& view, const std::vector<bool>& goes);
+/// Of a float32 or float64 view over the axes that go: mean and variance keep these axes with one element.
+struct Statistics {
+  View mean, variance, centered;
+};
+Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
 /// The axes from `first` on, for reduced.
 std::vector<bool> last_axes(std::size_t rank, std::size_t first);
 /// output 0 is this view, converted to the stored type of the output and under its sizes.

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/node_attributes.h"
-#include "libonnxkit/ir/order.h"
 
 namespace onnxkit::plan {
 namespace {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "libonnxkit/plan/elementwise.h"
 
@@ -107,13 +109,47 @@ Unlowered lower_hard_sigmoid(LowerCall& call) {
   });
 }
 
+/// The greatest finite number of the type.
+double greatest_real(ElementType type) {
+  switch (type) {
+    case ElementType::float16:
+      return 65504;
+    case ElementType::bfloat16:
+      return 0x1.fep127;
+    case ElementType::float64:
+      return std::numeric_limits<double>::max();
+    default:
+      return static_cast<double>(std::numeric_limits<float>::max());
+  }
+}
+
+bool has_bound(LowerCall& call) { return call.has_input(1) || call.has_input(2); }
+
 Unlowered lower_clip(LowerCall& call) {
   if (call.since() < 11) return "bounds are attributes";
   return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
     Number result = x[0];
+    const bool is_real = is_real_lane(e, result);
+    const double most = greatest_real(call.output_type(0));
     std::size_t next = 1;
-    if (call.has_input(1)) result = e.apply(Operation::maximum, result, x[next++]);
-    if (call.has_input(2)) result = e.apply(Operation::minimum, result, x[next]);
+    // Without a bound it is that of the type; one that is NaN is none.
+    for (const bool is_lower : {true, false}) {
+      const std::size_t input = is_lower ? 1 : 2;
+      if (!call.has_input(input)) {
+        if (is_real && has_bound(call))
+          result = e.apply(is_lower ? Operation::maximum : Operation::minimum, result,
+                           e.constant(e.lane(result), is_lower ? -most : most));
+        continue;
+      }
+      const Number bound = x[next++];
+      const auto known = call.constant_real(input);
+      if (!is_real || (known && !std::isnan(*known))) {
+        result = e.apply(is_lower ? Operation::maximum : Operation::minimum, result, bound);
+      } else {
+        const Number is_out = is_lower ? e.apply(Operation::less, result, bound) : e.apply(Operation::less, bound, result);
+        result = e.apply(Operation::select, is_out, bound, result);
+      }
+    }
     return std::nullopt;
   });
 }
@@ -162,8 +198,11 @@ Unlowered lower_cast(LowerCall& call) {
       e.apply(Operation::logical_not, is_zero);
       return std::nullopt;
     }
+    // Once: float32 between float64 and float16 would round twice.
+    const bool is_narrow = to == ElementType::float16 || to == ElementType::bfloat16;
+    if (is_narrow && e.lane(result) == Lane::f64) result = e.round_to(result, to);
     result = e.convert(result, lane_of(to));
-    if (to == ElementType::float16 || to == ElementType::bfloat16) e.round_to(result, to);
+    if (is_narrow) e.round_to(result, to);
     return std::nullopt;
   }, 1);
 }

@@ -11,7 +11,9 @@ Unlowered lower_matmul(LowerCall& call) {
   if (call.input(0).rank() == 0 || call.input(1).rank() == 0) return "a scalar";
   const ElementType wide = wide_type(type);
   const View a = stored_as(call, call.input(0), wide);
-  const bool is_packed = wide == ElementType::float32 && call.is_constant(1);
+  const Dims& b_dims = call.input_dims(1);
+  const bool is_one = b_dims.size() < 3 || element_count(std::span(b_dims).first(b_dims.size() - 2)) == 1;
+  const bool is_packed = wide == ElementType::float32 && call.is_constant(1) && is_one;
   const View b = is_packed ? call.input(1) : stored_as(call, call.input(1), wide);
   const View product = matrix_product(call, a, b, call.output_dims(0));
   if (lane_of(type) != Lane::i64) {

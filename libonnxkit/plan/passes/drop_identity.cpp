@@ -89,12 +89,15 @@ class Dropping {
     return dims && dims == subject_.dims(node.outputs[0]);
   }
 
+  /// A Cast to such a type may make infinities finite, of its own numbers, too.
+  static bool saturates(ElementType type) { return is_floating(type) && storage_bits(type) <= 8; }
+
   bool does_nothing(const ir::Node& node) const {
     const std::string_view op = node.op_type.view();
     if (op == "Identity") return true;
     if (op == "Dropout") return is_inference(node) && others_are_unused(node);
     if (op == "Cast")
-      return subject_.type(node.inputs[0]) != ElementType::undefined &&
+      return subject_.type(node.inputs[0]) != ElementType::undefined && !saturates(subject_.type(node.inputs[0])) &&
              subject_.type(node.inputs[0]) == subject_.type(node.outputs[0]);
     if (op == "Transpose") {
       const auto dims = subject_.dims(node.inputs[0]);
@@ -171,6 +174,7 @@ class Dropping {
     const ElementType from = subject_.type(inner->inputs[0]), between = subject_.type(node.inputs[0]),
                       to = subject_.type(node.outputs[0]);
     if (from == ElementType::undefined || to == ElementType::undefined || !holds(between, from)) return;
+    if (from == to && saturates(to)) return;
     if (from == to)
       pass_on(at, inner->inputs[0]);
     else if (!node.find_attribute("saturate") && !node.find_attribute("round_mode"))
