@@ -72,4 +72,12 @@ View channels_last(LowerCall& call, const View& view) {
   return result;
 }
 
+void give_image(LowerCall& call, View image) {
+  if (call.output_dims(0).size() == 3) {
+    image.dims.erase(image.dims.begin() + 2);
+    image.strides.erase(image.strides.begin() + 2);
+  }
+  call.set_output(0, stored_as(call, image, LowerCall::stored_type(call.output_type(0))));
+}
+
 }  // namespace onnxkit::plan

@@ -18,5 +18,7 @@ Window with_height(Window window);
 /// A new float32 tensor [n, c, h, w] with channels side by side, and a view as such.
 View make_channels_last(LowerCall& call, const Dims& dims);
 View channels_last(LowerCall& call, const View& view);
+/// The output of a step on images, without the height that was added.
+void give_image(LowerCall& call, View image);
 
 }  // namespace onnxkit::plan

@@ -123,8 +123,6 @@ double greatest_real(ElementType type) {
   }
 }
 
-bool has_bound(LowerCall& call) { return call.has_input(1) || call.has_input(2); }
-
 Unlowered lower_clip(LowerCall& call) {
   if (call.since() < 11) return "bounds are attributes";
   return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
@@ -136,7 +134,7 @@ Unlowered lower_clip(LowerCall& call) {
     for (const bool is_lower : {true, false}) {
       const std::size_t input = is_lower ? 1 : 2;
       if (!call.has_input(input)) {
-        if (is_real && has_bound(call))
+        if (is_real)
           result = e.apply(is_lower ? Operation::maximum : Operation::minimum, result,
                            e.constant(e.lane(result), is_lower ? -most : most));
         continue;
@@ -244,7 +242,11 @@ void register_elementwise(LoweringRegistry& registry) {
     }
     return lower_binary<divide>(call);
   });
-  registry.add("Sum", since(8), lower_binary<add>);
+  registry.add("Sum", since(8), [](LowerCall& call) -> Unlowered {
+    if (call.output_type(0) == ElementType::float64 && call.input_count() > 2)
+      return "sums of float64 keep what additions round off";
+    return lower_binary<add>(call);
+  });
   registry.add("Max", since(8), lower_binary<maximum>);
   registry.add("Min", since(8), lower_binary<minimum>);
   registry.add("Mean", since(8), lower_mean);

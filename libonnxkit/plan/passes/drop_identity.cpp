@@ -107,9 +107,6 @@ class Dropping {
     if (op == "Pad") return same_size(node) && pads_nothing(node);
     if (op == "Concat" || op == "Sum" || op == "Max" || op == "Min" || op == "Mean") return node.inputs.size() == 1;
     if (op == "Split") return node.outputs.size() == 1 && same_size(node);
-    if (op == "Clip")
-      return input_of(node, 1) == ir::ValueId::none && input_of(node, 2) == ir::ValueId::none &&
-             !node.find_attribute("min") && !node.find_attribute("max");
     if (op == "Mul" || op == "Div") return same_size(node) && subject_.scalar(input_of(node, 1)) == 1;
     return copies_when_size_stays(node) && same_size(node);
   }
