@@ -108,7 +108,21 @@ class Dropping {
     if (op == "Concat" || op == "Sum" || op == "Max" || op == "Min" || op == "Mean") return node.inputs.size() == 1;
     if (op == "Split") return node.outputs.size() == 1 && same_size(node);
     if (op == "Mul" || op == "Div") return same_size(node) && subject_.scalar(input_of(node, 1)) == 1;
-    return copies_when_size_stays(node) && same_size(node);
+    return copies_when_size_stays(node) && same_size(node) && asks_for_it(node);
+  }
+
+  /// Inference may know what the result has to be where the node asks for what is not possible: the run has to say so.
+  bool asks_for_it(const ir::Node& node) const {
+    const std::string_view op = node.op_type.view();
+    if (op != "Reshape" && op != "Expand") return true;
+    const auto wanted = subject_.integers(input_of(node, 1));
+    const auto dims = subject_.dims(node.outputs[0]);
+    if (!wanted || !dims) return !subject_.is_constant(input_of(node, 1));
+    for (std::size_t i = 1; i <= wanted->size(); ++i) {
+      const std::int64_t size = (*wanted)[wanted->size() - i];
+      if (i > dims->size() || (size > 1 && size != (*dims)[dims->size() - i])) return false;
+    }
+    return true;
   }
 
   bool is_inference(const ir::Node& node) const {
