@@ -56,6 +56,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
 }
 
 bool ReadyPlan::writes_nothing(const plan::Step& step) const {
+  if (step.kind == plan::host_step) return false;  // it may end with an error
   return std::all_of(step.outputs.begin(), step.outputs.end(), [&](const View& view) {
     return plan_.buffers[view.buffer].home != Home::slot && view.size() == 0;
   });
