@@ -17,14 +17,14 @@ std::optional<std::string> first_fault(const checker::Collector& found) {
   return std::nullopt;
 }
 
-std::optional<std::string> fault_of(const ir::Model& model, const spec::OpTable& table, bool allow_outside_data) {
+std::optional<std::string> fault_of(const ir::Model& model, const spec::OpTable& operators, bool allow_outside_data) {
   checker::Collector collector;
   wire::ExternalData external(model.path, {.allow_outside = allow_outside_data, .verify_checksums = false});
   const checker::ExternalBytes bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); };
   const auto scopes = ir::graph_scopes(model);
-  const spec::Resolution resolution(model, scopes, table);
+  const spec::Resolution resolution(model, scopes, operators);
   checker::RuleContext context{.model = model,
-                               .table = table,
+                               .table = operators,
                                .resolution = resolution,
                                .scopes = scopes,
                                .inferred = nullptr,
