@@ -236,6 +236,11 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   if (!made) return made.error();
   auto subject =
       std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data, options.evaluate);
+  if (const auto& fault = options.fault ? options.fault : subject->fault()) {
+    Plan plan = Lowerer(*subject, options.takes).run_on_host("the model is not valid: " + *fault);
+    plan.owner = subject;
+    return plan;
+  }
   // Sizes may hang on constants that are too large for inference to follow.
   if (!options.without_passes.contains("fold_constants")) {
     for (const Pass& pass : pass_registry().ordered()) {

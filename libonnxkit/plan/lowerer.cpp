@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
 
 namespace onnxkit::plan {
@@ -271,6 +272,25 @@ Plan Lowerer::run() {
   add_inputs();
   for (std::size_t at = 0; at < subject_.graph().nodes.size(); ++at) lower_node(at);
   add_outputs();
+  return std::move(plan_);
+}
+
+Plan Lowerer::run_on_host(const std::string& reason) {
+  const ir::Graph& graph = subject_.graph();
+  add_inputs();
+  Step step{.kind = host_step};
+  for (const ir::ValueInfo& input : graph.inputs) step.inputs.push_back(*views_[ir::index_of(input.value)]);
+  for (const ir::ValueInfo& output : graph.outputs) {
+    step.outputs.push_back(slot());
+    const std::string name(graph.name_of(output.value));
+    plan_.outputs.push_back({name, step.outputs.back().buffer, subject_.type(output.value), {}});
+  }
+  auto parameters = std::make_shared<HostParameters>();
+  parameters->model = std::make_shared<const ir::Model>(ir::clone(subject_.model()));
+  parameters->op = "all nodes";
+  parameters->reason = reason;
+  step.parameters = std::move(parameters);
+  plan_.steps.push_back(std::move(step));
   return std::move(plan_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "checker/collector.h"
 #include "libonnxkit/ir/scope.h"
+#include "libonnxkit/plan/validity.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::plan {
@@ -25,6 +26,7 @@ void Subject::refresh() {
   options.assume_defaults = true;
   options.external_bytes = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
   inferred_.emplace(checker::infer_types(model_, *table_, options, collector));
+  fault_ = first_fault(collector);
   info_ = &inferred_->graphs.at(model_.graph.get());
 }
 

@@ -68,6 +68,8 @@ class Subject {
   Text fresh_name(std::string_view stem) { return names_->make(stem); }
   /// What is known anew, after a change of the model that was no patch.
   void refresh();
+  /// What inference found wrong when it last looked.
+  const std::optional<std::string>& fault() const { return fault_; }
   /// Removes nodes whose results nobody reads, and initializers. Returns the number of nodes.
   std::size_t drop_unused();
 
@@ -79,6 +81,7 @@ class Subject {
   std::optional<ir::FreshNames> names_;
   std::optional<ir::Uses> uses_;
   std::optional<checker::InferredModel> inferred_;
+  std::optional<std::string> fault_;
   const checker::GraphInfo* info_ = nullptr;
 };
 

@@ -53,7 +53,7 @@ std::string text_of(const Plan& plan) {
     const std::string parameters = step.parameters ? step.parameters->text() : "";
     text += fmt::format("{} {} <- {}{}\n", step.kind, list_of(plan, step.outputs), list_of(plan, step.inputs),
                         parameters.empty() ? "" : " | " + parameters);
-    text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
+    if (!step.nodes.empty()) text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
   }
   for (const Port& port : plan.outputs)
     text += fmt::format("output {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
