@@ -253,20 +253,25 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   std::vector<std::string> open;
   if (const auto remaining = split.rest_outputs(); !split.is_whole() && !remaining.empty()) {
     const auto crossing = split.first_outputs();
-    auto tail = std::make_shared<ir::Model>(ir::extract(
-        subject->model(), ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining));
-    declare_inputs(*tail, *subject);
-    rest = std::move(tail);
+    ir::Model tail = ir::extract(subject->model(),
+                                 ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining);
+    declare_inputs(tail, *subject);
+    rest = subject->shared_part(std::move(tail));
     open = split.open();
     ir::Model head =
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
-    subject = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate);
+    auto first =
+        std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate);
+    first->adopt_constants(*subject);
+    subject = std::move(first);
   }
   auto plan = build_whole(*subject, options);
   if (!plan) return plan.error();
   plan->rest = std::move(rest);
   plan->open = std::move(open);
+  plan->files = subject->files();
+  subject->release_constants();
   plan->owner = subject;
   return plan;
 }

@@ -190,16 +190,16 @@ ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::Val
 /// The part as a model of its own.
 std::shared_ptr<const ir::Model> part_model(Subject& subject, const ir::Part& part,
                                             const std::vector<ir::ValueId>& outputs) {
-  auto model = std::make_shared<ir::Model>(ir::extract(subject.model(), part, outputs));
+  ir::Model model = ir::extract(subject.model(), part, outputs);
   const auto declare = [&](ir::ValueInfo& port) {
-    const ir::ValueId id = subject.graph().find(model->graph->name_of(port.value));
+    const ir::ValueId id = subject.graph().find(model.graph->name_of(port.value));
     if (id == ir::ValueId::none) return;
     port.type = checker::to_declared(subject.info(id).type, subject.dim_pool(),
-                                     [&](const std::string& text) { return model->keep(text); });
+                                     [&](const std::string& text) { return model.keep(text); });
   };
-  for (ir::ValueInfo& input : model->graph->inputs) declare(input);
-  for (ir::ValueInfo& output : model->graph->outputs) declare(output);
-  return model;
+  for (ir::ValueInfo& input : model.graph->inputs) declare(input);
+  for (ir::ValueInfo& output : model.graph->outputs) declare(output);
+  return subject.shared_part(std::move(model));
 }
 
 }  // namespace
@@ -245,7 +245,7 @@ void Lowerer::add_outputs() {
       part.reads.assign(graph.values.size(), false);
       part.reads[ir::index_of(id)] = true;
       const ir::ValueId outputs[] = {id};
-      parameters->model = std::make_shared<ir::Model>(ir::extract(subject_.model(), part, outputs));
+      parameters->model = subject_.shared_part(ir::extract(subject_.model(), part, outputs));
       parameters->op = "constant";
       parameters->reason = "its elements are no whole bytes";
       step.parameters = std::move(parameters);

@@ -111,9 +111,11 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
     packed = preparation.packed.get(preparation.weight_key("b", b), [&] {
       auto floats = std::make_shared<AlignedFloats>(packed_b_floats(k, n));
       const auto stored = preparation.stored(b);
-      pack_b(floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2], stored.strides.back());
+      pack_b(preparation.threads, floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2],
+             stored.strides.back());
       return floats;
     });
+    preparation.is_packed(b);
   }
   return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed)));
 }
