@@ -317,6 +317,14 @@ bool LowerCall::is_constant(std::size_t index) const {
   return has_input(index) && lowerer_.subject_.is_constant(node_->inputs[index]);
 }
 
+std::optional<std::vector<double>> LowerCall::constant_reals(std::size_t index) const {
+  const auto content = constant_content(index);
+  return content && has_lane(content->type()) ? std::optional(to_reals(*content)) : std::nullopt;
+}
+std::optional<Tensor> LowerCall::constant_content(std::size_t index) const {
+  return has_input(index) ? lowerer_.subject_.content(node_->inputs[index]) : std::nullopt;
+}
+
 ElementType LowerCall::stored_type(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16 ? ElementType::float32 : type;
 }
@@ -334,6 +342,8 @@ View LowerCall::constant(std::span<const float> values, Dims dims) {
   auto tensor = Tensor::from_bytes(ElementType::float32, std::move(dims), {bytes.begin(), bytes.end()});
   return lowerer_.add_constant(*tensor);
 }
+
+View LowerCall::constant(const Tensor& content) { return lowerer_.add_constant(content); }
 
 View LowerCall::contiguous(const View& view) {
   if (view.is_contiguous()) {

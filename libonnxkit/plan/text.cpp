@@ -78,8 +78,13 @@ std::string PoolParameters::text() const {
 }
 
 std::string ReduceParameters::text() const {
-  constexpr const char* names[] = {"sum", "mean", "maximum", "minimum"};
+  constexpr const char* names[] = {"sum", "mean", "maximum", "minimum", "product"};
   return names[static_cast<std::size_t>(reduction)];
+}
+
+std::string ScatterParameters::text() const {
+  constexpr const char* names[] = {"replace", "add", "multiply", "maximum", "minimum"};
+  return names[static_cast<std::size_t>(combination)];
 }
 
 std::string NormalizeParameters::text() const {
