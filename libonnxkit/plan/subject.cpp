@@ -150,6 +150,13 @@ void Subject::splice(ir::Patch patch) {
   refresh();
 }
 
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op_type != "Gradient") return ir::ValueId::none;
+  const ir::Attribute* target = node.find_attribute("y");
+  const auto* name = target ? target->as<Text>() : nullptr;
+  return name ? graph.find(name->view()) : ir::ValueId::none;
+}
+
 std::size_t Subject::drop_unused() {
   ir::Graph& graph = *model_.graph;
   const ir::Uses uses(graph);
@@ -163,6 +170,7 @@ std::size_t Subject::drop_unused() {
                               [&](ir::ValueId id) { return id != ir::ValueId::none && is_read[ir::index_of(id)]; });
     if (!is_kept[at]) continue;
     for (const ir::ValueId id : uses.reads(at)) is_read[ir::index_of(id)] = true;
+    if (const ir::ValueId id = traced_target(graph, node); id != ir::ValueId::none) is_read[ir::index_of(id)] = true;
   }
   ir::Patch patch(graph);
   std::size_t dropped = 0;

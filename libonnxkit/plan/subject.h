@@ -19,6 +19,9 @@
 
 namespace onnxkit::plan {
 
+/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node);
+
 /// A model on its way to a plan: passes look at its main graph and change it. It stays a valid model that computes the same.
 class Subject {
  public:
