@@ -107,19 +107,12 @@ Val on_grid(Call& call, Val x, double step) {
   return onnx.emit("Mul", {onnx.emit("Round", {onnx.emit("Div", {x, size})}), size});
 }
 
-Val rounded_twice(Call& call, Val product, const Quantization& left, const Quantization& right,
-                  std::size_t axes_behind) {
+Val rounded_twice(Call& call, Val product, const Quantization& left, const Quantization& right) {
   auto& onnx = call.onnx;
   const double step = quantization_of(call.declared_output())->scales.front();
-  std::vector<double> nudges;
-  for (const float scale : right.scales) {
-    int exponent = 0;
-    std::frexp(static_cast<double>(left.scales.front()) * scale / step, &exponent);
-    nudges.push_back(step * std::ldexp(1.0, std::min(exponent, 0) - 1));
-  }
-  std::vector<std::int64_t> dims(nudges.size() == 1 ? 0 : axes_behind + 1, 1);
-  if (!dims.empty()) dims.front() = static_cast<std::int64_t>(nudges.size());
-  const Val nudge = onnx.reals(ElementType::float32, dims, nudges);
+  int exponent = 0;
+  std::frexp(static_cast<double>(left.scales.front()) * right.scales.front() / step, &exponent);
+  const Val nudge = onnx.scalar(ElementType::float32, step * std::ldexp(1.0, std::min(exponent, 0) - 1));
   return onnx.emit("Add", {product, onnx.emit("Mul", {onnx.emit("Sign", {product}), nudge})});
 }
 

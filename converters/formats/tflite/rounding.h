@@ -24,8 +24,7 @@ std::vector<std::int64_t> nearest_hard_swish(const Quantization& from, const Qua
 Val on_grid(Call& call, Val x, double step);
 
 /// A product that the kernels for integers bring to the result's steps by rounding twice: to a fraction of a step, then to the step, halves away
-/// from zero. `axis` is that of the result's channels, where weights have a scale for each.
-Val rounded_twice(Call& call, Val product, const Quantization& left, const Quantization& right,
-                  std::size_t axes_behind);
+/// from zero.
+Val rounded_twice(Call& call, Val product, const Quantization& left, const Quantization& right);
 
 }  // namespace onnxkit::tflite

@@ -43,7 +43,7 @@ void map_batch_matmul(Call& call) {
   if (call.flag("adj_y", false)) y = foreign::with_last_axes_swapped(call, y);
   Val product = call.onnx.emit("MatMul", {x, y});
   if (const Quantization* left = quantized_bytes(call, "x"), *right = quantized_bytes(call, "y"); left && right)
-    product = rounded_twice(call, product, *left, *right, 0);
+    product = rounded_twice(call, product, *left, *right);
   give(call, product);
 }
 
