@@ -8,7 +8,8 @@ namespace onnxkit::cuda {
 namespace {
 
 Result<DeviceFacts> facts_of(const Driver& driver, int number) {
-  DeviceFacts facts{.number = number};
+  DeviceFacts facts;
+  facts.number = number;
   DriverDevice device = 0;
   int major = 0, minor = 0;
   std::size_t bytes = 0;
@@ -47,10 +48,10 @@ Result<std::vector<DeviceFacts>> list_devices(const Driver& driver) {
 
 Result<std::shared_ptr<const Device>> Device::use(std::shared_ptr<const Driver> driver, DeviceFacts facts) {
   if (facts.capability < oldest_capability)
-    return make_error(ErrorKind::backend, "device-missing",
-                      fmt::format("the GPU {} has compute capability {}.{}, onnxkit needs {}.{} or newer", facts.name,
-                                  facts.capability / 10, facts.capability % 10, oldest_capability / 10,
-                                  oldest_capability % 10));
+    return make_error(
+        ErrorKind::backend, "device-missing",
+        fmt::format("the GPU {} has compute capability {}.{}, onnxkit needs {}.{} or newer", facts.name,
+                    facts.capability / 10, facts.capability % 10, oldest_capability / 10, oldest_capability % 10));
   std::shared_ptr<Device> device(new Device(std::move(driver), std::move(facts)));
   const Driver& call = *device->driver_;
   DriverDevice handle = 0;

@@ -67,8 +67,7 @@ class Owned {
  public:
   Owned() = default;
   Owned(std::shared_ptr<const Device> device, Handle handle) : device_(std::move(device)), handle_(handle) {}
-  Owned(Owned&& other) noexcept
-      : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, Handle())) {}
+  Owned(Owned&& other) noexcept : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, Handle())) {}
   Owned& operator=(Owned&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(handle_, other.handle_);

@@ -373,6 +373,7 @@ EXPORT int cuStreamDestroy_v2(void* stream) {
 
 EXPORT int cuStreamSynchronize(void* stream) {
   const Call call("cuStreamSynchronize");
+  if (!stream) return call.status();  // the default stream: copies of constants, which are done at once
   if (!driver().tracking.has(stream, "stream")) return invalid_handle;
   auto* at = static_cast<Stream*>(stream);
   if (at->capture) return capture_unsupported;
