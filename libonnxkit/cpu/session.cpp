@@ -26,7 +26,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared.load.context->threads(shared.load.threads)));
   Preparation preparation{ready->plan_, shared.packed, *ready->threads_, *shared.host, shared.load};
   for (const plan::Step& step : ready->plan_.steps) {
-    if (ready->writes_nothing(step)) continue;
+    if (writes_nothing(ready->plan_, step)) continue;
     const MakeKernel make = kernel_registry().find(step.kind);
     if (!make)
       return make_error("not-supported",
@@ -53,12 +53,6 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     ready->bases_.push_back(base);
   }
   return std::unique_ptr<plan::Executable>(std::move(ready));
-}
-
-bool ReadyPlan::writes_nothing(const plan::Step& step) const {
-  return std::all_of(step.outputs.begin(), step.outputs.end(), [&](const View& view) {
-    return plan_.buffers[view.buffer].home != Home::slot && view.size() == 0;
-  });
 }
 
 Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {

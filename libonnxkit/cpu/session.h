@@ -30,8 +30,6 @@ class ReadyPlan : public plan::Executable {
   };
 
   ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads);
-  /// All results have no elements: kernels need not ask for that, nor for memory that is not there.
-  bool writes_nothing(const plan::Step& step) const;
   Result<void> bind_inputs(std::span<const Value> inputs);
   std::vector<Value> take_outputs();
 

@@ -1,5 +1,7 @@
 #include "libonnxkit/cpu/step.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -17,6 +19,19 @@ const KernelRegistry& kernel_registry() {
     return all;
   }();
   return registry;
+}
+
+bool writes_nothing(const plan::Plan& plan, const plan::Step& step) {
+  return std::all_of(step.outputs.begin(), step.outputs.end(), [&](const View& view) {
+    return plan.buffers[view.buffer].home != plan::Home::slot && view.size() == 0;
+  });
+}
+
+std::optional<std::string> KernelRegistry::refusal(const plan::Plan& plan, const plan::Step& step) const {
+  const auto found = by_kind_.find(step.kind);
+  if (found == by_kind_.end()) return fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind);
+  if (!found->second.refuse || writes_nothing(plan, step)) return std::nullopt;
+  return found->second.refuse(plan, step);
 }
 
 std::string Preparation::weight_key(std::string_view how, const View& view) const {

@@ -89,6 +89,9 @@ struct StoredFloats {
   const float* data() const { return from ? from : widened.data(); }
 };
 
+/// All results have no elements: such steps get no kernel, so kernels need not ask for that, nor for memory that is not there.
+bool writes_nothing(const plan::Plan& plan, const plan::Step& step);
+
 /// What kernels may look at while they are made.
 struct Preparation {
   const plan::Plan& plan;
@@ -105,19 +108,30 @@ struct Preparation {
 };
 
 using MakeKernel = Result<std::unique_ptr<Kernel>> (*)(const plan::Step& step, Preparation& preparation);
+/// Why the kernel does not run a step; nothing when it does.
+using Refuse = std::optional<std::string> (*)(const plan::Plan& plan, const plan::Step& step);
 
 /// Filled by the register functions of the files in `steps/`.
 class KernelRegistry {
  public:
-  void add(std::string_view kind, MakeKernel make) { by_kind_.insert_or_assign(kind, make); }
+  struct Row {
+    MakeKernel make = nullptr;
+    Refuse refuse = nullptr;
+  };
+  /// `refuse` is null for a kernel that runs all that lowerings and passes make.
+  void add(std::string_view kind, MakeKernel make, Refuse refuse = nullptr) {
+    by_kind_.insert_or_assign(kind, Row{make, refuse});
+  }
   /// Null when there is none.
   MakeKernel find(std::string_view kind) const {
     const auto found = by_kind_.find(kind);
-    return found == by_kind_.end() ? nullptr : found->second;
+    return found == by_kind_.end() ? nullptr : found->second.make;
   }
+  /// As plan::Takes.
+  std::optional<std::string> refusal(const plan::Plan& plan, const plan::Step& step) const;
 
  private:
-  std::unordered_map<std::string_view, MakeKernel> by_kind_;
+  std::unordered_map<std::string_view, Row> by_kind_;
 };
 
 /// All of steps/; made once.

@@ -17,7 +17,7 @@ namespace {
 
 struct ProgramPass {
   std::string_view name;
-  std::size_t (*run)(Plan& plan);
+  std::size_t (*run)(Plan& plan, const Takes& takes);
 };
 constexpr ProgramPass program_passes[] = {
     {"fuse_maps", fuse_maps}, {"fuse_epilogues", fuse_epilogues}, {"sink_copies", sink_copies}};
@@ -200,12 +200,12 @@ Result<std::vector<std::string>> run_passes(Subject& subject, const BuildOptions
 Result<Plan> build_whole(Subject& subject, const BuildOptions& options) {
   auto passes = run_passes(subject, options);
   if (!passes) return passes.error();
-  Plan plan = Lowerer(subject).run();
+  Plan plan = Lowerer(subject, options.takes).run();
   plan.passes = *std::move(passes);
   drop_unused_steps(plan);
   for (const ProgramPass& pass : program_passes) {
     if (options.without_passes.contains(pass.name)) continue;
-    if (pass.run(plan) != 0) plan.passes.emplace_back(pass.name);
+    if (pass.run(plan, options.takes) != 0) plan.passes.emplace_back(pass.name);
   }
   place_buffers(plan);
   return plan;

@@ -14,6 +14,7 @@ namespace onnxkit::plan {
 struct BuildOptions {
   std::shared_ptr<const spec::OpTable> table;
   Subject::Evaluate evaluate;
+  Takes takes = {};  ///< null: all that lowerings emit
   std::set<std::string, std::less<>> without_passes = {};
   bool allow_outside_data = false;
   /// Small integer inputs are taken for constants: they are sizes, as what runs already told.

@@ -111,6 +111,13 @@ void Lowerer::add_map(const Expression& expression, std::vector<View> inputs, co
   add_step({.kind = map_step, .inputs = std::move(inputs), .outputs = {output}, .parameters = std::move(parameters)});
 }
 
+Unlowered Lowerer::refusal_of_backend(std::size_t first) const {
+  for (std::size_t at = first; takes_ && at < plan_.steps.size(); ++at) {
+    if (auto reason = takes_(plan_, plan_.steps[at])) return reason;
+  }
+  return std::nullopt;
+}
+
 Unlowered Lowerer::try_lowering(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
   const spec::OpSchema* schema = subject_.schema(node);
@@ -132,6 +139,7 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
   const std::size_t steps = plan_.steps.size(), buffers = plan_.buffers.size(), constants = plan_.constants.size();
   const auto views = views_;
   auto refused = lowering(call);
+  if (!refused) refused = refusal_of_backend(steps);
   if (refused) {
     plan_.steps.resize(steps);
     plan_.buffers.resize(buffers);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +71,11 @@ struct Plan {
   std::vector<std::string> passes;    ///< that changed something
   std::shared_ptr<const void> owner;  ///< of what constants view
 };
+
+/// Why a backend does not run a step of a plan that is being made; nothing when it does. Asked for each step of a lowering, whose node becomes a host
+/// step for that reason, and for what passes would make of steps. Host steps, copies and maps that convert one operand must be taken: they bring
+/// operands to host steps.
+using Takes = std::function<std::optional<std::string>(const Plan& plan, const Step& step)>;
 
 /// The plan as text, for goldens and `run --dump-plan`.
 std::string text_of(const Plan& plan);

@@ -78,6 +78,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   const exec::LoadOptions& load = options_.load;
   BuildOptions build_options;
   build_options.table = load.table;
+  build_options.takes = options_.takes;
   build_options.without_passes = options_.without_passes;
   build_options.allow_outside_data = load.allow_outside_data;
   build_options.fixes_small_inputs = is_rest_;

@@ -42,6 +42,7 @@ struct PlannedOptions {
   exec::LoadOptions load;               ///< with a context and a table
   std::shared_ptr<exec::Backend> host;  ///< folds constants and runs host steps
   std::set<std::string, std::less<>> without_passes = {};
+  Takes takes = {};  ///< null: all that lowerings emit
   std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
 };
 

@@ -77,17 +77,36 @@ class ProductKernel : public Kernel {
   std::int64_t batches_ = 1;
 };
 
-Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
-  const auto& parameters = static_cast<const plan::ProductParameters&>(*step.parameters);
+Result<std::unique_ptr<StepEpilogue>> product_epilogue(const plan::Step& step) {
   std::vector<View> others;
   for (std::size_t i = 2; i < step.inputs.size(); ++i) others.push_back(last_two_axes(step.inputs[i]));
-  auto epilogue = StepEpilogue::make(parameters.epilogue, std::move(others), preparation);
-  if (!epilogue) return epilogue.error();
+  return StepEpilogue::make(static_cast<const plan::ProductParameters&>(*step.parameters).epilogue, std::move(others));
+}
+
+bool has_float_rows(const View& view) {
+  return view.type == ElementType::float32 && (view.strides.back() == 1 || view.dims.back() == 1);
+}
+
+/// The same constant matrix in all products.
+bool is_packed_once(const plan::Plan& plan, const View& b) {
+  const bool is_one = std::all_of(b.dims.begin(), b.dims.end() - 2, [](std::int64_t size) { return size == 1; });
+  return is_one && plan.buffers[b.buffer].home == plan::Home::constant;
+}
+
+std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::Step& step) {
+  const View &a = step.inputs[0], &b = step.inputs[1];
+  if (!has_float_rows(a) || !has_float_rows(step.outputs[0])) return "rows whose numbers are not float32 side by side";
+  if (b.type != ElementType::float32 && !is_packed_once(plan, b)) return "a matrix that is not float32";
+  const auto epilogue = product_epilogue(step);
+  return epilogue ? std::nullopt : std::optional(epilogue.error().diagnostic.message);
+}
+
+Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
+  if (const auto reason = refuse_product(preparation.plan, step)) return make_error("not-supported", *reason);
+  auto epilogue = product_epilogue(step);
   const View& b = step.inputs[1];
   PackedWeights::Floats packed;
-  const bool is_one_matrix = std::all_of(b.dims.begin(), b.dims.end() - 2, [](std::int64_t size) { return size == 1; });
-  if (preparation.is_constant(b)) {
-    if (!is_one_matrix) return make_error("not-supported", "constant matrices, one for each product");
+  if (is_packed_once(preparation.plan, b)) {
     const std::int64_t k = b.dims[b.rank() - 2], n = b.dims.back();
     packed = preparation.packed.get(preparation.weight_key("b", b), [&] {
       auto floats = std::make_shared<AlignedFloats>(packed_b_floats(k, n));
@@ -102,6 +121,6 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
 }  // namespace
 
 void register_product(KernelRegistry& registry);
-void register_product(KernelRegistry& registry) { registry.add(plan::product_step, make_product); }
+void register_product(KernelRegistry& registry) { registry.add(plan::product_step, make_product, refuse_product); }
 
 }  // namespace onnxkit::cpu
