@@ -118,6 +118,9 @@ class Expression {
   /// The inputs get other numbers: input i becomes numbers[i].
   Expression renumbered(std::span<const std::size_t> numbers) const;
 
+  /// What is done to the result of instruction `at`, which becomes input 0; the other inputs keep their numbers. What leads to `at` alone falls away.
+  Expression behind(Number at) const;
+
   /// "max(add(x0, x1), 0)".
   std::string text() const;
 
