@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/cuda/session.h"
+#include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/spec/op_table.h"
@@ -44,6 +45,22 @@ Result<Found> look_around(const exec::BackendSettings& settings) {
 
 std::string device_name(const DeviceFacts& device) { return fmt::format("gpu:{}", device.number); }
 
+/// What products and sums of float32 are computed in, as reports name it.
+std::string_view arithmetic_of(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return name_of(Profile::tf32);
+    case Precision::f16:
+      return name_of(Profile::float16);
+    case Precision::bf16:
+      return name_of(Profile::bfloat16);
+    case Precision::f64:
+      return "float64";
+    default:
+      return name_of(Profile::float32);
+  }
+}
+
 std::string option_of(const exec::LoadOptions& options, const char* name) {
   const auto given = options.options.find(name);
   return given == options.options.end() ? std::string() : given->second;
@@ -72,6 +89,7 @@ exec::BackendDesc desc_of(const Found& found) {
   desc.options[without_pass_option] = {
       .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
   desc.capabilities.in_memory = true;
+  desc.capabilities.math_modes = {exec::MathMode::declared, exec::MathMode::unrounded};
   return desc;
 }
 
@@ -116,8 +134,11 @@ class CudaBackend : public exec::Backend {
         !runs)
       return runs.error();
     planned.make = [kept = *shared](plan::Plan plan) { return ReadyPlan::make(std::move(plan), *kept); };
-    auto session = std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
-    if (auto prepared = session->prepare(std::string(name_of(Profile::float32))); !prepared) return prepared.error();
+    const Precision precision = (*shared)->precision;
+    planned.exact = precision == Precision::f64;
+    std::unique_ptr<plan::PlannedSession> session = planned.exact ? std::make_unique<WideSession>(source.model, std::move(planned), (*shared)->rounds)
+                                 : std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
+    if (auto prepared = session->prepare(std::string(arithmetic_of(precision))); !prepared) return prepared.error();
     return std::unique_ptr<exec::Session>(std::move(session));
   }
 
@@ -145,6 +166,11 @@ class CudaBackend : public exec::Backend {
     exec::LoadOptions& load = shared->load;
     if (!load.context) load.context = std::make_shared<exec::SessionContext>();
     if (!load.table) load.table = std::make_shared<spec::OpTable>();
+    shared->precision = precision_named(option_of(options, precision_option)).value_or(Precision::f32);
+    if (options.math == exec::MathMode::unrounded && shared->precision != Precision::f64)
+      return make_error("not-supported", "the backend cuda leaves values unrounded with precision=f64 only");
+    shared->rounds = options.math == exec::MathMode::declared;
+    if (shared->precision == Precision::f64) load.math = exec::MathMode::unrounded;  // of host steps
     shared->memory_apart = option_of(options, memory_option) == "apart";
     exec::BackendRegistry registry;
     reference::register_reference_backend(registry);

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
 
@@ -20,7 +21,25 @@ bool ReadyPlan::writes_nothing(const Step& step) const {
   });
 }
 
+namespace {
+
+Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
+  switch (shared.precision) {
+    case Precision::f64:
+      return plan::widen(plan, shared.rounds);
+    case Precision::f16:
+      return plan::narrow(plan, ElementType::float16);
+    case Precision::bf16:
+      return plan::narrow(plan, ElementType::bfloat16);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
+  if (auto set = set_precision(plan, shared); !set) return set.error();
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
   const Current current(*shared.maker.device);
   if (auto is = current.check(); !is) return is.error();
@@ -56,7 +75,7 @@ Shared::~Shared() {
 
 Result<void> ReadyPlan::add_step(const Step& step) {
   if (step.kind == plan::host_step) return add_host_step(step);
-  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.allows_tf32};
+  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
   for (const auto& library : shared_.libraries) {
     auto made = library->prepare(step, preparation);
     if (made) return add_library_step(*std::move(made));
@@ -86,7 +105,7 @@ Result<void> ReadyPlan::add_launches(const Step& step) {
   if (!write)
     return make_error("not-supported",
                       fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind));
-  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.allows_tf32};
+  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
   auto launches = write(step, preparation);
   if (!launches) {
     Error error = launches.error();
@@ -251,7 +270,13 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
       slots_[buffer.index] = inputs[i];
       continue;
     }
-    const auto bytes = inputs[i].tensor.bytes();
+    Tensor tensor = inputs[i].tensor;
+    if (tensor.type() != buffer.type) {
+      auto changed = plan::in_type(tensor, buffer.type);
+      if (!changed) return changed.error();
+      tensor = *std::move(changed);
+    }
+    const auto bytes = tensor.bytes();
     if (bytes.size() != buffer.bytes)
       return make_error("input-shape",
                         fmt::format("the input {} has another size than the plan", plan_.inputs[i].name));

@@ -43,6 +43,8 @@ struct PlannedOptions {
   std::shared_ptr<exec::Backend> host;  ///< folds constants and runs host steps
   std::set<std::string, std::less<>> without_passes = {};
   Takes takes = {};  ///< null: all that lowerings emit
+  /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
+  bool exact = false;
   std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
 };
 

@@ -28,10 +28,16 @@ Result<std::vector<Launch>> write_copy(const plan::Step& step, const Preparation
   const std::string_view type = bits_type(from.type);
   if (type.empty()) return make_error("not-supported", "elements of less than a byte");
   const View* views[] = {&to, &from};
-  const ElementLoop loop(views);
+  const ElementLoop loop(views, true);
+  std::string copy = fmt::format("y[{}] = x[{}]", loop.place(0), loop.place(1));
+  if (loop.pack() > 1) {
+    copy = loop.is_side_by_side(1) ? fmt::format("load_pack<{}>(x + {})", loop.pack(), loop.place(1))
+                                   : fmt::format("repeated<{}>(x[{}])", loop.pack(), loop.place(1));
+    copy = fmt::format("store_pack(y + {}, {})", loop.place(0), copy);
+  }
   Launch launch;
-  launch.text = fmt::format("(const {0}* __restrict__ x, {0}* __restrict__ y) {{\n{1}  y[{2}] = x[{3}];\n{4}}}\n", type,
-                            loop.begin(), loop.place(0), loop.place(1), loop.end());
+  launch.text = fmt::format("(const {0}* __restrict__ x, {0}* __restrict__ y) {{\n{1}    {2};\n{3}}}\n", type,
+                            loop.begin(), copy, loop.end());
   launch.operands = {from, to};
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();
