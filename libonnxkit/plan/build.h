@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@ struct BuildOptions {
   bool exact = false;
   /// Small integer inputs are taken for constants: they are sizes, as what runs already told.
   bool fixes_small_inputs = false;
+  /// What is wrong with the model (validity.h): all of it runs in one host step then.
+  std::optional<std::string> fault = {};
 };
 
 /// The model with calls of its functions as they are, in the newest opset of ai.onnx that the opset steps can bring it to: lowerings and passes
