@@ -189,7 +189,7 @@ void declare_inputs(ir::Model& part, Subject& subject) {
 Result<std::vector<std::string>> run_passes(Subject& subject, const BuildOptions& options) {
   std::vector<std::string> changed;
   for (const Pass& pass : pass_registry().ordered()) {
-    if (options.without_passes.contains(pass.name)) continue;
+    if (options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact)) continue;
     const auto ran = pass.run(subject);
     if (!ran) return ran.error();
     if (*ran) changed.emplace_back(pass.name);
@@ -234,8 +234,8 @@ std::vector<std::string> pass_names() {
 Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
   auto made = concrete(model, inputs, options);
   if (!made) return made.error();
-  auto subject =
-      std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data, options.evaluate);
+  auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data,
+                                           options.evaluate, options.exact);
   if (const auto& fault = options.fault ? options.fault : subject->fault()) {
     Plan plan = Lowerer(*subject, options.takes).run_on_host("the model is not valid: " + *fault);
     plan.owner = subject;
@@ -261,8 +261,8 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
     ir::Model head =
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
-    auto first =
-        std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate);
+    auto first = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data,
+                                           options.evaluate, options.exact);
     first->adopt_constants(*subject);
     subject = std::move(first);
   }

@@ -11,10 +11,11 @@
 namespace onnxkit::plan {
 
 Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data,
-                 Evaluate evaluate)
+                 Evaluate evaluate, bool exact)
     : model_(std::move(model)),
       table_(std::move(table)),
       evaluate_(std::move(evaluate)),
+      is_exact_(exact),
       external_(model_.path, {.allow_outside = allow_outside_data, .verify_checksums = false}) {
   refresh();
 }
