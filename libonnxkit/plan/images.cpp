@@ -38,10 +38,6 @@ Window with_height(Window g) {
   return g;
 }
 
-namespace {
-
-}  // namespace
-
 View make_channels_last(LowerCall& call, const Dims& dims) {
   View view = call.make(ElementType::float32, dims);
   view.strides = {dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1]};
