@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/cuda/session.h"
+#include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/spec/op_table.h"
