@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
+#include "libonnxkit/cuda/libraries/cudnn_library.h"
 #include "libonnxkit/cuda/session.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
@@ -152,8 +153,9 @@ class CudaBackend : public exec::Backend {
   Result<void> open_libraries(Shared& shared) const {
     const Current current(*shared.maker.device);
     if (auto is = current.check(); !is) return is.error();
-    auto products = open_cublaslt(LibraryPlaces::of_environment(settings_.python));
-    if (products) shared.libraries.push_back(*std::move(products));
+    const LibraryPlaces places = LibraryPlaces::of_environment(settings_.python);
+    if (auto products = open_cublaslt(places)) shared.libraries.push_back(*std::move(products));
+    if (auto convolutions = open_cudnn(places)) shared.libraries.push_back(*std::move(convolutions));
     return {};
   }
 
