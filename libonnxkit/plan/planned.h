@@ -42,6 +42,8 @@ struct PlannedOptions {
   exec::LoadOptions load;               ///< with a context and a table
   std::shared_ptr<exec::Backend> host;  ///< folds constants and runs host steps
   std::set<std::string, std::less<>> without_passes = {};
+  Takes takes = {};                       ///< null: all that lowerings emit
+  std::optional<std::string> fault = {};  ///< of the model, as BuildOptions have it
   std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
 };
 
