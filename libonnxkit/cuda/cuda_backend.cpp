@@ -106,6 +106,15 @@ DeviceFacts chosen(const Found& found, const exec::LoadOptions& options) {
   return found.devices.front();
 }
 
+/// Why generated kernels do not take a step; what libraries take, they take as well.
+std::optional<std::string> refusal(const plan::Plan& plan, const plan::Step& step) {
+  if (step.kind == plan::host_step) return std::nullopt;
+  const WriteStep write = step_registry().find(step.kind);
+  if (!write) return fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind);
+  const auto written = write(step, Preparation{.plan = plan});
+  return written ? std::nullopt : std::optional(written.error().diagnostic.message);
+}
+
 class CudaBackend : public exec::Backend {
  public:
   explicit CudaBackend(exec::BackendSettings settings) : settings_(std::move(settings)) {}
@@ -138,6 +147,7 @@ class CudaBackend : public exec::Backend {
                                                 .allow_outside_data = options.allow_outside_data});
         !runs)
       return runs.error();
+    planned.takes = refusal;
     planned.make = [kept = *shared](plan::Plan plan) { return ReadyPlan::make(std::move(plan), *kept); };
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;

@@ -44,7 +44,7 @@ std::string TiledSums::begin() const {
       "  const Index column = blockIdx.x % {3}u * {4}, row = blockIdx.x / {3}u % {5}u * {6};\n"
       "{7}"
       "  const int thread_column = threadIdx.x % {8} * 4, thread_row = threadIdx.x / {8} * 4;\n",
-      lane_type(lane_), std::max(depth_ * (a_stride() + b_stride()), rows_ * (columns_ + 1)), depth_ * a_stride(),
+      lane_type(lane_), std::max(depth() * (a_stride() + b_stride()), rows_ * (columns_ + 1)), depth() * a_stride(),
       column_tiles_, columns_, row_tiles_, rows_, batch, columns_ / thread_columns_);
 }
 
@@ -53,7 +53,7 @@ std::string TiledSums::at_of(const TileOperand& operand, bool is_a) const {
   const char name = is_a ? 'm' : 'n';
   if (operand.is_depth_first) {
     return fmt::format("      const int {0} = (i * {1} + threadIdx.x) / {2}, in_tile = threadIdx.x % {2};\n", name,
-                       threads(), depth_);
+                       threads(), depth());
   }
   return fmt::format("      const int in_tile = i * {} + threadIdx.x / {};\n", threads() / size, size);
 }
@@ -65,7 +65,7 @@ std::string TiledSums::load(std::string_view name, const TileOperand& operand, b
   const auto require = [&](const std::string& more) {
     condition = condition.empty() ? more : more + " && " + condition;
   };
-  if (k_ % depth_ != 0) require(fmt::format("k < {}", k_));
+  if (k_ % depth() != 0) require(fmt::format("k < {}", k_));
   if (whole % size != 0) require(fmt::format("{} + {} < {}", is_a ? "row" : "column", at, whole));
   const std::string number =
       condition.empty() ? operand.element : fmt::format("{} ? {} : 0", condition, operand.element);
@@ -73,7 +73,7 @@ std::string TiledSums::load(std::string_view name, const TileOperand& operand, b
       "#pragma unroll\n    for (int i = 0; i < {}; ++i) {{\n{}      [[maybe_unused]] const Index k = k0 + in_tile;\n{} "
       "     next_{}[i] "
       "= {};\n    }}\n",
-      size * depth_ / threads(), at_of(operand, is_a), operand.each, name, number);
+      size * depth() / threads(), at_of(operand, is_a), operand.each, name, number);
 }
 
 std::string TiledSums::store(std::string_view name, const TileOperand& operand, bool is_a) const {
@@ -81,7 +81,7 @@ std::string TiledSums::store(std::string_view name, const TileOperand& operand, 
   return fmt::format(
       "#pragma unroll\n    for (int i = 0; i < {0}; ++i) {{\n{1}      tile_{2}[in_tile * {3} + {4}] = next_{2}[i];\n   "
       " }}\n",
-      size * depth_ / threads(), at_of(operand, is_a), name, is_a ? a_stride() : b_stride(), is_a ? 'm' : 'n');
+      size * depth() / threads(), at_of(operand, is_a), name, is_a ? a_stride() : b_stride(), is_a ? 'm' : 'n');
 }
 
 std::string TiledSums::sums(const TileOperand& a, const TileOperand& b) const {
@@ -93,10 +93,10 @@ std::string TiledSums::sums(const TileOperand& a, const TileOperand& b) const {
       "  const auto load = [&](Index k0) {{\n{4}{5}{6}{7}  }};\n"
       "  load(0);\n  for (Index k0 = 0; k0 < {8}; k0 += {9}) {{\n{10}{11}    __syncthreads();\n"
       "    if (k0 + {9} < {8}) load(k0 + {9});\n",
-      thread_rows_, thread_columns_, rows_ * depth_ / threads(), columns_ * depth_ / threads(), a.each_tile,
-      b.each_tile, load("a", a, true), load("b", b, false), k_, depth_, store("a", a, true), store("b", b, false));
+      thread_rows_, thread_columns_, rows_ * depth() / threads(), columns_ * depth() / threads(), a.each_tile,
+      b.each_tile, load("a", a, true), load("b", b, false), k_, depth(), store("a", a, true), store("b", b, false));
   text += fmt::format("#pragma unroll\n    for (int k = 0; k < {}; ++k) {{\n      Number part_a[{}], part_b[{}];\n",
-                      depth_, thread_rows_, thread_columns_);
+                      depth(), thread_rows_, thread_columns_);
   const auto part = [&](char name, std::int64_t count, std::int64_t stride, std::int64_t size, const char* at) {
     text += fmt::format(
         "#pragma unroll\n      for (int i = 0; i < {0}; i += 4) {{\n"

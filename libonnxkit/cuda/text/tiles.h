@@ -23,6 +23,8 @@ class TiledSums {
   /// `batches` products of [m, k] and [k, n].
   TiledSums(Lane lane, std::int64_t batches, std::int64_t m, std::int64_t n, std::int64_t k);
 
+  /// Of the tiles along k.
+  static constexpr std::int64_t depth() { return 16; }
   std::uint32_t threads() const {
     return static_cast<std::uint32_t>(rows_ / thread_rows_ * (columns_ / thread_columns_));
   }
@@ -45,7 +47,7 @@ class TiledSums {
 
   Lane lane_;
   std::int64_t batches_, m_, n_, k_;
-  std::int64_t rows_ = 32, columns_ = 32, depth_ = 16, thread_rows_ = 4, thread_columns_ = 4;
+  std::int64_t rows_ = 32, columns_ = 32, thread_rows_ = 4, thread_columns_ = 4;
   std::int64_t row_tiles_ = 1, column_tiles_ = 1;
 };
 
