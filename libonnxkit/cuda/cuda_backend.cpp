@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/cuda/libraries/cublaslt_library.h"
+#include "libonnxkit/cuda/libraries/cudnn_library.h"
 #include "libonnxkit/cuda/session.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
@@ -18,6 +20,7 @@ namespace {
 constexpr const char* precision_option = "precision";
 constexpr const char* math_option = "math";
 constexpr const char* cache_option = "cache";
+constexpr const char* libraries_option = "libraries";
 constexpr const char* memory_option = "memory";
 constexpr const char* without_pass_option = "without-pass";
 
@@ -82,6 +85,8 @@ exec::BackendDesc desc_of(const Found& found) {
                                .fallback = "usual",
                                .values = {"usual", "strict"}};
   desc.options[cache_option] = {.help = "folder that keeps compiled kernels; off: none", .fallback = "", .values = {}};
+  desc.options[libraries_option] = {
+      .help = "off: generated kernels only", .fallback = "usual", .values = {"usual", "off"}};
   desc.options[memory_option] = {
       .help = "apart: each value has memory of its own, so that a memory checker sees what lies outside",
       .fallback = "arena",
@@ -99,6 +104,15 @@ DeviceFacts chosen(const Found& found, const exec::LoadOptions& options) {
     if (device_name(device) == options.device) return device;
   }
   return found.devices.front();
+}
+
+/// Why generated kernels do not take a step; what libraries take, they take as well.
+std::optional<std::string> refusal(const plan::Plan& plan, const plan::Step& step) {
+  if (step.kind == plan::host_step) return std::nullopt;
+  const WriteStep write = step_registry().find(step.kind);
+  if (!write) return fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind);
+  const auto written = write(step, Preparation{.plan = plan});
+  return written ? std::nullopt : std::optional(written.error().diagnostic.message);
 }
 
 class CudaBackend : public exec::Backend {
@@ -133,16 +147,28 @@ class CudaBackend : public exec::Backend {
                                                 .allow_outside_data = options.allow_outside_data});
         !runs)
       return runs.error();
+    planned.takes = refusal;
     planned.make = [kept = *shared](plan::Plan plan) { return ReadyPlan::make(std::move(plan), *kept); };
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
-    std::unique_ptr<plan::PlannedSession> session = planned.exact ? std::make_unique<WideSession>(source.model, std::move(planned), (*shared)->rounds)
-                                 : std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
+    std::unique_ptr<plan::PlannedSession> session =
+        planned.exact ? std::make_unique<WideSession>(source.model, std::move(planned), (*shared)->rounds)
+                      : std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
     if (auto prepared = session->prepare(std::string(arithmetic_of(precision))); !prepared) return prepared.error();
     return std::unique_ptr<exec::Session>(std::move(session));
   }
 
  private:
+  /// Those that are there; what they compute, generated kernels compute otherwise.
+  Result<void> open_libraries(Shared& shared) const {
+    const Current current(*shared.maker.device);
+    if (auto is = current.check(); !is) return is.error();
+    const LibraryPlaces places = LibraryPlaces::of_environment(settings_.python);
+    if (auto products = open_cublaslt(places)) shared.libraries.push_back(*std::move(products));
+    if (auto convolutions = open_cudnn(places)) shared.libraries.push_back(*std::move(convolutions));
+    return {};
+  }
+
   /// Whether a device of this machine is new enough; why the first is not.
   static Result<void> is_usable(const Found& found) {
     for (const DeviceFacts& device : found.devices) {
@@ -172,6 +198,9 @@ class CudaBackend : public exec::Backend {
     shared->rounds = options.math == exec::MathMode::declared;
     if (shared->precision == Precision::f64) load.math = exec::MathMode::unrounded;  // of host steps
     shared->memory_apart = option_of(options, memory_option) == "apart";
+    if (option_of(options, libraries_option) != "off") {
+      if (auto opened = open_libraries(*shared); !opened) return opened.error();
+    }
     exec::BackendRegistry registry;
     reference::register_reference_backend(registry);
     auto host = registry.find("reference", settings_);

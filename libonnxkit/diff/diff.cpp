@@ -250,6 +250,7 @@ class Comparison {
       report_.floor_note = "no side is an ONNX model that was loaded";
       return;
     }
+    if (open_[at].is_exact()) sessions_.take_floor_from(sides_[at].backend, sides_[at].options);
     auto noise_floor = NoiseFloor::make(sides_[at].model, sessions_);
     if (!noise_floor) {
       report_.floor_note = noise_floor.error().diagnostic.message;
@@ -377,7 +378,7 @@ class Comparison {
       base = answer(report_.base, set, {});
     }
     if (!base) return;
-    const bool is_exact = open_[report_.base].capabilities().perturbed_samples && floor_side_ == report_.base;
+    const bool is_exact = open_[report_.base].is_exact() && floor_side_ == report_.base;
     for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
       if (is_stopped()) return;
       const auto run = answer(i, set, base->outputs);

@@ -17,7 +17,7 @@ namespace {
 
 struct ProgramPass {
   std::string_view name;
-  std::size_t (*run)(Plan& plan);
+  std::size_t (*run)(Plan& plan, const Takes& takes);
 };
 constexpr ProgramPass program_passes[] = {
     {"fuse_maps", fuse_maps}, {"fuse_epilogues", fuse_epilogues}, {"sink_copies", sink_copies}};
@@ -200,12 +200,12 @@ Result<std::vector<std::string>> run_passes(Subject& subject, const BuildOptions
 Result<Plan> build_whole(Subject& subject, const BuildOptions& options) {
   auto passes = run_passes(subject, options);
   if (!passes) return passes.error();
-  Plan plan = Lowerer(subject).run();
+  Plan plan = Lowerer(subject, options.takes).run();
   plan.passes = *std::move(passes);
   drop_unused_steps(plan);
   for (const ProgramPass& pass : program_passes) {
     if (options.without_passes.contains(pass.name)) continue;
-    if (pass.run(plan) != 0) plan.passes.emplace_back(pass.name);
+    if (pass.run(plan, options.takes) != 0) plan.passes.emplace_back(pass.name);
   }
   place_buffers(plan);
   return plan;
@@ -236,6 +236,11 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   if (!made) return made.error();
   auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data,
                                            options.evaluate, options.exact);
+  if (const auto& fault = options.fault ? options.fault : subject->fault()) {
+    Plan plan = Lowerer(*subject, options.takes).run_on_host("the model is not valid: " + *fault);
+    plan.owner = subject;
+    return plan;
+  }
   // Sizes may hang on constants that are too large for inference to follow.
   if (!options.without_passes.contains("fold_constants")) {
     for (const Pass& pass : pass_registry().ordered()) {
@@ -248,21 +253,25 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   std::vector<std::string> open;
   if (const auto remaining = split.rest_outputs(); !split.is_whole() && !remaining.empty()) {
     const auto crossing = split.first_outputs();
-    auto tail = std::make_shared<ir::Model>(ir::extract(
-        subject->model(), ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining));
-    declare_inputs(*tail, *subject);
-    rest = std::move(tail);
+    ir::Model tail = ir::extract(subject->model(),
+                                 ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining);
+    declare_inputs(tail, *subject);
+    rest = subject->shared_part(std::move(tail));
     open = split.open();
     ir::Model head =
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
-    subject = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate,
-                                        options.exact);
+    auto first = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate,
+                                           options.exact);
+    first->adopt_constants(*subject);
+    subject = std::move(first);
   }
   auto plan = build_whole(*subject, options);
   if (!plan) return plan.error();
   plan->rest = std::move(rest);
   plan->open = std::move(open);
+  plan->files = subject->files();
+  subject->release_constants();
   plan->owner = subject;
   return plan;
 }

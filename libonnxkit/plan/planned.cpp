@@ -12,6 +12,7 @@
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/plan/steps.h"
+#include "libonnxkit/plan/validity.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -104,6 +105,8 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   const exec::LoadOptions& load = options_.load;
   BuildOptions build_options;
   build_options.table = load.table;
+  build_options.takes = options_.takes;
+  build_options.fault = options_.fault;
   build_options.without_passes = options_.without_passes;
   build_options.allow_outside_data = load.allow_outside_data;
   build_options.fixes_small_inputs = is_rest_;
@@ -145,8 +148,10 @@ void Planned::report(exec::PlanReport& report) const {
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
-      report.notes.push_back(fmt::format("node {} ({}) runs on the reference: {}", quote(step.nodes.front()),
-                                         parameters.op, parameters.reason));
+      const std::string what =
+          step.nodes.empty() ? parameters.op : fmt::format("node {} ({})", quote(step.nodes.front()), parameters.op);
+      report.notes.push_back(
+          fmt::format("{} {} on the reference: {}", what, step.nodes.empty() ? "run" : "runs", parameters.reason));
     }
     if (entry.rest) entry.rest->report(report);
   }
@@ -198,7 +203,9 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
   const auto start = Clock::now();
-  planned_ = std::make_unique<Planned>(std::make_shared<const ir::Model>(newest(*original_)), options_);
+  const auto model = std::make_shared<const ir::Model>(newest(*original_));
+  options_.fault = fault_of(*model, *options_.load.table, options_.load.allow_outside_data);
+  planned_ = std::make_unique<Planned>(model, options_);
   if (auto known = known_inputs()) {
     if (auto made = planned_->prepare(*known); !made) return made.error();
   }

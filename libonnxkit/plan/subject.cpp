@@ -4,6 +4,8 @@
 
 #include "checker/collector.h"
 #include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/tensor/tensors.h"
+#include "libonnxkit/plan/validity.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::plan {
@@ -26,6 +28,7 @@ void Subject::refresh() {
   options.assume_defaults = true;
   options.external_bytes = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
   inferred_.emplace(checker::infer_types(model_, *table_, options, collector));
+  fault_ = first_fault(collector);
   info_ = &inferred_->graphs.at(model_.graph.get());
 }
 
@@ -71,6 +74,9 @@ std::optional<Dims> Subject::dims(ir::ValueId id) const {
 std::optional<Tensor> Subject::content(ir::ValueId id) const {
   const ir::Tensor* stored = id == ir::ValueId::none ? nullptr : uses_->initializers().find(id);
   if (!stored) return std::nullopt;
+  if (const auto added = added_.find(stored->raw_data.view().data());
+      added != added_.end() && added->second.dims() == stored->dims)
+    return added->second;
   wire::TensorSource source;
   source.external = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
   source.owner = wire::unowned(stored);
@@ -105,8 +111,38 @@ std::optional<std::vector<std::int64_t>> Subject::integers(ir::ValueId id) const
 
 ir::ValueId Subject::add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content) {
   const ir::ValueId id = patch.value(fresh_name(stem));
-  patch.add_initializer(id, ir::make_tensor(model_, content.type(), content.dims(), content.bytes()));
+  ir::Tensor tensor;
+  tensor.dims = content.dims();
+  tensor.data_type = static_cast<std::int32_t>(content.type());
+  const auto bytes = content.bytes();
+  const std::string_view raw =
+      bytes.empty() ? "" : std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  tensor.raw_data = Text(raw);
+  if (!bytes.empty()) added_.emplace(raw.data(), content);
+  patch.add_initializer(id, std::move(tensor));
   return id;
+}
+
+std::shared_ptr<const ir::Model> Subject::shared_part(ir::Model part) const {
+  struct Held {
+    ir::Model model;
+    std::vector<Tensor> constants = {};
+  };
+  auto held = std::make_shared<Held>(Held{.model = std::move(part)});
+  ir::each_tensor(held->model, [&](const ir::Tensor& tensor, ir::TensorRole) {
+    if (const auto added = added_.find(tensor.raw_data.view().data()); added != added_.end())
+      held->constants.push_back(added->second);
+  });
+  return {held, &held->model};
+}
+
+void Subject::adopt_constants(const Subject& other) { added_.insert(other.added_.begin(), other.added_.end()); }
+
+std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
+  std::vector<std::shared_ptr<const MappedFile>> files = model_.files;
+  const auto outside = external_.files();
+  files.insert(files.end(), outside.begin(), outside.end());
+  return files;
 }
 
 void Subject::splice(ir::Patch patch) {

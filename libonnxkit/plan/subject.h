@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "checker/infer/inference.h"
@@ -66,11 +67,21 @@ class Subject {
 
   /// Makes the change and finds out anew what is known. Precondition as of ir::splice. Drops nodes that nobody reads.
   void splice(ir::Patch patch);
-  /// A new initializer in a patch.
+  /// A new initializer in a patch, whose bytes are those of `content`.
   ir::ValueId add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content);
+  /// A part of the model, such as `ir::extract` makes, that keeps alive what add_constant() added and the part reads.
+  std::shared_ptr<const ir::Model> shared_part(ir::Model part) const;
+  /// Content that was added to another subject and that this one's model reads.
+  void adopt_constants(const Subject& other);
+  /// Files that constants lie in.
+  std::vector<std::shared_ptr<const MappedFile>> files() const;
+  /// Lets go of what add_constant() added: only tensors from content() keep it from now on, and the model must not be read any more.
+  void release_constants() { added_.clear(); }
   Text fresh_name(std::string_view stem) { return names_->make(stem); }
   /// What is known anew, after a change of the model that was no patch.
   void refresh();
+  /// What inference found wrong when it last looked.
+  const std::optional<std::string>& fault() const { return fault_; }
   /// Removes nodes whose results nobody reads, and initializers. Returns the number of nodes.
   std::size_t drop_unused();
 
@@ -83,7 +94,9 @@ class Subject {
   std::optional<ir::FreshNames> names_;
   std::optional<ir::Uses> uses_;
   std::optional<checker::InferredModel> inferred_;
+  std::optional<std::string> fault_;
   const checker::GraphInfo* info_ = nullptr;
+  std::unordered_map<const char*, Tensor> added_;  ///< by the place of their bytes
 };
 
 }  // namespace onnxkit::plan

@@ -509,6 +509,8 @@ void KernelContext::check_alive() const { run_.check_alive(); }
 
 ThreadPool& KernelContext::threads() const { return run_.threads_; }
 
+exec::ProductDevice* KernelContext::products() const { return run_.options_.products.get(); }
+
 void KernelContext::for_range(std::int64_t count, std::int64_t grain,
                               const std::function<void(std::int64_t, std::int64_t)>& body) const {
   using Clock = std::chrono::steady_clock;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +13,8 @@
 #include <fmt/core.h>
 
 #include "checker/infer/inference.h"
+#include "libonnxkit/backends/backends.h"
+#include "libonnxkit/exec/registry.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 #include "tests/completeness/coverage.h"
@@ -120,7 +124,9 @@ void compare_findings(const Case& c, const std::vector<Diagnostic>& found, std::
 }
 
 std::vector<std::string> run_at(const Case& c, const spec::OpTable& table, const spec::OpSchema& schema,
-                                std::int64_t opset, completeness::Coverage& coverage) {
+                                std::int64_t opset, completeness::Coverage& coverage, BackendUnderTest* under_test) {
+  if (under_test)
+    return can_run(c) ? run_on_backend(c, make_model(c, schema, opset), *under_test) : std::vector<std::string>();
   const ir::Model model = make_model(c, schema, opset);
   checker::Collector collector;
   checker::InferredModel inferred = infer_types(model, table, {}, collector);
@@ -161,6 +167,7 @@ struct Totals {
   std::size_t passed = 0, failed = 0;
   completeness::Coverage coverage;
   std::filesystem::path exported;
+  std::optional<BackendUnderTest> under_test;
 };
 
 void fail(Totals& totals, const std::filesystem::path& file, const std::string& what, const std::string& problem) {
@@ -180,7 +187,8 @@ void run_typed(const std::filesystem::path& file, const Case& c, const spec::OpT
                const spec::OpSchema& schema, std::int64_t opset, Totals& totals) {
   const std::string what = fmt::format("{} \"{}\", opset {}", c.op, c.name, opset);
   try {
-    const std::vector<std::string> problems = run_at(c, table, schema, opset, totals.coverage);
+    const std::vector<std::string> problems = run_at(c, table, schema, opset, totals.coverage,
+                                                     totals.under_test ? &*totals.under_test : nullptr);
     if (problems.empty()) ++totals.passed;
     std::string text;
     for (const std::string& problem : problems) text += (text.empty() ? "" : "\n    ") + problem;
@@ -214,12 +222,17 @@ void run_file(const std::filesystem::path& file, const spec::OpTable& table, Tot
 
 int main(int argc, char** argv) {
   std::vector<std::filesystem::path> files;
-  std::filesystem::path coverage, exported;
+  std::filesystem::path coverage, exported, host_list;
+  std::string backend;
   for (int i = 1; i < argc; ++i) {
     if (argv[i] == std::string_view("--coverage") && i + 1 < argc) {
       coverage = argv[++i];
     } else if (argv[i] == std::string_view("--export") && i + 1 < argc) {
       exported = argv[++i];
+    } else if (argv[i] == std::string_view("--backend") && i + 1 < argc) {
+      backend = argv[++i];
+    } else if (argv[i] == std::string_view("--host-list") && i + 1 < argc) {
+      host_list = argv[++i];
     } else if (std::filesystem::is_directory(argv[i])) {
       for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
         if (entry.path().extension() == ".yaml") files.push_back(entry.path());
@@ -232,7 +245,21 @@ int main(int argc, char** argv) {
   const spec::OpTable table;
   Totals totals;
   totals.exported = exported;
+  const exec::BackendRegistry registry = all_backends();
+  if (!backend.empty()) {
+    const auto entry = registry.find(backend, {});
+    if (!entry) {
+      fmt::print("no backend {}\n", backend);
+      return 1;
+    }
+    totals.under_test = {std::make_shared<const spec::OpTable>(), std::make_shared<exec::SessionContext>(),
+                         entry->make({})};
+  }
   for (const auto& file : files) run_file(file, table, totals);
+  if (totals.under_test && !host_list.empty()) {
+    std::ofstream out(host_list);
+    for (const std::string& note : totals.under_test->notes) out << note << "\n";
+  }
   if (!coverage.empty()) totals.coverage.write(coverage);
   fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);
   return totals.failed == 0 && totals.passed > 0 ? 0 : 1;

@@ -1,20 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libonnxkit/plan/lowering.h"
+#include "libonnxkit/plan/compose.h"
 
 namespace onnxkit::plan {
 namespace {
 
 using Number = Expression::Number;
-
-bool is_narrow_real(ElementType type) {
-  return type == ElementType::float16 || type == ElementType::bfloat16 || type == ElementType::float32;
-}
-
-std::size_t counted_axis(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
 
 template <bool is_log>
 Unlowered lower_softmax(LowerCall& call) {

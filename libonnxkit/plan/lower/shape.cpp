@@ -1,15 +1,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "libonnxkit/plan/lowering.h"
+#include "libonnxkit/plan/compose.h"
 
 // Operators that only move elements: views wherever strides can say it.
 namespace onnxkit::plan {
 namespace {
-
-std::size_t axis_of(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
 
 Unlowered lower_reshape(LowerCall& call) {
   const Dims dims = call.output_dims(0);
@@ -43,7 +39,7 @@ Unlowered lower_slice(LowerCall& call) {
   View view = call.input(0);
   const Dims dims = call.output_dims(0);
   for (std::size_t i = 0; i < starts->size(); ++i) {
-    const std::size_t axis = axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), view.rank());
+    const std::size_t axis = counted_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), view.rank());
     const std::int64_t size = view.dims[axis], step = steps ? (*steps)[i] : 1;
     std::int64_t start = (*starts)[i];
     if (start < 0) start += size;
@@ -56,7 +52,7 @@ Unlowered lower_slice(LowerCall& call) {
 
 Unlowered lower_split(LowerCall& call) {
   const View view = call.input(0);
-  const std::size_t axis = axis_of(call.integer("axis"), view.rank());
+  const std::size_t axis = counted_axis(call.integer("axis"), view.rank());
   std::int64_t start = 0;
   for (std::size_t i = 0; i < call.output_count(); ++i) {
     if (!call.has_output(i)) return "a part is left out";
@@ -74,7 +70,7 @@ Unlowered lower_concat(LowerCall& call) {
     if (call.input(i).type != stored && !has_lane(stored)) return "operands are stored in different types";
   }
   const View output = call.make_like(stored, call.output_dims(0), call.input(0));
-  const std::size_t axis = axis_of(call.integer("axis"), output.rank());
+  const std::size_t axis = counted_axis(call.integer("axis"), output.rank());
   std::int64_t start = 0;
   for (std::size_t i = 0; i < call.input_count(); ++i) {
     const View& part = call.input(i);
@@ -109,7 +105,7 @@ Unlowered lower_pad(LowerCall& call) {
   View inside = output;
   const std::size_t count = axes ? axes->size() : from.rank();
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t axis = axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), from.rank());
+    const std::size_t axis = counted_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), from.rank());
     const std::int64_t before = (*pads)[i], size = from.dims[axis];
     const std::int64_t first = std::max<std::int64_t>(0, -before), last = std::min(size, output.dims[axis] - before);
     if (last <= first) return "all is cut off";
@@ -128,7 +124,7 @@ Unlowered lower_pad(LowerCall& call) {
 
 Unlowered lower_gather(LowerCall& call) {
   const View& data = call.input(0);
-  const std::size_t axis = axis_of(call.integer("axis"), data.rank());
+  const std::size_t axis = counted_axis(call.integer("axis"), data.rank());
   // One position is a slice.
   if (const auto position = call.constant_integers(1); position && position->size() == 1) {
     std::int64_t at = position->front();
