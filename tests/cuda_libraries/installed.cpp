@@ -111,9 +111,9 @@ TEST_SUITE("installed") {
     CHECK(outcome(*library, {.type = f16, .epilogue = {"bias", "add", "relu"}}) == "whole");
     CHECK(outcome(*library, {.type = bf16, .epilogue = {"bias", "relu"}}) == "whole");
     CHECK(outcome(*library, {.type = ElementType::float64}) == "whole");
+    CHECK(outcome(*library, {.epilogue = {"bias", "relu6"}}) == "whole");
     // Engines that compile at run time need a driver, so other epilogues are maps here.
     CHECK(outcome(*library, {.epilogue = {"bias", "swish"}}) == "in part, then mul(x0, sigmoid(x0))");
-    CHECK(outcome(*library, {.epilogue = {"bias", "relu6"}}) == "in part, then min(x0, 6)");
   }
 
   TEST_CASE("a device of another description has other engines or none") {

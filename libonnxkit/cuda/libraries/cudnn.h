@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "libonnxkit/cuda/libraries/driver.h"
 #include "libonnxkit/cuda/libraries/shared_library.h"
 
 // The part of cuDNN's backend interface that onnxkit calls: its numbers and functions, as NVIDIA's headers have them (tests/cuda_headers compares).
@@ -12,7 +13,8 @@ namespace onnxkit::cuda::cudnn {
 using Status = int;
 inline constexpr Status success = 0, bad_parameter = 2000, not_supported = 3000;
 
-using Handle = void*;
+struct HandleOpaque;
+using Handle = HandleOpaque*;
 using Descriptor = void*;
 
 enum class DataType : int { f32 = 0, f64 = 1, f16 = 2, bf16 = 9 };
@@ -130,7 +132,7 @@ struct Functions {
   void (*last_error)(char* message, std::size_t bytes) = nullptr;
   Status (*create)(Handle* handle) = nullptr;
   Status (*destroy)(Handle handle) = nullptr;
-  Status (*set_stream)(Handle handle, void* stream) = nullptr;
+  Status (*set_stream)(Handle handle, DriverStream stream) = nullptr;
   Status (*create_descriptor)(DescriptorType type, Descriptor* descriptor) = nullptr;
   Status (*destroy_descriptor)(Descriptor descriptor) = nullptr;
   Status (*finalize)(Descriptor descriptor) = nullptr;

@@ -223,7 +223,7 @@ Result<void> CudnnGraph::execute(void* stream, std::span<const std::int64_t> ids
   put(Attribute::pack_pointers, AttributeType::pointer, pointers.size(), pointers.data());
   put(Attribute::pack_workspace, AttributeType::pointer, 1, &workspace);
   if (status == cudnn::success) status = functions.finalize(pack);
-  if (status == cudnn::success) status = functions.set_stream(session_->handle, stream);
+  if (status == cudnn::success) status = functions.set_stream(session_->handle, static_cast<DriverStream>(stream));
   if (status == cudnn::success) status = functions.execute(session_->handle, plan_, pack);
   Result<void> done;
   if (status != cudnn::success)
