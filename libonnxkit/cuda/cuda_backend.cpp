@@ -4,6 +4,7 @@
 
 #include "libonnxkit/cuda/double_products.h"
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
+#include "libonnxkit/cuda/libraries/cudnn_library.h"
 #include "libonnxkit/cuda/session.h"
 #include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
@@ -106,6 +107,15 @@ DeviceFacts chosen(const Found& found, const exec::LoadOptions& options) {
   return found.devices.front();
 }
 
+/// Why generated kernels do not take a step; what libraries take, they take as well.
+std::optional<std::string> refusal(const plan::Plan& plan, const plan::Step& step) {
+  if (step.kind == plan::host_step) return std::nullopt;
+  const WriteStep write = step_registry().find(step.kind);
+  if (!write) return fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind);
+  const auto written = write(step, Preparation{.plan = plan});
+  return written ? std::nullopt : std::optional(written.error().diagnostic.message);
+}
+
 class CudaBackend : public exec::Backend {
  public:
   explicit CudaBackend(exec::BackendSettings settings) : settings_(std::move(settings)) {}
@@ -132,6 +142,7 @@ class CudaBackend : public exec::Backend {
     auto names = plan::passes_named(option_of(options, without_pass_option));
     if (!names) return names.error();
     planned.without_passes = *std::move(names);
+    planned.takes = refusal;
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
     exec::LoadOptions beside{.context = planned.load.context,
@@ -156,8 +167,9 @@ class CudaBackend : public exec::Backend {
   Result<void> open_libraries(Shared& shared) const {
     const Current current(*shared.maker.device);
     if (auto is = current.check(); !is) return is.error();
-    auto products = open_cublaslt(LibraryPlaces::of_environment(settings_.python));
-    if (products) shared.libraries.push_back(*std::move(products));
+    const LibraryPlaces places = LibraryPlaces::of_environment(settings_.python);
+    if (auto products = open_cublaslt(places)) shared.libraries.push_back(*std::move(products));
+    if (auto convolutions = open_cudnn(places)) shared.libraries.push_back(*std::move(convolutions));
     return {};
   }
 

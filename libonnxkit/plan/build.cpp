@@ -261,8 +261,8 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
     ir::Model head =
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
-    auto first = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data,
-                                           options.evaluate, options.exact);
+    auto first = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate,
+                                           options.exact);
     first->adopt_constants(*subject);
     subject = std::move(first);
   }

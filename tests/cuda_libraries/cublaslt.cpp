@@ -115,13 +115,13 @@ bool are_types_known(const Product& p) {
 }
 
 Status read(Product& p, Operation operation, Layout a, Layout b, Layout c, Layout d) {
-  for (const void* state : {operation, a, b, c, d})
+  for (const void* state : std::initializer_list<const void*>{operation, a, b, c, d})
     if (!is_live(state)) return invalid_value;
-  p.operation = *static_cast<OperationState*>(operation);
-  p.a = *static_cast<LayoutState*>(a);
-  p.b = *static_cast<LayoutState*>(b);
-  p.c = *static_cast<LayoutState*>(c);
-  p.d = *static_cast<LayoutState*>(d);
+  p.operation = *reinterpret_cast<OperationState*>(operation);
+  p.a = *reinterpret_cast<LayoutState*>(a);
+  p.b = *reinterpret_cast<LayoutState*>(b);
+  p.c = *reinterpret_cast<LayoutState*>(c);
+  p.d = *reinterpret_cast<LayoutState*>(d);
   const auto type = element_type(p.a.type), to = element_type(p.d.type);
   if (!type || !to) return not_supported;
   p.type = *type;
@@ -219,20 +219,21 @@ EXPORT std::size_t onnxkit_cublaslt_live() {
   return live().all.size();
 }
 EXPORT Status cublasLtCreate(Handle* handle) {
-  *handle = made(new int(0));
+  *handle = reinterpret_cast<Handle>(made(new int(0)));
   return success;
 }
 EXPORT Status cublasLtDestroy(Handle handle) { return destroy<int>(handle); }
 
 EXPORT Status cublasLtMatmulDescCreate(Operation* operation, ComputeType compute, DataType scale) {
-  *operation = made(new OperationState{.compute = static_cast<int>(compute), .scale = static_cast<int>(scale)});
+  *operation = reinterpret_cast<Operation>(
+      made(new OperationState{.compute = static_cast<int>(compute), .scale = static_cast<int>(scale)}));
   return success;
 }
 EXPORT Status cublasLtMatmulDescDestroy(Operation operation) { return destroy<OperationState>(operation); }
 EXPORT Status cublasLtMatmulDescSetAttribute(Operation operation, OperationAttribute name, const void* value,
                                              std::size_t bytes) {
   if (!is_live(operation)) return invalid_value;
-  auto& o = *static_cast<OperationState*>(operation);
+  auto& o = *reinterpret_cast<OperationState*>(operation);
   switch (name) {
     case OperationAttribute::transpose_a:
       return assign(o.transpose_a, value, bytes);
@@ -253,14 +254,15 @@ EXPORT Status cublasLtMatmulDescSetAttribute(Operation operation, OperationAttri
 
 EXPORT Status cublasLtMatrixLayoutCreate(Layout* layout, DataType type, std::uint64_t rows, std::uint64_t columns,
                                          std::int64_t leading) {
-  *layout = made(new LayoutState{.type = static_cast<int>(type), .rows = rows, .columns = columns, .leading = leading});
+  *layout = reinterpret_cast<Layout>(
+      made(new LayoutState{.type = static_cast<int>(type), .rows = rows, .columns = columns, .leading = leading}));
   return success;
 }
 EXPORT Status cublasLtMatrixLayoutDestroy(Layout layout) { return destroy<LayoutState>(layout); }
 EXPORT Status cublasLtMatrixLayoutSetAttribute(Layout layout, LayoutAttribute name, const void* value,
                                                std::size_t bytes) {
   if (!is_live(layout)) return invalid_value;
-  auto& l = *static_cast<LayoutState*>(layout);
+  auto& l = *reinterpret_cast<LayoutState*>(layout);
   switch (name) {
     case LayoutAttribute::order:
       return assign(l.order, value, bytes);
@@ -274,14 +276,14 @@ EXPORT Status cublasLtMatrixLayoutSetAttribute(Layout layout, LayoutAttribute na
 }
 
 EXPORT Status cublasLtMatmulPreferenceCreate(Preference* preference) {
-  *preference = made(new PreferenceState());
+  *preference = reinterpret_cast<Preference>(made(new PreferenceState()));
   return success;
 }
 EXPORT Status cublasLtMatmulPreferenceDestroy(Preference preference) { return destroy<PreferenceState>(preference); }
 EXPORT Status cublasLtMatmulPreferenceSetAttribute(Preference preference, PreferenceAttribute name, const void* value,
                                                    std::size_t bytes) {
   if (!is_live(preference)) return invalid_value;
-  auto& p = *static_cast<PreferenceState*>(preference);
+  auto& p = *reinterpret_cast<PreferenceState*>(preference);
   if (name == PreferenceAttribute::most_workspace) return assign(p.most_workspace, value, bytes);
   const int matrix = static_cast<int>(name) - static_cast<int>(PreferenceAttribute::alignment_a);
   return matrix >= 0 && matrix < 4 ? assign(p.alignment[matrix], value, bytes) : invalid_value;
@@ -293,7 +295,7 @@ EXPORT Status cublasLtMatmulAlgoGetHeuristic(Handle handle, Operation operation,
   if (!is_live(handle) || !is_live(preference) || most < 1) return invalid_value;
   Product p;
   if (const Status status = read(p, operation, a, b, c, d); status != success) return status;
-  const auto& wishes = *static_cast<PreferenceState*>(preference);
+  const auto& wishes = *reinterpret_cast<PreferenceState*>(preference);
   if (workspace_of(p) > wishes.most_workspace) return not_supported;
   HeuristicResult result{};
   result.workspace = workspace_of(p);
@@ -307,7 +309,7 @@ EXPORT Status cublasLtMatmulAlgoGetHeuristic(Handle handle, Operation operation,
 EXPORT Status cublasLtMatmul(Handle handle, Operation operation, const void* alpha, const void* a, Layout a_layout,
                              const void* b, Layout b_layout, const void* beta, const void* c, Layout c_layout, void* d,
                              Layout d_layout, const Algorithm* algorithm, void* workspace, std::size_t bytes,
-                             void* stream) {
+                             onnxkit::cuda::DriverStream stream) {
   if (!is_live(handle) || !alpha || !beta || !a || !b || !c || !d || !algorithm) return invalid_value;
   Product p;
   if (const Status status = read(p, operation, a_layout, b_layout, c_layout, d_layout); status != success)

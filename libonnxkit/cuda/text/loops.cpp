@@ -63,14 +63,18 @@ std::string split_index(std::string_view rest, std::span<const std::string> name
                         std::string_view indent) {
   std::string text;
   for (std::size_t axis = sizes.size(); axis-- > 0;) {
-    if (axis == 0) {
-      text += fmt::format("{}const Index {} = {};\n", indent, names[axis], rest);
-    } else {
-      text +=
-          fmt::format("{0}const Index {1} = {2} % {3}u;\n{0}{2} /= {3}u;\n", indent, names[axis], rest, sizes[axis]);
-    }
+    const std::string right = axis == 0 ? std::string(rest) : fmt::format("{} % {}u", rest, sizes[axis]);
+    if (!names[axis].empty()) text += fmt::format("{}const Index {} = {};\n", indent, names[axis], right);
+    if (axis > 0) text += fmt::format("{}{} /= {}u;\n", indent, rest, sizes[axis]);
   }
   return text;
+}
+
+plan::View without_single_axes(const plan::View& view) {
+  plan::View result = view;
+  for (std::size_t axis = 0; axis < view.rank(); ++axis)
+    if (view.dims[axis] == 1) result.strides[axis] = 0;
+  return result;
 }
 
 bool fits_31_bits(std::span<const plan::View* const> views) {

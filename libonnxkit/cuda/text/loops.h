@@ -13,9 +13,12 @@ std::string place_text(std::span<const std::string> names, std::span<const std::
 /// `c` and a number, for each axis.
 std::vector<std::string> axis_names(std::string_view prefix, std::size_t count);
 /// Statements that take a linear index apart: "const unsigned c1 = rest % 12u;". The innermost axis is the last. `rest` must be a variable that may
-/// change.
+/// change. A coordinate without a name is left out.
 std::string split_index(std::string_view rest, std::span<const std::string> names, std::span<const std::int64_t> sizes,
                         std::string_view indent);
+
+/// The same elements with stride 0 along axes of one element, whose coordinates texts leave out.
+plan::View without_single_axes(const plan::View& view);
 
 /// Whether the places of all elements of all views fit 31 bits: indices of 32 bits are several times faster on a GPU than those of 64.
 bool fits_31_bits(std::span<const plan::View* const> views);

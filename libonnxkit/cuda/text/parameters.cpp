@@ -49,4 +49,9 @@ Result<void> check_types(const plan::Step& step) {
   return {};
 }
 
+plan::Lane number_lane(const plan::Step& step) {
+  const plan::Lane in = plan::lane_of(step.inputs[0].type), out = plan::lane_of(step.outputs[0].type);
+  return in == plan::Lane::f64 || out == plan::Lane::f64 ? plan::Lane::f64 : in;
+}
+
 }  // namespace onnxkit::cuda

@@ -14,4 +14,7 @@ std::vector<View> operands_of(const plan::Step& step);
 /// Error not-supported when a kernel cannot read or write an operand.
 Result<void> check_types(const plan::Step& step);
 
+/// What the numbers of a step are computed in: f64 when the output or the first input is float64, i64 when it is an integer.
+plan::Lane number_lane(const plan::Step& step);
+
 }  // namespace onnxkit::cuda

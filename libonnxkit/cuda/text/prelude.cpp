@@ -247,6 +247,14 @@ struct Sum<long long> {
   __device__ __forceinline__ long long operator()(long long x, long long y) const { return plus(x, y); }
 };
 template <class T>
+struct Product {
+  __device__ __forceinline__ T operator()(T x, T y) const { return x * y; }
+};
+template <>
+struct Product<long long> {
+  __device__ __forceinline__ long long operator()(long long x, long long y) const { return times(x, y); }
+};
+template <class T>
 struct Largest {
   __device__ __forceinline__ T operator()(T x, T y) const { return larger(x, y); }
 };
