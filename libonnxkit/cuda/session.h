@@ -94,11 +94,12 @@ class ReadyPlan : public plan::Executable {
 class WideSession : public plan::PlannedSession {
  public:
   WideSession(std::shared_ptr<const ir::Model> model, plan::PlannedOptions options, bool rounds)
-      : PlannedSession(std::move(model), std::move(options)), rounds_(rounds) {}
+      : PlannedSession(model, std::move(options)), model_(std::move(model)), rounds_(rounds) {}
 
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override;
 
  private:
+  std::shared_ptr<const ir::Model> model_;
   bool rounds_;
 };
 
