@@ -96,12 +96,16 @@ class WideSession : public plan::PlannedSession {
   /// `samples`: a session of the reference, whose large products the device computes; it makes the perturbed samples.
   WideSession(std::shared_ptr<const ir::Model> model, plan::PlannedOptions options, bool rounds,
               std::unique_ptr<exec::Session> samples)
-      : PlannedSession(std::move(model), std::move(options)), rounds_(rounds), samples_(std::move(samples)) {}
+      : PlannedSession(model, std::move(options)),
+        model_(std::move(model)),
+        rounds_(rounds),
+        samples_(std::move(samples)) {}
 
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override;
   exec::PerturbedSamples* perturbed() override { return samples_->perturbed(); }
 
  private:
+  std::shared_ptr<const ir::Model> model_;
   bool rounds_;
   std::unique_ptr<exec::Session> samples_;
 };
