@@ -34,6 +34,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     auto kernel = make(step, preparation);
     if (!kernel) return kernel.error();
     ready->kernels_.push_back(*std::move(kernel));
+    ready->kernel_steps_.push_back(&step);
   }
   constexpr std::size_t alignment = 64;
   const std::size_t bytes = (ready->plan_.arena_bytes + alignment) / alignment * alignment;
@@ -108,9 +109,11 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
   }
   RunState state{
       .threads = threads_.get(), .bases = bases_.data(), .slots = slots_.data(), .request = &request, .error = {}};
-  for (const auto& kernel : kernels_) {
-    kernel->run(state);
+  for (std::size_t at = 0; at < kernels_.size(); ++at) {
+    const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+    kernels_[at]->run(state);
     if (state.error) return *state.error;
+    if (run.on_step) run.on_step(*kernel_steps_[at], start);
     if (auto more = run.may_go_on(); !more) return more.error();
   }
   return take_outputs();

@@ -18,6 +18,9 @@
 
 namespace onnxkit::plan {
 
+/// The name of a node; of one without a name the first value that it writes.
+std::string node_title(const ir::Graph& graph, const ir::Node& node);
+
 /// A model on its way to a plan: passes look at its main graph and change it. It stays a valid model that computes the same.
 class Subject {
  public:
