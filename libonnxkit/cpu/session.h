@@ -25,11 +25,10 @@ class ReadyPlan : public plan::Executable {
   Result<std::vector<Value>> run(std::span<const Value> inputs, const plan::PlannedRun& run) override;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-
   ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads);
+  static Result<std::unique_ptr<plan::Executable>> made(plan::Plan plan, Shared& shared);
+  /// Constants of the step that no kernel reads from now on.
+  void release_packed(const Preparation& preparation, const plan::Step& step, const std::vector<std::uint32_t>& reads);
   Result<void> bind_inputs(std::span<const Value> inputs);
   std::vector<Value> take_outputs();
 
@@ -37,7 +36,7 @@ class ReadyPlan : public plan::Executable {
   std::shared_ptr<ThreadPool> threads_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<const plan::Step*> kernel_steps_;  ///< of each kernel
-  std::unique_ptr<std::byte[], Free> arena_;
+  Block arena_;
   std::vector<std::byte*> bases_;
   std::vector<Value> slots_;
   std::vector<std::vector<std::byte>> outputs_, copies_;  ///< of outputs; of inputs that lie askew

@@ -308,6 +308,7 @@ class Comparison {
       report_.floor_note = "no side is an ONNX model that was loaded";
       return;
     }
+    if (open_[at].is_exact()) sessions_.take_floor_from(sides_[at].backend, sides_[at].options);
     auto noise_floor = NoiseFloor::make(sides_[at].model, sessions_);
     if (!noise_floor) {
       report_.floor_note = noise_floor.error().diagnostic.message;
@@ -430,7 +431,7 @@ class Comparison {
     return {&floor_set,
             set,
             &answers,
-            open_[report_.base].capabilities().perturbed_samples && floor_side_ == report_.base,
+            open_[report_.base].is_exact() && floor_side_ == report_.base,
             noise_floor_ ? &*noise_floor_ : nullptr,
             floor_side_ != report_.base,
             owner(floor_side_),

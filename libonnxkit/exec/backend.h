@@ -24,6 +24,7 @@
 namespace onnxkit::exec {
 
 class PerturbedSamples;
+class ProductDevice;
 
 // ---- what a backend is
 
@@ -94,6 +95,8 @@ struct LoadOptions {
   /// Bytes of weights and other constants that a session may keep from run to run, ready to compute with. Runs with a memory limit neither
   /// keep nor use them.
   std::uint64_t kept_bytes = 0;
+  std::shared_ptr<ProductDevice> products =
+      nullptr;                              ///< multiplies large matrices for the reference; null: its threads do
   bool allow_outside_data = false;          ///< external data may lie outside the model's folder
   std::chrono::milliseconds time_limit{0};  ///< of loading; 0: none. Kept by backends in processes of their own
   std::stop_token stop = {};

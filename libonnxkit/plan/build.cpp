@@ -225,7 +225,7 @@ Result<void> run_pass(const Pass& pass, Subject& subject, Ran& ran) {
 
 Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage last, Ran& ran) {
   for (const Pass& pass : passes_of(options).ordered()) {
-    if (pass.stage > last || options.without_passes.contains(pass.name)) continue;
+    if (pass.stage > last || options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact)) continue;
     if (auto done = run_pass(pass, subject, ran); !done) return done;
   }
   return {};
@@ -271,8 +271,8 @@ std::vector<std::string> pass_names() {
 Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
   auto made = concrete(model, inputs, options);
   if (!made) return made.error();
-  auto subject =
-      std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data, options.evaluate);
+  auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data,
+                                           options.evaluate, options.exact);
   if (const auto& fault = options.fault ? options.fault : subject->fault()) {
     Plan plan = Lowerer(*subject, options.takes).run_on_host(*fault);
     plan.owner = subject;
@@ -286,20 +286,25 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   std::vector<std::string> open;
   if (const auto remaining = split.rest_outputs(); !split.is_whole() && !remaining.empty()) {
     const auto crossing = split.first_outputs();
-    auto tail = std::make_shared<ir::Model>(ir::extract(
-        subject->model(), ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining));
-    declare_inputs(*tail, *subject);
-    rest = std::move(tail);
+    ir::Model tail = ir::extract(subject->model(),
+                                 ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining);
+    declare_inputs(tail, *subject);
+    rest = subject->shared_part(std::move(tail));
     open = split.open();
     ir::Model head =
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
-    subject = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate);
+    auto first = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate,
+                                           options.exact);
+    first->adopt_constants(*subject);
+    subject = std::move(first);
   }
   auto plan = build_whole(*subject, options, std::move(ran));
   if (!plan) return plan.error();
   plan->rest = std::move(rest);
   plan->open = std::move(open);
+  plan->files = subject->files();
+  subject->release_constants();
   plan->owner = subject;
   return plan;
 }

@@ -124,6 +124,7 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
   const spec::OpSchema* schema = subject_.schema(node);
   if (!schema) return "no schema describes the operator";
   const Lowering lowering = lowering_registry().find(schema->domain, schema->name, schema->since_version);
+  if (!lowering && !schema->domain.empty()) return fmt::format("operators of {} have no lowering", schema->domain);
   if (!lowering) return "the operator has no lowering";
   for (const ir::ValueId id : node.inputs) {
     if (id == ir::ValueId::none) continue;
@@ -159,14 +160,6 @@ void Lowerer::lower_node(std::size_t index) {
 
 namespace {
 
-/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
-ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
-  if (node.op_type != "Gradient") return ir::ValueId::none;
-  const ir::Attribute* target = node.find_attribute("y");
-  const auto* name = target ? target->as<Text>() : nullptr;
-  return name ? graph.find(name->view()) : ir::ValueId::none;
-}
-
 /// The nodes of a host step: the one that is to run; for a Gradient all that leads to its target.
 ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& outputs) {
   const ir::Graph& graph = subject.graph();
@@ -190,16 +183,16 @@ ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::Val
 /// The part as a model of its own.
 std::shared_ptr<const ir::Model> part_model(Subject& subject, const ir::Part& part,
                                             const std::vector<ir::ValueId>& outputs) {
-  auto model = std::make_shared<ir::Model>(ir::extract(subject.model(), part, outputs));
+  ir::Model model = ir::extract(subject.model(), part, outputs);
   const auto declare = [&](ir::ValueInfo& port) {
-    const ir::ValueId id = subject.graph().find(model->graph->name_of(port.value));
+    const ir::ValueId id = subject.graph().find(model.graph->name_of(port.value));
     if (id == ir::ValueId::none) return;
     port.type = checker::to_declared(subject.info(id).type, subject.dim_pool(),
-                                     [&](const std::string& text) { return model->keep(text); });
+                                     [&](const std::string& text) { return model.keep(text); });
   };
-  for (ir::ValueInfo& input : model->graph->inputs) declare(input);
-  for (ir::ValueInfo& output : model->graph->outputs) declare(output);
-  return model;
+  for (ir::ValueInfo& input : model.graph->inputs) declare(input);
+  for (ir::ValueInfo& output : model.graph->outputs) declare(output);
+  return subject.shared_part(std::move(model));
 }
 
 }  // namespace
@@ -245,7 +238,7 @@ void Lowerer::add_outputs() {
       part.reads.assign(graph.values.size(), false);
       part.reads[ir::index_of(id)] = true;
       const ir::ValueId outputs[] = {id};
-      parameters->model = std::make_shared<ir::Model>(ir::extract(subject_.model(), part, outputs));
+      parameters->model = subject_.shared_part(ir::extract(subject_.model(), part, outputs));
       parameters->op = "constant";
       parameters->reason = "its elements are no whole bytes";
       step.parameters = std::move(parameters);
@@ -317,6 +310,14 @@ bool LowerCall::is_constant(std::size_t index) const {
   return has_input(index) && lowerer_.subject_.is_constant(node_->inputs[index]);
 }
 
+std::optional<std::vector<double>> LowerCall::constant_reals(std::size_t index) const {
+  const auto content = constant_content(index);
+  return content && has_lane(content->type()) ? std::optional(to_reals(*content)) : std::nullopt;
+}
+std::optional<Tensor> LowerCall::constant_content(std::size_t index) const {
+  return has_input(index) ? lowerer_.subject_.content(node_->inputs[index]) : std::nullopt;
+}
+
 ElementType LowerCall::stored_type(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16 ? ElementType::float32 : type;
 }
@@ -334,6 +335,8 @@ View LowerCall::constant(std::span<const float> values, Dims dims) {
   auto tensor = Tensor::from_bytes(ElementType::float32, std::move(dims), {bytes.begin(), bytes.end()});
   return lowerer_.add_constant(*tensor);
 }
+
+View LowerCall::constant(const Tensor& content) { return lowerer_.add_constant(content); }
 
 View LowerCall::contiguous(const View& view) {
   if (view.is_contiguous()) {

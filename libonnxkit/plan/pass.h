@@ -24,6 +24,8 @@ struct Pass {
   Stage stage = Stage::clean;
   /// Whether it changed anything. Errors: those of the evaluator.
   Result<bool> (*run)(Subject& subject) = nullptr;
+  /// Computes the same numbers in the same order: a plan of doubles may use it.
+  bool is_exact = false;
 };
 
 /// Filled by the register function of each file in `passes/`.

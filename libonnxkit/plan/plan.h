@@ -79,7 +79,8 @@ struct Plan {
   std::vector<std::string> passes;                           ///< that changed something
   std::vector<NodeChange> changes;                           ///< in the order of the passes
   std::vector<std::pair<std::string, std::string>> lowered;  ///< name and operator of each node behind them
-  std::shared_ptr<const void> owner;                         ///< of what constants view
+  std::vector<std::shared_ptr<const MappedFile>> files;  ///< that constants may lie in, for longer than the plan lives
+  std::shared_ptr<const void> owner;                     ///< of what constants view
 };
 
 /// Why a backend does not run a step of a plan that is being made; nothing when it does. Asked for each step of a lowering, whose node becomes a host

@@ -40,6 +40,32 @@ Value value_of(const std::vector<NamedValue>& first, const std::vector<NamedValu
   return value ? *value : Value();
 }
 
+/// A float64 tensor, alone or inside, as one of the type that the model declares; its content is not looked at.
+void declare(Value& value, const ir::DeclaredType& type) {
+  if (value.is_tensor()) {
+    const auto declared = static_cast<ElementType>(type.elem_type.value_or(0));
+    if (value.tensor.type() != ElementType::float64 || declared == ElementType::float64 || !is_floating(declared))
+      return;
+    const auto bytes =
+        static_cast<std::size_t>(value.tensor.size()) * static_cast<std::size_t>(storage_bits(declared)) / 8;
+    if (auto tensor = Tensor::from_bytes(declared, value.tensor.dims(), std::vector<std::byte>(bytes)))
+      value.tensor = *std::move(tensor);
+    return;
+  }
+  if (!type.element) return;
+  for (Value& item : value.items) declare(item, *type.element);
+}
+
+std::vector<NamedValue> as_declared(const ir::Graph& graph, std::vector<NamedValue> given) {
+  for (const ir::ValueInfo& input : graph.inputs) {
+    const std::string_view name = graph.name_of(input.value);
+    const auto at =
+        std::find_if(given.begin(), given.end(), [&](const NamedValue& value) { return value.name == name; });
+    if (at != given.end() && input.type) declare(at->value, *input.type);
+  }
+  return given;
+}
+
 }  // namespace
 
 Result<void> PlannedRun::may_go_on() const {
@@ -85,11 +111,13 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   build_options.without_passes = options_.without_passes;
   build_options.allow_outside_data = load.allow_outside_data;
   build_options.fixes_small_inputs = is_rest_;
+  build_options.exact = options_.exact;
   build_options.evaluate = [this, &load](const ir::Model& model) -> Result<std::vector<NamedValue>> {
     exec::LoadOptions inner;
     inner.context = load.context;
     inner.table = load.table;
     inner.allow_outside_data = load.allow_outside_data;
+    inner.math = load.math;
     const std::shared_ptr<const ir::Model> view(std::shared_ptr<const void>(), &model);
     auto session = options_.host->load({.model = view}, inner);
     if (!session) return session.error();
@@ -97,7 +125,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
     if (!answer) return answer.error();
     return std::move(answer->outputs);
   };
-  auto built = build(*model_, given, build_options);
+  auto built = build(*model_, options_.exact ? as_declared(*model_->graph, given) : given, build_options);
   if (!built) return built.error();
   Entry entry{.key = key, .ready = nullptr, .rest = nullptr};
   if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);

@@ -45,6 +45,8 @@ struct PlannedOptions {
   std::shared_ptr<exec::Backend> host;   ///< folds constants and runs host steps
   const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};
+  /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
+  bool exact = false;
   Takes takes = {};                       ///< null: all that lowerings emit
   std::optional<std::string> fault = {};  ///< of the model, as BuildOptions have it
   std::function<Result<std::unique_ptr<Executable>>(Plan)> make;

@@ -75,6 +75,7 @@ Result<exec::RunProfile> PlannedSession::profile(const exec::RunRequest& request
     }
     profile.walls.push_back(wall);
   }
+  if (profile.steps.empty()) return make_error("not-supported", "this backend tells nothing of the time of steps");
   return profile;
 }
 

@@ -85,9 +85,10 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
       preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
         const auto stored = preparation.stored(filter);
         auto floats = std::make_shared<AlignedFloats>(packed_weights_floats(convolution));
-        pack_weights(floats->data(), stored.data(), convolution);
+        pack_weights(preparation.threads, floats->data(), stored.data(), convolution);
         return floats;
       });
+  preparation.is_packed(filter);
   return std::unique_ptr<Kernel>(
       std::make_unique<ConvolutionKernel>(step, convolution, *std::move(epilogue), std::move(packed)));
 }

@@ -123,7 +123,7 @@ Result<bool> inline_functions(Subject& subject) {
 
 void register_inline_functions(PassRegistry& registry);
 void register_inline_functions(PassRegistry& registry) {
-  registry.add({.name = "inline_functions", .stage = Stage::calls, .run = inline_functions});
+  registry.add({.name = "inline_functions", .stage = Stage::calls, .run = inline_functions, .is_exact = true});
 }
 
 }  // namespace onnxkit::plan
