@@ -92,6 +92,7 @@ exec::BackendDesc desc_of(const Found& found) {
       .help = "apart: each value has memory of its own, so that a memory checker sees what lies outside",
       .fallback = "arena",
       .values = {"arena", "apart"}};
+  desc.capabilities.passes = plan::pass_names();
   desc.options[without_pass_option] = {
       .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
   desc.capabilities.in_memory = true;

@@ -7,7 +7,7 @@ namespace onnxkit::plan {
 Window window_geometry(LowerCall& call, Dims kernel) {
   const std::size_t axes = kernel.size();
   Window g{std::move(kernel), call.integers("strides").value_or(Dims(axes, 1)),
-             call.integers("dilations").value_or(Dims(axes, 1)), call.integers("pads").value_or(Dims(2 * axes, 0))};
+           call.integers("dilations").value_or(Dims(axes, 1)), call.integers("pads").value_or(Dims(2 * axes, 0))};
   const auto mode = call.string("auto_pad");
   if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     const Dims& in = call.input_dims(0);

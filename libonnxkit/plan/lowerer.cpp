@@ -153,8 +153,8 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
 
 void Lowerer::lower_node(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
-  node_ = node.name.empty() && !node.outputs.empty() ? std::string(subject_.graph().name_of(node.outputs[0]))
-                                                     : std::string(node.name.view());
+  node_ = node_title(subject_.graph(), node);
+  plan_.lowered.emplace_back(node_, node.op_type.view());
   if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
 }
 

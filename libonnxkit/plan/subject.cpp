@@ -10,6 +10,11 @@
 
 namespace onnxkit::plan {
 
+std::string node_title(const ir::Graph& graph, const ir::Node& node) {
+  const bool has_none = node.name.empty() && !node.outputs.empty();
+  return std::string(has_none ? graph.name_of(node.outputs[0]) : node.name.view());
+}
+
 Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data,
                  Evaluate evaluate, bool exact)
     : model_(std::move(model)),
@@ -64,9 +69,12 @@ std::optional<Dims> Subject::dims(ir::ValueId id) const {
   const checker::Type& type = info(id).type;
   if (!type.is_tensor() || !type.shape) return std::nullopt;
   Dims dims;
+  std::int64_t left = std::int64_t{1} << 44;  // what is larger fits no memory, and strides must not overflow
   for (const ir::Dim dim : *type.shape) {
-    if (!dim.is_constant()) return std::nullopt;
+    if (!dim.is_constant() || dim.constant() < 0) return std::nullopt;
     dims.push_back(dim.constant());
+    left /= std::max<std::int64_t>(dim.constant(), 1);
+    if (left == 0) return std::nullopt;
   }
   return dims;
 }
