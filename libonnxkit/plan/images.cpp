@@ -38,21 +38,6 @@ Window with_height(Window g) {
   return g;
 }
 
-namespace {
-
-/// Channels side by side and pixels evenly apart, row by row and image by image: as kernels read it.
-bool is_channels_last(const View& v) {
-  const std::int64_t pixel = v.dims[3] > 1   ? v.strides[3]
-                             : v.dims[2] > 1 ? v.strides[2]
-                             : v.dims[0] > 1 ? v.strides[0]
-                                             : v.dims[1];
-  return (v.dims[1] == 1 || v.strides[1] == 1) && pixel >= v.dims[1] && (v.dims[3] == 1 || v.strides[3] == pixel) &&
-         (v.dims[2] == 1 || v.strides[2] == pixel * v.dims[3]) &&
-         (v.dims[0] == 1 || v.strides[0] == pixel * v.dims[3] * v.dims[2]);
-}
-
-}  // namespace
-
 View make_channels_last(LowerCall& call, const Dims& dims) {
   View view = call.make(ElementType::float32, dims);
   view.strides = {dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1]};
@@ -60,7 +45,7 @@ View make_channels_last(LowerCall& call, const Dims& dims) {
 }
 
 View channels_last(LowerCall& call, const View& view) {
-  if (view.type == ElementType::float32 && is_channels_last(view)) return view;
+  if (view.type == ElementType::float32 && view.has_channels_last()) return view;
   const View result = make_channels_last(call, view.dims);
   if (view.type == ElementType::float32) {
     call.emit_copy(view, result);

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
 
 namespace onnxkit::plan {
@@ -111,6 +112,13 @@ void Lowerer::add_map(const Expression& expression, std::vector<View> inputs, co
   add_step({.kind = map_step, .inputs = std::move(inputs), .outputs = {output}, .parameters = std::move(parameters)});
 }
 
+Unlowered Lowerer::refusal_of_backend(std::size_t first) const {
+  for (std::size_t at = first; takes_ && at < plan_.steps.size(); ++at) {
+    if (auto reason = takes_(plan_, plan_.steps[at])) return reason;
+  }
+  return std::nullopt;
+}
+
 Unlowered Lowerer::try_lowering(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
   const spec::OpSchema* schema = subject_.schema(node);
@@ -133,6 +141,7 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
   const std::size_t steps = plan_.steps.size(), buffers = plan_.buffers.size(), constants = plan_.constants.size();
   const auto views = views_;
   auto refused = lowering(call);
+  if (!refused) refused = refusal_of_backend(steps);
   if (refused) {
     plan_.steps.resize(steps);
     plan_.buffers.resize(buffers);
@@ -144,8 +153,8 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
 
 void Lowerer::lower_node(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
-  node_ = node.name.empty() && !node.outputs.empty() ? std::string(subject_.graph().name_of(node.outputs[0]))
-                                                     : std::string(node.name.view());
+  node_ = node_title(subject_.graph(), node);
+  plan_.lowered.emplace_back(node_, node.op_type.view());
   if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
 }
 
@@ -183,16 +192,16 @@ ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::Val
 /// The part as a model of its own.
 std::shared_ptr<const ir::Model> part_model(Subject& subject, const ir::Part& part,
                                             const std::vector<ir::ValueId>& outputs) {
-  auto model = std::make_shared<ir::Model>(ir::extract(subject.model(), part, outputs));
+  ir::Model model = ir::extract(subject.model(), part, outputs);
   const auto declare = [&](ir::ValueInfo& port) {
-    const ir::ValueId id = subject.graph().find(model->graph->name_of(port.value));
+    const ir::ValueId id = subject.graph().find(model.graph->name_of(port.value));
     if (id == ir::ValueId::none) return;
     port.type = checker::to_declared(subject.info(id).type, subject.dim_pool(),
-                                     [&](const std::string& text) { return model->keep(text); });
+                                     [&](const std::string& text) { return model.keep(text); });
   };
-  for (ir::ValueInfo& input : model->graph->inputs) declare(input);
-  for (ir::ValueInfo& output : model->graph->outputs) declare(output);
-  return model;
+  for (ir::ValueInfo& input : model.graph->inputs) declare(input);
+  for (ir::ValueInfo& output : model.graph->outputs) declare(output);
+  return subject.shared_part(std::move(model));
 }
 
 }  // namespace
@@ -238,7 +247,7 @@ void Lowerer::add_outputs() {
       part.reads.assign(graph.values.size(), false);
       part.reads[ir::index_of(id)] = true;
       const ir::ValueId outputs[] = {id};
-      parameters->model = std::make_shared<ir::Model>(ir::extract(subject_.model(), part, outputs));
+      parameters->model = subject_.shared_part(ir::extract(subject_.model(), part, outputs));
       parameters->op = "constant";
       parameters->reason = "its elements are no whole bytes";
       step.parameters = std::move(parameters);
@@ -265,6 +274,25 @@ Plan Lowerer::run() {
   add_inputs();
   for (std::size_t at = 0; at < subject_.graph().nodes.size(); ++at) lower_node(at);
   add_outputs();
+  return std::move(plan_);
+}
+
+Plan Lowerer::run_on_host(const std::string& reason) {
+  const ir::Graph& graph = subject_.graph();
+  add_inputs();
+  Step step{.kind = host_step};
+  for (const ir::ValueInfo& input : graph.inputs) step.inputs.push_back(*views_[ir::index_of(input.value)]);
+  for (const ir::ValueInfo& output : graph.outputs) {
+    step.outputs.push_back(slot());
+    const std::string name(graph.name_of(output.value));
+    plan_.outputs.push_back({name, step.outputs.back().buffer, subject_.type(output.value), {}});
+  }
+  auto parameters = std::make_shared<HostParameters>();
+  parameters->model = std::make_shared<const ir::Model>(ir::clone(subject_.model()));
+  parameters->op = "all nodes";
+  parameters->reason = reason;
+  step.parameters = std::move(parameters);
+  plan_.steps.push_back(std::move(step));
   return std::move(plan_);
 }
 

@@ -126,29 +126,58 @@ class PlainProductKernel : public Kernel {
   View a_, b_, c_;
 };
 
-Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
-  const auto& parameters = static_cast<const plan::ProductParameters&>(*step.parameters);
-  const ElementType type = step.outputs[0].type;
-  if (type != ElementType::float32 && !parameters.epilogue.empty())
-    return make_error("not-supported", "an epilogue of numbers that are no float32");
-  if (type == ElementType::float64) return std::unique_ptr<Kernel>(std::make_unique<PlainProductKernel<double>>(step));
-  if (type == ElementType::int64)
-    return std::unique_ptr<Kernel>(std::make_unique<PlainProductKernel<std::int64_t>>(step));
+Result<std::unique_ptr<StepEpilogue>> product_epilogue(const plan::Step& step) {
   std::vector<View> others;
   for (std::size_t i = 2; i < step.inputs.size(); ++i) others.push_back(last_two_axes(step.inputs[i]));
-  auto epilogue = StepEpilogue::make(parameters.epilogue, std::move(others), preparation);
-  if (!epilogue) return epilogue.error();
+  return StepEpilogue::make(static_cast<const plan::ProductParameters&>(*step.parameters).epilogue, std::move(others));
+}
+
+bool has_float_rows(const View& view) {
+  return view.type == ElementType::float32 && (view.strides.back() == 1 || view.dims.back() == 1);
+}
+
+/// The same constant matrix in all products.
+bool is_packed_once(const plan::Plan& plan, const View& b) {
+  const bool is_one = std::all_of(b.dims.begin(), b.dims.end() - 2, [](std::int64_t size) { return size == 1; });
+  return is_one && plan.buffers[b.buffer].home == plan::Home::constant;
+}
+
+/// Of float64 or int64 throughout, without an epilogue.
+bool is_plain(const plan::Step& step) {
+  const ElementType type = step.outputs[0].type;
+  return (type == ElementType::float64 || type == ElementType::int64) && step.inputs[0].type == type &&
+         step.inputs[1].type == type && static_cast<const plan::ProductParameters&>(*step.parameters).epilogue.empty();
+}
+
+std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::Step& step) {
+  const View &a = step.inputs[0], &b = step.inputs[1];
+  if (is_plain(step)) return std::nullopt;
+  if (!has_float_rows(a) || !has_float_rows(step.outputs[0])) return "rows whose numbers are not float32 side by side";
+  if (b.type != ElementType::float32 && !is_packed_once(plan, b)) return "a matrix that is not float32";
+  const auto epilogue = product_epilogue(step);
+  return epilogue ? std::nullopt : std::optional(epilogue.error().diagnostic.message);
+}
+
+Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
+  if (const auto reason = refuse_product(preparation.plan, step)) return make_error("not-supported", *reason);
+  if (is_plain(step)) {
+    if (step.outputs[0].type == ElementType::float64)
+      return std::unique_ptr<Kernel>(std::make_unique<PlainProductKernel<double>>(step));
+    return std::unique_ptr<Kernel>(std::make_unique<PlainProductKernel<std::int64_t>>(step));
+  }
+  auto epilogue = product_epilogue(step);
   const View& b = step.inputs[1];
   PackedWeights::Floats packed;
-  const bool is_one_matrix = std::all_of(b.dims.begin(), b.dims.end() - 2, [](std::int64_t size) { return size == 1; });
-  if (preparation.is_constant(b) && is_one_matrix) {
+  if (is_packed_once(preparation.plan, b)) {
     const std::int64_t k = b.dims[b.rank() - 2], n = b.dims.back();
     packed = preparation.packed.get(preparation.weight_key("b", b), [&] {
       auto floats = std::make_shared<AlignedFloats>(packed_b_floats(k, n));
       const auto stored = preparation.stored(b);
-      pack_b(floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2], stored.strides.back());
+      pack_b(preparation.threads, floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2],
+             stored.strides.back());
       return floats;
     });
+    preparation.is_packed(b);
   }
   return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed)));
 }
@@ -156,6 +185,6 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
 }  // namespace
 
 void register_product(KernelRegistry& registry);
-void register_product(KernelRegistry& registry) { registry.add(plan::product_step, make_product); }
+void register_product(KernelRegistry& registry) { registry.add(plan::product_step, make_product, refuse_product); }
 
 }  // namespace onnxkit::cpu

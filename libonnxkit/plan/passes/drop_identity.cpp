@@ -222,9 +222,10 @@ class Dropping {
 
 void register_drop_identity(PassRegistry& registry);
 void register_drop_identity(PassRegistry& registry) {
-  registry.add({.name = "drop_identity", .stage = Stage::clean, .run = [](Subject& subject) -> Result<bool> {
-                  return Dropping(subject).run();
-                }});
+  registry.add({.name = "drop_identity",
+                .stage = Stage::clean,
+                .run = [](Subject& subject) -> Result<bool> { return Dropping(subject).run(); },
+                .is_exact = true});
 }
 
 }  // namespace onnxkit::plan
