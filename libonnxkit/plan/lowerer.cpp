@@ -126,6 +126,8 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
   const Lowering lowering = lowering_registry().find(schema->domain, schema->name, schema->since_version);
   if (!lowering && !schema->domain.empty()) return fmt::format("operators of {} have no lowering", schema->domain);
   if (!lowering) return "the operator has no lowering";
+  const auto& traits = lowering_registry().traits(schema->domain, schema->name, schema->since_version);
+  if (!traits.never.empty()) return std::string(traits.never);
   for (const ir::ValueId id : node.inputs) {
     if (id == ir::ValueId::none) continue;
     const View* view = find(id);

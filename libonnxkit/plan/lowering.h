@@ -89,7 +89,9 @@ class LowerCall : public spec::NodeAttributes {
 };
 
 using Lowering = Unlowered (*)(LowerCall&);
-struct LoweringTraits {};
+struct LoweringTraits {
+  std::string_view never;  ///< why the operator has no steps, whatever its inputs are; empty for others
+};
 
 /// Filled by the register functions of the files in `lower/`. A row holds for the versions of an operator that it names.
 class LoweringRegistry : public spec::VersionRegistry<Lowering, LoweringTraits> {};

@@ -16,36 +16,32 @@ constexpr char recurrent[] = "recurrences are not unrolled into steps";
 constexpr char joint[] = "it is not taken apart into steps yet";
 constexpr char folded_values[] = "it makes values that the pass fold_constants folds where its inputs are constant";
 
-template <const char* reason>
-Unlowered refuse(LowerCall&) {
-  return reason;
-}
+Unlowered refuse(LowerCall&) { return "it has no steps"; }
 
 }  // namespace
 
 void register_unlowered(LoweringRegistry& registry);
 void register_unlowered(LoweringRegistry& registry) {
-  const auto all = [&](Lowering lowering, std::initializer_list<const char*> ops) {
-    for (const char* op : ops) registry.add(op, all_versions(), lowering);
+  const auto all = [&](std::string_view reason, std::initializer_list<const char*> ops) {
+    for (const char* op : ops) registry.add(op, all_versions(), refuse, {.never = reason});
   };
-  all(refuse<sized_by_content>, {"Compress", "NonMaxSuppression", "NonZero", "Unique"});
-  all(refuse<not_tensors>,
+  all(sized_by_content, {"Compress", "NonMaxSuppression", "NonZero", "Unique"});
+  all(not_tensors,
       {"ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct",
        "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence"});
-  all(refuse<strings>,
+  all(strings,
       {"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer", "ImageDecoder"});
-  all(refuse<bodies>, {"If", "Loop", "Scan", "SequenceMap"});
-  all(refuse<random>,
-      {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
-  all(refuse<spectral>, {"BlackmanWindow", "DFT", "HammingWindow", "HannWindow", "MelWeightMatrix", "STFT"});
-  all(refuse<sampling>, {"AffineGrid", "DeformConv", "GridSample", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
-  all(refuse<recurrent>, {"GRU", "LSTM", "RNN", "LinearAttention", "CausalConvWithState"});
-  all(refuse<joint>, {"BitCast", "CenterCropPad", "Col2Im", "Det", "Einsum", "FlexAttention", "GlobalLpPool", "Hardmax",
-                      "MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "ReverseSequence", "RotaryEmbedding",
-                      "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter", "Upsample"});
-  all(refuse<folded_values>, {"Constant", "ConstantOfShape", "Range"});
+  all(bodies, {"If", "Loop", "Scan", "SequenceMap"});
+  all(random, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
+  all(spectral, {"BlackmanWindow", "DFT", "HammingWindow", "HannWindow", "MelWeightMatrix", "STFT"});
+  all(sampling, {"AffineGrid", "DeformConv", "GridSample", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
+  all(recurrent, {"GRU", "LSTM", "RNN", "LinearAttention", "CausalConvWithState"});
+  all(joint, {"BitCast", "CenterCropPad", "Col2Im", "Det", "Einsum", "FlexAttention", "GlobalLpPool", "Hardmax",
+              "MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "ReverseSequence", "RotaryEmbedding",
+              "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter", "Upsample"});
+  all(folded_values, {"Constant", "ConstantOfShape", "Range"});
   for (const char* op : {"Adagrad", "Adam", "Gradient", "Momentum"})
-    registry.add("ai.onnx.preview.training", op, all_versions(), refuse<training>);
+    registry.add("ai.onnx.preview.training", op, all_versions(), refuse, {.never = training});
 }
 
 }  // namespace onnxkit::plan
