@@ -143,6 +143,7 @@ Result<void> ReadyPlan::compile() {
 Result<void> ReadyPlan::place() {
   PlanMemory::Options options;
   options.apart = shared_.memory_apart;
+  options.shares = shared_.precision == Precision::f32 || shared_.precision == Precision::tf32;
   options.is_on_host.resize(plan_.buffers.size());
   options.is_on_device.resize(plan_.buffers.size());
   for (const Step* step : host_steps_) {
@@ -159,6 +160,12 @@ Result<void> ReadyPlan::place() {
   auto memory = PlanMemory::make(shared_.maker.device, plan_, options, shared_.constants);
   if (!memory) return memory.error();
   memory_ = *std::move(memory);
+  if (options.shares) return {};
+  // Converted weights are on the device now; nobody reads those of the host again.
+  for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) {
+    if (plan_.buffers[b].home == Home::constant && !options.is_on_host[b])
+      plan_.constants[plan_.buffers[b].index] = Tensor();
+  }
   return {};
 }
 
