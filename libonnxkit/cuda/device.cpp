@@ -54,23 +54,23 @@ Result<std::shared_ptr<const Device>> Device::use(std::shared_ptr<const Driver> 
                     facts.capability / 10, facts.capability % 10, oldest_capability / 10, oldest_capability % 10));
   std::shared_ptr<Device> device(new Device(std::move(driver), std::move(facts)));
   const Driver& call = *device->driver_;
-  DriverDevice handle = 0;
-  DriverStatus status = call->device_get(&handle, device->facts_.number);
-  if (status == driver_success) status = call->device_primary_ctx_retain(&device->context_, handle);
+  DriverStatus status = call->device_get(&device->handle_, device->facts_.number);
+  if (status == driver_success) status = call->device_primary_ctx_retain(&device->context_, device->handle_);
   if (auto retained = call.check(status, "making its context"); !retained) return retained.error();
   return std::shared_ptr<const Device>(std::move(device));
 }
 
 Device::~Device() {
   if (!context_) return;
-  (void)(*driver_)->device_primary_ctx_release(facts_.number);
+  (void)(*driver_)->device_primary_ctx_release(handle_);
 }
 
 Current::Current(const Device& device)
     : device_(device), status_(device.driver()->ctx_push_current(device.context())) {}
 
 Current::~Current() {
-  if (status_ == driver_success) (void)device_.driver()->ctx_pop_current(nullptr);
+  DriverContext popped = nullptr;
+  if (status_ == driver_success) (void)device_.driver()->ctx_pop_current(&popped);
 }
 
 Result<Stream> make_stream(const std::shared_ptr<const Device>& device) {

@@ -43,6 +43,7 @@ class Device {
 
   std::shared_ptr<const Driver> driver_;
   DeviceFacts facts_;
+  DriverDevice handle_ = 0;
   DriverContext context_ = nullptr;
 };
 

@@ -65,7 +65,13 @@ Result<void> PlanMemory::place_constants(const std::shared_ptr<const Device>& de
   for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
     if (plan.buffers[b].home != Home::constant || !options.is_on_device[b]) continue;
     const auto bytes = plan.constants[plan.buffers[b].index].bytes();
-    if (bytes.size() >= least_shared || options.apart) {
+    const bool is_alone = bytes.size() >= least_shared || options.apart;
+    if (!options.shares && is_alone) {
+      auto memory = own(device, bytes.size(), "a constant");
+      if (!memory) return memory.error();
+      device_[b] = *memory;
+      if (auto copied = upload(*device, *memory, bytes); !copied) return copied.error();
+    } else if (is_alone) {
       auto memory = shared.get(device, bytes);
       if (!memory) return memory.error();
       device_[b] = (*memory)->get();

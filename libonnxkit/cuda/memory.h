@@ -25,6 +25,7 @@ class SharedConstants {
 class PlanMemory {
  public:
   struct Options {
+    bool shares = true;              ///< large constants with other plans, whose bytes both keep
     bool apart = false;              ///< memory of its own for each buffer
     std::vector<bool> is_on_host;    ///< by buffer: a host step reads or writes it
     std::uint64_t workspace = 0;     ///< bytes

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
 
@@ -20,7 +21,25 @@ bool ReadyPlan::writes_nothing(const Step& step) const {
   });
 }
 
+namespace {
+
+Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
+  switch (shared.precision) {
+    case Precision::f64:
+      return plan::widen(plan, shared.rounds);
+    case Precision::f16:
+      return plan::narrow(plan, ElementType::float16);
+    case Precision::bf16:
+      return plan::narrow(plan, ElementType::bfloat16);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
+  if (auto set = set_precision(plan, shared); !set) return set.error();
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
   const Current current(*shared.maker.device);
   if (auto is = current.check(); !is) return is.error();
@@ -56,7 +75,7 @@ Shared::~Shared() {
 
 Result<void> ReadyPlan::add_step(const Step& step) {
   if (step.kind == plan::host_step) return add_host_step(step);
-  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.allows_tf32};
+  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
   for (const auto& library : shared_.libraries) {
     auto made = library->prepare(step, preparation);
     if (made) return add_library_step(*std::move(made));
@@ -86,7 +105,7 @@ Result<void> ReadyPlan::add_launches(const Step& step) {
   if (!write)
     return make_error("not-supported",
                       fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind));
-  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.allows_tf32};
+  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
   auto launches = write(step, preparation);
   if (!launches) {
     Error error = launches.error();
@@ -124,6 +143,7 @@ Result<void> ReadyPlan::compile() {
 Result<void> ReadyPlan::place() {
   PlanMemory::Options options;
   options.apart = shared_.memory_apart;
+  options.shares = shared_.precision == Precision::f32 || shared_.precision == Precision::tf32;
   options.is_on_host.resize(plan_.buffers.size());
   options.is_on_device.resize(plan_.buffers.size());
   for (const Step* step : host_steps_) {
@@ -140,6 +160,12 @@ Result<void> ReadyPlan::place() {
   auto memory = PlanMemory::make(shared_.maker.device, plan_, options, shared_.constants);
   if (!memory) return memory.error();
   memory_ = *std::move(memory);
+  if (options.shares) return {};
+  // Converted weights are on the device now; nobody reads those of the host again.
+  for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) {
+    if (plan_.buffers[b].home == Home::constant && !options.is_on_host[b])
+      plan_.constants[plan_.buffers[b].index] = Tensor();
+  }
   return {};
 }
 
@@ -251,7 +277,13 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
       slots_[buffer.index] = inputs[i];
       continue;
     }
-    const auto bytes = inputs[i].tensor.bytes();
+    Tensor tensor = inputs[i].tensor;
+    if (tensor.type() != buffer.type) {
+      auto changed = plan::in_type(tensor, buffer.type);
+      if (!changed) return changed.error();
+      tensor = *std::move(changed);
+    }
+    const auto bytes = tensor.bytes();
     if (bytes.size() != buffer.bytes)
       return make_error("input-shape",
                         fmt::format("the input {} has another size than the plan", plan_.inputs[i].name));

@@ -7,6 +7,7 @@
 
 #include "libonnxkit/cuda/kernels.h"
 #include "libonnxkit/cuda/memory.h"
+#include "libonnxkit/cuda/precision.h"
 #include "libonnxkit/plan/host_node.h"
 #include "libonnxkit/plan/planned.h"
 
@@ -24,7 +25,8 @@ struct Shared {
   KernelMaker maker;
   bool memory_apart = false;
   std::vector<std::unique_ptr<Library>> libraries;  ///< asked in this order
-  bool allows_tf32 = false;
+  Precision precision = Precision::f32;
+  bool rounds = true;  ///< casts to narrow types in plans of doubles
   SharedConstants constants;
 };
 
@@ -86,6 +88,26 @@ class ReadyPlan : public plan::Executable {
   std::vector<Stretch> stretches_;
   std::vector<const plan::Step*> host_steps_;  ///< of the stretches but the last
   std::vector<Value> slots_;
+};
+
+/// A session whose values are float64 inside and, unless its math mode is unrounded, of their declared types outside.
+class WideSession : public plan::PlannedSession {
+ public:
+  /// `samples`: a session of the reference, whose large products the device computes; it makes the perturbed samples.
+  WideSession(std::shared_ptr<const ir::Model> model, plan::PlannedOptions options, bool rounds,
+              std::unique_ptr<exec::Session> samples)
+      : PlannedSession(model, std::move(options)),
+        model_(std::move(model)),
+        rounds_(rounds),
+        samples_(std::move(samples)) {}
+
+  Result<exec::RunAnswer> run(const exec::RunRequest& request) override;
+  exec::PerturbedSamples* perturbed() override { return samples_->perturbed(); }
+
+ private:
+  std::shared_ptr<const ir::Model> model_;
+  bool rounds_;
+  std::unique_ptr<exec::Session> samples_;
 };
 
 }  // namespace onnxkit::cuda

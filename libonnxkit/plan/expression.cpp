@@ -140,6 +140,17 @@ Expression Expression::renumbered(std::span<const std::size_t> numbers) const {
   return result;
 }
 
+Expression Expression::in_double(bool rounds) const {
+  Expression result = *this;
+  for (Instruction& instruction : result.code_) {
+    if (instruction.lane == Lane::f32) instruction.lane = Lane::f64;
+    const bool is_rounding = instruction.operation == Operation::round_to && has_lane(instruction.type) &&
+                             lane_of(instruction.type) == Lane::f32;
+    if (is_rounding && !rounds) instruction.operation = Operation::convert;
+  }
+  return result;
+}
+
 Expression Expression::behind(Number at) const {
   std::vector<bool> is_needed(code_.size(), false);
   is_needed.back() = true;

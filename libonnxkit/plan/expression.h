@@ -121,6 +121,9 @@ class Expression {
   /// What is done to the result of instruction `at`, which becomes input 0; the other inputs keep their numbers. What leads to `at` alone falls away.
   Expression behind(Number at) const;
 
+  /// With f64 in place of f32. Without `rounds` float16, bfloat16 and float32 round nothing.
+  Expression in_double(bool rounds) const;
+
   /// "max(add(x0, x1), 0)".
   std::string text() const;
 

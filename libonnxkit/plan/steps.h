@@ -62,7 +62,7 @@ struct SoftmaxParameters : Parameters {
 /// Inputs x [rows, n] in row-major order, scale [n], maybe bias [n].
 inline constexpr std::string_view normalize_step = "normalize";
 struct NormalizeParameters : Parameters {
-  float epsilon = 1e-5F;
+  double epsilon = 1e-5;
   bool centers = true;  ///< subtracts the mean: LayerNormalization, not RMSNormalization
   std::string text() const override;
 };
@@ -71,7 +71,7 @@ struct NormalizeParameters : Parameters {
 /// axis of q, k and v has stride 1.
 inline constexpr std::string_view attention_step = "attention";
 struct AttentionParameters : Parameters {
-  float scale = 1;
+  double scale = 1;
   bool is_causal = false;  ///< row i sees columns up to i
   std::string text() const override;
 };

@@ -19,6 +19,12 @@
 
 namespace onnxkit::plan {
 
+/// The name of a node; of one without a name the first value that it writes.
+std::string node_title(const ir::Graph& graph, const ir::Node& node);
+
+/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node);
+
 /// A model on its way to a plan: passes look at its main graph and change it. It stays a valid model that computes the same.
 class Subject {
  public:
@@ -26,13 +32,16 @@ class Subject {
   using Evaluate = std::function<Result<std::vector<NamedValue>>(const ir::Model& model)>;
 
   /// `model` has inputs of constant sizes.
-  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data, Evaluate evaluate);
+  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data, Evaluate evaluate,
+          bool exact = false);
 
   ir::Model& model() { return model_; }
   const ir::Graph& graph() const { return *model_.graph; }
   const spec::OpTable& table() const { return *table_; }
   const ir::Uses& uses() const { return *uses_; }
   const Evaluate& evaluate() const { return evaluate_; }
+  /// BuildOptions::exact.
+  bool is_exact() const { return is_exact_; }
 
   /// Of ai.onnx, that the model imports; 0 for none.
   std::int64_t opset() const;
@@ -86,6 +95,7 @@ class Subject {
   ir::Model model_;
   std::shared_ptr<const spec::OpTable> table_;
   Evaluate evaluate_;
+  bool is_exact_;
   mutable wire::ExternalData external_;
   std::optional<ir::FreshNames> names_;
   std::optional<ir::Uses> uses_;

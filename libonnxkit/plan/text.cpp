@@ -88,9 +88,11 @@ std::string ScatterParameters::text() const {
 }
 
 std::string NormalizeParameters::text() const {
-  return fmt::format("{}, epsilon {}", centers ? "centered" : "root mean square", epsilon);
+  return fmt::format("{}, epsilon {}", centers ? "centered" : "root mean square", static_cast<float>(epsilon));
 }
 
-std::string AttentionParameters::text() const { return fmt::format("scale {}{}", scale, is_causal ? ", causal" : ""); }
+std::string AttentionParameters::text() const {
+  return fmt::format("scale {}{}", static_cast<float>(scale), is_causal ? ", causal" : "");
+}
 
 }  // namespace onnxkit::plan

@@ -115,7 +115,10 @@ Frame Run::start(std::span<const onnxkit::Value> inputs) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const ValueId id = graph.inputs[i].value;
     if (id == ValueId::none || inputs[i].kind == ValueKind::none) continue;
-    frame.values[index_of(id)] = unpack(memory_, inputs[i]);
+    const auto& type = graph.inputs[i].type;
+    frame.values[index_of(id)] = options_.math == exec::MathMode::unrounded && type
+                                     ? unpack_declared(memory_, inputs[i], *type)
+                                     : unpack(memory_, inputs[i]);
     is_given_weights_ = is_given_weights_ || frame.prepared->initializers.find(id) != nullptr;
   }
   return frame;

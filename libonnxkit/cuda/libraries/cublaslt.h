@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "libonnxkit/cuda/libraries/driver.h"
 #include "libonnxkit/cuda/libraries/shared_library.h"
 
 // The part of cuBLASLt that onnxkit calls: its numbers and functions, as NVIDIA's header has them (tests/cuda_headers compares). Descriptors are
@@ -13,10 +14,14 @@ using Status = int;
 inline constexpr Status success = 0, not_initialized = 1, alloc_failed = 3, invalid_value = 7, arch_mismatch = 8,
                         execution_failed = 13, internal_error = 14, not_supported = 15;
 
-using Handle = void*;
-using Operation = void*;   ///< cublasLtMatmulDesc_t
-using Layout = void*;      ///< cublasLtMatrixLayout_t
-using Preference = void*;  ///< cublasLtMatmulPreference_t
+struct HandleOpaque;
+struct OperationOpaque;
+struct LayoutOpaque;
+struct PreferenceOpaque;
+using Handle = HandleOpaque*;
+using Operation = OperationOpaque*;    ///< cublasLtMatmulDesc_t
+using Layout = LayoutOpaque*;          ///< cublasLtMatrixLayout_t
+using Preference = PreferenceOpaque*;  ///< cublasLtMatmulPreference_t
 
 enum class DataType : int { f32 = 0, f64 = 1, f16 = 2, bf16 = 14 };
 enum class ComputeType : int { f32 = 68, f64 = 70, tf32 = 77 };
@@ -76,7 +81,7 @@ struct Functions {
   Status (*multiply)(Handle handle, Operation operation, const void* alpha, const void* a, Layout a_layout,
                      const void* b, Layout b_layout, const void* beta, const void* c, Layout c_layout, void* d,
                      Layout d_layout, const Algorithm* algorithm, void* workspace, std::size_t workspace_bytes,
-                     void* stream) = nullptr;
+                     DriverStream stream) = nullptr;
 };
 
 /// "not supported (15)"

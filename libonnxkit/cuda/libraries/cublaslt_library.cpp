@@ -273,7 +273,8 @@ Result<void> ProductCall::enqueue(void* stream, std::span<void* const> operands,
     }
     const cublaslt::Status status = session_->functions.multiply(
         session_->handle, descriptors_.operation, alpha, place(1), descriptors_.a, place(2), descriptors_.b, beta, c,
-        descriptors_.c, d, descriptors_.d, &choice_.algorithm, workspace, choice_.workspace, stream);
+        descriptors_.c, d, descriptors_.d, &choice_.algorithm, workspace, choice_.workspace,
+        static_cast<DriverStream>(stream));
     if (status != cublaslt::success)
       return make_error(ErrorKind::backend, "device-failed",
                         fmt::format("cuBLASLt does not multiply: {}", cublaslt::text_of(status)));

@@ -23,14 +23,15 @@ Result<std::shared_ptr<const Driver>> Driver::open(const LibraryPlaces& places) 
     if (!library->bind(function, name)) missing = name;
   });
   const DriverFunctions& call = driver->functions_;
-  if (call.driver_get_version && call.driver_get_version(&driver->version_) == driver_success &&
-      driver->version_ < oldest_version)
+  const bool tells = call.driver_get_version && call.driver_get_version(&driver->version_) == driver_success;
+  if (tells && driver->version_ < oldest_version)
     return make_error(ErrorKind::backend, "device-missing",
                       fmt::format("the driver is too old: it is for CUDA {}.{}, onnxkit needs one for 11.4 or newer",
                                   driver->version_ / 1000, driver->version_ % 1000 / 10));
   if (!missing.empty())
     return make_error(ErrorKind::backend, "device-missing",
                       fmt::format("the driver {} has no function {}", driver->path_, missing));
+  if (!tells) return make_error(ErrorKind::backend, "device-missing", "the driver does not tell its version");
   if (const DriverStatus status = call.init(0); status != driver_success)
     return make_error(ErrorKind::backend, "device-missing",
                       fmt::format("the driver does not start: {}", driver->text_of(status)));

@@ -116,6 +116,8 @@ std::optional<EpilogueLink> addend(const Expression& expression, Number other) {
 std::optional<EpilogueLink> link_by(const Expression& expression, Number at, Number by) {
   const Instruction& next = expression.code()[by];
   if (next.operation == Operation::round_to) return EpilogueLink{.kind = Kind::round_to, .type = next.type, .end = by};
+  if (next.operation == Operation::sigmoid) return EpilogueLink{.kind = Kind::sigmoid, .end = by};
+  if (next.operation == Operation::tanh) return EpilogueLink{.kind = Kind::tanh, .end = by};
   if (plan::arity_of(next.operation) != 2) return std::nullopt;
   const bool is_first = next.operands[0] == at;
   const Number other = next.operands[is_first ? 1 : 0];
@@ -126,6 +128,8 @@ std::optional<EpilogueLink> link_by(const Expression& expression, Number at, Num
   if (next.operation == Operation::multiply && is_constant)
     link = EpilogueLink{.kind = Kind::scale, .factor = operand.real};
   if (next.operation == Operation::maximum && is_constant && operand.real == 0) link = EpilogueLink{.kind = Kind::relu};
+  if (next.operation == Operation::minimum && is_constant)
+    link = EpilogueLink{.kind = Kind::minimum, .factor = operand.real};
   if (link) link->end = by;
   return link;
 }
@@ -138,6 +142,43 @@ std::optional<EpilogueLink> next_link(const Expression& expression, Number at) {
       if (next.operands[k] == at) return link_by(expression, at, i);
   }
   return std::nullopt;
+}
+
+/// The first and the last element of a view.
+std::pair<std::int64_t, std::int64_t> ends_of(const View& view) {
+  std::pair<std::int64_t, std::int64_t> ends{view.offset, view.offset};
+  for (std::size_t axis = 0; axis < view.rank(); ++axis) {
+    const std::int64_t reach = (view.dims[axis] - 1) * view.strides[axis];
+    (reach < 0 ? ends.first : ends.second) += reach;
+  }
+  return ends;
+}
+
+bool are_apart(const View& a, const View& b) {
+  const auto first = ends_of(a), second = ends_of(b);
+  return first.second < second.first || second.second < first.first;
+}
+
+/// Where in each stretch of `period` elements a view lies; nothing when it is not in the same place of each.
+std::optional<std::pair<std::int64_t, std::int64_t>> part_of(const View& view, std::int64_t period) {
+  std::int64_t first = view.offset % period, last = first;
+  for (std::size_t axis = 0; axis < view.rank(); ++axis) {
+    if (view.dims[axis] == 1 || view.strides[axis] % period == 0) continue;
+    if (view.strides[axis] < 0) return std::nullopt;
+    last += (view.dims[axis] - 1) * view.strides[axis];
+  }
+  if (last >= period) return std::nullopt;
+  return std::pair(first, last);
+}
+
+/// Parts of the rows of one tensor, as a Concat along channels has them.
+bool are_side_by_side(const View& a, const View& b) {
+  for (const std::int64_t period : a.strides) {
+    if (period <= 1) continue;
+    const auto first = part_of(a, period), second = part_of(b, period);
+    if (first && second && (first->second < second->first || second->second < first->first)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -171,7 +212,7 @@ std::vector<EpilogueLink> links_of(const Expression& expression) {
 
 bool may_overlap(const plan::Plan& plan, const View& a, const View& b) {
   const plan::Buffer &first = plan.buffers[a.buffer], &second = plan.buffers[b.buffer];
-  if (a.buffer == b.buffer) return true;
+  if (a.buffer == b.buffer) return !are_apart(a, b) && !are_side_by_side(a, b);
   return first.home == plan::Home::arena && second.home == plan::Home::arena &&
          first.offset < second.offset + second.bytes && second.offset < first.offset + first.bytes;
 }

@@ -9,9 +9,12 @@ namespace onnxkit::cuda {
 /// One thing that is done to a sum, the last value of it being instruction `end`.
 struct EpilogueLink {
   enum class Kind : std::uint8_t {
-    scale,      ///< times `factor`
-    add,        ///< plus operand `input` times `factor`
-    relu,       ///< max(x, 0)
+    scale,    ///< times `factor`
+    add,      ///< plus operand `input` times `factor`
+    relu,     ///< max(x, 0)
+    minimum,  ///< min(x, `factor`)
+    sigmoid,
+    tanh,
     gelu_tanh,  ///< in its form with tanh
     gelu_erf,
     swish,     ///< x sigmoid(x)

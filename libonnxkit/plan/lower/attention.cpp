@@ -32,8 +32,8 @@ Unlowered lower_attention(LowerCall& call) {
   if (!q || !k || !v || q->size() == 0 || k->size() == 0 || v->size() == 0) return "operands of other ranks";
   if (k->dims[1] == 0 || q->dims[1] % k->dims[1] != 0) return "heads that do not share keys evenly";
   AttentionParameters parameters;
-  parameters.scale =
-      call.find_real("scale").value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(q->dims[3]))));
+  const auto scale = call.find_real("scale");
+  parameters.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(q->dims[3]));
   parameters.is_causal = call.integer("is_causal") != 0;
   std::vector<View> inputs = {*q, *k, *v};
   if (call.has_input(3)) {
