@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
 
 namespace onnxkit::plan {
@@ -123,6 +124,7 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
   const spec::OpSchema* schema = subject_.schema(node);
   if (!schema) return "no schema describes the operator";
   const Lowering lowering = lowering_registry().find(schema->domain, schema->name, schema->since_version);
+  if (!lowering && !schema->domain.empty()) return fmt::format("operators of {} have no lowering", schema->domain);
   if (!lowering) return "the operator has no lowering";
   for (const ir::ValueId id : node.inputs) {
     if (id == ir::ValueId::none) continue;
@@ -151,20 +153,12 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
 
 void Lowerer::lower_node(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
-  node_ = node.name.empty() && !node.outputs.empty() ? std::string(subject_.graph().name_of(node.outputs[0]))
-                                                     : std::string(node.name.view());
+  node_ = node_title(subject_.graph(), node);
+  plan_.lowered.emplace_back(node_, node.op_type.view());
   if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
 }
 
 namespace {
-
-/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
-ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
-  if (node.op_type != "Gradient") return ir::ValueId::none;
-  const ir::Attribute* target = node.find_attribute("y");
-  const auto* name = target ? target->as<Text>() : nullptr;
-  return name ? graph.find(name->view()) : ir::ValueId::none;
-}
 
 /// The nodes of a host step: the one that is to run; for a Gradient all that leads to its target.
 ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& outputs) {
@@ -274,6 +268,25 @@ Plan Lowerer::run() {
   return std::move(plan_);
 }
 
+Plan Lowerer::run_on_host(const std::string& reason) {
+  const ir::Graph& graph = subject_.graph();
+  add_inputs();
+  Step step{.kind = host_step};
+  for (const ir::ValueInfo& input : graph.inputs) step.inputs.push_back(*views_[ir::index_of(input.value)]);
+  for (const ir::ValueInfo& output : graph.outputs) {
+    step.outputs.push_back(slot());
+    const std::string name(graph.name_of(output.value));
+    plan_.outputs.push_back({name, step.outputs.back().buffer, subject_.type(output.value), {}});
+  }
+  auto parameters = std::make_shared<HostParameters>();
+  parameters->model = std::make_shared<const ir::Model>(ir::clone(subject_.model()));
+  parameters->op = "all nodes";
+  parameters->reason = reason;
+  step.parameters = std::move(parameters);
+  plan_.steps.push_back(std::move(step));
+  return std::move(plan_);
+}
+
 // ---- what lowerings see
 
 LowerCall::LowerCall(Lowerer& lowerer, std::size_t node_index, const spec::OpSchema& schema)
@@ -297,6 +310,14 @@ bool LowerCall::is_constant(std::size_t index) const {
   return has_input(index) && lowerer_.subject_.is_constant(node_->inputs[index]);
 }
 
+std::optional<std::vector<double>> LowerCall::constant_reals(std::size_t index) const {
+  const auto content = constant_content(index);
+  return content && has_lane(content->type()) ? std::optional(to_reals(*content)) : std::nullopt;
+}
+std::optional<Tensor> LowerCall::constant_content(std::size_t index) const {
+  return has_input(index) ? lowerer_.subject_.content(node_->inputs[index]) : std::nullopt;
+}
+
 ElementType LowerCall::stored_type(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16 ? ElementType::float32 : type;
 }
@@ -314,6 +335,8 @@ View LowerCall::constant(std::span<const float> values, Dims dims) {
   auto tensor = Tensor::from_bytes(ElementType::float32, std::move(dims), {bytes.begin(), bytes.end()});
   return lowerer_.add_constant(*tensor);
 }
+
+View LowerCall::constant(const Tensor& content) { return lowerer_.add_constant(content); }
 
 View LowerCall::contiguous(const View& view) {
   if (view.is_contiguous()) {

@@ -16,6 +16,8 @@ class Lowerer {
 
   /// Steps in the order of the nodes, buffers without places in the arena.
   Plan run();
+  /// One host step with all nodes.
+  Plan run_on_host(const std::string& reason);
 
  private:
   friend class LowerCall;

@@ -19,6 +19,12 @@
 
 namespace onnxkit::plan {
 
+/// The name of a node; of one without a name the first value that it writes.
+std::string node_title(const ir::Graph& graph, const ir::Node& node);
+
+/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node);
+
 /// A model on its way to a plan: passes look at its main graph and change it. It stays a valid model that computes the same.
 class Subject {
  public:
@@ -26,13 +32,16 @@ class Subject {
   using Evaluate = std::function<Result<std::vector<NamedValue>>(const ir::Model& model)>;
 
   /// `model` has inputs of constant sizes.
-  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data, Evaluate evaluate);
+  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data, Evaluate evaluate,
+          bool exact = false);
 
   ir::Model& model() { return model_; }
   const ir::Graph& graph() const { return *model_.graph; }
   const spec::OpTable& table() const { return *table_; }
   const ir::Uses& uses() const { return *uses_; }
   const Evaluate& evaluate() const { return evaluate_; }
+  /// BuildOptions::exact.
+  bool is_exact() const { return is_exact_; }
 
   /// Of ai.onnx, that the model imports; 0 for none.
   std::int64_t opset() const;
@@ -77,6 +86,8 @@ class Subject {
   Text fresh_name(std::string_view stem) { return names_->make(stem); }
   /// What is known anew, after a change of the model that was no patch.
   void refresh();
+  /// What inference found wrong when it last looked.
+  const std::optional<std::string>& fault() const { return fault_; }
   /// Removes nodes whose results nobody reads, and initializers. Returns the number of nodes.
   std::size_t drop_unused();
 
@@ -84,10 +95,12 @@ class Subject {
   ir::Model model_;
   std::shared_ptr<const spec::OpTable> table_;
   Evaluate evaluate_;
+  bool is_exact_;
   mutable wire::ExternalData external_;
   std::optional<ir::FreshNames> names_;
   std::optional<ir::Uses> uses_;
   std::optional<checker::InferredModel> inferred_;
+  std::optional<std::string> fault_;
   const checker::GraphInfo* info_ = nullptr;
   std::unordered_map<const char*, Tensor> added_;  ///< by the place of their bytes
 };
