@@ -166,7 +166,16 @@ ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::Val
   if (const auto target = traced_target(graph, graph.nodes[node]); target != ir::ValueId::none) {
     std::vector<ir::ValueId> wanted = outputs;
     wanted.push_back(target);
-    return ir::part_between(graph, subject.uses(), {}, wanted);
+    for (;;) {  // other Gradients on the way have targets of their own
+      ir::Part part = ir::part_between(graph, subject.uses(), {}, wanted);
+      const std::size_t before = wanted.size();
+      for (const std::size_t at : part.nodes) {
+        const auto next = traced_target(graph, graph.nodes[at]);
+        if (next != ir::ValueId::none && std::find(wanted.begin(), wanted.end(), next) == wanted.end())
+          wanted.push_back(next);
+      }
+      if (wanted.size() == before) return part;
+    }
   }
   ir::Part part;
   part.nodes = {node};
@@ -308,6 +317,15 @@ std::optional<double> LowerCall::constant_real(std::size_t index) const {
 }
 bool LowerCall::is_constant(std::size_t index) const {
   return has_input(index) && lowerer_.subject_.is_constant(node_->inputs[index]);
+}
+
+bool LowerCall::knows_content(std::size_t index) const {
+  if (!has_input(index)) return false;
+  if (is_constant(index)) return true;
+  const auto& value = lowerer_.subject_.info(node_->inputs[index]).value;
+  return value && std::all_of(value->elements.begin(), value->elements.end(), [](const checker::Scalar& element) {
+           return element.is_integer() && element.dim().is_constant();
+         });
 }
 
 std::optional<std::vector<double>> LowerCall::constant_reals(std::size_t index) const {

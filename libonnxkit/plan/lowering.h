@@ -48,6 +48,8 @@ class LowerCall : public spec::NodeAttributes {
   std::optional<double> constant_real(std::size_t index) const;
   std::optional<std::vector<double>> constant_reals(std::size_t index) const;
   bool is_constant(std::size_t index) const;
+  /// Constant, or integers that follow from the sizes of the inputs.
+  bool knows_content(std::size_t index) const;
   std::optional<Tensor> constant_content(std::size_t index) const;
 
   /// float32 for float16, bfloat16 and float32; other types are stored as they are.

@@ -16,6 +16,7 @@ Unlowered lower_reshape(LowerCall& call) {
 }
 
 Unlowered lower_reshape_to(LowerCall& call) {
+  if (call.since() >= 5 && !call.knows_content(1)) return "the run may ask for sizes that do not fit";
   const auto wanted = call.constant_integers(1);
   const Dims dims = call.output_dims(0);
   if (wanted && wanted->size() == dims.size()) {
@@ -38,6 +39,7 @@ Unlowered lower_transpose(LowerCall& call) {
 }
 
 Unlowered lower_expand(LowerCall& call) {
+  if (!call.knows_content(1)) return "the run may ask for sizes that do not fit";
   const Dims dims = call.output_dims(0);
   if (const auto wanted = call.constant_integers(1)) {
     for (std::size_t i = 1; i <= wanted->size() && i <= dims.size(); ++i) {

@@ -14,7 +14,7 @@ constexpr char spectral[] = "there is no kernel for spectra";
 constexpr char sampling[] = "there is no kernel that samples between elements at positions that the run tells";
 constexpr char recurrent[] = "recurrences are not unrolled into steps";
 constexpr char joint[] = "it is not taken apart into steps yet";
-constexpr char constants[] = "it makes values that the pass fold_constants folds where its inputs are constant";
+constexpr char folded_values[] = "it makes values that the pass fold_constants folds where its inputs are constant";
 
 template <const char* reason>
 Unlowered refuse(LowerCall&) {
@@ -43,7 +43,7 @@ void register_unlowered(LoweringRegistry& registry) {
   all(refuse<joint>, {"BitCast", "CenterCropPad", "Col2Im", "Det", "Einsum", "FlexAttention", "GlobalLpPool", "Hardmax",
                       "MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "ReverseSequence", "RotaryEmbedding",
                       "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter", "Upsample"});
-  all(refuse<constants>, {"Constant", "ConstantOfShape", "Range"});
+  all(refuse<folded_values>, {"Constant", "ConstantOfShape", "Range"});
   for (const char* op : {"Adagrad", "Adam", "Gradient", "Momentum"})
     registry.add("ai.onnx.preview.training", op, all_versions(), refuse<training>);
 }

@@ -117,7 +117,7 @@ class Dropping {
     if (op != "Reshape" && op != "Expand") return true;
     const auto wanted = subject_.integers(input_of(node, 1));
     const auto dims = subject_.dims(node.outputs[0]);
-    if (!wanted || !dims) return !subject_.is_constant(input_of(node, 1));
+    if (!wanted || !dims) return false;
     for (std::size_t i = 1; i <= wanted->size(); ++i) {
       const std::int64_t size = (*wanted)[wanted->size() - i];
       if (i > dims->size() || (size > 1 && size != (*dims)[dims->size() - i])) return false;
