@@ -16,12 +16,6 @@ using plan::Step;
 
 // ---- making a plan ready
 
-bool ReadyPlan::writes_nothing(const Step& step) const {
-  return std::all_of(step.outputs.begin(), step.outputs.end(), [&](const View& view) {
-    return plan_.buffers[view.buffer].home != Home::slot && view.size() == 0;
-  });
-}
-
 namespace {
 
 Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
@@ -51,7 +45,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   if (auto is = current.check(); !is) return is.error();
   ready->stretches_.emplace_back();
   for (Step& step : ready->plan_.steps) {
-    if (ready->writes_nothing(step)) continue;
+    if (plan::writes_nothing(ready->plan_, step)) continue;
     if (auto added = ready->add_step(step); !added) return added.error();
   }
   if (auto compiled = ready->compile(); !compiled) return compiled.error();
