@@ -30,7 +30,8 @@ class ReferenceSession : public exec::Session, public exec::PerturbedSamples {
         table_(options.table ? options.table : std::make_shared<const spec::OpTable>()),
         external_(model_->path, {.allow_outside = options.allow_outside_data, .verify_checksums = false}),
         math_(options.math),
-        threads_(options.threads) {}
+        threads_(options.threads),
+        products_(options.products) {}
 
   Result<void> prepare(const exec::LoadOptions& options) {
     const auto start = Clock::now();
@@ -84,6 +85,7 @@ class ReferenceSession : public exec::Session, public exec::PerturbedSamples {
   RunOptions run_options(const exec::RunRequest& request) const {
     return {.math = math_,
             .threads = threads_,
+            .products = products_,
             .seed = request.seed,
             .memory_limit = request.limits.memory,
             .time_limit = request.limits.time,
@@ -99,6 +101,7 @@ class ReferenceSession : public exec::Session, public exec::PerturbedSamples {
   wire::ExternalData external_;
   exec::MathMode math_;
   int threads_;
+  std::shared_ptr<exec::ProductDevice> products_;
   std::unique_ptr<Executor> executor_;  // of model_ and table_, with the bytes of external_
   std::vector<exec::ValueDesc> inputs_, outputs_;
   exec::LoadReport report_;

@@ -37,6 +37,8 @@ class CpuBackend : public exec::Backend {
     desc.options[without_pass] = {
         .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
     desc.capabilities.in_memory = true;
+    desc.capabilities.profile = exec::ProfileDetail::step;
+    desc.capabilities.passes = plan::pass_names();
     return desc;
   }
 
@@ -66,6 +68,9 @@ class CpuBackend : public exec::Backend {
         !runs)
       return runs.error();
     const auto shared = std::make_shared<Shared>(Shared{.load = planned.load, .host = planned.host, .packed = {}});
+    planned.takes = [](const plan::Plan& plan, const plan::Step& step) {
+      return kernel_registry().refusal(plan, step);
+    };
     planned.make = [shared](plan::Plan plan) { return ReadyPlan::make(std::move(plan), *shared); };
     auto session = std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
     if (auto prepared = session->prepare(std::string(name_of(Profile::float32))); !prepared) return prepared.error();

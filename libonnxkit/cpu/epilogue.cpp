@@ -117,8 +117,7 @@ struct Peeling {
 
 }  // namespace
 
-Result<std::unique_ptr<StepEpilogue>> StepEpilogue::make(const plan::Expression& expression, std::vector<View> inputs,
-                                                         Preparation&) {
+Result<std::unique_ptr<StepEpilogue>> StepEpilogue::make(const plan::Expression& expression, std::vector<View> inputs) {
   auto made = std::make_unique<StepEpilogue>();
   made->inputs_ = std::move(inputs);
   made->bases_.resize(made->inputs_.size());

@@ -13,8 +13,7 @@ namespace onnxkit::cpu {
 class StepEpilogue {
  public:
   /// `rows` x `columns` are the last two axes of the views here: the output's and those of the inputs behind the weights. Error not-supported.
-  static Result<std::unique_ptr<StepEpilogue>> make(const plan::Expression& expression, std::vector<View> inputs,
-                                                    Preparation& preparation);
+  static Result<std::unique_ptr<StepEpilogue>> make(const plan::Expression& expression, std::vector<View> inputs);
 
   /// For one run, `offsets` elements into each input.
   Epilogue bind(const RunState& state, std::span<const std::int64_t> offsets);

@@ -1,19 +1,18 @@
 #include "libonnxkit/cpu/session.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/base/system/forget_pages.h"
 
 namespace onnxkit::cpu {
 
 using plan::Home;
-
-void ReadyPlan::Free::operator()(std::byte* memory) const { std::free(memory); }
 
 ReadyPlan::ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads)
     : plan_(std::move(plan)),
@@ -23,10 +22,23 @@ ReadyPlan::ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads)
       copies_(plan_.inputs.size()) {}
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
+  try {
+    return made(std::move(plan), shared);
+  } catch (const std::bad_alloc&) {
+    return make_error("out-of-memory", "the system has not enough memory for the plan");
+  }
+}
+
+Result<std::unique_ptr<plan::Executable>> ReadyPlan::made(plan::Plan plan, Shared& shared) {
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared.load.context->threads(shared.load.threads)));
-  Preparation preparation{ready->plan_, shared.packed, *ready->threads_, *shared.host, shared.load};
+  Preparation preparation{ready->plan_, shared.packed, *ready->threads_,
+                          *shared.host, shared.load,   std::vector<std::uint32_t>(ready->plan_.buffers.size())};
+  std::vector<std::uint32_t> reads(ready->plan_.buffers.size());
   for (const plan::Step& step : ready->plan_.steps) {
-    if (ready->writes_nothing(step)) continue;
+    for (const View& view : step.inputs) ++reads[view.buffer];
+  }
+  for (const plan::Step& step : ready->plan_.steps) {
+    if (plan::writes_nothing(ready->plan_, step)) continue;
     const MakeKernel make = kernel_registry().find(step.kind);
     if (!make)
       return make_error("not-supported",
@@ -34,12 +46,10 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
     auto kernel = make(step, preparation);
     if (!kernel) return kernel.error();
     ready->kernels_.push_back(*std::move(kernel));
+    ready->kernel_steps_.push_back(&step);
+    ready->release_packed(preparation, step, reads);
   }
-  constexpr std::size_t alignment = 64;
-  const std::size_t bytes = (ready->plan_.arena_bytes + alignment) / alignment * alignment;
-  ready->arena_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, bytes)));
-  if (!ready->arena_)
-    return make_error("out-of-memory", fmt::format("the plan needs {} bytes for values between its steps", bytes));
+  ready->arena_ = make_block(ready->plan_.arena_bytes);
   for (const plan::Buffer& buffer : ready->plan_.buffers) {
     std::byte* base = nullptr;
     if (buffer.home == Home::arena) base = ready->arena_.get() + buffer.offset;
@@ -55,10 +65,16 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   return std::unique_ptr<plan::Executable>(std::move(ready));
 }
 
-bool ReadyPlan::writes_nothing(const plan::Step& step) const {
-  return std::all_of(step.outputs.begin(), step.outputs.end(), [&](const View& view) {
-    return plan_.buffers[view.buffer].home != Home::slot && view.size() == 0;
-  });
+void ReadyPlan::release_packed(const Preparation& preparation, const plan::Step& step,
+                               const std::vector<std::uint32_t>& reads) {
+  for (const View& view : step.inputs) {
+    const plan::Buffer& buffer = plan_.buffers[view.buffer];
+    if (buffer.home != Home::constant || preparation.packed_reads[view.buffer] != reads[view.buffer]) continue;
+    const auto bytes = plan_.constants[buffer.index].bytes();
+    for (const auto& file : plan_.files)
+      forget_pages(*file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    plan_.constants[buffer.index] = Tensor();
+  }
 }
 
 Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
@@ -114,9 +130,11 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
   }
   RunState state{
       .threads = threads_.get(), .bases = bases_.data(), .slots = slots_.data(), .request = &request, .error = {}};
-  for (const auto& kernel : kernels_) {
-    kernel->run(state);
+  for (std::size_t at = 0; at < kernels_.size(); ++at) {
+    const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+    kernels_[at]->run(state);
     if (state.error) return *state.error;
+    if (run.on_step) run.on_step(*kernel_steps_[at], start);
     if (auto more = run.may_go_on(); !more) return more.error();
   }
   return take_outputs();

@@ -25,20 +25,18 @@ class ReadyPlan : public plan::Executable {
   Result<std::vector<Value>> run(std::span<const Value> inputs, const plan::PlannedRun& run) override;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-
   ReadyPlan(plan::Plan plan, std::shared_ptr<ThreadPool> threads);
-  /// All results have no elements: kernels need not ask for that, nor for memory that is not there.
-  bool writes_nothing(const plan::Step& step) const;
+  static Result<std::unique_ptr<plan::Executable>> made(plan::Plan plan, Shared& shared);
+  /// Constants of the step that no kernel reads from now on.
+  void release_packed(const Preparation& preparation, const plan::Step& step, const std::vector<std::uint32_t>& reads);
   Result<void> bind_inputs(std::span<const Value> inputs);
   std::vector<Value> take_outputs();
 
   plan::Plan plan_;
   std::shared_ptr<ThreadPool> threads_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
-  std::unique_ptr<std::byte[], Free> arena_;
+  std::vector<const plan::Step*> kernel_steps_;  ///< of each kernel
+  Block arena_;
   std::vector<std::byte*> bases_;
   std::vector<Value> slots_;
   std::vector<std::vector<std::byte>> outputs_, copies_;  ///< of outputs; of inputs that lie askew

@@ -1,5 +1,12 @@
 #include "libonnxkit/cpu/step.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <new>
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -19,9 +26,40 @@ const KernelRegistry& kernel_registry() {
   return registry;
 }
 
+std::optional<std::string> KernelRegistry::refusal(const plan::Plan& plan, const plan::Step& step) const {
+  const auto found = by_kind_.find(step.kind);
+  if (found == by_kind_.end()) return fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind);
+  if (!found->second.refuse || plan::writes_nothing(plan, step)) return std::nullopt;
+  return found->second.refuse(plan, step);
+}
+
+namespace {
+
+constexpr std::size_t boundary = 64, huge_page = std::size_t{1} << 21;
+
+}  // namespace
+
+void FreeBlock::operator()(std::byte* memory) const { std::free(memory); }
+
+Block make_block(std::size_t bytes) {
+  const std::size_t alignment = bytes >= huge_page ? huge_page : boundary;
+  const std::size_t whole = (bytes + boundary) / boundary * boundary;
+  Block block(static_cast<std::byte*>(std::aligned_alloc(alignment, (whole + alignment - 1) / alignment * alignment)));
+  if (!block) throw std::bad_alloc();
+  // The last huge page would take memory that nobody asked for.
+  if (bytes >= huge_page) ::madvise(block.get(), bytes / huge_page * huge_page, MADV_HUGEPAGE);
+  return block;
+}
+
 std::string Preparation::weight_key(std::string_view how, const View& view) const {
   const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
-  // Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan.
+  // Weights of the model's file lie at one place for all plans of a session; those that a pass made belong to one plan and may be gone before it is.
+  const bool is_in_file = std::any_of(plan.files.begin(), plan.files.end(), [&](const auto& file) {
+    const std::byte* const begin = file->bytes().data();
+    return std::greater_equal<>()(content.bytes().data(), begin) &&
+           std::less<>()(content.bytes().data(), begin + file->bytes().size());
+  });
+  if (!is_in_file) return {};
   return fmt::format("{} {} {} {} {}", how, fmt::ptr(content.bytes().data()), view.offset, fmt::join(view.dims, ","),
                      fmt::join(view.strides, ","));
 }
@@ -30,16 +68,15 @@ StoredFloats Preparation::stored(const View& view) const {
   const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
   StoredFloats stored;
   stored.strides = view.strides;
-  const std::byte* base = content.bytes().data();
-  std::vector<std::byte> copy;  // of what lies askew in the file
-  if (reinterpret_cast<std::uintptr_t>(base) % alignof(float) != 0) {
-    copy.assign(content.bytes().begin(), content.bytes().end());
-    base = copy.data();
-  }
-  const std::byte* const from = base + view.offset * (storage_bits(view.type) / 8);
-  if (view.type == ElementType::float32 && copy.empty()) {
+  const std::byte* from = content.bytes().data() + view.offset * (storage_bits(view.type) / 8);
+  if (view.type == ElementType::float32) {
     stored.from = reinterpret_cast<const float*>(from);
     return stored;
+  }
+  std::vector<std::byte> copy;  // of what lies askew in the file
+  if (reinterpret_cast<std::uintptr_t>(from) % alignof(std::uint16_t) != 0) {
+    copy.assign(content.bytes().begin(), content.bytes().end());
+    from = copy.data() + view.offset * (storage_bits(view.type) / 8);
   }
   // All elements in row-major order.
   const auto strides = plan::row_major_strides(view.dims);

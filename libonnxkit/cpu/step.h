@@ -42,21 +42,22 @@ class Kernel {
   virtual void run(RunState& state) = 0;
 };
 
+/// Memory for weights and values: large blocks lie on a boundary of huge pages and ask for them. Not initialised.
+struct FreeBlock {
+  void operator()(std::byte* memory) const;
+};
+using Block = std::unique_ptr<std::byte[], FreeBlock>;
+/// Throws std::bad_alloc.
+Block make_block(std::size_t bytes);
+
 /// Floats on a boundary of 64 bytes, where kernels are fastest.
 class AlignedFloats {
  public:
-  explicit AlignedFloats(std::int64_t count) : memory_(static_cast<std::size_t>(count) + extra) {
-    const auto at = reinterpret_cast<std::uintptr_t>(memory_.data());
-    shift_ = (boundary - at % boundary) % boundary / sizeof(float);
-  }
-  AlignedFloats(const AlignedFloats&) = delete;
-  AlignedFloats& operator=(const AlignedFloats&) = delete;
-  float* data() { return memory_.data() + shift_; }
+  explicit AlignedFloats(std::int64_t count) : memory_(make_block(static_cast<std::size_t>(count) * sizeof(float))) {}
+  float* data() { return reinterpret_cast<float*>(memory_.get()); }
 
  private:
-  static constexpr std::size_t boundary = 64, extra = boundary / sizeof(float);
-  std::vector<float> memory_;
-  std::size_t shift_ = 0;
+  Block memory_;
 };
 
 /// Weights that were packed for one plan and that others of the session use as well. They live as long as a plan uses them: names hold addresses,
@@ -64,9 +65,10 @@ class AlignedFloats {
 class PackedWeights {
  public:
   using Floats = std::shared_ptr<AlignedFloats>;
-  /// What was packed under this name, else what `pack` makes.
+  /// What was packed under this name, else what `pack` makes. Nothing is shared without a name.
   template <class Pack>
   Floats get(const std::string& key, Pack pack) {
+    if (key.empty()) return pack();
     const auto found = packed_.find(key);
     Floats floats = found == packed_.end() ? nullptr : found->second.lock();
     if (floats) return floats;
@@ -80,7 +82,7 @@ class PackedWeights {
   std::unordered_map<std::string, std::weak_ptr<AlignedFloats>> packed_;
 };
 
-/// Numbers at data() + i * strides[0] + ...: those of the model's file, or widened copies.
+/// Numbers at data() + i * strides[0] + ...: those of the model's file, at any address, or widened copies.
 struct StoredFloats {
   const float* from = nullptr;
   Dims strides;
@@ -96,28 +98,42 @@ struct Preparation {
   ThreadPool& threads;
   exec::Backend& host;
   const exec::LoadOptions& options;
+  std::vector<std::uint32_t> packed_reads;  ///< by buffer: inputs of steps that need it no longer
 
   bool is_constant(const View& view) const { return plan.buffers[view.buffer].home == plan::Home::constant; }
-  /// A name for what is packed from a constant operand.
+  /// A name for what is packed from a constant operand; none where no other plan can use it.
   std::string weight_key(std::string_view how, const View& view) const;
+  /// The kernel keeps the operand in a form of its own.
+  void is_packed(const View& view) { ++packed_reads[view.buffer]; }
   /// The numbers of a constant operand of float16, bfloat16 or float32.
   StoredFloats stored(const View& view) const;
 };
 
 using MakeKernel = Result<std::unique_ptr<Kernel>> (*)(const plan::Step& step, Preparation& preparation);
+/// Why the kernel does not run a step; nothing when it does.
+using Refuse = std::optional<std::string> (*)(const plan::Plan& plan, const plan::Step& step);
 
 /// Filled by the register functions of the files in `steps/`.
 class KernelRegistry {
  public:
-  void add(std::string_view kind, MakeKernel make) { by_kind_.insert_or_assign(kind, make); }
+  struct Row {
+    MakeKernel make = nullptr;
+    Refuse refuse = nullptr;
+  };
+  /// `refuse` is null for a kernel that runs all that lowerings and passes make.
+  void add(std::string_view kind, MakeKernel make, Refuse refuse = nullptr) {
+    by_kind_.insert_or_assign(kind, Row{make, refuse});
+  }
   /// Null when there is none.
   MakeKernel find(std::string_view kind) const {
     const auto found = by_kind_.find(kind);
-    return found == by_kind_.end() ? nullptr : found->second;
+    return found == by_kind_.end() ? nullptr : found->second.make;
   }
+  /// As plan::Takes.
+  std::optional<std::string> refusal(const plan::Plan& plan, const plan::Step& step) const;
 
  private:
-  std::unordered_map<std::string_view, MakeKernel> by_kind_;
+  std::unordered_map<std::string_view, Row> by_kind_;
 };
 
 /// All of steps/; made once.

@@ -24,10 +24,8 @@ bool has_node(const ir::Model& model, const Is& is) {
 }  // namespace
 
 Result<NoiseFloor> NoiseFloor::make(const std::shared_ptr<const Model>& model, Sessions& sessions) {
-  const auto backend = sessions.registry().make_perturbed();
-  if (!backend) return make_error("not-supported", "no backend tells how far rounding may move results");
   const auto ir = ir_of(model);
-  auto session = backend->load({.model = ir}, sessions.load_options());
+  auto session = sessions.load_perturbed(ir);
   if (!session) return session.error();
   NoiseFloor noise_floor(sessions.options(), ir, *std::move(session));
   noise_floor.has_convolution_ =

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/ir/model.h"
@@ -18,6 +20,11 @@ class Sessions {
   const exec::BackendSettings& settings() const { return settings_; }
   /// Ready for Backend::load but for what is the side's own.
   exec::LoadOptions load_options() const;
+  /// A session with perturbed samples of a model: of the backend that take_floor_from named, else of the one that has them for every model.
+  /// Errors: not-supported; those of loading.
+  Result<std::unique_ptr<exec::Session>> load_perturbed(const std::shared_ptr<const ir::Model>& model) const;
+  /// From now on noise floors come from this backend, with these options.
+  void take_floor_from(const std::string& backend, const std::map<std::string, std::string>& options);
   /// Of backends in this process.
   Limits limits() const;
 
@@ -25,6 +32,8 @@ class Sessions {
   const DiffOptions& options_;
   exec::BackendRegistry registry_;
   exec::BackendSettings settings_;
+  std::string floor_backend_;  ///< empty: any
+  std::map<std::string, std::string> floor_options_;
 };
 
 /// The graph's model, kept alive by the whole.

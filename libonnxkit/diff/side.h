@@ -34,6 +34,8 @@ class Side {
   bool is_open() const { return session_ != nullptr; }
   /// Of the backend; none until open() has found out.
   const exec::Capabilities& capabilities() const { return capabilities_; }
+  /// Its session tells how far rounding may move results, and its own results are exact.
+  bool is_exact() const { return session_ && session_->perturbed() != nullptr; }
 
   /// Runs set number `index`. `wanted` are the outputs that the caller knows: values by the first side's names, empty when this is the first
   /// side; the answer bears their names and layouts where they can be told.

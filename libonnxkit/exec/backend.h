@@ -24,6 +24,7 @@
 namespace onnxkit::exec {
 
 class PerturbedSamples;
+class ProductDevice;
 
 // ---- what a backend is
 
@@ -49,6 +50,8 @@ struct Capabilities {
   bool perturbed_samples = false;  ///< Session::perturbed; its own results are exact but for the rounding of each node
   bool preallocated_outputs = false;  ///< writes outputs into memory of the caller
   bool asynchronous = false;          ///< may start a run and wait for it later
+  /// Of the plans that it makes, in the order in which they run: the option `without-pass` leaves out those named in it, + between them.
+  std::vector<std::string> passes = {};
   ProfileDetail profile = ProfileDetail::none;
   std::vector<MathMode> math_modes = {MathMode::declared};
 };
@@ -92,6 +95,8 @@ struct LoadOptions {
   /// Bytes of weights and other constants that a session may keep from run to run, ready to compute with. Runs with a memory limit neither
   /// keep nor use them.
   std::uint64_t kept_bytes = 0;
+  std::shared_ptr<ProductDevice> products =
+      nullptr;                              ///< multiplies large matrices for the reference; null: its threads do
   bool allow_outside_data = false;          ///< external data may lie outside the model's folder
   std::chrono::milliseconds time_limit{0};  ///< of loading; 0: none. Kept by backends in processes of their own
   std::stop_token stop = {};

@@ -111,7 +111,7 @@ Error with_help(Error error, std::string help) {
   return error;
 }
 
-Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value& value) {
+Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value& value, bool wide) {
   const auto& type = graph.inputs[index].type;
   if (!type || type->kind == ir::DeclaredType::Kind::none) return {};
   if (kind_of(graph.inputs[index]) != value.kind)
@@ -120,7 +120,10 @@ Result<void> check_input(const ir::Graph& graph, std::size_t index, const Value&
   const auto declared = static_cast<ElementType>(type->elem_type.value_or(0));
   const std::optional<NumpyHelp> rearranged =
       type->shape ? help_for_shape(*type->shape, value.tensor.dims()) : std::nullopt;
-  if (declared != ElementType::undefined && declared != value.tensor.type()) {
+  const bool is_wider =
+      wide && value.tensor.type() == ElementType::float64 &&
+      (declared == ElementType::float16 || declared == ElementType::bfloat16 || declared == ElementType::float32);
+  if (declared != ElementType::undefined && declared != value.tensor.type() && !is_wider) {
     return with_help(input_error("input-type", graph, index,
                                  fmt::format("the input has elements of type {}, not {}", name_of(declared),
                                              name_of(value.tensor.type()))),
@@ -169,7 +172,7 @@ Error not_supported(std::span<const Unsupported> nodes) {
   return error;
 }
 
-Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs) {
+Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs, bool wide) {
   if (inputs.size() != graph.inputs.size()) {
     return make_error("input-missing", fmt::format("the model has {} inputs, but {} values were given",
                                                    graph.inputs.size(), inputs.size()));
@@ -180,7 +183,7 @@ Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs)
       if (defaults.contains(graph.name_of(graph.inputs[i].value))) continue;
       return input_error("input-missing", graph, i, "no value was given for the input");
     }
-    if (auto checked = check_input(graph, i, inputs[i]); !checked) return checked;
+    if (auto checked = check_input(graph, i, inputs[i], wide); !checked) return checked;
   }
   return {};
 }

@@ -36,6 +36,7 @@ Error not_supported(std::span<const Unsupported> nodes);
 
 /// Whether these are values for the inputs of a graph: their number, kinds, element types and constant sizes, and that only inputs with an
 /// initializer are left out. Errors: input-missing, input-type, input-shape.
-Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs);
+/// With `wide` float64 does for float16, bfloat16 and float32: what an unrounded run gave.
+Result<void> check_inputs(const ir::Graph& graph, std::span<const Value> inputs, bool wide = false);
 
 }  // namespace onnxkit::exec

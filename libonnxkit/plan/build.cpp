@@ -17,7 +17,7 @@ namespace {
 
 struct ProgramPass {
   std::string_view name;
-  std::size_t (*run)(Plan& plan);
+  std::size_t (*run)(Plan& plan, const Takes& takes);
 };
 constexpr ProgramPass program_passes[] = {
     {"fuse_maps", fuse_maps}, {"fuse_epilogues", fuse_epilogues}, {"sink_copies", sink_copies}};
@@ -186,29 +186,103 @@ void declare_inputs(ir::Model& part, Subject& subject) {
   }
 }
 
-Result<std::vector<std::string>> run_passes(Subject& subject, const BuildOptions& options) {
-  std::vector<std::string> changed;
-  for (const Pass& pass : pass_registry().ordered()) {
-    if (options.without_passes.contains(pass.name)) continue;
-    const auto ran = pass.run(subject);
-    if (!ran) return ran.error();
-    if (*ran) changed.emplace_back(pass.name);
-  }
-  return changed;
+/// A Gradient names values of its graph, which passes would rename or fold away.
+bool names_values(const ir::Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const ir::Node& node) { return node.op_type == "Gradient"; });
 }
 
-Result<Plan> build_whole(Subject& subject, const BuildOptions& options) {
-  auto passes = run_passes(subject, options);
-  if (!passes) return passes.error();
-  Plan plan = Lowerer(subject).run();
-  plan.passes = *std::move(passes);
+const PassRegistry& passes_of(const BuildOptions& options) {
+  return options.passes ? *options.passes : pass_registry();
+}
+
+struct Ran {
+  std::vector<std::string> names;  ///< of passes that changed something
+  std::vector<NodeChange> changes;
+};
+
+/// Runs a pass and notes the nodes that it took away.
+Result<void> run_pass(const Pass& pass, Subject& subject, Ran& ran) {
+  struct Before {
+    ir::ValueId first;
+    Text name, op;
+  };
+  std::vector<Before> before;
+  for (const ir::Node& node : subject.graph().nodes) {
+    if (!node.outputs.empty() && node.outputs[0] != ir::ValueId::none)
+      before.push_back({node.outputs[0], node.name, node.op_type});
+  }
+  const auto changed = pass.run(subject);
+  if (!changed) return changed.error();
+  if (!*changed) return {};
+  ran.names.emplace_back(pass.name);
+  for (const Before& node : before) {
+    const std::int32_t writer = subject.uses().producer(node.first);
+    const ir::Node* now = writer < 0 ? nullptr : &subject.graph().nodes[static_cast<std::size_t>(writer)];
+    if (now && now->op_type == node.op) continue;
+    const std::string_view title = node.name.empty() ? subject.graph().name_of(node.first) : node.name.view();
+    ran.changes.push_back({.node = std::string(title),
+                           .op = std::string(node.op.view()),
+                           .pass = pass.name,
+                           .made = now ? std::string(now->op_type.view()) : std::string()});
+  }
+  return {};
+}
+
+Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage last, Ran& ran) {
+  if (names_values(subject.graph())) return {};
+  for (const Pass& pass : passes_of(options).ordered()) {
+    if (pass.stage > last || options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact)) continue;
+    if (auto done = run_pass(pass, subject, ran); !done) return done;
+  }
+  return {};
+}
+
+Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran) {
+  if (auto done = run_passes(subject, options, Stage::weights, ran); !done) return done.error();
+  Plan plan = Lowerer(subject, options.takes).run();
+  for (std::string& name : ran.names) {
+    if (std::find(plan.passes.begin(), plan.passes.end(), name) == plan.passes.end())
+      plan.passes.push_back(std::move(name));
+  }
+  plan.changes = std::move(ran.changes);
   drop_unused_steps(plan);
   for (const ProgramPass& pass : program_passes) {
     if (options.without_passes.contains(pass.name)) continue;
-    if (pass.run(plan) != 0) plan.passes.emplace_back(pass.name);
+    if (pass.run(plan, options.takes) != 0) plan.passes.emplace_back(pass.name);
   }
   place_buffers(plan);
   return plan;
+}
+
+/// Error kernel for a node or an output that takes a value which no earlier node writes.
+Result<void> check_values(const ir::Graph& graph) {
+  const ir::Uses uses(graph);
+  std::vector<bool> is_there(graph.values.size(), false);
+  const auto put = [&](ir::ValueId id) {
+    if (id != ir::ValueId::none) is_there[ir::index_of(id)] = true;
+  };
+  const auto missing = [&](ir::ValueId id, std::string_view reader) {
+    return make_error("kernel",
+                      fmt::format("{} takes {}, which no earlier node writes", reader, quote(graph.name_of(id))));
+  };
+  for (const ir::ValueInfo& input : graph.inputs) put(input.value);
+  for (std::size_t at = 0; at < graph.values.size(); ++at) {
+    const auto id = static_cast<ir::ValueId>(at);
+    if (uses.initializers().contains(id)) put(id);
+  }
+  for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
+    for (const ir::ValueId id : uses.reads(at)) {
+      if (id != ir::ValueId::none && !is_there[ir::index_of(id)])
+        return missing(id, "node " + quote(graph.nodes[at].op_type.view()));
+    }
+    for (const ir::ValueId id : graph.nodes[at].outputs) put(id);
+  }
+  for (const ir::ValueInfo& output : graph.outputs) {
+    if (output.value != ir::ValueId::none && !is_there[ir::index_of(output.value)])
+      return missing(output.value, "an output of the graph");
+  }
+  return {};
 }
 
 }  // namespace
@@ -234,34 +308,41 @@ std::vector<std::string> pass_names() {
 Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
   auto made = concrete(model, inputs, options);
   if (!made) return made.error();
-  auto subject =
-      std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data, options.evaluate);
-  // Sizes may hang on constants that are too large for inference to follow.
-  if (!options.without_passes.contains("fold_constants")) {
-    for (const Pass& pass : pass_registry().ordered()) {
-      if (pass.name != "fold_constants") continue;
-      if (auto ran = pass.run(*subject); !ran) return ran.error();
-    }
+  if (const auto sound = check_values(*made->graph); !sound) return sound.error();
+  auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data,
+                                           options.evaluate, options.exact);
+  if (const auto& fault = options.fault ? options.fault : subject->fault()) {
+    Plan plan = Lowerer(*subject, options.takes).run_on_host(*fault);
+    plan.owner = subject;
+    return plan;
   }
+  // Sizes may hang on what functions hold, and on constants that are too large for inference to follow.
+  Ran ran;
+  if (auto done = run_passes(*subject, options, Stage::fold, ran); !done) return done.error();
   Split split(*subject, options.fixes_small_inputs);
   std::shared_ptr<const ir::Model> rest;
   std::vector<std::string> open;
   if (const auto remaining = split.rest_outputs(); !split.is_whole() && !remaining.empty()) {
     const auto crossing = split.first_outputs();
-    auto tail = std::make_shared<ir::Model>(ir::extract(
-        subject->model(), ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining));
-    declare_inputs(*tail, *subject);
-    rest = std::move(tail);
+    ir::Model tail = ir::extract(subject->model(),
+                                 ir::part_between(subject->graph(), subject->uses(), crossing, remaining), remaining);
+    declare_inputs(tail, *subject);
+    rest = subject->shared_part(std::move(tail));
     open = split.open();
     ir::Model head =
         ir::extract(subject->model(), ir::part_between(subject->graph(), subject->uses(), {}, crossing), crossing);
     declare_inputs(head, *subject);
-    subject = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate);
+    auto first = std::make_shared<Subject>(std::move(head), options.table, options.allow_outside_data, options.evaluate,
+                                           options.exact);
+    first->adopt_constants(*subject);
+    subject = std::move(first);
   }
-  auto plan = build_whole(*subject, options);
+  auto plan = build_whole(*subject, options, std::move(ran));
   if (!plan) return plan.error();
   plan->rest = std::move(rest);
   plan->open = std::move(open);
+  plan->files = subject->files();
+  subject->release_constants();
   plan->owner = subject;
   return plan;
 }

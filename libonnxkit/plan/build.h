@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -11,13 +12,21 @@
 
 namespace onnxkit::plan {
 
+class PassRegistry;
+
 struct BuildOptions {
   std::shared_ptr<const spec::OpTable> table;
   Subject::Evaluate evaluate;
+  Takes takes = {};                      ///< null: all that lowerings emit
+  const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};
   bool allow_outside_data = false;
+  /// Only what changes no number: constants of floating-point type are not folded, since the model holds them in their declared types.
+  bool exact = false;
   /// Small integer inputs are taken for constants: they are sizes, as what runs already told.
   bool fixes_small_inputs = false;
+  /// What is wrong with the model (validity.h): all of it runs in one host step then.
+  std::optional<std::string> fault = {};
 };
 
 /// The model with calls of its functions as they are, in the newest opset of ai.onnx that the opset steps can bring it to: lowerings and passes

@@ -140,6 +140,42 @@ Expression Expression::renumbered(std::span<const std::size_t> numbers) const {
   return result;
 }
 
+Expression Expression::in_double(bool rounds) const {
+  Expression result = *this;
+  for (Instruction& instruction : result.code_) {
+    if (instruction.lane == Lane::f32) instruction.lane = Lane::f64;
+    const bool is_rounding = instruction.operation == Operation::round_to && has_lane(instruction.type) &&
+                             lane_of(instruction.type) == Lane::f32;
+    if (is_rounding && !rounds) instruction.operation = Operation::convert;
+  }
+  return result;
+}
+
+Expression Expression::behind(Number at) const {
+  std::vector<bool> is_needed(code_.size(), false);
+  is_needed.back() = true;
+  for (std::size_t i = code_.size(); i-- > 0;) {
+    if (!is_needed[i] || i == at) continue;
+    for (int k = 0; k < arity_of(code_[i].operation); ++k) is_needed[code_[i].operands[k]] = true;
+  }
+  Expression rest;
+  std::vector<Number> now(code_.size());
+  for (std::size_t i = 0; i < code_.size(); ++i) {
+    if (i == at) {
+      now[i] = rest.input(0, code_[i].lane);
+      continue;
+    }
+    if (!is_needed[i]) continue;
+    Instruction instruction = code_[i];
+    for (int k = 0; k < arity_of(instruction.operation); ++k) instruction.operands[k] = now[instruction.operands[k]];
+    if (instruction.operation == Operation::input)
+      rest.inputs_ = std::max<std::size_t>(rest.inputs_, instruction.index + 1);
+    rest.code_.push_back(instruction);
+    now[i] = rest.last();
+  }
+  return rest;
+}
+
 std::string Expression::text() const {
   std::vector<std::string> parts;
   for (const Instruction& instruction : code_) {

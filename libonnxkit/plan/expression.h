@@ -50,7 +50,7 @@ enum class Operation : std::uint8_t {
   truncate,
   sign,
   is_nan,
-  is_infinite,
+  is_infinite,  ///< as is_nan an i64 of 0 or 1
   logical_not,
   bitwise_not,
   convert,   ///< from the lane of the operand to that of the result, as Cast does
@@ -59,12 +59,12 @@ enum class Operation : std::uint8_t {
   add,
   subtract,
   multiply,
-  divide,
+  divide,  ///< of i64 towards 0, and 0 for a divisor of 0
   minimum,
   maximum,
   power,
-  modulo,
-  floating_modulo,
+  modulo,           ///< with the sign of the divisor; of i64 0 for a divisor of 0
+  floating_modulo,  ///< with the sign of the dividend, as C's fmod; of i64 likewise
   equal,
   less,
   less_or_equal,  ///< the result is an i64 of 0 or 1
@@ -74,8 +74,8 @@ enum class Operation : std::uint8_t {
   bitwise_and,
   bitwise_or,
   bitwise_xor,
-  shift_left,
-  shift_right,
+  shift_left,   ///< by less than 0 or more than 63: nothing is left
+  shift_right,  ///< keeps the sign
   // of three
   select,  ///< the second operand where the first, an i64, is not 0, else the third
 };
@@ -117,6 +117,12 @@ class Expression {
   Expression with_input(std::size_t index, const Expression& inner) const;
   /// The inputs get other numbers: input i becomes numbers[i].
   Expression renumbered(std::span<const std::size_t> numbers) const;
+
+  /// What is done to the result of instruction `at`, which becomes input 0; the other inputs keep their numbers. What leads to `at` alone falls away.
+  Expression behind(Number at) const;
+
+  /// With f64 in place of f32. Without `rounds` float16, bfloat16 and float32 round nothing.
+  Expression in_double(bool rounds) const;
 
   /// "max(add(x0, x1), 0)".
   std::string text() const;

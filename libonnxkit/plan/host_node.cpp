@@ -23,6 +23,7 @@ Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backen
   load.table = options.table;
   load.threads = options.threads;
   load.allow_outside_data = options.allow_outside_data;
+  load.math = options.math;
   load.kept_bytes = exec::usual_kept_bytes;
   auto session = host.load({.model = static_cast<const HostParameters&>(*step.parameters).model}, load);
   if (!session) return session.error();

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
 
 namespace onnxkit::plan {
@@ -111,11 +112,19 @@ void Lowerer::add_map(const Expression& expression, std::vector<View> inputs, co
   add_step({.kind = map_step, .inputs = std::move(inputs), .outputs = {output}, .parameters = std::move(parameters)});
 }
 
+Unlowered Lowerer::refusal_of_backend(std::size_t first) const {
+  for (std::size_t at = first; takes_ && at < plan_.steps.size(); ++at) {
+    if (auto reason = takes_(plan_, plan_.steps[at])) return reason;
+  }
+  return std::nullopt;
+}
+
 Unlowered Lowerer::try_lowering(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
   const spec::OpSchema* schema = subject_.schema(node);
   if (!schema) return "no schema describes the operator";
   const Lowering lowering = lowering_registry().find(schema->domain, schema->name, schema->since_version);
+  if (!lowering && !schema->domain.empty()) return fmt::format("operators of {} have no lowering", schema->domain);
   if (!lowering) return "the operator has no lowering";
   for (const ir::ValueId id : node.inputs) {
     if (id == ir::ValueId::none) continue;
@@ -132,6 +141,7 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
   const std::size_t steps = plan_.steps.size(), buffers = plan_.buffers.size(), constants = plan_.constants.size();
   const auto views = views_;
   auto refused = lowering(call);
+  if (!refused) refused = refusal_of_backend(steps);
   if (refused) {
     plan_.steps.resize(steps);
     plan_.buffers.resize(buffers);
@@ -143,20 +153,12 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
 
 void Lowerer::lower_node(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
-  node_ = node.name.empty() && !node.outputs.empty() ? std::string(subject_.graph().name_of(node.outputs[0]))
-                                                     : std::string(node.name.view());
+  node_ = node_title(subject_.graph(), node);
+  plan_.lowered.emplace_back(node_, node.op_type.view());
   if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
 }
 
 namespace {
-
-/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
-ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
-  if (node.op_type != "Gradient") return ir::ValueId::none;
-  const ir::Attribute* target = node.find_attribute("y");
-  const auto* name = target ? target->as<Text>() : nullptr;
-  return name ? graph.find(name->view()) : ir::ValueId::none;
-}
 
 /// The nodes of a host step: the one that is to run; for a Gradient all that leads to its target.
 ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& outputs) {
@@ -164,7 +166,16 @@ ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::Val
   if (const auto target = traced_target(graph, graph.nodes[node]); target != ir::ValueId::none) {
     std::vector<ir::ValueId> wanted = outputs;
     wanted.push_back(target);
-    return ir::part_between(graph, subject.uses(), {}, wanted);
+    for (;;) {  // other Gradients on the way have targets of their own
+      ir::Part part = ir::part_between(graph, subject.uses(), {}, wanted);
+      const std::size_t before = wanted.size();
+      for (const std::size_t at : part.nodes) {
+        const auto next = traced_target(graph, graph.nodes[at]);
+        if (next != ir::ValueId::none && std::find(wanted.begin(), wanted.end(), next) == wanted.end())
+          wanted.push_back(next);
+      }
+      if (wanted.size() == before) return part;
+    }
   }
   ir::Part part;
   part.nodes = {node};
@@ -181,16 +192,16 @@ ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::Val
 /// The part as a model of its own.
 std::shared_ptr<const ir::Model> part_model(Subject& subject, const ir::Part& part,
                                             const std::vector<ir::ValueId>& outputs) {
-  auto model = std::make_shared<ir::Model>(ir::extract(subject.model(), part, outputs));
+  ir::Model model = ir::extract(subject.model(), part, outputs);
   const auto declare = [&](ir::ValueInfo& port) {
-    const ir::ValueId id = subject.graph().find(model->graph->name_of(port.value));
+    const ir::ValueId id = subject.graph().find(model.graph->name_of(port.value));
     if (id == ir::ValueId::none) return;
     port.type = checker::to_declared(subject.info(id).type, subject.dim_pool(),
-                                     [&](const std::string& text) { return model->keep(text); });
+                                     [&](const std::string& text) { return model.keep(text); });
   };
-  for (ir::ValueInfo& input : model->graph->inputs) declare(input);
-  for (ir::ValueInfo& output : model->graph->outputs) declare(output);
-  return model;
+  for (ir::ValueInfo& input : model.graph->inputs) declare(input);
+  for (ir::ValueInfo& output : model.graph->outputs) declare(output);
+  return subject.shared_part(std::move(model));
 }
 
 }  // namespace
@@ -236,7 +247,7 @@ void Lowerer::add_outputs() {
       part.reads.assign(graph.values.size(), false);
       part.reads[ir::index_of(id)] = true;
       const ir::ValueId outputs[] = {id};
-      parameters->model = std::make_shared<ir::Model>(ir::extract(subject_.model(), part, outputs));
+      parameters->model = subject_.shared_part(ir::extract(subject_.model(), part, outputs));
       parameters->op = "constant";
       parameters->reason = "its elements are no whole bytes";
       step.parameters = std::move(parameters);
@@ -266,6 +277,25 @@ Plan Lowerer::run() {
   return std::move(plan_);
 }
 
+Plan Lowerer::run_on_host(const std::string& reason) {
+  const ir::Graph& graph = subject_.graph();
+  add_inputs();
+  Step step{.kind = host_step};
+  for (const ir::ValueInfo& input : graph.inputs) step.inputs.push_back(*views_[ir::index_of(input.value)]);
+  for (const ir::ValueInfo& output : graph.outputs) {
+    step.outputs.push_back(slot());
+    const std::string name(graph.name_of(output.value));
+    plan_.outputs.push_back({name, step.outputs.back().buffer, subject_.type(output.value), {}});
+  }
+  auto parameters = std::make_shared<HostParameters>();
+  parameters->model = std::make_shared<const ir::Model>(ir::clone(subject_.model()));
+  parameters->op = "all nodes";
+  parameters->reason = reason;
+  step.parameters = std::move(parameters);
+  plan_.steps.push_back(std::move(step));
+  return std::move(plan_);
+}
+
 // ---- what lowerings see
 
 LowerCall::LowerCall(Lowerer& lowerer, std::size_t node_index, const spec::OpSchema& schema)
@@ -289,6 +319,23 @@ bool LowerCall::is_constant(std::size_t index) const {
   return has_input(index) && lowerer_.subject_.is_constant(node_->inputs[index]);
 }
 
+bool LowerCall::knows_content(std::size_t index) const {
+  if (!has_input(index)) return false;
+  if (is_constant(index)) return true;
+  const auto& value = lowerer_.subject_.info(node_->inputs[index]).value;
+  return value && std::all_of(value->elements.begin(), value->elements.end(), [](const checker::Scalar& element) {
+           return element.is_integer() && element.dim().is_constant();
+         });
+}
+
+std::optional<std::vector<double>> LowerCall::constant_reals(std::size_t index) const {
+  const auto content = constant_content(index);
+  return content && has_lane(content->type()) ? std::optional(to_reals(*content)) : std::nullopt;
+}
+std::optional<Tensor> LowerCall::constant_content(std::size_t index) const {
+  return has_input(index) ? lowerer_.subject_.content(node_->inputs[index]) : std::nullopt;
+}
+
 ElementType LowerCall::stored_type(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16 ? ElementType::float32 : type;
 }
@@ -306,6 +353,8 @@ View LowerCall::constant(std::span<const float> values, Dims dims) {
   auto tensor = Tensor::from_bytes(ElementType::float32, std::move(dims), {bytes.begin(), bytes.end()});
   return lowerer_.add_constant(*tensor);
 }
+
+View LowerCall::constant(const Tensor& content) { return lowerer_.add_constant(content); }
 
 View LowerCall::contiguous(const View& view) {
   if (view.is_contiguous()) {

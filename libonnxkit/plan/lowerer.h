@@ -11,10 +11,13 @@ namespace onnxkit::plan {
 /// The nodes of a model on their way to steps.
 class Lowerer {
  public:
-  explicit Lowerer(Subject& subject) : subject_(subject), views_(subject.graph().values.size()) {}
+  Lowerer(Subject& subject, const Takes& takes)
+      : subject_(subject), takes_(takes), views_(subject.graph().values.size()) {}
 
   /// Steps in the order of the nodes, buffers without places in the arena.
   Plan run();
+  /// One host step with all nodes.
+  Plan run_on_host(const std::string& reason);
 
  private:
   friend class LowerCall;
@@ -24,6 +27,8 @@ class Lowerer {
   void lower_node(std::size_t index);
   void lower_on_host(std::size_t index, const std::string& reason);
   Unlowered try_lowering(std::size_t index);
+  /// Of the steps from this one on.
+  Unlowered refusal_of_backend(std::size_t first) const;
 
   std::uint32_t add_buffer(Home home, ElementType type, std::uint64_t bytes, std::size_t index = 0);
   View new_view(Home home, ElementType type, const Dims& dims, std::size_t index = 0);
@@ -39,6 +44,7 @@ class Lowerer {
   void add_step(Step step);
 
   Subject& subject_;
+  const Takes& takes_;
   Plan plan_;
   std::vector<std::optional<View>> views_;  ///< by ValueId
   std::string node_;                        ///< that is being lowered

@@ -46,7 +46,11 @@ class LowerCall : public spec::NodeAttributes {
   /// The content of a constant input.
   std::optional<std::vector<std::int64_t>> constant_integers(std::size_t index) const;
   std::optional<double> constant_real(std::size_t index) const;
+  std::optional<std::vector<double>> constant_reals(std::size_t index) const;
   bool is_constant(std::size_t index) const;
+  /// Constant, or integers that follow from the sizes of the inputs.
+  bool knows_content(std::size_t index) const;
+  std::optional<Tensor> constant_content(std::size_t index) const;
 
   /// float32 for float16, bfloat16 and float32; other types are stored as they are.
   static ElementType stored_type(ElementType type);
@@ -55,6 +59,7 @@ class LowerCall : public spec::NodeAttributes {
   View make_like(ElementType stored, Dims dims, const View& like);
   /// A constant of these numbers, float32.
   View constant(std::span<const float> values, Dims dims);
+  View constant(const Tensor& content);
   /// The same elements in row-major order: the view itself, or a copy.
   View contiguous(const View& view);
   /// As float32: the view itself, or a conversion.

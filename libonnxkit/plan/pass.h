@@ -9,6 +9,7 @@ namespace onnxkit::plan {
 
 /// When a pass runs; those of one stage in the order of their names.
 enum class Stage : std::uint8_t {
+  calls,      ///< of functions; with what is constant, before sizes split a model
   fold,       ///< what is constant
   clean,      ///< what is computed twice, what does nothing
   recognise,  ///< operators that exporters wrote with others: GELU, LayerNormalization
@@ -23,6 +24,8 @@ struct Pass {
   Stage stage = Stage::clean;
   /// Whether it changed anything. Errors: those of the evaluator.
   Result<bool> (*run)(Subject& subject) = nullptr;
+  /// Computes the same numbers in the same order: a plan of doubles may use it.
+  bool is_exact = false;
 };
 
 /// Filled by the register function of each file in `passes/`.

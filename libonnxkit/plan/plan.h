@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
@@ -46,6 +49,7 @@ struct Step {
   std::vector<View> inputs = {}, outputs = {};
   std::shared_ptr<const Parameters> parameters = {};
   std::vector<std::string> nodes = {};  ///< that it computes
+  std::string by = {};                  ///< what a backend gave it to, where it has a choice; for the plan's text
 };
 
 /// An input or output of a plan.
@@ -54,6 +58,13 @@ struct Port {
   std::uint32_t buffer = 0;
   ElementType type = ElementType::undefined;
   Dims dims = {};  ///< not of slots
+};
+
+/// A node that a pass took away or made another of. Nodes without a name go by the first value that they write.
+struct NodeChange {
+  std::string node, op;
+  std::string_view pass;
+  std::string made = {};  ///< the operator that writes its value now; empty for none
 };
 
 struct Plan {
@@ -65,10 +76,18 @@ struct Plan {
   std::uint64_t arena_bytes = 0;
   /// What remains when sizes hang on results: a model whose inputs are among the names of `inputs` and `outputs`. Null when nothing does.
   std::shared_ptr<const ir::Model> rest;
-  std::vector<std::string> open;      ///< why it ends: the values whose sizes only a run tells
-  std::vector<std::string> passes;    ///< that changed something
-  std::shared_ptr<const void> owner;  ///< of what constants view
+  std::vector<std::string> open;                             ///< why it ends: the values whose sizes only a run tells
+  std::vector<std::string> passes;                           ///< that changed something
+  std::vector<NodeChange> changes;                           ///< in the order of the passes
+  std::vector<std::pair<std::string, std::string>> lowered;  ///< name and operator of each node behind them
+  std::vector<std::shared_ptr<const MappedFile>> files;  ///< that constants may lie in, for longer than the plan lives
+  std::shared_ptr<const void> owner;                     ///< of what constants view
 };
+
+/// Why a backend does not run a step of a plan that is being made; nothing when it does. Asked for each step of a lowering, whose node becomes a host
+/// step for that reason, and for what passes would make of steps. Host steps, copies and maps that convert one operand must be taken: they bring
+/// operands to host steps.
+using Takes = std::function<std::optional<std::string>(const Plan& plan, const Step& step)>;
 
 /// The plan as text, for goldens and `run --dump-plan`.
 std::string text_of(const Plan& plan);

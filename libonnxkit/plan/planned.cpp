@@ -12,6 +12,7 @@
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/plan/steps.h"
+#include "libonnxkit/plan/validity.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -37,6 +38,32 @@ Value value_of(const std::vector<NamedValue>& first, const std::vector<NamedValu
   const Value* value = value_named(first, name);
   if (!value) value = value_named(second, name);
   return value ? *value : Value();
+}
+
+/// A float64 tensor, alone or inside, as one of the type that the model declares; its content is not looked at.
+void declare(Value& value, const ir::DeclaredType& type) {
+  if (value.is_tensor()) {
+    const auto declared = static_cast<ElementType>(type.elem_type.value_or(0));
+    if (value.tensor.type() != ElementType::float64 || declared == ElementType::float64 || !is_floating(declared))
+      return;
+    const auto bytes =
+        static_cast<std::size_t>(value.tensor.size()) * static_cast<std::size_t>(storage_bits(declared)) / 8;
+    if (auto tensor = Tensor::from_bytes(declared, value.tensor.dims(), std::vector<std::byte>(bytes)))
+      value.tensor = *std::move(tensor);
+    return;
+  }
+  if (!type.element) return;
+  for (Value& item : value.items) declare(item, *type.element);
+}
+
+std::vector<NamedValue> as_declared(const ir::Graph& graph, std::vector<NamedValue> given) {
+  for (const ir::ValueInfo& input : graph.inputs) {
+    const std::string_view name = graph.name_of(input.value);
+    const auto at =
+        std::find_if(given.begin(), given.end(), [&](const NamedValue& value) { return value.name == name; });
+    if (at != given.end() && input.type) declare(at->value, *input.type);
+  }
+  return given;
 }
 
 }  // namespace
@@ -78,14 +105,19 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   const exec::LoadOptions& load = options_.load;
   BuildOptions build_options;
   build_options.table = load.table;
+  build_options.takes = options_.takes;
+  build_options.fault = options_.fault;
+  build_options.passes = options_.passes;
   build_options.without_passes = options_.without_passes;
   build_options.allow_outside_data = load.allow_outside_data;
   build_options.fixes_small_inputs = is_rest_;
+  build_options.exact = options_.exact;
   build_options.evaluate = [this, &load](const ir::Model& model) -> Result<std::vector<NamedValue>> {
     exec::LoadOptions inner;
     inner.context = load.context;
     inner.table = load.table;
     inner.allow_outside_data = load.allow_outside_data;
+    inner.math = load.math;
     const std::shared_ptr<const ir::Model> view(std::shared_ptr<const void>(), &model);
     auto session = options_.host->load({.model = view}, inner);
     if (!session) return session.error();
@@ -93,7 +125,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
     if (!answer) return answer.error();
     return std::move(answer->outputs);
   };
-  auto built = build(*model_, given, build_options);
+  auto built = build(*model_, options_.exact ? as_declared(*model_->graph, given) : given, build_options);
   if (!built) return built.error();
   Entry entry{.key = key, .ready = nullptr, .rest = nullptr};
   if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
@@ -117,8 +149,10 @@ void Planned::report(exec::PlanReport& report) const {
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
-      report.notes.push_back(fmt::format("node {} ({}) runs on the reference: {}", quote(step.nodes.front()),
-                                         parameters.op, parameters.reason));
+      const std::string what =
+          step.nodes.empty() ? parameters.op : fmt::format("node {} ({})", quote(step.nodes.front()), parameters.op);
+      report.notes.push_back(
+          fmt::format("{} {} on the reference: {}", what, step.nodes.empty() ? "run" : "runs", parameters.reason));
     }
     if (entry.rest) entry.rest->report(report);
   }
@@ -170,7 +204,9 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
   const auto start = Clock::now();
-  planned_ = std::make_unique<Planned>(std::make_shared<const ir::Model>(newest(*original_)), options_);
+  const auto model = std::make_shared<const ir::Model>(newest(*original_));
+  options_.fault = fault_of(*model, *options_.load.table, options_.load.allow_outside_data);
+  planned_ = std::make_unique<Planned>(model, options_);
   if (auto known = known_inputs()) {
     if (auto made = planned_->prepare(*known); !made) return made.error();
   }
@@ -185,7 +221,7 @@ std::optional<exec::PlanReport> PlannedSession::plan_report() const {
   return report;
 }
 
-Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
+Result<std::vector<NamedValue>> PlannedSession::given_values(const exec::RunRequest& request) const {
   const auto values = exec::arrange(inputs_, request.inputs);
   if (!values) return values.error();
   if (const auto fits = exec::check_inputs(*original_->graph, *values); !fits) return fits.error();
@@ -193,6 +229,12 @@ Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
   for (std::size_t i = 0; i < values->size(); ++i) {
     if ((*values)[i].kind != ValueKind::none) given.push_back({inputs_[i].name, (*values)[i]});
   }
+  return given;
+}
+
+Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
+  const auto given = given_values(request);
+  if (!given) return given.error();
   exec::RunAnswer answer;
   try {
     for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
@@ -200,7 +242,7 @@ Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
       const double cpu = cpu_seconds();
       PlannedRun run{.request = request};
       if (request.limits.time.count() != 0) run.deadline = start + request.limits.time;
-      auto outputs = planned_->run(given, run);
+      auto outputs = planned_->run(*given, run);
       if (!outputs) return outputs.error();
       if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu});
       answer.outputs = *std::move(outputs);

@@ -65,14 +65,17 @@ bool may_move(const Plan& plan, const BufferUses& uses, const Step& step, std::s
   });
 }
 
-/// The step that `map` takes in, and which of its inputs it is.
-struct Candidate {
-  std::size_t producer = 0, input = 0;
+/// A step that does what two did, in the place of the later one.
+struct Joined {
+  std::size_t producer = 0;
+  Step step;
 };
 
-template <class Accept>
-std::optional<Candidate> find_candidate(const Plan& plan, const BufferUses& uses, const std::vector<bool>& is_gone,
-                                        std::size_t at, Accept accept) {
+/// The step at `at` joined with one that writes an operand of it, which nobody else reads. `join` makes the step out of the producer and the number of
+/// the operand, or nothing where the two do not fit.
+template <class Join>
+std::optional<Joined> joined_with_producer(const Plan& plan, const BufferUses& uses, const std::vector<bool>& is_gone,
+                                           std::size_t at, const Takes& takes, Join join) {
   const Step& step = plan.steps[at];
   for (std::size_t i = step.inputs.size(); i-- > 0;) {
     const std::uint32_t buffer = step.inputs[i].buffer;
@@ -80,71 +83,66 @@ std::optional<Candidate> find_candidate(const Plan& plan, const BufferUses& uses
     const std::size_t producer = uses.writers[buffer][0];
     if (producer >= at || is_gone[producer] || plan.steps[producer].outputs.size() != 1) continue;
     if (!(plan.steps[producer].outputs[0] == step.inputs[i])) continue;
-    if (accept(plan.steps[producer]) && may_move(plan, uses, plan.steps[producer], producer, at))
-      return Candidate{producer, i};
+    if (!may_move(plan, uses, plan.steps[producer], producer, at)) continue;
+    std::optional<Step> joined = join(plan.steps[producer], i);
+    if (joined && !(takes && takes(plan, *joined))) return Joined{producer, *std::move(joined)};
   }
   return std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
-/// The map at `at` takes in the map that writes its input `index`.
-void join_maps(Plan& plan, std::size_t at, const Candidate& found) {
-  Step& step = plan.steps[at];
-  const Step& producer = plan.steps[found.producer];
-  const auto& outer = static_cast<const MapParameters&>(*step.parameters).expression;
+/// A map that takes in the map that writes its operand `index`.
+std::optional<Step> joined_maps(const Step& map, const Step& producer, std::size_t index) {
+  if (producer.kind != map_step || map.inputs.size() + producer.inputs.size() > most_inputs) return std::nullopt;
+  const auto& outer = static_cast<const MapParameters&>(*map.parameters).expression;
   const auto& inner = static_cast<const MapParameters&>(*producer.parameters).expression;
+  if (outer.code().size() + inner.code().size() > most_instructions) return std::nullopt;
+  Step joined = map;
   auto parameters = std::make_shared<MapParameters>();
-  parameters->expression = outer.with_input(found.input, inner);
-  step.inputs.erase(step.inputs.begin() + static_cast<std::ptrdiff_t>(found.input));
-  step.inputs.insert(step.inputs.end(), producer.inputs.begin(), producer.inputs.end());
-  step.nodes = joined_nodes(producer, step);
-  step.parameters = std::move(parameters);
+  parameters->expression = outer.with_input(index, inner);
+  joined.inputs.erase(joined.inputs.begin() + static_cast<std::ptrdiff_t>(index));
+  joined.inputs.insert(joined.inputs.end(), producer.inputs.begin(), producer.inputs.end());
+  joined.nodes = joined_nodes(producer, map);
+  joined.parameters = std::move(parameters);
+  return joined;
 }
 
-/// The product or convolution with the map at `at` behind it.
-Step joined_epilogue(const Plan& plan, std::size_t at, const Candidate& found) {
-  const Step& map = plan.steps[at];
-  Step fused = plan.steps[found.producer];
+/// A product or convolution with the map behind it.
+std::optional<Step> joined_epilogue(const Step& map, const Step& producer, std::size_t index) {
+  const Expression* epilogue = epilogue_of(producer);
+  if (!epilogue || epilogue->code().size() >= most_instructions || map.inputs.size() > most_inputs) return std::nullopt;
+  Step joined = producer;
   const Expression& outer = static_cast<const MapParameters&>(*map.parameters).expression;
-  Expression inner = *epilogue_of(fused);
+  Expression inner = *epilogue;
   if (inner.empty()) inner.input(0, Lane::f32);
-  const Expression joined = outer.with_input(found.input, inner);
+  const Expression all = outer.with_input(index, inner);
   // Inputs are now those of the map but the sum, then those of the epilogue, the sum first.
   const std::size_t others = map.inputs.size() - 1;
   std::vector<std::size_t> numbers(others + inner.input_count());
   for (std::size_t i = 0; i < others; ++i) numbers[i] = inner.input_count() + i;
   for (std::size_t i = 0; i < inner.input_count(); ++i) numbers[others + i] = i;
   for (std::size_t i = 0; i < map.inputs.size(); ++i) {
-    if (i != found.input) fused.inputs.push_back(map.inputs[i]);
+    if (i != index) joined.inputs.push_back(map.inputs[i]);
   }
-  fused.parameters = with_epilogue(fused, joined.renumbered(numbers));
-  fused.nodes = joined_nodes(fused, map);
-  fused.outputs = map.outputs;
-  return fused;
+  joined.parameters = with_epilogue(joined, all.renumbered(numbers));
+  joined.nodes = joined_nodes(producer, map);
+  joined.outputs = map.outputs;
+  return joined;
 }
 
-}  // namespace
-
-std::size_t fuse_maps(Plan& plan) {
+/// Joins maps with what writes their operands, until nothing fits.
+template <class Join>
+std::size_t join_producers(Plan& plan, const Takes& takes, Join join) {
   const BufferUses uses(plan);
   std::vector<bool> is_gone(plan.steps.size(), false);
   std::size_t count = 0;
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
     while (plan.steps[at].kind == map_step) {
-      const Step& step = plan.steps[at];
-      const auto found = find_candidate(plan, uses, is_gone, at, [&](const Step& producer) {
-        if (producer.kind != map_step) return false;
-        const auto& outer = static_cast<const MapParameters&>(*step.parameters).expression;
-        const auto& inner = static_cast<const MapParameters&>(*producer.parameters).expression;
-        return outer.code().size() + inner.code().size() <= most_instructions &&
-               step.inputs.size() + producer.inputs.size() <= most_inputs;
+      auto joined = joined_with_producer(plan, uses, is_gone, at, takes, [&](const Step& producer, std::size_t index) {
+        return join(plan.steps[at], producer, index);
       });
-      if (!found) break;
-      join_maps(plan, at, *found);
-      is_gone[found->producer] = true;
+      if (!joined) break;
+      plan.steps[at] = std::move(joined->step);
+      is_gone[joined->producer] = true;
       ++count;
     }
   }
@@ -152,52 +150,36 @@ std::size_t fuse_maps(Plan& plan) {
   return count;
 }
 
-std::size_t fuse_epilogues(Plan& plan) {
-  const BufferUses uses(plan);
-  std::vector<bool> is_gone(plan.steps.size(), false);
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
-    const Step& map = plan.steps[at];
-    if (map.kind != map_step) continue;
-    const auto found = find_candidate(plan, uses, is_gone, at, [&](const Step& producer) {
-      const Expression* epilogue = epilogue_of(producer);
-      return epilogue && map.outputs[0].type == ElementType::float32 &&
-             map.outputs[0].dims == producer.outputs[0].dims && map.outputs[0].strides == producer.outputs[0].strides &&
-             epilogue->code().size() < most_instructions && map.inputs.size() <= most_inputs;
-    });
-    if (!found) continue;
-    plan.steps[at] = joined_epilogue(plan, at, *found);
-    is_gone[found->producer] = true;
-    ++count;
-  }
-  remove_steps(plan, is_gone);
-  return count;
+/// Kernels of these kinds write anywhere as far as a backend takes it.
+bool writes_anywhere(const Step& step) {
+  return step.outputs.size() == 1 && (step.kind == map_step || step.kind == convolution_step ||
+                                      step.kind == copy_step || step.kind == product_step);
 }
 
-std::size_t sink_copies(Plan& plan) {
-  const BufferUses uses(plan);
+}  // namespace
+
+std::size_t fuse_maps(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_maps); }
+std::size_t fuse_epilogues(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_epilogue); }
+
+std::size_t sink_copies(Plan& plan, const Takes& takes) {
+  BufferUses uses(plan);
   std::vector<bool> is_gone(plan.steps.size(), false);
-  std::vector<std::uint32_t> moved;
   std::size_t count = 0;
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
     const Step& copy = plan.steps[at];
     if (copy.kind != copy_step) continue;
-    const View from = copy.inputs[0], to = copy.outputs[0];
+    const View &from = copy.inputs[0], &to = copy.outputs[0];
     if (!is_private(plan, uses, from.buffer)) continue;
-    Step& producer = plan.steps[uses.writers[from.buffer][0]];
-    const bool writes_anywhere = producer.kind == map_step || producer.kind == convolution_step ||
-                                 producer.kind == copy_step || producer.kind == product_step;
-    if (!writes_anywhere || producer.outputs.size() != 1 || !(producer.outputs[0] == from)) continue;
-    // Kernels write rows of channels or columns: the innermost axis stays innermost, and pixels stay evenly apart.
-    if (producer.kind != map_step && producer.kind != copy_step) {
-      const View* both[] = {&from, &to};
-      const Loops loops = joined_loops(both);
-      if (loops.sizes.size() > 2 || loops.strides[1].empty() || loops.strides[1].back() != 1 ||
-          loops.strides[0].back() != 1)
-        continue;
-    }
-    producer.outputs[0] = to;
-    producer.nodes = joined_nodes(producer, copy);
+    const std::size_t writer = uses.writers[from.buffer][0];
+    const Step& producer = plan.steps[writer];
+    if (!writes_anywhere(producer) || !(producer.outputs[0] == from)) continue;
+    Step sunk = producer;
+    sunk.outputs[0] = to;
+    sunk.nodes = joined_nodes(producer, copy);
+    if (takes && takes(plan, sunk)) continue;
+    auto& writers = uses.writers[to.buffer];
+    std::replace(writers.begin(), writers.end(), at, writer);  // for a copy of this copy
+    plan.steps[writer] = std::move(sunk);
     is_gone[at] = true;
     ++count;
   }

@@ -14,12 +14,14 @@ struct BufferUses {
       writers;  ///< steps by buffer, ascending; one that reads twice comes twice
 };
 
+// Passes give the number of steps that they removed, and make no step that the backend does not take.
+
 /// Joins a map with the one map that reads its result.
-std::size_t fuse_maps(Plan& plan);
+std::size_t fuse_maps(Plan& plan, const Takes& takes);
 /// Puts a map into the product or convolution whose result it reads.
-std::size_t fuse_epilogues(Plan& plan);
+std::size_t fuse_epilogues(Plan& plan, const Takes& takes);
 /// What is copied once as a whole is written where the copy would be.
-std::size_t sink_copies(Plan& plan);
+std::size_t sink_copies(Plan& plan, const Takes& takes);
 /// Gives all buffers of the arena a place: those that live at the same time do not overlap.
 void place_buffers(Plan& plan);
 /// Drops steps whose results nobody reads.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/node_attributes.h"
 
@@ -271,9 +272,8 @@ ir::ValueId Rewriting::reals(std::string_view stem, ElementType type, const Dims
                              std::span<const double> values) {
   std::vector<std::byte> bytes(packed_size(type, static_cast<std::int64_t>(values.size())).value_or(0));
   encode(type, values, bytes);
-  const ir::ValueId id = patch_.value(subject_.fresh_name(stem));
-  patch_.add_initializer(id, ir::make_tensor(subject_.model(), type, dims, bytes));
-  return id;
+  const auto content = Tensor::from_bytes(type, dims, std::move(bytes));
+  return constant(stem, content ? *content : Tensor());
 }
 
 bool Rewriting::finish() {

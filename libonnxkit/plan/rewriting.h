@@ -77,6 +77,9 @@ class Rewriting {
   /// A constant of integers, of one axis.
   ir::ValueId integers(std::span<const std::int64_t> values);
   /// A constant with these reals rounded to `type`.
+  ir::ValueId constant(std::string_view stem, const Tensor& content) {
+    return subject_.add_constant(patch_, stem, content);
+  }
   ir::ValueId reals(std::string_view stem, ElementType type, const Dims& dims, std::span<const double> values);
   /// Splices what was gathered; whether there was anything.
   bool finish();

@@ -18,7 +18,8 @@ struct MapParameters : Parameters {
 inline constexpr std::string_view copy_step = "copy";
 
 /// output[..., m, n] = epilogue(sum over k of a[..., m, k] * b[..., k, n], rest of the inputs). All views have the output's leading sizes. Input 0 of
-/// the epilogue is the sum, the rest are the inputs from the third on, of the sizes of the output.
+/// the epilogue is the sum, the rest are the inputs from the third on, of the sizes of the output. a, b and the output are all float32, but for
+/// constants b of float16 and bfloat16, or all float64, or all int64 (sums wrap); there is no epilogue for the last two.
 inline constexpr std::string_view product_step = "product";
 struct ProductParameters : Parameters {
   Expression epilogue;  ///< empty: none
@@ -42,9 +43,10 @@ struct PoolParameters : Parameters {
   std::string text() const override;
 };
 
-/// output = reduction over the axes of the input that lie behind those of the output.
+/// output = reduction over the axes of the input that lie behind those of the output. Both are float32, float64 or int64 (sums and products wrap).
+/// The greatest and the least of numbers with a NaN is NaN.
 inline constexpr std::string_view reduce_step = "reduce";
-enum class Reduction : std::uint8_t { sum, mean, maximum, minimum };
+enum class Reduction : std::uint8_t { sum, mean, maximum, minimum, product };  ///< mean: not of int64
 struct ReduceParameters : Parameters {
   Reduction reduction = Reduction::sum;
   std::string text() const override;
@@ -60,7 +62,7 @@ struct SoftmaxParameters : Parameters {
 /// Inputs x [rows, n] in row-major order, scale [n], maybe bias [n].
 inline constexpr std::string_view normalize_step = "normalize";
 struct NormalizeParameters : Parameters {
-  float epsilon = 1e-5F;
+  double epsilon = 1e-5;
   bool centers = true;  ///< subtracts the mean: LayerNormalization, not RMSNormalization
   std::string text() const override;
 };
@@ -69,13 +71,31 @@ struct NormalizeParameters : Parameters {
 /// axis of q, k and v has stride 1.
 inline constexpr std::string_view attention_step = "attention";
 struct AttentionParameters : Parameters {
-  float scale = 1;
+  double scale = 1;
   bool is_causal = false;  ///< row i sees columns up to i
   std::string text() const override;
 };
 
 /// output = data taken at integer positions along one axis: inputs data [outer, n, inner] and positions of any sizes; output [outer, positions, inner].
 inline constexpr std::string_view gather_step = "gather";
+
+/// output = data with updates at integer positions along its first axis: inputs data [n, inner], positions [count] of int64, updates [count, inner];
+/// output as data. Updates come one after the other: the last one stays, or each is combined with what is there. A position outside the axis, of
+/// which negative ones count from the end, ends the run with an error. All in row-major order; data, updates and output of one stored type.
+inline constexpr std::string_view scatter_step = "scatter";
+enum class Combination : std::uint8_t { replace, add, multiply, maximum, minimum };
+struct ScatterParameters : Parameters {
+  Combination combination = Combination::replace;
+  std::string text() const override;
+};
+
+/// The k first elements along the last axis in falling or rising order, of equal ones those that come first; NaN is greater than all others. Input
+/// [..., n] in row-major order, of float32, float64 or int64; outputs [..., k] of the same type and their positions, of int64.
+inline constexpr std::string_view top_k_step = "top_k";
+struct TopKParameters : Parameters {
+  bool is_largest = true;
+  std::string text() const override { return is_largest ? "largest" : "smallest"; }
+};
 
 /// A node on the kernel of the reference. Outputs may be slots.
 inline constexpr std::string_view host_step = "host";
@@ -84,5 +104,8 @@ struct HostParameters : Parameters {
   std::string op, reason;
   std::string text() const override { return op + ": " + reason; }
 };
+
+/// All results of the step have no elements: backends make no kernel for it, so kernels need not ask for that, nor for memory that is not there.
+bool writes_nothing(const Plan& plan, const Step& step);
 
 }  // namespace onnxkit::plan

@@ -4,15 +4,23 @@
 
 #include "checker/collector.h"
 #include "libonnxkit/ir/scope.h"
+#include "libonnxkit/ir/tensor/tensors.h"
+#include "libonnxkit/plan/validity.h"
 #include "libonnxkit/wire/values/tensor_proto.h"
 
 namespace onnxkit::plan {
 
+std::string node_title(const ir::Graph& graph, const ir::Node& node) {
+  const bool has_none = node.name.empty() && !node.outputs.empty();
+  return std::string(has_none ? graph.name_of(node.outputs[0]) : node.name.view());
+}
+
 Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data,
-                 Evaluate evaluate)
+                 Evaluate evaluate, bool exact)
     : model_(std::move(model)),
       table_(std::move(table)),
       evaluate_(std::move(evaluate)),
+      is_exact_(exact),
       external_(model_.path, {.allow_outside = allow_outside_data, .verify_checksums = false}) {
   refresh();
 }
@@ -25,6 +33,7 @@ void Subject::refresh() {
   options.assume_defaults = true;
   options.external_bytes = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
   inferred_.emplace(checker::infer_types(model_, *table_, options, collector));
+  fault_ = first_fault(collector);
   info_ = &inferred_->graphs.at(model_.graph.get());
 }
 
@@ -60,9 +69,12 @@ std::optional<Dims> Subject::dims(ir::ValueId id) const {
   const checker::Type& type = info(id).type;
   if (!type.is_tensor() || !type.shape) return std::nullopt;
   Dims dims;
+  std::int64_t left = std::int64_t{1} << 44;  // what is larger fits no memory, and strides must not overflow
   for (const ir::Dim dim : *type.shape) {
-    if (!dim.is_constant()) return std::nullopt;
+    if (!dim.is_constant() || dim.constant() < 0) return std::nullopt;
     dims.push_back(dim.constant());
+    left /= std::max<std::int64_t>(dim.constant(), 1);
+    if (left == 0) return std::nullopt;
   }
   return dims;
 }
@@ -70,6 +82,9 @@ std::optional<Dims> Subject::dims(ir::ValueId id) const {
 std::optional<Tensor> Subject::content(ir::ValueId id) const {
   const ir::Tensor* stored = id == ir::ValueId::none ? nullptr : uses_->initializers().find(id);
   if (!stored) return std::nullopt;
+  if (const auto added = added_.find(stored->raw_data.view().data());
+      added != added_.end() && added->second.dims() == stored->dims)
+    return added->second;
   wire::TensorSource source;
   source.external = [this](const ir::Tensor& tensor) { return external_.bytes(tensor); };
   source.owner = wire::unowned(stored);
@@ -104,14 +119,51 @@ std::optional<std::vector<std::int64_t>> Subject::integers(ir::ValueId id) const
 
 ir::ValueId Subject::add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content) {
   const ir::ValueId id = patch.value(fresh_name(stem));
-  patch.add_initializer(id, ir::make_tensor(model_, content.type(), content.dims(), content.bytes()));
+  ir::Tensor tensor;
+  tensor.dims = content.dims();
+  tensor.data_type = static_cast<std::int32_t>(content.type());
+  const auto bytes = content.bytes();
+  const std::string_view raw =
+      bytes.empty() ? "" : std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  tensor.raw_data = Text(raw);
+  if (!bytes.empty()) added_.emplace(raw.data(), content);
+  patch.add_initializer(id, std::move(tensor));
   return id;
+}
+
+std::shared_ptr<const ir::Model> Subject::shared_part(ir::Model part) const {
+  struct Held {
+    ir::Model model;
+    std::vector<Tensor> constants = {};
+  };
+  auto held = std::make_shared<Held>(Held{.model = std::move(part)});
+  ir::each_tensor(held->model, [&](const ir::Tensor& tensor, ir::TensorRole) {
+    if (const auto added = added_.find(tensor.raw_data.view().data()); added != added_.end())
+      held->constants.push_back(added->second);
+  });
+  return {held, &held->model};
+}
+
+void Subject::adopt_constants(const Subject& other) { added_.insert(other.added_.begin(), other.added_.end()); }
+
+std::vector<std::shared_ptr<const MappedFile>> Subject::files() const {
+  std::vector<std::shared_ptr<const MappedFile>> files = model_.files;
+  const auto outside = external_.files();
+  files.insert(files.end(), outside.begin(), outside.end());
+  return files;
 }
 
 void Subject::splice(ir::Patch patch) {
   ir::splice(*model_.graph, std::move(patch));
   drop_unused();
   refresh();
+}
+
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op_type != "Gradient") return ir::ValueId::none;
+  const ir::Attribute* target = node.find_attribute("y");
+  const auto* name = target ? target->as<Text>() : nullptr;
+  return name ? graph.find(name->view()) : ir::ValueId::none;
 }
 
 std::size_t Subject::drop_unused() {
@@ -127,6 +179,7 @@ std::size_t Subject::drop_unused() {
                               [&](ir::ValueId id) { return id != ir::ValueId::none && is_read[ir::index_of(id)]; });
     if (!is_kept[at]) continue;
     for (const ir::ValueId id : uses.reads(at)) is_read[ir::index_of(id)] = true;
+    if (const ir::ValueId id = traced_target(graph, node); id != ir::ValueId::none) is_read[ir::index_of(id)] = true;
   }
   ir::Patch patch(graph);
   std::size_t dropped = 0;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "checker/infer/inference.h"
@@ -18,6 +19,12 @@
 
 namespace onnxkit::plan {
 
+/// The name of a node; of one without a name the first value that it writes.
+std::string node_title(const ir::Graph& graph, const ir::Node& node);
+
+/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node);
+
 /// A model on its way to a plan: passes look at its main graph and change it. It stays a valid model that computes the same.
 class Subject {
  public:
@@ -25,13 +32,16 @@ class Subject {
   using Evaluate = std::function<Result<std::vector<NamedValue>>(const ir::Model& model)>;
 
   /// `model` has inputs of constant sizes.
-  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data, Evaluate evaluate);
+  Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data, Evaluate evaluate,
+          bool exact = false);
 
   ir::Model& model() { return model_; }
   const ir::Graph& graph() const { return *model_.graph; }
   const spec::OpTable& table() const { return *table_; }
   const ir::Uses& uses() const { return *uses_; }
   const Evaluate& evaluate() const { return evaluate_; }
+  /// BuildOptions::exact.
+  bool is_exact() const { return is_exact_; }
 
   /// Of ai.onnx, that the model imports; 0 for none.
   std::int64_t opset() const;
@@ -63,11 +73,21 @@ class Subject {
 
   /// Makes the change and finds out anew what is known. Precondition as of ir::splice. Drops nodes that nobody reads.
   void splice(ir::Patch patch);
-  /// A new initializer in a patch.
+  /// A new initializer in a patch, whose bytes are those of `content`.
   ir::ValueId add_constant(ir::Patch& patch, std::string_view stem, const Tensor& content);
+  /// A part of the model, such as `ir::extract` makes, that keeps alive what add_constant() added and the part reads.
+  std::shared_ptr<const ir::Model> shared_part(ir::Model part) const;
+  /// Content that was added to another subject and that this one's model reads.
+  void adopt_constants(const Subject& other);
+  /// Files that constants lie in.
+  std::vector<std::shared_ptr<const MappedFile>> files() const;
+  /// Lets go of what add_constant() added: only tensors from content() keep it from now on, and the model must not be read any more.
+  void release_constants() { added_.clear(); }
   Text fresh_name(std::string_view stem) { return names_->make(stem); }
   /// What is known anew, after a change of the model that was no patch.
   void refresh();
+  /// What inference found wrong when it last looked.
+  const std::optional<std::string>& fault() const { return fault_; }
   /// Removes nodes whose results nobody reads, and initializers. Returns the number of nodes.
   std::size_t drop_unused();
 
@@ -75,11 +95,14 @@ class Subject {
   ir::Model model_;
   std::shared_ptr<const spec::OpTable> table_;
   Evaluate evaluate_;
+  bool is_exact_;
   mutable wire::ExternalData external_;
   std::optional<ir::FreshNames> names_;
   std::optional<ir::Uses> uses_;
   std::optional<checker::InferredModel> inferred_;
+  std::optional<std::string> fault_;
   const checker::GraphInfo* info_ = nullptr;
+  std::unordered_map<const char*, Tensor> added_;  ///< by the place of their bytes
 };
 
 }  // namespace onnxkit::plan

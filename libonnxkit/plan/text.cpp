@@ -53,7 +53,8 @@ std::string text_of(const Plan& plan) {
     const std::string parameters = step.parameters ? step.parameters->text() : "";
     text += fmt::format("{} {} <- {}{}\n", step.kind, list_of(plan, step.outputs), list_of(plan, step.inputs),
                         parameters.empty() ? "" : " | " + parameters);
-    text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
+    if (!step.nodes.empty()) text += fmt::format("    {}\n", fmt::join(quoted(step.nodes), ", "));
+    if (!step.by.empty()) text += fmt::format("    by {}\n", step.by);
   }
   for (const Port& port : plan.outputs)
     text += fmt::format("output {} = {}\n", quote(port.name), buffer_text(plan, port.buffer));
@@ -78,14 +79,21 @@ std::string PoolParameters::text() const {
 }
 
 std::string ReduceParameters::text() const {
-  constexpr const char* names[] = {"sum", "mean", "maximum", "minimum"};
+  constexpr const char* names[] = {"sum", "mean", "maximum", "minimum", "product"};
   return names[static_cast<std::size_t>(reduction)];
 }
 
-std::string NormalizeParameters::text() const {
-  return fmt::format("{}, epsilon {}", centers ? "centered" : "root mean square", epsilon);
+std::string ScatterParameters::text() const {
+  constexpr const char* names[] = {"replace", "add", "multiply", "maximum", "minimum"};
+  return names[static_cast<std::size_t>(combination)];
 }
 
-std::string AttentionParameters::text() const { return fmt::format("scale {}{}", scale, is_causal ? ", causal" : ""); }
+std::string NormalizeParameters::text() const {
+  return fmt::format("{}, epsilon {}", centers ? "centered" : "root mean square", static_cast<float>(epsilon));
+}
+
+std::string AttentionParameters::text() const {
+  return fmt::format("scale {}{}", static_cast<float>(scale), is_causal ? ", causal" : "");
+}
 
 }  // namespace onnxkit::plan

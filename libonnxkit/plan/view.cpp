@@ -60,6 +60,13 @@ bool View::is_dense() const {
   return true;
 }
 
+bool View::has_channels_last() const {
+  if (rank() != 4) return false;
+  const std::int64_t pixel = dims[3] > 1 ? strides[3] : dims[2] > 1 ? strides[2] : dims[0] > 1 ? strides[0] : dims[1];
+  return (dims[1] == 1 || strides[1] == 1) && pixel >= dims[1] && (dims[3] == 1 || strides[3] == pixel) &&
+         (dims[2] == 1 || strides[2] == pixel * dims[3]) && (dims[0] == 1 || strides[0] == pixel * dims[3] * dims[2]);
+}
+
 View permuted(const View& view, std::span<const std::int64_t> order) {
   View result = view;
   for (std::size_t axis = 0; axis < order.size(); ++axis) {

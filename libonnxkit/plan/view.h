@@ -32,6 +32,9 @@ struct View {
   /// Without gaps and repetitions, in some order of axes.
   bool is_dense() const;
 
+  /// An image [n, c, h, w] with channels side by side and pixels evenly apart, row by row and image by image.
+  bool has_channels_last() const;
+
   bool operator==(const View&) const = default;
 };
 

@@ -34,9 +34,11 @@ namespace {
 
 /// The results of `run` on inputs that fit, or the error that a Fault tells.
 template <class F>
-auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs, F run)
-    -> Result<decltype(run())> {
-  if (const auto fits = exec::check_inputs(*prepared.model->graph, inputs); !fits) return fits.error();
+auto without_faults(const PreparedModel& prepared, std::span<const onnxkit::Value> inputs, const RunOptions& options,
+                    F run) -> Result<decltype(run())> {
+  if (const auto fits = exec::check_inputs(*prepared.model->graph, inputs, options.math == exec::MathMode::unrounded);
+      !fits)
+    return fits.error();
   try {
     return run();
   } catch (const LocatedFault& fault) {
@@ -77,7 +79,7 @@ Result<std::unique_ptr<Executor>> Executor::make(const ir::Model& model, const s
 }
 
 Result<std::vector<onnxkit::Value>> Executor::run(std::span<const onnxkit::Value> inputs, const RunOptions& options) {
-  return without_faults(state_->prepared, inputs, [&] {
+  return without_faults(state_->prepared, inputs, options, [&] {
     const auto threads = state_->context->threads(options.threads);
     return Run(state_->prepared, options, *threads, state_->kept).run(inputs);
   });
@@ -86,7 +88,7 @@ Result<std::vector<onnxkit::Value>> Executor::run(std::span<const onnxkit::Value
 Result<std::vector<exec::Spread>> Executor::run_perturbed(std::span<const onnxkit::Value> inputs,
                                                           const exec::PerturbedOptions& options,
                                                           const RunOptions& run) {
-  return without_faults(state_->prepared, inputs, [&] {
+  return without_faults(state_->prepared, inputs, run, [&] {
     const auto threads = state_->context->threads(run.threads);
     return reference::run_perturbed(state_->prepared, inputs, options, run, *threads);
   });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libonnxkit/exec/perturbed.h"
+#include "libonnxkit/exec/product_device.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/ir/tensor/tensor_data.h"
 
@@ -25,7 +26,8 @@ struct ExecutorOptions {
 
 struct RunOptions {
   exec::MathMode math = exec::MathMode::declared;
-  int threads = 0;                          ///< 0: all cores that this process may use
+  int threads = 0;                                          ///< 0: all cores that this process may use
+  std::shared_ptr<exec::ProductDevice> products = nullptr;  ///< multiplies large matrices; null: the threads do
   bool rounds_constants = false;            ///< in the unrounded mode: what is computed from constants alone is rounded
   std::uint64_t seed = 0;                   ///< of random operators that name none themselves
   std::uint64_t memory_limit = 0;           ///< bytes of values alive at once, 0: none

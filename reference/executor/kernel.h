@@ -15,6 +15,10 @@
 #include "reference/executor/kernel_traits.h"
 #include "reference/executor/tensor.h"
 
+namespace onnxkit::exec {
+class ProductDevice;
+}
+
 // What a file in reference/ops sees: one node with its inputs, and where its outputs go.
 namespace onnxkit::reference {
 
@@ -86,6 +90,8 @@ class KernelContext : public spec::NodeAttributes {
   /// Of this node in its graph, for keys of random numbers.
   std::size_t node_index() const { return node_index_; }
   ThreadPool& threads() const;
+  /// Null when the threads multiply all matrices.
+  exec::ProductDevice* products() const;
   /// Fault when the run is cancelled or out of time. For stretches of more than some milliseconds in one task of for_range.
   void check_alive() const;
   /// As ThreadPool::for_range, with check_alive() every few milliseconds between calls of `body`.

@@ -115,7 +115,10 @@ Frame Run::start(std::span<const onnxkit::Value> inputs) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const ValueId id = graph.inputs[i].value;
     if (id == ValueId::none || inputs[i].kind == ValueKind::none) continue;
-    frame.values[index_of(id)] = unpack(memory_, inputs[i]);
+    const auto& type = graph.inputs[i].type;
+    frame.values[index_of(id)] = options_.math == exec::MathMode::unrounded && type
+                                     ? unpack_declared(memory_, inputs[i], *type)
+                                     : unpack(memory_, inputs[i]);
     is_given_weights_ = is_given_weights_ || frame.prepared->initializers.find(id) != nullptr;
   }
   return frame;
@@ -505,6 +508,8 @@ void KernelContext::disturb_input(const NoiseRule& rule) {
 void KernelContext::check_alive() const { run_.check_alive(); }
 
 ThreadPool& KernelContext::threads() const { return run_.threads_; }
+
+exec::ProductDevice* KernelContext::products() const { return run_.options_.products.get(); }
 
 void KernelContext::for_range(std::int64_t count, std::int64_t grain,
                               const std::function<void(std::int64_t, std::int64_t)>& body) const {

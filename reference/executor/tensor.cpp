@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/checked.h"
+#include "libonnxkit/ir/model.h"
 #include "reference/numerics/unrounded.h"
 
 namespace onnxkit::reference {
@@ -250,6 +251,24 @@ BasicValue<To> convert(const BasicValue<From>& from, const Convert& convert_tens
 
 Value unpack(const MemoryPtr& memory, const onnxkit::Value& packed) {
   return convert<Tensor>(packed, [&](const onnxkit::Tensor& tensor) { return unpack(memory, tensor); });
+}
+
+Value unpack_declared(const MemoryPtr& memory, const onnxkit::Value& packed, const ir::DeclaredType& type) {
+  const auto declared = static_cast<ElementType>(type.elem_type.value_or(0));
+  if (packed.kind == ValueKind::tensor && packed.tensor.type() == ElementType::float64 && is_unrounded_type(declared)) {
+    Value value;
+    value.kind = ValueKind::tensor;
+    value.tensor = Tensor::unset(memory, declared, packed.tensor.dims());
+    decode(ElementType::float64, packed.tensor.bytes(), value.tensor.write<double>());
+    return value;
+  }
+  const bool is_list = packed.kind == ValueKind::sequence || packed.kind == ValueKind::optional;
+  if (!is_list || !type.element) return unpack(memory, packed);
+  Value value;
+  value.kind = packed.kind;
+  value.declared = static_cast<ElementType>(type.element->elem_type.value_or(0));
+  for (const onnxkit::Value& item : packed.items) value.items.push_back(unpack_declared(memory, item, *type.element));
+  return value;
 }
 
 onnxkit::Value pack(const Value& value, bool unrounded) {

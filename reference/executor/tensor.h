@@ -14,6 +14,10 @@
 #include "reference/executor/fault.h"
 #include "reference/executor/page_pool.h"
 
+namespace onnxkit::ir {
+struct DeclaredType;
+}
+
 namespace onnxkit::reference {
 
 using Dims = std::vector<std::int64_t>;
@@ -204,6 +208,8 @@ decltype(auto) dispatch_scalars(Domain domain, F&& f) {
 /// From the packed form and back. `unrounded` leaves float16, bfloat16 and float32 as float64.
 Tensor unpack(const MemoryPtr& memory, const onnxkit::Tensor& packed);
 Value unpack(const MemoryPtr& memory, const onnxkit::Value& packed);
+/// What an unrounded run gave as float64 becomes a value of its declared type again, with the same numbers.
+Value unpack_declared(const MemoryPtr& memory, const onnxkit::Value& packed, const ir::DeclaredType& type);
 onnxkit::Tensor pack(const Tensor& tensor, bool unrounded = false);
 onnxkit::Value pack(const Value& value, bool unrounded = false);
 

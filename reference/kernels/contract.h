@@ -2,7 +2,7 @@
 
 #include "reference/executor/kernel.h"
 #include "reference/executor/tensor.h"
-#include "reference/kernels/gemm.h"
+#include "reference/kernels/product.h"
 #include "reference/noise/noise.h"
 
 // Contractions of tensors, on top of gemm.
@@ -16,11 +16,13 @@ void multiply_matrices(const KernelContext& context, ElementType type, MatrixVie
   const Poll poll = [&context] { context.check_alive(); };
   if constexpr (std::is_same_v<T, double>) {
     if (const Noise* noise = context.noise()) {
-      return noise->multiply(context.threads(), a, b, c, accumulate, factor, poll);
+      return noise->multiply(context.threads(), context.products(), a, b, c, accumulate, factor, poll);
     }
     if (type == ElementType::float64) return gemm_exact(context.threads(), a, b, c, accumulate, poll);
+    return multiply_doubles(context.threads(), context.products(), a, b, c, accumulate, poll);
+  } else {
+    gemm(context.threads(), a, b, c, accumulate, poll);
   }
-  gemm(context.threads(), a, b, c, accumulate, poll);
 }
 
 /// numpy.matmul: vectors become matrices for the product, leading axes broadcast. The result has a's element type.

@@ -168,8 +168,9 @@ Arithmetic arithmetic_of(Profile profile) {
   return {.sums = float32, .operands = 0, .results = float32, .steps = false};
 }
 
-void Noise::multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
-                     bool accumulate, double factor, const Poll& poll) const {
+void Noise::multiply(ThreadPool& threads, exec::ProductDevice* device, MatrixView<const double> a,
+                     MatrixView<const double> b, MatrixView<double> c, bool accumulate, double factor,
+                     const Poll& poll) const {
   const std::uint64_t key = mix(mix(seed_) + nodes_) ^ fingerprint(a) ^ (fingerprint(b) << 1);
   std::unique_ptr<double[]> left, right;
   if (arithmetic_.operands > 0) {
@@ -180,7 +181,7 @@ void Noise::multiply(ThreadPool& threads, MatrixView<const double> a, MatrixView
     a = row_major<const double>(left.get(), a.rows, a.columns);
     b = row_major<const double>(right.get(), b.rows, b.columns);
   }
-  gemm(threads, a, b, c, accumulate, poll);
+  multiply_doubles(threads, device, a, b, c, accumulate, poll);
   if (a.columns == 0) return;
 
   const double terms = static_cast<double>(a.columns) / 3;

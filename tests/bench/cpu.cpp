@@ -94,7 +94,7 @@ struct Bench {
     const auto in = floats(layer.size * layer.size * layer.in), weights = floats(weight_count),
                bias = floats(layer.out);
     auto packed = floats(packed_weights_floats(convolution, isa)), out = floats(w.out_height * w.out_width * layer.out);
-    pack_weights(packed.data(), weights.data(), convolution, isa);
+    pack_weights(one, packed.data(), weights.data(), convolution, isa);
     Epilogue epilogue;
     epilogue.bias = bias.data();
     epilogue.clamps = true;

@@ -1,12 +1,13 @@
-// run_cases [--backend NAME] [--names FILE] [--corrections DIR] [--only TEXT]... FOLDER: a backend, the reference by default, against recorded runs.
+// run_cases [--backend NAME] [--option NAME=VALUE]... [--every N] [--names FILE] [--corrections DIR] [--only TEXT]... FOLDER: a backend, the reference by default, against recorded runs.
 //
 // Every model.onnx below FOLDER is run on each test_data_set_*/input_*.pb beside it; outputs must agree with output_*.pb within the official
 // tolerance (relative 1e-3, of bfloat16 2^-6, absolute 1e-7; densenet121 2e-3), but for the six cases of random_cases.cpp. --names: cases that
-// must be there. --corrections: outputs that replace recorded ones, CASE/output_N.pb (docs/semantics.md says why). --only: cases whose path holds TEXT. Other backends than the reference draw
+// must be there. --every: each N-th case. --option: of the backend. --corrections: outputs that replace recorded ones, CASE/output_N.pb (docs/semantics.md says why). --only: cases whose path holds TEXT. Other backends than the reference draw
 // other random numbers: the six cases are not run then, and counted.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct Runner {
   std::unique_ptr<exec::Backend> backend;
   bool is_reference = true;
   std::size_t left_out = 0;
+  std::map<std::string, std::string> options = {};
 };
 
 /// What is wrong with one case; empty when nothing is.
@@ -41,7 +43,8 @@ std::string run_case(const fs::path& folder, const fs::path& corrections, Runner
   if (!read || !read->graph) return "the model cannot be read";
   const auto model = std::make_shared<ir::Model>(*std::move(read));
   model->path = folder / "model.onnx";
-  const auto session = runner.backend->load({.model = model}, {.context = runner.context, .table = runner.table});
+  const auto session = runner.backend->load(
+      {.model = model}, {.context = runner.context, .table = runner.table, .options = runner.options});
   const auto tell = [](const Error& error) {
     return fmt::format("{} at {} ({}): {}", error.diagnostic.code, error.diagnostic.location.path(),
                        error.diagnostic.location.op, error.diagnostic.message);
@@ -94,7 +97,8 @@ std::vector<std::string> lines_of(const fs::path& path) {
 
 int main(int argc, char** argv) {
   fs::path folder, names, corrections;
-  std::vector<std::string> only;
+  std::vector<std::string> only, given;
+  std::size_t every = 1, number = 0;
   std::string backend = "reference";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -104,6 +108,10 @@ int main(int argc, char** argv) {
       corrections = argv[++i];
     else if (word == "--backend" && i + 1 < argc)
       backend = argv[++i];
+    else if (word == "--every" && i + 1 < argc)
+      every = std::stoul(argv[++i]);
+    else if (word == "--option" && i + 1 < argc)
+      given.emplace_back(argv[++i]);
     else if (word == "--only" && i + 1 < argc)
       only.push_back(argv[++i]);
     else
@@ -131,11 +139,13 @@ int main(int argc, char** argv) {
   }
   Runner runner{std::make_shared<const spec::OpTable>(), std::make_shared<exec::SessionContext>(), entry->make({}),
                 backend == "reference"};
+  for (const std::string& option : given)
+    runner.options[option.substr(0, option.find('='))] = option.substr(option.find('=') + 1);
   for (const std::string& name : cases) {
     const bool wanted = only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& part) {
                           return name.find(part) != std::string::npos;
                         });
-    if (!wanted) continue;
+    if (!wanted || number++ % every != 0) continue;
     const std::size_t left_out = runner.left_out;
     const std::string fault = run_case(folder / name, corrections / name, runner);
     if (fault.empty() && runner.left_out != left_out) continue;

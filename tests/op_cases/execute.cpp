@@ -45,8 +45,10 @@ bool can_run(const Case& c) {
                                          [](const ValueSpec& output) { return !output.omitted && has_values(output); });
 }
 
-bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
-                      std::vector<std::string>& problems) {
+namespace {
+
+/// The values of the case for the inputs of its model.
+std::vector<Value> given_values(const Case& c, const ir::Model& model) {
   StringPool& strings = *model.strings;
   std::vector<Value> inputs;
   for (const ir::ValueInfo& info : model.graph->inputs) {
@@ -55,12 +57,13 @@ bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
     });
     inputs.push_back(given == c.inputs.end() ? Value() : Value(tensor_of(*given, strings)));
   }
-  const auto session = reference::Executor::make(model, table, {});
-  if (!session) {
-    problems.push_back("cannot be run: " + text_of(session.error()));
-    return false;
-  }
-  const auto outputs = (*session)->run(inputs, {});
+  return inputs;
+}
+
+/// What differs from the case in the outcome of its run. True when the run came to its end.
+bool judge(const Case& c, const ir::Model& model, const Result<std::vector<Value>>& outputs,
+           std::vector<std::string>& problems) {
+  StringPool& strings = *model.strings;
   if (!c.fails.empty()) {
     if (outputs)
       problems.push_back("the run succeeds");
@@ -81,6 +84,53 @@ bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
     if (differs) problems.push_back(fmt::format("run: {}: {}", name, *differs));
   }
   return true;
+}
+
+}  // namespace
+
+bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable& table,
+                      std::vector<std::string>& problems) {
+  const auto session = reference::Executor::make(model, table, {});
+  if (!session) {
+    problems.push_back("cannot be run: " + text_of(session.error()));
+    return false;
+  }
+  return judge(c, model, (*session)->run(given_values(c, model), {}), problems);
+}
+
+std::vector<std::string> run_on_backend(const Case& c, ir::Model model, BackendUnderTest& under_test) {
+  // A plan leaves out what nobody asks for.
+  if (model.graph->outputs.empty() && !model.graph->nodes.empty()) {
+    for (const ir::ValueId id : model.graph->nodes.back().outputs) {
+      if (id != ir::ValueId::none) model.graph->outputs.emplace_back().value = id;
+    }
+  }
+  const auto shared = std::make_shared<const ir::Model>(std::move(model));
+  std::vector<std::string> problems;
+  const auto session =
+      under_test.backend->load({.model = shared}, {.context = under_test.context, .table = under_test.table});
+  if (!session) {
+    // A plan may find out what is wrong before there is a run.
+    if (c.fails.empty()) problems.push_back("cannot be run: " + text_of(session.error()));
+    return problems;
+  }
+  exec::RunRequest request;
+  std::vector<Value> inputs = given_values(c, *shared);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind != ValueKind::none) request.inputs.push_back({(*session)->inputs()[i].name, inputs[i]});
+  }
+  auto answer = (*session)->run(request);
+  Result<std::vector<Value>> outputs = std::vector<Value>();
+  if (answer) {
+    for (NamedValue& output : answer->outputs) outputs->push_back(std::move(output.value));
+  } else {
+    outputs = answer.error();
+  }
+  judge(c, *shared, outputs, problems);
+  if (const auto report = (*session)->plan_report()) {
+    for (const std::string& note : report->notes) under_test.notes.insert(note);
+  }
+  return problems;
 }
 
 void export_case(const Case& c, const spec::OpSchema& schema, std::int64_t opset, const std::filesystem::path& folder) {

@@ -3,7 +3,12 @@
 // of one node that ran become DIR/NAME/model.onnx with test_data_set_0, all values as inputs.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +16,8 @@
 #include <fmt/core.h>
 
 #include "checker/infer/inference.h"
+#include "libonnxkit/backends/backends.h"
+#include "libonnxkit/exec/registry.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 #include "tests/completeness/coverage.h"
@@ -120,7 +127,9 @@ void compare_findings(const Case& c, const std::vector<Diagnostic>& found, std::
 }
 
 std::vector<std::string> run_at(const Case& c, const spec::OpTable& table, const spec::OpSchema& schema,
-                                std::int64_t opset, completeness::Coverage& coverage) {
+                                std::int64_t opset, completeness::Coverage& coverage, BackendUnderTest* under_test) {
+  if (under_test)
+    return can_run(c) ? run_on_backend(c, make_model(c, schema, opset), *under_test) : std::vector<std::string>();
   const ir::Model model = make_model(c, schema, opset);
   checker::Collector collector;
   checker::InferredModel inferred = infer_types(model, table, {}, collector);
@@ -161,6 +170,7 @@ struct Totals {
   std::size_t passed = 0, failed = 0;
   completeness::Coverage coverage;
   std::filesystem::path exported;
+  std::optional<BackendUnderTest> under_test;
 };
 
 void fail(Totals& totals, const std::filesystem::path& file, const std::string& what, const std::string& problem) {
@@ -180,7 +190,8 @@ void run_typed(const std::filesystem::path& file, const Case& c, const spec::OpT
                const spec::OpSchema& schema, std::int64_t opset, Totals& totals) {
   const std::string what = fmt::format("{} \"{}\", opset {}", c.op, c.name, opset);
   try {
-    const std::vector<std::string> problems = run_at(c, table, schema, opset, totals.coverage);
+    const std::vector<std::string> problems = run_at(c, table, schema, opset, totals.coverage,
+                                                     totals.under_test ? &*totals.under_test : nullptr);
     if (problems.empty()) ++totals.passed;
     std::string text;
     for (const std::string& problem : problems) text += (text.empty() ? "" : "\n    ") + problem;
@@ -210,16 +221,69 @@ void run_file(const std::filesystem::path& file, const spec::OpTable& table, Tot
   }
 }
 
+/// Operators by what keeps them on the reference, from notes such as: node "y" (Unique) runs on the reference: REASON
+std::map<std::string, std::set<std::string>> operators_by_reason(const std::set<std::string>& notes) {
+  std::map<std::string, std::set<std::string>> by_reason;
+  constexpr std::string_view middle = ") runs on the reference: ";
+  for (const std::string& note : notes) {
+    const std::size_t at = note.find(middle), open = note.rfind('(', at);
+    if (at == std::string::npos || open == std::string::npos) continue;
+    std::string reason = note.substr(at + middle.size());
+    for (std::size_t quoted = reason.find('"'); quoted != std::string::npos; quoted = reason.find('"')) {
+      const std::size_t end = reason.find('"', quoted + 1);
+      if (end == std::string::npos) break;
+      reason.erase(quoted, std::min(end + 2, reason.size()) - quoted);
+    }
+    by_reason[reason].insert(note.substr(open + 1, at - open - 1));
+  }
+  return by_reason;
+}
+
+/// The page must hold what the cases have shown; ONNXKIT_REBASE in the environment rewrites it.
+void check_host_list(const std::filesystem::path& page, Totals& totals) {
+  std::string text =
+      "# Operators on the reference\n\n"
+      "What keeps operators of the cases in `testdata/ops` from being steps of a plan of their own ([plan.md](plan.md)), as\n"
+      "`onnxkit run -b cpu -v` says it. Other cases of the same operators have steps. Generated: a test fails when it is stale.\n\n";
+  for (const auto& [reason, operators] : operators_by_reason(totals.under_test->notes)) {
+    text += fmt::format("- {}:\n", reason);
+    std::string line = " ";
+    for (const std::string& op : operators) {
+      constexpr std::size_t widest = 115;
+      if (line.size() + op.size() > widest) {
+        text += line + "\n";
+        line = " ";
+      }
+      line += " " + op + (op == *operators.rbegin() ? "" : ",");
+    }
+    text += line + "\n";
+  }
+  std::ifstream in(page);
+  const std::string held((std::istreambuf_iterator<char>(in)), {});
+  if (held == text) return;
+  if (std::getenv("ONNXKIT_REBASE")) {
+    std::ofstream(page) << text;
+  } else {
+    ++totals.failed;
+    fmt::print("{} is stale: run again with ONNXKIT_REBASE in the environment\n", page.string());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::filesystem::path> files;
-  std::filesystem::path coverage, exported;
+  std::filesystem::path coverage, exported, host_list;
+  std::string backend;
   for (int i = 1; i < argc; ++i) {
     if (argv[i] == std::string_view("--coverage") && i + 1 < argc) {
       coverage = argv[++i];
     } else if (argv[i] == std::string_view("--export") && i + 1 < argc) {
       exported = argv[++i];
+    } else if (argv[i] == std::string_view("--backend") && i + 1 < argc) {
+      backend = argv[++i];
+    } else if (argv[i] == std::string_view("--host-list") && i + 1 < argc) {
+      host_list = argv[++i];
     } else if (std::filesystem::is_directory(argv[i])) {
       for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
         if (entry.path().extension() == ".yaml") files.push_back(entry.path());
@@ -232,7 +296,18 @@ int main(int argc, char** argv) {
   const spec::OpTable table;
   Totals totals;
   totals.exported = exported;
+  const exec::BackendRegistry registry = all_backends();
+  if (!backend.empty()) {
+    const auto entry = registry.find(backend, {});
+    if (!entry) {
+      fmt::print("no backend {}\n", backend);
+      return 1;
+    }
+    totals.under_test = {std::make_shared<const spec::OpTable>(), std::make_shared<exec::SessionContext>(),
+                         entry->make({})};
+  }
   for (const auto& file : files) run_file(file, table, totals);
+  if (totals.under_test && !host_list.empty()) check_host_list(host_list, totals);
   if (!coverage.empty()) totals.coverage.write(coverage);
   fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);
   return totals.failed == 0 && totals.passed > 0 ? 0 : 1;

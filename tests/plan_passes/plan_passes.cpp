@@ -1,5 +1,7 @@
 // plan_passes FOLDER:                   FOLDER/PASS/*.onnxtxt become what FOLDER/PASS/after shows by that pass alone, and compute the same
 // plan_passes --models FOLDER [PASS]:   every model.onnx below FOLDER computes the same behind each pass alone and behind all, on its recorded inputs
+// plan_passes --steps PATH...:          every model of these files and folders on the backend cpu: with all passes over steps, without each, with steps
+//                                       that are never joined, and with each kind of step on the reference, judged by the noise floor
 // plan_passes --counts FILE...:         how many nodes each pass leaves, all of them one after the other
 //
 // ONNXKIT_REBASE in the environment rewrites what `after` shows. Constants are folded before each pass, as in a plan. Results are compared without
@@ -20,25 +22,23 @@
 
 #include "checker/check.h"
 #include "checker/collector.h"
-#include "libonnxkit/inputs/generate.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/build.h"
 #include "libonnxkit/plan/pass.h"
-#include "libonnxkit/wire/binary/reader.h"
 #include "libonnxkit/wire/external/external_data.h"
 #include "libonnxkit/wire/text.h"
 #include "reference/executor/executor.h"
-#include "tests/official/data_set.h"
+#include "tests/plan_passes/models.h"
+#include "tests/plan_passes/steps.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using namespace onnxkit;
-
-const std::shared_ptr<const spec::OpTable>& table() {
-  static const auto made = std::make_shared<const spec::OpTable>();
-  return made;
-}
+using plan_cases::content_of;
+using plan_cases::Loaded;
+using plan_cases::made_up;
+using plan_cases::table;
 
 Result<std::vector<Value>> computed(const ir::Model& model, const std::vector<Value>& inputs, exec::MathMode math) {
   wire::ExternalData external(model.path, {.allow_outside = true, .verify_checksums = false});
@@ -57,35 +57,6 @@ Result<std::vector<NamedValue>> evaluated(const ir::Model& model) {
   std::vector<NamedValue> named;
   for (Value& value : *outputs) named.push_back({"", std::move(value)});
   return named;
-}
-
-/// As a plan sees it: inputs have the sizes of their values, and an initializer is a constant unless a value is given.
-void fix_inputs(ir::Model& model, std::vector<Value>& inputs) {
-  ir::Graph& graph = *model.graph;
-  const ir::InitializerTable stored(graph);
-  ir::Patch patch(graph);
-  std::vector<ir::ValueInfo> kept;
-  std::vector<Value> given;
-  inputs.resize(graph.inputs.size());
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    ir::ValueInfo& input = graph.inputs[i];
-    const bool is_given = inputs[i].kind != ValueKind::none;
-    if (stored.contains(input.value) && !is_given) continue;
-    if (stored.contains(input.value)) patch.drop_initializer(input.value);
-    kept.push_back(ir::clone(input));
-    given.push_back(inputs[i]);
-    auto& type = kept.back().type;
-    if (!inputs[i].is_tensor() || !type || type->kind != ir::DeclaredType::Kind::tensor) continue;
-    type->shape.emplace();
-    for (const std::int64_t size : inputs[i].tensor.dims()) type->shape->dims.emplace_back().value = size;
-  }
-  ir::splice(graph, std::move(patch));
-  graph.inputs = std::move(kept);
-  inputs = std::move(given);
-  graph.value_infos.clear();
-  for (ir::ValueInfo& output : graph.outputs) {
-    if (output.type && output.type->kind == ir::DeclaredType::Kind::tensor) output.type->shape.reset();
-  }
 }
 
 /// Why two values are not the same but for the rounding of constants; empty when they are.
@@ -153,19 +124,6 @@ std::string errors_of(const ir::Model& model) {
   return "";
 }
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-std::vector<Value> made_up(const ir::Model& model) {
-  std::vector<Value> inputs;
-  if (const auto made = inputs::generate_inputs(model, *table(), {}, {})) {
-    for (const inputs::GeneratedInput& input : made->inputs) inputs.push_back(input.value);
-  }
-  return inputs;
-}
-
 std::string judge_text(const fs::path& path, const std::string& pass_name) {
   const auto passes = plan::pass_registry().ordered();
   const plan::Pass* pass = find_pass(passes, pass_name);
@@ -203,39 +161,9 @@ int run_texts(const fs::path& folder) {
   return failed == 0 && passed > 0 ? 0 : 1;
 }
 
-struct Loaded {
-  ir::Model model;
-  std::vector<Value> inputs;
-};
-
-Result<ir::Model> read(const fs::path& path) {
-  const auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  auto model = wire::read_binary(*file);
-  if (model) model->path = path;
-  return model;
-}
-
-/// The model in the newest opset, with the sizes of its first data set.
-std::optional<Loaded> load(const fs::path& path) {
-  const auto read_model = read(path);
-  if (!read_model || !read_model->graph) return std::nullopt;
-  Loaded loaded{plan::newest(*read_model), {}};
-  loaded.model.path = path;
-  loaded.model.ir_version = spec::newest_ir_version();  // in which initializers need not be inputs
-  const fs::path set = path.parent_path() / "test_data_set_0";
-  if (fs::exists(set)) {
-    if (auto data = official::read_exported_set(*loaded.model.graph, set)) loaded.inputs = std::move(data->inputs);
-  } else {
-    loaded.inputs = made_up(loaded.model);
-  }
-  fix_inputs(loaded.model, loaded.inputs);
-  return loaded;
-}
-
 /// What is wrong behind some pass; nothing for models that the reference does not run as they are.
 std::optional<std::vector<std::string>> judge_model(const fs::path& path, const std::string& only) {
-  const auto loaded = load(path);
+  const auto loaded = plan_cases::load(path);
   if (!loaded) return std::nullopt;
   const auto want = computed(loaded->model, loaded->inputs, exec::MathMode::unrounded);
   if (!want) return std::nullopt;
@@ -276,7 +204,7 @@ int run_models(const fs::path& folder, const std::string& only) {
 }
 
 void count(const fs::path& path) {
-  auto loaded = load(path);
+  auto loaded = plan_cases::load(path);
   if (!loaded) return;
   plan::Subject subject(std::move(loaded->model), table(), true, evaluated);
   fmt::print("{}: {} nodes\n", path.string(), subject.graph().nodes.size());
@@ -302,6 +230,7 @@ int main(int argc, char** argv) {
   if (arguments.empty()) return 2;
   if (arguments[0] == "--models" && arguments.size() >= 2)
     return run_models(arguments[1], arguments.size() > 2 ? arguments[2] : "");
+  if (arguments[0] == "--steps") return plan_cases::run_steps({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "--counts") {
     for (std::size_t i = 1; i < arguments.size(); ++i) count(arguments[i]);
     return 0;

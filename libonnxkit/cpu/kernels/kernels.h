@@ -45,9 +45,12 @@ struct Epilogue {
 
 /// Floats that a packed b of k rows and n columns takes.
 std::int64_t packed_b_floats(std::int64_t k, std::int64_t n, const Isa& isa = best_isa());
-/// Packs b, whose element (r, c) is at from + r * k_stride + c * n_stride; one of the strides should be 1.
+/// Packs b, whose element (r, c) is at from + r * k_stride + c * n_stride; one of the strides should be 1. `from` may be any address.
 void pack_b(float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride, std::int64_t n_stride,
             const Isa& isa = best_isa());
+/// The same on all threads.
+void pack_b(ThreadPool& threads, float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride,
+            std::int64_t n_stride, const Isa& isa = best_isa());
 
 /// c = a * b. Row i of a is at a + i * a_stride, its k elements side by side; row i of c is at c + i * c_stride.
 struct Product {
@@ -79,8 +82,9 @@ struct Convolution {
 };
 /// Floats that the packed weights take.
 std::int64_t packed_weights_floats(const Convolution& convolution, const Isa& isa = best_isa());
-/// Packs weights in ONNX's order [out_channels][channels / groups][kernel_height][kernel_width].
-void pack_weights(float* to, const float* weights, const Convolution& convolution, const Isa& isa = best_isa());
+/// Packs weights in ONNX's order [out_channels][channels / groups][kernel_height][kernel_width]. They may be at any address.
+void pack_weights(ThreadPool& threads, float* to, const float* weights, const Convolution& convolution,
+                  const Isa& isa = best_isa());
 /// Dense, grouped or depthwise. The result does not depend on the number of threads.
 void convolve(ThreadPool& threads, const Convolution& convolution, const float* in, const float* packed_weights,
               float* out, const Epilogue& epilogue = {}, const Isa& isa = best_isa());

@@ -1,6 +1,7 @@
 // Products and convolutions: how the work is divided. A block of rows, described by a table of pointers, is multiplied by panels of b.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,8 @@ using std::int64_t;
 constexpr double task_products = 1 << 18;
 /// Rows of a that stay in the second-level cache for all of their depth, in floats.
 constexpr int64_t cached_floats = int64_t{1} << 17;
+/// Floats that are worth a thread's while to pack.
+constexpr int64_t packing_floats = 1 << 16;
 /// Groups of a convolution with fewer channels than this are computed from patches that are copied.
 constexpr int64_t few_channels = 16;
 
@@ -108,6 +111,15 @@ std::int64_t packed_b_floats(int64_t k, int64_t n, const Isa& isa) { return k * 
 
 void pack_b(float* to, const float* from, int64_t k, int64_t n, int64_t k_stride, int64_t n_stride, const Isa& isa) {
   isa.pack_b(to, from, k, n, k_stride, n_stride);
+}
+
+void pack_b(ThreadPool& threads, float* to, const float* from, int64_t k, int64_t n, int64_t k_stride, int64_t n_stride,
+            const Isa& isa) {
+  const int64_t grain = packing_floats / std::max<int64_t>(k * isa.panel_columns, 1) + 1;
+  threads.for_range(blocks_of(n, isa.panel_columns), grain, [&](int64_t first, int64_t last) {
+    const int64_t column = first * isa.panel_columns, end = std::min(last * isa.panel_columns, n);
+    isa.pack_b(to + column * k, from + column * n_stride, k, end - column, k_stride, n_stride);
+  });
 }
 
 namespace {
@@ -262,32 +274,69 @@ std::int64_t packed_weights_floats(const Convolution& convolution, const Isa& is
   return sets * packed_b_floats(form.k(convolution.window), form.out_channels, isa);
 }
 
-void pack_weights(float* to, const float* weights, const Convolution& convolution, const Isa& isa) {
+namespace {
+
+/// The weights [out][in][taps] of one group: rows [taps][in] of panels of output channels.
+void pack_group(ThreadPool& threads, float* to, const float* weights, const Form& form, int64_t taps, const Isa& isa) {
+  const int64_t in = form.in_channels, k = in * taps, n = form.out_channels;
+  if (taps == 1) return pack_b(threads, to, weights, k, n, 1, k, isa);
+  const int64_t grain = packing_floats / std::max<int64_t>(k * isa.panel_columns, 1) + 1;
+  threads.for_range(blocks_of(n, isa.panel_columns), grain, [&](int64_t first, int64_t last) {
+    constexpr int64_t together = 16;  // input channels, whose rows stay in the nearest cache between two copies
+    std::vector<float> rows(static_cast<std::size_t>(together * taps * isa.panel_columns));
+    for (int64_t column = first * isa.panel_columns; column < std::min(last * isa.panel_columns, n);
+         column += isa.panel_columns) {
+      const int64_t columns = std::min(isa.panel_columns, n - column), width = round_to(columns, isa.lanes);
+      float* const panel = to + column * k;
+      for (int64_t channel = 0; channel < in; channel += together) {
+        const int64_t count = std::min(together, in - channel);
+        isa.pack_b(rows.data(), weights + column * k + channel * taps, count * taps, columns, 1, k);
+        for (int64_t row = 0; row < count * taps; ++row) {
+          float* const row_to = panel + (row % taps * in + channel + row / taps) * width;
+          std::copy_n(rows.data() + row * width, width, row_to);
+        }
+      }
+    }
+  });
+}
+
+/// The weights of several groups as those of one, with zeros between them.
+void pack_joined(float* to, const float* weights, const Form& form, int64_t taps, const Isa& isa) {
+  const int64_t in = form.in_channels / form.joined, out = form.out_channels / form.joined;
+  const int64_t k = form.in_channels * taps;
+  std::vector<float> b(static_cast<std::size_t>(k * form.out_channels));
+  for (int64_t o = 0; o < form.out_channels; ++o) {
+    const float* const of_channel = weights + o * in * taps;
+    for (int64_t c = 0; c < in; ++c) {
+      const int64_t row = o / out * in + c;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        float& place = b[static_cast<std::size_t>((tap * form.in_channels + row) * form.out_channels + o)];
+        std::memcpy(&place, of_channel + c * taps + tap, sizeof(float));
+      }
+    }
+  }
+  isa.pack_b(to, b.data(), k, form.out_channels, form.out_channels, 1);
+}
+
+}  // namespace
+
+void pack_weights(ThreadPool& threads, float* to, const float* weights, const Convolution& convolution,
+                  const Isa& isa) {
   const Form form = form_of(convolution, isa);
   const int64_t taps = taps_of(convolution.window);
   if (form.depthwise) {
     for (int64_t tap = 0; tap < taps; ++tap) {
-      for (int64_t c = 0; c < convolution.out_channels; ++c) *to++ = weights[c * taps + tap];
+      for (int64_t c = 0; c < convolution.out_channels; ++c) std::memcpy(to++, weights + c * taps + tap, sizeof(float));
     }
     return;
   }
-  const int64_t k = form.k(convolution.window);
-  const int64_t in = form.in_channels / form.joined, out = form.out_channels / form.joined;
-  // [taps][input channels][output channels] of joined groups
-  std::vector<float> b(static_cast<std::size_t>(k * form.out_channels));
+  const int64_t floats = packed_b_floats(form.k(convolution.window), form.out_channels, isa);
+  const int64_t stored = form.out_channels * (form.in_channels / form.joined) * taps;
   for (int64_t set = 0; set < convolution.groups / form.joined; ++set) {
-    for (int64_t o = 0; o < form.out_channels; ++o) {
-      const float* const of_channel = weights + (set * form.out_channels + o) * in * taps;
-      for (int64_t c = 0; c < in; ++c) {
-        const int64_t row = o / out * in + c;
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          b[static_cast<std::size_t>((tap * form.in_channels + row) * form.out_channels + o)] =
-              of_channel[c * taps + tap];
-        }
-      }
-    }
-    isa.pack_b(to + set * packed_b_floats(k, form.out_channels, isa), b.data(), k, form.out_channels, form.out_channels,
-               1);
+    if (form.joined == 1)
+      pack_group(threads, to + set * floats, weights + set * stored, form, taps, isa);
+    else
+      pack_joined(to + set * floats, weights + set * stored, form, taps, isa);
   }
 }
 

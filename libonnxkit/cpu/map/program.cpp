@@ -39,6 +39,34 @@ void call_power(void* to, const void* a, const void* b, const void*, std::int64_
   for (std::int64_t i = 0; i < count; ++i) result[i] = std::pow(base[i * strides[0]], exponent[i * strides[1]]);
 }
 
+template <class T, T (*function)(T, T)>
+void call_binary(void* to, const void* a, const void* b, const void*, std::int64_t count, const std::int64_t* strides) {
+  for (std::int64_t i = 0; i < count; ++i)
+    static_cast<T*>(to)[i] = function(static_cast<const T*>(a)[i * strides[0]], static_cast<const T*>(b)[i * strides[1]]);
+}
+
+/// With the sign of the divisor, zeros included.
+template <class T>
+T modulo_of(T x, T by) {
+  const T rest = std::fmod(x, by);
+  if (rest == 0) return std::copysign(T(0), by);
+  return (rest < 0) != (by < 0) ? rest + by : rest;
+}
+std::int64_t rest_of(std::int64_t x, std::int64_t by) { return by == 0 || by == -1 ? 0 : x % by; }
+std::int64_t modulo_of(std::int64_t x, std::int64_t by) {
+  const std::int64_t rest = rest_of(x, by);
+  return rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest;
+}
+std::int64_t quotient_of(std::int64_t x, std::int64_t by) {
+  if (by == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x));
+  return by == 0 ? 0 : x / by;
+}
+bool shifts_out(std::int64_t by) { return by < 0 || by >= 64; }
+std::int64_t shifted_left(std::int64_t x, std::int64_t by) {
+  return shifts_out(by) ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << by);
+}
+std::int64_t shifted_right(std::int64_t x, std::int64_t by) { return shifts_out(by) ? (x < 0 ? -1 : 0) : x >> by; }
+
 template <class T>
 Operate* library_function(Operation operation) {
   switch (operation) {
@@ -56,8 +84,47 @@ Operate* library_function(Operation operation) {
       return call_unary<T, std::sin>;
     case Operation::cosine:
       return call_unary<T, std::cos>;
+    case Operation::tangent:
+      return call_unary<T, std::tan>;
+    case Operation::arc_sine:
+      return call_unary<T, std::asin>;
+    case Operation::arc_cosine:
+      return call_unary<T, std::acos>;
+    case Operation::arc_tangent:
+      return call_unary<T, std::atan>;
+    case Operation::hyperbolic_sine:
+      return call_unary<T, std::sinh>;
+    case Operation::hyperbolic_cosine:
+      return call_unary<T, std::cosh>;
+    case Operation::arc_hyperbolic_sine:
+      return call_unary<T, std::asinh>;
+    case Operation::arc_hyperbolic_cosine:
+      return call_unary<T, std::acosh>;
+    case Operation::arc_hyperbolic_tangent:
+      return call_unary<T, std::atanh>;
     case Operation::power:
       return call_power<T>;
+    case Operation::floating_modulo:
+      return call_binary<T, std::fmod>;
+    case Operation::modulo:
+      return call_binary<T, modulo_of<T>>;
+    default:
+      return nullptr;
+  }
+}
+
+Operate* integer_function(Operation operation) {
+  switch (operation) {
+    case Operation::divide:
+      return call_binary<std::int64_t, quotient_of>;
+    case Operation::modulo:
+      return call_binary<std::int64_t, modulo_of>;
+    case Operation::floating_modulo:
+      return call_binary<std::int64_t, rest_of>;
+    case Operation::shift_left:
+      return call_binary<std::int64_t, shifted_left>;
+    case Operation::shift_right:
+      return call_binary<std::int64_t, shifted_right>;
     default:
       return nullptr;
   }
@@ -139,12 +206,15 @@ Operate* operation_for(Operation operation, Lane lane) {
   if (lane == Lane::f64) {
     if (Operate* found = library_function<double>(operation)) return found;
   }
+  if (lane == Lane::i64) {
+    if (Operate* found = integer_function(operation)) return found;
+  }
   return best_operations().find(operation, lane);
 }
 
 bool compares(Operation operation) {
   return operation == Operation::equal || operation == Operation::less || operation == Operation::less_or_equal ||
-         operation == Operation::is_nan;
+         operation == Operation::is_nan || operation == Operation::is_infinite;
 }
 
 /// Registers by number, those of dead values used again.

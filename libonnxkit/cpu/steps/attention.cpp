@@ -20,7 +20,7 @@ class AttentionKernel : public Kernel {
                   .keys = k.dims[2],
                   .depth = q.dims[3],
                   .value_depth = v.dims[3],
-                  .scale = parameters.scale,
+                  .scale = static_cast<float>(parameters.scale),
                   .causal = parameters.is_causal,
                   .causal_offset = 0};
     if (inputs_.size() > 3) attention_.mask_stride = inputs_[3].strides[2];

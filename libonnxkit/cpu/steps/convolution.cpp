@@ -49,19 +49,34 @@ std::optional<View> as_pixels(const View& view, const View& output) {
   return result;
 }
 
-Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Preparation& preparation) {
-  const auto& parameters = static_cast<const plan::ConvolutionParameters&>(*step.parameters);
-  const View& output = step.outputs[0];
-  const View& filter = step.inputs[1];
+Result<std::unique_ptr<StepEpilogue>> convolution_epilogue(const plan::Step& step) {
   std::vector<View> others;
   for (std::size_t i = 2; i < step.inputs.size(); ++i) {
-    auto pixels = as_pixels(step.inputs[i], output);
+    auto pixels = as_pixels(step.inputs[i], step.outputs[0]);
     if (!pixels)
       return make_error("not-supported", "an operand behind a convolution whose pixels are not evenly apart");
     others.push_back(*std::move(pixels));
   }
-  auto epilogue = StepEpilogue::make(parameters.epilogue, std::move(others), preparation);
-  if (!epilogue) return epilogue.error();
+  return StepEpilogue::make(static_cast<const plan::ConvolutionParameters&>(*step.parameters).epilogue,
+                            std::move(others));
+}
+
+std::optional<std::string> refuse_convolution(const plan::Plan& plan, const plan::Step& step) {
+  for (const View* image : {&step.inputs[0], &step.outputs[0]}) {
+    if (image->type != ElementType::float32 || !image->has_channels_last())
+      return "an image that is not float32 with channels side by side";
+  }
+  if (plan.buffers[step.inputs[1].buffer].home != plan::Home::constant) return "the weights are not constant";
+  const auto epilogue = convolution_epilogue(step);
+  return epilogue ? std::nullopt : std::optional(epilogue.error().diagnostic.message);
+}
+
+Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Preparation& preparation) {
+  if (const auto reason = refuse_convolution(preparation.plan, step)) return make_error("not-supported", *reason);
+  const auto& parameters = static_cast<const plan::ConvolutionParameters&>(*step.parameters);
+  const View& output = step.outputs[0];
+  const View& filter = step.inputs[1];
+  auto epilogue = convolution_epilogue(step);
   Convolution convolution{.window = window_of(step.inputs[0], output, {filter.dims[2], filter.dims[3]},
                                               parameters.strides, parameters.dilations, parameters.pads),
                           .out_channels = output.dims[1],
@@ -70,9 +85,10 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
       preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
         const auto stored = preparation.stored(filter);
         auto floats = std::make_shared<AlignedFloats>(packed_weights_floats(convolution));
-        pack_weights(floats->data(), stored.data(), convolution);
+        pack_weights(preparation.threads, floats->data(), stored.data(), convolution);
         return floats;
       });
+  preparation.is_packed(filter);
   return std::unique_ptr<Kernel>(
       std::make_unique<ConvolutionKernel>(step, convolution, *std::move(epilogue), std::move(packed)));
 }
@@ -80,6 +96,8 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
 }  // namespace
 
 void register_convolution(KernelRegistry& registry);
-void register_convolution(KernelRegistry& registry) { registry.add(plan::convolution_step, make_convolution); }
+void register_convolution(KernelRegistry& registry) {
+  registry.add(plan::convolution_step, make_convolution, refuse_convolution);
+}
 
 }  // namespace onnxkit::cpu

@@ -53,27 +53,34 @@ class MapKernel : public Kernel {
   std::vector<std::int64_t> widths_;
 };
 
-Result<std::unique_ptr<Kernel>> make_map(const plan::Step& step, Preparation&) {
-  const auto views = output_and_inputs(step);
-  if (views.size() > most_map_operands) return make_error("not-supported", "a map of too many operands");
-  BlockLoops loops(views);
+Result<Program> program_of(const plan::Step& step, const BlockLoops& loops) {
   std::vector<ElementType> types;
-  std::vector<char> one_for_all;
+  std::array<bool, most_map_operands> ones{};
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     types.push_back(step.inputs[i].type);
-    one_for_all.push_back(loops.is_one(i));
+    ones[i] = loops.is_one(i);
   }
   const auto& parameters = static_cast<const plan::MapParameters&>(*step.parameters);
-  std::array<bool, most_map_operands> ones{};
-  std::copy(one_for_all.begin(), one_for_all.end(), ones.begin());
-  auto program = Program::make(parameters.expression, types, std::span(ones).first(types.size()), step.outputs[0].type);
-  if (!program) return program.error();
+  return Program::make(parameters.expression, types, std::span(ones).first(types.size()), step.outputs[0].type);
+}
+
+std::optional<std::string> refuse_map(const plan::Plan&, const plan::Step& step) {
+  const auto views = output_and_inputs(step);
+  if (views.size() > most_map_operands) return "a map of too many operands";
+  const auto program = program_of(step, BlockLoops(views));
+  return program ? std::nullopt : std::optional(program.error().diagnostic.message);
+}
+
+Result<std::unique_ptr<Kernel>> make_map(const plan::Step& step, Preparation& preparation) {
+  if (const auto reason = refuse_map(preparation.plan, step)) return make_error("not-supported", *reason);
+  BlockLoops loops(output_and_inputs(step));
+  auto program = program_of(step, loops);
   return std::unique_ptr<Kernel>(std::make_unique<MapKernel>(step, std::move(loops), *std::move(program)));
 }
 
 }  // namespace
 
 void register_map(KernelRegistry& registry);
-void register_map(KernelRegistry& registry) { registry.add(plan::map_step, make_map); }
+void register_map(KernelRegistry& registry) { registry.add(plan::map_step, make_map, refuse_map); }
 
 }  // namespace onnxkit::cpu

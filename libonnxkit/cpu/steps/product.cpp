@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/cpu/epilogue.h"
+#include "libonnxkit/cpu/exact_sum.h"
 
 namespace onnxkit::cpu {
 namespace {
@@ -77,24 +78,106 @@ class ProductKernel : public Kernel {
   std::int64_t batches_ = 1;
 };
 
-Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
-  const auto& parameters = static_cast<const plan::ProductParameters&>(*step.parameters);
+/// Of float64 and int64: rows of b times numbers of a, added to rows of the result.
+template <class T>
+class PlainProductKernel : public Kernel {
+ public:
+  explicit PlainProductKernel(const plan::Step& step) : a_(step.inputs[0]), b_(step.inputs[1]), c_(step.outputs[0]) {}
+
+  void run(RunState& state) override {
+    const std::size_t rank = c_.rank();
+    const std::int64_t m = c_.dims[rank - 2], n = c_.dims[rank - 1], k = a_.dims[rank - 1];
+    const std::int64_t rows = c_.size() / std::max<std::int64_t>(n, 1);
+    const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(n * k, 1));
+    state.threads->for_range(rows, grain, [&](std::int64_t first, std::int64_t last) {
+      std::vector<Sum> sums(static_cast<std::size_t>(n)), rests(sums);
+      for (std::int64_t row = first; row < last; ++row) {
+        const T* const a = state.at<T>(a_) + offset(a_, row / m) + row % m * a_.strides[rank - 2];
+        const T* const b = state.at<T>(b_) + offset(b_, row / m);
+        T* const c = state.at<T>(c_) + offset(c_, row / m) + row % m * c_.strides[rank - 2];
+        std::fill(sums.begin(), sums.end(), Sum(0));
+        std::fill(rests.begin(), rests.end(), Sum(0));
+        for (std::int64_t i = 0; i < k; ++i) {
+          const Sum factor = static_cast<Sum>(a[i * a_.strides[rank - 1]]);
+          const T* const b_row = b + i * b_.strides[rank - 2];
+          for (std::int64_t j = 0; j < n; ++j)
+            add_exactly(sums[static_cast<std::size_t>(j)], rests[static_cast<std::size_t>(j)],
+                        factor * static_cast<Sum>(b_row[j * b_.strides[rank - 1]]));
+        }
+        for (std::int64_t j = 0; j < n; ++j)
+          c[j * c_.strides[rank - 1]] =
+              static_cast<T>(total_of(sums[static_cast<std::size_t>(j)], rests[static_cast<std::size_t>(j)]));
+      }
+    });
+  }
+
+ private:
+  using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+
+  std::int64_t offset(const View& view, std::int64_t batch) const {
+    std::int64_t sum = 0;
+    for (std::size_t axis = c_.rank() - 2; axis-- > 0 && batch > 0;) {
+      sum += batch % c_.dims[axis] * view.strides[axis];
+      batch /= c_.dims[axis];
+    }
+    return sum;
+  }
+
+  View a_, b_, c_;
+};
+
+Result<std::unique_ptr<StepEpilogue>> product_epilogue(const plan::Step& step) {
   std::vector<View> others;
   for (std::size_t i = 2; i < step.inputs.size(); ++i) others.push_back(last_two_axes(step.inputs[i]));
-  auto epilogue = StepEpilogue::make(parameters.epilogue, std::move(others), preparation);
-  if (!epilogue) return epilogue.error();
+  return StepEpilogue::make(static_cast<const plan::ProductParameters&>(*step.parameters).epilogue, std::move(others));
+}
+
+bool has_float_rows(const View& view) {
+  return view.type == ElementType::float32 && (view.strides.back() == 1 || view.dims.back() == 1);
+}
+
+/// The same constant matrix in all products.
+bool is_packed_once(const plan::Plan& plan, const View& b) {
+  const bool is_one = std::all_of(b.dims.begin(), b.dims.end() - 2, [](std::int64_t size) { return size == 1; });
+  return is_one && plan.buffers[b.buffer].home == plan::Home::constant;
+}
+
+/// Of float64 or int64 throughout, without an epilogue.
+bool is_plain(const plan::Step& step) {
+  const ElementType type = step.outputs[0].type;
+  return (type == ElementType::float64 || type == ElementType::int64) && step.inputs[0].type == type &&
+         step.inputs[1].type == type && static_cast<const plan::ProductParameters&>(*step.parameters).epilogue.empty();
+}
+
+std::optional<std::string> refuse_product(const plan::Plan& plan, const plan::Step& step) {
+  const View &a = step.inputs[0], &b = step.inputs[1];
+  if (is_plain(step)) return std::nullopt;
+  if (!has_float_rows(a) || !has_float_rows(step.outputs[0])) return "rows whose numbers are not float32 side by side";
+  if (b.type != ElementType::float32 && !is_packed_once(plan, b)) return "a matrix that is not float32";
+  const auto epilogue = product_epilogue(step);
+  return epilogue ? std::nullopt : std::optional(epilogue.error().diagnostic.message);
+}
+
+Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation& preparation) {
+  if (const auto reason = refuse_product(preparation.plan, step)) return make_error("not-supported", *reason);
+  if (is_plain(step)) {
+    if (step.outputs[0].type == ElementType::float64)
+      return std::unique_ptr<Kernel>(std::make_unique<PlainProductKernel<double>>(step));
+    return std::unique_ptr<Kernel>(std::make_unique<PlainProductKernel<std::int64_t>>(step));
+  }
+  auto epilogue = product_epilogue(step);
   const View& b = step.inputs[1];
   PackedWeights::Floats packed;
-  const bool is_one_matrix = std::all_of(b.dims.begin(), b.dims.end() - 2, [](std::int64_t size) { return size == 1; });
-  if (preparation.is_constant(b)) {
-    if (!is_one_matrix) return make_error("not-supported", "constant matrices, one for each product");
+  if (is_packed_once(preparation.plan, b)) {
     const std::int64_t k = b.dims[b.rank() - 2], n = b.dims.back();
     packed = preparation.packed.get(preparation.weight_key("b", b), [&] {
       auto floats = std::make_shared<AlignedFloats>(packed_b_floats(k, n));
       const auto stored = preparation.stored(b);
-      pack_b(floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2], stored.strides.back());
+      pack_b(preparation.threads, floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2],
+             stored.strides.back());
       return floats;
     });
+    preparation.is_packed(b);
   }
   return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed)));
 }
@@ -102,6 +185,6 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
 }  // namespace
 
 void register_product(KernelRegistry& registry);
-void register_product(KernelRegistry& registry) { registry.add(plan::product_step, make_product); }
+void register_product(KernelRegistry& registry) { registry.add(plan::product_step, make_product, refuse_product); }
 
 }  // namespace onnxkit::cpu

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "libonnxkit/cpu/exact_sum.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/step.h"
 
@@ -45,6 +46,62 @@ float combined(Reduction reduction, float a, float b) {
       return a + b;
   }
 }
+
+/// Of numbers that have no kernel of their own: one after the other.
+template <class T>
+class PlainReduceKernel : public Kernel {
+ public:
+  PlainReduceKernel(const plan::Step& step, plan::Reduction reduction)
+      : from_(step.inputs[0]), to_(step.outputs[0]), reduction_(reduction) {
+    const std::size_t kept = to_.rank();
+    kept_ = joined(std::span(from_.dims).first(kept), std::span(from_.strides).first(kept));
+    gone_ = joined(std::span(from_.dims).subspan(kept), std::span(from_.strides).subspan(kept));
+  }
+
+  void run(RunState& state) override {
+    const T* const from = state.at<T>(from_);
+    T* const to = state.at<T>(to_);
+    const std::int64_t count = gone_.count();
+    const std::int64_t grain = std::max<std::int64_t>(1, 16384 / count);
+    state.threads->for_range(kept_.count(), grain, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t at = first; at < last; ++at) to[at] = of(from + kept_.offset(at), count);
+    });
+  }
+
+ private:
+  using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
+
+  T of(const T* from, std::int64_t count) const {
+    switch (reduction_) {
+      case plan::Reduction::sum:
+      case plan::Reduction::mean: {
+        Sum sum = 0, rest = 0;
+        for (std::int64_t i = 0; i < count; ++i) add_exactly(sum, rest, static_cast<Sum>(from[gone_.offset(i)]));
+        sum = total_of(sum, rest);
+        if (reduction_ == plan::Reduction::mean) sum /= static_cast<Sum>(count);
+        return static_cast<T>(sum);
+      }
+      case plan::Reduction::product: {
+        Sum product = 1;
+        for (std::int64_t i = 0; i < count; ++i) product *= static_cast<Sum>(from[gone_.offset(i)]);
+        return static_cast<T>(product);
+      }
+      default:
+        break;
+    }
+    T best = from[0];
+    for (std::int64_t i = 1; i < count; ++i) {
+      const T number = from[gone_.offset(i)];
+      const bool is_better = reduction_ == plan::Reduction::maximum ? number > best : number < best;
+      if (best == best && (is_better || number != number)) best = number;
+    }
+    return best;
+  }
+
+  View from_, to_;
+  plan::Reduction reduction_;
+  Axes kept_, gone_;
+};
 
 class ReduceKernel : public Kernel {
  public:
@@ -111,6 +168,11 @@ class ReduceKernel : public Kernel {
 
 Result<std::unique_ptr<Kernel>> make_reduce(const plan::Step& step, Preparation&) {
   const auto& parameters = static_cast<const plan::ReduceParameters&>(*step.parameters);
+  const ElementType type = step.inputs[0].type;
+  if (type == ElementType::float64)
+    return std::unique_ptr<Kernel>(std::make_unique<PlainReduceKernel<double>>(step, parameters.reduction));
+  if (type == ElementType::int64)
+    return std::unique_ptr<Kernel>(std::make_unique<PlainReduceKernel<std::int64_t>>(step, parameters.reduction));
   Reduction reduction = Reduction::sum;
   switch (parameters.reduction) {
     case plan::Reduction::sum:
@@ -124,6 +186,8 @@ Result<std::unique_ptr<Kernel>> make_reduce(const plan::Step& step, Preparation&
     case plan::Reduction::minimum:
       reduction = Reduction::min;
       break;
+    case plan::Reduction::product:
+      return std::unique_ptr<Kernel>(std::make_unique<PlainReduceKernel<float>>(step, parameters.reduction));
   }
   return std::unique_ptr<Kernel>(std::make_unique<ReduceKernel>(step, reduction));
 }

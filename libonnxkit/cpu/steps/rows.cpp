@@ -33,7 +33,10 @@ class SoftmaxKernel : public Kernel {
 class NormalizeKernel : public Kernel {
  public:
   NormalizeKernel(const plan::Step& step, const plan::NormalizeParameters& parameters)
-      : inputs_(step.inputs), to_(step.outputs[0]), centers_(parameters.centers), epsilon_(parameters.epsilon) {}
+      : inputs_(step.inputs),
+        to_(step.outputs[0]),
+        centers_(parameters.centers),
+        epsilon_(static_cast<float>(parameters.epsilon)) {}
   void run(RunState& state) override {
     Normalization normalization{.epsilon = epsilon_, .centers = centers_};
     if (inputs_.size() > 1) normalization.scale = state.at<float>(inputs_[1]);

@@ -1,13 +1,9 @@
 #include <cmath>
 
-#include "libonnxkit/plan/lowering.h"
+#include "libonnxkit/plan/compose.h"
 
 namespace onnxkit::plan {
 namespace {
-
-bool is_narrow(ElementType type) {
-  return type == ElementType::float16 || type == ElementType::bfloat16 || type == ElementType::float32;
-}
 
 /// [batch, heads, rows, size], from that or from [batch, rows, heads * size], with the numbers of a row side by side.
 std::optional<View> heads_of(LowerCall& call, std::size_t input, std::int64_t heads) {
@@ -25,7 +21,7 @@ std::optional<View> heads_of(LowerCall& call, std::size_t input, std::int64_t he
 }
 
 Unlowered lower_attention(LowerCall& call) {
-  if (!is_narrow(call.input_type(0)) || !is_narrow(call.output_type(0)))
+  if (!is_narrow_real(call.input_type(0)) || !is_narrow_real(call.output_type(0)))
     return "only for real numbers of 32 bits and less";
   if (call.has_input(4) || call.has_input(5) || call.has_input(6)) return "with past keys or lengths";
   if (call.has_output(1) || call.has_output(2) || call.has_output(3)) return "more than the result is asked for";
@@ -36,12 +32,12 @@ Unlowered lower_attention(LowerCall& call) {
   if (!q || !k || !v || q->size() == 0 || k->size() == 0 || v->size() == 0) return "operands of other ranks";
   if (k->dims[1] == 0 || q->dims[1] % k->dims[1] != 0) return "heads that do not share keys evenly";
   AttentionParameters parameters;
-  parameters.scale =
-      call.find_real("scale").value_or(static_cast<float>(1 / std::sqrt(static_cast<double>(q->dims[3]))));
+  const auto scale = call.find_real("scale");
+  parameters.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(q->dims[3]));
   parameters.is_causal = call.integer("is_causal") != 0;
   std::vector<View> inputs = {*q, *k, *v};
   if (call.has_input(3)) {
-    if (!is_narrow(call.input_type(3))) return "a mask of truth values";
+    if (!is_narrow_real(call.input_type(3))) return "a mask of truth values";
     const View mask = call.as_real(call.input(3));
     const Dims scores = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]};
     if (mask.rank() > 4 || (mask.rank() > 0 && mask.dims.back() != scores[3])) return "a mask of another length";

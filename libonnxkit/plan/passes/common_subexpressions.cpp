@@ -128,9 +128,10 @@ class Sharing {
 
 void register_common_subexpressions(PassRegistry& registry);
 void register_common_subexpressions(PassRegistry& registry) {
-  registry.add({.name = "common_subexpressions", .stage = Stage::clean, .run = [](Subject& subject) -> Result<bool> {
-                  return Sharing(subject).run();
-                }});
+  registry.add({.name = "common_subexpressions",
+                .stage = Stage::clean,
+                .run = [](Subject& subject) -> Result<bool> { return Sharing(subject).run(); },
+                .is_exact = true});
 }
 
 }  // namespace onnxkit::plan

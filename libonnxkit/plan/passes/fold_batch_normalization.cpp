@@ -6,6 +6,7 @@
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
+#include "libonnxkit/plan/scaled.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -31,7 +32,6 @@ class AffineFolding {
     std::size_t channel_axis = 1;  ///< of the result
     std::int64_t channels = 0;
     Dims weights;
-    std::vector<double> content;
     std::optional<std::vector<double>> bias;  ///< nothing for a bias that is not constant
   };
 
@@ -168,40 +168,37 @@ class AffineFolding {
     return true;
   }
 
-  /// The channel of each weight is at / step % count, plus that of its group.
-  void scale_weights(const ir::Node& node, Producer& from, const std::vector<double>& factors) const {
-    std::int64_t axis = 0, groups = 1;
-    if (node.op_type == "ConvTranspose") axis = 1, groups = integer_of(node, "group", 1);
-    if (node.op_type == "MatMul" || (node.op_type == "Gemm" && integer_of(node, "transB", 0) == 0)) axis = 1;
-    const std::int64_t count = from.weights[static_cast<std::size_t>(axis)];
-    const std::int64_t step = element_count(std::span(from.weights).subspan(static_cast<std::size_t>(axis) + 1));
-    const std::int64_t rows = axis == 0 ? 1 : from.weights[0] / groups;
-    for (std::size_t i = 0; i < from.content.size(); ++i) {
-      const std::int64_t at = static_cast<std::int64_t>(i) / step;
-      const std::int64_t group = axis == 0 ? 0 : at / count / rows;
-      const std::int64_t channel = groups == 1 ? at % count : group * count + at % count;
-      from.content[i] *= factors[static_cast<std::size_t>(channel)];
-    }
+  static ChannelOrder order_of(const ir::Node& node, const Producer& from) {
+    ChannelOrder order;
+    std::size_t axis = 0;
+    if (node.op_type == "ConvTranspose") axis = 1, order.groups = integer_of(node, "group", 1);
+    if (has_channels_last(node)) axis = 1;
+    order.rows = axis == 0 ? 1 : from.weights[0] / order.groups;
+    order.channels = from.weights[axis];
+    order.inner = element_count(std::span(from.weights).subspan(axis + 1));
+    return order;
+  }
+
+  static bool has_channels_last(const ir::Node& node) {
+    return node.op_type == "MatMul" || (node.op_type == "Gemm" && integer_of(node, "transB", 0) == 0);
   }
 
   bool fits(const ir::Node& node, const Producer& from) const {
     const std::int64_t groups = node.op_type == "ConvTranspose" ? integer_of(node, "group", 1) : 1;
-    if (from.content.empty() || groups < 1 || from.weights[0] % groups != 0) return false;
+    if (element_count(from.weights) == 0 || groups < 1 || from.weights[0] % groups != 0) return false;
     if (node.op_type == "ConvTranspose") return from.weights[1] * groups == from.channels;
-    const bool is_last = node.op_type == "MatMul" || (node.op_type == "Gemm" && integer_of(node, "transB", 0) == 0);
-    return from.weights[is_last ? 1 : 0] == from.channels;
+    return from.weights[has_channels_last(node) ? 1 : 0] == from.channels;
   }
 
-  void put(const ir::Node& node, Producer& from, const Affine& affine, std::size_t root, ir::ValueId result) {
+  void put(const ir::Node& node, const Producer& from, const Affine& affine, std::size_t root, ir::ValueId result) {
     const ElementType type = subject_.type(node.inputs[1]);
     ir::ValueId weights = node.inputs[1];
+    std::optional<Tensor> scaled;
     if (affine.scales) {
-      auto content = reals(weights);
-      if (!content) return;
-      from.content = *std::move(content);
-      if (!fits(node, from)) return;
-      scale_weights(node, from, affine.factors);
-      if (!std::all_of(from.content.begin(), from.content.end(), [](double x) { return std::isfinite(x); })) return;
+      const auto content = is_floating(type) ? subject_.content(weights) : std::nullopt;
+      if (!content || !fits(node, from)) return;
+      scaled = scaled_channels(*content, affine.factors, order_of(node, from));
+      if (!scaled) return;
     }
     std::vector<double> bias = *from.bias;
     for (std::size_t c = 0; c < bias.size(); ++c) bias[c] = bias[c] * affine.factors[c] + affine.offsets[c];
@@ -209,7 +206,7 @@ class AffineFolding {
     std::vector<ir::ValueId> leaves(node.inputs.begin(), node.inputs.end());
     if (!rewriting_.is_free(root, leaves)) return;
     const std::string stem(subject_.graph().name_of(node.inputs[1]));
-    if (affine.scales) weights = rewriting_.reals(stem, type, from.weights, from.content);
+    if (scaled) weights = rewriting_.constant(stem, *scaled);
     const bool has_bias = affine.moves || input_of(node, 2) != ir::ValueId::none;
     const ir::ValueId sum =
         has_bias ? rewriting_.reals(stem + "_bias", type, {from.channels}, bias) : ir::ValueId::none;

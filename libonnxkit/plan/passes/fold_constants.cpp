@@ -55,6 +55,7 @@ class Folding {
       if (id == ir::ValueId::none) continue;
       const auto dims = subject_.dims(id);
       const ElementType type = subject_.type(id);
+      if (subject_.is_exact() && is_floating(type)) return false;
       if (!dims || type == ElementType::undefined || type == ElementType::string) return false;
       bytes += element_count(*dims) * 8;
     }
@@ -116,8 +117,10 @@ class Folding {
 
 void register_fold_constants(PassRegistry& registry);
 void register_fold_constants(PassRegistry& registry) {
-  registry.add(
-      {.name = "fold_constants", .stage = Stage::fold, .run = [](Subject& subject) { return Folding(subject).run(); }});
+  registry.add({.name = "fold_constants",
+                .stage = Stage::fold,
+                .run = [](Subject& subject) { return Folding(subject).run(); },
+                .is_exact = true});
 }
 
 }  // namespace onnxkit::plan

@@ -80,7 +80,7 @@ struct ConvolutionTest {
 
   Floats run(ThreadPool& threads, const cpu::Isa& isa) const {
     Floats packed = filled(cpu::packed_weights_floats(convolution, isa));
-    cpu::pack_weights(packed.data(), weights.data(), convolution, isa);
+    cpu::pack_weights(threads, packed.data(), weights.data(), convolution, isa);
     Floats out = filled(pixels_of(convolution.window) * convolution.window.out_pixel_stride);
     cpu::Epilogue epilogue;
     epilogue.bias = bias.data();
@@ -174,7 +174,7 @@ TEST_CASE("a convolution adds a residual before it clamps and finishes") {
     for (const int64_t groups : {1, 4, 20}) {
       ConvolutionTest test({5, 6, 20, 20, groups, 3, 3, 1, 1, 1}, false);
       Floats packed = filled(cpu::packed_weights_floats(test.convolution, isa));
-      cpu::pack_weights(packed.data(), test.weights.data(), test.convolution, isa);
+      cpu::pack_weights(one, packed.data(), test.weights.data(), test.convolution, isa);
       const Floats residual = random_floats(5 * 6 * 20, 9);
       Floats out = residual;
       cpu::Epilogue epilogue{.bias = test.bias.data(),

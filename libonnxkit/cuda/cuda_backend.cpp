@@ -1,0 +1,228 @@
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/cuda/double_products.h"
+#include "libonnxkit/cuda/libraries/cublaslt_library.h"
+#include "libonnxkit/cuda/libraries/cudnn_library.h"
+#include "libonnxkit/cuda/session.h"
+#include "libonnxkit/exec/perturbed.h"
+#include "libonnxkit/exec/registry.h"
+#include "libonnxkit/exec/support.h"
+#include "libonnxkit/spec/op_table.h"
+
+namespace onnxkit::reference {
+void register_reference_backend(exec::BackendRegistry& registry);
+}
+
+namespace onnxkit::cuda {
+namespace {
+
+constexpr const char* precision_option = "precision";
+constexpr const char* math_option = "math";
+constexpr const char* cache_option = "cache";
+constexpr const char* libraries_option = "libraries";
+constexpr const char* memory_option = "memory";
+constexpr const char* without_pass_option = "without-pass";
+
+/// What the backend needs of this machine.
+struct Found {
+  std::shared_ptr<const Driver> driver;
+  std::shared_ptr<const Nvrtc> nvrtc;
+  std::vector<DeviceFacts> devices;
+};
+
+Result<Found> look_around(const exec::BackendSettings& settings) {
+  const LibraryPlaces places = LibraryPlaces::of_environment(settings.python);
+  Found found;
+  auto driver = Driver::open(places);
+  if (!driver) return driver.error();
+  found.driver = *std::move(driver);
+  auto devices = list_devices(*found.driver);
+  if (!devices) return devices.error();
+  found.devices = *std::move(devices);
+  auto nvrtc = Nvrtc::open(places, found.driver->version());
+  if (!nvrtc) return nvrtc.error();
+  found.nvrtc = *std::move(nvrtc);
+  return found;
+}
+
+std::string device_name(const DeviceFacts& device) { return fmt::format("gpu:{}", device.number); }
+
+/// What products and sums of float32 are computed in, as reports name it.
+std::string_view arithmetic_of(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return name_of(Profile::tf32);
+    case Precision::f16:
+      return name_of(Profile::float16);
+    case Precision::bf16:
+      return name_of(Profile::bfloat16);
+    case Precision::f64:
+      return "float64";
+    default:
+      return name_of(Profile::float32);
+  }
+}
+
+std::string option_of(const exec::LoadOptions& options, const char* name) {
+  const auto given = options.options.find(name);
+  return given == options.options.end() ? std::string() : given->second;
+}
+
+exec::BackendDesc desc_of(const Found& found) {
+  exec::BackendDesc desc;
+  desc.name = "cuda";
+  desc.runtime = "onnxkit";
+  desc.version = ONNXKIT_VERSION;
+  desc.title = "onnxkit cuda " + desc.version;
+  for (const DeviceFacts& device : found.devices) desc.devices.push_back(device_name(device));
+  desc.formats = {"onnx"};
+  desc.arithmetic = name_of(Profile::float32);
+  desc.options[precision_option] = {.help = "what float32 values are computed in",
+                                    .fallback = "f32",
+                                    .values = {"f32", "tf32", "f16", "bf16", "f64"}};
+  desc.options[math_option] = {.help = "strict: each multiplication and addition is rounded on its own",
+                               .fallback = "usual",
+                               .values = {"usual", "strict"}};
+  desc.options[cache_option] = {.help = "folder that keeps compiled kernels; off: none", .fallback = "", .values = {}};
+  desc.options[libraries_option] = {
+      .help = "off: generated kernels only", .fallback = "usual", .values = {"usual", "off"}};
+  desc.options[memory_option] = {
+      .help = "apart: each value has memory of its own, so that a memory checker sees what lies outside",
+      .fallback = "arena",
+      .values = {"arena", "apart"}};
+  desc.capabilities.passes = plan::pass_names();
+  desc.options[without_pass_option] = {
+      .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
+  desc.capabilities.in_memory = true;
+  desc.capabilities.math_modes = {exec::MathMode::declared, exec::MathMode::unrounded};
+  return desc;
+}
+
+/// The device that the options name, the first by default; check_load has seen to it that there is one.
+DeviceFacts chosen(const Found& found, const exec::LoadOptions& options) {
+  for (const DeviceFacts& device : found.devices) {
+    if (device_name(device) == options.device) return device;
+  }
+  return found.devices.front();
+}
+
+/// Why generated kernels do not take a step; what libraries take, they take as well.
+std::optional<std::string> refusal(const plan::Plan& plan, const plan::Step& step) {
+  if (step.kind == plan::host_step) return std::nullopt;
+  const WriteStep write = step_registry().find(step.kind);
+  if (!write) return fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind);
+  const auto written = write(step, Preparation{.plan = plan});
+  return written ? std::nullopt : std::optional(written.error().diagnostic.message);
+}
+
+class CudaBackend : public exec::Backend {
+ public:
+  explicit CudaBackend(exec::BackendSettings settings) : settings_(std::move(settings)) {}
+
+  Result<exec::BackendDesc> describe() override {
+    const auto found = look_around(settings_);
+    if (!found) return found.error();
+    if (auto usable = is_usable(*found); !usable) return usable.error();
+    return desc_of(*found);
+  }
+
+  Result<std::unique_ptr<exec::Session>> load(const exec::ModelSource& source,
+                                              const exec::LoadOptions& options) override {
+    if (!source.model) return make_error("not-supported", "the backend cuda runs ONNX models only");
+    if (!source.model->graph) return make_error("no-graph", "the model has no graph");
+    const auto found = look_around(settings_);
+    if (!found) return found.error();
+    if (auto checked = exec::check_load(desc_of(*found), source, options); !checked) return checked.error();
+    auto shared = share(*found, options);
+    if (!shared) return shared.error();
+    plan::PlannedOptions planned;
+    planned.load = (*shared)->load;
+    planned.host = (*shared)->host;
+    auto names = plan::passes_named(option_of(options, without_pass_option));
+    if (!names) return names.error();
+    planned.without_passes = *std::move(names);
+    planned.takes = refusal;
+    const Precision precision = (*shared)->precision;
+    planned.exact = precision == Precision::f64;
+    exec::LoadOptions beside{.context = planned.load.context,
+                             .table = planned.load.table,
+                             .threads = options.threads,
+                             .allow_outside_data = options.allow_outside_data};
+    if (planned.exact) beside.products = std::make_shared<DoubleProducts>(*shared);
+    // What neither a plan nor the reference can run is said now.
+    auto reference = planned.host->load(source, beside);
+    if (!reference) return reference.error();
+    planned.make = [kept = *shared](plan::Plan plan) { return ReadyPlan::make(std::move(plan), *kept); };
+    std::unique_ptr<plan::PlannedSession> session =
+        planned.exact
+            ? std::make_unique<WideSession>(source.model, std::move(planned), (*shared)->rounds, *std::move(reference))
+            : std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
+    if (auto prepared = session->prepare(std::string(arithmetic_of(precision))); !prepared) return prepared.error();
+    return std::unique_ptr<exec::Session>(std::move(session));
+  }
+
+ private:
+  /// Those that are there; what they compute, generated kernels compute otherwise.
+  Result<void> open_libraries(Shared& shared) const {
+    const Current current(*shared.maker.device);
+    if (auto is = current.check(); !is) return is.error();
+    const LibraryPlaces places = LibraryPlaces::of_environment(settings_.python);
+    if (auto products = open_cublaslt(places)) shared.libraries.push_back(*std::move(products));
+    if (auto convolutions = open_cudnn(places)) shared.libraries.push_back(*std::move(convolutions));
+    return {};
+  }
+
+  /// Whether a device of this machine is new enough; why the first is not.
+  static Result<void> is_usable(const Found& found) {
+    for (const DeviceFacts& device : found.devices) {
+      if (device.capability >= oldest_capability) return {};
+    }
+    auto used = Device::use(found.driver, found.devices.front());
+    if (!used) return used.error();
+    return {};
+  }
+
+  Result<std::shared_ptr<Shared>> share(const Found& found, const exec::LoadOptions& options) const {
+    auto device = Device::use(found.driver, chosen(found, options));
+    if (!device) return device.error();
+    auto architecture = found.nvrtc->architecture_for((*device)->facts().capability);
+    if (!architecture) return architecture.error();
+    auto shared = std::make_shared<Shared>(options, KernelMaker{.device = *std::move(device),
+                                                                .nvrtc = found.nvrtc,
+                                                                .architecture = *std::move(architecture),
+                                                                .fuses = option_of(options, math_option) != "strict",
+                                                                .cache = CodeCache(option_of(options, cache_option))});
+    exec::LoadOptions& load = shared->load;
+    if (!load.context) load.context = std::make_shared<exec::SessionContext>();
+    if (!load.table) load.table = std::make_shared<spec::OpTable>();
+    shared->precision = precision_named(option_of(options, precision_option)).value_or(Precision::f32);
+    if (options.math == exec::MathMode::unrounded && shared->precision != Precision::f64)
+      return make_error("not-supported", "the backend cuda leaves values unrounded with precision=f64 only");
+    shared->rounds = options.math == exec::MathMode::declared;
+    if (shared->precision == Precision::f64) load.math = exec::MathMode::unrounded;  // of host steps
+    shared->memory_apart = option_of(options, memory_option) == "apart";
+    if (option_of(options, libraries_option) != "off") {
+      if (auto opened = open_libraries(*shared); !opened) return opened.error();
+    }
+    exec::BackendRegistry registry;
+    reference::register_reference_backend(registry);
+    auto host = registry.find("reference", settings_);
+    if (!host) return host.error();
+    shared->host = host->make(settings_);
+    return shared;
+  }
+
+  exec::BackendSettings settings_;
+};
+
+}  // namespace
+
+void register_cuda_backend(exec::BackendRegistry& registry);
+void register_cuda_backend(exec::BackendRegistry& registry) {
+  registry.add({.name = "cuda",
+                .make = [](const exec::BackendSettings& settings) { return std::make_unique<CudaBackend>(settings); }});
+}
+
+}  // namespace onnxkit::cuda

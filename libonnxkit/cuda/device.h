@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "libonnxkit/cuda/libraries/driver.h"
+
+namespace onnxkit::cuda {
+
+/// What a device is.
+struct DeviceFacts {
+  int number = 0;
+  std::string name;
+  int capability = 0;  ///< 10 * major + minor
+  int multiprocessors = 0;
+  std::uint64_t memory = 0;  ///< bytes
+};
+
+inline constexpr int oldest_capability = 80;
+
+/// All devices of the driver. Error device-missing: there is none.
+Result<std::vector<DeviceFacts>> list_devices(const Driver& driver);
+
+/// A device in use: its primary context, which other libraries of this process share.
+class Device {
+ public:
+  /// Errors: device-missing when it is older than `oldest_capability`; device-failed.
+  static Result<std::shared_ptr<const Device>> use(std::shared_ptr<const Driver> driver, DeviceFacts facts);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  ~Device();
+
+  const Driver& driver() const { return *driver_; }
+  const DeviceFacts& facts() const { return facts_; }
+  DriverContext context() const { return context_; }
+
+ private:
+  Device(std::shared_ptr<const Driver> driver, DeviceFacts facts)
+      : driver_(std::move(driver)), facts_(std::move(facts)) {}
+
+  std::shared_ptr<const Driver> driver_;
+  DeviceFacts facts_;
+  DriverDevice handle_ = 0;
+  DriverContext context_ = nullptr;
+};
+
+/// Makes the context of a device that of this thread while it lives.
+class Current {
+ public:
+  explicit Current(const Device& device);
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  ~Current();
+
+  Result<void> check() const { return device_.driver().check(status_, "using its context"); }
+
+ private:
+  const Device& device_;
+  DriverStatus status_;
+};
+
+/// A handle of the driver that is given back at the end, in the context of its device.
+template <class Handle, DriverStatus (*DriverFunctions::*give_back)(Handle)>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(std::shared_ptr<const Device> device, Handle handle) : device_(std::move(device)), handle_(handle) {}
+  Owned(Owned&& other) noexcept : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, Handle())) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Owned() {
+    if (!handle_) return;
+    const Current current(*device_);
+    (void)(device_->driver().operator->()->*give_back)(handle_);
+  }
+
+  Handle get() const { return handle_; }
+  explicit operator bool() const { return handle_ != Handle(); }
+
+ private:
+  std::shared_ptr<const Device> device_;
+  Handle handle_{};
+};
+
+using Stream = Owned<DriverStream, &DriverFunctions::stream_destroy>;
+using LoadedModule = Owned<DriverModule, &DriverFunctions::module_unload>;
+using RunnableGraph = Owned<DriverExec, &DriverFunctions::graph_exec_destroy>;
+using DeviceMemory = Owned<DevicePointer, &DriverFunctions::mem_free>;
+using PinnedMemory = Owned<void*, &DriverFunctions::mem_free_host>;
+
+/// What follows is called while the device is current. Errors: out-of-memory, device-failed.
+Result<Stream> make_stream(const std::shared_ptr<const Device>& device);
+/// `what` it is for: "the values between the steps". At least a byte.
+Result<DeviceMemory> allocate(const std::shared_ptr<const Device>& device, std::uint64_t bytes, std::string_view what);
+Result<PinnedMemory> allocate_pinned(const std::shared_ptr<const Device>& device, std::uint64_t bytes);
+
+}  // namespace onnxkit::cuda

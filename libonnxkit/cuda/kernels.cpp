@@ -1,0 +1,90 @@
+#include "libonnxkit/cuda/kernels.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/cuda/text/prelude.h"
+
+namespace onnxkit::cuda {
+namespace {
+
+/// Names say which kernels have threads that meet: what runs kernels on the host goes by that.
+std::string kernel_name(const Launch& launch, std::size_t number) {
+  return fmt::format("{}kernel_{}", launch.synchronizes ? "block_" : "", number);
+}
+
+std::string kernel_text(const Launch& launch, const std::string& name) {
+  return fmt::format("\nextern \"C\" __global__ void __launch_bounds__({}) {}{}", launch.threads, name, launch.text);
+}
+
+/// The error of the first kernel that does not compile alone, with the kind of its step; else that of the program.
+Error compile_error(const KernelMaker& maker, const KernelProgram& program, std::span<const Launch* const> launches,
+                    std::span<const std::string_view> kinds, Error error) {
+  for (std::size_t kernel = 0; kernel < program.names.size(); ++kernel) {
+    const auto at = std::find(program.by_launch.begin(), program.by_launch.end(), kernel) - program.by_launch.begin();
+    const auto number = static_cast<std::size_t>(at);
+    const std::string text = std::string(prelude()) + kernel_text(*launches[number], program.names[kernel]);
+    auto alone = maker.nvrtc->compile(text, maker.architecture, maker.fuses);
+    if (alone) continue;
+    error = alone.error();
+    error.diagnostic.message =
+        fmt::format("the kernel of a step {} does not compile: {}", kinds[number], error.diagnostic.message);
+    break;
+  }
+  return error;
+}
+
+Result<std::string> code_of(const KernelMaker& maker, const KernelProgram& program,
+                            std::span<const Launch* const> launches, std::span<const std::string_view> kinds) {
+  const std::string key =
+      fmt::format("{}\n{}\n{}\n{}", maker.architecture, maker.nvrtc->version(), maker.fuses, program.text);
+  if (auto kept = maker.cache.find(key)) return *std::move(kept);
+  auto code = maker.nvrtc->compile(program.text, maker.architecture, maker.fuses);
+  if (!code) return compile_error(maker, program, launches, kinds, code.error());
+  maker.cache.keep(key, *code);
+  return code;
+}
+
+}  // namespace
+
+KernelProgram join_kernels(std::span<const Launch* const> launches) {
+  KernelProgram program{.text = std::string(prelude()), .names = {}, .by_launch = {}};
+  std::unordered_map<std::string, std::size_t> by_text;
+  for (const Launch* launch : launches) {
+    const std::string key = fmt::format("{} {} {}", launch->threads, launch->synchronizes, launch->text);
+    const auto [at, is_new] = by_text.emplace(key, program.names.size());
+    if (is_new) {
+      program.names.push_back(kernel_name(*launch, program.names.size()));
+      program.text += kernel_text(*launch, program.names.back());
+    }
+    program.by_launch.push_back(at->second);
+  }
+  return program;
+}
+
+Result<Kernels> make_kernels(const KernelMaker& maker, std::span<const Launch* const> launches,
+                             std::span<const std::string_view> kinds) {
+  Kernels kernels;
+  if (launches.empty()) return kernels;
+  const KernelProgram program = join_kernels(launches);
+  const auto code = code_of(maker, program, launches, kinds);
+  if (!code) return code.error();
+  const Driver& driver = maker.device->driver();
+  DriverModule loaded = nullptr;
+  if (auto taken = driver.check(driver->module_load_data(&loaded, code->data()), "loading kernels"); !taken)
+    return taken.error();
+  kernels.loaded = LoadedModule(maker.device, loaded);
+  std::vector<DriverFunction> functions;
+  for (const std::string& name : program.names) {
+    DriverFunction function = nullptr;
+    if (auto found = driver.check(driver->module_get_function(&function, loaded, name.c_str()), "finding a kernel");
+        !found)
+      return found.error();
+    functions.push_back(function);
+  }
+  for (const std::size_t kernel : program.by_launch) kernels.by_launch.push_back(functions[kernel]);
+  return kernels;
+}
+
+}  // namespace onnxkit::cuda

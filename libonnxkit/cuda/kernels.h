@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "libonnxkit/cuda/device.h"
+#include "libonnxkit/cuda/libraries/nvrtc.h"
+#include "libonnxkit/cuda/step.h"
+
+namespace onnxkit::cuda {
+
+/// The kernels of a plan as one program: launches of equal text share one.
+struct KernelProgram {
+  std::string text;
+  std::vector<std::string> names;      ///< of the kernels, in the order of the text
+  std::vector<std::size_t> by_launch;  ///< which kernel each launch runs
+};
+KernelProgram join_kernels(std::span<const Launch* const> launches);
+
+/// Code on disk, by what it was made from. Files of other processes and damaged ones do no harm: what is not whole is made again.
+class CodeCache {
+ public:
+  /// "off", a folder, or empty for the usual one: onnxkit/cuda in XDG_CACHE_HOME, else in ~/.cache.
+  explicit CodeCache(std::string_view where);
+
+  std::optional<std::string> find(const std::string& key) const;
+  /// A code that cannot be kept is not an error.
+  void keep(const std::string& key, const std::string& code) const;
+
+ private:
+  std::filesystem::path file_of(const std::string& key) const;
+
+  std::filesystem::path folder_;  ///< empty: none
+};
+
+/// What turns launches into functions of a device.
+struct KernelMaker {
+  std::shared_ptr<const Device> device;
+  std::shared_ptr<const Nvrtc> nvrtc;
+  std::string architecture;
+  bool fuses = true;  ///< multiplication and addition in one rounding
+  CodeCache cache;
+};
+
+struct Kernels {
+  LoadedModule loaded;
+  std::vector<DriverFunction> by_launch;
+};
+
+/// Called while the device is current. `kinds` of the steps that the launches belong to, which an error names. Errors: device-failed, with the
+/// compiler's log; out-of-memory.
+Result<Kernels> make_kernels(const KernelMaker& maker, std::span<const Launch* const> launches,
+                             std::span<const std::string_view> kinds);
+
+}  // namespace onnxkit::cuda

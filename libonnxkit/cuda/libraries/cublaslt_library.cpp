@@ -1,0 +1,446 @@
+#include "libonnxkit/cuda/libraries/cublaslt_library.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/cuda/libraries/cublaslt.h"
+#include "libonnxkit/cuda/libraries/epilogue.h"
+#include "libonnxkit/cuda/libraries/product_layout.h"
+
+namespace onnxkit::cuda {
+namespace {
+
+using cublaslt::Functions;
+using Kind = EpilogueLink::Kind;
+
+std::optional<cublaslt::DataType> data_type_of(ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+      return cublaslt::DataType::f32;
+    case ElementType::float64:
+      return cublaslt::DataType::f64;
+    case ElementType::float16:
+      return cublaslt::DataType::f16;
+    case ElementType::bfloat16:
+      return cublaslt::DataType::bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// d = activation(scale * a b + factor * c + bias), which is done in one call.
+struct Fused {
+  double scale = 1, factor = 0;
+  std::optional<std::size_t> vector, matrix;  ///< inputs of the step
+  cublaslt::Epilogue activation = cublaslt::Epilogue::none;
+  std::optional<plan::Expression::Number> end;  ///< of the step's epilogue; nothing when it has none
+
+  cublaslt::Epilogue epilogue() const {
+    const auto bits = static_cast<std::uint32_t>(activation);
+    if (!vector) return activation;
+    return activation == cublaslt::Epilogue::none ? cublaslt::Epilogue::bias
+                                                  : static_cast<cublaslt::Epilogue>(bits | 4U);
+  }
+};
+
+/// One product and what of its epilogue goes into it, as it will be called.
+struct Description {
+  ProductLayout layout;
+  Fused fused;
+  AddendLayout vector, matrix;
+  cublaslt::DataType type = cublaslt::DataType::f32;  ///< of both factors
+  cublaslt::DataType to = cublaslt::DataType::f32;
+  cublaslt::ComputeType compute = cublaslt::ComputeType::f32;
+  std::uint32_t alignment_a = 256, alignment_b = 256, alignment_c = 256, alignment_d = 256, alignment_vector = 256;
+
+  cublaslt::DataType scale_type() const {
+    return compute == cublaslt::ComputeType::f64 ? cublaslt::DataType::f64 : cublaslt::DataType::f32;
+  }
+  /// Equal for products that one algorithm fits.
+  std::string key() const;
+};
+
+std::string key_of(const BlasMatrix& m) {
+  return fmt::format("{} {} {} {} {}", m.rows, m.columns, m.leading, m.is_transposed ? 't' : 'n', m.stride);
+}
+
+std::string Description::key() const {
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", key_of(layout.a), key_of(layout.b),
+                     key_of(layout.d), fused.matrix ? key_of(matrix.matrix) : "", layout.batches,
+                     static_cast<int>(type), static_cast<int>(to), static_cast<int>(compute),
+                     static_cast<unsigned>(fused.epilogue()), fused.factor != 0, vector.matrix.stride, alignment_a,
+                     alignment_b, alignment_c, alignment_d, alignment_vector);
+}
+
+/// The library's descriptors of one product; what it makes is destroyed with it.
+class Descriptors {
+ public:
+  explicit Descriptors(const Functions& functions) : functions_(functions) {}
+  Descriptors(const Descriptors&) = delete;
+  Descriptors& operator=(const Descriptors&) = delete;
+  ~Descriptors() {
+    if (operation) functions_.destroy_operation(operation);
+    for (cublaslt::Layout layout : {a, b, c, d})
+      if (layout) functions_.destroy_layout(layout);
+  }
+
+  Result<void> make(const Description& description);
+  Result<void> set_vector(const void* pointer) {
+    set(cublaslt::OperationAttribute::bias_pointer, pointer);
+    return result("the bias");
+  }
+
+  cublaslt::Operation operation = nullptr;
+  cublaslt::Layout a = nullptr, b = nullptr, c = nullptr, d = nullptr;
+
+ private:
+  template <class T>
+  void set(cublaslt::OperationAttribute name, const T& value) {
+    if (status_ == cublaslt::success) status_ = functions_.set_operation(operation, name, &value, sizeof(value));
+  }
+  template <class T>
+  void set(cublaslt::Layout layout, cublaslt::LayoutAttribute name, const T& value) {
+    if (status_ == cublaslt::success) status_ = functions_.set_layout(layout, name, &value, sizeof(value));
+  }
+  void make_layout(cublaslt::Layout& layout, cublaslt::DataType type, const BlasMatrix& matrix, std::int64_t batches);
+  Result<void> result(std::string_view what) const {
+    if (status_ == cublaslt::success) return {};
+    return make_error("not-supported", fmt::format("cuBLASLt refuses {}: {}", what, cublaslt::text_of(status_)));
+  }
+
+  const Functions& functions_;
+  cublaslt::Status status_ = cublaslt::success;
+};
+
+void Descriptors::make_layout(cublaslt::Layout& layout, cublaslt::DataType type, const BlasMatrix& matrix,
+                              std::int64_t batches) {
+  if (status_ != cublaslt::success) return;
+  status_ = functions_.create_layout(&layout, type, static_cast<std::uint64_t>(matrix.rows),
+                                     static_cast<std::uint64_t>(matrix.columns), matrix.leading);
+  set(layout, cublaslt::LayoutAttribute::order, cublaslt::Order::columns);
+  if (batches == 1) return;
+  set(layout, cublaslt::LayoutAttribute::batches, static_cast<std::int32_t>(batches));
+  set(layout, cublaslt::LayoutAttribute::stride, matrix.stride);
+}
+
+Result<void> Descriptors::make(const Description& description) {
+  const ProductLayout& layout = description.layout;
+  status_ = functions_.create_operation(&operation, description.compute, description.scale_type());
+  const auto transpose_of = [](const BlasMatrix& matrix) {
+    return matrix.is_transposed ? cublaslt::Transpose::transposed : cublaslt::Transpose::none;
+  };
+  set(cublaslt::OperationAttribute::transpose_a, transpose_of(layout.a));
+  set(cublaslt::OperationAttribute::transpose_b, transpose_of(layout.b));
+  set(cublaslt::OperationAttribute::epilogue, description.fused.epilogue());
+  if (description.fused.vector) {
+    set(cublaslt::OperationAttribute::bias_type, description.to);
+    if (layout.batches > 1) set(cublaslt::OperationAttribute::bias_stride, description.vector.matrix.stride);
+    // The search for algorithms reads from the pointer how it is aligned.
+    set(cublaslt::OperationAttribute::bias_pointer, std::uintptr_t{description.alignment_vector});
+  }
+  make_layout(a, description.type, layout.a, layout.batches);
+  make_layout(b, description.type, layout.b, layout.batches);
+  make_layout(d, description.to, layout.d, layout.batches);
+  make_layout(c, description.to, description.fused.matrix ? description.matrix.matrix : layout.d, layout.batches);
+  return result("the description of the product");
+}
+
+struct Choice {
+  cublaslt::Algorithm algorithm{};
+  std::size_t workspace = 0;
+};
+
+/// What all calls of a session share.
+struct Session {
+  Functions functions;
+  cublaslt::Handle handle = nullptr;
+  std::unordered_map<std::string, Choice> choices;  ///< by description
+
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    if (handle) functions.destroy(handle);
+  }
+
+  Result<Choice> choose(const Description& description, const Descriptors& descriptors, std::uint64_t most_workspace);
+};
+
+Result<Choice> Session::choose(const Description& description, const Descriptors& descriptors,
+                               std::uint64_t most_workspace) {
+  const std::string key = description.key();
+  if (const auto found = choices.find(key); found != choices.end()) return found->second;
+  cublaslt::Preference preference = nullptr;
+  cublaslt::Status status = functions.create_preference(&preference);
+  const auto set = [&](cublaslt::PreferenceAttribute name, auto value) {
+    if (status == cublaslt::success) status = functions.set_preference(preference, name, &value, sizeof(value));
+  };
+  set(cublaslt::PreferenceAttribute::most_workspace, most_workspace);
+  set(cublaslt::PreferenceAttribute::alignment_a, description.alignment_a);
+  set(cublaslt::PreferenceAttribute::alignment_b, description.alignment_b);
+  set(cublaslt::PreferenceAttribute::alignment_c, description.alignment_c);
+  set(cublaslt::PreferenceAttribute::alignment_d, description.alignment_d);
+  constexpr int most = 4;
+  cublaslt::HeuristicResult results[most] = {};
+  int count = 0;
+  if (status == cublaslt::success) {
+    status = functions.find_algorithms(handle, descriptors.operation, descriptors.a, descriptors.b, descriptors.c,
+                                       descriptors.d, preference, most, results, &count);
+  }
+  if (preference) functions.destroy_preference(preference);
+  for (int i = 0; status == cublaslt::success && i < count; ++i) {
+    if (results[i].state != cublaslt::success || results[i].workspace > most_workspace) continue;
+    const Choice choice{.algorithm = results[i].algorithm, .workspace = results[i].workspace};
+    choices.emplace(key, choice);
+    return choice;
+  }
+  return make_error("not-supported",
+                    fmt::format("cuBLASLt has no algorithm: {}",
+                                cublaslt::text_of(status == cublaslt::success ? cublaslt::not_supported : status)));
+}
+
+class ProductCall : public LibraryCall {
+ public:
+  ProductCall(std::shared_ptr<Session> session, Description description)
+      : session_(std::move(session)), description_(std::move(description)), descriptors_(session_->functions) {}
+
+  Result<void> prepare(const plan::Step& step, std::uint64_t most_workspace) {
+    if (auto made = descriptors_.make(description_); !made) return made;
+    auto choice = session_->choose(description_, descriptors_, most_workspace);
+    if (!choice) return choice.error();
+    choice_ = *choice;
+    const ProductLayout& layout = description_.layout;
+    add_operand(step.outputs[0], 0);
+    add_operand(step.inputs[layout.is_swapped ? 1 : 0], layout.is_swapped ? 2 : 1);
+    add_operand(step.inputs[layout.is_swapped ? 0 : 1], layout.is_swapped ? 1 : 2);
+    for (const auto& addend : {description_.fused.matrix, description_.fused.vector})
+      if (addend) add_operand(step.inputs[*addend], *addend + 1);
+    return {};
+  }
+
+  const std::vector<View>& operands() const override { return operands_; }
+  std::uint64_t workspace_bytes() const override { return choice_.workspace; }
+  std::string text() const override;
+  Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override;
+
+ private:
+  void add_operand(const View& view, std::size_t number) {
+    operands_.push_back(view);
+    numbers_.push_back(number);
+    widths_.push_back(storage_bytes(view.type));
+  }
+  static std::int64_t storage_bytes(ElementType type) {
+    return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 2;
+  }
+
+  std::shared_ptr<Session> session_;
+  Description description_;
+  Descriptors descriptors_;
+  Choice choice_;
+  std::vector<View> operands_;        ///< d, a, b, then c and the vector where they are
+  std::vector<std::size_t> numbers_;  ///< of the operands in `views_of`
+  std::vector<std::int64_t> widths_;
+};
+
+std::string ProductCall::text() const {
+  std::string text = "cublaslt";
+  const Fused& fused = description_.fused;
+  if (description_.compute == cublaslt::ComputeType::tf32) text += ", tf32";
+  if (fused.vector) text += ", bias";
+  if (fused.matrix) text += ", addend";
+  if (fused.activation == cublaslt::Epilogue::relu) text += ", relu";
+  if (fused.activation == cublaslt::Epilogue::gelu) text += ", gelu";
+  return text;
+}
+
+Result<void> ProductCall::enqueue(void* stream, std::span<void* const> operands, void* workspace) {
+  const Fused& fused = description_.fused;
+  const bool is_double = description_.scale_type() == cublaslt::DataType::f64;
+  const float scale = static_cast<float>(fused.scale), factor = static_cast<float>(fused.factor);
+  const void* alpha = is_double ? static_cast<const void*>(&fused.scale) : &scale;
+  const void* beta = is_double ? static_cast<const void*>(&fused.factor) : &factor;
+  for (std::int64_t call = 0; call < description_.layout.calls(); ++call) {
+    const auto place = [&](std::size_t operand) {
+      return static_cast<std::byte*>(operands[operand]) +
+             description_.layout.offset(numbers_[operand], call) * widths_[operand];
+    };
+    void* const d = place(0);
+    const void* const c = fused.matrix ? place(3) : d;
+    if (fused.vector) {
+      if (auto set = descriptors_.set_vector(place(fused.matrix ? 4 : 3)); !set) return set;
+    }
+    const cublaslt::Status status = session_->functions.multiply(
+        session_->handle, descriptors_.operation, alpha, place(1), descriptors_.a, place(2), descriptors_.b, beta, c,
+        descriptors_.c, d, descriptors_.d, &choice_.algorithm, workspace, choice_.workspace,
+        static_cast<DriverStream>(stream));
+    if (status != cublaslt::success)
+      return make_error(ErrorKind::backend, "device-failed",
+                        fmt::format("cuBLASLt does not multiply: {}", cublaslt::text_of(status)));
+  }
+  return {};
+}
+
+class CublasLt : public Library {
+ public:
+  explicit CublasLt(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+
+  std::string_view name() const override { return "cublaslt"; }
+  bool takes(std::string_view kind) const override { return kind == plan::product_step; }
+  std::string version() const override {
+    const std::size_t version = session_->functions.version();
+    constexpr std::size_t major = 10000, minor = 100;
+    return fmt::format("{}.{}.{}", version / major, version % major / minor, version % minor);
+  }
+  Result<LibraryStep> prepare(const plan::Step& step, const Preparation& preparation) override;
+
+ private:
+  Result<Description> describe(const plan::Step& step, const Preparation& preparation) const;
+  Result<LibraryStep> attempt(const plan::Step& step, const Preparation& preparation, const Description& description);
+
+  std::shared_ptr<Session> session_;
+};
+
+/// The longest beginning of the epilogue that fits into one call.
+void fuse(Description& description, const plan::Step& step, const Preparation& preparation) {
+  const auto& epilogue = static_cast<const plan::ProductParameters&>(*step.parameters).epilogue;
+  Fused& fused = description.fused;
+  fused.end = sum_of(epilogue);
+  const auto take_add = [&](const EpilogueLink& link) {
+    const std::size_t input = link.input + 1;
+    const View& view = step.inputs[input];
+    if (view.type != step.outputs[0].type) return false;
+    const AddendLayout addend = addend_layout_of(description.layout, step, input);
+    if (addend.kind == Addend::vector && !fused.vector && link.factor == 1 &&
+        !may_overlap(preparation.plan, view, step.outputs[0])) {
+      fused.vector = input;
+      description.vector = addend;
+      return true;
+    }
+    if (addend.kind != Addend::matrix || fused.matrix || link.factor == 0) return false;
+    if (may_overlap(preparation.plan, view, step.outputs[0]) && !(view == step.outputs[0])) return false;
+    fused.matrix = input;
+    fused.factor = link.factor;
+    description.matrix = addend;
+    return true;
+  };
+  const auto take = [&](const EpilogueLink& link) {
+    const bool is_active = fused.activation != cublaslt::Epilogue::none;
+    switch (link.kind) {
+      case Kind::scale:
+        if (is_active || fused.vector || fused.matrix) return false;
+        fused.scale *= link.factor;
+        return true;
+      case Kind::add:
+        return !is_active && take_add(link);
+      case Kind::relu:
+      case Kind::gelu_tanh:
+        if (is_active) return false;
+        fused.activation = link.kind == Kind::relu ? cublaslt::Epilogue::relu : cublaslt::Epilogue::gelu;
+        return true;
+      case Kind::round_to:
+        return link.type == step.outputs[0].type;
+      default:
+        return false;
+    }
+  };
+  for (const EpilogueLink& link : links_of(epilogue)) {
+    if (!take(link)) break;
+    fused.end = link.end;
+  }
+}
+
+Result<Description> CublasLt::describe(const plan::Step& step, const Preparation& preparation) const {
+  const View &a = step.inputs[0], &b = step.inputs[1], &to = step.outputs[0];
+  const auto type = data_type_of(a.type), result = data_type_of(to.type);
+  if (!type || !result || a.type != b.type) return make_error("not-supported", "factors of two types");
+  if (to.type != a.type && (to.type != ElementType::float32 || a.type == ElementType::float64))
+    return make_error("not-supported", "an output of another type than the factors");
+  auto layout = layout_of(step);
+  if (!layout) return layout.error();
+  Description description;
+  description.layout = *std::move(layout);
+  description.type = *type;
+  description.to = *result;
+  if (a.type == ElementType::float64) description.compute = cublaslt::ComputeType::f64;
+  if (a.type == ElementType::float32 && preparation.allows_tf32) description.compute = cublaslt::ComputeType::tf32;
+  return description;
+}
+
+void set_alignments(Description& description, const plan::Step& step, const plan::Plan& plan) {
+  const ProductLayout& layout = description.layout;
+  // Calls that begin behind a view's first element are aligned to its elements, for all that is known here.
+  const auto alignment = [&](const View& view, std::size_t number) {
+    View first = view;
+    if (layout.calls() > 1) first.offset += layout.offset(number, 1);
+    return layout.calls() == 1 ? alignment_of(plan, view)
+                               : std::min(alignment_of(plan, view), alignment_of(plan, first));
+  };
+  description.alignment_d = alignment(step.outputs[0], 0);
+  description.alignment_a = alignment(step.inputs[layout.is_swapped ? 1 : 0], layout.is_swapped ? 2 : 1);
+  description.alignment_b = alignment(step.inputs[layout.is_swapped ? 0 : 1], layout.is_swapped ? 1 : 2);
+  description.alignment_c = description.alignment_d;
+  if (const auto input = description.fused.matrix) description.alignment_c = alignment(step.inputs[*input], *input + 1);
+  if (const auto input = description.fused.vector)
+    description.alignment_vector = alignment(step.inputs[*input], *input + 1);
+}
+
+/// A second pass over the output pays where the sums are long and the product is not a small one.
+bool pays_with_map(const ProductLayout& layout) {
+  constexpr double least_sum = 64, least_multiplications = double{1 << 22};
+  const auto k = static_cast<double>(layout.k);
+  return k >= least_sum && k * static_cast<double>(layout.m) * static_cast<double>(layout.n) *
+                                   static_cast<double>(layout.batches * layout.calls()) >=
+                               least_multiplications;
+}
+
+Result<LibraryStep> CublasLt::attempt(const plan::Step& step, const Preparation& preparation,
+                                      const Description& description) {
+  const auto& epilogue = static_cast<const plan::ProductParameters&>(*step.parameters).epilogue;
+  LibraryStep result;
+  if (!epilogue.empty() && description.fused.end != epilogue.last()) {
+    if (!description.fused.end) return make_error("not-supported", "an epilogue that does not read the sum once");
+    if (!pays_with_map(description.layout))
+      return make_error("not-supported", "a product too small for a pass of its own over the epilogue");
+    result.rest = rest_of(step, epilogue, *description.fused.end, preparation.plan);
+    if (!result.rest)
+      return make_error("not-supported", "an operand of the epilogue lies where the product is written");
+  }
+  auto call = std::make_unique<ProductCall>(session_, description);
+  if (auto prepared = call->prepare(step, preparation.most_workspace); !prepared) return prepared.error();
+  result.call = std::move(call);
+  return result;
+}
+
+Result<LibraryStep> CublasLt::prepare(const plan::Step& step, const Preparation& preparation) {
+  if (step.kind != plan::product_step) return make_error("not-supported", "not a product");
+  auto description = describe(step, preparation);
+  if (!description) return description.error();
+  const Description plain = *description;
+  fuse(*description, step, preparation);
+  set_alignments(*description, step, preparation.plan);
+  auto whole = attempt(step, preparation, *description);
+  if (whole || !description->fused.end || description->fused.epilogue() == cublaslt::Epilogue::none) return whole;
+  // Not every type has every epilogue.
+  Description bare = plain;
+  bare.fused.end = sum_of(static_cast<const plan::ProductParameters&>(*step.parameters).epilogue);
+  set_alignments(bare, step, preparation.plan);
+  auto product = attempt(step, preparation, bare);
+  return product ? std::move(product) : std::move(whole);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Library>> open_cublaslt(const LibraryPlaces& places) {
+  auto functions = cublaslt::open(places);
+  if (!functions) return functions.error();
+  auto session = std::make_shared<Session>();
+  session->functions = *functions;
+  if (const auto status = session->functions.create(&session->handle); status != cublaslt::success)
+    return make_error(ErrorKind::backend, "device-failed",
+                      fmt::format("cuBLASLt does not start: {}", cublaslt::text_of(status)));
+  return std::unique_ptr<Library>(std::make_unique<CublasLt>(std::move(session)));
+}
+
+}  // namespace onnxkit::cuda

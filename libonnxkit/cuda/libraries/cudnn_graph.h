@@ -1,0 +1,94 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "libonnxkit/cuda/libraries/cudnn.h"
+#include "libonnxkit/cuda/step.h"
+
+namespace onnxkit::cuda {
+
+/// cuDNN as it was opened, with its handle for a device, or with the description of a device that is not there.
+struct CudnnSession {
+  cudnn::Functions functions;
+  cudnn::Handle handle = nullptr;
+  cudnn::Descriptor device = nullptr;
+
+  CudnnSession() = default;
+  CudnnSession(const CudnnSession&) = delete;
+  CudnnSession& operator=(const CudnnSession&) = delete;
+  ~CudnnSession();
+};
+
+/// Which engines may compute.
+struct EngineRules {
+  std::vector<cudnn::NumericalNote> forbidden;
+  std::uint64_t most_workspace = 0;
+};
+
+/// A graph of operations and, once it is chosen, the plan that executes it.
+class CudnnGraph {
+ public:
+  explicit CudnnGraph(std::shared_ptr<CudnnSession> session) : session_(std::move(session)) {}
+  CudnnGraph(const CudnnGraph&) = delete;
+  CudnnGraph& operator=(const CudnnGraph&) = delete;
+  ~CudnnGraph();
+
+  struct Tensor {
+    std::int64_t id = 0;
+    cudnn::Descriptor descriptor = nullptr;
+  };
+  /// One that memory holds, one that is between two operations, and a number of the host.
+  Tensor tensor(cudnn::DataType type, const Dims& dims, const Dims& strides, std::int64_t alignment);
+  Tensor inner(cudnn::DataType type, const Dims& dims, const Dims& strides);
+  Tensor number(std::size_t rank);
+
+  struct Convolution {
+    cudnn::DataType precision = cudnn::DataType::f32;
+    Dims strides, dilations, pads;  ///< begins, then ends
+  };
+  void convolve(const Convolution& convolution, Tensor x, Tensor w, Tensor y);
+  struct Pointwise {
+    cudnn::PointwiseMode mode = cudnn::PointwiseMode::add;
+    cudnn::DataType precision = cudnn::DataType::f32;
+    double upper = 0;  ///< of a relu; 0: none
+  };
+  void apply(const Pointwise& pointwise, Tensor x, const Tensor* b, Tensor y);
+
+  /// Chooses the first engine by cuDNN's heuristics that the rules allow and that makes a plan. Error not-supported, with the reason.
+  Result<void> choose(const EngineRules& rules);
+
+  std::uint64_t workspace_bytes() const { return workspace_; }
+  std::int64_t engine() const { return engine_; }
+  /// Pointers to the tensors of these numbers.
+  Result<void> execute(void* stream, std::span<const std::int64_t> ids, std::span<void* const> pointers,
+                       void* workspace);
+
+ private:
+  cudnn::Descriptor make(cudnn::DescriptorType type);
+  template <class T>
+  void set(cudnn::Descriptor descriptor, cudnn::Attribute name, cudnn::AttributeType type, std::span<const T> values);
+  template <class T>
+  void set(cudnn::Descriptor descriptor, cudnn::Attribute name, cudnn::AttributeType type, const T& value) {
+    set(descriptor, name, type, std::span<const T>(&value, 1));
+  }
+  void finalize(cudnn::Descriptor descriptor);
+  Tensor add_tensor(cudnn::DataType type, const Dims& dims, const Dims& strides, std::int64_t alignment,
+                    bool is_virtual, bool is_by_value);
+  Result<void> result(std::string_view what) const;
+  std::vector<cudnn::Descriptor> configurations(cudnn::Descriptor graph, cudnn::HeuristicMode mode);
+  bool is_allowed(cudnn::Descriptor engine, const EngineRules& rules) const;
+  bool take(cudnn::Descriptor configuration, const EngineRules& rules);
+
+  std::shared_ptr<CudnnSession> session_;
+  std::vector<cudnn::Descriptor> made_;
+  std::vector<cudnn::Descriptor> operations_;
+  cudnn::Descriptor plan_ = nullptr;
+  cudnn::Status status_ = cudnn::success;
+  std::string complaint_;
+  std::int64_t next_id_ = 1, engine_ = -1;
+  std::uint64_t workspace_ = 0;
+};
+
+}  // namespace onnxkit::cuda

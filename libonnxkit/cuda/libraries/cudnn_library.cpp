@@ -1,0 +1,378 @@
+#include "libonnxkit/cuda/libraries/cudnn_library.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/cuda/libraries/cudnn_graph.h"
+#include "libonnxkit/cuda/libraries/epilogue.h"
+
+namespace onnxkit::cuda {
+namespace {
+
+using LinkKind = EpilogueLink::Kind;
+using Mode = cudnn::PointwiseMode;
+
+std::optional<cudnn::DataType> cudnn_type_of(ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+      return cudnn::DataType::f32;
+    case ElementType::float64:
+      return cudnn::DataType::f64;
+    case ElementType::float16:
+      return cudnn::DataType::f16;
+    case ElementType::bfloat16:
+      return cudnn::DataType::bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Strides of [n, c, h, w] with channels side by side, those of axes of one element as if it were dense. Nothing for other orders.
+std::optional<Dims> channels_last_strides(const View& view) {
+  constexpr std::size_t order[] = {1, 3, 2, 0};
+  Dims strides(view.rank(), 1);
+  std::int64_t least = 1;
+  for (const std::size_t axis : order) {
+    strides[axis] = view.dims[axis] == 1 ? least : view.strides[axis];
+    if (strides[axis] < least || (axis == 1 && strides[axis] != 1)) return std::nullopt;
+    least = strides[axis] * view.dims[axis];
+  }
+  return strides;
+}
+
+/// A convolution and what of its epilogue goes with it.
+struct ConvolutionPlan {
+  const plan::Step& step;
+  const Preparation& preparation;
+  std::vector<EpilogueLink> links;  ///< in the order in which they are applied
+};
+
+/// A graph, and what its tensors are: views of the step, or numbers.
+struct Prepared {
+  std::unique_ptr<CudnnGraph> graph;
+  std::vector<std::int64_t> ids;
+  std::vector<float> numbers;  ///< behind the operands
+};
+
+/// Steps of equal description share a graph; the handle is used by one thread at a time.
+class ConvolutionCall : public LibraryCall {
+ public:
+  ConvolutionCall(std::shared_ptr<Prepared> prepared, std::vector<View> operands, bool is_tf32)
+      : prepared_(std::move(prepared)), operands_(std::move(operands)), is_tf32_(is_tf32) {}
+
+  const std::vector<View>& operands() const override { return operands_; }
+  std::uint64_t workspace_bytes() const override { return prepared_->graph->workspace_bytes(); }
+  std::string text() const override {
+    return fmt::format("cudnn engine {}{}", prepared_->graph->engine(), is_tf32_ ? ", tf32" : "");
+  }
+  Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override {
+    std::vector<void*> pointers(operands.begin(), operands.end());
+    for (float& number : prepared_->numbers) pointers.push_back(&number);
+    return prepared_->graph->execute(stream, prepared_->ids, pointers, workspace);
+  }
+
+ private:
+  std::shared_ptr<Prepared> prepared_;
+  std::vector<View> operands_;
+  bool is_tf32_;
+};
+
+/// Writes the operations of one convolution, and a description by which equal ones are found.
+class ConvolutionWriter {
+ public:
+  ConvolutionWriter(const ConvolutionPlan& what, std::shared_ptr<CudnnSession> session)
+      : what_(what), graph_(std::make_unique<CudnnGraph>(std::move(session))) {}
+
+  Result<void> write();
+  Prepared take() { return {.graph = std::move(graph_), .ids = std::move(ids_), .numbers = std::move(numbers_)}; }
+  std::vector<View> take_operands() { return std::move(operands_); }
+  const std::string& key() const { return key_; }
+
+ private:
+  CudnnGraph::Tensor operand(const View& view, const Dims& dims, const Dims& strides);
+  Result<CudnnGraph::Tensor> addend(const EpilogueLink& link);
+  CudnnGraph::Tensor between(bool is_last);
+  Result<void> apply(std::size_t link);
+
+  const ConvolutionPlan& what_;
+  std::unique_ptr<CudnnGraph> graph_;
+  std::vector<View> operands_;
+  std::vector<std::int64_t> ids_;
+  std::vector<std::int64_t> number_ids_;
+  std::vector<float> numbers_;
+  std::string key_;
+  CudnnGraph::Tensor now_;  ///< the last result
+  Dims to_strides_;
+};
+
+CudnnGraph::Tensor ConvolutionWriter::operand(const View& view, const Dims& dims, const Dims& strides) {
+  constexpr std::uint32_t most_alignment = 16;
+  const auto alignment = std::min(alignment_of(what_.preparation.plan, view), most_alignment);
+  key_ += fmt::format("{} [{}; {}] {}, ", name_of(view.type), fmt::join(dims, " "), fmt::join(strides, " "), alignment);
+  const auto tensor = graph_->tensor(*cudnn_type_of(view.type), dims, strides, alignment);
+  operands_.push_back(view);
+  ids_.push_back(tensor.id);
+  return tensor;
+}
+
+Result<CudnnGraph::Tensor> ConvolutionWriter::addend(const EpilogueLink& link) {
+  View view = what_.step.inputs[link.input + 1];
+  if (!cudnn_type_of(view.type)) return make_error("not-supported", "an operand of another type");
+  for (std::size_t axis = 0; axis < view.rank(); ++axis)
+    if (view.strides[axis] == 0) view.dims[axis] = 1;
+  const auto strides = channels_last_strides(view);
+  if (!strides) return make_error("not-supported", "an operand in another order than channels last");
+  return operand(view, view.dims, *strides);
+}
+
+/// The output, or what is between two operations.
+CudnnGraph::Tensor ConvolutionWriter::between(bool is_last) {
+  const View& to = what_.step.outputs[0];
+  if (is_last) return operand(to, to.dims, to_strides_);
+  Dims dense = {to.dims[1] * to.dims[2] * to.dims[3], 1, to.dims[1] * to.dims[3], to.dims[1]};
+  return graph_->inner(to.type == ElementType::float64 ? cudnn::DataType::f64 : cudnn::DataType::f32, to.dims, dense);
+}
+
+Result<void> ConvolutionWriter::apply(std::size_t at) {
+  const EpilogueLink& link = what_.links[at];
+  CudnnGraph::Pointwise pointwise;
+  if (what_.step.outputs[0].type == ElementType::float64) pointwise.precision = cudnn::DataType::f64;
+  std::optional<CudnnGraph::Tensor> b;
+  switch (link.kind) {
+    case LinkKind::add: {
+      auto made = addend(link);
+      if (!made) return made.error();
+      b = *made;
+      break;
+    }
+    case LinkKind::scale:
+    case LinkKind::minimum:
+      if (pointwise.precision == cudnn::DataType::f64) return make_error("not-supported", "constants of float64");
+      pointwise.mode = link.kind == LinkKind::scale ? Mode::multiply : Mode::minimum;
+      b = graph_->number(what_.step.outputs[0].rank());
+      number_ids_.push_back(b->id);
+      numbers_.push_back(static_cast<float>(link.factor));
+      break;
+    case LinkKind::relu:
+      pointwise.mode = Mode::relu;
+      pointwise.upper = link.factor;
+      break;
+    case LinkKind::sigmoid:
+      pointwise.mode = Mode::sigmoid;
+      break;
+    case LinkKind::tanh:
+      pointwise.mode = Mode::tanh;
+      break;
+    case LinkKind::swish:
+      pointwise.mode = Mode::swish;
+      break;
+    case LinkKind::gelu_erf:
+      pointwise.mode = Mode::gelu;
+      break;
+    case LinkKind::gelu_tanh:
+      pointwise.mode = Mode::gelu_tanh;
+      break;
+    default:
+      return make_error("not-supported", "an epilogue that cuDNN has no operation for");
+  }
+  key_ += fmt::format("{} {}, ", static_cast<int>(pointwise.mode), link.factor);
+  const auto y = between(at + 1 == what_.links.size());
+  graph_->apply(pointwise, now_, b ? &*b : nullptr, y);
+  now_ = y;
+  return {};
+}
+
+Result<void> ConvolutionWriter::write() {
+  const auto& p = static_cast<const plan::ConvolutionParameters&>(*what_.step.parameters);
+  const View &x = what_.step.inputs[0], &w = what_.step.inputs[1], &to = what_.step.outputs[0];
+  const auto x_strides = channels_last_strides(x), w_strides = channels_last_strides(w),
+             to_strides = channels_last_strides(to);
+  if (!x_strides || !w_strides || !to_strides) return make_error("not-supported", "an order other than channels last");
+  to_strides_ = *to_strides;
+  CudnnGraph::Convolution convolution{.strides = p.strides, .dilations = p.dilations, .pads = p.pads};
+  if (to.type == ElementType::float64) convolution.precision = cudnn::DataType::f64;
+  key_ += fmt::format("{} {} {} {}, ", what_.preparation.allows_tf32, fmt::join(p.strides, " "),
+                      fmt::join(p.dilations, " "), fmt::join(p.pads, " "));
+  const auto image = operand(x, x.dims, *x_strides), filter = operand(w, w.dims, *w_strides);
+  now_ = between(what_.links.empty());
+  graph_->convolve(convolution, image, filter, now_);
+  for (std::size_t link = 0; link < what_.links.size(); ++link)
+    if (auto applied = apply(link); !applied) return applied;
+  ids_.insert(ids_.end(), number_ids_.begin(), number_ids_.end());
+  return {};
+}
+
+/// The beginning of the links that the fused convolution of cuDNN's own kernels has: an addend of the output's sizes, then a bias, then relu. Both
+/// sums are taken before anything else, so they may change places.
+std::size_t order_for_fused(std::vector<EpilogueLink>& links, const plan::Step& step) {
+  const auto is_bias = [&](const EpilogueLink& link) {
+    const View& view = step.inputs[link.input + 1];
+    return view.strides[0] == 0 && view.strides[2] == 0 && view.strides[3] == 0;
+  };
+  std::size_t adds = 0;
+  while (adds < links.size() && links[adds].kind == LinkKind::add) ++adds;
+  if (adds == 2 && is_bias(links[0]) && !is_bias(links[1])) {
+    std::swap(links[0], links[1]);
+    std::swap(links[0].end, links[1].end);
+  }
+  const bool fits =
+      adds <= 2 && std::count_if(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(adds), is_bias) <= 1;
+  const std::size_t sums = fits ? adds : std::min<std::size_t>(adds, 1);
+  const bool has_relu = sums == adds && adds < links.size() && links[adds].kind == LinkKind::relu;
+  return sums + (has_relu ? 1 : 0);
+}
+
+/// What an epilogue asks of cuDNN: a bound behind a relu belongs to it, rounding to the output's type is done by storing.
+std::vector<EpilogueLink> links_for_cudnn(const plan::Expression& epilogue, const plan::Step& step) {
+  std::vector<EpilogueLink> links;
+  for (EpilogueLink link : links_of(epilogue)) {
+    if (link.kind == LinkKind::add && link.factor != 1) break;
+    if (link.kind == LinkKind::relu) link.factor = 0;
+    const bool is_bound = link.kind == LinkKind::minimum && !links.empty() && links.back().kind == LinkKind::relu &&
+                          links.back().factor == 0 && link.factor > 0;
+    if (link.kind == LinkKind::round_to && link.type != step.outputs[0].type) break;
+    if (link.kind == LinkKind::round_to && !links.empty()) {
+      links.back().end = link.end;
+      continue;
+    }
+    if (link.kind == LinkKind::round_to) break;
+    if (is_bound) {
+      links.back().factor = link.factor;
+      links.back().end = link.end;
+      continue;
+    }
+    links.push_back(link);
+  }
+  return links;
+}
+
+class Cudnn : public Library {
+ public:
+  explicit Cudnn(std::shared_ptr<CudnnSession> session) : session_(std::move(session)) {}
+
+  std::string_view name() const override { return "cudnn"; }
+  bool takes(std::string_view kind) const override { return kind == plan::convolution_step; }
+  std::string version() const override {
+    const std::size_t version = session_->functions.version();
+    constexpr std::size_t major = 10000, minor = 100;
+    return fmt::format("{}.{}.{}", version / major, version % major / minor, version % minor);
+  }
+  Result<LibraryStep> prepare(const plan::Step& step, const Preparation& preparation) override;
+
+ private:
+  Result<LibraryStep> attempt(const ConvolutionPlan& what);
+  Result<std::shared_ptr<Prepared>> prepared(ConvolutionWriter& writer, const ConvolutionPlan& what);
+
+  std::shared_ptr<CudnnSession> session_;
+  std::unordered_map<std::string, Result<std::shared_ptr<Prepared>>> by_description_;
+};
+
+EngineRules rules_of(const ConvolutionPlan& what) {
+  using Note = cudnn::NumericalNote;
+  EngineRules rules{.forbidden = {Note::down_convert_inputs, Note::reduced_precision_reduction, Note::fft,
+                                  Note::winograd, Note::winograd_4x4, Note::winograd_6x6, Note::winograd_13x13},
+                    .most_workspace = what.preparation.most_workspace};
+  // On numbers of float32 a tensor core computes in TF32.
+  if (what.step.inputs[0].type == ElementType::float32 && !what.preparation.allows_tf32)
+    rules.forbidden.push_back(Note::tensor_core);
+  return rules;
+}
+
+Result<std::shared_ptr<Prepared>> Cudnn::prepared(ConvolutionWriter& writer, const ConvolutionPlan& what) {
+  if (const auto found = by_description_.find(writer.key()); found != by_description_.end()) return found->second;
+  auto made = std::make_shared<Prepared>(writer.take());
+  Result<std::shared_ptr<Prepared>> result(made);
+  if (auto chosen = made->graph->choose(rules_of(what)); !chosen) result = chosen.error();
+  return by_description_.emplace(writer.key(), result).first->second;
+}
+
+Result<LibraryStep> Cudnn::attempt(const ConvolutionPlan& what) {
+  const auto& epilogue = static_cast<const plan::ConvolutionParameters&>(*what.step.parameters).epilogue;
+  LibraryStep result;
+  const auto end = what.links.empty() ? sum_of(epilogue) : std::optional(what.links.back().end);
+  if (!epilogue.empty() && end != epilogue.last()) {
+    if (!end) return make_error("not-supported", "an epilogue that does not read the sum once");
+    const View& w = what.step.inputs[1];
+    constexpr std::int64_t least_sum = 64;
+    if (w.dims[1] * w.dims[2] * w.dims[3] < least_sum)
+      return make_error("not-supported", "sums too short for a pass of its own over the epilogue");
+    result.rest = rest_of(what.step, epilogue, *end, what.preparation.plan);
+    if (!result.rest)
+      return make_error("not-supported", "an operand of the epilogue lies where the convolution is written");
+  }
+  ConvolutionWriter writer(what, session_);
+  if (auto written = writer.write(); !written) return written.error();
+  auto shared = prepared(writer, what);
+  if (!shared) return shared.error();
+  const bool is_tf32 = what.step.inputs[0].type == ElementType::float32 && what.preparation.allows_tf32;
+  result.call = std::make_unique<ConvolutionCall>(*shared, writer.take_operands(), is_tf32);
+  return result;
+}
+
+Result<LibraryStep> Cudnn::prepare(const plan::Step& step, const Preparation& preparation) {
+  if (step.kind != plan::convolution_step) return make_error("not-supported", "not a convolution");
+  const View &x = step.inputs[0], &w = step.inputs[1], &to = step.outputs[0];
+  if (!cudnn_type_of(x.type) || x.type != w.type || !cudnn_type_of(to.type))
+    return make_error("not-supported", "an image and weights of two types");
+  for (const View& input : step.inputs) {
+    if (may_overlap(preparation.plan, input, to))
+      return make_error("not-supported", "an operand lies where the convolution is written");
+  }
+  ConvolutionPlan what{.step = step, .preparation = preparation, .links = {}};
+  const auto& epilogue = static_cast<const plan::ConvolutionParameters&>(*step.parameters).epilogue;
+  what.links = links_for_cudnn(epilogue, step);
+  const std::size_t fused = order_for_fused(what.links, step);
+  auto whole = attempt(what);
+  std::size_t tried = what.links.size();
+  // Engines for any epilogue are there only for some types and devices.
+  for (const std::size_t count : {fused, std::size_t{0}}) {
+    if (whole || count >= tried) continue;
+    what.links.resize(count);
+    tried = count;
+    if (auto part = attempt(what)) return part;
+  }
+  return whole;
+}
+
+Result<std::shared_ptr<CudnnSession>> session_of(const LibraryPlaces& places) {
+  auto functions = cudnn::open(places);
+  if (!functions) return functions.error();
+  auto session = std::make_shared<CudnnSession>();
+  session->functions = *functions;
+  return session;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Library>> open_cudnn(const LibraryPlaces& places) {
+  auto session = session_of(places);
+  if (!session) return session.error();
+  const cudnn::Functions& functions = (*session)->functions;
+  if (const auto status = functions.create(&(*session)->handle); status != cudnn::success) {
+    (*session)->handle = nullptr;
+    return make_error(ErrorKind::backend, "device-failed",
+                      fmt::format("cuDNN does not start: {}", cudnn::text_of(functions, status)));
+  }
+  return std::unique_ptr<Library>(std::make_unique<Cudnn>(*std::move(session)));
+}
+
+Result<std::unique_ptr<Library>> open_cudnn_for(const LibraryPlaces& places, std::string_view device) {
+  auto session = session_of(places);
+  if (!session) return session.error();
+  const cudnn::Functions& functions = (*session)->functions;
+  auto status = functions.create_descriptor(cudnn::DescriptorType::device, &(*session)->device);
+  if (status == cudnn::success)
+    status = functions.set_attribute((*session)->device, cudnn::Attribute::device_json, cudnn::AttributeType::character,
+                                     static_cast<std::int64_t>(device.size()), device.data());
+  if (status == cudnn::success) status = functions.finalize((*session)->device);
+  if (status != cudnn::success)
+    return make_error("not-supported",
+                      fmt::format("cuDNN does not know the device: {}", cudnn::text_of(functions, status)));
+  return std::unique_ptr<Library>(std::make_unique<Cudnn>(*std::move(session)));
+}
+
+}  // namespace onnxkit::cuda

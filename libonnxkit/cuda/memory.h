@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "libonnxkit/cuda/device.h"
+#include "libonnxkit/plan/plan.h"
+
+namespace onnxkit::cuda {
+
+/// Large constants on the device that the plans of a session share, by their bytes on the host. They live as long as a plan uses them: an address
+/// belongs to other bytes once the plan that held them is gone.
+class SharedConstants {
+ public:
+  using Memory = std::shared_ptr<const DeviceMemory>;
+  Result<Memory> get(const std::shared_ptr<const Device>& device, std::span<const std::byte> bytes);
+
+ private:
+  std::unordered_map<std::string, std::weak_ptr<const DeviceMemory>> by_bytes_;
+};
+
+/// Where the buffers of a plan lie on the device, and those that the host reads or writes in its memory.
+class PlanMemory {
+ public:
+  struct Options {
+    bool shares = true;              ///< large constants with other plans, whose bytes both keep
+    bool apart = false;              ///< memory of its own for each buffer
+    std::vector<bool> is_on_host;    ///< by buffer: a host step reads or writes it
+    std::uint64_t workspace = 0;     ///< bytes
+    std::vector<bool> is_on_device;  ///< by buffer: a step on the device reads or writes it
+  };
+  /// Called while the device is current; constants are there when it returns. Errors: out-of-memory, device-failed.
+  static Result<PlanMemory> make(const std::shared_ptr<const Device>& device, const plan::Plan& plan,
+                                 const Options& options, SharedConstants& shared);
+
+  /// The first element of a view.
+  DevicePointer at(const plan::View& view) const;
+  DevicePointer workspace() const { return workspace_; }
+  /// By buffer; null where the host has none.
+  const std::vector<std::byte*>& host() const { return host_; }
+  /// That this plan alone takes on the device.
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  PlanMemory() = default;
+  Result<DevicePointer> own(const std::shared_ptr<const Device>& device, std::uint64_t bytes, std::string_view what);
+  Result<void> place_constants(const std::shared_ptr<const Device>& device, const plan::Plan& plan,
+                               const Options& options, SharedConstants& shared);
+  Result<void> place_values(const std::shared_ptr<const Device>& device, const plan::Plan& plan,
+                            const Options& options);
+  Result<void> place_on_host(const std::shared_ptr<const Device>& device, const plan::Plan& plan,
+                             const Options& options);
+
+  std::vector<DeviceMemory> owned_;
+  std::vector<SharedConstants::Memory> constants_;
+  PinnedMemory pinned_;
+  std::vector<DevicePointer> device_;  ///< by buffer; 0 for none
+  std::vector<std::byte*> host_;
+  std::vector<std::vector<std::byte>> copies_;  ///< of constants that lie askew in the file
+  DevicePointer workspace_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace onnxkit::cuda

@@ -1,0 +1,354 @@
+#include "libonnxkit/cuda/session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cuda/channels_last_weights.h"
+#include "libonnxkit/plan/precision.h"
+
+namespace onnxkit::cuda {
+
+using plan::Home;
+using plan::Step;
+
+// ---- making a plan ready
+
+namespace {
+
+Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
+  switch (shared.precision) {
+    case Precision::f64:
+      return plan::widen(plan, shared.rounds);
+    case Precision::f16:
+      return plan::narrow(plan, ElementType::float16);
+    case Precision::bf16:
+      return plan::narrow(plan, ElementType::bfloat16);
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
+  if (auto set = set_precision(plan, shared); !set) return set.error();
+  const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
+                                     [](const auto& library) { return library->name() == "cudnn"; });
+  if (has_cudnn) {
+    if (auto ordered = channels_last_weights(plan); !ordered) return ordered.error();
+  }
+  std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
+  const Current current(*shared.maker.device);
+  if (auto is = current.check(); !is) return is.error();
+  ready->stretches_.emplace_back();
+  for (Step& step : ready->plan_.steps) {
+    if (plan::writes_nothing(ready->plan_, step)) continue;
+    if (auto added = ready->add_step(step); !added) return added.error();
+  }
+  if (auto compiled = ready->compile(); !compiled) return compiled.error();
+  if (auto placed = ready->place(); !placed) return placed.error();
+  ready->plan_copies();
+  auto stream = make_stream(shared.maker.device);
+  if (!stream) return stream.error();
+  ready->stream_ = *std::move(stream);
+  for (Stretch& stretch : ready->stretches_) {
+    if (auto captured = ready->capture(stretch); !captured) return captured.error();
+  }
+  return std::unique_ptr<plan::Executable>(std::move(ready));
+}
+
+ReadyPlan::~ReadyPlan() {
+  // Nothing may run any more, and what libraries hold is given back in the context that it was made in.
+  const Current current(*shared_.maker.device);
+  if (stream_) (void)shared_.maker.device->driver()->stream_synchronize(stream_.get());
+  stretches_.clear();
+}
+
+Shared::~Shared() {
+  if (libraries.empty()) return;
+  const Current current(*maker.device);
+  libraries.clear();
+}
+
+Result<void> ReadyPlan::add_step(Step& step) {
+  if (step.kind == plan::host_step) return add_host_step(step);
+  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
+  for (const auto& library : shared_.libraries) {
+    if (!library->takes(step.kind)) continue;
+    auto made = library->prepare(step, preparation);
+    if (made) {
+      step.by = made->call->text();
+      if (made->rest) step.by += ", then " + made->rest->parameters->text();
+      return add_library_step(*std::move(made));
+    }
+    if (made.error().diagnostic.code != "not-supported") return made.error();
+    step.by = fmt::format("a generated kernel; {}: {}", library->name(), made.error().diagnostic.message);
+  }
+  return add_launches(step);
+}
+
+Result<void> ReadyPlan::add_host_step(const Step& step) {
+  auto node = plan::HostNode::make(plan_, step, *shared_.host, shared_.load);
+  if (!node) return node.error();
+  stretches_.back().host = *std::move(node);
+  host_steps_.push_back(&step);
+  stretches_.emplace_back();
+  return {};
+}
+
+Result<void> ReadyPlan::add_library_step(LibraryStep made) {
+  const std::string_view kind = "call";
+  stretches_.back().works.push_back({.launch = {}, .call = std::move(made.call), .function = nullptr, .kind = kind});
+  if (!made.rest) return {};
+  return add_launches(*made.rest);
+}
+
+Result<void> ReadyPlan::add_launches(const Step& step) {
+  const WriteStep write = step_registry().find(step.kind);
+  if (!write)
+    return make_error("not-supported",
+                      fmt::format("the backend cuda has no kernel for steps of the kind {}", step.kind));
+  const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
+  auto launches = write(step, preparation);
+  if (!launches) {
+    Error error = launches.error();
+    error.diagnostic.message = fmt::format("a step {}: {}", step.kind, error.diagnostic.message);
+    return error;
+  }
+  for (Launch& launch : *launches)
+    stretches_.back().works.push_back(
+        {.launch = std::move(launch), .call = nullptr, .function = nullptr, .kind = step.kind});
+  return {};
+}
+
+Result<void> ReadyPlan::compile() {
+  std::vector<const Launch*> launches;
+  std::vector<std::string_view> kinds;
+  for (const Stretch& stretch : stretches_) {
+    for (const DeviceWork& work : stretch.works) {
+      if (!work.launch) continue;
+      launches.push_back(&*work.launch);
+      kinds.push_back(work.kind);
+    }
+  }
+  auto made = make_kernels(shared_.maker, launches, kinds);
+  if (!made) return made.error();
+  kernels_ = *std::move(made);
+  std::size_t number = 0;
+  for (Stretch& stretch : stretches_) {
+    for (DeviceWork& work : stretch.works) {
+      if (work.launch) work.function = kernels_.by_launch[number++];
+    }
+  }
+  return {};
+}
+
+Result<void> ReadyPlan::place() {
+  PlanMemory::Options options;
+  options.apart = shared_.memory_apart;
+  options.shares = shared_.precision == Precision::f32 || shared_.precision == Precision::tf32;
+  options.is_on_host.resize(plan_.buffers.size());
+  options.is_on_device.resize(plan_.buffers.size());
+  for (const Step* step : host_steps_) {
+    for (const View& view : step->inputs) options.is_on_host[view.buffer] = true;
+    for (const View& view : step->outputs) options.is_on_host[view.buffer] = true;
+  }
+  for (const Stretch& stretch : stretches_) {
+    for (const DeviceWork& work : stretch.works) {
+      const std::vector<View>& operands = work.launch ? work.launch->operands : work.call->operands();
+      for (const View& view : operands) options.is_on_device[view.buffer] = true;
+      if (work.call) options.workspace = std::max(options.workspace, work.call->workspace_bytes());
+    }
+  }
+  auto memory = PlanMemory::make(shared_.maker.device, plan_, options, shared_.constants);
+  if (!memory) return memory.error();
+  memory_ = *std::move(memory);
+  if (options.shares) return {};
+  // Converted weights are on the device now; nobody reads those of the host again.
+  for (std::uint32_t b = 0; b < plan_.buffers.size(); ++b) {
+    if (plan_.buffers[b].home == Home::constant && !options.is_on_host[b])
+      plan_.constants[plan_.buffers[b].index] = Tensor();
+  }
+  return {};
+}
+
+/// The bytes between the first and the last element of an operand of a host step, which lies without gaps; nothing for what is not on the device.
+std::optional<ReadyPlan::Copy> ReadyPlan::copy_of(const View& view) const {
+  const Home home = plan_.buffers[view.buffer].home;
+  if (home == Home::slot || home == Home::constant || view.size() == 0) return std::nullopt;
+  const auto width = static_cast<std::uint64_t>(storage_bits(view.type)) / 8;
+  return Copy{.buffer = view.buffer,
+              .begin = static_cast<std::uint64_t>(view.offset) * width,
+              .bytes = static_cast<std::uint64_t>(view.size()) * width,
+              .device = memory_->at(view)};
+}
+
+void ReadyPlan::plan_copies() {
+  const auto whole = [&](const plan::Port& port) -> std::optional<Copy> {
+    const plan::Buffer& buffer = plan_.buffers[port.buffer];
+    if (buffer.home == Home::slot || buffer.bytes == 0) return std::nullopt;
+    View all;
+    all.buffer = port.buffer;
+    all.type = ElementType::uint8;
+    return Copy{.buffer = port.buffer, .begin = 0, .bytes = buffer.bytes, .device = memory_->at(all)};
+  };
+  for (const plan::Port& port : plan_.inputs) {
+    if (const auto copy = whole(port)) stretches_.front().to_device.push_back(*copy);
+  }
+  for (std::size_t i = 0; i < host_steps_.size(); ++i) {
+    for (const View& view : host_steps_[i]->inputs) {
+      const bool is_input = plan_.buffers[view.buffer].home == Home::input;
+      if (const auto copy = copy_of(view); copy && !is_input) stretches_[i].to_host.push_back(*copy);
+    }
+    for (const View& view : host_steps_[i]->outputs) {
+      if (const auto copy = copy_of(view)) stretches_[i + 1].to_device.push_back(*copy);
+    }
+  }
+  for (const plan::Port& port : plan_.outputs) {
+    if (plan_.buffers[port.buffer].home != Home::output) continue;
+    if (const auto copy = whole(port)) stretches_.back().to_host.push_back(*copy);
+  }
+  // What a host step has written need not come back for the next when nothing ran between them.
+  for (std::size_t i = 1; i < stretches_.size(); ++i) {
+    Stretch& stretch = stretches_[i];
+    if (!stretch.works.empty()) continue;
+    std::erase_if(stretch.to_host, [&](const Copy& copy) {
+      return std::find(stretch.to_device.begin(), stretch.to_device.end(), copy) != stretch.to_device.end();
+    });
+  }
+}
+
+Result<void> ReadyPlan::enqueue(Stretch& stretch) {
+  const Driver& driver = shared_.maker.device->driver();
+  const std::vector<std::byte*>& host = memory_->host();
+  DriverStatus status = driver_success;
+  for (const Copy& copy : stretch.to_device) {
+    if (status == driver_success)
+      status = driver->memcpy_h_to_d_async(copy.device, host[copy.buffer] + copy.begin, copy.bytes, stream_.get());
+  }
+  for (DeviceWork& work : stretch.works) {
+    if (status != driver_success) break;
+    const std::vector<View>& operands = work.launch ? work.launch->operands : work.call->operands();
+    std::vector<DevicePointer> pointers;
+    std::vector<void*> parameters;
+    for (const View& view : operands) pointers.push_back(memory_->at(view));
+    if (work.call) {
+      for (const DevicePointer pointer : pointers) parameters.push_back(reinterpret_cast<void*>(pointer));
+      auto done = work.call->enqueue(stream_.get(), parameters, reinterpret_cast<void*>(memory_->workspace()));
+      if (!done) return done.error();
+      continue;
+    }
+    for (DevicePointer& pointer : pointers) parameters.push_back(&pointer);
+    status = driver->launch_kernel(work.function, work.launch->blocks, 1, 1, work.launch->threads, 1, 1, 0,
+                                   stream_.get(), parameters.data(), nullptr);
+    if (auto launched = driver.check(status, fmt::format("launching the kernel of a step {}", work.kind)); !launched)
+      return launched.error();
+  }
+  for (const Copy& copy : stretch.to_host) {
+    if (status == driver_success)
+      status = driver->memcpy_d_to_h_async(host[copy.buffer] + copy.begin, copy.device, copy.bytes, stream_.get());
+  }
+  return driver.check(status, "copying between it and the host");
+}
+
+Result<void> ReadyPlan::capture(Stretch& stretch) {
+  if (stretch.to_device.empty() && stretch.works.empty() && stretch.to_host.empty()) return {};
+  const Driver& driver = shared_.maker.device->driver();
+  if (auto begun = driver.check(driver->stream_begin_capture(stream_.get(), capture_thread_local), "recording a graph");
+      !begun)
+    return begun.error();
+  auto enqueued = enqueue(stretch);
+  DriverGraph graph = nullptr;
+  const DriverStatus ended = driver->stream_end_capture(stream_.get(), &graph);
+  const auto destroy = [&driver](DriverGraph made) { (void)driver->graph_destroy(made); };
+  const std::unique_ptr<std::remove_pointer_t<DriverGraph>, decltype(destroy)> owner(graph, destroy);
+  if (!enqueued) return enqueued.error();
+  if (auto recorded = driver.check(ended, "recording a graph"); !recorded) return recorded.error();
+  DriverExec exec = nullptr;
+  if (auto made = driver.check(driver->graph_instantiate(&exec, graph, 0), "making a graph ready"); !made)
+    return made.error();
+  stretch.graph = RunnableGraph(shared_.maker.device, exec);
+  return {};
+}
+
+// ---- runs
+
+Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
+  for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
+    const plan::Buffer& buffer = plan_.buffers[plan_.inputs[i].buffer];
+    if (buffer.home == Home::slot) {
+      slots_[buffer.index] = inputs[i];
+      continue;
+    }
+    Tensor tensor = inputs[i].tensor;
+    if (tensor.type() != buffer.type) {
+      auto changed = plan::in_type(tensor, buffer.type);
+      if (!changed) return changed.error();
+      tensor = *std::move(changed);
+    }
+    const auto bytes = tensor.bytes();
+    if (bytes.size() != buffer.bytes)
+      return make_error("input-shape",
+                        fmt::format("the input {} has another size than the plan", plan_.inputs[i].name));
+    if (!bytes.empty()) std::memcpy(memory_->host()[plan_.inputs[i].buffer], bytes.data(), bytes.size());
+  }
+  return {};
+}
+
+Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
+  const Driver& driver = shared_.maker.device->driver();
+  for (Stretch& stretch : stretches_) {
+    if (stretch.graph) {
+      if (auto begun = driver.check(driver->graph_launch(stretch.graph.get(), stream_.get()), "starting a graph");
+          !begun)
+        return begun.error();
+    }
+    const bool is_last = &stretch == &stretches_.back();
+    if (!stretch.host && !is_last) continue;
+    if (auto done = driver.check(driver->stream_synchronize(stream_.get()), "running a graph"); !done)
+      return done.error();
+    if (auto more = run.may_go_on(); !more) return more.error();
+    if (!stretch.host) continue;
+    if (auto done = stretch.host->run(memory_->host().data(), slots_.data(), run.request); !done) return done.error();
+    if (auto more = run.may_go_on(); !more) return more.error();
+  }
+  return {};
+}
+
+std::vector<Value> ReadyPlan::take_outputs() {
+  std::vector<Value> values;
+  for (const plan::Port& port : plan_.outputs) {
+    const plan::Buffer& buffer = plan_.buffers[port.buffer];
+    if (buffer.home == Home::slot) {
+      values.push_back(slots_[buffer.index]);
+      continue;
+    }
+    const std::byte* from = memory_->host()[port.buffer];
+    auto tensor = Tensor::from_bytes(port.type, port.dims, std::vector<std::byte>(from, from + buffer.bytes));
+    values.push_back(tensor ? Value(*std::move(tensor)) : Value());
+  }
+  std::fill(slots_.begin(), slots_.end(), Value());
+  return values;
+}
+
+Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const plan::PlannedRun& run) {
+  const std::uint64_t limit = run.request.limits.memory;
+  if (limit != 0 && memory_->bytes() > limit)
+    return make_error("memory-limit",
+                      fmt::format("the plan needs {} bytes on the GPU, the limit is {}", memory_->bytes(), limit));
+  const Current current(*shared_.maker.device);
+  if (auto is = current.check(); !is) return is.error();
+  if (auto bound = bind_inputs(inputs); !bound) return bound.error();
+  if (auto gone = go(run); !gone) {
+    // Nothing may run any more when the caller gets the error.
+    (void)shared_.maker.device->driver()->stream_synchronize(stream_.get());
+    std::fill(slots_.begin(), slots_.end(), Value());
+    return gone.error();
+  }
+  return take_outputs();
+}
+
+}  // namespace onnxkit::cuda

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "libonnxkit/cuda/kernels.h"
+#include "libonnxkit/cuda/memory.h"
+#include "libonnxkit/cuda/precision.h"
+#include "libonnxkit/plan/host_node.h"
+#include "libonnxkit/plan/planned.h"
+
+namespace onnxkit::cuda {
+
+/// What all plans of a session share.
+struct Shared {
+  Shared(exec::LoadOptions options, KernelMaker kernels) : load(std::move(options)), maker(std::move(kernels)) {}
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared();
+
+  exec::LoadOptions load;
+  std::shared_ptr<exec::Backend> host;
+  KernelMaker maker;
+  bool memory_apart = false;
+  std::vector<std::unique_ptr<Library>> libraries;  ///< asked in this order
+  Precision precision = Precision::f32;
+  bool rounds = true;  ///< casts to narrow types in plans of doubles
+  SharedConstants constants;
+};
+
+/// A launch or a call of a library.
+struct DeviceWork {
+  std::optional<Launch> launch;
+  std::unique_ptr<LibraryCall> call;
+  DriverFunction function = nullptr;
+  std::string_view kind;  ///< of its step
+};
+
+/// A plan with its kernels, its memory and its graphs.
+class ReadyPlan : public plan::Executable {
+ public:
+  static Result<std::unique_ptr<plan::Executable>> make(plan::Plan plan, Shared& shared);
+  ~ReadyPlan() override;
+
+  const plan::Plan& plan() const override { return plan_; }
+  Result<std::vector<Value>> run(std::span<const Value> inputs, const plan::PlannedRun& run) override;
+
+ private:
+  /// Bytes of a buffer that go from the host to the device or back.
+  struct Copy {
+    std::uint32_t buffer = 0;
+    std::uint64_t begin = 0, bytes = 0;
+    DevicePointer device = 0;
+    bool operator==(const Copy&) const = default;
+  };
+  /// What is captured as one graph, and the host step behind it.
+  struct Stretch {
+    std::vector<Copy> to_device;
+    std::vector<DeviceWork> works;
+    std::vector<Copy> to_host;
+    RunnableGraph graph;
+    std::optional<plan::HostNode> host;
+  };
+
+  ReadyPlan(plan::Plan plan, Shared& shared) : plan_(std::move(plan)), shared_(shared), slots_(plan_.slots) {}
+  Result<void> add_step(plan::Step& step);
+  Result<void> add_host_step(const plan::Step& step);
+  Result<void> add_library_step(LibraryStep made);
+  Result<void> add_launches(const plan::Step& step);
+  Result<void> compile();
+  Result<void> place();
+  void plan_copies();
+  Result<void> capture(Stretch& stretch);
+  Result<void> enqueue(Stretch& stretch);
+  std::optional<Copy> copy_of(const View& view) const;
+  Result<void> bind_inputs(std::span<const Value> inputs);
+  Result<void> go(const plan::PlannedRun& run);
+  std::vector<Value> take_outputs();
+
+  plan::Plan plan_;
+  Shared& shared_;
+  Kernels kernels_;
+  std::optional<PlanMemory> memory_;
+  Stream stream_;
+  std::vector<Stretch> stretches_;
+  std::vector<const plan::Step*> host_steps_;  ///< of the stretches but the last
+  std::vector<Value> slots_;
+};
+
+/// A session whose values are float64 inside and, unless its math mode is unrounded, of their declared types outside.
+class WideSession : public plan::PlannedSession {
+ public:
+  /// `samples`: a session of the reference, whose large products the device computes; it makes the perturbed samples.
+  WideSession(std::shared_ptr<const ir::Model> model, plan::PlannedOptions options, bool rounds,
+              std::unique_ptr<exec::Session> samples)
+      : PlannedSession(model, std::move(options)),
+        model_(std::move(model)),
+        rounds_(rounds),
+        samples_(std::move(samples)) {}
+
+  Result<exec::RunAnswer> run(const exec::RunRequest& request) override;
+  exec::PerturbedSamples* perturbed() override { return samples_->perturbed(); }
+
+ private:
+  std::shared_ptr<const ir::Model> model_;
+  bool rounds_;
+  std::unique_ptr<exec::Session> samples_;
+};
+
+}  // namespace onnxkit::cuda

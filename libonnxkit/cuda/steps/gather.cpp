@@ -1,0 +1,42 @@
+#include <fmt/core.h>
+
+#include "libonnxkit/cuda/text/loops.h"
+#include "libonnxkit/cuda/text/parameters.h"
+
+namespace onnxkit::cuda {
+namespace {
+
+/// A position outside the axis reads its nearest end: a kernel cannot fail.
+Result<std::vector<Launch>> write_gather(const plan::Step& step, const Preparation& preparation) {
+  if (const auto fits = check_types(step); !fits) return fits.error();
+  const View &data = step.inputs[0], &to = step.outputs[0];
+  if (data.dims[1] == 0) return make_error("not-supported", "nothing to gather from");
+  View positions = plan::broadcast_to(*plan::reshaped(step.inputs[1], {1, to.dims[1], 1}), to.dims);
+  // What of the place in `data` does not depend on the position.
+  View others = data;
+  others.dims = to.dims;
+  others.strides[1] = 0;
+  const View* views[] = {&to, &others, &positions};
+  ElementLoop loop(views, true);
+  if (data.strides[1] % loop.pack() != 0) loop = ElementLoop(views);
+  std::string copy = fmt::format("y[{}] = x0[from]", loop.place(0));
+  if (loop.pack() > 1) copy = fmt::format("store_pack(y + {}, load_pack<{}>(x0 + from))", loop.place(0), loop.pack());
+  Launch launch;
+  launch.text = fmt::format(
+      "{0} {{\n{1}    long long position = x1[{2}];\n    if (position < 0) position += {3};\n"
+      "    position = position < 0 ? 0 : position < {3} ? position : {4};\n"
+      "    const long long from = {5} + position * {6};\n    {7};\n{8}}}\n",
+      write_parameters(step, preparation), loop.begin(), loop.place(2), data.dims[1], data.dims[1] - 1, loop.place(1),
+      data.strides[1], copy, loop.end());
+  launch.operands = operands_of(step);
+  launch.blocks = loop.blocks();
+  launch.threads = loop.threads();
+  return std::vector<Launch>{std::move(launch)};
+}
+
+}  // namespace
+
+void register_gather(StepRegistry& registry);
+void register_gather(StepRegistry& registry) { registry.add(plan::gather_step, write_gather); }
+
+}  // namespace onnxkit::cuda

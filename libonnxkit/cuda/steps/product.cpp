@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/cuda/text/loops.h"
+#include "libonnxkit/cuda/text/parameters.h"
+#include "libonnxkit/cuda/text/tiles.h"
+
+namespace onnxkit::cuda {
+namespace {
+
+/// Axes in front of the last two that have more than one element, as coordinates b0, b1 ... of `batch`.
+struct Batches {
+  std::vector<std::size_t> axes;
+  Dims sizes;
+  std::vector<std::string> names;
+
+  explicit Batches(const View& output) {
+    for (std::size_t axis = 0; axis + 2 < output.rank(); ++axis)
+      if (output.dims[axis] > 1) axes.push_back(axis), sizes.push_back(output.dims[axis]);
+    names = axis_names("b", sizes.size());
+  }
+  std::int64_t count() const { return plan::element_count(sizes); }
+  std::string coordinates() const {
+    if (sizes.empty()) return "";
+    return "  unsigned rest = batch;\n" + split_index("rest", names, sizes, "  ");
+  }
+  std::string place(const View& view) const { return place_text(names, strides(view)); }
+  /// With the last two axes as m and n.
+  std::string element_place(const View& view) const {
+    std::vector<std::string> all = names;
+    all.insert(all.end(), {"m", "n"});
+    Dims all_strides = strides(view);
+    all_strides.insert(all_strides.end(), view.strides.end() - 2, view.strides.end());
+    return place_text(all, all_strides);
+  }
+
+ private:
+  Dims strides(const View& view) const {
+    Dims result;
+    for (const std::size_t axis : axes) result.push_back(view.strides[axis]);
+    return result;
+  }
+};
+
+/// An operand of two axes, of which the first is that of its rows or columns.
+TileOperand operand_text(const View& view, Lane lane, std::string_view pointer, char name, std::int64_t stride,
+                         std::int64_t k_stride) {
+  TileOperand operand;
+  operand.is_depth_first = std::abs(k_stride) < std::abs(stride);
+  const std::string names[] = {std::string(1, name), "k"};
+  const std::int64_t strides[] = {stride, k_stride};
+  operand.element = loaded(view.type, lane, fmt::format("{}[{}]", pointer, place_text(names, strides)));
+  return operand;
+}
+
+Result<std::vector<Launch>> write_product(const plan::Step& step, const Preparation& preparation) {
+  if (const auto fits = check_types(step); !fits) return fits.error();
+  const auto& parameters = static_cast<const plan::ProductParameters&>(*step.parameters);
+  const View &a = step.inputs[0], &b = step.inputs[1], &c = step.outputs[0];
+  const std::size_t rank = c.rank();
+  const std::int64_t m = c.dims[rank - 2], n = c.dims[rank - 1], k = a.dims[rank - 1];
+  const Batches batches(c);
+  const Lane lane = number_lane(step);
+  const TiledSums tiles(lane, batches.count(), m, n, k);
+  constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
+  if (tiles.blocks() > most_blocks) return make_error("not-supported", "more tiles than a launch has blocks");
+  const TileOperand of_a = operand_text(a, lane, "a", 'm', a.strides[rank - 2], a.strides[rank - 1]);
+  const TileOperand of_b = operand_text(b, lane, "b", 'n', b.strides[rank - 1], b.strides[rank - 2]);
+  std::vector<const View*> views;
+  for (const View& view : step.inputs) views.push_back(&view);
+  views.push_back(&c);
+  std::vector<InputText> inputs = {{"sum",
+                                    lane == Lane::f32   ? ElementType::float32
+                                    : lane == Lane::f64 ? ElementType::float64
+                                                        : ElementType::int64,
+                                    true}};
+  for (std::size_t i = 2; i < step.inputs.size(); ++i)
+    inputs.push_back({fmt::format("x{}[{}]", i, batches.element_place(step.inputs[i])), step.inputs[i].type});
+  ExpressionText result{.statements = "", .result = "sum", .lane = lane};
+  if (!parameters.epilogue.empty()) {
+    auto written = write_expression(parameters.epilogue, inputs, "    ");
+    if (!written) return written.error();
+    result = *std::move(written);
+  }
+  Launch launch;
+  launch.text = fmt::format(
+      "{} {{\n  using Index = {};\n{}{}  const auto* const a = x0 + {} + row * {};\n"
+      "  const auto* const b = x1 + {} + column * {};\n{}{}{}    y[{}] = {};\n{}}}\n",
+      write_parameters(step, preparation), fits_31_bits(views) ? "int" : "long long", tiles.begin(),
+      batches.coordinates(), batches.place(a), a.strides[rank - 2], batches.place(b), b.strides[rank - 1],
+      tiles.sums(of_a, of_b), tiles.begin_results(std::abs(c.strides[rank - 1]) <= std::abs(c.strides[rank - 2])),
+      result.statements, batches.element_place(c), stored(c.type, result.lane, result.result), tiles.end_results());
+  launch.operands = operands_of(step);
+  launch.blocks = static_cast<std::uint32_t>(tiles.blocks());
+  launch.threads = tiles.threads();
+  launch.synchronizes = true;
+  return std::vector<Launch>{std::move(launch)};
+}
+
+}  // namespace
+
+void register_product(StepRegistry& registry);
+void register_product(StepRegistry& registry) { registry.add(plan::product_step, write_product); }
+
+}  // namespace onnxkit::cuda

@@ -1,0 +1,79 @@
+#include "libonnxkit/cuda/text/rows.h"
+
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/cuda/text/parameters.h"
+
+namespace onnxkit::cuda {
+namespace {
+
+Result<std::vector<Launch>> launch_of(const plan::Step& step, const RowLoops& rows, std::string text) {
+  constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
+  if (rows.blocks() > most_blocks) return make_error("not-supported", "more rows than a launch has blocks");
+  Launch launch;
+  launch.text = std::move(text);
+  launch.operands = operands_of(step);
+  launch.blocks = static_cast<std::uint32_t>(rows.blocks());
+  launch.threads = rows.threads();
+  launch.synchronizes = true;
+  return std::vector<Launch>{std::move(launch)};
+}
+
+Result<std::vector<Launch>> write_softmax(const plan::Step& step, const Preparation& preparation) {
+  if (const auto fits = check_types(step); !fits) return fits.error();
+  const View &from = step.inputs[0], &to = step.outputs[0];
+  const bool is_log = static_cast<const plan::SoftmaxParameters&>(*step.parameters).is_log;
+  const std::int64_t columns = from.dims.back();
+  const Lane lane = number_lane(step);
+  const RowLoops rows(from.size() / columns, columns, from.type, lane);
+  const std::string x = rows.element();
+  std::string text = write_parameters(step, preparation) + " {\n" + rows.begin();
+  text += fmt::format("  Number most = {};\n", literal(lane, -INFINITY));
+  text += rows.each(fmt::format("most = larger(most, {});", x));
+  text += fmt::format("  most = {};\n  Number sum = 0;\n", rows.combined("Largest", "most"));
+  text += rows.each(fmt::format("sum += exp_of({} - most);", x));
+  text += fmt::format("  sum = {};\n", rows.combined("Sum", "sum"));
+  if (is_log) text += "  const Number log_sum = log_of(sum);\n";
+  const std::string result = is_log ? fmt::format("{} - most - log_sum", x) : fmt::format("exp_of({} - most) / sum", x);
+  text += rows.each(fmt::format("y[row * {} + at] = {};", columns, stored(to.type, lane, result)));
+  return launch_of(step, rows, text + "}\n");
+}
+
+/// Means are doubles: what is far from 0 keeps its small differences.
+Result<std::vector<Launch>> write_normalize(const plan::Step& step, const Preparation& preparation) {
+  if (const auto fits = check_types(step); !fits) return fits.error();
+  const auto& parameters = static_cast<const plan::NormalizeParameters&>(*step.parameters);
+  const View &from = step.inputs[0], &to = step.outputs[0];
+  const std::int64_t columns = from.dims.back();
+  const Lane lane = number_lane(step);
+  const RowLoops rows(from.size() / columns, columns, from.type, Lane::f64);
+  const std::string x = rows.element();
+  std::string text = write_parameters(step, preparation) + " {\n" + rows.begin();
+  std::string centered = x;
+  if (parameters.centers) {
+    text += "  Number sum = 0;\n" + rows.each(fmt::format("sum += {};", x));
+    text += fmt::format("  const Number mean = {} / {};\n", rows.combined("Sum", "sum"), columns);
+    centered = fmt::format("({} - mean)", x);
+  }
+  text += "  Number squares = 0;\n" + rows.each(fmt::format("squares += {0} * {0};", centered));
+  text += fmt::format("  const Number inverse = 1 / sqrt_of({} / {} + {});\n", rows.combined("Sum", "squares"), columns,
+                      literal(Lane::f64, parameters.epsilon));
+  std::string result = fmt::format("({})({} * inverse)", lane_type(lane), centered);
+  for (std::size_t i = 1; i < step.inputs.size(); ++i) {
+    result += fmt::format("{}{}", i == 1 ? " * " : " + ", loaded(step.inputs[i].type, lane, fmt::format("x{}[at]", i)));
+  }
+  text += rows.each(fmt::format("y[row * {} + at] = {};", columns, stored(to.type, lane, result)));
+  return launch_of(step, rows, text + "}\n");
+}
+
+}  // namespace
+
+void register_rows(StepRegistry& registry);
+void register_rows(StepRegistry& registry) {
+  registry.add(plan::softmax_step, write_softmax);
+  registry.add(plan::normalize_step, write_normalize);
+}
+
+}  // namespace onnxkit::cuda

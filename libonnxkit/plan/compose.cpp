@@ -1,0 +1,184 @@
+#include "libonnxkit/plan/compose.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace onnxkit::plan {
+
+bool is_narrow_real(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::bfloat16 || type == ElementType::float32;
+}
+
+std::size_t counted_axis(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dims dims) {
+  const auto bytes = std::as_bytes(values);
+  return call.constant(*Tensor::from_bytes(ElementType::int64, std::move(dims), {bytes.begin(), bytes.end()}));
+}
+
+View positions_along(LowerCall& call, const Dims& dims, std::size_t axis) {
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(dims[axis]));
+  std::iota(positions.begin(), positions.end(), 0);
+  Dims own(dims.size(), 1);
+  own[axis] = dims[axis];
+  return broadcast_to(integer_constant(call, positions, std::move(own)), dims);
+}
+
+View mapped(LowerCall& call, const Expression& expression, std::vector<View> inputs, ElementType stored, Dims dims) {
+  const View result = call.make(stored, std::move(dims));
+  call.emit_map(expression, std::move(inputs), result);
+  return result;
+}
+
+View stored_as(LowerCall& call, const View& view, ElementType stored) {
+  if (view.type == stored) return view;
+  Expression e;
+  e.convert(e.input(0, lane_of(view.type)), lane_of(stored));
+  const View result = call.make_like(stored, view.dims, view);
+  call.emit_map(e, {view}, result);
+  return result;
+}
+
+View reshaped_or_copied(LowerCall& call, const View& view, Dims dims) {
+  if (auto same = reshaped(view, dims)) return *same;
+  return *reshaped(call.contiguous(view), std::move(dims));
+}
+
+namespace {
+
+/// Axes by their strides, the widest first, so that those side by side in memory are innermost.
+Dims order_in_memory(const View& view) {
+  Dims order(view.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return view.strides[static_cast<std::size_t>(a)] > view.strides[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+Dims inverse(const Dims& order) {
+  Dims back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return back;
+}
+
+}  // namespace
+
+View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions) {
+  const auto count = static_cast<std::int64_t>(positions.size());
+  const Dims order = view.is_dense() ? order_in_memory(view) : [&] {
+    Dims same(view.rank());
+    std::iota(same.begin(), same.end(), 0);
+    return same;
+  }();
+  const Dims back = inverse(order);
+  const View lined = call.contiguous(permuted(view, order));
+  const auto at = static_cast<std::size_t>(back[axis]);
+  const auto sizes = std::span(lined.dims);
+  const std::int64_t outer = element_count(sizes.first(at)), inner = element_count(sizes.subspan(at + 1));
+  const View result = call.make(view.type, {outer, count, inner});
+  const View places = integer_constant(call, positions, {count});
+  call.emit(gather_step, {*reshaped(lined, {outer, lined.dims[at], inner}), places}, {result}, MapParameters());
+  Dims dims = lined.dims;
+  dims[at] = count;
+  return permuted(*reshaped(result, std::move(dims)), back);
+}
+
+View reduced(LowerCall& call, Reduction reduction, const View& view, const std::vector<bool>& goes) {
+  Dims order, kept;
+  for (const bool going : {false, true}) {
+    for (std::size_t i = 0; i < view.rank(); ++i) {
+      if (goes[i] == going) order.push_back(static_cast<std::int64_t>(i));
+      if (goes[i] == going && !going) kept.push_back(view.dims[i]);
+    }
+  }
+  ReduceParameters parameters;
+  parameters.reduction = reduction;
+  const View result = call.make(view.type, kept);
+  call.emit(reduce_step, {permuted(view, order)}, {result}, parameters);
+  return result;
+}
+
+Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes) {
+  const Lane lane = lane_of(view.type);
+  Dims kept = view.dims;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (goes[i]) kept[i] = 1;
+  }
+  Statistics found;
+  found.mean = *reshaped(reduced(call, Reduction::mean, view, goes), kept);
+  Expression difference, square;
+  difference.apply(Operation::subtract, difference.input(0, lane), difference.input(1, lane));
+  found.centered = call.make_like(view.type, view.dims, view);
+  call.emit_map(difference, {view, found.mean}, found.centered);
+  const Expression::Number number = square.input(0, lane);
+  square.apply(Operation::multiply, number, number);
+  const View squares = call.make_like(view.type, view.dims, view);
+  call.emit_map(square, {found.centered}, squares);
+  found.variance = *reshaped(reduced(call, Reduction::mean, squares, goes), kept);
+  return found;
+}
+
+std::vector<bool> last_axes(std::size_t rank, std::size_t first) {
+  std::vector<bool> goes(rank, false);
+  std::fill(goes.begin() + static_cast<std::ptrdiff_t>(first), goes.end(), true);
+  return goes;
+}
+
+void give(LowerCall& call, const View& view) {
+  const View stored = stored_as(call, view, LowerCall::stored_type(call.output_type(0)));
+  call.set_output(0, reshaped_or_copied(call, stored, call.output_dims(0)));
+}
+
+ElementType wide_type(ElementType type) {
+  const Lane lane = lane_of(type);
+  return lane == Lane::f32 ? ElementType::float32 : lane == Lane::f64 ? ElementType::float64 : ElementType::int64;
+}
+
+View rows_side_by_side(LowerCall& call, const View& view) {
+  const std::size_t rank = view.rank();
+  return view.strides[rank - 1] == 1 || view.dims[rank - 1] == 1 ? view : call.contiguous(view);
+}
+
+View matrix_product(LowerCall& call, View a, View b, Dims dims) {
+  const Dims result = dims;
+  const bool is_row = a.rank() == 1;
+  if (is_row) {
+    a.dims.insert(a.dims.begin(), 1);
+    a.strides.insert(a.strides.begin(), a.dims[1]);
+    dims.insert(b.rank() == 1 ? dims.end() : dims.end() - 1, 1);
+  }
+  if (b.rank() == 1) b.dims.push_back(1), b.strides.push_back(1), dims.push_back(1);
+  // One matrix b for all of a: the leading axes of a are rows.
+  const bool is_shared = element_count(std::span(b.dims).first(b.rank() - 2)) == 1;
+  a = rows_side_by_side(call, a);
+  const View output = call.make(a.type, dims);
+  View product = output;
+  if (is_shared && dims.size() > 2) {
+    const std::int64_t rows = element_count(std::span(dims).first(dims.size() - 1));
+    a = reshaped_or_copied(call, a, {rows, a.dims.back()});
+    b = *reshaped(b, {b.dims[b.rank() - 2], b.dims.back()});
+    product = *reshaped(output, {rows, dims.back()});
+  } else {
+    Dims leading(dims.begin(), dims.end() - 2), a_dims = leading, b_dims = leading;
+    a_dims.insert(a_dims.end(), a.dims.end() - 2, a.dims.end());
+    b_dims.insert(b_dims.end(), b.dims.end() - 2, b.dims.end());
+    a = broadcast_to(a, a_dims);
+    b = broadcast_to(b, b_dims);
+  }
+  call.emit(product_step, {a, b}, {product}, ProductParameters());
+  return *reshaped(output, result);
+}
+
+View multiplied(LowerCall& call, const View& a, const View& b) {
+  Dims dims = a.dims;
+  dims.back() = b.dims.back();
+  const View result = call.make(a.type, dims);
+  call.emit(product_step, {a, b}, {result}, ProductParameters());
+  return result;
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "libonnxkit/plan/lowering.h"
+
+// What several lowerings write their steps with.
+namespace onnxkit::plan {
+
+/// float16, bfloat16 and float32, which plans store as float32.
+bool is_narrow_real(ElementType type);
+/// Negative axes count from the end.
+std::size_t counted_axis(std::int64_t axis, std::size_t rank);
+
+/// A constant of these numbers, int64.
+View integer_constant(LowerCall& call, std::span<const std::int64_t> values, Dims dims);
+/// 0, 1, 2 ... along one axis of `dims`, the same along the others.
+View positions_along(LowerCall& call, const Dims& dims, std::size_t axis);
+/// A new tensor of expression(inputs).
+View mapped(LowerCall& call, const Expression& expression, std::vector<View> inputs, ElementType stored, Dims dims);
+/// The view itself, or a conversion to the stored type.
+View stored_as(LowerCall& call, const View& view, ElementType stored);
+/// `view` under other sizes: the view itself, or a copy.
+View reshaped_or_copied(LowerCall& call, const View& view, Dims dims);
+/// The elements at these positions along an axis. Precondition: the positions are within the axis.
+View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions);
+/// The reduction over the axes that go; the others in their order.
+View reduced(LowerCall& call, Reduction reduction, const View& view, const std::vector<bool>& goes);
+/// Of a float32 or float64 view over the axes that go: mean and variance keep these axes with one element.
+struct Statistics {
+  View mean, variance, centered;
+};
+Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
+/// The axes from `first` on, for reduced.
+std::vector<bool> last_axes(std::size_t rank, std::size_t first);
+/// output 0 is this view, converted to the stored type of the output and under its sizes.
+void give(LowerCall& call, const View& view);
+/// The stored type in which the view is reduced and multiplied: float32, float64 or int64.
+ElementType wide_type(ElementType type);
+/// As a product reads its left operand.
+View rows_side_by_side(LowerCall& call, const View& view);
+/// As numpy's matmul, with the sizes of the result; a and b of one stored type that a product takes.
+View matrix_product(LowerCall& call, View a, View b, Dims dims);
+/// a [..., m, k] times b [..., k, n], of one stored type that a product takes and of the same leading sizes. Rows of a lie side by side.
+View multiplied(LowerCall& call, const View& a, const View& b);
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,182 @@
+#include "libonnxkit/plan/precision.h"
+
+#include <algorithm>
+#include <map>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/program_pass.h"
+#include "libonnxkit/plan/steps.h"
+
+namespace onnxkit::plan {
+
+Result<Tensor> in_type(const Tensor& tensor, ElementType type) {
+  std::vector<double> values(static_cast<std::size_t>(tensor.size()));
+  decode(tensor.type(), tensor.bytes(), std::span<double>(values));
+  std::vector<std::byte> bytes(values.size() * static_cast<std::size_t>(storage_bits(type)) / 8);
+  encode(type, std::span<const double>(values), bytes);
+  return Tensor::from_bytes(type, tensor.dims(), std::move(bytes));
+}
+
+namespace {
+
+bool is_single_or_less(ElementType type) {
+  return type == ElementType::float16 || type == ElementType::bfloat16 || type == ElementType::float32;
+}
+
+/// The buffer holds elements of another type from now on.
+Result<void> change_type(Plan& plan, Buffer& buffer, ElementType type) {
+  const auto count = buffer.bytes / (static_cast<std::uint64_t>(storage_bits(buffer.type)) / 8);
+  if (buffer.home == Home::constant) {
+    auto changed = in_type(plan.constants[buffer.index], type);
+    if (!changed) return changed.error();
+    plan.constants[buffer.index] = *std::move(changed);
+  }
+  buffer.type = type;
+  buffer.bytes = count * static_cast<std::uint64_t>(storage_bits(type)) / 8;
+  return {};
+}
+
+template <class Kind>
+std::shared_ptr<const Parameters> with_double(const Step& step, Expression Kind::*part, bool rounds) {
+  auto changed = std::make_shared<Kind>(static_cast<const Kind&>(*step.parameters));
+  if (!((*changed).*part).empty()) (*changed).*part = ((*changed).*part).in_double(rounds);
+  return changed;
+}
+
+void place_again(Plan& plan) {
+  plan.arena_bytes = 0;
+  place_buffers(plan);
+}
+
+/// One plan on its way to narrow values.
+class Narrowing {
+ public:
+  Narrowing(Plan& plan, ElementType type) : plan_(plan), type_(type), is_narrow_(plan.buffers.size(), false) {}
+
+  Result<void> run() {
+    choose();
+    for (std::size_t b = 0; b < is_narrow_.size(); ++b) {
+      if (!is_narrow_[b]) continue;
+      if (auto changed = change_type(plan_, plan_.buffers[b], type_); !changed) return changed;
+    }
+    std::vector<Step> steps = std::move(plan_.steps);
+    plan_.steps.clear();
+    for (Step& step : steps) add(std::move(step));
+    place_again(plan_);
+    return {};
+  }
+
+ private:
+  /// Values between steps on the device, and constants that others than maps read: maps read and write any type.
+  void choose() {
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const Buffer& buffer = plan_.buffers[b];
+      is_narrow_[b] = buffer.type == ElementType::float32 && buffer.home == Home::arena;
+    }
+    for (const Step& step : plan_.steps) {
+      if (step.kind == map_step || step.kind == host_step) continue;
+      for (const View& view : step.inputs) {
+        const Buffer& buffer = plan_.buffers[view.buffer];
+        if (buffer.type == ElementType::float32 && buffer.home == Home::constant) is_narrow_[view.buffer] = true;
+      }
+    }
+    for (const Step& step : plan_.steps) {
+      if (step.kind != host_step) continue;
+      for (const View& view : step.inputs) is_narrow_[view.buffer] = false;
+      for (const View& view : step.outputs) is_narrow_[view.buffer] = false;
+    }
+  }
+
+  void add(Step step) {
+    for (View& view : step.inputs) follow(view);
+    for (View& view : step.outputs) follow(view);
+    if (step.kind == map_step || step.kind == host_step) {
+      plan_.steps.push_back(std::move(step));
+      return;
+    }
+    const auto is_wide = [](const View& view) { return view.type == ElementType::float32; };
+    const bool is_mixed_copy = step.kind == copy_step && step.inputs[0].type != step.outputs[0].type;
+    if (is_mixed_copy) {
+      add_conversion(step.inputs[0], step.outputs[0], step.nodes);
+      return;
+    }
+    if (step.kind == copy_step) {
+      plan_.steps.push_back(std::move(step));
+      return;
+    }
+    for (View& view : step.inputs) {
+      if (!is_wide(view)) continue;
+      const View from = view;
+      view = new_view(from);
+      add_conversion(from, view, step.nodes);
+    }
+    std::vector<std::pair<View, View>> back;
+    for (View& view : step.outputs) {
+      if (!is_wide(view)) continue;
+      const View to = view;
+      view = new_view(to);
+      back.emplace_back(view, to);
+    }
+    const std::vector<std::string> nodes = step.nodes;
+    plan_.steps.push_back(std::move(step));
+    for (const auto& [from, to] : back) add_conversion(from, to, nodes);
+  }
+
+  void follow(View& view) const {
+    if (view.buffer < is_narrow_.size() && is_narrow_[view.buffer]) view.type = type_;
+  }
+
+  View new_view(const View& like) {
+    const auto bytes = static_cast<std::uint64_t>(like.size()) * static_cast<std::uint64_t>(storage_bits(type_)) / 8;
+    plan_.buffers.push_back({.home = Home::arena, .type = type_, .bytes = bytes, .offset = 0, .index = 0});
+    return {.buffer = static_cast<std::uint32_t>(plan_.buffers.size() - 1),
+            .type = type_,
+            .offset = 0,
+            .dims = like.dims,
+            .strides = dense_strides_like(like.dims, like)};
+  }
+
+  void add_conversion(const View& from, const View& to, const std::vector<std::string>& nodes) {
+    auto parameters = std::make_shared<MapParameters>();
+    parameters->expression.input(0, Lane::f32);
+    plan_.steps.push_back(
+        {.kind = map_step, .inputs = {from}, .outputs = {to}, .parameters = std::move(parameters), .nodes = nodes});
+  }
+
+  Plan& plan_;
+  ElementType type_;
+  std::vector<bool> is_narrow_;
+};
+
+}  // namespace
+
+Result<void> widen(Plan& plan, bool rounds) {
+  std::vector<bool> is_wide(plan.buffers.size(), false);
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    Buffer& buffer = plan.buffers[b];
+    is_wide[b] = buffer.home != Home::slot && is_single_or_less(buffer.type);
+    if (!is_wide[b]) continue;
+    if (auto changed = change_type(plan, buffer, ElementType::float64); !changed) return changed;
+  }
+  for (Step& step : plan.steps) {
+    for (auto* views : {&step.inputs, &step.outputs}) {
+      for (View& view : *views) {
+        if (is_wide[view.buffer]) view.type = ElementType::float64;
+      }
+    }
+    if (step.kind == map_step) step.parameters = with_double(step, &MapParameters::expression, rounds);
+    if (step.kind == product_step) step.parameters = with_double(step, &ProductParameters::epilogue, rounds);
+    if (step.kind == convolution_step) step.parameters = with_double(step, &ConvolutionParameters::epilogue, rounds);
+  }
+  for (auto* ports : {&plan.inputs, &plan.outputs}) {
+    for (Port& port : *ports) {
+      if (is_wide[port.buffer]) port.type = ElementType::float64;
+    }
+  }
+  place_again(plan);
+  return {};
+}
+
+Result<void> narrow(Plan& plan, ElementType type) { return Narrowing(plan, type).run(); }
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "onnxkit/value.h"
+
+namespace onnxkit::plan {
+
+/// Elements as [groups][rows][channels][inner]: those of one channel of a group share a factor.
+struct ChannelOrder {
+  std::int64_t groups = 1, rows = 1, channels = 1, inner = 1;
+};
+
+/// The real tensor times the factor of each element's channel, [groups][channels] of them: computed in double, rounded once. Nothing when an element
+/// is not finite behind that. Precondition: the order fits the size.
+std::optional<Tensor> scaled_channels(const Tensor& content, std::span<const double> factors,
+                                      const ChannelOrder& order);
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""The backend cuda on the libraries of the host: each call of the driver and of NVRTC fails once, and what else can be in the way.
+
+    tests/cuda_host/run.py --program build/release/bin/onnxkit --libraries build/release/cuda_host
+"""
+import argparse
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from suite import Suite
+
+# A step on the device before and behind one of the host, a constant that is uploaded alone, and small ones.
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N, 20000] x) => (float[N, 20000] y) {
+  axis = Constant <value = int64[1] {0}> ()
+  shape = Constant <value = int64[1] {20000}> ()
+  large = ConstantOfShape <value = float[1] {2.5}> (shape)
+  small = Constant <value = float[1] {0.5}> ()
+  a = Add (x, large)
+  b = CumSum (a, axis)
+  y = Mul (b, small)
+}
+"""
+# These calls give back what was taken: their failure need not be one of the run, but nothing may be left behind it.
+GIVE_BACK = {"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuModuleUnload", "cuCtxPopCurrent_v2",
+             "cuDevicePrimaryCtxRelease_v2", "nvrtcDestroyProgram"}
+
+
+class Runner:
+    def __init__(self, arguments, folder):
+        self.program, self.libraries, self.folder = arguments.program, arguments.libraries, folder
+        self.model = folder / "model.onnxtxt"
+        self.model.write_text(MODEL)
+
+    def __call__(self, *words, model=None, options="", command="run", inputs=("--dim", "N=3"), **host):
+        environment = dict(os.environ, ONNXKIT_CUDA_PATH=str(self.libraries), XDG_CACHE_HOME=str(self.folder / "cache"))
+        environment.update({f"ONNXKIT_CUDA_HOST_{name}": str(value) for name, value in host.items()})
+        line = [self.program, command, *([str(model or self.model), "-b", "cuda" + options, *inputs] if command == "run" else []), *words]
+        return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def refused(done, *parts):
+    """What is wrong with a run that should have ended with a reason."""
+    if done.returncode != 3:
+        return f"exit {done.returncode}, not 3: {done.stderr.strip()[-300:]}"
+    missing = [part for part in parts if part not in done.stderr]
+    return f"the message lacks {missing}: {done.stderr.strip()[-300:]}" if missing else ""
+
+
+def calls_of(run, options):
+    log = run.folder / "calls"
+    log.unlink(missing_ok=True)
+    done = run(options=options, LOG=log)
+    return done, log.read_text().split() if log.exists() else []
+
+
+def end_of_run(calls):
+    """The place of the call that waits for the outputs; a session waits once more before it gives back what it has."""
+    return [at for at, call in enumerate(calls) if call == "cuStreamSynchronize"][-2]
+
+
+def each_call_fails(suite, run):
+    run()  # fills the cache of kernels
+    for options, wanted in ((":cache=off", lambda name: name.startswith("nvrtc")), ("", lambda name: name.startswith("cu"))):
+        done, calls = calls_of(run, options)
+        suite.check(f"a run{options}", "" if done.returncode == 0 else done.stderr[-300:])
+        for name, count in collections.Counter(filter(wanted, calls)).items():
+            for number in sorted({*range(1, min(count, 6) + 1), count}):
+                done = run(options=options, FAIL=f"{name}:{number}")
+                place = [at for at, call in enumerate(calls) if call == name][number - 1]
+                may_end_well = name in GIVE_BACK or place > end_of_run(calls)
+                fault = "" if done.returncode == 0 and may_end_well else refused(done)
+                suite.check(f"{name} fails the {number}. time", fault)
+    for name in ("cuGraphLaunch:2", "cuStreamSynchronize:2", "cuMemcpyHtoD_v2:1", "cuStreamEndCapture:1"):
+        suite.check(f"the device is lost at {name}", refused(run(FAIL=name + ":lost"), "CUDA_ERROR_ILLEGAL_ADDRESS"))
+
+
+def unfit_machines(suite, run):
+    old = run(CAPABILITY=75)
+    suite.check("compute capability 7.5", refused(old, "compute capability 7.5", "8.0 or newer"))
+    suite.check("a driver for CUDA 11.0", refused(run(VERSION=11000), "too old", "11.0", "11.4"))
+    suite.check("no device", refused(run(DEVICES=0), "no GPU"))
+    listed = run("--no-own-workers", command="backends", CAPABILITY=75)
+    suite.check("backends says why", "" if "cuda       not available" in listed.stdout and "7.5" in listed.stdout else listed.stdout)
+    suite.check("out of memory", refused(run(MEMORY=5000), "not enough memory", "bytes", "5000"))
+    suite.check("a memory limit", refused(run("--memory-limit", "8KiB"), "limit"))
+
+
+def cache_on_disk(suite, run):
+    files = sorted((run.folder / "cache" / "onnxkit" / "cuda").iterdir())
+    suite.check("kernels are kept", "" if files else "no file")
+    _, calls = calls_of(run, "")
+    suite.check("kept kernels are not compiled again", "" if "nvrtcCompileProgram" not in calls else "NVRTC compiled")
+    whole = files[0].read_bytes()
+    for what, content in (("empty", b""), ("cut", whole[:-9]), ("changed", whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]),
+                          ("longer", whole + b"x"), ("foreign", b"x" * 5000)):
+        files[0].write_bytes(content)
+        done, calls = calls_of(run, "")
+        fault = done.stderr if done.returncode else "" if "nvrtcCompileProgram" in calls else "the damaged file was used"
+        suite.check(f"a file of the cache is {what}", fault or ("" if files[0].read_bytes() == whole else "the file was not mended"))
+    (run.folder / "file").write_text("")
+    done = run(options=f":cache={run.folder / 'file'}")
+    suite.check("a cache that cannot be written", done.stderr if done.returncode else "")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--libraries", required=True)
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    arguments.program = os.path.abspath(arguments.program)
+    arguments.libraries = os.path.abspath(arguments.libraries)
+    suite = Suite(arguments.verbose)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Runner(arguments, pathlib.Path(folder))
+        each_call_fails(suite, run)
+        unfit_machines(suite, run)
+        cache_on_disk(suite, run)
+    return suite.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+// Sessions of the backend cuda that run more than once, on the libraries of the host: sessions LIBRARIES.
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "libonnxkit/backends/backends.h"
+#include "libonnxkit/exec/registry.h"
+#include "libonnxkit/wire/text.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace onnxkit;
+
+int failed = 0, passed = 0;
+
+void check(bool holds, const char* what) {
+  ++(holds ? passed : failed);
+  if (!holds) fmt::print("failed: {}\n", what);
+}
+
+constexpr const char* model_text = R"(<ir_version: 8, opset_import: ["" : 17]>
+g (float[N] x) => (float[N] y) {
+  axis = Constant <value = int64[1] {0}> ()
+  a = Add (x, x)
+  b = CumSum (a, axis)
+  y = Mul (b, b)
+})";
+
+std::map<std::string, int> calls_in(const fs::path& log) {
+  std::map<std::string, int> counts;
+  std::ifstream in(log);
+  for (std::string name; std::getline(in, name);) ++counts[name];
+  return counts;
+}
+
+Value numbers(std::int64_t count) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count) * sizeof(float));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto number = static_cast<float>(i + 1);
+    std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(float), &number, sizeof number);
+  }
+  return *Tensor::from_bytes(ElementType::float32, {count}, std::move(bytes));
+}
+
+/// Whether y is (2 + 4 + ... )^2.
+bool is_right(const Result<exec::RunAnswer>& answer, std::int64_t count) {
+  if (!answer || answer->outputs[0].value.tensor.size() != count) return false;
+  const std::vector<double> found = to_reals(answer->outputs[0].value.tensor);
+  double sum = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    sum += 2 * static_cast<double>(i + 1);
+    if (found[i] != sum * sum) return false;
+  }
+  return true;
+}
+
+void run_all(const fs::path& folder) {
+  const fs::path log = folder / "calls";
+  ::setenv("ONNXKIT_CUDA_HOST_LOG", log.c_str(), 1);
+  auto read = wire::parse_text(model_text, "test");
+  check(read.ok(), "the model is read");
+  if (!read) return;
+  const auto model = std::make_shared<const ir::Model>(*std::move(read));
+  const auto entry = all_backends().find("cuda", {});
+  auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}}});
+  check(session.ok(), "the session loads");
+  if (!session) {
+    fmt::print("{}\n", session.error().diagnostic.message);
+    return;
+  }
+  const auto run = [&](std::int64_t count, int repeat, std::stop_token stop = {}) {
+    exec::RunRequest request;
+    request.inputs = {{"x", numbers(count)}};
+    request.repeat = repeat;
+    request.stop = stop;
+    return (*session)->run(request);
+  };
+  check(is_right(run(5, 1), 5), "five numbers");
+  const auto one = calls_in(log);
+  check(is_right(run(5, 3), 5), "five numbers again");
+  auto more = calls_in(log);
+  check(more["cuStreamBeginCapture_v2"] == one.at("cuStreamBeginCapture_v2"), "graphs are captured once for a size");
+  check(more["cuGraphLaunch"] == 4 * one.at("cuGraphLaunch"), "and replayed");
+  check(is_right(run(40, 1), 40), "forty numbers");
+  more = calls_in(log);
+  check(more["cuStreamBeginCapture_v2"] == 2 * one.at("cuStreamBeginCapture_v2"), "another size is captured");
+  check(is_right(run(5, 1), 5), "the first size again");
+  check(calls_in(log)["cuStreamBeginCapture_v2"] == 2 * one.at("cuStreamBeginCapture_v2"), "from what was kept");
+  check(is_right(run(1, 1), 1), "one number");
+  std::stop_source stop;
+  stop.request_stop();
+  const auto stopped = run(5, 1, stop.get_token());
+  check(!stopped && stopped.error().diagnostic.code == "cancelled", "a run that was cancelled");
+  check(is_right(run(5, 1), 5), "a run behind it");
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  ::setenv("ONNXKIT_CUDA_PATH", argv[1], 1);
+  std::string pattern = (fs::temp_directory_path() / "onnxkit_sessions_XXXXXX").string();
+  if (!::mkdtemp(pattern.data())) return 1;
+  run_all(pattern);
+  fs::remove_all(pattern);
+  fmt::print("{} passed, {} failed\n", passed, failed);
+  return failed == 0 && passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,219 @@
+#include "tests/unit/cuda/host_program.h"
+
+#include <dlfcn.h>
+#include <ucontext.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "libonnxkit/cuda/text/prelude.h"
+#include "tests/cuda_host/thread.h"
+#include "tests/unit/temp_folder.h"
+
+namespace onnxkit::tests {
+namespace {
+
+/// The threads of a block, each on a stack of its own. A barrier passes on to the next thread; the last one's leads back to the first.
+class Block {
+ public:
+  Block(void (*call)(void**), void** parameters, HostThread state, bool backwards)
+      : call_(call), parameters_(parameters), state_(state), backwards_(backwards), fibres_(state.threads.x) {
+    for (Fibre& fibre : fibres_) fibre.stack.resize(stack_bytes);
+  }
+
+  /// False when the threads met at different barriers.
+  bool run(std::uint32_t block, HostThread** shown) {
+    current = this;
+    state_.block.x = block;
+    state_.wait_for_block = [] { current->pass_on(); };
+    state_.wait_for_warp = [](unsigned) { current->pass_on(); };
+    *shown = &state_;
+    for (Fibre& fibre : fibres_) {
+      getcontext(&fibre.context);
+      fibre.context.uc_stack.ss_sp = fibre.stack.data();
+      fibre.context.uc_stack.ss_size = fibre.stack.size();
+      fibre.context.uc_link = &main_;
+      fibre.meetings = 0;
+      fibre.is_done = false;
+      makecontext(
+          &fibre.context, [] { current->call_(current->parameters_), current->fibre().is_done = true; }, 0);
+    }
+    for (bool goes_on = true; goes_on;) {
+      goes_on = false;
+      for (at_ = 0; at_ < fibres_.size(); ++at_) {
+        if (fibre().is_done) continue;
+        enter();
+        swapcontext(&main_, &fibre().context);
+        goes_on = goes_on || !fibre().is_done;
+      }
+    }
+    for (const Fibre& one : fibres_)
+      if (one.meetings != fibres_.front().meetings) return false;
+    return true;
+  }
+
+ private:
+  struct Fibre {
+    ucontext_t context;
+    std::vector<char> stack;
+    int meetings = 0;
+    bool is_done = false;
+  };
+  static constexpr std::size_t stack_bytes = 1 << 16;
+
+  Fibre& fibre() { return fibres_[index()]; }
+  std::size_t index() const { return backwards_ ? fibres_.size() - 1 - at_ : at_; }
+  void enter() {
+    state_.thread.x = static_cast<unsigned>(index());
+    state_.exchange = exchange_[index() / 32];
+  }
+  void pass_on() {
+    ++fibre().meetings;
+    swapcontext(&fibre().context, &main_);
+  }
+
+  static thread_local Block* current;
+
+  void (*call_)(void**);
+  void** parameters_;
+  HostThread state_;
+  bool backwards_;
+  std::vector<Fibre> fibres_;
+  std::size_t at_ = 0;
+  ucontext_t main_;
+  unsigned long long exchange_[32][32];
+};
+thread_local Block* Block::current = nullptr;
+
+}  // namespace
+
+HostStep::HostStep(plan::Step given) : step(std::move(given)) {
+  std::uint32_t buffers = 0;
+  for (const auto* views : {&step.inputs, &step.outputs})
+    for (const plan::View& view : *views) buffers = std::max(buffers, view.buffer + 1);
+  memory.resize(buffers);
+  plan.buffers.resize(buffers);
+  for (const auto* views : {&step.inputs, &step.outputs}) {
+    for (const plan::View& view : *views) {
+      std::int64_t last = view.offset;
+      for (std::size_t axis = 0; axis < view.rank(); ++axis)
+        last += (view.dims[axis] - 1) * std::max<std::int64_t>(view.strides[axis], 0);
+      auto& bytes = memory[view.buffer];
+      bytes.resize(std::max(bytes.size(), static_cast<std::size_t>((last + 1) * storage_bits(view.type) / 8)));
+    }
+  }
+  std::uint64_t offset = 0;
+  for (std::uint32_t b = 0; b < buffers; ++b) {
+    plan.buffers[b] = {plan::Home::arena, ElementType::undefined, memory[b].size(), offset, 0};
+    offset += (memory[b].size() + 255) / 256 * 256;
+  }
+  const cuda::Preparation preparation{.plan = plan};
+  const auto write = cuda::step_registry().find(step.kind);
+  if (!write) {
+    error = "no such kind";
+    return;
+  }
+  auto written = write(step, preparation);
+  if (written)
+    launches = *std::move(written);
+  else
+    error = written.error().diagnostic.message;
+}
+
+plan::View HostStep::view(std::uint32_t buffer, ElementType type, plan::Dims dims) {
+  plan::Dims strides = plan::row_major_strides(dims);
+  return {.buffer = buffer, .type = type, .dims = std::move(dims), .strides = std::move(strides)};
+}
+
+double HostStep::real(const plan::View& view, std::int64_t at) const {
+  const auto width = static_cast<std::size_t>(storage_bits(view.type) / 8);
+  const auto bytes = std::span(memory[view.buffer]).subspan(static_cast<std::size_t>(at) * width, width);
+  switch (domain_of(view.type)) {
+    case Domain::integer: {
+      std::int64_t number = 0;
+      decode(view.type, bytes, std::span(&number, 1));
+      return static_cast<double>(number);
+    }
+    case Domain::natural: {
+      std::uint64_t number = 0;
+      decode(view.type, bytes, std::span(&number, 1));
+      return static_cast<double>(number);
+    }
+    case Domain::boolean:
+      return bytes[0] != std::byte{0} ? 1 : 0;
+    default: {
+      double number = 0;
+      decode(view.type, bytes, std::span(&number, 1));
+      return number;
+    }
+  }
+}
+
+void HostProgram::add(HostStep& step) {
+  for (const cuda::Launch& launch : step.launches) threads_[launch.text] = launch.threads;
+  for (const cuda::Launch& launch : step.launches) names_.try_emplace(launch.text, fmt::format("k{}", names_.size()));
+}
+
+std::string HostProgram::compile() {
+  if (const char* dump = std::getenv("ONNXKIT_KERNEL_TEXTS")) {
+    static int number = 0;
+    std::ofstream source(fmt::format("{}/{}.cu", dump, number++));
+    source << cuda::prelude();
+    for (const auto& [text, name] : names_)
+      source << "extern \"C\" __global__ void __launch_bounds__(" << threads_[text] << ") " << name << text;
+  }
+  const TempFolder folder;
+  const std::string source_path = folder / "kernels.cpp", library_path = folder / "kernels.so",
+                    log_path = folder / "log";
+  {
+    std::ofstream source(source_path);
+    source << "#define ONNXKIT_CUDA_HOST 1\n#include \"" ONNXKIT_TESTS "/cuda_host/kernel.h\"\n" << cuda::prelude();
+    for (const auto& [text, name] : names_)
+      source << "extern \"C\" void " << name << text << "ONNXKIT_HOST_KERNEL(" << name << ")\n";
+  }
+  const std::string command = fmt::format(
+      "c++ -std=c++17 -O1 -shared -fPIC -fwrapv -fno-strict-aliasing -Wall -Wextra -Werror -Wno-unknown-pragmas "
+      "-Wno-unused-function -Wno-unused-local-typedefs -o {} {} >{} 2>&1",
+      library_path, source_path, log_path);
+  if (std::system(command.c_str()) != 0) {
+    std::stringstream log;
+    log << std::ifstream(log_path).rdbuf();
+    std::stringstream text;
+    text << std::ifstream(source_path).rdbuf();
+    return log.str().substr(0, 4000) +
+           text.str().substr(std::min<std::size_t>(text.str().size(), cuda::prelude().size()));
+  }
+  library_ = dlopen(library_path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return library_ ? "" : dlerror();
+}
+
+std::string HostProgram::run(HostStep& step, bool backwards) {
+  for (const cuda::Launch& launch : step.launches) {
+    const auto call = reinterpret_cast<void (*)(void**)>(dlsym(library_, (names_.at(launch.text) + "_call").c_str()));
+    const auto shown = static_cast<HostThread**>(dlsym(library_, "onnxkit_host_thread"));
+    if (!call || !shown) return "a kernel is not in the library";
+    std::vector<void*> pointers;
+    for (const plan::View& view : launch.operands)
+      pointers.push_back(step.memory[view.buffer].data() + view.offset * (storage_bits(view.type) / 8));
+    std::vector<void*> parameters;
+    for (void*& pointer : pointers) parameters.push_back(&pointer);
+    HostThread state{};
+    state.threads = {launch.threads, 1, 1};
+    state.blocks = {launch.blocks, 1, 1};
+    if (!launch.synchronizes) {
+      *shown = &state;
+      for (state.block.x = 0; state.block.x < launch.blocks; ++state.block.x)
+        for (state.thread.x = 0; state.thread.x < launch.threads; ++state.thread.x) call(parameters.data());
+      continue;
+    }
+    Block block(call, parameters.data(), state, backwards);
+    for (std::uint32_t b = 0; b < launch.blocks; ++b)
+      if (!block.run(b, shown)) return "threads met at different barriers";
+  }
+  return "";
+}
+
+}  // namespace onnxkit::tests

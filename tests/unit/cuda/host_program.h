@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cuda/step.h"
+
+// Generated kernels compiled by the host's compiler and run on the host: threads of a block are fibres that meet at barriers.
+namespace onnxkit::tests {
+
+/// A step with memory for its operands.
+class HostStep {
+ public:
+  explicit HostStep(plan::Step step);
+
+  /// A view of a new buffer.
+  static plan::View view(std::uint32_t buffer, ElementType type, plan::Dims dims);
+
+  plan::Step step;
+  plan::Plan plan;                             ///< its buffers
+  std::vector<std::vector<std::byte>> memory;  ///< by buffer
+  std::vector<cuda::Launch> launches;
+  std::string error;
+
+  double real(const plan::View& view, std::int64_t at) const;  ///< of the element at this place of the buffer
+};
+
+/// Kernels that are compiled together.
+class HostProgram {
+ public:
+  void add(HostStep& step);
+  /// The compiler's complaint, else nothing. The folder ONNXKIT_KERNEL_TEXTS, if any, gets the program as NVRTC would.
+  std::string compile();
+  /// Threads run in their order, or the other way round. What is wrong, else nothing.
+  std::string run(HostStep& step, bool backwards = false);
+
+  static std::string source(const std::vector<cuda::Launch>& launches);
+
+ private:
+  std::map<std::string, std::string> names_;  ///< of kernels by text
+  std::map<std::string, unsigned> threads_;
+  void* library_ = nullptr;
+};
+
+}  // namespace onnxkit::tests
