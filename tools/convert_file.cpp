@@ -421,6 +421,7 @@ class Conversion {
   /// What the format cannot express.
   bool refuse_operators(const Error& error, const std::vector<Diagnostic>& refusals) {
     refuse(refusals);
+    file_.is_refused = error.diagnostic.code == "not-supported";
     return stop(error);
   }
 

@@ -1,4 +1,4 @@
-"""Archives of PyTorch, safetensors and npz that promise more than they hold: bombs, entries that overlap, names that lead elsewhere, pickles that grow."""
+"""Archives of PyTorch and safetensors that promise more than they hold: bombs, entries that overlap, names that lead elsewhere, pickles that grow."""
 
 import functools
 import json
@@ -68,15 +68,13 @@ def case_entries_that_unpack_to_gigabytes(box, check):
             result = box.run("check", name) if not name.startswith("w") else \
                 box.run("convert", os.path.join(ROOT, MODEL), "out.onnx", "--weights", name)
             check(f"{name}: {victim}", fault_of(result), result.note())
-    header = b"\x93NUMPY\1\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000,), }".ljust(127) + b"\n"
-    box.put("w.npz", archive([("weight.npy", header)], [("weight.npy", 3 * GIBIBYTE)]))
-    read_by_all(box, check, "w.npz")
 
 
 def case_entries_that_overlap(box, check):
     for name in SOUND:
         data = bytearray(archive(entries_of(name)))
-        second = data.index(b"PK\1\2", data.index(b"PK\1\2") + 4)
+        directory = int.from_bytes(data[-6:-2], "little")
+        second = data.index(b"PK\1\2", directory + 4)
         data[second + 42 : second + 46] = bytes(4)  # where the first entry lies
         box.put(name, bytes(data))
         read_by_all(box, check, name)
@@ -152,4 +150,4 @@ def case_safetensors_that_lie(box, check):
     for size in (0, 1 << 31, (1 << 63) - 1, (1 << 64) - 1):
         box.put("w.safetensors", struct.pack("<Q", size) + b"{}" + bytes(64))
         result = box.run("convert", os.path.join(ROOT, MODEL), "out.onnx", "--weights", "w.safetensors")
-        check(f"a header of {size} bytes", fault_of(result, status=(1, 3)), result.note())
+        check(f"a header of {size} bytes", fault_of(result, status=(1, 2, 3)), result.note())

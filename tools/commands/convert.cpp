@@ -70,8 +70,7 @@ std::string usage_fault(const CLI::App& command, const ConvertArguments& argumen
 Outcome outcome_of(const ConvertedFile& file) {
   if (file.is_written) return Outcome::ok;
   if (!file.error || file.error->diagnostic.code == "unsupported-operator") return Outcome::finding;
-  const bool is_read = !file.to.empty();
-  if (is_read && file.error->diagnostic.code == "not-supported") return Outcome::finding;  // by the format of the output
+  if (file.is_refused) return Outcome::finding;
   return tools::outcome_of(*file.error);
 }
 
@@ -260,8 +259,9 @@ void register_convert(CommandList& list) {
       ->group("Verification");
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);
-  command->add_flag("--explain", arguments->explain,
-                    "Also show what became of each node of another framework's model, and of each that is written for one");
+  command->add_flag(
+      "--explain", arguments->explain,
+      "Also show what became of each node of another framework's model, and of each that is written for one");
   add_output(*command, arguments->report, {Format::text, Format::json});
   add_notes(*command, arguments->notes);
   command->footer(

@@ -16,6 +16,7 @@ struct ConvertedFile {
   std::string model, output;
   std::string from, to;  ///< names of formats
   bool is_written = false;
+  bool is_refused = false;                 ///< the format of the output cannot express it
   std::string usage;                       ///< options that do not fit the model; empty: they do
   std::optional<Error> error;              ///< that ended it
   std::vector<Diagnostic> findings;        ///< what is in the way, and warnings
