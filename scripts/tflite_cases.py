@@ -257,6 +257,69 @@ def packed(model):
     return bytes(builder.Output())
 
 
+def one(op, inputs, output, options=None, **fields):
+    """A file with one operator, which the converter writes in another way or not at all. Inputs and the output are (shape, type), with stored numbers
+    or with (scale, zero point) behind it."""
+    from tensorflow.lite.python import schema_py_generated as schema
+    model, graph, node, code = schema.ModelT(), schema.SubGraphT(), schema.OperatorT(), schema.OperatorCodeT()
+    model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph], [schema.BufferT()], [code]
+    graph.tensors, graph.inputs, node.inputs = [], [], []
+    types = {np.dtype(F): 0, np.dtype(I): 2, np.dtype(B): 6, np.dtype(np.int8): 9}
+    for i, (shape, dtype, *further) in enumerate([*inputs, output]):
+        made = schema.TensorT()
+        made.name, made.shape, made.type, made.buffer = f"x{i}" if i < len(inputs) else "y", list(shape), types[np.dtype(dtype)], 0
+        if further and isinstance(further[0], tuple):
+            made.quantization = schema.QuantizationParametersT()
+            made.quantization.scale, made.quantization.zeroPoint = [further[0][0]], [further[0][1]]
+        elif further:
+            stored = schema.BufferT()
+            stored.data = np.frombuffer(np.asarray(further[0], dtype).tobytes(), np.uint8)
+            made.buffer = len(model.buffers)
+            model.buffers.append(stored)
+        elif i < len(inputs):
+            graph.inputs.append(i)
+        if further and isinstance(further[0], tuple) and i < len(inputs):
+            graph.inputs.append(i)
+        graph.tensors.append(made)
+    code.builtinCode = getattr(schema.BuiltinOperator, op)
+    code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), 1
+    if options:
+        node.builtinOptions = getattr(schema, options + "T")()
+        node.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+        for field, value in fields.items():
+            setattr(node.builtinOptions, field, value)
+    node.inputs, node.outputs = list(range(len(inputs))), [len(inputs)]
+    graph.outputs, graph.operators = node.outputs, [node]
+    return packed(model)
+
+
+def one_case(name, op, inputs, output, options=None, **fields):
+    given = [(spec[0], F, -6, 6) if spec[1] == np.int8 else (spec[0], I, 3, 4) if spec[1] == I else spec[:2]
+             for spec in inputs if len(spec) == 2 or isinstance(spec[2], tuple)]
+    case(name, lambda: one(op, inputs, output, options, **fields), *given, made=True)
+
+
+SQUARE = ([1, 6, 6, 2], F)
+one_case("expand_dims_operator", "EXPAND_DIMS", [VECTOR, ([1], I, [1])], ([2, 1, 5], F), "ExpandDimsOptions")
+one_case("squeeze_operator", "SQUEEZE", [([2, 1, 5], F)], VECTOR, "SqueezeOptions", squeezeDims=[1])
+one_case("fake_quant_operator", "FAKE_QUANT", [VECTOR], VECTOR, "FakeQuantOptions", min=-1.0, max=1.5, numBits=8)
+one_case("l2_pool_2d", "L2_POOL_2D", [SQUARE], ([1, 3, 3, 2], F), "Pool2DOptions", strideW=2, strideH=2, filterWidth=2, filterHeight=2, padding=1)
+one_case("prelu_operator", "PRELU", [SQUARE, ([1, 1, 2], F, [0.25, -0.5])], SQUARE)
+one_case("relu_0_to_1", "RELU_0_TO_1", [VECTOR], VECTOR)
+one_case("relu_n1_to_1", "RELU_N1_TO_1", [VECTOR], VECTOR)
+one_case("select_operator", "SELECT", [([2, 5], B), VECTOR, VECTOR], VECTOR, "SelectOptions")
+one_case("rank_operator", "RANK", [VECTOR], ([], I), "RankOptions")
+one_case("broadcast_args", "BROADCAST_ARGS", [([2], I, [2, 1]), ([1], I)], ([2], I))
+BYTES = ([1, 6, 6, 2], np.int8, (0.05, -3))
+one_case("hard_swish_int8", "HARD_SWISH", [([1, 16, 16, 1], np.int8, (0.0462, 8))], ([1, 16, 16, 1], np.int8, (0.0231, -111)))
+one_case("squared_difference_int8", "SQUARED_DIFFERENCE", [BYTES, ([1, 6, 6, 2], np.int8, (0.031, 5))], ([1, 6, 6, 2], np.int8, (0.08, -128)),
+         "SquaredDifferenceOptions")
+one_case("batch_matmul_int8", "BATCH_MATMUL", [([2, 9, 7], np.int8, (0.05, -3)), ([2, 7, 11], np.int8, (0.03, 4))], ([2, 9, 11], np.int8, (0.11, 2)),
+         "BatchMatMulOptions")
+one_case("average_pool_2d_int8", "AVERAGE_POOL_2D", [BYTES], ([1, 3, 3, 2], np.int8, (0.05, -3)), "Pool2DOptions", strideW=2, strideH=2, filterWidth=2,
+         filterHeight=2, padding=1)
+one_case("resize_bilinear_int8", "RESIZE_BILINEAR", [BYTES, ([2], I, [12, 12])], ([1, 12, 12, 2], np.int8, (0.05, -3)), "ResizeBilinearOptions",
+         halfPixelCenters=True)
 case("lstm", lambda: lstm(False, False), ([2, 4, 3], F), made=True)
 case("lstm_time_major_peepholes", lambda: lstm(True, True), ([4, 2, 3], F), made=True)
 
@@ -314,7 +377,8 @@ def main():
         try:
             content = converted(function, inputs, how)
             # The reference lacks kernels of float, and its LocalResponseNormalization another window.
-            resolver = OpResolverType.BUILTIN_REF if name.startswith("network_int") else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            # Bilinear resizing of integers rounds as XNNPACK does.
+            resolver = OpResolverType.AUTO if name == "resize_bilinear_int8" else OpResolverType.BUILTIN_REF if name.startswith("network_int") else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
             values = recorded(content, inputs, resolver)
         except Exception as error:  # the converter raises anything
             print(f"{name}: {str(error).splitlines()[0]}")

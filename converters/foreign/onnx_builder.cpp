@@ -182,6 +182,14 @@ Val OnnxBuilder::integers(std::span<const std::int64_t> values) {
   return constant(fmt::format("i[{}]", fmt::join(values, ",")), ir::make_tensor(model_, values), "const");
 }
 
+Val OnnxBuilder::integers(ElementType type, std::span<const std::int64_t> values) {
+  std::vector<std::byte> bytes(packed_size(type, static_cast<std::int64_t>(values.size())).value_or(0));
+  if (!bytes.empty()) encode(type, values, bytes);
+  const std::vector<std::int64_t> dims = {static_cast<std::int64_t>(values.size())};
+  return constant(fmt::format("i{}[{}]", static_cast<int>(type), fmt::join(values, ",")),
+                  ir::make_tensor(model_, type, dims, bytes), "const");
+}
+
 Val OnnxBuilder::scalar(ElementType type, double value) {
   const std::vector<std::byte> bytes = encoded(type, value);
   std::string key = fmt::format("s{}:", static_cast<int>(type));

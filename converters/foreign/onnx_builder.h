@@ -56,6 +56,8 @@ class OnnxBuilder {
   Val integers(std::initializer_list<std::int64_t> values) {
     return integers(std::span(values.begin(), values.size()));
   }
+  /// The same with elements of another type of integers.
+  Val integers(ElementType type, std::span<const std::int64_t> values);
   /// A tensor without axes. Integers are exact up to 2^53.
   Val scalar(ElementType type, double value);
   /// A tensor of a floating type; for small ones, as its numbers are copied.

@@ -184,18 +184,31 @@ void GraphLayout::find_flexible_nodes() {
   }
 }
 
+namespace {
+
+constexpr std::int64_t transpose_weight = 1000;  // so much more than its size, which decides between equals
+
+}  // namespace
+
+/// Images as rows of a matrix.
+bool GraphLayout::flattens(const ir::Node& node) const {
+  if ((node.op_type != "Reshape" && node.op_type != "Flatten") || node.inputs.empty() || node.outputs.empty())
+    return false;
+  const auto before = rank_of(node.inputs[0]), after = rank_of(node.outputs[0]);
+  return before && *before > 2 && after == 2 && !aliases_[ir::index_of(node.inputs[0])].order.empty();
+}
+
 std::size_t GraphLayout::value_of(LayoutProblem& problem, ir::ValueId root) {
   const auto [at, is_new] = value_index_.try_emplace(root, problem.values.size());
   if (is_new) {
     LayoutValue& value = problem.values.emplace_back();
     value.is_stored = is_free(root);
-    constexpr std::int64_t transpose = 1000;  // so much more than its size, which decides between equals
     std::int64_t digits = 0;
     if (const checker::ValueInfo* known = inferred_.find(graph_, root); known && known->type.shape)
       for (const checker::Dim size : *known->type.shape)
         if (size.is_constant())
           for (std::int64_t rest = size.constant(); rest > 1; rest /= 2) ++digits;
-    value.weight = transpose + std::min<std::int64_t>(digits, 100);
+    value.weight = transpose_weight + std::min<std::int64_t>(digits, 100);
   }
   return at->second;
 }
@@ -215,6 +228,11 @@ LayoutProblem GraphLayout::problem() {
     const auto found = flexible_.find(n);
     if (found == flexible_.end()) {
       for (const ir::ValueId input : node.inputs) add_fixed_reader(problem, input);
+      if (flattens(node)) {
+        // Writers that put the weights behind it into another order need no Transpose there: it is the place among equals.
+        LayoutValue& value = problem.values[value_of(problem, aliases_[ir::index_of(node.inputs[0])].root)];
+        value.weight = std::min(value.weight, transpose_weight - 1);
+      }
       continue;
     }
     FlexibleNode& flexible = found->second;

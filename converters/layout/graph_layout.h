@@ -49,6 +49,7 @@ class GraphLayout {
   std::size_t value_of(LayoutProblem& problem, ir::ValueId root);
   bool is_free(ir::ValueId root) const;
   std::optional<std::size_t> rank_of(ir::ValueId id) const;
+  bool flattens(const ir::Node& node) const;
   std::optional<std::size_t> rank_of_transposed(const ir::Node& node) const;
 
   // ---- the graph written anew

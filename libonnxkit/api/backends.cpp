@@ -29,6 +29,7 @@ BackendInfo ask(const exec::BackendEntry& entry, const exec::BackendSettings& se
   info.version = desc->version;
   info.devices = desc->devices;
   info.formats = desc->formats;
+  info.passes = desc->capabilities.passes;
   for (const auto& [name, option] : desc->options) {
     info.options[name] = option.help;
     if (option.values.empty()) continue;

@@ -37,6 +37,8 @@ class CpuBackend : public exec::Backend {
     desc.options[without_pass] = {
         .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
     desc.capabilities.in_memory = true;
+    desc.capabilities.profile = exec::ProfileDetail::step;
+    desc.capabilities.passes = plan::pass_names();
     return desc;
   }
 

@@ -46,6 +46,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::made(plan::Plan plan, Share
     auto kernel = make(step, preparation);
     if (!kernel) return kernel.error();
     ready->kernels_.push_back(*std::move(kernel));
+    ready->kernel_steps_.push_back(&step);
     ready->release_packed(preparation, step, reads);
   }
   ready->arena_ = make_block(ready->plan_.arena_bytes);
@@ -129,9 +130,11 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
   }
   RunState state{
       .threads = threads_.get(), .bases = bases_.data(), .slots = slots_.data(), .request = &request, .error = {}};
-  for (const auto& kernel : kernels_) {
-    kernel->run(state);
+  for (std::size_t at = 0; at < kernels_.size(); ++at) {
+    const auto start = run.on_step ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+    kernels_[at]->run(state);
     if (state.error) return *state.error;
+    if (run.on_step) run.on_step(*kernel_steps_[at], start);
     if (auto more = run.may_go_on(); !more) return more.error();
   }
   return take_outputs();

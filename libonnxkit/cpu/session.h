@@ -35,6 +35,7 @@ class ReadyPlan : public plan::Executable {
   plan::Plan plan_;
   std::shared_ptr<ThreadPool> threads_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<const plan::Step*> kernel_steps_;  ///< of each kernel
   Block arena_;
   std::vector<std::byte*> bases_;
   std::vector<Value> slots_;

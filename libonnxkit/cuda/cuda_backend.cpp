@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "libonnxkit/cuda/double_products.h"
 #include "libonnxkit/cuda/libraries/cublaslt_library.h"
 #include "libonnxkit/cuda/libraries/cudnn_library.h"
 #include "libonnxkit/cuda/session.h"
@@ -91,6 +92,7 @@ exec::BackendDesc desc_of(const Found& found) {
       .help = "apart: each value has memory of its own, so that a memory checker sees what lies outside",
       .fallback = "arena",
       .values = {"arena", "apart"}};
+  desc.capabilities.passes = plan::pass_names();
   desc.options[without_pass_option] = {
       .help = "passes that the plan is made without, with + between their names", .fallback = "", .values = {}};
   desc.capabilities.in_memory = true;
@@ -141,19 +143,22 @@ class CudaBackend : public exec::Backend {
     auto names = plan::passes_named(option_of(options, without_pass_option));
     if (!names) return names.error();
     planned.without_passes = *std::move(names);
-    // What neither a plan nor the reference can run is said now.
-    if (auto runs = planned.host->load(source, {.context = planned.load.context,
-                                                .table = planned.load.table,
-                                                .allow_outside_data = options.allow_outside_data});
-        !runs)
-      return runs.error();
     planned.takes = refusal;
-    planned.make = [kept = *shared](plan::Plan plan) { return ReadyPlan::make(std::move(plan), *kept); };
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
+    exec::LoadOptions beside{.context = planned.load.context,
+                             .table = planned.load.table,
+                             .threads = options.threads,
+                             .allow_outside_data = options.allow_outside_data};
+    if (planned.exact) beside.products = std::make_shared<DoubleProducts>(*shared);
+    // What neither a plan nor the reference can run is said now.
+    auto reference = planned.host->load(source, beside);
+    if (!reference) return reference.error();
+    planned.make = [kept = *shared](plan::Plan plan) { return ReadyPlan::make(std::move(plan), *kept); };
     std::unique_ptr<plan::PlannedSession> session =
-        planned.exact ? std::make_unique<WideSession>(source.model, std::move(planned), (*shared)->rounds)
-                      : std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
+        planned.exact
+            ? std::make_unique<WideSession>(source.model, std::move(planned), (*shared)->rounds, *std::move(reference))
+            : std::make_unique<plan::PlannedSession>(source.model, std::move(planned));
     if (auto prepared = session->prepare(std::string(arithmetic_of(precision))); !prepared) return prepared.error();
     return std::unique_ptr<exec::Session>(std::move(session));
   }

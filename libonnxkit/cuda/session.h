@@ -93,13 +93,21 @@ class ReadyPlan : public plan::Executable {
 /// A session whose values are float64 inside and, unless its math mode is unrounded, of their declared types outside.
 class WideSession : public plan::PlannedSession {
  public:
-  WideSession(std::shared_ptr<const ir::Model> model, plan::PlannedOptions options, bool rounds)
-      : PlannedSession(std::move(model), std::move(options)), rounds_(rounds) {}
+  /// `samples`: a session of the reference, whose large products the device computes; it makes the perturbed samples.
+  WideSession(std::shared_ptr<const ir::Model> model, plan::PlannedOptions options, bool rounds,
+              std::unique_ptr<exec::Session> samples)
+      : PlannedSession(model, std::move(options)),
+        model_(std::move(model)),
+        rounds_(rounds),
+        samples_(std::move(samples)) {}
 
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override;
+  exec::PerturbedSamples* perturbed() override { return samples_->perturbed(); }
 
  private:
+  std::shared_ptr<const ir::Model> model_;
   bool rounds_;
+  std::unique_ptr<exec::Session> samples_;
 };
 
 }  // namespace onnxkit::cuda

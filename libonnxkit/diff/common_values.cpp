@@ -4,6 +4,7 @@
 
 #include "checker/infer/infer_registry.h"
 #include "libonnxkit/ir/order.h"
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::diffing {
@@ -25,7 +26,18 @@ std::vector<bool> nodes_with(const ir::Model& model, bool checker::InferTraits::
 }  // namespace
 
 std::vector<bool> constant_nodes(const ir::Model& model) {
-  return nodes_with(model, &checker::InferTraits::is_constant);
+  std::vector<bool> found = nodes_with(model, &checker::InferTraits::is_constant);
+  const ir::InitializerTable stored(*model.graph);
+  const std::vector<ir::ValueInfo>& inputs = model.graph->inputs;
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    const ir::Node& node = model.graph->nodes[at];
+    if (node.op_type != "Cast" || !ir::canonical_domain(node.domain).empty() || node.inputs.size() != 1) continue;
+    const ValueId weight = node.inputs[0];
+    const bool is_given =
+        std::any_of(inputs.begin(), inputs.end(), [&](const ir::ValueInfo& input) { return input.value == weight; });
+    found[at] = found[at] || (stored.contains(weight) && !is_given);
+  }
+  return found;
 }
 
 CommonValues::CommonValues(const ir::Model& model, const ir::Model& other)

@@ -13,7 +13,7 @@
 
 namespace onnxkit::diffing {
 
-/// By node of the main graph: whether its output is data of the model, as an initializer is.
+/// By node of the main graph: whether its output is data of the model, as an initializer is, or an initializer in another element type.
 std::vector<bool> constant_nodes(const ir::Model& model);
 
 /// The values that nodes of two main graphs write under one name, in the first graph's order of execution. Indices count them from 0. Constants are not

@@ -14,6 +14,7 @@
 #include "libonnxkit/diff/model_traits.h"
 #include "libonnxkit/diff/noise_floor.h"
 #include "libonnxkit/diff/outputs.h"
+#include "libonnxkit/diff/passes.h"
 #include "libonnxkit/diff/side.h"
 #include "libonnxkit/ir/model.h"
 
@@ -52,6 +53,7 @@ class Comparison {
     if (options_.layers || options_.bisect || !options_.repro.empty()) {
       if (!report_.cancelled) look_inside();
     }
+    if (options_.passes && !report_.cancelled) try_passes();
     if (noise_floor_) report_.floor_seconds = noise_floor_->seconds();
     return std::move(report_);
   }
@@ -124,6 +126,62 @@ class Comparison {
   }
 
  private:
+  /// Sides whose backends make plans, one for each backend and model, on the first set of inputs that shows a finding, else the first.
+  void try_passes() {
+    std::set<std::pair<std::string, const Model*>> tried;
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      SideReport& side = report_.sides[i];
+      const auto& passes = open_[i].capabilities().passes;
+      if (i == report_.base || passes.empty() || side.outputs.empty() || !open_[report_.base].is_open()) continue;
+      if (!tried.emplace(sides_[i].backend, sides_[i].model.get()).second) continue;
+      std::size_t set = 0;
+      const auto wrong = std::find_if(side.outputs.begin(), side.outputs.end(),
+                                      [](const OutputDiff& output) { return is_finding(output.verdict); });
+      while (wrong != side.outputs.end() && set + 1 < sets_.size() && sets_[set].name != wrong->set) ++set;
+      const auto base = open_[report_.base].run_once(set_for(report_.base, set));
+      if (!base) continue;
+      const diffing::JudgePasses judge = [&](const std::vector<std::string>& without) {
+        return verdict_without(i, set, without, base->outputs);
+      };
+      if (wrong == side.outputs.end()) {
+        side.pass_trials = diffing::without_each(passes, judge);
+        for (const PassTrial& trial : side.pass_trials) {
+          if (trial.failure || is_finding(trial.verdict))
+            side.verdict = std::max({side.verdict, trial.verdict, Verdict::not_rounding});
+        }
+        report_.verdict = std::max(report_.verdict, side.verdict);
+        continue;
+      }
+      diffing::PassSearch search = diffing::wrong_passes(passes, judge);
+      side.pass_trials = std::move(search.trials);
+      side.wrong_passes = std::move(search.wrong);
+    }
+  }
+
+  /// The worst verdict on the outputs of the side with a plan that was made without these passes.
+  Result<Verdict> verdict_without(std::size_t i, std::size_t set, const std::vector<std::string>& without,
+                                  const std::vector<NamedValue>& answers) {
+    if (is_stopped()) return cancelled();
+    DiffSide changed = sides_[i];
+    changed.options["without-pass"] = fmt::format("{}", fmt::join(without, "+"));
+    SideReport report;
+    report.label = fmt::format("{} without {}", report_.sides[i].label,
+                               without.size() == 1 ? without.front() : fmt::format("{} passes", without.size()));
+    tell("running", report);
+    Side side(changed, sessions_, report);
+    if (auto opened = side.open(1); !opened) return opened.error();
+    auto run = side.run_once(set_for(i, set));
+    if (!run) return run.error();
+    diffing::Pools pools;
+    const InputSet floor_set = set_for(floor_side_, set);
+    auto compared = diffing::compare_outputs(criteria_for(i, set, answers, floor_set, pools), run->outputs, options_);
+    if (!compared) return compared.error();
+    leave_random(*compared, i);
+    Verdict worst = Verdict::identical;
+    for (const OutputDiff& output : *compared) worst = std::max(worst, output.verdict);
+    return worst;
+  }
+
   /// That of the options where one side is looked into, else one in it for each side.
   std::filesystem::path repro_folder(std::size_t i) const {
     const auto may_have_layers = [&](std::size_t side) { return side != report_.base && sides_[side].model; };
@@ -367,6 +425,22 @@ class Comparison {
     }
   }
 
+  /// What outputs of a side are judged by; views of what the caller has.
+  diffing::Criteria criteria_for(std::size_t i, std::size_t set, const std::vector<NamedValue>& answers,
+                                 const InputSet& floor_set, diffing::Pools& pools) {
+    return {&floor_set,
+            set,
+            &answers,
+            open_[report_.base].is_exact() && floor_side_ == report_.base,
+            noise_floor_ ? &*noise_floor_ : nullptr,
+            floor_side_ != report_.base,
+            owner(floor_side_),
+            owner(report_.base),
+            profiles_for(i, report_.base),
+            sets_.size(),
+            &pools};
+  }
+
   void compare_set(std::size_t set) {
     std::optional<diffing::SideRun> base;
     if (set == 0) {
@@ -378,7 +452,6 @@ class Comparison {
       base = answer(report_.base, set, {});
     }
     if (!base) return;
-    const bool is_exact = open_[report_.base].is_exact() && floor_side_ == report_.base;
     for (std::size_t i = report_.base + 1; i < sides_.size(); ++i) {
       if (is_stopped()) return;
       const auto run = answer(i, set, base->outputs);
@@ -386,17 +459,7 @@ class Comparison {
       SideReport& side = report_.sides[i];
       if (options_.on_step) options_.on_step("judging " + side.label);
       const InputSet floor_set = set_for(floor_side_, set);
-      diffing::Criteria criteria{&floor_set,
-                                 set,
-                                 &base->outputs,
-                                 is_exact,
-                                 noise_floor_ ? &*noise_floor_ : nullptr,
-                                 floor_side_ != report_.base,
-                                 owner(floor_side_),
-                                 owner(report_.base),
-                                 profiles_for(i, report_.base),
-                                 sets_.size(),
-                                 &pools_[i]};
+      diffing::Criteria criteria = criteria_for(i, set, base->outputs, floor_set, pools_[i]);
       auto compared = diffing::compare_outputs(criteria, run->outputs, options_);
       if (!compared && is_stopped()) return;
       if (!compared) {  // the reference does not know the noise floor of this model: compare without it

@@ -142,6 +142,7 @@ void register_tensorflow(Registry& registry) {
                 .is_folder = true,
                 .claims = is_name_of_folder,
                 .backend = "tensorflow",
+                .is_channels_last = true,
                 .detect = detect_saved_model,
                 .read = read_saved_model,
                 .write = write_saved_model,

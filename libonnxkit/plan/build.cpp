@@ -186,22 +186,59 @@ void declare_inputs(ir::Model& part, Subject& subject) {
   }
 }
 
-Result<std::vector<std::string>> run_passes(Subject& subject, const BuildOptions& options) {
-  std::vector<std::string> changed;
-  for (const Pass& pass : pass_registry().ordered()) {
-    if (options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact)) continue;
-    const auto ran = pass.run(subject);
-    if (!ran) return ran.error();
-    if (*ran) changed.emplace_back(pass.name);
-  }
-  return changed;
+const PassRegistry& passes_of(const BuildOptions& options) {
+  return options.passes ? *options.passes : pass_registry();
 }
 
-Result<Plan> build_whole(Subject& subject, const BuildOptions& options) {
-  auto passes = run_passes(subject, options);
-  if (!passes) return passes.error();
+struct Ran {
+  std::vector<std::string> names;  ///< of passes that changed something
+  std::vector<NodeChange> changes;
+};
+
+/// Runs a pass and notes the nodes that it took away.
+Result<void> run_pass(const Pass& pass, Subject& subject, Ran& ran) {
+  struct Before {
+    ir::ValueId first;
+    Text name, op;
+  };
+  std::vector<Before> before;
+  for (const ir::Node& node : subject.graph().nodes) {
+    if (!node.outputs.empty() && node.outputs[0] != ir::ValueId::none)
+      before.push_back({node.outputs[0], node.name, node.op_type});
+  }
+  const auto changed = pass.run(subject);
+  if (!changed) return changed.error();
+  if (!*changed) return {};
+  ran.names.emplace_back(pass.name);
+  for (const Before& node : before) {
+    const std::int32_t writer = subject.uses().producer(node.first);
+    const ir::Node* now = writer < 0 ? nullptr : &subject.graph().nodes[static_cast<std::size_t>(writer)];
+    if (now && now->op_type == node.op) continue;
+    const std::string_view title = node.name.empty() ? subject.graph().name_of(node.first) : node.name.view();
+    ran.changes.push_back({.node = std::string(title),
+                           .op = std::string(node.op.view()),
+                           .pass = pass.name,
+                           .made = now ? std::string(now->op_type.view()) : std::string()});
+  }
+  return {};
+}
+
+Result<void> run_passes(Subject& subject, const BuildOptions& options, Stage last, Ran& ran) {
+  for (const Pass& pass : passes_of(options).ordered()) {
+    if (pass.stage > last || options.without_passes.contains(pass.name) || (options.exact && !pass.is_exact)) continue;
+    if (auto done = run_pass(pass, subject, ran); !done) return done;
+  }
+  return {};
+}
+
+Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran) {
+  if (auto done = run_passes(subject, options, Stage::weights, ran); !done) return done.error();
   Plan plan = Lowerer(subject, options.takes).run();
-  plan.passes = *std::move(passes);
+  for (std::string& name : ran.names) {
+    if (std::find(plan.passes.begin(), plan.passes.end(), name) == plan.passes.end())
+      plan.passes.push_back(std::move(name));
+  }
+  plan.changes = std::move(ran.changes);
   drop_unused_steps(plan);
   for (const ProgramPass& pass : program_passes) {
     if (options.without_passes.contains(pass.name)) continue;
@@ -237,17 +274,13 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data,
                                            options.evaluate, options.exact);
   if (const auto& fault = options.fault ? options.fault : subject->fault()) {
-    Plan plan = Lowerer(*subject, options.takes).run_on_host("the model is not valid: " + *fault);
+    Plan plan = Lowerer(*subject, options.takes).run_on_host(*fault);
     plan.owner = subject;
     return plan;
   }
-  // Sizes may hang on constants that are too large for inference to follow.
-  if (!options.without_passes.contains("fold_constants")) {
-    for (const Pass& pass : pass_registry().ordered()) {
-      if (pass.name != "fold_constants") continue;
-      if (auto ran = pass.run(*subject); !ran) return ran.error();
-    }
-  }
+  // Sizes may hang on what functions hold, and on constants that are too large for inference to follow.
+  Ran ran;
+  if (auto done = run_passes(*subject, options, Stage::fold, ran); !done) return done.error();
   Split split(*subject, options.fixes_small_inputs);
   std::shared_ptr<const ir::Model> rest;
   std::vector<std::string> open;
@@ -266,7 +299,7 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
     first->adopt_constants(*subject);
     subject = std::move(first);
   }
-  auto plan = build_whole(*subject, options);
+  auto plan = build_whole(*subject, options, std::move(ran));
   if (!plan) return plan.error();
   plan->rest = std::move(rest);
   plan->open = std::move(open);

@@ -12,10 +12,13 @@
 
 namespace onnxkit::plan {
 
+class PassRegistry;
+
 struct BuildOptions {
   std::shared_ptr<const spec::OpTable> table;
   Subject::Evaluate evaluate;
-  Takes takes = {};  ///< null: all that lowerings emit
+  Takes takes = {};                      ///< null: all that lowerings emit
+  const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};
   bool allow_outside_data = false;
   /// Only what changes no number: constants of floating-point type are not folded, since the model holds them in their declared types.

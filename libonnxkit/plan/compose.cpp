@@ -102,6 +102,26 @@ View reduced(LowerCall& call, Reduction reduction, const View& view, const std::
   return result;
 }
 
+Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes) {
+  const Lane lane = lane_of(view.type);
+  Dims kept = view.dims;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (goes[i]) kept[i] = 1;
+  }
+  Statistics found;
+  found.mean = *reshaped(reduced(call, Reduction::mean, view, goes), kept);
+  Expression difference, square;
+  difference.apply(Operation::subtract, difference.input(0, lane), difference.input(1, lane));
+  found.centered = call.make_like(view.type, view.dims, view);
+  call.emit_map(difference, {view, found.mean}, found.centered);
+  const Expression::Number number = square.input(0, lane);
+  square.apply(Operation::multiply, number, number);
+  const View squares = call.make_like(view.type, view.dims, view);
+  call.emit_map(square, {found.centered}, squares);
+  found.variance = *reshaped(reduced(call, Reduction::mean, squares, goes), kept);
+  return found;
+}
+
 std::vector<bool> last_axes(std::size_t rank, std::size_t first) {
   std::vector<bool> goes(rank, false);
   std::fill(goes.begin() + static_cast<std::ptrdiff_t>(first), goes.end(), true);
@@ -116,6 +136,41 @@ void give(LowerCall& call, const View& view) {
 ElementType wide_type(ElementType type) {
   const Lane lane = lane_of(type);
   return lane == Lane::f32 ? ElementType::float32 : lane == Lane::f64 ? ElementType::float64 : ElementType::int64;
+}
+
+View rows_side_by_side(LowerCall& call, const View& view) {
+  const std::size_t rank = view.rank();
+  return view.strides[rank - 1] == 1 || view.dims[rank - 1] == 1 ? view : call.contiguous(view);
+}
+
+View matrix_product(LowerCall& call, View a, View b, Dims dims) {
+  const Dims result = dims;
+  const bool is_row = a.rank() == 1;
+  if (is_row) {
+    a.dims.insert(a.dims.begin(), 1);
+    a.strides.insert(a.strides.begin(), a.dims[1]);
+    dims.insert(b.rank() == 1 ? dims.end() : dims.end() - 1, 1);
+  }
+  if (b.rank() == 1) b.dims.push_back(1), b.strides.push_back(1), dims.push_back(1);
+  // One matrix b for all of a: the leading axes of a are rows.
+  const bool is_shared = element_count(std::span(b.dims).first(b.rank() - 2)) == 1;
+  a = rows_side_by_side(call, a);
+  const View output = call.make(a.type, dims);
+  View product = output;
+  if (is_shared && dims.size() > 2) {
+    const std::int64_t rows = element_count(std::span(dims).first(dims.size() - 1));
+    a = reshaped_or_copied(call, a, {rows, a.dims.back()});
+    b = *reshaped(b, {b.dims[b.rank() - 2], b.dims.back()});
+    product = *reshaped(output, {rows, dims.back()});
+  } else {
+    Dims leading(dims.begin(), dims.end() - 2), a_dims = leading, b_dims = leading;
+    a_dims.insert(a_dims.end(), a.dims.end() - 2, a.dims.end());
+    b_dims.insert(b_dims.end(), b.dims.end() - 2, b.dims.end());
+    a = broadcast_to(a, a_dims);
+    b = broadcast_to(b, b_dims);
+  }
+  call.emit(product_step, {a, b}, {product}, ProductParameters());
+  return *reshaped(output, result);
 }
 
 View multiplied(LowerCall& call, const View& a, const View& b) {

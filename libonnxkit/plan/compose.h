@@ -27,12 +27,21 @@ View reshaped_or_copied(LowerCall& call, const View& view, Dims dims);
 View taken(LowerCall& call, const View& view, std::size_t axis, std::span<const std::int64_t> positions);
 /// The reduction over the axes that go; the others in their order.
 View reduced(LowerCall& call, Reduction reduction, const View& view, const std::vector<bool>& goes);
+/// Of a float32 or float64 view over the axes that go: mean and variance keep these axes with one element.
+struct Statistics {
+  View mean, variance, centered;
+};
+Statistics statistics_over(LowerCall& call, const View& view, const std::vector<bool>& goes);
 /// The axes from `first` on, for reduced.
 std::vector<bool> last_axes(std::size_t rank, std::size_t first);
 /// output 0 is this view, converted to the stored type of the output and under its sizes.
 void give(LowerCall& call, const View& view);
 /// The stored type in which the view is reduced and multiplied: float32, float64 or int64.
 ElementType wide_type(ElementType type);
+/// As a product reads its left operand.
+View rows_side_by_side(LowerCall& call, const View& view);
+/// As numpy's matmul, with the sizes of the result; a and b of one stored type that a product takes.
+View matrix_product(LowerCall& call, View a, View b, Dims dims);
 /// a [..., m, k] times b [..., k, n], of one stored type that a product takes and of the same leading sizes. Rows of a lie side by side.
 View multiplied(LowerCall& call, const View& a, const View& b);
 

@@ -124,6 +124,7 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
   const spec::OpSchema* schema = subject_.schema(node);
   if (!schema) return "no schema describes the operator";
   const Lowering lowering = lowering_registry().find(schema->domain, schema->name, schema->since_version);
+  if (!lowering && !schema->domain.empty()) return fmt::format("operators of {} have no lowering", schema->domain);
   if (!lowering) return "the operator has no lowering";
   for (const ir::ValueId id : node.inputs) {
     if (id == ir::ValueId::none) continue;
@@ -152,20 +153,12 @@ Unlowered Lowerer::try_lowering(std::size_t index) {
 
 void Lowerer::lower_node(std::size_t index) {
   const ir::Node& node = subject_.graph().nodes[index];
-  node_ = node.name.empty() && !node.outputs.empty() ? std::string(subject_.graph().name_of(node.outputs[0]))
-                                                     : std::string(node.name.view());
+  node_ = node_title(subject_.graph(), node);
+  plan_.lowered.emplace_back(node_, node.op_type.view());
   if (const auto reason = try_lowering(index)) lower_on_host(index, *reason);
 }
 
 namespace {
-
-/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
-ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
-  if (node.op_type != "Gradient") return ir::ValueId::none;
-  const ir::Attribute* target = node.find_attribute("y");
-  const auto* name = target ? target->as<Text>() : nullptr;
-  return name ? graph.find(name->view()) : ir::ValueId::none;
-}
 
 /// The nodes of a host step: the one that is to run; for a Gradient all that leads to its target.
 ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::ValueId>& outputs) {

@@ -9,6 +9,7 @@ namespace onnxkit::plan {
 
 /// When a pass runs; those of one stage in the order of their names.
 enum class Stage : std::uint8_t {
+  calls,      ///< of functions; with what is constant, before sizes split a model
   fold,       ///< what is constant
   clean,      ///< what is computed twice, what does nothing
   recognise,  ///< operators that exporters wrote with others: GELU, LayerNormalization

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "libonnxkit/ir/model.h"
@@ -59,6 +60,13 @@ struct Port {
   Dims dims = {};  ///< not of slots
 };
 
+/// A node that a pass took away or made another of. Nodes without a name go by the first value that they write.
+struct NodeChange {
+  std::string node, op;
+  std::string_view pass;
+  std::string made = {};  ///< the operator that writes its value now; empty for none
+};
+
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Tensor> constants;
@@ -68,8 +76,10 @@ struct Plan {
   std::uint64_t arena_bytes = 0;
   /// What remains when sizes hang on results: a model whose inputs are among the names of `inputs` and `outputs`. Null when nothing does.
   std::shared_ptr<const ir::Model> rest;
-  std::vector<std::string> open;                         ///< why it ends: the values whose sizes only a run tells
-  std::vector<std::string> passes;                       ///< that changed something
+  std::vector<std::string> open;                             ///< why it ends: the values whose sizes only a run tells
+  std::vector<std::string> passes;                           ///< that changed something
+  std::vector<NodeChange> changes;                           ///< in the order of the passes
+  std::vector<std::pair<std::string, std::string>> lowered;  ///< name and operator of each node behind them
   std::vector<std::shared_ptr<const MappedFile>> files;  ///< that constants may lie in, for longer than the plan lives
   std::shared_ptr<const void> owner;                     ///< of what constants view
 };

@@ -107,6 +107,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   build_options.table = load.table;
   build_options.takes = options_.takes;
   build_options.fault = options_.fault;
+  build_options.passes = options_.passes;
   build_options.without_passes = options_.without_passes;
   build_options.allow_outside_data = load.allow_outside_data;
   build_options.fixes_small_inputs = is_rest_;
@@ -220,7 +221,7 @@ std::optional<exec::PlanReport> PlannedSession::plan_report() const {
   return report;
 }
 
-Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
+Result<std::vector<NamedValue>> PlannedSession::given_values(const exec::RunRequest& request) const {
   const auto values = exec::arrange(inputs_, request.inputs);
   if (!values) return values.error();
   if (const auto fits = exec::check_inputs(*original_->graph, *values); !fits) return fits.error();
@@ -228,6 +229,12 @@ Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
   for (std::size_t i = 0; i < values->size(); ++i) {
     if ((*values)[i].kind != ValueKind::none) given.push_back({inputs_[i].name, (*values)[i]});
   }
+  return given;
+}
+
+Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
+  const auto given = given_values(request);
+  if (!given) return given.error();
   exec::RunAnswer answer;
   try {
     for (int i = -request.warmup; i < std::max(request.repeat, 1); ++i) {
@@ -235,7 +242,7 @@ Result<exec::RunAnswer> PlannedSession::run(const exec::RunRequest& request) {
       const double cpu = cpu_seconds();
       PlannedRun run{.request = request};
       if (request.limits.time.count() != 0) run.deadline = start + request.limits.time;
-      auto outputs = planned_->run(given, run);
+      auto outputs = planned_->run(*given, run);
       if (!outputs) return outputs.error();
       if (i >= 0) answer.samples.push_back({seconds_since(start), cpu_seconds() - cpu});
       answer.outputs = *std::move(outputs);

@@ -20,6 +20,8 @@ namespace onnxkit::plan {
 struct PlannedRun {
   const exec::RunRequest& request;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  /// Null, or told of each step that has run and when it began.
+  std::function<void(const Step& step, std::chrono::steady_clock::time_point start)> on_step = {};
 
   /// Errors: cancelled, time-limit.
   Result<void> may_go_on() const;
@@ -39,8 +41,9 @@ class Executable {
 };
 
 struct PlannedOptions {
-  exec::LoadOptions load;               ///< with a context and a table
-  std::shared_ptr<exec::Backend> host;  ///< folds constants and runs host steps
+  exec::LoadOptions load;                ///< with a context and a table
+  std::shared_ptr<exec::Backend> host;   ///< folds constants and runs host steps
+  const PassRegistry* passes = nullptr;  ///< null: pass_registry()
   std::set<std::string, std::less<>> without_passes = {};
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
   bool exact = false;
@@ -94,9 +97,12 @@ class PlannedSession : public exec::Session {
   const exec::LoadReport& loaded() const override { return report_; }
   std::optional<exec::PlanReport> plan_report() const override;
   Result<exec::RunAnswer> run(const exec::RunRequest& request) override;
+  Result<exec::RunProfile> profile(const exec::RunRequest& request) override;
 
  private:
   std::optional<std::vector<NamedValue>> known_inputs() const;
+  /// The values of a request for the inputs that have one.
+  Result<std::vector<NamedValue>> given_values(const exec::RunRequest& request) const;
 
   std::shared_ptr<const ir::Model> original_;
   PlannedOptions options_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/node_attributes.h"
 

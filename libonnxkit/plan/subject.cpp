@@ -10,6 +10,11 @@
 
 namespace onnxkit::plan {
 
+std::string node_title(const ir::Graph& graph, const ir::Node& node) {
+  const bool has_none = node.name.empty() && !node.outputs.empty();
+  return std::string(has_none ? graph.name_of(node.outputs[0]) : node.name.view());
+}
+
 Subject::Subject(ir::Model model, std::shared_ptr<const spec::OpTable> table, bool allow_outside_data,
                  Evaluate evaluate, bool exact)
     : model_(std::move(model)),
@@ -64,9 +69,12 @@ std::optional<Dims> Subject::dims(ir::ValueId id) const {
   const checker::Type& type = info(id).type;
   if (!type.is_tensor() || !type.shape) return std::nullopt;
   Dims dims;
+  std::int64_t left = std::int64_t{1} << 44;  // what is larger fits no memory, and strides must not overflow
   for (const ir::Dim dim : *type.shape) {
-    if (!dim.is_constant()) return std::nullopt;
+    if (!dim.is_constant() || dim.constant() < 0) return std::nullopt;
     dims.push_back(dim.constant());
+    left /= std::max<std::int64_t>(dim.constant(), 1);
+    if (left == 0) return std::nullopt;
   }
   return dims;
 }
@@ -151,6 +159,13 @@ void Subject::splice(ir::Patch patch) {
   refresh();
 }
 
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op_type != "Gradient") return ir::ValueId::none;
+  const ir::Attribute* target = node.find_attribute("y");
+  const auto* name = target ? target->as<Text>() : nullptr;
+  return name ? graph.find(name->view()) : ir::ValueId::none;
+}
+
 std::size_t Subject::drop_unused() {
   ir::Graph& graph = *model_.graph;
   const ir::Uses uses(graph);
@@ -164,6 +179,7 @@ std::size_t Subject::drop_unused() {
                               [&](ir::ValueId id) { return id != ir::ValueId::none && is_read[ir::index_of(id)]; });
     if (!is_kept[at]) continue;
     for (const ir::ValueId id : uses.reads(at)) is_read[ir::index_of(id)] = true;
+    if (const ir::ValueId id = traced_target(graph, node); id != ir::ValueId::none) is_read[ir::index_of(id)] = true;
   }
   ir::Patch patch(graph);
   std::size_t dropped = 0;

@@ -19,6 +19,12 @@
 
 namespace onnxkit::plan {
 
+/// The name of a node; of one without a name the first value that it writes.
+std::string node_title(const ir::Graph& graph, const ir::Node& node);
+
+/// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
+ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node);
+
 /// A model on its way to a plan: passes look at its main graph and change it. It stays a valid model that computes the same.
 class Subject {
  public:

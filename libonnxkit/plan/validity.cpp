@@ -12,12 +12,16 @@ namespace onnxkit::plan {
 std::optional<std::string> first_fault(const checker::Collector& found) {
   for (const Diagnostic& diagnostic : found.diagnostics()) {
     if (diagnostic.severity != Severity::error || diagnostic.location.scope.empty()) continue;
-    return fmt::format("{} at {}", diagnostic.message, diagnostic.location.path());
+    return fmt::format("the model is not valid: {} at {}", diagnostic.message, diagnostic.location.path());
   }
   return std::nullopt;
 }
 
 std::optional<std::string> fault_of(const ir::Model& model, const spec::OpTable& operators, bool allow_outside_data) {
+  for (const ir::Function& function : model.functions) {
+    if (ir::canonical_domain(function.domain).empty())
+      return fmt::format("the model has a function {} in the domain of ONNX's operators", quote(function.name.view()));
+  }
   checker::Collector collector;
   wire::ExternalData external(model.path, {.allow_outside = allow_outside_data, .verify_checksums = false});
   const checker::ExternalBytes bytes = [&external](const ir::Tensor& tensor) { return external.bytes(tensor); };

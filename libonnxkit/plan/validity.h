@@ -12,7 +12,8 @@ class Collector;
 
 namespace onnxkit::plan {
 
-/// What is wrong with the structure of the model's graphs, by the rules of the checker; nothing for what passes and lowerings may rely on.
+/// Why passes and lowerings may not rely on the model: what is wrong with the structure of its graphs by the rules of the checker, or functions that
+/// mean something else than ONNX's operators of their names.
 std::optional<std::string> fault_of(const ir::Model& model, const spec::OpTable& operators, bool allow_outside_data);
 /// The first error in a graph among what was found.
 std::optional<std::string> first_fault(const checker::Collector& found);

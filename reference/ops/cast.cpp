@@ -144,11 +144,22 @@ PowerRounding power_rounding(const KernelContext& context) {
   return PowerRounding::up;
 }
 
+/// Every number of the one floating type is one of the other.
+bool is_widening(ElementType from, ElementType to) {
+  if (to == ElementType::float32) return from == ElementType::float16 || from == ElementType::bfloat16;
+  return to == ElementType::float64 && (from == ElementType::float32 || is_widening(from, ElementType::float32));
+}
+
 void cast_to(KernelContext& context, ElementType to) {
   const Tensor& x = context.input(0);
   const ElementType from = x.type();
   const bool has_rules = domain_of(to) == Domain::real && storage_bits(to) <= 8;
   if (from == to && !has_rules) return context.set_output(0, x);
+  if (is_widening(from, to)) {  // weights of large models, which need not be copied
+    Tensor same = x.retyped(to);
+    same.mark_rounded(x.is_rounded());
+    return context.set_output(0, same);
+  }
   const FloatConversion conversion{.saturate = context.integer("saturate", 1) != 0,
                                    .power_rounding = power_rounding(context)};
   Tensor y = dispatch_all(x.domain(), [&]<class X>(std::type_identity<X>) {

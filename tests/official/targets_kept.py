@@ -3,7 +3,7 @@
 
     tests/official/targets_kept.py --program build/release/bin/onnxkit build/official [--every 10] [--targets torch,tflite]
 
-Folders are searched for model.onnx. Exit status 1 when a promise is not kept.
+Folders are searched for files .onnx. Exit status 1 when a promise is not kept.
 """
 import argparse
 import concurrent.futures
@@ -15,7 +15,7 @@ import tempfile
 
 #: What a target of `check` is called with `convert --to`, and a name for its output.
 TARGETS = {"torch": ("torch-export", "m.pt2"), "torchscript": ("torchscript", "m.pt"), "torch-source": ("torch-source", "m.py"),
-           "tflite": ("tflite", "m.tflite"), "tensorflow": ("saved-model", "m")}
+           "tflite": ("tflite", "m.tflite"), "tensorflow": ("saved-model", "m"), "saved-model": ("saved-model", "m")}
 
 
 def refusals(text, model):
@@ -46,9 +46,9 @@ def main():
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--program", required=True)
     parser.add_argument("--every", type=int, default=1, help="only every Nth model")
-    parser.add_argument("--targets", default="torch,torchscript,torch-source,tflite")
+    parser.add_argument("--targets", default="torch,torchscript,torch-source,tflite,tensorflow")
     options = parser.parse_args()
-    models = sorted(model for folder in options.folders for model in pathlib.Path(folder).rglob("model.onnx"))[:: options.every]
+    models = sorted(model for folder in options.folders for model in pathlib.Path(folder).rglob("*.onnx"))[:: options.every]
     if not models:
         sys.exit("no models were found there")
     faults = 0

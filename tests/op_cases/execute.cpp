@@ -99,12 +99,19 @@ bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
 }
 
 std::vector<std::string> run_on_backend(const Case& c, ir::Model model, BackendUnderTest& under_test) {
+  // A plan leaves out what nobody asks for.
+  if (model.graph->outputs.empty() && !model.graph->nodes.empty()) {
+    for (const ir::ValueId id : model.graph->nodes.back().outputs) {
+      if (id != ir::ValueId::none) model.graph->outputs.emplace_back().value = id;
+    }
+  }
   const auto shared = std::make_shared<const ir::Model>(std::move(model));
   std::vector<std::string> problems;
   const auto session =
       under_test.backend->load({.model = shared}, {.context = under_test.context, .table = under_test.table});
   if (!session) {
-    problems.push_back("cannot be run: " + text_of(session.error()));
+    // A plan may find out what is wrong before there is a run.
+    if (c.fails.empty()) problems.push_back("cannot be run: " + text_of(session.error()));
     return problems;
   }
   exec::RunRequest request;

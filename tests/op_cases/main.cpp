@@ -3,8 +3,11 @@
 // of one node that ran become DIR/NAME/model.onnx with test_data_set_0, all values as inputs.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -218,6 +221,54 @@ void run_file(const std::filesystem::path& file, const spec::OpTable& table, Tot
   }
 }
 
+/// Operators by what keeps them on the reference, from notes such as: node "y" (Unique) runs on the reference: REASON
+std::map<std::string, std::set<std::string>> operators_by_reason(const std::set<std::string>& notes) {
+  std::map<std::string, std::set<std::string>> by_reason;
+  constexpr std::string_view middle = ") runs on the reference: ";
+  for (const std::string& note : notes) {
+    const std::size_t at = note.find(middle), open = note.rfind('(', at);
+    if (at == std::string::npos || open == std::string::npos) continue;
+    std::string reason = note.substr(at + middle.size());
+    for (std::size_t quoted = reason.find('"'); quoted != std::string::npos; quoted = reason.find('"')) {
+      const std::size_t end = reason.find('"', quoted + 1);
+      if (end == std::string::npos) break;
+      reason.erase(quoted, std::min(end + 2, reason.size()) - quoted);
+    }
+    by_reason[reason].insert(note.substr(open + 1, at - open - 1));
+  }
+  return by_reason;
+}
+
+/// The page must hold what the cases have shown; ONNXKIT_REBASE in the environment rewrites it.
+void check_host_list(const std::filesystem::path& page, Totals& totals) {
+  std::string text =
+      "# Operators on the reference\n\n"
+      "What keeps operators of the cases in `testdata/ops` from being steps of a plan of their own ([plan.md](plan.md)), as\n"
+      "`onnxkit run -b cpu -v` says it. Other cases of the same operators have steps. Generated: a test fails when it is stale.\n\n";
+  for (const auto& [reason, operators] : operators_by_reason(totals.under_test->notes)) {
+    text += fmt::format("- {}:\n", reason);
+    std::string line = " ";
+    for (const std::string& op : operators) {
+      constexpr std::size_t widest = 115;
+      if (line.size() + op.size() > widest) {
+        text += line + "\n";
+        line = " ";
+      }
+      line += " " + op + (op == *operators.rbegin() ? "" : ",");
+    }
+    text += line + "\n";
+  }
+  std::ifstream in(page);
+  const std::string held((std::istreambuf_iterator<char>(in)), {});
+  if (held == text) return;
+  if (std::getenv("ONNXKIT_REBASE")) {
+    std::ofstream(page) << text;
+  } else {
+    ++totals.failed;
+    fmt::print("{} is stale: run again with ONNXKIT_REBASE in the environment\n", page.string());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -256,10 +307,7 @@ int main(int argc, char** argv) {
                          entry->make({})};
   }
   for (const auto& file : files) run_file(file, table, totals);
-  if (totals.under_test && !host_list.empty()) {
-    std::ofstream out(host_list);
-    for (const std::string& note : totals.under_test->notes) out << note << "\n";
-  }
+  if (totals.under_test && !host_list.empty()) check_host_list(host_list, totals);
   if (!coverage.empty()) totals.coverage.write(coverage);
   fmt::print("{} passed, {} failed\n", totals.passed, totals.failed);
   return totals.failed == 0 && totals.passed > 0 ? 0 : 1;

@@ -241,6 +241,7 @@ Outcome run_diff(DiffArguments& arguments) {
       !taken)
     return reporter(arguments)(taken.error());
   DiffOptions& options = arguments.diff;
+  options.passes = !arguments.self.empty();
   const auto report = [&] {
     const Interrupt interrupt;
     options.stop = interrupt.token();
@@ -327,8 +328,10 @@ void add_sides(CLI::App& command, DiffArguments& arguments) {
       ->type_name("NAME,...")
       ->delimiter(',');
   command
-      .add_option("--self", arguments.self,
-                  "Compare a backend with itself: a second run, other threads, optimisation levels and TF32 modes")
+      .add_option(
+          "--self", arguments.self,
+          "Compare a backend with itself: a second run, other threads, optimisation levels and TF32 modes; one that "
+          "makes plans with the reference, too, and without each of its passes")
       ->type_name("NAME")
       ->excludes("--backends");
 }

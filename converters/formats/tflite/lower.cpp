@@ -1,20 +1,24 @@
 #include "converters/formats/tflite/lower.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "converters/foreign/slices.h"
+#include "converters/formats/tflite/rounding.h"
 
 namespace onnxkit::tflite {
-namespace {
-
-using foreign::Quantization;
 
 const Quantization* quantization_of(const foreign::Value* value) {
   return value && value->quantization ? &*value->quantization : nullptr;
 }
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Scale and zero point as inputs of QuantizeLinear or DequantizeLinear. A zero point of 0 is stated, too: it tells the integers' type, which
 /// ONNX Runtime loses where it repeats a node without one. Integers of 32 bits have none.
@@ -29,7 +33,8 @@ std::vector<Val> scale_inputs(OnnxBuilder& onnx, const Quantization& quantizatio
   const std::vector<std::int64_t> dims = {static_cast<std::int64_t>(quantization.scales.size())};
   const std::vector<double> scales(quantization.scales.begin(), quantization.scales.end());
   std::vector<Val> inputs = {onnx.reals(ElementType::float32, dims, scales)};
-  if (has_zero) inputs.push_back(onnx.cast(onnx.integers(zero_points), elem));
+  // A constant of that type and no Cast: runtimes fuse what is around a node with constants only.
+  if (has_zero) inputs.push_back(onnx.integers(elem, zero_points));
   return inputs;
 }
 
@@ -141,18 +146,43 @@ void give(Call& call, const std::vector<Val>& values) {
   call.results(results);
 }
 
+namespace {
+
+/// Between bounds, where quantizing the result does not keep within them anyway: what else stands between an operator and QuantizeLinear keeps
+/// runtimes from computing in integers.
+Val bounded(Call& call, Val value, double low, double high) {
+  auto& onnx = call.onnx;
+  const Quantization* quantization = quantization_of(call.declared_output());
+  const auto range = quantization && !quantization->is_per_axis() ? integer_range(call.declared_elem()) : std::nullopt;
+  bool needs_low = true, needs_high = high < infinity;
+  if (range) {
+    const auto step = [&](double bound) {
+      return std::nearbyint(bound / quantization->scales.front()) +
+             static_cast<double>(quantization->zero_points.front());
+    };
+    needs_low = step(low) > static_cast<double>(range->first);
+    needs_high = needs_high && step(high) < static_cast<double>(range->second);
+  }
+  if (!needs_low && !needs_high) return value;
+  if (low == 0 && !needs_high) return onnx.emit("Relu", {value});
+  const ElementType type = onnx.elem(value);
+  return onnx.emit("Clip",
+                   {value, needs_low ? onnx.scalar(type, low) : Val(), needs_high ? onnx.scalar(type, high) : Val()});
+}
+
+}  // namespace
+
 Val activated(Call& call, Val value) {
   auto& onnx = call.onnx;
-  const ElementType type = onnx.elem(value);
   switch (call.integer("fused_activation_function", 0)) {
     case 0:
       return value;
     case 1:
-      return onnx.emit("Relu", {value});
+      return bounded(call, value, 0, infinity);
     case 2:
-      return onnx.emit("Clip", {value, onnx.scalar(type, -1), onnx.scalar(type, 1)});
+      return bounded(call, value, -1, 1);
     case 3:
-      return onnx.emit("Clip", {value, onnx.scalar(type, 0), onnx.scalar(type, 6)});
+      return bounded(call, value, 0, 6);
     case 4:
       return onnx.emit("Tanh", {value});
     default:

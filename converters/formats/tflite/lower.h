@@ -14,7 +14,12 @@ using foreign::Call;
 using foreign::OnnxBuilder;
 using foreign::Val;
 
+using foreign::Quantization;
+
 // ---- values
+
+/// What the file says of it; null for real numbers.
+const Quantization* quantization_of(const foreign::Value* value);
 
 /// An input as real numbers: what is quantized passes DequantizeLinear.
 Val real(Call& call, std::string_view name);

@@ -36,15 +36,20 @@ void rewrite_axis(const NodeFacts& facts, const Frame& frame, const Permutation&
   editor.set_attribute({"axis", inverse_of(order)[static_cast<std::size_t>(*axis)]});
 }
 
-/// One index takes its axis away, a vector of them leaves it in its place.
+/// One index takes its axis away, a vector of them leaves it in its place. Places in a vector, such as a table, give what they look like.
 std::optional<Frame> gather_frame(const NodeFacts& facts) {
   const auto rank = facts.rank(0), indices = facts.rank(1);
+  if (rank == 1 && indices && *indices > 1) return Frame{*indices, {{.index = 1}, {.index = 0, .is_output = true}}};
   if (!rank || !indices || *indices > 1) return std::nullopt;
   const auto axis = NodeFacts::axis(facts.attribute("axis", 0), *rank);
   if (!axis) return std::nullopt;
   Frame frame{*rank, {{.index = 0}, {.index = 0, .is_output = true}}};
   if (*indices == 0) frame.ports.back().removed = {*axis};
   return frame;
+}
+
+void rewrite_gather(const NodeFacts& facts, const Frame& frame, const Permutation& order, NodeEditor& editor) {
+  if (frame.ports.front().index == 0) rewrite_axis<0>(facts, frame, order, editor);
 }
 
 std::optional<Frame> cumulative_frame(const NodeFacts& facts) {
@@ -67,7 +72,7 @@ void register_axis(Rules& rules) {
   rules.add({"Concat"}, {concat_frame, rewrite_axis<1>});
   rules.add({"Softmax", "LogSoftmax", "Hardmax", "LpNormalization"}, {softmax_frame, rewrite_axis<-1>});
   rules.add({"Split"}, {split_frame, rewrite_axis<0>});
-  rules.add({"Gather"}, {gather_frame, rewrite_axis<0>});
+  rules.add({"Gather"}, {gather_frame, rewrite_gather});
   rules.add({"CumSum"}, {cumulative_frame, rewrite_cumulative});
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/cpu/epilogue.h"
+#include "libonnxkit/cpu/exact_sum.h"
 
 namespace onnxkit::cpu {
 namespace {
@@ -89,20 +90,23 @@ class PlainProductKernel : public Kernel {
     const std::int64_t rows = c_.size() / std::max<std::int64_t>(n, 1);
     const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(n * k, 1));
     state.threads->for_range(rows, grain, [&](std::int64_t first, std::int64_t last) {
-      std::vector<Sum> sums(static_cast<std::size_t>(n));
+      std::vector<Sum> sums(static_cast<std::size_t>(n)), rests(sums);
       for (std::int64_t row = first; row < last; ++row) {
         const T* const a = state.at<T>(a_) + offset(a_, row / m) + row % m * a_.strides[rank - 2];
         const T* const b = state.at<T>(b_) + offset(b_, row / m);
         T* const c = state.at<T>(c_) + offset(c_, row / m) + row % m * c_.strides[rank - 2];
         std::fill(sums.begin(), sums.end(), Sum(0));
+        std::fill(rests.begin(), rests.end(), Sum(0));
         for (std::int64_t i = 0; i < k; ++i) {
           const Sum factor = static_cast<Sum>(a[i * a_.strides[rank - 1]]);
           const T* const b_row = b + i * b_.strides[rank - 2];
           for (std::int64_t j = 0; j < n; ++j)
-            sums[static_cast<std::size_t>(j)] += factor * static_cast<Sum>(b_row[j * b_.strides[rank - 1]]);
+            add_exactly(sums[static_cast<std::size_t>(j)], rests[static_cast<std::size_t>(j)],
+                        factor * static_cast<Sum>(b_row[j * b_.strides[rank - 1]]));
         }
         for (std::int64_t j = 0; j < n; ++j)
-          c[j * c_.strides[rank - 1]] = static_cast<T>(sums[static_cast<std::size_t>(j)]);
+          c[j * c_.strides[rank - 1]] =
+              static_cast<T>(total_of(sums[static_cast<std::size_t>(j)], rests[static_cast<std::size_t>(j)]));
       }
     });
   }

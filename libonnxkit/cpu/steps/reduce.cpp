@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "libonnxkit/cpu/exact_sum.h"
 #include "libonnxkit/cpu/kernels/kernels.h"
 #include "libonnxkit/cpu/step.h"
 
@@ -74,8 +75,9 @@ class PlainReduceKernel : public Kernel {
     switch (reduction_) {
       case plan::Reduction::sum:
       case plan::Reduction::mean: {
-        Sum sum = 0;
-        for (std::int64_t i = 0; i < count; ++i) sum += static_cast<Sum>(from[gone_.offset(i)]);
+        Sum sum = 0, rest = 0;
+        for (std::int64_t i = 0; i < count; ++i) add_exactly(sum, rest, static_cast<Sum>(from[gone_.offset(i)]));
+        sum = total_of(sum, rest);
         if (reduction_ == plan::Reduction::mean) sum /= static_cast<Sum>(count);
         return static_cast<T>(sum);
       }

@@ -78,7 +78,9 @@ struct DiffOptions {
   bool bisect = false;  ///< find the first wrong node with few values inside the graph
   /// Folder for the smallest model that shows the first wrong node; with several sides to look into, one in it for each that is wrong.
   std::filesystem::path repro = {};
-  bool layers = false;     ///< also compare values inside the graph
+  bool layers = false;  ///< also compare values inside the graph
+  /// Also run backends that make plans without passes of these, to find the pass that makes outputs wrong.
+  bool passes = false;
   int repeat = 1;          ///< measured runs of each side on each set
   int warmup = 1;          ///< unmeasured runs of each side before its first measured one
   std::uint64_t seed = 0;  ///< of the noise of perturbed samples
@@ -181,6 +183,13 @@ struct LayerDiff {
   Metrics metrics;
 };
 
+/// A run on a plan that was made without some passes.
+struct PassTrial {
+  std::vector<std::string> without;
+  Verdict verdict = Verdict::not_compared;  ///< the worst of the outputs
+  std::optional<Error> failure = {};        ///< why there are none
+};
+
 struct RunTime {
   double wall = 0;            ///< seconds
   std::optional<double> cpu;  ///< seconds
@@ -204,8 +213,11 @@ struct SideReport {
   std::optional<std::size_t> first_culprit;  ///< of layers: the first culprit, else the first that is off
   std::size_t not_looked_at = 0;             ///< layers that are off and were not run alone, since there were too many
   std::string layers_note;                   ///< why layers could not be compared, or what the comparison leaves open
-  std::string repro;                         ///< folder that shows the first culprit alone
-  std::optional<Error> repro_failure;        ///< why that folder could not be written
+  std::vector<PassTrial> pass_trials;        ///< with DiffOptions::passes
+  /// Of the backend's plan: the outputs are wrong with them and right without. Empty where they are right, or wrong without any pass.
+  std::vector<std::string> wrong_passes;
+  std::string repro;                   ///< folder that shows the first culprit alone
+  std::optional<Error> repro_failure;  ///< why that folder could not be written
 };
 
 struct DiffReport {
@@ -234,7 +246,8 @@ struct BackendInfo {
   std::vector<std::string> devices, formats;
   std::map<std::string, std::string> options;  ///< name to help
   std::map<std::string, std::vector<std::string>>
-      choices;  ///< of options that take certain words only: these, the default first
+      choices;                           ///< of options that take certain words only: these, the default first
+  std::vector<std::string> passes = {};  ///< that it makes plans with, in the order in which they run
 };
 
 struct BackendQuery {

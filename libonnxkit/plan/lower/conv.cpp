@@ -1,83 +1,14 @@
 #include <algorithm>
 
-#include "libonnxkit/plan/lowering.h"
+#include "libonnxkit/plan/images.h"
 
 namespace onnxkit::plan {
 namespace {
 
-/// The sizes of a window, per axis of the image, as Conv and the pools state them.
-struct Geometry {
-  Dims kernel, strides, dilations, pads;
-};
-
-Geometry geometry_of(LowerCall& call, Dims kernel) {
-  const std::size_t axes = kernel.size();
-  Geometry g{std::move(kernel), call.integers("strides").value_or(Dims(axes, 1)),
-             call.integers("dilations").value_or(Dims(axes, 1)), call.integers("pads").value_or(Dims(2 * axes, 0))};
-  const auto mode = call.string("auto_pad");
-  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    const Dims& in = call.input_dims(0);
-    const Dims out = call.output_dims(0);
-    for (std::size_t i = 0; i < axes; ++i) {
-      const std::int64_t span = (g.kernel[i] - 1) * g.dilations[i] + 1;
-      const std::int64_t all = std::max<std::int64_t>(0, (out[i + 2] - 1) * g.strides[i] + span - in[i + 2]);
-      g.pads[i] = mode == "SAME_UPPER" ? all / 2 : all - all / 2;
-      g.pads[axes + i] = all - g.pads[i];
-    }
-  } else if (mode == "VALID") {
-    g.pads.assign(2 * axes, 0);
-  }
-  return g;
-}
-
-/// An image axis of one element in front, for what has only one.
-View with_height(const View& view) {
-  View result = view;
-  result.dims.insert(result.dims.begin() + 2, 1);
-  result.strides.insert(result.strides.begin() + 2, view.strides[2] * view.dims[2]);
-  return result;
-}
-Geometry with_height(Geometry g) {
-  g.kernel.insert(g.kernel.begin(), 1);
-  g.strides.insert(g.strides.begin(), 1);
-  g.dilations.insert(g.dilations.begin(), 1);
-  g.pads = {0, g.pads[0], 0, g.pads[1]};
-  return g;
-}
-
-View make_channels_last(LowerCall& call, const Dims& dims) {
-  View view = call.make(ElementType::float32, dims);
-  view.strides = {dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1]};
-  return view;
-}
-
-View channels_last(LowerCall& call, const View& view) {
-  if (view.type == ElementType::float32 && view.has_channels_last()) return view;
-  const View result = make_channels_last(call, view.dims);
-  if (view.type == ElementType::float32) {
-    call.emit_copy(view, result);
-  } else {
-    Expression expression;
-    expression.convert(expression.input(0, lane_of(view.type)), Lane::f32);
-    call.emit_map(expression, {view}, result);
-  }
-  return result;
-}
-
-/// The output of a step on images: without the height that was added.
-void give_image(LowerCall& call, View image) {
-  if (call.output_dims(0).size() == 3) {
-    image.dims.erase(image.dims.begin() + 2);
-    image.strides.erase(image.strides.begin() + 2);
-  }
-  call.set_output(0, image);
-}
-
-Unlowered unfit(LowerCall& call) {
+Unlowered unfit(LowerCall& call, bool takes_bytes = false) {
   const std::size_t rank = call.input_dims(0).size();
   if (rank != 3 && rank != 4) return "only images of one or two axes";
-  if (!is_floating(call.output_type(0)) || call.output_type(0) == ElementType::float64)
-    return "only for numbers of 32 bits and less";
+  if (!is_narrow_real(call.output_type(0)) && !takes_bytes) return "only for numbers of 32 bits and less";
   if (element_count(call.input_dims(0)) == 0 || element_count(call.output_dims(0)) == 0) return "without elements";
   return std::nullopt;
 }
@@ -87,12 +18,157 @@ Dims with_height_dims(Dims dims) {
   return dims;
 }
 
+/// [n, c, d, h, w] with channels side by side, of these sizes.
+View make_volume(LowerCall& call, const Dims& dims) {
+  View view = call.make(ElementType::float32, dims);
+  view.strides = {element_count(std::span(dims).subspan(1)), 1, dims[1] * dims[3] * dims[4], dims[1] * dims[4],
+                  dims[1]};
+  return view;
+}
+
+View volume_of(LowerCall& call, const View& view) {
+  const View result = make_volume(call, view.dims);
+  Expression e;
+  e.convert(e.input(0, lane_of(view.type)), Lane::f32);
+  call.emit_map(e, {view}, result);
+  return result;
+}
+
+/// A volume as images: each slice one, or each column of depth a line of pixels.
+View slices_of(View v) {
+  v.strides = {v.strides[2], 1, v.strides[3], v.strides[4]};
+  v.dims = {v.dims[0] * v.dims[2], v.dims[1], v.dims[3], v.dims[4]};
+  return v;
+}
+View columns_of(View v) {
+  v.strides = {v.strides[0], 1, v.strides[2], v.strides[4]};
+  v.dims = {v.dims[0], v.dims[1], v.dims[2], v.dims[3] * v.dims[4]};
+  return v;
+}
+
+Unlowered unfit_volume(LowerCall& call) {
+  if (!is_narrow_real(call.output_type(0))) return "only for numbers of 32 bits and less";
+  if (call.input(0).size() == 0 || element_count(call.output_dims(0)) == 0) return "without elements";
+  return std::nullopt;
+}
+
+/// Of a volume: in its slices, then along its depth. Greatest numbers and averages of both may be taken one after the other.
+template <bool is_maximum>
+Unlowered lower_volume_pool(LowerCall& call) {
+  if (const auto reason = unfit_volume(call)) return reason;
+  const Window g = window_geometry(call, *call.integers("kernel_shape"));
+  const Dims out = call.output_dims(0);
+  const View volume = volume_of(call, call.input(0));
+  const auto with = [&](Dims kernel, Dims strides, Dims dilations, Dims pads) {
+    PoolParameters p;
+    p.is_maximum = is_maximum;
+    p.counts_padding = !is_maximum && call.integer("count_include_pad") != 0;
+    p.kernel = std::move(kernel);
+    p.strides = std::move(strides);
+    p.dilations = std::move(dilations);
+    p.pads = std::move(pads);
+    return p;
+  };
+  const View flat = make_volume(call, {out[0], out[1], volume.dims[2], out[3], out[4]});
+  call.emit(pool_step, {slices_of(volume)}, {slices_of(flat)},
+            with({g.kernel[1], g.kernel[2]}, {g.strides[1], g.strides[2]}, {g.dilations[1], g.dilations[2]},
+                 {g.pads[1], g.pads[2], g.pads[4], g.pads[5]}));
+  const View result = make_volume(call, out);
+  call.emit(pool_step, {columns_of(flat)}, {columns_of(result)},
+            with({g.kernel[0], 1}, {g.strides[0], 1}, {g.dilations[0], 1}, {g.pads[0], 0, g.pads[3], 0}));
+  call.set_output(0, result);
+  return std::nullopt;
+}
+
+/// Of a volume: for each plane of the filters a convolution of slices, added to those before.
+Unlowered lower_volume_conv(LowerCall& call) {
+  if (const auto reason = unfit_volume(call)) return reason;
+  if (!call.is_constant(1)) return "the weights are not constant";
+  const View filter = call.input(1);
+  const Dims out = call.output_dims(0);
+  const Window g = window_geometry(call, Dims(filter.dims.begin() + 2, filter.dims.end()));
+  Dims padded = call.input_dims(0);
+  padded[2] += g.pads[0] + g.pads[3];
+  const View volume = make_volume(call, padded);
+  if (padded[2] != call.input_dims(0)[2]) {
+    Expression zero;
+    zero.constant(Lane::f32, 0);
+    call.emit_map(zero, {}, volume);
+  }
+  Expression same;
+  same.convert(same.input(0, lane_of(call.input(0).type)), Lane::f32);
+  call.emit_map(same, {call.input(0)}, sliced(volume, 2, g.pads[0], 1, call.input_dims(0)[2]));
+  std::optional<View> sum;
+  for (std::int64_t plane = 0; plane < g.kernel[0]; ++plane) {
+    View slices = sliced(volume, 2, plane * g.dilations[0], g.strides[0], out[2]);
+    if (slices.dims[0] > 1 || g.strides[0] > 1) slices = volume_of(call, slices);
+    View weights = sliced(filter, 2, plane, 1, 1);
+    weights.dims.erase(weights.dims.begin() + 2);
+    weights.strides.erase(weights.strides.begin() + 2);
+    ConvolutionParameters parameters;
+    parameters.groups = call.integer("group", 1);
+    parameters.strides = {g.strides[1], g.strides[2]};
+    parameters.dilations = {g.dilations[1], g.dilations[2]};
+    parameters.pads = {g.pads[1], g.pads[2], g.pads[4], g.pads[5]};
+    const View result = make_volume(call, out);
+    std::vector<View> inputs = {slices_of(slices), weights};
+    const Expression::Number own = parameters.epilogue.input(0, Lane::f32);
+    if (sum) {
+      parameters.epilogue.apply(Operation::add, own, parameters.epilogue.input(1, Lane::f32));
+      inputs.push_back(slices_of(*sum));
+    } else if (call.has_input(2)) {
+      const View bias = call.input(2);
+      parameters.epilogue.apply(Operation::add, own, parameters.epilogue.input(1, lane_of(bias.type)));
+      inputs.push_back(broadcast_to(*reshaped(bias, {bias.dims[0], 1, 1}), slices_of(result).dims));
+    } else {
+      parameters.epilogue = Expression();
+    }
+    call.emit(convolution_step, std::move(inputs), {slices_of(result)}, std::move(parameters));
+    sum = result;
+  }
+  call.set_output(0, *sum);
+  return std::nullopt;
+}
+
+/// (sum of |x| ^ p) ^ (1 / p) of each window: a convolution with ones.
+Unlowered lower_lp_pool(LowerCall& call) {
+  if (call.since() < 11) return "an old version";
+  if (const auto reason = unfit(call)) return reason;
+  const bool is_line = call.input_dims(0).size() == 3;
+  Window g = window_geometry(call, *call.integers("kernel_shape"));
+  if (is_line) g = with_height(std::move(g));
+  const double p = static_cast<double>(call.integer("p", 2));
+  View image = is_line ? with_height(call.input(0)) : call.input(0);
+  Expression powers;
+  const Expression::Number size =
+      powers.apply(Operation::absolute, powers.convert(powers.input(0, lane_of(image.type)), Lane::f32));
+  if (p != 1) powers.apply(Operation::power, size, powers.constant(Lane::f32, p));
+  const View raised = make_channels_last(call, image.dims);
+  call.emit_map(powers, {image}, raised);
+  ConvolutionParameters parameters;
+  parameters.groups = image.dims[1];
+  parameters.strides = g.strides;
+  parameters.dilations = g.dilations;
+  parameters.pads = g.pads;
+  if (p != 1) {
+    const Expression::Number sum = parameters.epilogue.input(0, Lane::f32);
+    parameters.epilogue.apply(Operation::power, sum, parameters.epilogue.constant(Lane::f32, 1 / p));
+  }
+  const Dims filter = {image.dims[1], 1, g.kernel[0], g.kernel[1]};
+  const std::vector<float> ones(static_cast<std::size_t>(element_count(filter)), 1);
+  const View output = make_channels_last(call, with_height_dims(call.output_dims(0)));
+  call.emit(convolution_step, {raised, call.constant(ones, filter)}, {output}, std::move(parameters));
+  give_image(call, output);
+  return std::nullopt;
+}
+
 Unlowered lower_conv(LowerCall& call) {
+  if (call.input_dims(0).size() == 5) return lower_volume_conv(call);
   if (const auto reason = unfit(call)) return reason;
   if (!call.is_constant(1)) return "the weights are not constant";
   const bool is_line = call.input_dims(0).size() == 3;
   const Dims& weights = call.input_dims(1);
-  Geometry g = geometry_of(call, Dims(weights.begin() + 2, weights.end()));
+  Window g = window_geometry(call, Dims(weights.begin() + 2, weights.end()));
   if (is_line) g = with_height(std::move(g));
   View image = call.input(0), filter = call.input(1);
   if (is_line) image = with_height(image), filter = with_height(filter);
@@ -116,11 +192,13 @@ Unlowered lower_conv(LowerCall& call) {
 
 template <bool is_maximum>
 Unlowered lower_pool(LowerCall& call) {
-  if (const auto reason = unfit(call)) return reason;
+  const bool is_byte = call.output_type(0) == ElementType::int8 || call.output_type(0) == ElementType::uint8;
   if (call.has_output(1)) return "positions of the greatest are asked for";
+  if (call.input_dims(0).size() == 5) return lower_volume_pool<is_maximum>(call);
+  if (const auto reason = unfit(call, is_maximum && is_byte)) return reason;
   if (call.input_type(0) != call.output_type(0)) return "types differ";
   const bool is_line = call.input_dims(0).size() == 3;
-  Geometry g = geometry_of(call, *call.integers("kernel_shape"));
+  Window g = window_geometry(call, *call.integers("kernel_shape"));
   if (is_line) g = with_height(std::move(g));
   PoolParameters parameters;
   parameters.is_maximum = is_maximum;
@@ -142,6 +220,7 @@ void register_conv(LoweringRegistry& registry);
 void register_conv(LoweringRegistry& registry) {
   registry.add("Conv", all_versions(), lower_conv);
   registry.add("MaxPool", all_versions(), lower_pool<true>);
+  registry.add("LpPool", all_versions(), lower_lp_pool);
   registry.add("AveragePool", all_versions(), lower_pool<false>);
 }
 

@@ -1,49 +1,13 @@
-#include "libonnxkit/plan/lowering.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "libonnxkit/plan/elementwise.h"
 
 namespace onnxkit::plan {
 namespace {
 
 using Number = Expression::Number;
-
-/// The operands in the lane of the result, broadcast.
-template <class Make>
-Unlowered lower_elementwise(LowerCall& call, Make make) {
-  if (!has_lane(call.output_type(0)))
-    return std::string("elements cannot be computed: ") + std::string(name_of(call.output_type(0)));
-  Expression expression;
-  std::vector<View> inputs;
-  std::vector<Number> operands;
-  std::optional<std::size_t> leading;  // its order of axes becomes that of the result
-  const Dims dims = call.output_dims(0);
-  for (std::size_t i = 0; i < call.input_count(); ++i) {
-    if (!call.has_input(i)) continue;
-    if (!has_lane(call.input_type(i)))
-      return std::string("elements cannot be computed: ") + std::string(name_of(call.input_type(i)));
-    const View& view = call.input(i);
-    if (view.rank() > dims.size()) return "the result has fewer axes than an operand";
-    if (call.is_constant(i) && view.size() == 1 && (call.constant_real(i) || call.constant_integers(i))) {
-      const Lane lane = lane_of(view.type);
-      const auto integers = call.constant_integers(i);
-      operands.push_back(integers ? expression.integer(integers->front())
-                                  : expression.constant(lane, *call.constant_real(i)));
-      continue;
-    }
-    operands.push_back(expression.input(inputs.size(), lane_of(view.type)));
-    inputs.push_back(view);
-    if (!leading && view.dims == dims && view.is_dense() && !call.is_constant(i)) leading = i;
-  }
-  if (operands.empty()) return "without operands";
-  const Unlowered refused = make(expression, operands);
-  if (refused) return refused;
-  const ElementType type = call.output_type(0);
-  const bool may_wrap = lane_of(type) == Lane::i64 && type != ElementType::int64 && type != ElementType::boolean;
-  if (may_wrap) expression.round_to(expression.last(), type);
-  const View output = leading ? call.make_output_like(0, call.input(*leading)) : call.make_output(0);
-  call.emit_map(expression, std::move(inputs), output);
-  return std::nullopt;
-}
-
-bool is_real_lane(const Expression& e, Number x) { return e.lane(x) != Lane::i64; }
 
 template <Operation operation>
 Unlowered lower_unary(LowerCall& call) {
@@ -145,13 +109,45 @@ Unlowered lower_hard_sigmoid(LowerCall& call) {
   });
 }
 
+/// The greatest finite number of the type.
+double greatest_real(ElementType type) {
+  switch (type) {
+    case ElementType::float16:
+      return 65504;
+    case ElementType::bfloat16:
+      return 0x1.fep127;
+    case ElementType::float64:
+      return std::numeric_limits<double>::max();
+    default:
+      return static_cast<double>(std::numeric_limits<float>::max());
+  }
+}
+
 Unlowered lower_clip(LowerCall& call) {
   if (call.since() < 11) return "bounds are attributes";
   return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
     Number result = x[0];
+    const bool is_real = is_real_lane(e, result);
+    const double most = greatest_real(call.output_type(0));
     std::size_t next = 1;
-    if (call.has_input(1)) result = e.apply(Operation::maximum, result, x[next++]);
-    if (call.has_input(2)) result = e.apply(Operation::minimum, result, x[next]);
+    // Without a bound it is that of the type; one that is NaN is none.
+    for (const bool is_lower : {true, false}) {
+      const std::size_t input = is_lower ? 1 : 2;
+      if (!call.has_input(input)) {
+        if (is_real)
+          result = e.apply(is_lower ? Operation::maximum : Operation::minimum, result,
+                           e.constant(e.lane(result), is_lower ? -most : most));
+        continue;
+      }
+      const Number bound = x[next++];
+      const auto known = call.constant_real(input);
+      if (!is_real || (known && !std::isnan(*known))) {
+        result = e.apply(is_lower ? Operation::maximum : Operation::minimum, result, bound);
+      } else {
+        const Number is_out = is_lower ? e.apply(Operation::less, result, bound) : e.apply(Operation::less, bound, result);
+        result = e.apply(Operation::select, is_out, bound, result);
+      }
+    }
     return std::nullopt;
   });
 }
@@ -200,10 +196,13 @@ Unlowered lower_cast(LowerCall& call) {
       e.apply(Operation::logical_not, is_zero);
       return std::nullopt;
     }
+    // Once: float32 between float64 and float16 would round twice.
+    const bool is_narrow = to == ElementType::float16 || to == ElementType::bfloat16;
+    if (is_narrow && e.lane(result) == Lane::f64) result = e.round_to(result, to);
     result = e.convert(result, lane_of(to));
-    if (to == ElementType::float16 || to == ElementType::bfloat16) e.round_to(result, to);
+    if (is_narrow) e.round_to(result, to);
     return std::nullopt;
-  });
+  }, 1);
 }
 
 Unlowered lower_identity(LowerCall& call) {
@@ -236,10 +235,18 @@ void register_elementwise(LoweringRegistry& registry) {
   registry.add("Sub", since(7), lower_binary<subtract>);
   registry.add("Mul", since(7), lower_binary<multiply>);
   registry.add("Div", since(7), [](LowerCall& call) -> Unlowered {
-    if (!is_floating(call.output_type(0))) return "integers divide on the reference";
+    if (!is_floating(call.output_type(0))) {
+      const auto by = call.constant_reals(1);
+      if (!by || std::find(by->begin(), by->end(), 0) != by->end())
+        return "a division by 0 of integers is an error, which maps do not tell";
+    }
     return lower_binary<divide>(call);
   });
-  registry.add("Sum", since(8), lower_binary<add>);
+  registry.add("Sum", since(8), [](LowerCall& call) -> Unlowered {
+    if (call.output_type(0) == ElementType::float64 && call.input_count() > 2)
+      return "sums of float64 keep what additions round off";
+    return lower_binary<add>(call);
+  });
   registry.add("Max", since(8), lower_binary<maximum>);
   registry.add("Min", since(8), lower_binary<minimum>);
   registry.add("Mean", since(8), lower_mean);
@@ -261,7 +268,7 @@ void register_elementwise(LoweringRegistry& registry) {
   registry.add("Clip", all_versions(), lower_clip);
   registry.add("Gelu", all_versions(), lower_gelu);
   registry.add("Swish", all_versions(), lower_swish);
-  registry.add("Cast", since(9), lower_cast);
+  for (const char* op : {"Cast", "CastLike"}) registry.add(op, since(9), lower_cast);
   registry.add("Identity", all_versions(), lower_identity);
   registry.add("Dropout", all_versions(), [](LowerCall& call) -> Unlowered {
     if (call.has_input(2) || call.has_output(1)) return "training";

@@ -1,66 +1,63 @@
-#include "libonnxkit/plan/lowering.h"
+#include "libonnxkit/plan/compose.h"
 
 namespace onnxkit::plan {
 namespace {
 
-Unlowered unfit_product(LowerCall& call) {
-  if (!is_floating(call.output_type(0)) || call.output_type(0) == ElementType::float64)
-    return "only for real numbers of 32 bits and less";
-  if (element_count(call.output_dims(0)) == 0 || element_count(call.input_dims(0)) == 0) return "without elements";
+/// Integers are multiplied as int64, in which sums wrap as in their own type.
+Unlowered lower_matmul(LowerCall& call) {
+  const ElementType type = call.output_type(0);
+  if (!has_lane(type) || type == ElementType::boolean) return "elements cannot be computed";
+  if (element_count(call.output_dims(0)) == 0 || call.input(0).size() == 0) return "without elements";
+  if (call.input(0).rank() == 0 || call.input(1).rank() == 0) return "a scalar";
+  const ElementType wide = wide_type(type);
+  const View a = stored_as(call, call.input(0), wide);
+  const Dims& b_dims = call.input_dims(1);
+  const bool is_one = b_dims.size() < 3 || element_count(std::span(b_dims).first(b_dims.size() - 2)) == 1;
+  const bool is_packed = wide == ElementType::float32 && call.is_constant(1) && is_one;
+  const View b = is_packed ? call.input(1) : stored_as(call, call.input(1), wide);
+  const View product = matrix_product(call, a, b, call.output_dims(0));
+  if (lane_of(type) != Lane::i64) {
+    call.set_output(0, product);
+    return std::nullopt;
+  }
+  Expression e;
+  e.round_to(e.input(0, Lane::i64), type);
+  call.set_output(0, mapped(call, e, {product}, type, product.dims));
   return std::nullopt;
 }
 
-/// Rows of numbers side by side, as kernels read a.
-View with_rows(LowerCall& call, const View& view) {
-  const View real = call.as_real(view);
-  const std::size_t rank = real.rank();
-  if (real.strides[rank - 1] == 1 || real.dims[rank - 1] == 1) return real;
-  return call.contiguous(real);
-}
-
-Unlowered lower_matmul(LowerCall& call) {
-  if (const auto reason = unfit_product(call)) return reason;
-  View a = call.input(0), b = call.input(1);
-  if (a.rank() == 0 || b.rank() == 0) return "a scalar";
-  Dims dims = call.output_dims(0);
-  const Dims result = dims;
-  if (a.rank() == 1)
-    a.dims.insert(a.dims.begin(), 1), a.strides.insert(a.strides.begin(), a.dims[1]),
-        dims.insert(b.rank() == 1 ? dims.end() : dims.end() - 1, 1);
-  if (b.rank() == 1) b.dims.push_back(1), b.strides.push_back(1), dims.push_back(1);
-  // One matrix b for all of a: the leading axes of a are rows.
-  const bool is_shared = element_count(std::span(b.dims).first(b.rank() - 2)) == 1;
-  a = with_rows(call, a);
-  if (!call.is_constant(1)) b = call.as_real(b);
-  const View output = call.make(ElementType::float32, dims);
-  View product = output;
-  if (is_shared && dims.size() > 2) {
-    const std::int64_t rows = element_count(std::span(dims).first(dims.size() - 1));
-    auto flat = reshaped(a, {rows, a.dims.back()});
-    if (!flat) flat = reshaped(call.contiguous(a), {rows, a.dims.back()});
-    a = *flat;
-    b = *reshaped(b, {b.dims[b.rank() - 2], b.dims.back()});
-    product = *reshaped(output, {rows, dims.back()});
-  } else {
-    Dims leading(dims.begin(), dims.end() - 2), a_dims = leading, b_dims = leading;
-    a_dims.insert(a_dims.end(), a.dims.end() - 2, a.dims.end());
-    b_dims.insert(b_dims.end(), b.dims.end() - 2, b.dims.end());
-    a = broadcast_to(a, a_dims);
-    b = broadcast_to(b, b_dims);
+/// alpha * product + beta * c, in the lane of the product.
+Unlowered lower_wide_gemm(LowerCall& call, const View& a, const View& b, float alpha, float beta) {
+  const ElementType type = call.output_type(0), wide = wide_type(type);
+  const Lane lane = lane_of(wide);
+  if (lane == Lane::i64 && (alpha != 1 || beta != 1)) return "factors of integers";
+  const View product =
+      matrix_product(call, stored_as(call, a, wide), stored_as(call, b, wide), call.output_dims(0));
+  Expression e;
+  Expression::Number sum = e.input(0, lane);
+  std::vector<View> inputs = {product};
+  if (alpha != 1) sum = e.apply(Operation::multiply, sum, e.constant(lane, static_cast<double>(alpha)));
+  if (call.has_input(2) && beta != 0) {
+    Expression::Number added = e.input(1, lane);
+    if (beta != 1) added = e.apply(Operation::multiply, added, e.constant(lane, static_cast<double>(beta)));
+    sum = e.apply(Operation::add, sum, added);
+    inputs.push_back(call.input(2));
   }
-  call.emit(product_step, {a, b}, {product}, ProductParameters());
-  call.set_output(0, *reshaped(output, result));
+  e.round_to(sum, type);
+  call.set_output(0, mapped(call, e, std::move(inputs), type, call.output_dims(0)));
   return std::nullopt;
 }
 
 Unlowered lower_gemm(LowerCall& call) {
-  if (const auto reason = unfit_product(call)) return reason;
+  if (!has_lane(call.output_type(0))) return "elements cannot be computed";
+  if (element_count(call.output_dims(0)) == 0 || call.input(0).size() == 0) return "without elements";
   View a = call.input(0), b = call.input(1);
   constexpr std::int64_t swapped[] = {1, 0};
   if (call.integer("transA") != 0) a = permuted(a, swapped);
   if (call.integer("transB") != 0) b = permuted(b, swapped);
   const float alpha = call.real("alpha", 1), beta = call.real("beta", 1);
-  a = with_rows(call, a);
+  if (!is_narrow_real(call.output_type(0))) return lower_wide_gemm(call, a, b, alpha, beta);
+  a = rows_side_by_side(call, call.as_real(a));
   if (!call.is_constant(1)) b = call.as_real(b);
   const View output = call.make(ElementType::float32, call.output_dims(0));
   ProductParameters parameters;

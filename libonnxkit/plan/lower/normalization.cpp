@@ -32,9 +32,38 @@ Unlowered lower_softmax(LowerCall& call) {
   return std::nullopt;
 }
 
+/// With mean and reciprocal deviation as results.
+Unlowered lower_layer_normalization_with_statistics(LowerCall& call) {
+  if (!is_narrow_real(call.input_type(0)) || !is_narrow_real(call.output_type(0)))
+    return "only for real numbers of 32 bits and less";
+  const View x = call.as_real(call.input(0));
+  if (x.size() == 0) return "without elements";
+  const Statistics found = statistics_over(call, x, last_axes(x.rank(), counted_axis(call.integer("axis", -1), x.rank())));
+  Expression inverse;
+  const Number shifted = inverse.apply(Operation::add, inverse.input(0, Lane::f32),
+                                       inverse.constant(Lane::f32, static_cast<double>(call.real("epsilon", 1e-5F))));
+  inverse.apply(Operation::reciprocal, inverse.apply(Operation::square_root, shifted));
+  const View factor = mapped(call, inverse, {found.variance}, ElementType::float32, found.variance.dims);
+  Expression e;
+  Number y = e.apply(Operation::multiply, e.input(0, Lane::f32), e.input(1, Lane::f32));
+  std::vector<View> inputs = {found.centered, factor};
+  for (std::size_t i = 1; i < call.input_count(); ++i) {
+    if (!call.has_input(i)) continue;
+    inputs.push_back(call.as_real(call.input(i)));
+    y = e.apply(i == 1 ? Operation::multiply : Operation::add, y, e.input(inputs.size() - 1, Lane::f32));
+  }
+  call.set_output(0, mapped(call, e, std::move(inputs), ElementType::float32, x.dims));
+  const auto give_statistic = [&](std::size_t output, const View& view) {
+    if (call.has_output(output)) call.set_output(output, stored_as(call, view, LowerCall::stored_type(call.output_type(output))));
+  };
+  give_statistic(1, found.mean);
+  give_statistic(2, factor);
+  return std::nullopt;
+}
+
 template <bool centers>
 Unlowered lower_layer_normalization(LowerCall& call) {
-  if (call.has_output(1) || call.has_output(2)) return "mean and deviation are asked for";
+  if (call.has_output(1) || call.has_output(2)) return lower_layer_normalization_with_statistics(call);
   if (!is_narrow_real(call.input_type(0)) || !is_narrow_real(call.output_type(0)))
     return "only for real numbers of 32 bits and less";
   View view = call.as_real(call.input(0));
@@ -86,45 +115,6 @@ Unlowered lower_batch_normalization(LowerCall& call) {
   return std::nullopt;
 }
 
-template <Reduction reduction>
-Unlowered lower_reduce(LowerCall& call) {
-  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
-  const View view = call.as_real(call.input(0));
-  auto axes = call.since() >= 18 || (call.has_input(1) && call.since() >= 13) ? call.constant_integers(1)
-                                                                              : call.integers("axes");
-  if (call.has_input(1) && !axes) return "the axes are not constant";
-  if (view.size() == 0) return "without elements";
-  std::vector<bool> goes(view.rank(), !axes || axes->empty());
-  if ((!axes || axes->empty()) && call.integer("noop_with_empty_axes") != 0) return "nothing is reduced";
-  for (const std::int64_t axis : axes.value_or(Dims())) goes[counted_axis(axis, view.rank())] = true;
-  Dims order, kept;
-  for (const bool going : {false, true}) {
-    for (std::size_t i = 0; i < view.rank(); ++i) {
-      if (goes[i] == going) order.push_back(static_cast<std::int64_t>(i));
-      if (goes[i] == going && !going) kept.push_back(view.dims[i]);
-    }
-  }
-  ReduceParameters parameters;
-  parameters.reduction = reduction;
-  const View result = call.make(ElementType::float32, kept);
-  call.emit(reduce_step, {permuted(view, order)}, {result}, parameters);
-  call.set_output(0, *reshaped(result, call.output_dims(0)));
-  return std::nullopt;
-}
-
-template <Reduction reduction>
-Unlowered lower_global_pool(LowerCall& call) {
-  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
-  const View view = call.as_real(call.input(0));
-  if (view.rank() < 3 || view.size() == 0) return "without elements";
-  ReduceParameters parameters;
-  parameters.reduction = reduction;
-  const View result = call.make(ElementType::float32, {view.dims[0], view.dims[1]});
-  call.emit(reduce_step, {view}, {result}, parameters);
-  call.set_output(0, *reshaped(result, call.output_dims(0)));
-  return std::nullopt;
-}
-
 }  // namespace
 
 void register_normalization(LoweringRegistry& registry);
@@ -134,12 +124,6 @@ void register_normalization(LoweringRegistry& registry) {
   registry.add("LayerNormalization", all_versions(), lower_layer_normalization<true>);
   registry.add("RMSNormalization", all_versions(), lower_layer_normalization<false>);
   registry.add("BatchNormalization", since(9), lower_batch_normalization);
-  registry.add("ReduceSum", all_versions(), lower_reduce<Reduction::sum>);
-  registry.add("ReduceMean", all_versions(), lower_reduce<Reduction::mean>);
-  registry.add("ReduceMax", all_versions(), lower_reduce<Reduction::maximum>);
-  registry.add("ReduceMin", all_versions(), lower_reduce<Reduction::minimum>);
-  registry.add("GlobalAveragePool", all_versions(), lower_global_pool<Reduction::mean>);
-  registry.add("GlobalMaxPool", all_versions(), lower_global_pool<Reduction::maximum>);
 }
 
 }  // namespace onnxkit::plan

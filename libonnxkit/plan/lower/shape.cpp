@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <limits>
+#include <cstdlib>
 
 #include "libonnxkit/plan/compose.h"
 
@@ -9,10 +9,21 @@ namespace {
 
 Unlowered lower_reshape(LowerCall& call) {
   const Dims dims = call.output_dims(0);
-  auto view = reshaped(call.input(0), dims);
-  if (!view) view = reshaped(call.contiguous(call.input(0)), dims);
-  call.set_output(0, *view);
+  // What the file or the caller asks for may not be possible, which is the reference's to say.
+  if (element_count(dims) != call.input(0).size()) return "the sizes do not fit";
+  call.set_output(0, reshaped_or_copied(call, call.input(0), dims));
   return std::nullopt;
+}
+
+Unlowered lower_reshape_to(LowerCall& call) {
+  const auto wanted = call.constant_integers(1);
+  const Dims dims = call.output_dims(0);
+  if (wanted && wanted->size() == dims.size()) {
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if ((*wanted)[i] > 0 && (*wanted)[i] != dims[i]) return "the sizes do not fit";
+    }
+  }
+  return lower_reshape(call);
 }
 
 Unlowered lower_transpose(LowerCall& call) {
@@ -27,7 +38,63 @@ Unlowered lower_transpose(LowerCall& call) {
 }
 
 Unlowered lower_expand(LowerCall& call) {
-  call.set_output(0, broadcast_to(call.input(0), call.output_dims(0)));
+  const Dims dims = call.output_dims(0);
+  if (const auto wanted = call.constant_integers(1)) {
+    for (std::size_t i = 1; i <= wanted->size() && i <= dims.size(); ++i) {
+      const std::int64_t size = (*wanted)[wanted->size() - i];
+      if (size != 1 && size != dims[dims.size() - i]) return "the sizes do not fit";
+    }
+  }
+  call.set_output(0, broadcast_to(call.input(0), dims));
+  return std::nullopt;
+}
+
+/// Copies side by side: a view with an axis that repeats.
+Unlowered lower_tile(LowerCall& call) {
+  if (call.since() < 6) return "an old version";
+  const View& view = call.input(0);
+  const Dims dims = call.output_dims(0);
+  if (view.size() == 0 || element_count(dims) == 0) return "without elements";
+  const auto counts = call.constant_integers(1);
+  if (!counts || counts->size() != dims.size()) return "the counts are not constant";
+  Dims parts, repeated;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if ((*counts)[i] != dims[i] / view.dims[i]) return "the sizes do not fit";
+    parts.insert(parts.end(), {1, view.dims[i]});
+    repeated.insert(repeated.end(), {(*counts)[i], view.dims[i]});
+  }
+  const View apart = *reshaped(call.contiguous(view), parts);
+  call.set_output(0, reshaped_or_copied(call, broadcast_to(apart, repeated), dims));
+  return std::nullopt;
+}
+
+Unlowered lower_shape_of(LowerCall& call) {
+  const Dims& dims = call.input_dims(0);
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  const auto counted = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const std::int64_t start = counted(call.integer("start")), end = counted(call.integer("end", rank));
+  const Dims part(dims.begin() + start, dims.begin() + std::max(start, end));
+  call.set_output(0, integer_constant(call, part, {static_cast<std::int64_t>(part.size())}));
+  return std::nullopt;
+}
+
+Unlowered lower_size_of(LowerCall& call) {
+  const std::int64_t size[] = {call.input(0).size()};
+  call.set_output(0, integer_constant(call, size, {}));
+  return std::nullopt;
+}
+
+/// Ones along a diagonal.
+Unlowered lower_eye_like(LowerCall& call) {
+  const ElementType stored = LowerCall::stored_type(call.output_type(0));
+  const Dims dims = call.output_dims(0);
+  if (!has_lane(stored) || dims.size() != 2 || element_count(dims) == 0) return "elements cannot be computed";
+  Expression e;
+  const Lane lane = lane_of(stored);
+  const Expression::Number row = e.input(0, Lane::i64), column = e.input(1, Lane::i64);
+  const Expression::Number shifted = e.apply(Operation::add, row, e.integer(call.integer("k")));
+  e.convert(e.apply(Operation::equal, column, shifted), lane);
+  call.set_output(0, mapped(call, e, {positions_along(call, dims, 0), positions_along(call, dims, 1)}, stored, dims));
   return std::nullopt;
 }
 
@@ -89,36 +156,104 @@ Unlowered lower_concat(LowerCall& call) {
   return std::nullopt;
 }
 
-Unlowered lower_pad(LowerCall& call) {
-  if (call.since() < 11) return "an old version";
-  if (const auto mode = call.string("mode"); !mode.empty() && mode != "constant")
-    return "only constants are padded with";
+struct PadSizes {
+  Dims begins, ends;  ///< of every axis
+};
+
+/// What is added to each axis; negative where it is cropped.
+Unlowered pad_sizes(LowerCall& call, PadSizes& sizes) {
   const auto pads = call.constant_integers(1);
   const auto axes = call.constant_integers(3);
   if (!pads || (call.has_input(3) && !axes)) return "pads are not constant";
-  const double value = call.has_input(2) ? call.constant_real(2).value_or(std::numeric_limits<double>::quiet_NaN()) : 0;
+  const View& from = call.input(0);
+  const Dims dims = call.output_dims(0);
+  const std::size_t count = axes ? axes->size() : from.rank();
+  if (pads->size() != 2 * count) return "pads of another number";
+  sizes.begins.assign(from.rank(), 0);
+  sizes.ends = sizes.begins;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t axis = counted_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), from.rank());
+    sizes.begins[axis] = (*pads)[i];
+    sizes.ends[axis] = (*pads)[i + count];
+  }
+  constexpr std::int64_t most = std::int64_t{1} << 60;
+  for (std::size_t i = 0; i < from.rank(); ++i) {
+    if (std::abs(sizes.begins[i] / 2) > most / 2 || std::abs(sizes.ends[i] / 2) > most / 2 ||
+        from.dims[i] + sizes.begins[i] + sizes.ends[i] != dims[i])
+      return "the sizes do not fit";
+  }
+  return std::nullopt;
+}
+
+Unlowered lower_constant_pad(LowerCall& call, const PadSizes& sizes) {
   const ElementType stored = LowerCall::stored_type(call.output_type(0));
-  if (call.has_input(2) && !call.constant_real(2)) return "the value is not constant";
   if (!has_lane(stored)) return "the elements cannot be computed";
   View from = call.input(0);
   const View output = call.make_like(stored, call.output_dims(0), from);
   View inside = output;
-  const std::size_t count = axes ? axes->size() : from.rank();
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t axis = counted_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), from.rank());
-    const std::int64_t before = (*pads)[i], size = from.dims[axis];
+  bool is_cut = false;
+  for (std::size_t axis = 0; axis < from.rank(); ++axis) {
+    const std::int64_t before = sizes.begins[axis], size = from.dims[axis];
     const std::int64_t first = std::max<std::int64_t>(0, -before), last = std::min(size, output.dims[axis] - before);
-    if (last <= first) return "all is cut off";
+    is_cut = is_cut || last <= first;
+    if (is_cut) break;
     from = sliced(from, axis, first, 1, last - first);
     inside = sliced(inside, axis, before + first, 1, last - first);
   }
-  Expression constant;
-  constant.constant(lane_of(stored), value);
-  call.emit_map(constant, {}, output);
-  Expression same;
-  same.input(0, lane_of(from.type));
-  call.emit_map(same, {from}, inside);
+  Expression filling;
+  std::vector<View> value;
+  const Lane lane = lane_of(stored);
+  const auto constant = call.constant_real(2);
+  if (call.has_input(2) && !constant) {
+    if (call.input(2).size() != 1) return "the value is not one element";
+    value = {reshaped_or_copied(call, call.input(2), {})};
+    filling.convert(filling.input(0, lane_of(value[0].type)), lane);
+  } else if (lane == Lane::i64) {
+    filling.integer(static_cast<std::int64_t>(constant.value_or(0)));
+  } else {
+    filling.constant(lane, constant.value_or(0));
+  }
+  call.emit_map(filling, value, output);
+  if (!is_cut) {
+    Expression same;
+    same.input(0, lane_of(from.type));
+    call.emit_map(same, {from}, inside);
+  }
   call.set_output(0, output);
+  return std::nullopt;
+}
+
+/// Where position i of an axis of `size` elements takes its element from.
+std::int64_t padded_source(std::int64_t i, std::int64_t size, bool is_edge, bool is_wrap) {
+  if (is_edge || size == 1) return std::clamp<std::int64_t>(i, 0, size - 1);
+  const std::int64_t period = is_wrap ? size : 2 * (size - 1);
+  const std::int64_t at = (i % period + period) % period;
+  return at < size ? at : period - at;
+}
+
+Unlowered lower_pad(LowerCall& call) {
+  if (call.since() < 11) return "an old version";
+  PadSizes sizes;
+  if (auto reason = pad_sizes(call, sizes)) return reason;
+  const auto mode = call.string("mode");
+  if (mode.empty() || mode == "constant") return lower_constant_pad(call, sizes);
+  if (mode != "edge" && mode != "reflect" && mode != "wrap") return "an unknown mode";
+  View view = call.input(0);
+  const Dims dims = call.output_dims(0);
+  if (view.size() == 0 || element_count(dims) == 0) return "without elements";
+  for (std::size_t axis = 0; axis < view.rank(); ++axis) {
+    const std::int64_t begin = sizes.begins[axis], end = sizes.ends[axis];
+    if (begin == 0 && end == 0) continue;
+    const std::int64_t first = std::max<std::int64_t>(0, -begin);
+    const std::int64_t kept = view.dims[axis] - first + std::min<std::int64_t>(end, 0);
+    if (kept <= 0) return "nothing is left to pad with";
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = 0; i < dims[axis]; ++i)
+      positions.push_back(first +
+                          padded_source(i - std::max<std::int64_t>(begin, 0), kept, mode == "edge", mode == "wrap"));
+    view = taken(call, view, axis, positions);
+  }
+  call.set_output(0, view);
   return std::nullopt;
 }
 
@@ -177,7 +312,12 @@ Unlowered lower_space_to_depth(LowerCall& call) {
 
 void register_shape(LoweringRegistry& registry);
 void register_shape(LoweringRegistry& registry) {
-  for (const char* op : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}) registry.add(op, all_versions(), lower_reshape);
+  for (const char* op : {"Flatten", "Squeeze", "Unsqueeze"}) registry.add(op, all_versions(), lower_reshape);
+  registry.add("Reshape", all_versions(), lower_reshape_to);
+  registry.add("Tile", all_versions(), lower_tile);
+  registry.add("Shape", all_versions(), lower_shape_of);
+  registry.add("Size", all_versions(), lower_size_of);
+  registry.add("EyeLike", all_versions(), lower_eye_like);
   registry.add("Transpose", all_versions(), lower_transpose);
   registry.add("Expand", all_versions(), lower_expand);
   registry.add("Slice", all_versions(), lower_slice);

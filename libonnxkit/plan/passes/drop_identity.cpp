@@ -89,12 +89,15 @@ class Dropping {
     return dims && dims == subject_.dims(node.outputs[0]);
   }
 
+  /// A Cast to such a type may make infinities finite, of its own numbers, too.
+  static bool saturates(ElementType type) { return is_floating(type) && storage_bits(type) <= 8; }
+
   bool does_nothing(const ir::Node& node) const {
     const std::string_view op = node.op_type.view();
     if (op == "Identity") return true;
     if (op == "Dropout") return is_inference(node) && others_are_unused(node);
     if (op == "Cast")
-      return subject_.type(node.inputs[0]) != ElementType::undefined &&
+      return subject_.type(node.inputs[0]) != ElementType::undefined && !saturates(subject_.type(node.inputs[0])) &&
              subject_.type(node.inputs[0]) == subject_.type(node.outputs[0]);
     if (op == "Transpose") {
       const auto dims = subject_.dims(node.inputs[0]);
@@ -104,11 +107,22 @@ class Dropping {
     if (op == "Pad") return same_size(node) && pads_nothing(node);
     if (op == "Concat" || op == "Sum" || op == "Max" || op == "Min" || op == "Mean") return node.inputs.size() == 1;
     if (op == "Split") return node.outputs.size() == 1 && same_size(node);
-    if (op == "Clip")
-      return input_of(node, 1) == ir::ValueId::none && input_of(node, 2) == ir::ValueId::none &&
-             !node.find_attribute("min") && !node.find_attribute("max");
     if (op == "Mul" || op == "Div") return same_size(node) && subject_.scalar(input_of(node, 1)) == 1;
-    return copies_when_size_stays(node) && same_size(node);
+    return copies_when_size_stays(node) && same_size(node) && asks_for_it(node);
+  }
+
+  /// Inference may know what the result has to be where the node asks for what is not possible: the run has to say so.
+  bool asks_for_it(const ir::Node& node) const {
+    const std::string_view op = node.op_type.view();
+    if (op != "Reshape" && op != "Expand") return true;
+    const auto wanted = subject_.integers(input_of(node, 1));
+    const auto dims = subject_.dims(node.outputs[0]);
+    if (!wanted || !dims) return !subject_.is_constant(input_of(node, 1));
+    for (std::size_t i = 1; i <= wanted->size(); ++i) {
+      const std::int64_t size = (*wanted)[wanted->size() - i];
+      if (i > dims->size() || (size > 1 && size != (*dims)[dims->size() - i])) return false;
+    }
+    return true;
   }
 
   bool is_inference(const ir::Node& node) const {
@@ -171,6 +185,7 @@ class Dropping {
     const ElementType from = subject_.type(inner->inputs[0]), between = subject_.type(node.inputs[0]),
                       to = subject_.type(node.outputs[0]);
     if (from == ElementType::undefined || to == ElementType::undefined || !holds(between, from)) return;
+    if (from == to && saturates(to)) return;
     if (from == to)
       pass_on(at, inner->inputs[0]);
     else if (!node.find_attribute("saturate") && !node.find_attribute("round_mode"))

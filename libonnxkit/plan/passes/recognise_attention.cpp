@@ -1,8 +1,11 @@
 // softmax(scale * Q K^T + mask) V over heads: Attention. The scale may stand before or behind the product, the mask be added or chosen by Where, the
-// softmax be computed in float32 between two Casts, and keys and values be repeated for groups of heads.
+// softmax be computed in float32 between two Casts, and keys and values be repeated for groups of heads. Two masks are summed once for all layers that
+// add them, as T5 adds its position bias and a mask.
 // Where a query may see no key at all, Softmax of infinities gives NaN and Attention 0.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
@@ -27,7 +30,7 @@ class AttentionSearch {
  private:
   struct Found {
     ir::ValueId q = ir::ValueId::none, transposed_k = ir::ValueId::none, v = ir::ValueId::none;
-    ir::ValueId mask = ir::ValueId::none;       ///< that is added
+    std::vector<ir::ValueId> masks = {};        ///< that are added
     ir::ValueId condition = ir::ValueId::none;  ///< that chooses scores where it is true
     double hidden = 0;                          ///< the score where it is false
     bool is_inverted = false;                   ///< it chooses them where it is false
@@ -75,16 +78,7 @@ class AttentionSearch {
   }
 
   bool masked_product(ir::ValueId id, Found& found) const {
-    if (scaled_product(id, found)) return true;
-    if (const ir::Node* sum = subject_.writer(id, "Add")) {
-      for (const std::size_t at : {0U, 1U}) {
-        Found tried = found;
-        if (!scaled_product(sum->inputs[at], tried)) continue;
-        found = tried;
-        found.mask = sum->inputs[1 - at];
-        return true;
-      }
-    }
+    if (product_with_masks(id, found)) return true;
     const ir::Node* choice = subject_.writer(id, "Where");
     if (!choice || choice->inputs.size() != 3) return false;
     for (const std::size_t at : {1U, 2U}) {
@@ -93,6 +87,21 @@ class AttentionSearch {
       found.condition = choice->inputs[0];
       found.hidden = *hidden;
       found.is_inverted = at == 2;
+      return true;
+    }
+    return false;
+  }
+
+  bool product_with_masks(ir::ValueId id, Found& found) const {
+    constexpr std::size_t most_masks = 2;
+    if (scaled_product(id, found)) return true;
+    const ir::Node* sum = subject_.writer(id, "Add");
+    if (!sum || sum->inputs.size() != 2 || found.masks.size() == most_masks) return false;
+    for (const std::size_t at : {0U, 1U}) {
+      Found tried = found;
+      tried.masks.push_back(sum->inputs[1 - at]);
+      if (!product_with_masks(sum->inputs[at], tried)) continue;
+      found = std::move(tried);
       return true;
     }
     return false;
@@ -169,7 +178,9 @@ class AttentionSearch {
           (*subject_.dims(few_keys))[1] == (*subject_.dims(few_values))[1])
         key.source = few_keys, value = few_values;
     }
-    if (!rewriting_.is_free(at, {found.q, key.source, value, found.mask, found.condition})) return;
+    std::vector<ir::ValueId> leaves = {found.q, key.source, value, found.condition};
+    leaves.insert(leaves.end(), found.masks.begin(), found.masks.end());
+    if (!rewriting_.is_free(at, leaves)) return;
     std::vector<ir::ValueId> inputs = {found.q, key.source, value};
     if (!key.order.empty()) inputs[1] = rewriting_.add(at, "Transpose", {key.source}, {{"perm", key.order}});
     if (const ir::ValueId mask = mask_of(at, found); mask != ir::ValueId::none) inputs.push_back(mask);
@@ -179,11 +190,16 @@ class AttentionSearch {
   }
 
   bool mask_fits(const Found& found, const Dims& scores) const {
-    const ir::ValueId mask = found.mask != ir::ValueId::none ? found.mask : found.condition;
-    if (mask == ir::ValueId::none) return true;
+    const auto fits = [&](ir::ValueId mask) {
+      return subject_.type(mask) == subject_.type(found.q) && spreads_over(mask, scores);
+    };
+    return std::all_of(found.masks.begin(), found.masks.end(), fits) &&
+           (found.condition == ir::ValueId::none || spreads_over(found.condition, scores));
+  }
+
+  bool spreads_over(ir::ValueId mask, const Dims& scores) const {
     const auto dims = subject_.dims(mask);
     if (!dims || dims->size() < 2 || dims->size() > 4 || dims->back() != scores[3]) return false;
-    if (found.mask != ir::ValueId::none && subject_.type(found.mask) != subject_.type(found.q)) return false;
     const std::size_t added = scores.size() - dims->size();
     for (std::size_t axis = 0; axis < dims->size(); ++axis) {
       if ((*dims)[axis] != 1 && (*dims)[axis] != scores[axis + added]) return false;
@@ -193,7 +209,9 @@ class AttentionSearch {
 
   /// What Attention adds to the scores. A condition becomes numbers, once for all layers that have it.
   ir::ValueId mask_of(std::size_t at, const Found& found) {
-    if (found.condition == ir::ValueId::none) return found.mask;
+    if (found.masks.size() == 1) return found.masks.front();
+    if (found.masks.size() == 2) return sum_of(at, found.masks);
+    if (found.condition == ir::ValueId::none) return ir::ValueId::none;
     const ElementType type = subject_.type(found.q);
     for (const Bias& known : biases_) {
       if (known.condition == found.condition && known.hidden == found.hidden && known.type == type &&
@@ -210,6 +228,12 @@ class AttentionSearch {
     return made;
   }
 
+  ir::ValueId sum_of(std::size_t at, const std::vector<ir::ValueId>& masks) {
+    const auto [known, is_new] = sums_.try_emplace({masks[0], masks[1]}, ir::ValueId::none);
+    if (is_new) known->second = rewriting_.add(at, "Add", {masks[1], masks[0]});
+    return known->second;
+  }
+
   struct Bias {
     ir::ValueId condition = ir::ValueId::none;
     double hidden = 0;
@@ -221,6 +245,7 @@ class AttentionSearch {
   Subject& subject_;
   Rewriting rewriting_;
   std::vector<Bias> biases_;
+  std::map<std::pair<ir::ValueId, ir::ValueId>, ir::ValueId> sums_;
 };
 
 }  // namespace

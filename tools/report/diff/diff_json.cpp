@@ -253,6 +253,13 @@ Json side_json(const SideReport& side, const DiffReport& report, bool with_pictu
   json["not_looked_at"] = side.not_looked_at;
   if (!side.layers_note.empty()) json["layers_note"] = side.layers_note;
   if (!side.repro.empty()) json["repro"] = side.repro;
+  if (side.pass_trials.empty()) return json;
+  json["wrong_passes"] = side.wrong_passes;
+  Json& trials = json["pass_trials"] = Json::array();
+  for (const PassTrial& trial : side.pass_trials) {
+    trials.push_back({{"without", trial.without}, {"verdict", name_of(trial.verdict)}});
+    if (trial.failure) trials.back()["failure"] = trial.failure->diagnostic.message;
+  }
   return json;
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -79,7 +80,9 @@ std::string finding_sentence(const SideReport& side, const DiffReport& report) {
     names.insert(output.name);
     if (is_finding(output.verdict)) with_finding.insert(output.name);
   }
-  if (with_finding.empty()) return culprit_sentence(side);
+  const bool has_culprit =
+      std::any_of(side.layers.begin(), side.layers.end(), [](const LayerDiff& layer) { return layer.is_culprit; });
+  if (with_finding.empty()) return has_culprit ? culprit_sentence(side) : counts_text(side);
   const OutputGroup& worst = *std::max_element(
       all.begin(), all.end(), [](const OutputGroup& a, const OutputGroup& b) { return a.all.verdict < b.all.verdict; });
   const std::string reason = finding_reason(worst.all);
@@ -89,6 +92,23 @@ std::string finding_sentence(const SideReport& side, const DiffReport& report) {
   if (worst.sets.size() > 1) text += fmt::format(" in {} of {} sets", worst.sets.size(), report.sets.size());
   if (with_finding.size() > 1) text += fmt::format("; findings in {} of {} outputs", with_finding.size(), names.size());
   return text;
+}
+
+/// What runs without passes of the plan told.
+std::string passes_sentence(const SideReport& side) {
+  if (side.pass_trials.empty()) return "";
+  const auto& wrong = side.wrong_passes;
+  if (wrong.size() == 1) return fmt::format("; because of the pass {}: without it, it is right", wrong.front());
+  if (wrong.size() > 1)
+    return fmt::format("; because of the passes {}: without them, it is right", fmt::join(wrong, ", "));
+  std::vector<std::string> bad;
+  for (const PassTrial& trial : side.pass_trials) {
+    if (!trial.failure && !is_finding(trial.verdict)) continue;
+    if (trial.without.size() > 1) return "; not because of a pass: it is wrong without any, too";
+    bad.push_back(trial.without.front());
+  }
+  if (bad.empty()) return fmt::format("; right without each of {} passes, too", side.pass_trials.size());
+  return fmt::format("; but wrong without the pass {}", fmt::join(bad, ", or without "));
 }
 
 /// What follows from outputs without a finding.
@@ -115,6 +135,7 @@ std::string diff_summary(const SideReport& side, const DiffReport& report) {
   }
   std::string text =
       is_finding(side.verdict) ? finding_sentence(side, report) : counts_text(side) + conclusion(side, report);
+  text += passes_sentence(side);
   if (side.failure) text += "; then it " + failure_sentence(side);
   return text;
 }

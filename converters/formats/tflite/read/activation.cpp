@@ -1,5 +1,8 @@
 // Activation functions and normalizations.
+#include <algorithm>
+
 #include "converters/formats/tflite/lower.h"
+#include "converters/formats/tflite/rounding.h"
 
 namespace onnxkit::tflite {
 namespace {
@@ -8,7 +11,21 @@ void map_relu(Call& call) { give(call, call.onnx.emit("Relu", {real(call, "x")})
 void map_logistic(Call& call) { give(call, call.onnx.emit("Sigmoid", {real(call, "x")})); }
 void map_tanh(Call& call) { give(call, call.onnx.emit("Tanh", {real(call, "x")})); }
 void map_elu(Call& call) { give(call, call.onnx.emit("Elu", {real(call, "x")})); }
-void map_hard_swish(Call& call) { give(call, call.onnx.emit("HardSwish", {real(call, "x")})); }
+
+/// A table instead where the runtime's integers are not the nearest ones.
+void map_hard_swish(Call& call) {
+  auto& onnx = call.onnx;
+  const Quantization* from = quantized_bytes(call, "x");
+  const ElementType elem = call.declared_elem();
+  std::vector<std::int64_t> table;
+  if (from) table = hard_swish_table(*from, *quantization_of(call.declared_output()), elem);
+  if (!from || table == nearest_hard_swish(*from, *quantization_of(call.declared_output()), elem))
+    return give(call, onnx.emit("HardSwish", {real(call, "x")}));
+  if (elem == ElementType::int8)
+    std::rotate(table.begin(), table.begin() + 128, table.end());  // negative places count from the end
+  const Val stored = onnx.integers(elem, table);
+  give(call, onnx.emit("Gather", {stored, onnx.cast(call.tensor("x"), ElementType::int32)}));
+}
 
 template <int from, int to>
 void map_clip(Call& call) {

@@ -1,5 +1,8 @@
 // Operators of one or two inputs, element by element.
+#include <algorithm>
+
 #include "converters/formats/tflite/lower.h"
+#include "converters/formats/tflite/rounding.h"
 
 namespace onnxkit::tflite {
 namespace {
@@ -29,8 +32,13 @@ void map_square(Call& call) {
   give(call, call.onnx.emit("Mul", {x, x}));
 }
 
+/// The kernel for integers brings both inputs to steps of a 64th of the greater scale.
 void map_squared_difference(Call& call) {
-  const Val x = real(call, "x"), y = real(call, "y");
+  Val x = real(call, "x"), y = real(call, "y");
+  if (const Quantization* left = quantized_bytes(call, "x"), *right = quantized_bytes(call, "y"); left && right) {
+    const float a = left->scales.front(), b = right->scales.front();
+    if (a != b) (a < b ? x : y) = on_grid(call, a < b ? x : y, std::max(a, b) / 64);
+  }
   const Val difference = call.onnx.emit("Sub", {x, y});
   give(call, call.onnx.emit("Mul", {difference, difference}));
 }

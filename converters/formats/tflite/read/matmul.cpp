@@ -1,6 +1,7 @@
 // Products of matrices.
 #include "converters/foreign/slices.h"
 #include "converters/formats/tflite/lower.h"
+#include "converters/formats/tflite/rounding.h"
 
 namespace onnxkit::tflite {
 namespace {
@@ -40,7 +41,10 @@ void map_batch_matmul(Call& call) {
   Val x = real(call, "x"), y = real(call, "y");
   if (call.flag("adj_x", false)) x = foreign::with_last_axes_swapped(call, x);
   if (call.flag("adj_y", false)) y = foreign::with_last_axes_swapped(call, y);
-  give(call, call.onnx.emit("MatMul", {x, y}));
+  Val product = call.onnx.emit("MatMul", {x, y});
+  if (const Quantization* left = quantized_bytes(call, "x"), *right = quantized_bytes(call, "y"); left && right)
+    product = rounded_twice(call, product, *left, *right);
+  give(call, product);
 }
 
 }  // namespace

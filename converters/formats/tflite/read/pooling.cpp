@@ -1,8 +1,18 @@
 // Pooling.
 #include "converters/formats/tflite/lower.h"
+#include "converters/formats/tflite/rounding.h"
 
 namespace onnxkit::tflite {
 namespace {
+
+/// The mean of integers, whose halves the runtime rounds away from zero, wherever the zero point is: QuantizeLinear rounds them to even.
+Val halves_away_from_zero(Call& call, Val mean, const Quantization& quantization) {
+  auto& onnx = call.onnx;
+  const double step = quantization.scales.front();
+  const Val zero = onnx.scalar(ElementType::float32, step * static_cast<double>(quantization.zero_points.front()));
+  const Val sign = onnx.emit("Sign", {onnx.emit("Add", {mean, zero})});
+  return onnx.emit("Add", {mean, onnx.emit("Mul", {sign, onnx.scalar(ElementType::float32, step / 1024)})});
+}
 
 void pool(Call& call, const char* op, bool is_root_of_squares) {
   auto& onnx = call.onnx;
@@ -16,6 +26,9 @@ void pool(Call& call, const char* op, bool is_root_of_squares) {
   if (is_root_of_squares) pooled = onnx.emit("Mul", {pooled, pooled});
   pooled = onnx.emit(op, {pooled}, attributes);
   if (is_root_of_squares) pooled = onnx.emit("Sqrt", {pooled});
+  const Quantization* from = quantized_bytes(call, "input");
+  const bool has_halves = window.kernel[0] * window.kernel[1] % 2 == 0 || call.integer("padding", 0) == 0;
+  if (from && has_halves && op == std::string_view("AveragePool")) pooled = halves_away_from_zero(call, pooled, *from);
   give_channels_first(call, pooled);
 }
 

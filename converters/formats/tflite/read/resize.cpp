@@ -1,5 +1,6 @@
 // Images of other sizes.
 #include "converters/formats/tflite/lower.h"
+#include "converters/formats/tflite/rounding.h"
 
 namespace onnxkit::tflite {
 namespace {
@@ -9,7 +10,13 @@ void resize(Call& call, const char* mode) {
   if (call.rank(x) != 4) return call.refuse("its input does not have four axes");
   const bool aligned = call.flag("align_corners", false), centered = call.flag("half_pixel_centers", false);
   const Val first = channels_first(call.onnx, x);
-  give_channels_first(call, foreign::resized(call, first, as_sizes(call, "size"), mode, aligned, centered));
+  Val result = foreign::resized(call, first, as_sizes(call, "size"), mode, aligned, centered);
+  if (const Quantization* from = quantized_bytes(call, "x"); from && mode == std::string_view("linear")) {
+    // The kernel for integers rounds halves up, QuantizeLinear to even; halves are frequent where sizes double.
+    const float little = from->scales.front() / 1024;
+    result = call.onnx.emit("Add", {result, call.onnx.scalar(ElementType::float32, little)});
+  }
+  give_channels_first(call, result);
 }
 
 void map_resize_bilinear(Call& call) { resize(call, "linear"); }

@@ -1,0 +1,234 @@
+#include <algorithm>
+
+#include "libonnxkit/plan/compose.h"
+
+// Reductions: what is done to each number before, the reduction, what is done to the result; and norms over axes or channels made of them.
+namespace onnxkit::plan {
+namespace {
+
+using Number = Expression::Number;
+
+/// For each axis whether it is reduced.
+Unlowered reduced_axes_of(LowerCall& call, std::vector<bool>& goes) {
+  const std::size_t rank = call.input(0).rank();
+  const bool by_input = call.since() >= 18 || (call.has_input(1) && call.since() >= 13);
+  const auto axes = by_input ? call.constant_integers(1) : call.integers("axes");
+  if (call.has_input(1) && !axes) return "the axes are not constant";
+  const bool names_none = !axes || axes->empty();
+  goes.assign(rank, names_none && call.integer("noop_with_empty_axes") == 0);
+  if (!names_none) {
+    for (const std::int64_t axis : *axes) goes[counted_axis(axis, rank)] = true;
+  }
+  return std::nullopt;
+}
+
+/// expression(view) in the stored type, in the order of axes of the view.
+View applied(LowerCall& call, const Expression& e, std::vector<View> inputs, ElementType stored) {
+  const View result = call.make_like(stored, inputs.front().dims, inputs.front());
+  call.emit_map(e, std::move(inputs), result);
+  return result;
+}
+
+View with_operation(LowerCall& call, Operation operation, const View& view) {
+  Expression e;
+  e.apply(operation, e.input(0, lane_of(view.type)));
+  return applied(call, e, {view}, view.type);
+}
+
+View squared(LowerCall& call, const View& view) {
+  Expression e;
+  const Number number = e.input(0, lane_of(view.type));
+  e.apply(Operation::multiply, number, number);
+  return applied(call, e, {view}, view.type);
+}
+
+/// The result in the type of the output; integers wrap.
+void give_reduced(LowerCall& call, const View& view) {
+  const ElementType type = call.output_type(0), stored = LowerCall::stored_type(type);
+  if (view.type == stored) return give(call, view);
+  Expression e;
+  const Number number = e.convert(e.input(0, lane_of(view.type)), lane_of(stored));
+  if (lane_of(stored) == Lane::i64) e.round_to(number, type);
+  give(call, mapped(call, e, {view}, stored, view.dims));
+}
+
+enum class Before : std::uint8_t { nothing, absolute, square };
+enum class After : std::uint8_t { nothing, root, logarithm };
+
+template <Reduction reduction, Before before = Before::nothing, After after = After::nothing>
+Unlowered lower_reduce(LowerCall& call) {
+  const ElementType type = call.input_type(0);
+  if (!has_lane(type)) return "elements cannot be computed";
+  const bool is_integer = lane_of(type) == Lane::i64;
+  if (is_integer && (reduction == Reduction::mean || after != After::nothing)) return "only for real numbers";
+  std::vector<bool> goes;
+  if (auto reason = reduced_axes_of(call, goes)) return reason;
+  View view = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  if (view.size() == 0) return "without elements";
+  if (before == Before::absolute) view = with_operation(call, Operation::absolute, view);
+  if (before == Before::square) view = squared(call, view);
+  view = reduced(call, reduction, view, goes);
+  if (after == After::root) view = with_operation(call, Operation::square_root, view);
+  if (after == After::logarithm) view = with_operation(call, Operation::logarithm, view);
+  give_reduced(call, view);
+  return std::nullopt;
+}
+
+/// max + log(sum(exp(x - max))), or max where that is infinite.
+Unlowered lower_reduce_log_sum_exp(LowerCall& call) {
+  const ElementType type = call.input_type(0);
+  if (!has_lane(type) || lane_of(type) == Lane::i64) return "only for real numbers";
+  std::vector<bool> goes;
+  if (auto reason = reduced_axes_of(call, goes)) return reason;
+  const View view = call.input(0).type == wide_type(call.input(0).type)
+                        ? call.input(0)
+                        : stored_as(call, call.input(0), wide_type(call.input(0).type));
+  if (view.size() == 0) return "without elements";
+  const Lane lane = lane_of(view.type);
+  Dims kept = view.dims;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (goes[i]) kept[i] = 1;
+  }
+  const View most = reduced(call, Reduction::maximum, view, goes);
+  Expression e;
+  e.apply(Operation::exponential, e.apply(Operation::subtract, e.input(0, lane), e.input(1, lane)));
+  const View sums =
+      reduced(call, Reduction::sum, applied(call, e, {view, *reshaped(most, kept)}, view.type), goes);
+  Expression last;
+  const Number greatest = last.input(0, lane);
+  const Number sum = last.apply(Operation::add, last.apply(Operation::logarithm, last.input(1, lane)), greatest);
+  last.apply(Operation::select, last.apply(Operation::is_infinite, greatest), greatest, sum);
+  give_reduced(call, applied(call, last, {most, sums}, view.type));
+  return std::nullopt;
+}
+
+template <Reduction reduction>
+Unlowered lower_global_pool(LowerCall& call) {
+  const ElementType type = call.output_type(0);
+  if (!has_lane(type) || lane_of(type) == Lane::i64) return "only for real numbers";
+  const View view = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  if (view.rank() < 3 || view.size() == 0) return "without elements";
+  give(call, reduced(call, reduction, view, last_axes(view.rank(), 2)));
+  return std::nullopt;
+}
+
+// ---- norms
+
+/// x / norm along one axis; 0 where the norm is 0.
+Unlowered lower_lp_normalization(LowerCall& call) {
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  const Lane lane = lane_of(x.type);
+  const std::int64_t p = call.integer("p", 2);
+  if (lane == Lane::i64 || x.size() == 0 || (p != 1 && p != 2)) return "without elements or of another order";
+  const std::size_t axis = counted_axis(call.integer("axis", -1), x.rank());
+  std::vector<bool> goes(x.rank(), false);
+  goes[axis] = true;
+  Dims kept = x.dims;
+  kept[axis] = 1;
+  View norm = reduced(call, Reduction::sum, p == 1 ? with_operation(call, Operation::absolute, x) : squared(call, x),
+                      goes);
+  if (p == 2) norm = with_operation(call, Operation::square_root, norm);
+  Expression e;
+  const Number number = e.input(0, lane), by = e.input(1, lane), zero = e.constant(lane, 0);
+  const Number quotient = e.apply(Operation::divide, number, by);
+  e.apply(Operation::select, e.apply(Operation::equal, by, zero), zero, quotient);
+  give(call, applied(call, e, {x, *reshaped(norm, kept)}, x.type));
+  return std::nullopt;
+}
+
+/// [n, groups, c / groups, rest], normalised over all behind the groups, times scale plus bias of each channel.
+Unlowered normalized_groups(LowerCall& call, std::int64_t groups) {
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  const Lane lane = lane_of(x.type);
+  if (lane == Lane::i64 || x.size() == 0 || x.rank() < 2) return "without elements or channels";
+  const std::int64_t channels = x.dims[1];
+  if (groups < 1 || channels % groups != 0) return "channels that do not share groups evenly";
+  const std::int64_t rest = element_count(std::span(x.dims).subspan(2));
+  const Dims grouped = {x.dims[0], groups, channels / groups, rest};
+  const View split = reshaped_or_copied(call, x, grouped);
+  const Statistics found = statistics_over(call, split, {false, false, true, true});
+  Expression e;
+  const Number shifted = e.apply(Operation::add, e.input(1, lane),
+                                 e.constant(lane, static_cast<double>(call.real("epsilon", 1e-5F))));
+  const Number deviation = e.apply(Operation::square_root, shifted);
+  Number y = e.apply(Operation::divide, e.input(0, lane), deviation);
+  std::vector<View> inputs = {found.centered, found.variance};
+  for (std::size_t i = 1; i <= 2; ++i) {
+    if (call.input(i).size() != channels) return "scales of other sizes";
+    const View weight = stored_as(call, call.input(i), x.type);
+    inputs.push_back(reshaped_or_copied(call, weight, {groups, channels / groups, 1}));
+    y = e.apply(i == 1 ? Operation::multiply : Operation::add, y, e.input(i + 1, lane));
+  }
+  give(call, applied(call, e, std::move(inputs), x.type));
+  return std::nullopt;
+}
+
+Unlowered lower_instance_normalization(LowerCall& call) {
+  return call.input(0).rank() < 2 ? Unlowered("without channels") : normalized_groups(call, call.input_dims(0)[1]);
+}
+Unlowered lower_group_normalization(LowerCall& call) {
+  if (call.since() < 21) return "an old version";
+  return normalized_groups(call, call.integer("num_groups"));
+}
+
+/// x / (bias + alpha / size * the sum of squares of neighbouring channels) ^ beta.
+Unlowered lower_lrn(LowerCall& call) {
+  const View x = stored_as(call, call.input(0), wide_type(call.input(0).type));
+  const Lane lane = lane_of(x.type);
+  constexpr std::int64_t most_neighbours = 16;
+  const std::int64_t size = call.integer("size");
+  if (lane == Lane::i64 || x.size() == 0 || x.rank() < 2) return "without elements or channels";
+  if (size < 1 || size > most_neighbours) return "over many channels";
+  const std::int64_t before = (size - 1) / 2, channels = x.dims[1];
+  Dims padded = x.dims;
+  padded[1] = channels + size - 1;
+  const View squares = call.make_like(x.type, padded, x);
+  Expression zero;
+  zero.constant(lane, 0);
+  call.emit_map(zero, {}, squares);
+  Expression square;
+  const Number number = square.input(0, lane);
+  square.apply(Operation::multiply, number, number);
+  call.emit_map(square, {x}, sliced(squares, 1, before, 1, channels));
+  Expression e;
+  std::vector<View> inputs = {x};
+  Number sum = 0;
+  const Number own = e.input(0, lane);
+  for (std::int64_t i = 0; i < size; ++i) {
+    inputs.push_back(sliced(squares, 1, i, 1, channels));
+    const Number next = e.input(inputs.size() - 1, lane);
+    sum = i == 0 ? next : e.apply(Operation::add, sum, next);
+  }
+  const double alpha = static_cast<double>(call.real("alpha", 1e-4F)) / static_cast<double>(size);
+  const Number scaled = e.apply(Operation::multiply, sum, e.constant(lane, alpha));
+  const Number base = e.apply(Operation::add, scaled, e.constant(lane, static_cast<double>(call.real("bias", 1))));
+  const Number power =
+      e.apply(Operation::power, base, e.constant(lane, static_cast<double>(call.real("beta", 0.75F))));
+  e.apply(Operation::divide, own, power);
+  give(call, applied(call, e, std::move(inputs), x.type));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_reductions(LoweringRegistry& registry);
+void register_reductions(LoweringRegistry& registry) {
+  registry.add("ReduceSum", all_versions(), lower_reduce<Reduction::sum>);
+  registry.add("ReduceMean", all_versions(), lower_reduce<Reduction::mean>);
+  registry.add("ReduceMax", all_versions(), lower_reduce<Reduction::maximum>);
+  registry.add("ReduceMin", all_versions(), lower_reduce<Reduction::minimum>);
+  registry.add("ReduceProd", all_versions(), lower_reduce<Reduction::product>);
+  registry.add("ReduceL1", all_versions(), lower_reduce<Reduction::sum, Before::absolute>);
+  registry.add("ReduceL2", all_versions(), lower_reduce<Reduction::sum, Before::square, After::root>);
+  registry.add("ReduceSumSquare", all_versions(), lower_reduce<Reduction::sum, Before::square>);
+  registry.add("ReduceLogSum", all_versions(), lower_reduce<Reduction::sum, Before::nothing, After::logarithm>);
+  registry.add("ReduceLogSumExp", all_versions(), lower_reduce_log_sum_exp);
+  registry.add("GlobalAveragePool", all_versions(), lower_global_pool<Reduction::mean>);
+  registry.add("GlobalMaxPool", all_versions(), lower_global_pool<Reduction::maximum>);
+  registry.add("LpNormalization", all_versions(), lower_lp_normalization);
+  registry.add("InstanceNormalization", all_versions(), lower_instance_normalization);
+  registry.add("GroupNormalization", all_versions(), lower_group_normalization);
+  registry.add("LRN", all_versions(), lower_lrn);
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,51 @@
+#include "libonnxkit/plan/lowering.h"
+
+// Operators of ai.onnx that run on the reference in every case, and why.
+namespace onnxkit::plan {
+namespace {
+
+constexpr char sized_by_content[] = "only the run tells the size of the result";
+constexpr char not_tensors[] = "sequences and optional values lie in no buffer";
+constexpr char strings[] = "strings lie in no buffer";
+constexpr char bodies[] = "bodies run on the reference as a whole";
+constexpr char random[] = "random numbers are drawn by the reference";
+constexpr char training[] = "operators of training run on the reference";
+constexpr char spectral[] = "there is no kernel for spectra";
+constexpr char sampling[] = "there is no kernel that samples between elements at positions that the run tells";
+constexpr char recurrent[] = "recurrences are not unrolled into steps";
+constexpr char joint[] = "it is not taken apart into steps yet";
+constexpr char constants[] = "it makes values that the pass fold_constants folds where its inputs are constant";
+
+template <const char* reason>
+Unlowered refuse(LowerCall&) {
+  return reason;
+}
+
+}  // namespace
+
+void register_unlowered(LoweringRegistry& registry);
+void register_unlowered(LoweringRegistry& registry) {
+  const auto all = [&](Lowering lowering, std::initializer_list<const char*> ops) {
+    for (const char* op : ops) registry.add(op, all_versions(), lowering);
+  };
+  all(refuse<sized_by_content>, {"Compress", "NonMaxSuppression", "NonZero", "Unique"});
+  all(refuse<not_tensors>, {"ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt",
+                            "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
+                            "SplitToSequence"});
+  all(refuse<strings>,
+      {"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer", "ImageDecoder"});
+  all(refuse<bodies>, {"If", "Loop", "Scan", "SequenceMap"});
+  all(refuse<random>, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+                       "RandomUniformLike"});
+  all(refuse<spectral>, {"BlackmanWindow", "DFT", "HammingWindow", "HannWindow", "MelWeightMatrix", "STFT"});
+  all(refuse<sampling>, {"AffineGrid", "DeformConv", "GridSample", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
+  all(refuse<recurrent>, {"GRU", "LSTM", "RNN", "LinearAttention", "CausalConvWithState"});
+  all(refuse<joint>, {"BitCast", "CenterCropPad", "Col2Im", "Det", "Einsum", "FlexAttention", "GlobalLpPool", "Hardmax",
+                      "MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "ReverseSequence", "RotaryEmbedding",
+                      "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter", "Upsample"});
+  all(refuse<constants>, {"Constant", "ConstantOfShape", "Range"});
+  for (const char* op : {"Adagrad", "Adam", "Gradient", "Momentum"})
+    registry.add("ai.onnx.preview.training", op, all_versions(), refuse<training>);
+}
+
+}  // namespace onnxkit::plan

@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/plan/planned.h"
+#include "libonnxkit/plan/steps.h"
+
+namespace onnxkit::plan {
+namespace {
+
+using ProfileClock = std::chrono::steady_clock;
+
+double seconds_between(ProfileClock::time_point start, ProfileClock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
+/// Of all operands whose sizes a plan knows, each once.
+std::uint64_t operand_bytes(const Step& step) {
+  std::uint64_t bytes = 0;
+  for (const auto* views : {&step.inputs, &step.outputs}) {
+    for (const View& view : *views) {
+      if (view.type == ElementType::undefined) continue;
+      std::int64_t count = 1;  // what is repeated by a stride of 0 is read once
+      for (std::size_t axis = 0; axis < view.rank(); ++axis) count *= view.strides[axis] == 0 ? 1 : view.dims[axis];
+      bytes += static_cast<std::uint64_t>(count * storage_bits(view.type) / 8);
+    }
+  }
+  return bytes;
+}
+
+exec::StepTime time_of(const Step& step, double start, double seconds) {
+  exec::StepTime time;
+  time.name = fmt::format("{}", fmt::join(step.nodes, " + "));
+  time.op = step.kind == host_step
+                ? fmt::format("{} {}", step.kind, static_cast<const HostParameters&>(*step.parameters).op)
+                : std::string(step.kind);
+  time.covers = step.nodes;
+  time.bytes = operand_bytes(step);
+  time.spans.push_back({start, seconds});
+  return time;
+}
+
+bool are_same_steps(const std::vector<exec::StepTime>& a, const std::vector<exec::StepTime>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const exec::StepTime& x, const exec::StepTime& y) { return x.name == y.name && x.op == y.op; });
+}
+
+}  // namespace
+
+Result<exec::RunProfile> PlannedSession::profile(const exec::RunRequest& request) {
+  const auto given = given_values(request);
+  if (!given) return given.error();
+  exec::RunProfile profile;
+  for (int at = -request.warmup; at < std::max(request.repeat, 1); ++at) {
+    std::vector<exec::StepTime> steps;
+    const auto begin = ProfileClock::now();
+    PlannedRun run{.request = request};
+    if (request.limits.time.count() != 0) run.deadline = begin + request.limits.time;
+    run.on_step = [&](const Step& step, ProfileClock::time_point start) {
+      const auto end = ProfileClock::now();
+      steps.push_back(time_of(step, seconds_between(begin, start), seconds_between(start, end)));
+    };
+    const auto outputs = planned_->run(*given, run);
+    const double wall = seconds_between(begin, ProfileClock::now());
+    if (!outputs) return outputs.error();
+    if (at < 0) continue;
+    // Sizes may depend on data that is drawn; then the last run stands alone.
+    if (!are_same_steps(profile.steps, steps)) {
+      profile.steps = std::move(steps);
+      profile.walls.clear();
+    } else {
+      for (std::size_t i = 0; i < steps.size(); ++i) profile.steps[i].spans.push_back(steps[i].spans.front());
+    }
+    profile.walls.push_back(wall);
+  }
+  if (profile.steps.empty()) return make_error("not-supported", "this backend tells nothing of the time of steps");
+  return profile;
+}
+
+}  // namespace onnxkit::plan
