@@ -255,36 +255,6 @@ Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran)
   return plan;
 }
 
-/// Error kernel for a node or an output that takes a value which no earlier node writes.
-Result<void> check_values(const ir::Graph& graph) {
-  const ir::Uses uses(graph);
-  std::vector<bool> is_there(graph.values.size(), false);
-  const auto put = [&](ir::ValueId id) {
-    if (id != ir::ValueId::none) is_there[ir::index_of(id)] = true;
-  };
-  const auto missing = [&](ir::ValueId id, std::string_view reader) {
-    return make_error("kernel",
-                      fmt::format("{} takes {}, which no earlier node writes", reader, quote(graph.name_of(id))));
-  };
-  for (const ir::ValueInfo& input : graph.inputs) put(input.value);
-  for (std::size_t at = 0; at < graph.values.size(); ++at) {
-    const auto id = static_cast<ir::ValueId>(at);
-    if (uses.initializers().contains(id)) put(id);
-  }
-  for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
-    for (const ir::ValueId id : uses.reads(at)) {
-      if (id != ir::ValueId::none && !is_there[ir::index_of(id)])
-        return missing(id, "node " + quote(graph.nodes[at].op_type.view()));
-    }
-    for (const ir::ValueId id : graph.nodes[at].outputs) put(id);
-  }
-  for (const ir::ValueInfo& output : graph.outputs) {
-    if (output.value != ir::ValueId::none && !is_there[ir::index_of(output.value)])
-      return missing(output.value, "an output of the graph");
-  }
-  return {};
-}
-
 }  // namespace
 
 ir::Model newest(const ir::Model& model) {
@@ -308,7 +278,6 @@ std::vector<std::string> pass_names() {
 Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, const BuildOptions& options) {
   auto made = concrete(model, inputs, options);
   if (!made) return made.error();
-  if (const auto sound = check_values(*made->graph); !sound) return sound.error();
   auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data,
                                            options.evaluate, options.exact);
   if (const auto& fault = options.fault ? options.fault : subject->fault()) {
