@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "checker/collector.h"
+#include "checker/infer/inference.h"
 #include "libonnxkit/base/system/atomic_file.h"
 #include "libonnxkit/compare/metrics/compare.h"
 #include "libonnxkit/wire/binary/writer.h"
@@ -98,6 +100,22 @@ bool run_on_reference(const Case& c, const ir::Model& model, const spec::OpTable
   return judge(c, model, (*session)->run(given_values(c, model), {}), problems);
 }
 
+namespace {
+
+/// A model whose outputs have no type is not valid; plans leave such models to the reference.
+void declare_outputs(ir::Model& model, const spec::OpTable& table) {
+  checker::Collector collector;
+  checker::InferredModel inferred = infer_types(model, table, {}, collector);
+  for (ir::ValueInfo& output : model.graph->outputs) {
+    const checker::ValueInfo* info = output.type ? nullptr : inferred.find(*model.graph, output.value);
+    if (info)
+      output.type =
+          checker::to_declared(info->type, inferred.dims, [&](const std::string& text) { return model.keep(text); });
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> run_on_backend(const Case& c, ir::Model model, BackendUnderTest& under_test) {
   // A plan leaves out what nobody asks for.
   if (model.graph->outputs.empty() && !model.graph->nodes.empty()) {
@@ -105,6 +123,7 @@ std::vector<std::string> run_on_backend(const Case& c, ir::Model model, BackendU
       if (id != ir::ValueId::none) model.graph->outputs.emplace_back().value = id;
     }
   }
+  declare_outputs(model, *under_test.table);
   const auto shared = std::make_shared<const ir::Model>(std::move(model));
   std::vector<std::string> problems;
   const auto session =

@@ -190,8 +190,8 @@ void run_typed(const std::filesystem::path& file, const Case& c, const spec::OpT
                const spec::OpSchema& schema, std::int64_t opset, Totals& totals) {
   const std::string what = fmt::format("{} \"{}\", opset {}", c.op, c.name, opset);
   try {
-    const std::vector<std::string> problems = run_at(c, table, schema, opset, totals.coverage,
-                                                     totals.under_test ? &*totals.under_test : nullptr);
+    const std::vector<std::string> problems =
+        run_at(c, table, schema, opset, totals.coverage, totals.under_test ? &*totals.under_test : nullptr);
     if (problems.empty()) ++totals.passed;
     std::string text;
     for (const std::string& problem : problems) text += (text.empty() ? "" : "\n    ") + problem;
@@ -243,8 +243,10 @@ std::map<std::string, std::set<std::string>> operators_by_reason(const std::set<
 void check_host_list(const std::filesystem::path& page, Totals& totals) {
   std::string text =
       "# Operators on the reference\n\n"
-      "What keeps operators of the cases in `testdata/ops` from being steps of a plan of their own ([plan.md](plan.md)), as\n"
-      "`onnxkit run -b cpu -v` says it. Other cases of the same operators have steps. Generated: a test fails when it is stale.\n\n";
+      "What keeps operators of the cases in `testdata/ops` from being steps of a plan of their own "
+      "([plan.md](plan.md)), as\n"
+      "`onnxkit run -b cpu -v` says it. Other cases of the same operators have steps. Generated: a test fails when it "
+      "is stale.\n\n";
   for (const auto& [reason, operators] : operators_by_reason(totals.under_test->notes)) {
     text += fmt::format("- {}:\n", reason);
     std::string line = " ";

@@ -42,7 +42,8 @@ void call_power(void* to, const void* a, const void* b, const void*, std::int64_
 template <class T, T (*function)(T, T)>
 void call_binary(void* to, const void* a, const void* b, const void*, std::int64_t count, const std::int64_t* strides) {
   for (std::int64_t i = 0; i < count; ++i)
-    static_cast<T*>(to)[i] = function(static_cast<const T*>(a)[i * strides[0]], static_cast<const T*>(b)[i * strides[1]]);
+    static_cast<T*>(to)[i] =
+        function(static_cast<const T*>(a)[i * strides[0]], static_cast<const T*>(b)[i * strides[1]]);
 }
 
 /// With the sign of the divisor, zeros included.

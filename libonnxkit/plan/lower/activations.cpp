@@ -29,8 +29,8 @@ Number real(Expression& e, Number like, double value) { return e.constant(e.lane
 /// e^x - 1 as 2 tanh(x/2) / (1 - tanh(x/2)), which keeps the digits near 0; below -1 as it stands.
 Number exponential_minus_one(Expression& e, Number x) {
   const Number t = e.apply(Operation::tanh, e.apply(Operation::multiply, x, real(e, x, 0.5)));
-  const Number near = e.apply(Operation::divide, e.apply(Operation::add, t, t),
-                              e.apply(Operation::subtract, real(e, x, 1), t));
+  const Number near =
+      e.apply(Operation::divide, e.apply(Operation::add, t, t), e.apply(Operation::subtract, real(e, x, 1), t));
   const Number far = e.apply(Operation::subtract, e.apply(Operation::exponential, x), real(e, x, 1));
   return e.apply(Operation::select, e.apply(Operation::less, x, real(e, x, -1)), far, near);
 }
@@ -89,9 +89,8 @@ Unlowered lower_celu(LowerCall& call) {
   if (!(alpha > 0)) return "alpha is not positive";
   return real_function(call, [&](Expression& e, Number x) {
     const Number negative = e.apply(Operation::minimum, x, real(e, x, 0));
-    const Number below =
-        e.apply(Operation::multiply, real(e, x, alpha),
-                exponential_minus_one(e, e.apply(Operation::divide, negative, real(e, x, alpha))));
+    const Number below = e.apply(Operation::multiply, real(e, x, alpha),
+                                 exponential_minus_one(e, e.apply(Operation::divide, negative, real(e, x, alpha))));
     e.apply(Operation::add, e.apply(Operation::maximum, x, real(e, x, 0)), below);
   });
 }

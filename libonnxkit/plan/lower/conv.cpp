@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "libonnxkit/plan/images.h"
 
@@ -80,10 +81,22 @@ Unlowered lower_volume_pool(LowerCall& call) {
   return std::nullopt;
 }
 
+/// One plane of filters [m, c, d, h, w].
+View plane_of(LowerCall& call, const std::vector<double>& numbers, const Dims& dims, std::int64_t plane) {
+  const std::int64_t size = dims[3] * dims[4], filters = dims[0] * dims[1];
+  std::vector<float> weights;
+  for (std::int64_t i = 0; i < filters; ++i) {
+    const auto from = numbers.begin() + (i * dims[2] + plane) * size;
+    std::transform(from, from + size, std::back_inserter(weights), [](double x) { return static_cast<float>(x); });
+  }
+  return call.constant(weights, {dims[0], dims[1], dims[3], dims[4]});
+}
+
 /// Of a volume: for each plane of the filters a convolution of slices, added to those before.
 Unlowered lower_volume_conv(LowerCall& call) {
   if (const auto reason = unfit_volume(call)) return reason;
-  if (!call.is_constant(1)) return "the weights are not constant";
+  const auto numbers = call.constant_reals(1);
+  if (!numbers) return "the weights are not constant";
   const View filter = call.input(1);
   const Dims out = call.output_dims(0);
   const Window g = window_geometry(call, Dims(filter.dims.begin() + 2, filter.dims.end()));
@@ -102,9 +115,7 @@ Unlowered lower_volume_conv(LowerCall& call) {
   for (std::int64_t plane = 0; plane < g.kernel[0]; ++plane) {
     View slices = sliced(volume, 2, plane * g.dilations[0], g.strides[0], out[2]);
     if (slices.dims[0] > 1 || g.strides[0] > 1) slices = volume_of(call, slices);
-    View weights = sliced(filter, 2, plane, 1, 1);
-    weights.dims.erase(weights.dims.begin() + 2);
-    weights.strides.erase(weights.strides.begin() + 2);
+    const View weights = plane_of(call, *numbers, filter.dims, plane);
     ConvolutionParameters parameters;
     parameters.groups = call.integer("group", 1);
     parameters.strides = {g.strides[1], g.strides[2]};

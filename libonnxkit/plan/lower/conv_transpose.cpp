@@ -38,7 +38,8 @@ std::int64_t begin_of(LowerCall& call, const Window& window, std::size_t axis, s
 /// The image with zeros, such that windows of stride 1 without padding give the result.
 View spread_image(LowerCall& call, const View& image, const Dims& out, const Window& window, const Dims& begins) {
   Dims dims = image.dims;
-  for (std::size_t i = 0; i < begins.size(); ++i) dims[i + 2] = out[i + 2] + (window.kernel[i] - 1) * window.dilations[i];
+  for (std::size_t i = 0; i < begins.size(); ++i)
+    dims[i + 2] = out[i + 2] + (window.kernel[i] - 1) * window.dilations[i];
   const View canvas = make_channels_last(call, dims);
   Expression zero, same;
   zero.constant(Lane::f32, 0);

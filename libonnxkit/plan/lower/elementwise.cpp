@@ -144,7 +144,8 @@ Unlowered lower_clip(LowerCall& call) {
       if (!is_real || (known && !std::isnan(*known))) {
         result = e.apply(is_lower ? Operation::maximum : Operation::minimum, result, bound);
       } else {
-        const Number is_out = is_lower ? e.apply(Operation::less, result, bound) : e.apply(Operation::less, bound, result);
+        const Number is_out =
+            is_lower ? e.apply(Operation::less, result, bound) : e.apply(Operation::less, bound, result);
         result = e.apply(Operation::select, is_out, bound, result);
       }
     }
@@ -189,20 +190,23 @@ Unlowered lower_cast(LowerCall& call) {
   if (has_lane(from) && lane_of(from) != Lane::i64 && has_lane(to) && lane_of(to) == Lane::i64 &&
       to != ElementType::boolean && to != ElementType::int64 && to != ElementType::int32)
     return "real numbers to narrow integers";
-  return lower_elementwise(call, [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
-    Number result = x[0];
-    if (to == ElementType::boolean) {
-      const Number is_zero = e.apply(Operation::equal, result, e.constant(e.lane(result), 0));
-      e.apply(Operation::logical_not, is_zero);
-      return std::nullopt;
-    }
-    // Once: float32 between float64 and float16 would round twice.
-    const bool is_narrow = to == ElementType::float16 || to == ElementType::bfloat16;
-    if (is_narrow && e.lane(result) == Lane::f64) result = e.round_to(result, to);
-    result = e.convert(result, lane_of(to));
-    if (is_narrow) e.round_to(result, to);
-    return std::nullopt;
-  }, 1);
+  return lower_elementwise(
+      call,
+      [&](Expression& e, const std::vector<Number>& x) -> Unlowered {
+        Number result = x[0];
+        if (to == ElementType::boolean) {
+          const Number is_zero = e.apply(Operation::equal, result, e.constant(e.lane(result), 0));
+          e.apply(Operation::logical_not, is_zero);
+          return std::nullopt;
+        }
+        // Once: float32 between float64 and float16 would round twice.
+        const bool is_narrow = to == ElementType::float16 || to == ElementType::bfloat16;
+        if (is_narrow && e.lane(result) == Lane::f64) result = e.round_to(result, to);
+        result = e.convert(result, lane_of(to));
+        if (is_narrow) e.round_to(result, to);
+        return std::nullopt;
+      },
+      1);
 }
 
 Unlowered lower_identity(LowerCall& call) {

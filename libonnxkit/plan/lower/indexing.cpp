@@ -22,9 +22,8 @@ class PlaceExpression {
     const Number is_negative = e_.apply(Operation::less, given, e_.integer(0));
     const Number at =
         e_.apply(Operation::select, is_negative, e_.apply(Operation::add, given, e_.integer(size)), given);
-    const Number is_outside =
-        e_.apply(Operation::logical_or, e_.apply(Operation::less, at, e_.integer(0)),
-                 e_.apply(Operation::less, e_.integer(size - 1), at));
+    const Number is_outside = e_.apply(Operation::logical_or, e_.apply(Operation::less, at, e_.integer(0)),
+                                       e_.apply(Operation::less, e_.integer(size - 1), at));
     outside_ = outside_ ? e_.apply(Operation::logical_or, *outside_, is_outside) : is_outside;
     add(e_.apply(Operation::multiply, at, e_.integer(stride)));
   }
@@ -142,8 +141,8 @@ Unlowered scattered(LowerCall& call, const View& places, std::int64_t width) {
   const View data = call.contiguous(stored_as(call, call.input(0), type));
   const View updates = call.contiguous(stored_as(call, call.input(2), type));
   const View result = call.make(type, {data.size() / width, width});
-  call.emit(scatter_step,
-            {*reshaped(data, result.dims), places, *reshaped(updates, {places.dims[0], width})}, {result}, parameters);
+  call.emit(scatter_step, {*reshaped(data, result.dims), places, *reshaped(updates, {places.dims[0], width})}, {result},
+            parameters);
   if (type == stored) {
     call.set_output(0, *reshaped(result, call.output_dims(0)));
     return std::nullopt;
@@ -236,8 +235,7 @@ Unlowered lower_arg_extreme(LowerCall& call) {
   if (lane != Lane::i64) is_best = e.apply(Operation::logical_or, is_best, e.apply(Operation::is_nan, number));
   const Number other = e.integer(takes_last ? -1 : x.dims[axis]);
   e.apply(Operation::select, is_best, e.input(2, Lane::i64), other);
-  const View places =
-      mapped(call, e, {x, best, positions_along(call, x.dims, axis)}, ElementType::int64, x.dims);
+  const View places = mapped(call, e, {x, best, positions_along(call, x.dims, axis)}, ElementType::int64, x.dims);
   give(call, reduced(call, takes_last ? Reduction::maximum : Reduction::minimum, places, goes));
   return std::nullopt;
 }
@@ -285,8 +283,8 @@ Unlowered lower_trilu(LowerCall& call) {
   } else {
     k = e.integer(0);
   }
-  const Number stays = is_upper ? e.apply(Operation::less_or_equal, k, above)
-                                : e.apply(Operation::less_or_equal, above, k);
+  const Number stays =
+      is_upper ? e.apply(Operation::less_or_equal, k, above) : e.apply(Operation::less_or_equal, above, k);
   e.apply(Operation::select, stays, number, lane == Lane::i64 ? e.integer(0) : e.constant(lane, 0));
   give(call, mapped(call, e, std::move(inputs), x.type, x.dims));
   return std::nullopt;

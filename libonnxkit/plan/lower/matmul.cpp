@@ -31,8 +31,7 @@ Unlowered lower_wide_gemm(LowerCall& call, const View& a, const View& b, float a
   const ElementType type = call.output_type(0), wide = wide_type(type);
   const Lane lane = lane_of(wide);
   if (lane == Lane::i64 && (alpha != 1 || beta != 1)) return "factors of integers";
-  const View product =
-      matrix_product(call, stored_as(call, a, wide), stored_as(call, b, wide), call.output_dims(0));
+  const View product = matrix_product(call, stored_as(call, a, wide), stored_as(call, b, wide), call.output_dims(0));
   Expression e;
   Expression::Number sum = e.input(0, lane);
   std::vector<View> inputs = {product};

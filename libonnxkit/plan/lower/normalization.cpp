@@ -38,7 +38,8 @@ Unlowered lower_layer_normalization_with_statistics(LowerCall& call) {
     return "only for real numbers of 32 bits and less";
   const View x = call.as_real(call.input(0));
   if (x.size() == 0) return "without elements";
-  const Statistics found = statistics_over(call, x, last_axes(x.rank(), counted_axis(call.integer("axis", -1), x.rank())));
+  const Statistics found =
+      statistics_over(call, x, last_axes(x.rank(), counted_axis(call.integer("axis", -1), x.rank())));
   Expression inverse;
   const Number shifted = inverse.apply(Operation::add, inverse.input(0, Lane::f32),
                                        inverse.constant(Lane::f32, static_cast<double>(call.real("epsilon", 1e-5F))));
@@ -54,7 +55,8 @@ Unlowered lower_layer_normalization_with_statistics(LowerCall& call) {
   }
   call.set_output(0, mapped(call, e, std::move(inputs), ElementType::float32, x.dims));
   const auto give_statistic = [&](std::size_t output, const View& view) {
-    if (call.has_output(output)) call.set_output(output, stored_as(call, view, LowerCall::stored_type(call.output_type(output))));
+    if (call.has_output(output))
+      call.set_output(output, stored_as(call, view, LowerCall::stored_type(call.output_type(output))));
   };
   give_statistic(1, found.mean);
   give_statistic(2, factor);

@@ -117,8 +117,8 @@ Unlowered lower_dynamic_quantize(LowerCall& call) {
     return e.apply(operation, e.input(input, Lane::f32), e.constant(Lane::f32, 0));
   };
   const Number low = bounded(range, Operation::minimum, 0), high = bounded(range, Operation::maximum, 1);
-  const Number quotient = range.apply(Operation::divide, range.apply(Operation::subtract, high, low),
-                                      range.constant(Lane::f32, 255));
+  const Number quotient =
+      range.apply(Operation::divide, range.apply(Operation::subtract, high, low), range.constant(Lane::f32, 255));
   const Number is_flat = range.apply(Operation::equal, low, high), one = range.constant(Lane::f32, 1);
   range.apply(Operation::select, is_flat, one, quotient);
   const View scale = mapped(call, range, {least, most}, ElementType::float32, {});
@@ -166,8 +166,8 @@ std::optional<View> centered(LowerCall& call, std::size_t input, std::size_t zer
     value = e.apply(Operation::subtract, value, e.input(1, Lane::i64));
   }
   e.convert(value, Lane::f32);
-  const View result = x.is_dense() ? call.make_like(ElementType::float32, x.dims, x)
-                                   : call.make(ElementType::float32, x.dims);
+  const View result =
+      x.is_dense() ? call.make_like(ElementType::float32, x.dims, x) : call.make(ElementType::float32, x.dims);
   call.emit_map(e, std::move(inputs), result);
   return result;
 }
@@ -259,9 +259,9 @@ Parts product_parts(LowerCall& call, std::size_t a_input, std::size_t a_zero, st
     const View left = sliced(*a, a->rank() - 1, start, 1, end - start);
     View right;
     if (weights) {
-      right = call.constant(std::span(*weights).subspan(static_cast<std::size_t>(start * n),
-                                                        static_cast<std::size_t>((end - start) * n)),
-                            {end - start, n});
+      right = call.constant(
+          std::span(*weights).subspan(static_cast<std::size_t>(start * n), static_cast<std::size_t>((end - start) * n)),
+          {end - start, n});
     } else {
       right = sliced(*b, b->rank() < 2 ? 0 : b->rank() - 2, start, 1, end - start);
     }

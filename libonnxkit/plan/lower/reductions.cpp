@@ -92,8 +92,7 @@ Unlowered lower_reduce_log_sum_exp(LowerCall& call) {
   const View most = reduced(call, Reduction::maximum, view, goes);
   Expression e;
   e.apply(Operation::exponential, e.apply(Operation::subtract, e.input(0, lane), e.input(1, lane)));
-  const View sums =
-      reduced(call, Reduction::sum, applied(call, e, {view, *reshaped(most, kept)}, view.type), goes);
+  const View sums = reduced(call, Reduction::sum, applied(call, e, {view, *reshaped(most, kept)}, view.type), goes);
   Expression last;
   const Number greatest = last.input(0, lane);
   const Number sum = last.apply(Operation::add, last.apply(Operation::logarithm, last.input(1, lane)), greatest);
@@ -125,8 +124,8 @@ Unlowered lower_lp_normalization(LowerCall& call) {
   goes[axis] = true;
   Dims kept = x.dims;
   kept[axis] = 1;
-  View norm = reduced(call, Reduction::sum, p == 1 ? with_operation(call, Operation::absolute, x) : squared(call, x),
-                      goes);
+  View norm =
+      reduced(call, Reduction::sum, p == 1 ? with_operation(call, Operation::absolute, x) : squared(call, x), goes);
   if (p == 2) norm = with_operation(call, Operation::square_root, norm);
   Expression e;
   const Number number = e.input(0, lane), by = e.input(1, lane), zero = e.constant(lane, 0);
@@ -148,8 +147,8 @@ Unlowered normalized_groups(LowerCall& call, std::int64_t groups) {
   const View split = reshaped_or_copied(call, x, grouped);
   const Statistics found = statistics_over(call, split, {false, false, true, true});
   Expression e;
-  const Number shifted = e.apply(Operation::add, e.input(1, lane),
-                                 e.constant(lane, static_cast<double>(call.real("epsilon", 1e-5F))));
+  const Number shifted =
+      e.apply(Operation::add, e.input(1, lane), e.constant(lane, static_cast<double>(call.real("epsilon", 1e-5F))));
   const Number deviation = e.apply(Operation::square_root, shifted);
   Number y = e.apply(Operation::divide, e.input(0, lane), deviation);
   std::vector<View> inputs = {found.centered, found.variance};
@@ -202,8 +201,7 @@ Unlowered lower_lrn(LowerCall& call) {
   const double alpha = static_cast<double>(call.real("alpha", 1e-4F)) / static_cast<double>(size);
   const Number scaled = e.apply(Operation::multiply, sum, e.constant(lane, alpha));
   const Number base = e.apply(Operation::add, scaled, e.constant(lane, static_cast<double>(call.real("bias", 1))));
-  const Number power =
-      e.apply(Operation::power, base, e.constant(lane, static_cast<double>(call.real("beta", 0.75F))));
+  const Number power = e.apply(Operation::power, base, e.constant(lane, static_cast<double>(call.real("beta", 0.75F))));
   e.apply(Operation::divide, own, power);
   give(call, applied(call, e, std::move(inputs), x.type));
   return std::nullopt;

@@ -189,8 +189,7 @@ View filled_outside(LowerCall& call, const View& view, std::size_t axis, const s
   Expression e;
   const Lane lane = lane_of(view.type);
   const Number number = e.input(1, lane), is_outside = e.input(0, Lane::i64);
-  const Number constant =
-      lane == Lane::i64 ? e.integer(static_cast<std::int64_t>(filling)) : e.constant(lane, filling);
+  const Number constant = lane == Lane::i64 ? e.integer(static_cast<std::int64_t>(filling)) : e.constant(lane, filling);
   e.apply(Operation::select, is_outside, constant, number);
   const View result = call.make_like(view.type, view.dims, view);
   call.emit_map(e, {mask, view}, result);

@@ -29,14 +29,14 @@ void register_unlowered(LoweringRegistry& registry) {
     for (const char* op : ops) registry.add(op, all_versions(), lowering);
   };
   all(refuse<sized_by_content>, {"Compress", "NonMaxSuppression", "NonZero", "Unique"});
-  all(refuse<not_tensors>, {"ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt",
-                            "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
-                            "SplitToSequence"});
+  all(refuse<not_tensors>,
+      {"ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct",
+       "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence"});
   all(refuse<strings>,
       {"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer", "ImageDecoder"});
   all(refuse<bodies>, {"If", "Loop", "Scan", "SequenceMap"});
-  all(refuse<random>, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
-                       "RandomUniformLike"});
+  all(refuse<random>,
+      {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
   all(refuse<spectral>, {"BlackmanWindow", "DFT", "HammingWindow", "HannWindow", "MelWeightMatrix", "STFT"});
   all(refuse<sampling>, {"AffineGrid", "DeformConv", "GridSample", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
   all(refuse<recurrent>, {"GRU", "LSTM", "RNN", "LinearAttention", "CausalConvWithState"});
