@@ -253,6 +253,7 @@ case("rank_of_open", lambda x: raw.Rank(input=x), OPEN_VECTOR)
 case("passing", lambda x: raw.CheckNumerics(tensor=raw.EnsureShape(input=raw.PreventGradient(input=raw.StopGradient(input=raw.Snapshot(input=x))), shape=[None, 5]), message="") + 1,
      OPEN_VECTOR)
 case("identityn", lambda x, y: raw.IdentityN(input=[x + 1, y]), VECTOR, VECTOR)
+case("debugidentity", lambda x: raw.DebugIdentity(input=x, tensor_name="x:0") + raw.DebugIdentityV2(input=x + 1, tfdbg_context_id="c", op_name="x"), VECTOR)
 case("placeholderwithdefault", lambda x: x + raw.PlaceholderWithDefault(input=weight(5), shape=[5]), VECTOR)
 for version in ("", "V2"):
     case(f"fusedbatchnorm{version.lower()}", lambda x, f=getattr(raw, "FusedBatchNorm" + version): f(
@@ -291,6 +292,26 @@ class Saved(tf.Module):
     @tf.function(input_signature=[tf.TensorSpec([None, 4], F, "y")])
     def second(self, y):
         return {"z": tf.matmul(y, self.rows, transpose_b=True)}
+
+
+class Picked(tf.Module):
+    """Elements of a variable, which nothing reads as a whole."""
+
+    def __init__(self):
+        self.rows = tf.Variable(weight(6, 4), name="rows")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], I, "x0")])
+    def serve(self, x0):
+        return {"picked": raw.ResourceGatherNd(resource=self.rows.handle, indices=x0, dtype=tf.float32)}
+
+
+def write_picked(name, random):
+    model, folder = Picked(), FOLDER / f"{name}.saved_model"
+    shutil.rmtree(folder, ignore_errors=True)
+    tf.saved_model.save(model, str(folder), {"serving_default": model.serve})
+    (folder / "fingerprint.pb").unlink(missing_ok=True)
+    given = values_of(([3, 2], I, 0, 4), random)
+    np.savez_compressed(FOLDER / f"{name}.npz", input_0=given, output_0=model.serve(given)["picked"])
 
 
 def write_saved(name, random):
@@ -371,10 +392,10 @@ def write_case(name):
 def main():
     (FOLDER / "refused").mkdir(parents=True, exist_ok=True)
     refused()
-    for name in sys.argv[1:] or [*CASES, "variables"]:
+    for name in sys.argv[1:] or [*CASES, "variables", "picked"]:
         try:
-            if name == "variables":
-                write_saved(name, np.random.default_rng(5))
+            if name in ("variables", "picked"):
+                (write_saved if name == "variables" else write_picked)(name, np.random.default_rng(5))
             else:
                 write_case(name)
         except Exception as error:  # TensorFlow raises anything

@@ -8,6 +8,8 @@ testdata/torch/changes.
 import torch
 import torch.nn.functional as F
 
+import torch_overload_cases
+
 CASES = {}
 CHANGES = {}
 
@@ -519,3 +521,5 @@ for family in (control_flow, binary, unary, activations, products, convolutions,
                indexing, rearrangements, compositions, losses, diagonals, stacks, more_products, views_then_writes, recurrence,
                conversions):
     family()
+
+torch_overload_cases.add_to(case)

@@ -17,6 +17,7 @@
 #include "tools/options/input_shape.h"
 #include "tools/progress.h"
 #include "tools/report/diagnostics.h"
+#include "tools/report/explain.h"
 #include "tools/report/weights.h"
 
 namespace onnxkit::tools {
@@ -153,6 +154,12 @@ class Conversion {
                      text));
   }
 
+  /// What became of each node goes to standard output, unless the model or JSON goes there.
+  void explain(const std::vector<NodeMapping>& nodes, const std::string& from, const std::string& to) const {
+    if (nodes.empty() || arguments_.report.format == Format::json) return;
+    std::fputs(mapping_table(nodes, from, to).c_str(), arguments_.output == "-" ? stderr : stdout);
+  }
+
   // ---- reading
 
   std::optional<Model> opened() {
@@ -163,8 +170,12 @@ class Conversion {
     }
     shapes_ = read.input_shapes;
     ReadReport reading;
+    std::vector<NodeMapping> mapped;
+    if (arguments_.explain) read.mapped = &mapped;
     auto model = open_model(arguments_.input, read, &reading);
     file_.from = reading.format;
+    if (arguments_.explain && is_of_framework(file_.from)) file_.read = mapped;
+    explain(mapped, file_.from, "ONNX");
     if (model) return *std::move(model);
     if (model.error().diagnostic.code == "unsupported-operator") file_.findings = std::move(reading.diagnostics);
     stop(model.error());
@@ -182,6 +193,8 @@ class Conversion {
       return wrong_usage(arguments_.proof_option + " requires --opset");
     if (!changes_framework && arguments_.names_backend)
       return wrong_usage("--verify-with requires a model of another framework");
+    if (arguments_.explain && !changes_framework)
+      return wrong_usage("--explain requires a model or an output of another framework");
     if (arguments_.round_trip && !converts_ && !writes_)
       return wrong_usage("--round-trip requires a model or an output of another framework");
     return true;
@@ -408,6 +421,7 @@ class Conversion {
   /// What the format cannot express.
   bool refuse_operators(const Error& error, const std::vector<Diagnostic>& refusals) {
     refuse(refusals);
+    file_.is_refused = error.diagnostic.code == "not-supported";
     return stop(error);
   }
 
@@ -445,7 +459,9 @@ class Conversion {
     std::vector<Diagnostic> refusals;
     save_.refusals = &refusals;
     save_.format = format.name;
+    if (arguments_.explain) save_.mapped = &file_.written.emplace();
     const auto saved = saved_model(model, hidden.path().string());
+    if (arguments_.explain) explain(*file_.written, "ONNX", file_.to);
     if (!saved) return refuse_operators(saved.error(), refusals);
     const auto compare = [&](SourceCheckOptions options) {
       options.format = format.name;

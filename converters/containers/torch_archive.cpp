@@ -68,6 +68,11 @@ std::string root_of(const ZipArchive& archive) {
   return first.substr(0, first.find('/') + 1);
 }
 
+std::uint64_t most_unpacked(const ZipEntry& entry) {
+  constexpr std::uint64_t small = std::uint64_t{1} << 26, most_expansion = 64;
+  return std::max(small, most_expansion * entry.packed_size);
+}
+
 Result<void> check_byte_order(const ZipArchive& archive, const std::string& root) {
   const ZipEntry* entry = archive.find(root + "byteorder");
   if (!entry) return {};
@@ -103,8 +108,7 @@ Result<std::span<const std::byte>> TorchArchive::storage(const std::string& path
   if (!entry) return malformed_tensor(path, "the archive has no such entry");
   if (entry->is_stored) return zip_.packed_bytes(*entry);
   if (const auto known = unpacked_.find(path); known != unpacked_.end()) return known->second;
-  constexpr std::uint64_t most_expansion = 1100;  // deflate packs 1032 to 1 at best
-  auto content = zip_.unpack(*entry, most_expansion * entry->packed_size);
+  auto content = zip_.unpack(*entry, most_unpacked(*entry));
   if (!content) return std::move(content).error();
   files_.push_back(MappedFile::from_bytes(*std::move(content)));
   return unpacked_.emplace(path, files_.back()->bytes()).first->second;

@@ -18,6 +18,9 @@ namespace onnxkit::containers {
 /// The folder that all entries of an archive of PyTorch lie in, with its slash.
 std::string root_of(const wire::ZipArchive& archive);
 
+/// What a deflated storage may take: numbers of networks hardly shrink, so that a small entry that promises gigabytes is no network.
+std::uint64_t most_unpacked(const wire::ZipEntry& entry);
+
 /// Error codes: malformed-archive, not-supported (the archive says that its numbers are not little-endian).
 Result<void> check_byte_order(const wire::ZipArchive& archive, const std::string& root);
 

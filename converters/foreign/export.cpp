@@ -59,8 +59,14 @@ void encode_integers(ElementType elem, std::span<const std::int64_t> values, std
                  [](std::int64_t value) { return value != 0 ? std::byte{1} : std::byte{0}; });
 }
 
-Exporter::Exporter(const ir::Model& model, const Writers& writers, std::string_view framework, const NodePlaces* places)
-    : source_(model), writers_(writers), places_(places), data_(model.path), inferred_(infer(model, table_, data_)) {
+Exporter::Exporter(const ir::Model& model, const Writers& writers, std::string_view framework, const NodePlaces* places,
+                   Trace* trace)
+    : source_(model),
+      writers_(writers),
+      places_(places),
+      trace_(trace),
+      data_(model.path),
+      inferred_(infer(model, table_, data_)) {
   model_.framework = framework;
   for (const auto& scope : ir::graph_scopes(model))
     for (const ir::Value& value : scope->graph->values) names_.insert(value.name.view());
@@ -73,6 +79,7 @@ Result<Model> Exporter::run(std::vector<Diagnostic>& findings) {
   std::vector<std::size_t> refused;
   collect_refused(model_.graph, refused);
   if (!refused.empty()) {
+    if (trace_) add_results(model_.graph, *trace_);
     std::sort(refused.begin(), refused.end());
     Refusals refusals;
     for (const std::size_t index : refused) refusals.add(refusals_[index]);
@@ -244,8 +251,18 @@ bool Exporter::write_known(WriteFrame& frame, const ir::Node& node) {
   return !results.empty();
 }
 
+std::size_t Exporter::add_entry(const WriteFrame& frame, const ir::Node& node) {
+  if (!trace_) return Node::no_origin;
+  std::string name(node.name.view());
+  for (const ir::ValueId output : node.outputs)
+    if (name.empty() && output != ir::ValueId::none) name = frame.source->name_of(output);
+  trace_->push_back({.from = {ir::qualified_op(node), std::move(name)}, .to = {}, .refusal = {}});
+  return trace_->size() - 1;
+}
+
 void Exporter::write_node(WriteFrame& frame, std::size_t index) {
   const ir::Node& node = frame.source->nodes[index];
+  const std::size_t entry = add_entry(frame, node);
   if (write_known(frame, node)) return;
   const ir::Node* const outer_node = std::exchange(node_, &node);
   const std::size_t outer_index = std::exchange(node_index_, frame.outer ? node_index_ : index);
@@ -260,23 +277,28 @@ void Exporter::write_node(WriteFrame& frame, std::size_t index) {
   } else {
     refuse(fmt::format("no mapping to {} is known for this operator", model_.framework), {});
   }
-  if (refused_) {  // stands in for it, so that the nodes behind it can be looked at
-    frame.graph->nodes.resize(nodes);
-    Node& node_there = frame.graph->nodes.emplace_back();
-    node_there.op = model_.strings->keep(fmt::format("{}{}", refused_op, *refused_)).view();
-    for (const ir::ValueId id : node.inputs) node_there.arguments.emplace_back().content = value(frame, id);
-    for (const ir::ValueId id : node.outputs) {
-      if (id == ir::ValueId::none) continue;
-      const checker::ValueInfo* known = known_of(frame, id);
-      const ValueId made = new_value(frame, frame.source->name_of(id), known ? known->type : Type());
-      frame.graph->nodes.back().outputs.push_back(made);
-      frame.values[index_of(id)] = made;
-    }
-  }
+  if (refused_ && trace_) (*trace_)[entry].refusal = refusals_[*refused_].reason;
+  if (refused_) stand_in(frame, node, nodes);
+  for (std::size_t n = nodes; n < frame.graph->nodes.size(); ++n) frame.graph->nodes[n].origin = entry;
   node_ = outer_node;
   node_index_ = outer_index;
   first_value_ = outer_first;
   refused_ = outer_refused;
+}
+
+/// A node in place of a refused one, so that the nodes behind it can be looked at.
+void Exporter::stand_in(WriteFrame& frame, const ir::Node& node, std::size_t nodes) {
+  frame.graph->nodes.resize(nodes);
+  Node& node_there = frame.graph->nodes.emplace_back();
+  node_there.op = model_.strings->keep(fmt::format("{}{}", refused_op, *refused_)).view();
+  for (const ir::ValueId id : node.inputs) node_there.arguments.emplace_back().content = value(frame, id);
+  for (const ir::ValueId id : node.outputs) {
+    if (id == ir::ValueId::none) continue;
+    const checker::ValueInfo* known = known_of(frame, id);
+    const ValueId made = new_value(frame, frame.source->name_of(id), known ? known->type : Type());
+    frame.graph->nodes.back().outputs.push_back(made);
+    frame.values[index_of(id)] = made;
+  }
 }
 
 void Exporter::give_results(WriteFrame& frame, const ir::Node& node, const std::vector<ValueId>& values) {
@@ -329,9 +351,9 @@ void Exporter::declare_types(WriteFrame& frame) {
 }
 
 Result<Model> export_model(const ir::Model& model, const Writers& writers, std::string_view framework,
-                           std::vector<Diagnostic>& findings, const NodePlaces* places) {
+                           std::vector<Diagnostic>& findings, const NodePlaces* places, Trace* trace) {
   if (!model.graph) return make_error("no-graph", "the model has no graph to write");
-  return Exporter(model, writers, framework, places).run(findings);
+  return Exporter(model, writers, framework, places, trace).run(findings);
 }
 
 }  // namespace onnxkit::foreign

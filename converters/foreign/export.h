@@ -13,6 +13,7 @@
 #include "converters/foreign/graph.h"
 #include "converters/foreign/places.h"
 #include "converters/foreign/refusals.h"
+#include "converters/foreign/trace.h"
 #include "converters/foreign/write_call.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/ir/uses.h"
@@ -57,9 +58,11 @@ class Writers {
 
 /// The model as a graph of another framework, `framework` by name. Text and weights of the result view into `model`, which must outlive it. Error
 /// codes: unsupported-operator (then `findings` has one for each operator and reason, with the count of nodes and the first of them, by
-/// `places` where they are given), and those of external data.
+/// `places` where they are given), and those of external data. `trace` takes what became of each node; what was made of it is added by
+/// add_results, when the graph is final.
 Result<Model> export_model(const ir::Model& model, const Writers& writers, std::string_view framework,
-                           std::vector<Diagnostic>& findings, const NodePlaces* places = nullptr);
+                           std::vector<Diagnostic>& findings, const NodePlaces* places = nullptr,
+                           Trace* trace = nullptr);
 
 /// Integers, or booleans as 0 and 1, as they lie in raw_data.
 void encode_integers(ElementType elem, std::span<const std::int64_t> values, std::span<std::byte> bytes);
@@ -81,7 +84,8 @@ struct WriteFrame {
 /// The state of an export, seen by WriteCall.
 class Exporter {
  public:
-  Exporter(const ir::Model& model, const Writers& writers, std::string_view framework, const NodePlaces* places);
+  Exporter(const ir::Model& model, const Writers& writers, std::string_view framework, const NodePlaces* places,
+           Trace* trace);
 
   Result<Model> run(std::vector<Diagnostic>& findings);
 
@@ -92,6 +96,8 @@ class Exporter {
   void add_inputs(WriteFrame& frame);
   void add_initializers(WriteFrame& frame);
   void write_node(WriteFrame& frame, std::size_t index);
+  std::size_t add_entry(const WriteFrame& frame, const ir::Node& node);
+  void stand_in(WriteFrame& frame, const ir::Node& node, std::size_t nodes);
   bool write_known(WriteFrame& frame, const ir::Node& node);
   void add_outputs(WriteFrame& frame);
   void declare_types(WriteFrame& frame);
@@ -114,6 +120,7 @@ class Exporter {
   const ir::Model& source_;
   const Writers& writers_;
   const NodePlaces* places_;
+  Trace* trace_;
   spec::OpTable table_;
   wire::ExternalData data_;
   checker::InferredModel inferred_;

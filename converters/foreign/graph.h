@@ -46,6 +46,8 @@ struct Node {
   std::string_view source;       ///< lines of the user's program
   std::string_view scope;        ///< the module that it belongs to: "encoder.layer.0"
   bool has_list_result = false;  ///< the outputs are the items of one list, for who writes them
+  static constexpr std::size_t no_origin = static_cast<std::size_t>(-1);
+  std::size_t origin = no_origin;  ///< of a written node: what it was made of, as an index of the trace
 
   const Argument* find(std::string_view argument) const {
     for (const Argument& a : arguments)

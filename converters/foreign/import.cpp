@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/op_table.h"
 
 namespace onnxkit::foreign {
@@ -114,6 +115,7 @@ void Importer::set_value(const Graph& graph, ValueId id, Val value) {
 
 void Importer::refuse(std::string reason, std::string help) {
   if (std::exchange(refused_, true)) return;  // the first reason of a node counts
+  if (trace_) (*trace_)[entry_].refusal = reason;
   refusals_.add({.op = std::string(node_->op),
                  .reason = std::move(reason),
                  .help = std::move(help),
@@ -151,6 +153,18 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
   const Node* const outer_node = std::exchange(node_, &node);
   const std::size_t outer_index = std::exchange(node_index_, index);
   const bool outer_refused = std::exchange(refused_, false);
+  const std::size_t outer_entry = std::exchange(entry_, trace_ ? trace_->size() : 0);
+  const std::size_t entry = entry_, first = builder_.graph().nodes.size();
+  if (trace_) trace_->push_back({.from = {std::string(node.op), std::string(node.name)}, .to = {}, .refusal = {}});
+  map_node(graph, node);
+  if (trace_ && !refused_) trace_made(entry, first);
+  node_ = outer_node;
+  node_index_ = outer_index;
+  refused_ = outer_refused;
+  entry_ = outer_entry;
+}
+
+void Importer::map_node(const Graph& graph, const Node& node) {
   const std::size_t findings = builder_.findings().size();
   builder_.set_origin(node.name, node.scope, node.source);
   const MapNode map = mappings_.find(node.op);
@@ -159,9 +173,7 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
     // What it would say follows from the refusal before it.
     fill_in(graph, node);
     for (const ValueId id : node.outputs) unknown_.emplace(&graph, id);
-    node_ = outer_node;
-    node_index_ = outer_index;
-    refused_ = outer_refused;
+    if (trace_) (*trace_)[entry_].refusal = "it reads what a refused operator computes";
     return;
   }
   if (map) {
@@ -176,9 +188,39 @@ void Importer::import_node(const Graph& graph, std::size_t index) {
   if (!refused_ && found.size() > findings && found.back().severity == Severity::error)
     refuse(fmt::format("its form in ONNX would be invalid: {}", found.back().message), {});
   if (refused_) fill_in(graph, node);
-  node_ = outer_node;
-  node_index_ = outer_index;
-  refused_ = outer_refused;
+}
+
+namespace {
+
+/// A node of the result as a key: the graph and the first value that it computes.
+std::pair<const ir::Graph*, ir::ValueId> key_of(const ir::Graph& graph, const ir::Node& node) {
+  const auto first =
+      std::find_if(node.outputs.begin(), node.outputs.end(), [](ir::ValueId id) { return id != ir::ValueId::none; });
+  return {&graph, first == node.outputs.end() ? ir::ValueId::none : *first};
+}
+
+}  // namespace
+
+/// Nodes that the call emitted itself: those of nodes inside it belong to later entries.
+void Importer::trace_made(std::size_t entry, std::size_t first) {
+  const ir::Graph& graph = builder_.graph();
+  for (std::size_t n = first; n < graph.nodes.size(); ++n) {
+    const auto [known, is_new] = made_by_.emplace(key_of(graph, graph.nodes[n]), entry);
+    if (!is_new && known->second < entry) known->second = entry;  // of a graph that is gone, whose place this one has
+  }
+}
+
+void Importer::trace_results() {
+  if (!trace_) return;
+  for (const auto& scope : ir::graph_scopes(builder_.model()))
+    for (const ir::Node& node : scope->graph->nodes) {
+      const auto made = made_by_.find(key_of(*scope->graph, node));
+      if (made == made_by_.end()) continue;
+      const auto output = made->first.second;
+      const Text& name =
+          !node.name.empty() || output == ir::ValueId::none ? node.name : scope->graph->values[index_of(output)].name;
+      (*trace_)[made->second].to.push_back({ir::qualified_op(node), std::string(name.view())});
+    }
 }
 
 void Importer::import_nodes(const Graph& graph) {
@@ -200,14 +242,16 @@ std::vector<Val> Importer::import_inlined(const Graph& graph, std::vector<Val> i
   return outputs;
 }
 
-Result<ir::Model> import_model(const Model& source, const Mappings& mappings, std::vector<Diagnostic>& findings) {
+Result<ir::Model> import_model(const Model& source, const Mappings& mappings, std::vector<Diagnostic>& findings,
+                               Trace* trace) {
   ir::Model model = empty_model(source);
   const spec::OpTable table;
-  Importer importer(model, mappings, table);
+  Importer importer(model, mappings, table, trace);
   importer.add_inputs(source);
   importer.import_nodes(source.graph);
   const Refusals& refusals = importer.refusals();
   if (!refusals.empty()) {
+    importer.trace_results();
     std::vector<Diagnostic> found = refusals.findings();
     std::move(found.begin(), found.end(), std::back_inserter(findings));
     return make_error("unsupported-operator", fmt::format("{} of {} cannot be expressed in ONNX",
@@ -219,6 +263,7 @@ Result<ir::Model> import_model(const Model& source, const Mappings& mappings, st
     importer.builder().add_output(value, output.name);
   }
   importer.builder().remove_unused();
+  importer.trace_results();
   for (const Tensor& tensor : source.graph.tensors) add_default(source.graph, tensor, *model.graph);
   return model;
 }

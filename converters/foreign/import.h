@@ -13,6 +13,7 @@
 #include "converters/foreign/onnx_builder.h"
 #include "converters/foreign/operators.h"
 #include "converters/foreign/refusals.h"
+#include "converters/foreign/trace.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/result.h"
 
@@ -60,14 +61,15 @@ class Mappings {
 constexpr std::int64_t import_opset = 18;
 
 /// The model in ONNX. Error code: unsupported-operator, then `findings` has one for each operator and reason, with the count of nodes and the
-/// first of them.
-Result<ir::Model> import_model(const Model& model, const Mappings& mappings, std::vector<Diagnostic>& findings);
+/// first of them. `trace` takes what became of each node.
+Result<ir::Model> import_model(const Model& model, const Mappings& mappings, std::vector<Diagnostic>& findings,
+                               Trace* trace = nullptr);
 
 /// The state of an import, seen by Call.
 class Importer {
  public:
-  Importer(ir::Model& model, const Mappings& mappings, const spec::OpTable& table)
-      : mappings_(mappings), builder_(model, table) {}
+  Importer(ir::Model& model, const Mappings& mappings, const spec::OpTable& table, Trace* trace)
+      : mappings_(mappings), builder_(model, table), trace_(trace) {}
 
   void add_inputs(const Model& model);
   /// Imports the nodes of a graph whose inputs and tensors have values.
@@ -79,11 +81,15 @@ class Importer {
   void refuse(std::string reason, std::string help);
   bool refused() const { return refused_; }
   OnnxBuilder& builder() { return builder_; }
+  /// Adds the nodes of the result to the trace. To be called when it has all that it will have.
+  void trace_results();
   /// What cannot be expressed.
   const Refusals& refusals() const { return refusals_; }
 
  private:
   void import_node(const Graph& graph, std::size_t index);
+  void map_node(const Graph& graph, const Node& node);
+  void trace_made(std::size_t entry, std::size_t first);
   bool reads_unknown(const Graph& graph, const Node& node) const;
   void fill_in(const Graph& graph, const Node& node);
   void add_tensors(const Graph& graph);
@@ -97,6 +103,10 @@ class Importer {
   bool refused_ = false;
   /// Results of nodes that were refused and whose types no one knows, and what was made of them: by graph and value.
   std::set<std::pair<const Graph*, ValueId>> unknown_;
+  Trace* trace_;
+  std::size_t entry_ = 0;  ///< of the trace: the node at hand
+  /// By graph and first result: the entry of the trace whose mapping emitted the node.
+  std::map<std::pair<const ir::Graph*, ir::ValueId>, std::size_t> made_by_;
 };
 
 }  // namespace onnxkit::foreign

@@ -19,13 +19,16 @@ std::string name_in_model(std::string op) {
 
 Result<foreign::Model> channels_last_program(ir::Model& model, const foreign::Writers& writers,
                                              std::string_view framework, std::int64_t opset,
-                                             std::vector<Diagnostic>& findings) {
+                                             std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   const foreign::NodePlaces places(model);
   if (auto legal = bring_to(model, opset, writers, findings); !legal) return std::move(legal).error();
   write_channel_operators(model);
   layout::to_channels_last(model);
   layout::reduce_transposes(model);
-  auto program = foreign::export_model(model, writers, framework, findings, &places);
+  auto program = foreign::export_model(model, writers, framework, findings, &places, trace);
+  for (std::size_t i = 0; trace && i < trace->size(); ++i)
+    (*trace)[i].from.op = name_in_model(std::move((*trace)[i].from.op));
+  if (trace && program) foreign::add_results(program->graph, *trace);
   for (Diagnostic& finding : findings) finding.location.op = name_in_model(std::move(finding.location.op));
   return program;
 }

@@ -20,6 +20,6 @@ std::string name_in_model(std::string op);
 /// weights view into `model`, which is changed and must outlive the result. Error codes: unsupported-operator (with `findings`), those of external data.
 Result<foreign::Model> channels_last_program(ir::Model& model, const foreign::Writers& writers,
                                              std::string_view framework, std::int64_t opset,
-                                             std::vector<Diagnostic>& findings);
+                                             std::vector<Diagnostic>& findings, foreign::Trace* trace = nullptr);
 
 }  // namespace onnxkit::legalize

@@ -38,7 +38,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::made(plan::Plan plan, Share
     for (const View& view : step.inputs) ++reads[view.buffer];
   }
   for (const plan::Step& step : ready->plan_.steps) {
-    if (writes_nothing(ready->plan_, step)) continue;
+    if (plan::writes_nothing(ready->plan_, step)) continue;
     const MakeKernel make = kernel_registry().find(step.kind);
     if (!make)
       return make_error("not-supported",

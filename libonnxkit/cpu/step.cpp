@@ -26,17 +26,10 @@ const KernelRegistry& kernel_registry() {
   return registry;
 }
 
-bool writes_nothing(const plan::Plan& plan, const plan::Step& step) {
-  if (step.kind == plan::host_step) return false;  // it may end with an error
-  return std::all_of(step.outputs.begin(), step.outputs.end(), [&](const View& view) {
-    return plan.buffers[view.buffer].home != plan::Home::slot && view.size() == 0;
-  });
-}
-
 std::optional<std::string> KernelRegistry::refusal(const plan::Plan& plan, const plan::Step& step) const {
   const auto found = by_kind_.find(step.kind);
   if (found == by_kind_.end()) return fmt::format("the backend cpu has no kernel for steps of the kind {}", step.kind);
-  if (!found->second.refuse || writes_nothing(plan, step)) return std::nullopt;
+  if (!found->second.refuse || plan::writes_nothing(plan, step)) return std::nullopt;
   return found->second.refuse(plan, step);
 }
 

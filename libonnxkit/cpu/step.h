@@ -91,9 +91,6 @@ struct StoredFloats {
   const float* data() const { return from ? from : widened.data(); }
 };
 
-/// All results have no elements: such steps get no kernel, so kernels need not ask for that, nor for memory that is not there.
-bool writes_nothing(const plan::Plan& plan, const plan::Step& step);
-
 /// What kernels may look at while they are made.
 struct Preparation {
   const plan::Plan& plan;

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cuda/channels_last_weights.h"
 #include "libonnxkit/plan/precision.h"
 
 namespace onnxkit::cuda {
@@ -14,12 +15,6 @@ using plan::Home;
 using plan::Step;
 
 // ---- making a plan ready
-
-bool ReadyPlan::writes_nothing(const Step& step) const {
-  return std::all_of(step.outputs.begin(), step.outputs.end(), [&](const View& view) {
-    return plan_.buffers[view.buffer].home != Home::slot && view.size() == 0;
-  });
-}
 
 namespace {
 
@@ -40,12 +35,17 @@ Result<void> set_precision(plan::Plan& plan, const Shared& shared) {
 
 Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Shared& shared) {
   if (auto set = set_precision(plan, shared); !set) return set.error();
+  const bool has_cudnn = std::any_of(shared.libraries.begin(), shared.libraries.end(),
+                                     [](const auto& library) { return library->name() == "cudnn"; });
+  if (has_cudnn) {
+    if (auto ordered = channels_last_weights(plan); !ordered) return ordered.error();
+  }
   std::unique_ptr<ReadyPlan> ready(new ReadyPlan(std::move(plan), shared));
   const Current current(*shared.maker.device);
   if (auto is = current.check(); !is) return is.error();
   ready->stretches_.emplace_back();
-  for (const Step& step : ready->plan_.steps) {
-    if (ready->writes_nothing(step)) continue;
+  for (Step& step : ready->plan_.steps) {
+    if (plan::writes_nothing(ready->plan_, step)) continue;
     if (auto added = ready->add_step(step); !added) return added.error();
   }
   if (auto compiled = ready->compile(); !compiled) return compiled.error();
@@ -73,13 +73,19 @@ Shared::~Shared() {
   libraries.clear();
 }
 
-Result<void> ReadyPlan::add_step(const Step& step) {
+Result<void> ReadyPlan::add_step(Step& step) {
   if (step.kind == plan::host_step) return add_host_step(step);
   const Preparation preparation{.plan = plan_, .allows_tf32 = shared_.precision == Precision::tf32};
   for (const auto& library : shared_.libraries) {
+    if (!library->takes(step.kind)) continue;
     auto made = library->prepare(step, preparation);
-    if (made) return add_library_step(*std::move(made));
+    if (made) {
+      step.by = made->call->text();
+      if (made->rest) step.by += ", then " + made->rest->parameters->text();
+      return add_library_step(*std::move(made));
+    }
     if (made.error().diagnostic.code != "not-supported") return made.error();
+    step.by = fmt::format("a generated kernel; {}: {}", library->name(), made.error().diagnostic.message);
   }
   return add_launches(step);
 }

@@ -65,8 +65,7 @@ class ReadyPlan : public plan::Executable {
   };
 
   ReadyPlan(plan::Plan plan, Shared& shared) : plan_(std::move(plan)), shared_(shared), slots_(plan_.slots) {}
-  bool writes_nothing(const plan::Step& step) const;
-  Result<void> add_step(const plan::Step& step);
+  Result<void> add_step(plan::Step& step);
   Result<void> add_host_step(const plan::Step& step);
   Result<void> add_library_step(LibraryStep made);
   Result<void> add_launches(const plan::Step& step);

@@ -34,11 +34,11 @@ Result<ir::Model> located(Result<ir::Model> model, const Source& source) {
 }
 
 Result<ir::Model> read_saved_model(const Source& source, const ReadOptions& options, ReadReport& report) {
-  return located(saved_model::read(source.path, options.signature, report.diagnostics), source);
+  return located(saved_model::read(source.path, options.signature, report.diagnostics, options.mapped), source);
 }
 
-Result<ir::Model> read_frozen_graph(const Source& source, const ReadOptions&, ReadReport& report) {
-  return located(saved_model::read_frozen(source.file, report.diagnostics), source);
+Result<ir::Model> read_frozen_graph(const Source& source, const ReadOptions& options, ReadReport& report) {
+  return located(saved_model::read_frozen(source.file, report.diagnostics, options.mapped), source);
 }
 
 /// Folders are named with a slash behind, and as TensorFlow Serving wants versions of a model, which are numbers.
@@ -98,7 +98,7 @@ class HiddenFolder {
 
 Result<foreign::Model> to_program(ir::Model& model, const SaveOptions& options) {
   std::vector<Diagnostic> refusals;
-  auto program = to_tensorflow::to_tensorflow(model, refusals);
+  auto program = to_tensorflow::to_tensorflow(model, refusals, options.mapped);
   if (!program && options.refusals) *options.refusals = std::move(refusals);
   return program;
 }

@@ -8,8 +8,8 @@ namespace {
 
 Match detect_tflite(const Source& source) { return source.has("TFL3", 4) ? Match::certain : Match::no; }
 
-Result<ir::Model> read_tflite(const Source& source, const ReadOptions&, ReadReport& report) {
-  auto model = tflite::read(source.file, report.diagnostics);
+Result<ir::Model> read_tflite(const Source& source, const ReadOptions& options, ReadReport& report) {
+  auto model = tflite::read(source.file, report.diagnostics, options.mapped);
   if (model) return model;
   Error error = std::move(model).error();
   error.diagnostic.location.file = source.path.string();
@@ -18,7 +18,7 @@ Result<ir::Model> read_tflite(const Source& source, const ReadOptions&, ReadRepo
 
 Result<void> write_to(const ByteSink& sink, const ir::Model& model, const SaveOptions& options) {
   std::vector<Diagnostic> refusals;
-  auto written = tflite::write(model, sink, refusals);
+  auto written = tflite::write(model, sink, refusals, options.mapped);
   if (!written && options.refusals) *options.refusals = std::move(refusals);
   return written;
 }

@@ -27,8 +27,8 @@ Result<ir::Model> with_file(Result<ir::Model> model, const Source& source) {
   return error;
 }
 
-Result<ir::Model> read_torch_export(const Source& source, const ReadOptions&, ReadReport& report) {
-  return with_file(pt2::read(source.file, report.diagnostics), source);
+Result<ir::Model> read_torch_export(const Source& source, const ReadOptions& options, ReadReport& report) {
+  return with_file(pt2::read(source.file, report.diagnostics, options.mapped), source);
 }
 
 Match detect_torchscript(const Source& source) {
@@ -36,13 +36,13 @@ Match detect_torchscript(const Source& source) {
 }
 
 Result<ir::Model> read_torchscript(const Source& source, const ReadOptions& options, ReadReport& report) {
-  return with_file(torchscript::read(source.file, options.input_shapes, report.diagnostics), source);
+  return with_file(torchscript::read(source.file, options.input_shapes, report.diagnostics, options.mapped), source);
 }
 
 /// The model with ATen's operators. What they cannot express goes into the options' refusals.
 Result<foreign::Model> aten_model(ir::Model& model, const SaveOptions& options) {
   std::vector<Diagnostic> refusals;
-  auto program = aten::to_aten(model, refusals);
+  auto program = aten::to_aten(model, refusals, options.mapped);
   if (!program && options.refusals) *options.refusals = std::move(refusals);
   return program;
 }

@@ -49,6 +49,7 @@ struct Step {
   std::vector<View> inputs = {}, outputs = {};
   std::shared_ptr<const Parameters> parameters = {};
   std::vector<std::string> nodes = {};  ///< that it computes
+  std::string by = {};                  ///< what a backend gave it to, where it has a choice; for the plan's text
 };
 
 /// An input or output of a plan.

@@ -11,6 +11,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/exec/support.h"
+#include "libonnxkit/ir/clone.h"
 #include "libonnxkit/plan/steps.h"
 #include "libonnxkit/plan/validity.h"
 
@@ -204,8 +205,8 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
   const auto start = Clock::now();
-  const auto model = std::make_shared<const ir::Model>(newest(*original_));
-  options_.fault = fault_of(*model, *options_.load.table, options_.load.allow_outside_data);
+  options_.fault = fault_of(*original_, *options_.load.table, options_.load.allow_outside_data);
+  const auto model = std::make_shared<const ir::Model>(options_.fault ? ir::clone(*original_) : newest(*original_));
   planned_ = std::make_unique<Planned>(model, options_);
   if (auto known = known_inputs()) {
     if (auto made = planned_->prepare(*known); !made) return made.error();

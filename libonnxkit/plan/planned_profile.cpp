@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <new>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -42,6 +43,15 @@ exec::StepTime time_of(const Step& step, double start, double seconds) {
   return time;
 }
 
+Result<std::vector<NamedValue>> run_once(Planned& planned, const std::vector<NamedValue>& given,
+                                         const PlannedRun& run) {
+  try {
+    return planned.run(given, run);
+  } catch (const std::bad_alloc&) {
+    return make_error("out-of-memory", "the system has not enough memory");
+  }
+}
+
 bool are_same_steps(const std::vector<exec::StepTime>& a, const std::vector<exec::StepTime>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const exec::StepTime& x, const exec::StepTime& y) { return x.name == y.name && x.op == y.op; });
@@ -62,7 +72,7 @@ Result<exec::RunProfile> PlannedSession::profile(const exec::RunRequest& request
       const auto end = ProfileClock::now();
       steps.push_back(time_of(step, seconds_between(begin, start), seconds_between(start, end)));
     };
-    const auto outputs = planned_->run(*given, run);
+    const auto outputs = run_once(*planned_, *given, run);
     const double wall = seconds_between(begin, ProfileClock::now());
     if (!outputs) return outputs.error();
     if (at < 0) continue;

@@ -105,4 +105,7 @@ struct HostParameters : Parameters {
   std::string text() const override { return op + ": " + reason; }
 };
 
+/// All results of the step have no elements: backends make no kernel for it, so kernels need not ask for that, nor for memory that is not there.
+bool writes_nothing(const Plan& plan, const Step& step);
+
 }  // namespace onnxkit::plan

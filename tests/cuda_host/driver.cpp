@@ -492,3 +492,12 @@ EXPORT int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsi
   for (unsigned i = 0; i < at->arity; ++i) values.push_back(*static_cast<void**>(parameters[i]));
   return enqueue(stream, [=] { return run_kernel(*at, grid_x, block_x, values); });
 }
+
+EXPORT int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data) {
+  const Call call("cuLaunchHostFunc");
+  if (call) return call.status();
+  return enqueue(stream, [=] {
+    function(data);
+    return success;
+  });
+}

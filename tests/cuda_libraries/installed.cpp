@@ -17,7 +17,7 @@ using plan::Lane;
 using plan::Operation;
 
 std::string h100() {
-  std::ifstream file(ONNXKIT_TESTDATA "/cuda/h100.json");
+  std::ifstream file(ONNXKIT_TESTDATA "/cuda_libraries/h100.json");
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 

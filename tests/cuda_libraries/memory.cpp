@@ -1,12 +1,15 @@
 #include "tests/cuda_libraries/memory.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <bit>
 #include <cstring>
 #include <deque>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "libonnxkit/base/dtype/dtype.h"
 
@@ -21,6 +24,19 @@ void* keep(std::function<void()> work) {
   static std::deque<std::function<void()>> all;
   const std::scoped_lock lock(mutex);
   return &all.emplace_back(std::move(work));
+}
+
+/// The file of the driver that this process has loaded, from whatever folder.
+std::string loaded_driver() {
+  std::string path;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* into) {
+        if (std::string_view(info->dlpi_name).ends_with("/libcuda.so.1"))
+          *static_cast<std::string*>(into) = info->dlpi_name;
+        return 0;
+      },
+      &path);
+  return path;
 }
 
 }  // namespace
@@ -55,7 +71,7 @@ bool run_on(void* stream, std::function<void()> work) {
     work();
     return true;
   }
-  void* const driver = ::dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW);
+  void* const driver = ::dlopen(loaded_driver().c_str(), RTLD_NOLOAD | RTLD_NOW);
   if (!driver) return false;
   using Launch = int (*)(void*, void (*)(void*), void*);
   const auto launch = reinterpret_cast<Launch>(::dlsym(driver, "cuLaunchHostFunc"));

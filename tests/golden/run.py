@@ -110,7 +110,7 @@ def run_step(command, masks, folder, program):
         "LC_ALL": "C.UTF-8",
         "COLUMNS": "100",
     }
-    environment.update({name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ})
+    environment.update({name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "ONNXKIT_CUDA_PATH", "XDG_CACHE_HOME") if name in os.environ})
     before = snapshot(folder)
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=TIMEOUT_SECONDS, check=False)

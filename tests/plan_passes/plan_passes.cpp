@@ -161,6 +161,20 @@ int run_texts(const fs::path& folder) {
   return failed == 0 && passed > 0 ? 0 : 1;
 }
 
+constexpr double rounded_tolerance = 1e-4;
+
+/// As they come out without rounding: real tensors in float64.
+std::vector<Value> as_wide(std::vector<Value> values) {
+  for (Value& value : values) {
+    if (!value.is_tensor() || !is_floating(value.tensor.type())) continue;
+    const std::vector<double> reals = to_reals(value.tensor);
+    const auto bytes = std::as_bytes(std::span(reals));
+    auto wide = Tensor::from_bytes(ElementType::float64, value.tensor.dims(), {bytes.begin(), bytes.end()});
+    if (wide) value = Value(*std::move(wide));
+  }
+  return values;
+}
+
 /// What is wrong behind some pass; nothing for models that the reference does not run as they are.
 std::optional<std::vector<std::string>> judge_model(const fs::path& path, const std::string& only) {
   const auto loaded = plan_cases::load(path);
@@ -177,6 +191,11 @@ std::optional<std::vector<std::string>> judge_model(const fs::path& path, const 
     const auto got = computed(subject.model(), loaded->inputs, exec::MathMode::unrounded);
     if (fault.empty())
       fault = got ? difference(*want, *got, tolerance_for(loaded->model)) : got.error().diagnostic.message;
+    // Constants are folded with rounding: where that decides, as in T5's buckets of positions, the answer is the one of the model with rounding.
+    if (!fault.empty() && got) {
+      const auto rounded = computed(loaded->model, loaded->inputs, exec::MathMode::declared);
+      if (rounded && difference(as_wide(*rounded), *got, rounded_tolerance).empty()) fault.clear();
+    }
     if (!fault.empty()) faults.push_back(fmt::format("{} behind {}: {}", path.string(), name, fault));
   };
   std::vector<const plan::Pass*> all;

@@ -70,6 +70,7 @@ std::string usage_fault(const CLI::App& command, const ConvertArguments& argumen
 Outcome outcome_of(const ConvertedFile& file) {
   if (file.is_written) return Outcome::ok;
   if (!file.error || file.error->diagnostic.code == "unsupported-operator") return Outcome::finding;
+  if (file.is_refused) return Outcome::finding;
   return tools::outcome_of(*file.error);
 }
 
@@ -258,6 +259,9 @@ void register_convert(CommandList& list) {
       ->group("Verification");
   add_workers(*command, arguments->workers);
   add_worker_limits(*command, arguments->workers);
+  command->add_flag(
+      "--explain", arguments->explain,
+      "Also show what became of each node of another framework's model, and of each that is written for one");
   add_output(*command, arguments->report, {Format::text, Format::json});
   add_notes(*command, arguments->notes);
   command->footer(
@@ -271,6 +275,7 @@ void register_convert(CommandList& list) {
       "  onnxkit convert folder model.onnx                 a TensorFlow SavedModel\n"
       "  onnxkit convert traced.pt model.onnx --input-shape x=N,3,224,224\n"
       "  onnxkit convert model.onnx model.tflite --dim N=1 --round-trip\n"
+      "  onnxkit convert model.pt2 model.onnx --explain    which nodes of ONNX stand for which of PyTorch\n"
       "  onnxkit convert models/ out --to torch-export     all models of a folder\n"
       "  onnxkit convert model.onnx big.onnx --external    its weights in big.onnx.data\n"
       "  onnxkit convert big.onnx one.onnx --embed         all in one file\n"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/report/diagnostics.h"
+#include "tools/report/explain.h"
 #include "tools/report/json.h"
 #include "tools/report/weights.h"
 
@@ -37,6 +38,8 @@ Json converted_file_json(const ConvertedFile& file) {
                {"verified", comparison_json(file.verified)},
                {"round_trip", comparison_json(file.round_trip)}};
   if (file.weights) json["weights"] = weights_json(*file.weights, file.weights_file);
+  if (file.read) json["nodes_read"] = mapping_json(*file.read);
+  if (file.written) json["nodes_written"] = mapping_json(*file.written);
   if (file.error) json["error"] = diagnostic_json(file.error->diagnostic);
   return json;
 }

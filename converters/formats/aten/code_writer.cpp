@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "converters/formats/aten/older_calls.h"
 #include "onnxkit/element_type.h"
 
 namespace onnxkit::aten {
@@ -157,18 +158,17 @@ std::string CodeWriter::number(double value) const {
   return text;
 }
 
-std::string CodeWriter::list(const Graph& graph, const Argument::List& items) {
-  bool has_none = false, has_values = false;
+std::string CodeWriter::list(const Graph& graph, const Argument::List& items, bool may_omit) {
+  bool has_none = false;
   std::vector<std::string> parts;
   for (const Argument& item : items) {
     const auto* id = item.as<ValueId>();
     has_none = has_none || item.is_none() || (id && *id == ValueId::none);
-    has_values = has_values || (id && *id != ValueId::none);
     parts.push_back(argument(graph, item));
   }
   const std::string text = fmt::format("[{}]", fmt::join(parts, ", "));
   if (dialect_ == Dialect::python) return text;
-  if (has_none) return fmt::format("annotate(List[Optional[Tensor]], {})", text);
+  if (has_none || may_omit) return fmt::format("annotate(List[Optional[Tensor]], {})", text);
   return items.empty() ? "annotate(List[int], [])" : text;
 }
 
@@ -180,7 +180,7 @@ std::string CodeWriter::argument(const Graph& graph, const Argument& given) {
   if (const auto* text = given.as<std::string_view>()) return script_text(*text);
   if (const auto* elem = given.as<ElementType>())
     return dialect_ == Dialect::python ? python_type(*elem) : std::to_string(script_type(*elem));
-  if (const auto* items = given.as<Argument::List>()) return list(graph, *items);
+  if (const auto* items = given.as<Argument::List>()) return list(graph, *items, given.name == "indices");
   return "None";
 }
 
@@ -231,21 +231,16 @@ std::string CodeWriter::natural_call(const Graph& graph, const Node& node) {
   return {};
 }
 
-/// What releases of TorchScript have had from the start, where the operator is younger than the archives' version or has another form in it.
-std::string CodeWriter::older_call(const Graph& graph, const Node& node) {
-  if (node.op != "aten.gelu.default" || !node.find("approximate")) return {};
-  const std::string x = argument(graph, node.arguments.front());
-  const std::string cube = fmt::format("torch.add({0}, torch.mul(torch.pow({0}, 3), 0.044715))", x);
-  return fmt::format("torch.mul(torch.mul({}, 0.5), torch.add(torch.tanh(torch.mul({}, 0.7978845608028654)), 1))", x,
-                     cube);
-}
-
 std::string CodeWriter::call_of(const Graph& graph, const Node& node) {
   if (std::string size = size_call(graph, node); !size.empty()) return size;
   const bool is_python = dialect_ == Dialect::python;
+  const auto given_text = [&](std::string_view name) {
+    const Argument* one = node.find(name);
+    return one ? argument(graph, *one) : std::string("None");
+  };
   if (is_python) {
     if (std::string natural = natural_call(graph, node); !natural.empty()) return natural;
-  } else if (std::string older = older_call(graph, node); !older.empty()) {
+  } else if (std::string older = older_call(graph, node, given_text); !older.empty()) {
     return older;
   }
   std::vector<std::string> given;

@@ -46,10 +46,9 @@ class CodeWriter {
   std::string call_of(const foreign::Graph& graph, const foreign::Node& node);
   std::string size_call(const foreign::Graph& graph, const foreign::Node& node);
   std::string filled_form(const foreign::Graph& graph, const foreign::Node& node, std::string_view form);
-  std::string older_call(const foreign::Graph& graph, const foreign::Node& node);
   std::string natural_call(const foreign::Graph& graph, const foreign::Node& node);
   std::string argument(const foreign::Graph& graph, const foreign::Argument& given);
-  std::string list(const foreign::Graph& graph, const foreign::Argument::List& items);
+  std::string list(const foreign::Graph& graph, const foreign::Argument::List& items, bool may_omit);
   std::string number(double value) const;
   void line(const std::string& indent, const std::string& statement);
 

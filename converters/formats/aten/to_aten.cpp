@@ -37,13 +37,14 @@ void copy_outputs(foreign::Graph& graph) {
 
 }  // namespace
 
-Result<foreign::Model> to_aten(ir::Model& model, std::vector<Diagnostic>& findings) {
+Result<foreign::Model> to_aten(ir::Model& model, std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   Writers writers;
   register_all_aten_writers(writers);
   const foreign::NodePlaces places(model);
   if (auto legal = legalize::bring_to(model, write_opset, writers, findings); !legal) return std::move(legal).error();
-  auto program = foreign::export_model(model, writers, "PyTorch", findings, &places);
+  auto program = foreign::export_model(model, writers, "PyTorch", findings, &places, trace);
   if (program) copy_outputs(program->graph);
+  if (program && trace) foreign::add_results(program->graph, *trace);
   return program;
 }
 

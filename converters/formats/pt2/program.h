@@ -5,6 +5,7 @@
 
 #include "converters/containers/json.h"
 #include "converters/foreign/graph.h"
+#include "converters/foreign/trace.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/result.h"
@@ -32,7 +33,7 @@ struct Program {
 };
 
 /// The program, with its weights, in ONNX. Errors: as pt2::read.
-Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings);
+Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings, foreign::Trace* trace = nullptr);
 
 /// Reads the JSON of a program of torch.export (schema 8). Error codes: malformed-model, not-supported.
 Result<Program> read_program(containers::Json root);

@@ -57,14 +57,14 @@ void expose_changes(Program& program) {
 
 }  // namespace
 
-Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings) {
+Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   const auto written = functionalize(program.model.graph, *program.model.strings);
   if (!written) return written.error();
   for (const Written& one : *written) program.changes.push_back({one.input, one.content});
   expose_changes(program);
   Mappings mappings;
   register_all_pt2_mappings(mappings);
-  return foreign::import_model(program.model, mappings, findings);
+  return foreign::import_model(program.model, mappings, findings, trace);
 }
 
 namespace {
@@ -123,7 +123,8 @@ bool is_pt2(const std::shared_ptr<const MappedFile>& file) {
   return false;
 }
 
-Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings) {
+Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
+                       foreign::Trace* trace) {
   auto archive = wire::ZipArchive::open(std::move(file));
   if (!archive) return std::move(archive).error();
   const std::string root = root_of(*archive);
@@ -143,7 +144,7 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagn
   if (!program) return std::move(program).error();
   if (auto added = add_weights(*archive, root, *name, *program); !added) return std::move(added).error();
   program->model.documents.emplace_back(*std::move(document));
-  return to_onnx(*program, findings);
+  return to_onnx(*program, findings, trace);
 }
 
 }  // namespace onnxkit::pt2

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "converters/containers/strided.h"
+#include "converters/containers/torch_archive.h"
 #include "converters/formats/pt2/dtype.h"
 
 namespace onnxkit::pt2 {
@@ -82,8 +83,7 @@ class WeightReader {
     if (!entry) return malformed_weight(name, "the archive has no such entry");
     if (entry->is_stored) return archive_.packed_bytes(*entry);
     if (const auto known = unpacked_.find(name); known != unpacked_.end()) return known->second;
-    constexpr std::uint64_t most_expansion = 1100;  // deflate packs 1032 to 1 at best
-    auto content = archive_.unpack(*entry, most_expansion * entry->packed_size);
+    auto content = archive_.unpack(*entry, containers::most_unpacked(*entry));
     if (!content) return std::move(content).error();
     model_.files.push_back(MappedFile::from_bytes(*std::move(content)));
     return unpacked_.emplace(name, model_.files.back()->bytes()).first->second;

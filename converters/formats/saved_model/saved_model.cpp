@@ -67,7 +67,8 @@ Result<std::vector<Port>> ports_of(const std::vector<TensorInfo>& infos) {
 
 /// From the graph with its ports to ONNX.
 Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variables& variables, std::vector<Port> inputs,
-                         const std::vector<Port>& outputs, foreign::Model& model, std::vector<Diagnostic>& findings) {
+                         const std::vector<Port>& outputs, foreign::Model& model, std::vector<Diagnostic>& findings,
+                         foreign::Trace* trace) {
   for (Port& input : inputs) name_sizes(model, input, &input == inputs.data());
   if (auto done = read_graph(scopes, mappings, variables, inputs, outputs, model); !done) return done.error();
   resolve_loops(model.graph);
@@ -76,7 +77,7 @@ Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variabl
   join_products(model.graph);
   join_biases(model.graph);
   remove_unread(model.graph);
-  auto imported = foreign::import_model(model, mappings, findings);
+  auto imported = foreign::import_model(model, mappings, findings, trace);
   if (imported) layout::reduce_transposes(*imported);
   return imported;
 }
@@ -122,7 +123,7 @@ foreign::ReadOperators read_operators() {
 }
 
 Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std::filesystem::path& folder,
-                               std::string_view signature, std::vector<Diagnostic>& findings) {
+                               std::string_view signature, std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   const auto meta = read_meta_graph(file->view());
   if (!meta) return meta.error();
   const auto chosen = chosen_signature(*meta, signature);
@@ -146,20 +147,21 @@ Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std
   model.graph.name = signature;
   model.metadata.emplace_back("source_signature", signature);
   model.files.push_back(std::move(file));
-  auto imported = import(scopes, mappings, *variables, *std::move(inputs), *outputs, model, findings);
+  auto imported = import(scopes, mappings, *variables, *std::move(inputs), *outputs, model, findings, trace);
   if (imported)
     for (auto& shard : bundle->files()) imported->files.push_back(std::move(shard));
   return imported;
 }
 
 Result<ir::Model> read(const std::filesystem::path& folder, std::string_view signature,
-                       std::vector<Diagnostic>& findings) {
+                       std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   auto file = MappedFile::open_beneath(folder, "saved_model.pb");
   if (!file) return std::move(file).error();
-  return read_message(*std::move(file), folder, signature, findings);
+  return read_message(*std::move(file), folder, signature, findings, trace);
 }
 
-Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings) {
+Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
+                              foreign::Trace* trace) {
   const auto graph = read_graph_def(file->view());
   if (!graph) return graph.error();
   foreign::Model model;
@@ -173,7 +175,7 @@ Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vecto
   model.framework = "TensorFlow";
   model.graph.name = "main";
   model.files.push_back(std::move(file));
-  return import(scopes, mappings, *variables, placeholders(**graph, *model.strings), outputs, model, findings);
+  return import(scopes, mappings, *variables, placeholders(**graph, *model.strings), outputs, model, findings, trace);
 }
 
 bool is_graph_def(std::string_view bytes) {

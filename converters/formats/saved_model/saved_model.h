@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "converters/foreign/operators.h"
+#include "converters/foreign/trace.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
@@ -18,17 +19,19 @@ namespace onnxkit::saved_model {
 /// signature that there is. Variables view into the files of the folder unless their layout changes. Error codes: cannot-read,
 /// malformed-model, not-supported, usage (no such signature), unsupported-operator (with `findings`).
 Result<ir::Model> read(const std::filesystem::path& folder, std::string_view signature,
-                       std::vector<Diagnostic>& findings);
+                       std::vector<Diagnostic>& findings, foreign::Trace* trace = nullptr);
 
 /// A file with one message GraphDef: its placeholders are inputs, what nothing reads are outputs. Error codes as above.
-Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings);
+Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
+                              foreign::Trace* trace = nullptr);
 
 /// Whether the bytes are a GraphDef, told from the first nodes and the fields of the outermost message.
 bool is_graph_def(std::string_view bytes);
 
 /// The model that `saved_model.pb` states, without the files beside it (for tests of damaged ones).
 Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std::filesystem::path& folder,
-                               std::string_view signature, std::vector<Diagnostic>& findings);
+                               std::string_view signature, std::vector<Diagnostic>& findings,
+                               foreign::Trace* trace = nullptr);
 
 /// The operators of TensorFlow that `read` knows.
 foreign::ReadOperators read_operators();

@@ -32,11 +32,11 @@ void refuse_types(foreign::WriteCall& call) {
 
 }  // namespace
 
-Result<foreign::Model> to_tensorflow(ir::Model& model, std::vector<Diagnostic>& findings) {
+Result<foreign::Model> to_tensorflow(ir::Model& model, std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   Writers writers;
   register_all_tensorflow_writers(writers);
   writers.set_condition(refuse_types);
-  return legalize::channels_last_program(model, writers, "TensorFlow", write_opset, findings);
+  return legalize::channels_last_program(model, writers, "TensorFlow", write_opset, findings, trace);
 }
 
 foreign::WrittenOperators written_operators() {

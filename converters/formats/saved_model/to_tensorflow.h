@@ -12,7 +12,8 @@ namespace onnxkit::to_tensorflow {
 
 /// The model as a graph of TensorFlow's operators: brought to one opset, with channels last. Text and weights view into `model`, which is changed and
 /// must outlive the result. Error codes: unsupported-operator (with `findings`), those of external data.
-Result<foreign::Model> to_tensorflow(ir::Model& model, std::vector<Diagnostic>& findings);
+Result<foreign::Model> to_tensorflow(ir::Model& model, std::vector<Diagnostic>& findings,
+                                     foreign::Trace* trace = nullptr);
 
 /// The operators that are written, for `onnxkit ops`.
 foreign::WrittenOperators written_operators();

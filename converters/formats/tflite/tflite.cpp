@@ -35,13 +35,14 @@ foreign::ReadOperators read_operators() {
   return mappings.operators();
 }
 
-Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings) {
+Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
+                       foreign::Trace* trace) {
   Mappings mappings;
   register_all_tflite_mappings(mappings);
   auto program = read_program(std::move(file), mappings);
   if (!program) return std::move(program).error();
   add_custom(program->graph, mappings);
-  auto model = foreign::import_model(*program, mappings, findings);
+  auto model = foreign::import_model(*program, mappings, findings, trace);
   if (model) layout::reduce_transposes(*model);
   return model;
 }

@@ -68,18 +68,20 @@ bool are_operators_of(const ir::Model& model, const std::vector<Diagnostic>& fin
 }
 
 Result<foreign::Model> write_operators(ir::Model& model, const Writers& writers, const foreign::NodePlaces& places,
-                                       std::vector<Diagnostic>& findings) {
+                                       std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   legalize::write_channel_operators(model);
   layout::to_channels_last(model);
   layout::reduce_transposes(model);
-  auto program = foreign::export_model(model, writers, "TensorFlow Lite", findings, &places);
+  auto program = foreign::export_model(model, writers, "TensorFlow Lite", findings, &places, trace);
+  for (std::size_t i = 0; trace && i < trace->size(); ++i)
+    (*trace)[i].from.op = legalize::name_in_model(std::move((*trace)[i].from.op));
   for (Diagnostic& finding : findings) finding.location.op = legalize::name_in_model(std::move(finding.location.op));
   return program;
 }
 
 }  // namespace
 
-Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& findings) {
+Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   Writers writers;
   register_all_tflite_writers(writers);
   writers.set_condition(refuse_types);
@@ -90,10 +92,12 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
   const bool is_composed =
       legalize::compose(model, [&](std::string_view op) { return !writers.find(op) && !has_other_writer(op); });
   std::vector<Diagnostic> refused;
-  auto program = write_operators(model, writers, places, refused);
+  auto program = write_operators(model, writers, places, refused, trace);
   if (!program && (is_composed || has_recurrent) && !are_operators_of(given, refused)) {
     std::vector<Diagnostic> uncomposed;
-    if (auto without = write_operators(given, writers, places, uncomposed); !without) {
+    foreign::Trace trace_without;
+    if (auto without = write_operators(given, writers, places, uncomposed, &trace_without); !without) {
+      if (trace) *trace = std::move(trace_without);
       program = std::move(without);
       refused = std::move(uncomposed);
     }
@@ -106,6 +110,7 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
   fuse_activations(program->graph);
   compute_on_integers(*program);
   foreign::remove_unused(program->graph);
+  if (trace) foreign::add_results(program->graph, *trace);
   return program;
 }
 
@@ -122,9 +127,10 @@ foreign::WrittenOperators written_operators() {
   return {"TensorFlow Lite", to_tflite::write_opset, {names.begin(), names.end()}};
 }
 
-Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings) {
+Result<void> write(const ir::Model& model, const ByteSink& sink, std::vector<Diagnostic>& findings,
+                   foreign::Trace* trace) {
   ir::Model copy = ir::clone(model);
-  const auto program = to_tflite::to_tflite(copy, findings);
+  const auto program = to_tflite::to_tflite(copy, findings, trace);
   return program ? write_program(*program, sink) : Result<void>(program.error());
 }
 

@@ -141,7 +141,7 @@ Result<void> write_module(const foreign::Model& model, const ByteSink& sink) {
   if (!attributes) return attributes.error();
   wire::ZipWriter zip(sink);
   const std::vector<std::pair<std::string_view, std::string>> texts = {
-      {"model/version", "3\n"},
+      {"model/version", "5\n"},
       {"model/byteorder", "little"},
       {"model/code/__torch__.py", code_of(model.graph, *attributes)},
       {"model/data.pkl", data_of(*attributes)},

@@ -22,7 +22,7 @@ foreign::ReadOperators read_operators() {
 }
 
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<std::string, InputShape>& shapes,
-                       std::vector<Diagnostic>& findings) {
+                       std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   auto module = read_module(std::move(file));
   if (!module) return std::move(module).error();
   auto model = lower(*module, shapes);
@@ -32,7 +32,7 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<st
   pt2::register_all_pt2_mappings(aten);
   Mappings mappings(aten);
   register_all_torchscript_mappings(mappings);
-  return foreign::import_model(*model, mappings, findings);
+  return foreign::import_model(*model, mappings, findings, trace);
 }
 
 }  // namespace onnxkit::torchscript

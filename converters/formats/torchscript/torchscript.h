@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "converters/foreign/operators.h"
+#include "converters/foreign/trace.h"
 #include "libonnxkit/base/system/mapped_file.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
@@ -19,7 +20,7 @@ namespace onnxkit::torchscript {
 /// recorded with. Error codes: malformed-archive, malformed-pickle, malformed-model, not-supported, nesting-depth, memory-limit, usage,
 /// unknown-input, unsupported-operator (with `findings`).
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<std::string, InputShape>& shapes,
-                       std::vector<Diagnostic>& findings);
+                       std::vector<Diagnostic>& findings, foreign::Trace* trace = nullptr);
 
 /// The operators of TorchScript that `read` knows.
 foreign::ReadOperators read_operators();

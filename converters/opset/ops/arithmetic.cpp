@@ -318,14 +318,16 @@ void slope_to_numpy(Step& step) {
     for (std::int64_t i = 1; i < *rank - 1; ++i) axes.push_back(i);
     return step.set_input(1, unsqueeze(step, slope, axes, "placed"));
   }
-  // As many ones as the input has axes behind that of the channels; a tensor of one axis has none.
+  // As many ones as the input has axes behind that of the channels; a tensor of one axis has none, a scalar has no channels either.
   const ValueId shape = step.add("Shape", {step.input(0)}, {}, "shape");
   const ValueId x_rank = cast(step, step.add("Shape", {shape}, {}, "rank"), ElementType::float32, "rank");
   const ValueId two = step.vector(std::vector<float>{2}, "two");
   const ValueId behind = step.add("Relu", {step.add("Sub", {x_rank, two}, {}, "behind")}, {}, "behind");
   const ValueId count = cast(step, behind, ElementType::int64, "behind");
-  const ValueId target = step.add("Concat", {step.vector(std::vector<std::int64_t>{-1}, "channels"), ones(step, count)},
-                                  {{"axis", std::int64_t{0}}}, "slope_shape");
+  const ValueId has_axes =
+      cast(step, cast(step, x_rank, ElementType::boolean, "has_axes"), ElementType::int64, "has_axes");
+  const ValueId channels = step.add("Neg", {ones(step, has_axes)}, {}, "channels");
+  const ValueId target = step.add("Concat", {channels, ones(step, count)}, {{"axis", std::int64_t{0}}}, "slope_shape");
   step.set_input(1, step.add("Reshape", {slope, target}, {}, "placed"));
 }
 

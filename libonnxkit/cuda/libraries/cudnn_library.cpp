@@ -255,6 +255,7 @@ class Cudnn : public Library {
   explicit Cudnn(std::shared_ptr<CudnnSession> session) : session_(std::move(session)) {}
 
   std::string_view name() const override { return "cudnn"; }
+  bool takes(std::string_view kind) const override { return kind == plan::convolution_step; }
   std::string version() const override {
     const std::size_t version = session_->functions.version();
     constexpr std::size_t major = 10000, minor = 100;

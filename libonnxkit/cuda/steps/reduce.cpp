@@ -22,6 +22,8 @@ Combine combine_of(plan::Reduction reduction, Lane lane) {
       return {"Largest", is_integer ? literal(INT64_MIN) : literal(lane, -INFINITY)};
     case plan::Reduction::minimum:
       return {"Smallest", is_integer ? literal(INT64_MAX) : literal(lane, INFINITY)};
+    case plan::Reduction::product:
+      return {"Product", "1"};
     default:
       return {"Sum", "0"};
   }

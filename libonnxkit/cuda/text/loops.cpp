@@ -83,6 +83,16 @@ bool fits_31_bits(std::span<const plan::View* const> views) {
   });
 }
 
+LinearLoop::LinearLoop(std::int64_t count) {
+  constexpr std::int64_t threads = 256, most_blocks = 1 << 20;
+  threads_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>((count + 31) / 32 * 32, 32, threads));
+  blocks_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>((count + threads - 1) / threads, 1, most_blocks));
+  begin_ = fmt::format(
+      "  using Count = {0};\n"
+      "  for (Count at = (Count)blockIdx.x * {1} + threadIdx.x; at < {2}; at += (Count)gridDim.x * {1}) {{\n",
+      count < most_places ? "unsigned" : "unsigned long long", threads_, count);
+}
+
 ElementLoop::ElementLoop(std::span<const plan::View* const> views, bool packs) : loops_(plan::joined_loops(views)) {
   names_ = axis_names("c", loops_.sizes.size());
   const bool is_near = fits_31_bits(loops_);
@@ -93,14 +103,8 @@ ElementLoop::ElementLoop(std::span<const plan::View* const> views, bool packs) :
     sizes.back() /= pack_;
     split.back() = "pack";
   }
-  const std::int64_t count = plan::element_count(sizes);
-  constexpr std::int64_t threads = 256, most_blocks = 1 << 20;
-  threads_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>((count + 31) / 32 * 32, 32, threads));
-  blocks_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>((count + threads - 1) / threads, 1, most_blocks));
-  begin_ = fmt::format(
-      "  using Index = {0};\n  using Count = {1};\n"
-      "  for (Count at = (Count)blockIdx.x * {2} + threadIdx.x; at < {3}; at += (Count)gridDim.x * {2}) {{\n",
-      is_near ? "int" : "long long", is_near ? "unsigned" : "unsigned long long", threads_, count);
+  linear_ = LinearLoop(plan::element_count(sizes));
+  begin_ = fmt::format("  using Index = {};\n{}", is_near ? "int" : "long long", linear_.begin());
   if (sizes.size() > 1) begin_ += "    Count rest = at;\n";
   begin_ += split_index(sizes.size() > 1 ? "rest" : "at", split, sizes, "    ");
   if (pack_ > 1) begin_ += fmt::format("    const Index {} = pack * {};\n", names_.back(), pack_);

@@ -23,6 +23,21 @@ plan::View without_single_axes(const plan::View& view);
 /// Whether the places of all elements of all views fit 31 bits: indices of 32 bits are several times faster on a GPU than those of 64.
 bool fits_31_bits(std::span<const plan::View* const> views);
 
+/// Text of a loop over a linear index `at` of the type Count, one turn or more for each thread.
+class LinearLoop {
+ public:
+  explicit LinearLoop(std::int64_t count);
+
+  const std::string& begin() const { return begin_; }
+  std::string end() const { return "  }\n"; }
+  std::uint32_t blocks() const { return blocks_; }
+  std::uint32_t threads() const { return threads_; }
+
+ private:
+  std::string begin_;
+  std::uint32_t blocks_ = 1, threads_ = 1;
+};
+
 /// Text that goes through all elements of views of the same sizes, one or more for each thread: a loop over a linear index, and where the element
 /// of each view lies. Axes that all views run through in the same way are joined.
 class ElementLoop {
@@ -38,15 +53,15 @@ class ElementLoop {
   int pack() const { return pack_; }
   /// Neighbours along the loop are so in the view; otherwise, with packs, all elements of a pack are the same one.
   bool is_side_by_side(std::size_t view) const;
-  std::uint32_t blocks() const { return blocks_; }
-  std::uint32_t threads() const { return threads_; }
+  std::uint32_t blocks() const { return linear_.blocks(); }
+  std::uint32_t threads() const { return linear_.threads(); }
 
  private:
   plan::Loops loops_;
   std::vector<std::string> names_;
   std::string begin_;
   int pack_ = 1;
-  std::uint32_t blocks_ = 1, threads_ = 1;
+  LinearLoop linear_{1};
 };
 
 }  // namespace onnxkit::cuda

@@ -52,7 +52,7 @@ std::string Window::inside(const plan::View& image, const plan::View& output) co
   return text;
 }
 
-OrderedLoop::OrderedLoop(const plan::View& view) : names_(axis_names("c", view.rank())) {
+OrderedLoop::OrderedLoop(const plan::View& view) : names_(axis_names("c", view.rank())), linear_(view.size()) {
   std::vector<std::size_t> order(view.rank());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
@@ -63,16 +63,7 @@ OrderedLoop::OrderedLoop(const plan::View& view) : names_(axis_names("c", view.r
     names.push_back(view.dims[axis] == 1 ? "" : names_[axis]);
     sizes.push_back(view.dims[axis]);
   }
-  const std::int64_t count = view.size();
-  constexpr std::int64_t threads = 256, most_blocks = 1 << 20;
-  threads_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>((count + 31) / 32 * 32, 32, threads));
-  blocks_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>((count + threads - 1) / threads, 1, most_blocks));
-  begin_ = fmt::format(
-      "  using Count = {0};\n  for (Count at = (Count)blockIdx.x * {1} + threadIdx.x; at < {2}; at += (Count)gridDim.x "
-      "* {1}) {{\n"
-      "    Count rest = at;\n{3}",
-      count < (std::int64_t{1} << 31) ? "unsigned" : "unsigned long long", threads_, count,
-      split_index("rest", names, sizes, "    "));
+  begin_ = linear_.begin() + "    Count rest = at;\n" + split_index("rest", names, sizes, "    ");
 }
 
 }  // namespace onnxkit::cuda

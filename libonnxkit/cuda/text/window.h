@@ -29,13 +29,13 @@ class OrderedLoop {
   const std::string& begin() const { return begin_; }
   std::string end() const { return "  }\n"; }
   std::string place(const plan::View& view) const { return place_text(names_, without_single_axes(view).strides); }
-  std::uint32_t blocks() const { return blocks_; }
-  std::uint32_t threads() const { return threads_; }
+  std::uint32_t blocks() const { return linear_.blocks(); }
+  std::uint32_t threads() const { return linear_.threads(); }
 
  private:
   std::vector<std::string> names_;
   std::string begin_;
-  std::uint32_t blocks_ = 1, threads_ = 1;
+  LinearLoop linear_;
 };
 
 }  // namespace onnxkit::cuda

@@ -77,6 +77,17 @@ struct InputShape {
   ElementType type = ElementType::undefined;  ///< undefined: the type that the file has, else float32
 };
 
+/// What became of one node when a model moved between frameworks.
+struct NodeMapping {
+  struct Node {
+    std::string op, name;  ///< of a node without a name: that of its first result
+  };
+  Node from;
+  /// In the result; none: what it computes is known before a run, needed by nothing, or the same as what it is given.
+  std::vector<Node> to;
+  std::string refusal;  ///< why nothing can take its place; empty: it was mapped
+};
+
 struct ReadOptions {
   /// Name of a format; empty: the one that name and content of the file fit best.
   std::string format = {};
@@ -84,6 +95,8 @@ struct ReadOptions {
   std::string signature = {};
   /// By input, for formats whose files do not state shapes (FormatInfo::takes_shapes); others ignore them.
   std::map<std::string, InputShape> input_shapes = {};
+  /// Takes what became of each node of another framework's model, also when reading fails with unsupported-operator.
+  std::vector<NodeMapping>* mapped = nullptr;
 };
 
 /// What a reading did beyond giving the model.
@@ -124,6 +137,9 @@ struct SaveOptions {
   bool verify_checksums = false;
   /// Takes what another framework's format cannot express, when saving fails with unsupported-operator.
   std::vector<Diagnostic>* refusals = nullptr;
+  /// Takes what became of each node when another framework's format is written, also when that fails with unsupported-operator. Nodes are those
+  /// of the model in the writer's opset, with functions replaced by their bodies.
+  std::vector<NodeMapping>* mapped = nullptr;
   /// Also replace a data file that is in the way although the output, as it was, does not use it, or another model does.
   bool force = false;
 };

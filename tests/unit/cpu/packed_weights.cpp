@@ -21,6 +21,9 @@ TEST_CASE("packed weights are shared while a plan uses them, and packed anew aft
   const auto third = packed.get("at 1", pack);
   CHECK(packings == 2);
   CHECK(packed.get("at 2", pack) != third);
+  // What a pass made has no name: its memory is free once it is packed, and holds other weights then.
+  const auto unnamed = packed.get("", pack);
+  CHECK(packed.get("", pack) != unnamed);
 }
 
 }  // namespace onnxkit::tests::cpu_packed_weights

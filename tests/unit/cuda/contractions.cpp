@@ -144,6 +144,72 @@ std::int64_t convolution_faults(const HostStep& one) {
   return faults;
 }
 
+HostStep random_attention(Random& random, const Dims& q_dims, std::int64_t sharing, std::int64_t keys,
+                          std::int64_t values, ElementType type, bool has_mask) {
+  auto p = std::make_shared<plan::AttentionParameters>();
+  p->scale = 0.7F;
+  p->is_causal = random.one_in(2);
+  const Dims k_dims = {q_dims[0], q_dims[1] / sharing, keys, q_dims[3]};
+  Dims v_dims = k_dims, to_dims = q_dims, scores = q_dims;
+  v_dims[3] = to_dims[3] = values;
+  scores[3] = keys;
+  plan::Step step{.kind = plan::attention_step,
+                  .inputs = {random.view(0, type, q_dims, false), random.view(1, type, k_dims, false),
+                             random.view(2, type, v_dims, false)},
+                  .outputs = {random.view(4, type, to_dims, false)},
+                  .parameters = p};
+  if (has_mask) step.inputs.push_back(random.view(3, type, scores, true));
+  HostStep result(step);
+  random.fill(result, false);
+  if (!has_mask) return result;
+  // Some keys are hidden, for some queries all of them.
+  const View& mask = step.inputs[3];
+  const double hidden = -INFINITY;
+  const auto width = static_cast<std::size_t>(storage_bits(type) / 8);
+  for_each_element(scores, [&](const Dims& at) {
+    if (!random.one_in(3) && at[2] != 1) return;
+    encode(type, std::span(&hidden, 1),
+           std::span(result.memory[3]).subspan(static_cast<std::size_t>(place_of(mask, at)) * width, width));
+  });
+  return result;
+}
+
+std::int64_t attention_faults(const HostStep& one) {
+  const View &q = one.step.inputs[0], &k = one.step.inputs[1], &v = one.step.inputs[2], &y = one.step.outputs[0];
+  const auto& p = static_cast<const plan::AttentionParameters&>(*one.step.parameters);
+  const std::int64_t sharing = q.dims[1] / k.dims[1];
+  std::int64_t faults = 0;
+  for_each_element({q.dims[0], q.dims[1], q.dims[2]}, [&](const Dims& at) {
+    std::vector<double> weights;
+    double most = -INFINITY, total = 0, spread = 0;
+    for (std::int64_t j = 0; j < k.dims[2]; ++j) {
+      double score = 0, magnitude = 0;
+      for (std::int64_t d = 0; d < q.dims[3]; ++d) {
+        const double term = one.real(q, place_of(q, {at[0], at[1], at[2], d})) *
+                            one.real(k, place_of(k, {at[0], at[1] / sharing, j, d}));
+        score += term, magnitude += std::abs(term);
+      }
+      score *= static_cast<double>(p.scale);
+      spread = std::max(spread, magnitude);
+      if (one.step.inputs.size() > 3)
+        score += one.real(one.step.inputs[3], place_of(one.step.inputs[3], {at[0], at[1], at[2], j}));
+      if (p.is_causal && j > at[2]) score = -INFINITY;
+      weights.push_back(score);
+      most = std::max(most, score);
+    }
+    for (double& weight : weights) total += weight = std::isinf(most) ? 0 : std::exp(weight - most);
+    for (std::int64_t d = 0; d < v.dims[3]; ++d) {
+      Sum sum;
+      for (std::int64_t j = 0; j < k.dims[2]; ++j)
+        sum.add(weights[static_cast<std::size_t>(j)] * one.real(v, place_of(v, {at[0], at[1] / sharing, j, d})));
+      const double wanted = total == 0 ? 0 : sum.value / total;
+      faults += !is_near(y.type, one.real(y, place_of(y, {at[0], at[1], at[2], d})), wanted,
+                         total == 0 ? 0 : (4 + spread) * sum.magnitude / total, static_cast<double>(k.dims[2]));
+    }
+  });
+  return faults;
+}
+
 template <class Faults>
 void check(std::vector<HostStep>& steps, Faults faults) {
   HostProgram program;
@@ -212,6 +278,25 @@ TEST_CASE("generated convolutions of all tile sizes") {
   steps.push_back(random_convolution(random, 2, 1, 16, 60, 95, ElementType::float32, true));
   steps.push_back(random_convolution(random, 2, 2, 3, 50, 80, ElementType::float32, false));
   check(steps, convolution_faults);
+}
+
+TEST_CASE("generated attention with masks, causal, with shared keys, of any size") {
+  Random random(10);
+  std::vector<HostStep> steps;
+  struct Shape {
+    Dims q;
+    std::int64_t sharing, keys, values;
+  };
+  const Shape shapes[] = {{{1, 2, 5, 8}, 1, 7, 8},    {{2, 4, 33, 16}, 2, 40, 16},   {{1, 1, 64, 64}, 1, 64, 64},
+                          {{1, 2, 1, 32}, 2, 70, 20}, {{1, 1, 20, 130}, 1, 19, 129}, {{1, 1, 3, 900}, 1, 11, 300},
+                          {{1, 1, 9, 5}, 1, 33, 1},   {{1, 2, 17, 1}, 1, 2, 3}};
+  for (const Shape& shape : shapes) {
+    for (const ElementType type : reals) {
+      for (const bool has_mask : {false, true})
+        steps.push_back(random_attention(random, shape.q, shape.sharing, shape.keys, shape.values, type, has_mask));
+    }
+  }
+  check(steps, attention_faults);
 }
 
 }  // namespace onnxkit::tests::cuda_contractions

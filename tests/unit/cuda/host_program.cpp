@@ -158,7 +158,7 @@ void HostProgram::add(HostStep& step) {
 }
 
 std::string HostProgram::compile() {
-  if (const char* dump = std::getenv("KRN_DUMP")) {
+  if (const char* dump = std::getenv("ONNXKIT_KERNEL_TEXTS")) {
     static int number = 0;
     std::ofstream source(fmt::format("{}/{}.cu", dump, number++));
     source << cuda::prelude();

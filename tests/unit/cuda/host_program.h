@@ -32,7 +32,7 @@ class HostStep {
 class HostProgram {
  public:
   void add(HostStep& step);
-  /// The compiler's complaint, else nothing.
+  /// The compiler's complaint, else nothing. The folder ONNXKIT_KERNEL_TEXTS, if any, gets the program as NVRTC would.
   std::string compile();
   /// Threads run in their order, or the other way round. What is wrong, else nothing.
   std::string run(HostStep& step, bool backwards = false);

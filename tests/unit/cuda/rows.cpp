@@ -53,23 +53,26 @@ std::int64_t reduce_faults(const HostStep& one) {
   const Dims gone(from.dims.begin() + static_cast<std::ptrdiff_t>(to.rank()), from.dims.end());
   std::int64_t faults = 0;
   for_each_element(to.dims, [&](const Dims& kept) {
-    long double sum = 0;
+    long double sum = 0, product = 1;
     double magnitude = 0, most = -INFINITY, least = INFINITY;
     for_each_element(gone, [&](const Dims& rest) {
       Dims at = kept;
       at.insert(at.end(), rest.begin(), rest.end());
       const double x = one.real(from, place_of(from, at));
-      sum += x, magnitude += std::abs(x);
+      sum += x, product *= x, magnitude += std::abs(x);
       most = std::max(most, x), least = std::min(least, x);
     });
     const auto count = static_cast<double>(plan::element_count(gone));
     const double wanted = reduction == plan::Reduction::sum       ? static_cast<double>(sum)
                           : reduction == plan::Reduction::mean    ? static_cast<double>(sum) / count
                           : reduction == plan::Reduction::maximum ? most
+                          : reduction == plan::Reduction::product ? static_cast<double>(product)
                                                                   : least;
     if (reduction == plan::Reduction::mean) magnitude /= count;
-    if (from.type != ElementType::float64) magnitude = 0;  // the sums are doubles
-    faults += !is_near(to.type, one.real(to, place_of(to, kept)), wanted, std::sqrt(count), magnitude);
+    if (from.type != ElementType::float64 || reduction == plan::Reduction::product)
+      magnitude = 0;  // the sums are doubles
+    faults += !is_near(to.type, one.real(to, place_of(to, kept)), wanted,
+                       reduction == plan::Reduction::product ? count : std::sqrt(count), magnitude);
   });
   return faults;
 }
@@ -220,11 +223,13 @@ TEST_CASE("generated reductions over rows, columns and any axes") {
   const Shape shapes[] = {{{5}, {37}},       {{3, 40}, {20}},  {{}, {3000}}, {{7}, {3, 4, 5}}, {{300}, {2}},
                           {{2, 3}, {65, 2}}, {{70, 4}, {130}}, {{3}, {1}},   {{}, {}},         {{2, 80}, {9, 3}}};
   for (const Shape& shape : shapes) {
-    for (const auto reduction :
-         {plan::Reduction::sum, plan::Reduction::mean, plan::Reduction::maximum, plan::Reduction::minimum}) {
+    for (const auto reduction : {plan::Reduction::sum, plan::Reduction::mean, plan::Reduction::maximum,
+                                 plan::Reduction::minimum, plan::Reduction::product}) {
       for (const ElementType type :
            {ElementType::float32, ElementType::float64, ElementType::bfloat16, ElementType::int64}) {
-        if (type == ElementType::int64 && reduction == plan::Reduction::mean) continue;
+        const bool is_exact = reduction != plan::Reduction::mean && reduction != plan::Reduction::product;
+        if (type == ElementType::int64 && !is_exact) continue;
+        if (reduction == plan::Reduction::product && plan::element_count(shape.gone) > 100) continue;
         Dims dims = shape.kept;
         dims.insert(dims.end(), shape.gone.begin(), shape.gone.end());
         auto parameters = std::make_shared<plan::ReduceParameters>();
@@ -239,6 +244,90 @@ TEST_CASE("generated reductions over rows, columns and any axes") {
     }
   }
   check(steps, reduce_faults);
+}
+
+namespace {
+
+std::int64_t scatter_faults(const HostStep& one) {
+  const View &data = one.step.inputs[0], &positions = one.step.inputs[1], &updates = one.step.inputs[2];
+  const auto combination = static_cast<const plan::ScatterParameters&>(*one.step.parameters).combination;
+  const std::int64_t size = data.dims[0], inner = data.dims[1];
+  std::vector<double> wanted, magnitude;
+  for (std::int64_t i = 0; i < size * inner; ++i)
+    wanted.push_back(one.real(data, i)), magnitude.push_back(std::abs(wanted.back()));
+  for (std::int64_t i = 0; i < positions.dims[0]; ++i) {
+    auto at = static_cast<std::int64_t>(one.real(positions, i));
+    if (at < 0) at += size;
+    for (std::int64_t j = 0; j < inner && at >= 0 && at < size; ++j) {
+      double& old = wanted[static_cast<std::size_t>(at * inner + j)];
+      const double update = one.real(updates, i * inner + j);
+      magnitude[static_cast<std::size_t>(at * inner + j)] += std::abs(update);
+      old = combination == plan::Combination::replace    ? update
+            : combination == plan::Combination::add      ? old + update
+            : combination == plan::Combination::multiply ? old * update
+            : combination == plan::Combination::maximum  ? std::max(old, update)
+                                                         : std::min(old, update);
+    }
+  }
+  std::int64_t faults = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    faults += !is_near(data.type, one.real(one.step.outputs[0], static_cast<std::int64_t>(i)), wanted[i], 8,
+                       combination == plan::Combination::add ? magnitude[i] : 0);
+  return faults;
+}
+
+std::int64_t top_k_faults(const HostStep& one) {
+  const View& from = one.step.inputs[0];
+  const bool is_largest = static_cast<const plan::TopKParameters&>(*one.step.parameters).is_largest;
+  const std::int64_t n = from.dims.back(), k = one.step.outputs[0].dims.back();
+  std::int64_t faults = 0;
+  for (std::int64_t row = 0; row < from.size() / n; ++row) {
+    const auto key = [&](std::int64_t i) {
+      const double x = one.real(from, row * n + i);
+      return std::isnan(x) ? std::pair(1, 0.0) : std::pair(0, x);
+    };
+    std::vector<std::int64_t> order;
+    for (std::int64_t i = 0; i < n; ++i) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return is_largest ? key(b) < key(a) : key(a) < key(b); });
+    for (std::int64_t i = 0; i < k; ++i) {
+      const std::int64_t place = order[static_cast<std::size_t>(i)];
+      faults += one.real(one.step.outputs[1], row * k + i) != static_cast<double>(place);
+      faults += !is_near(from.type, one.real(one.step.outputs[0], row * k + i), one.real(from, row * n + place), 0);
+    }
+  }
+  return faults;
+}
+
+}  // namespace
+
+TEST_CASE("generated scatters take updates in their order, and top-k keeps the order of equal elements") {
+  Random random(11);
+  std::vector<HostStep> scatters, top;
+  for (int i = 0; i < 40; ++i) {
+    const ElementType type = i % 2 == 0 ? ElementType::float32 : i % 4 == 1 ? ElementType::float64 : ElementType::int64;
+    auto scatter = std::make_shared<plan::ScatterParameters>();
+    scatter->combination = static_cast<plan::Combination>(random.below(5));
+    const std::int64_t size = 5 + random.below(20), inner = 1 + random.below(4), count = 1 + random.below(9);
+    scatters.emplace_back(
+        plan::Step{.kind = plan::scatter_step,
+                   .inputs = {HostStep::view(0, type, {size, inner}), HostStep::view(1, ElementType::int64, {count}),
+                              HostStep::view(2, type, {count, inner})},
+                   .outputs = {HostStep::view(3, type, {size, inner})},
+                   .parameters = scatter});
+    random.fill(scatters.back(), false);
+    auto parameters = std::make_shared<plan::TopKParameters>();
+    parameters->is_largest = random.one_in(2);
+    const std::int64_t n = 1 + random.below(40), k = 1 + random.below(n);
+    top.emplace_back(
+        plan::Step{.kind = plan::top_k_step,
+                   .inputs = {HostStep::view(0, type, {3, n})},
+                   .outputs = {HostStep::view(1, type, {3, k}), HostStep::view(2, ElementType::int64, {3, k})},
+                   .parameters = parameters});
+    random.fill(top.back(), type != ElementType::int64);
+  }
+  check(scatters, scatter_faults);
+  check(top, top_k_faults);
 }
 
 }  // namespace onnxkit::tests::cuda_rows

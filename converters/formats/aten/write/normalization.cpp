@@ -22,7 +22,7 @@ void train_batch_norm(WriteCall& call) {
   const ValueId x = call.input(0);
   const ValueId mean = reduce(call, "aten.mean.dim", x, axes, false);
   const ValueId variance =
-      call.emit("aten.var.correction", {{"self", x}, {"dim", axes}, {"correction", Int{0}}}, call.type_of(mean));
+      call.emit("aten.var.dim", {{"self", x}, {"dim", axes}, {"unbiased", false}}, call.type_of(mean));
   const ValueId y = call.emit("aten.batch_norm.default",
                               {{"input", x},
                                {"weight", call.input(1)},

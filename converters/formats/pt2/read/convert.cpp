@@ -8,7 +8,7 @@ using foreign::Call;
 using foreign::Val;
 
 void map_to(Call& call) {
-  const Val x = call.tensor("self");
+  const Val x = call.tensor(call.has("self") ? "self" : "a");
   ElementType type = call.elem("dtype");
   if (call.has("other")) type = call.onnx.elem(call.tensor("other"));
   call.result(type == ElementType::undefined ? x : call.onnx.cast(x, type));

@@ -1,10 +1,15 @@
 // Sizes as numbers, and the arithmetic of such numbers: vectors of one int64.
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "converters/formats/pt2/mappings.h"
 
 namespace onnxkit::pt2 {
 namespace {
 
 using foreign::Call;
+using foreign::Shape;
 using foreign::Val;
 
 void map_size(Call& call) {
@@ -26,6 +31,7 @@ bool is_fraction(Call& call, std::string_view name) {
 }
 
 Val operand(Call& call, std::string_view name, bool has_fraction) {
+  if (!call.argument(name)) call.refuse(fmt::format("argument {} is missing", name));
   if (has_fraction) return call.number(name, ElementType::float32);
   return call.size(name, 0);
 }
@@ -56,10 +62,21 @@ void map_times(Call& call) { map_arithmetic(call, "Mul"); }
 void map_smaller(Call& call) { map_arithmetic(call, "Min"); }
 void map_larger(Call& call) { map_arithmetic(call, "Max"); }
 
-/// Sizes are not negative, so that Div, which rounds towards zero, rounds down.
+/// Sizes are at least 0, and so are sums and products of them.
+bool is_natural(Call& call, Val value) {
+  const Shape known = call.onnx.symbolic_integers(value);
+  if (known.size() != 1 || known.front().is_unknown()) return false;
+  if (known.front().is_constant()) return known.front().constant() >= 0;
+  const auto terms = call.onnx.dims().terms(known.front());
+  return std::all_of(terms.begin(), terms.end(), [](const ir::DimTerm& term) { return term.coefficient >= 0; });
+}
+
+/// Div rounds towards zero: of numbers that may be negative what Mod leaves is taken off before.
 void map_floor_quotient(Call& call) {
   const Numbers x = numbers_of(call);
-  Val quotient = call.onnx.emit("Div", {x.a, x.b});
+  const bool is_plain = x.has_fraction || (is_natural(call, x.a) && is_natural(call, x.b));
+  const Val whole = is_plain ? x.a : call.onnx.emit("Sub", {x.a, call.onnx.emit("Mod", {x.a, x.b})});
+  Val quotient = call.onnx.emit("Div", {whole, x.b});
   if (x.has_fraction) quotient = call.onnx.emit("Floor", {quotient});
   give(call, quotient);
 }
@@ -78,9 +95,16 @@ void map_power(Call& call) {
 
 void map_negative(Call& call) { give(call, call.onnx.emit("Neg", {call.size("a", 0)})); }
 
+/// Functions of one number name it x, a or number.
+std::string_view only_argument(Call& call) {
+  if (call.node.arguments.size() == 1) return call.node.arguments.front().name;
+  call.refuse("it has another number of arguments");
+  return "a";
+}
+
 /// A fraction rounded to a whole number.
 void map_rounded(Call& call, std::string_view op) {
-  const std::string_view name = call.has("a") ? "a" : "number";
+  const std::string_view name = only_argument(call);
   if (!is_fraction(call, name)) return call.result(call.size(name, 0));
   const Val rounded = call.onnx.emit(op, {call.number(name, ElementType::float32)});
   give(call, call.onnx.cast(rounded, ElementType::int64));
@@ -89,7 +113,14 @@ void map_rounded(Call& call, std::string_view op) {
 void map_floor(Call& call) { map_rounded(call, "Floor"); }
 void map_ceil(Call& call) { map_rounded(call, "Ceil"); }
 
-void map_as_float(Call& call) { call.result(call.number("a", ElementType::float32)); }
+/// Towards zero, as Cast does.
+void map_truncated(Call& call) {
+  const std::string_view name = only_argument(call);
+  if (!is_fraction(call, name)) return call.result(call.size(name, 0));
+  give(call, call.onnx.cast(call.number(name, ElementType::float32), ElementType::int64));
+}
+
+void map_as_float(Call& call) { call.result(call.number(only_argument(call), ElementType::float32)); }
 
 void map_compared(Call& call, std::string_view op, bool negated) {
   const Numbers x = numbers_of(call);
@@ -126,12 +157,13 @@ void register_symbol(Mappings& mappings) {
   mappings.add("_operator.mod", map_modulo);
   mappings.add("_operator.pow", map_power);
   mappings.add("_operator.neg", map_negative);
-  mappings.add({"math.floor", "math.trunc"}, map_floor);
+  mappings.add("math.floor", map_floor);
+  mappings.add("math.trunc", map_truncated);
   mappings.add("math.ceil", map_ceil);
   mappings.add({"sym_min", "torch.sym_min", "sym_min.default"}, map_smaller);
   mappings.add({"sym_max", "torch.sym_max", "sym_max.default"}, map_larger);
   mappings.add({"sym_float", "torch.sym_float"}, map_as_float);
-  mappings.add({"sym_int", "torch.sym_int"}, map_floor);
+  mappings.add({"sym_int", "torch.sym_int"}, map_truncated);
   mappings.add("_operator.eq", map_equal);
   mappings.add("_operator.ne", map_unequal);
   mappings.add("_operator.lt", map_less);

@@ -1,0 +1,582 @@
+// Stands in for libcudnn: keeps descriptors as attributes, refuses what NVIDIA's documentation does not allow, and computes graphs of a convolution
+// and pointwise operations with plain loops. Its engines are two: one without and one with tensor cores, which computes float32 in TF32.
+#include "libonnxkit/cuda/libraries/cudnn.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "tests/cuda_libraries/memory.h"
+
+namespace {
+
+using namespace onnxkit::cuda::cudnn;
+using onnxkit::ElementType;
+using Dims = std::vector<std::int64_t>;
+
+constexpr Status not_finalized = 2004, attribute_type = 2010;
+
+/// An attribute: its type and its elements as they were given.
+struct Values {
+  AttributeType type = AttributeType::int64;
+  std::int64_t count = 0;
+  std::vector<std::byte> bytes;
+};
+
+struct Node {
+  DescriptorType type = DescriptorType::tensor;
+  bool is_final = false;
+  std::map<Attribute, Values> values;
+  std::int64_t engine = 0;  ///< of configurations, engines and plans
+  const Node* graph = nullptr;
+
+  template <class T>
+  std::vector<T> all(Attribute name) const {
+    const auto found = values.find(name);
+    if (found == values.end()) return {};
+    std::vector<T> result(found->second.bytes.size() / sizeof(T));
+    std::memcpy(result.data(), found->second.bytes.data(), result.size() * sizeof(T));
+    return result;
+  }
+  template <class T>
+  std::optional<T> one(Attribute name) const {
+    const auto values_of = all<T>(name);
+    return values_of.size() == 1 ? std::optional(values_of[0]) : std::nullopt;
+  }
+  const Node* node(Attribute name) const {
+    const auto pointer = one<Descriptor>(name);
+    return pointer ? static_cast<const Node*>(*pointer) : nullptr;
+  }
+};
+
+struct State {
+  std::mutex mutex;
+  std::set<const void*> live;
+  std::string error;
+};
+State& state() {
+  static State all;
+  return all;
+}
+bool is_live(const void* pointer) {
+  const std::scoped_lock lock(state().mutex);
+  return state().live.contains(pointer);
+}
+Status refuse(Status status, std::string why) {
+  const std::scoped_lock lock(state().mutex);
+  state().error = std::move(why);
+  return status;
+}
+
+std::size_t bytes_of(AttributeType type) {
+  switch (type) {
+    case AttributeType::boolean:
+    case AttributeType::character:
+      return 1;
+    case AttributeType::handle:
+    case AttributeType::int64:
+    case AttributeType::f64:
+    case AttributeType::pointer:
+    case AttributeType::descriptor:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+/// Which descriptor has an attribute, and its type: the numbers say so by their hundreds.
+struct Rule {
+  DescriptorType owner;
+  AttributeType type;
+};
+std::optional<Rule> rule_of(Attribute name) {
+  using A = Attribute;
+  using T = AttributeType;
+  using D = DescriptorType;
+  static const std::map<A, Rule> rules = {
+      {A::pointwise_mode, {D::pointwise, T::pointwise_mode}},
+      {A::pointwise_precision, {D::pointwise, T::data_type}},
+      {A::pointwise_nan_propagation, {D::pointwise, T::nan_propagation}},
+      {A::pointwise_relu_upper, {D::pointwise, T::f64}},
+      {A::convolution_precision, {D::convolution, T::data_type}},
+      {A::convolution_mode, {D::convolution, T::convolution_mode}},
+      {A::convolution_dilations, {D::convolution, T::int64}},
+      {A::convolution_strides, {D::convolution, T::int64}},
+      {A::convolution_post_padding, {D::convolution, T::int64}},
+      {A::convolution_pre_padding, {D::convolution, T::int64}},
+      {A::convolution_axes, {D::convolution, T::int64}},
+      {A::heuristic_mode, {D::heuristic, T::heuristic_mode}},
+      {A::heuristic_graph, {D::heuristic, T::descriptor}},
+      {A::plan_handle, {D::execution_plan, T::handle}},
+      {A::plan_configuration, {D::execution_plan, T::descriptor}},
+      {A::forward_alpha, {D::convolution_operation, T::f32}},
+      {A::forward_beta, {D::convolution_operation, T::f32}},
+      {A::forward_convolution, {D::convolution_operation, T::descriptor}},
+      {A::forward_w, {D::convolution_operation, T::descriptor}},
+      {A::forward_x, {D::convolution_operation, T::descriptor}},
+      {A::forward_y, {D::convolution_operation, T::descriptor}},
+      {A::operation_pointwise, {D::pointwise_operation, T::descriptor}},
+      {A::operation_pointwise_x, {D::pointwise_operation, T::descriptor}},
+      {A::operation_pointwise_b, {D::pointwise_operation, T::descriptor}},
+      {A::operation_pointwise_y, {D::pointwise_operation, T::descriptor}},
+      {A::graph_handle, {D::operation_graph, T::handle}},
+      {A::graph_operations, {D::operation_graph, T::descriptor}},
+      {A::tensor_alignment, {D::tensor, T::int64}},
+      {A::tensor_type, {D::tensor, T::data_type}},
+      {A::tensor_dimensions, {D::tensor, T::int64}},
+      {A::tensor_strides, {D::tensor, T::int64}},
+      {A::tensor_id, {D::tensor, T::int64}},
+      {A::tensor_is_virtual, {D::tensor, T::boolean}},
+      {A::tensor_is_by_value, {D::tensor, T::boolean}},
+      {A::pack_ids, {D::variant_pack, T::int64}},
+      {A::pack_pointers, {D::variant_pack, T::pointer}},
+      {A::pack_workspace, {D::variant_pack, T::pointer}},
+  };
+  const auto found = rules.find(name);
+  return found == rules.end() ? std::nullopt : std::optional(found->second);
+}
+
+struct Tensor {
+  std::int64_t id = 0, alignment = 0;
+  ElementType type = ElementType::float32;
+  Dims dims, strides;
+  bool is_virtual = false, is_by_value = false;
+};
+
+std::optional<ElementType> element_type(DataType type) {
+  switch (type) {
+    case DataType::f32:
+      return ElementType::float32;
+    case DataType::f64:
+      return ElementType::float64;
+    case DataType::f16:
+      return ElementType::float16;
+    case DataType::bf16:
+      return ElementType::bfloat16;
+  }
+  return std::nullopt;
+}
+
+std::optional<Tensor> tensor_of(const Node* node) {
+  if (!node || node->type != DescriptorType::tensor) return std::nullopt;
+  const auto type = node->one<DataType>(Attribute::tensor_type);
+  const auto id = node->one<std::int64_t>(Attribute::tensor_id);
+  const auto alignment = node->one<std::int64_t>(Attribute::tensor_alignment);
+  Tensor tensor{.dims = node->all<std::int64_t>(Attribute::tensor_dimensions),
+                .strides = node->all<std::int64_t>(Attribute::tensor_strides),
+                .is_virtual = node->one<std::uint8_t>(Attribute::tensor_is_virtual).value_or(0) != 0,
+                .is_by_value = node->one<std::uint8_t>(Attribute::tensor_is_by_value).value_or(0) != 0};
+  if (!type || !id || !alignment || !element_type(*type)) return std::nullopt;
+  tensor.type = *element_type(*type);
+  tensor.id = *id;
+  tensor.alignment = *alignment;
+  const auto is_positive = [](std::int64_t value) { return value > 0; };
+  if (tensor.dims.size() != 4 || tensor.strides.size() != 4 || tensor.alignment <= 0 ||
+      !std::all_of(tensor.dims.begin(), tensor.dims.end(), is_positive) ||
+      !std::all_of(tensor.strides.begin(), tensor.strides.end(), is_positive))
+    return std::nullopt;
+  return tensor;
+}
+
+struct Convolution {
+  Tensor x, w, y;
+  Dims strides, dilations, pre, post;
+};
+
+std::optional<Convolution> convolution_of(const Node& operation) {
+  const Node* description = operation.node(Attribute::forward_convolution);
+  const auto x = tensor_of(operation.node(Attribute::forward_x)), w = tensor_of(operation.node(Attribute::forward_w)),
+             y = tensor_of(operation.node(Attribute::forward_y));
+  if (!description || !description->is_final || !x || !w || !y) return std::nullopt;
+  Convolution c{.x = *x,
+                .w = *w,
+                .y = *y,
+                .strides = description->all<std::int64_t>(Attribute::convolution_strides),
+                .dilations = description->all<std::int64_t>(Attribute::convolution_dilations),
+                .pre = description->all<std::int64_t>(Attribute::convolution_pre_padding),
+                .post = description->all<std::int64_t>(Attribute::convolution_post_padding)};
+  const auto is = [&](Attribute name, double value) {
+    return x->type == ElementType::float64 ? operation.one<double>(name) == value
+                                           : operation.one<float>(name) == static_cast<float>(value);
+  };
+  if (!is(Attribute::forward_alpha, 1) || !is(Attribute::forward_beta, 0)) return std::nullopt;
+  // Groups follow from the channels; sizes must be those that the parameters give.
+  if (c.x.dims[1] % c.w.dims[1] != 0 || c.y.dims[1] != c.w.dims[0] || c.y.dims[0] != c.x.dims[0] ||
+      c.w.dims[0] % (c.x.dims[1] / c.w.dims[1]) != 0 || c.x.type != c.w.type)
+    return std::nullopt;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t reach = (c.w.dims[axis + 2] - 1) * c.dilations[axis] + 1;
+    const std::int64_t size = (c.x.dims[axis + 2] + c.pre[axis] + c.post[axis] - reach) / c.strides[axis] + 1;
+    if (size != c.y.dims[axis + 2]) return std::nullopt;
+  }
+  return c;
+}
+
+struct Pointwise {
+  PointwiseMode mode = PointwiseMode::add;
+  double upper = INFINITY;
+  Tensor x, y;
+  std::optional<Tensor> b;
+};
+
+bool takes_two(PointwiseMode mode) {
+  return mode == PointwiseMode::add || mode == PointwiseMode::multiply || mode == PointwiseMode::minimum;
+}
+
+std::optional<Pointwise> pointwise_of(const Node& operation) {
+  const Node* description = operation.node(Attribute::operation_pointwise);
+  const auto x = tensor_of(operation.node(Attribute::operation_pointwise_x)),
+             y = tensor_of(operation.node(Attribute::operation_pointwise_y));
+  if (!description || !description->is_final || !x || !y) return std::nullopt;
+  Pointwise p{.mode = *description->one<PointwiseMode>(Attribute::pointwise_mode),
+              .upper = description->one<double>(Attribute::pointwise_relu_upper).value_or(INFINITY),
+              .x = *x,
+              .y = *y,
+              .b = tensor_of(operation.node(Attribute::operation_pointwise_b))};
+  if (takes_two(p.mode) != p.b.has_value() || p.x.dims != p.y.dims) return std::nullopt;
+  if (p.b)
+    for (std::size_t axis = 0; axis < 4; ++axis)
+      if (p.b->dims[axis] != 1 && p.b->dims[axis] != p.y.dims[axis]) return std::nullopt;
+  return p;
+}
+
+/// A graph, read and found sound: one convolution, then pointwise operations each on the result before.
+struct Graph {
+  Convolution convolution;
+  std::vector<Pointwise> pointwise;
+
+  const Tensor& output() const { return pointwise.empty() ? convolution.y : pointwise.back().y; }
+};
+
+std::optional<Graph> graph_of(const Node& node) {
+  Graph graph;
+  std::set<std::int64_t> ids;
+  std::int64_t now = 0;
+  const auto operations = node.all<Descriptor>(Attribute::graph_operations);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Node& operation = *static_cast<const Node*>(operations[i]);
+    const bool is_last = i + 1 == operations.size();
+    const Tensor* y = nullptr;
+    if (i == 0) {
+      const auto convolution = convolution_of(operation);
+      if (operation.type != DescriptorType::convolution_operation || !convolution) return std::nullopt;
+      graph.convolution = *convolution;
+      y = &graph.convolution.y;
+      ids = {convolution->x.id, convolution->w.id};
+    } else {
+      const auto pointwise = pointwise_of(operation);
+      if (operation.type != DescriptorType::pointwise_operation || !pointwise || pointwise->x.id != now)
+        return std::nullopt;
+      graph.pointwise.push_back(*pointwise);
+      y = &graph.pointwise.back().y;
+      if (pointwise->b && !ids.insert(pointwise->b->id).second) return std::nullopt;
+    }
+    now = y->id;
+    if (!ids.insert(now).second || y->is_virtual == is_last) return std::nullopt;
+  }
+  return operations.empty() ? std::nullopt : std::optional(graph);
+}
+
+double activated(const Pointwise& p, double x) {
+  switch (p.mode) {
+    case PointwiseMode::relu:
+      return std::isnan(x) ? x : std::min(std::max(x, 0.0), p.upper);
+    case PointwiseMode::tanh:
+      return std::tanh(x);
+    case PointwiseMode::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case PointwiseMode::swish:
+      return x / (1 + std::exp(-x));
+    case PointwiseMode::gelu:
+      return 0.5 * x * (1 + std::erf(x * 0.7071067811865476));
+    default:
+      return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+  }
+}
+
+using Pointers = std::map<std::int64_t, void*>;
+
+/// `index` with 0 where the tensor repeats.
+double read(const Tensor& tensor, const Pointers& pointers, const std::int64_t (&index)[4]) {
+  std::int64_t at = 0;
+  for (std::size_t axis = 0; axis < 4; ++axis)
+    if (tensor.dims[axis] != 1) at += index[axis] * tensor.strides[axis];
+  return onnxkit::cuda_libraries::element(tensor.type, pointers.at(tensor.id), at);
+}
+
+double sum_at(const Convolution& c, const Pointers& pointers, const std::int64_t (&index)[4], bool is_tf32) {
+  const std::int64_t channels = c.w.dims[1], filters = c.y.dims[1] / (c.x.dims[1] / channels);
+  double sum = 0;
+  for (std::int64_t channel = 0; channel < channels; ++channel) {
+    for (std::int64_t i = 0; i < c.w.dims[2]; ++i) {
+      for (std::int64_t j = 0; j < c.w.dims[3]; ++j) {
+        const std::int64_t row = index[2] * c.strides[0] + i * c.dilations[0] - c.pre[0];
+        const std::int64_t column = index[3] * c.strides[1] + j * c.dilations[1] - c.pre[1];
+        if (row < 0 || row >= c.x.dims[2] || column < 0 || column >= c.x.dims[3]) continue;
+        double a = read(c.x, pointers, {index[0], index[1] / filters * channels + channel, row, column});
+        double b = read(c.w, pointers, {index[1], channel, i, j});
+        if (is_tf32) a = onnxkit::cuda_libraries::as_tf32(a), b = onnxkit::cuda_libraries::as_tf32(b);
+        sum += a * b;
+      }
+    }
+  }
+  return sum;
+}
+
+void compute(const Graph& graph, const Pointers& pointers, bool is_tf32) {
+  const Tensor& y = graph.output();
+  for (std::int64_t at = 0; at < y.dims[0] * y.dims[1] * y.dims[2] * y.dims[3]; ++at) {
+    const std::int64_t index[4] = {at / (y.dims[1] * y.dims[2] * y.dims[3]), at / (y.dims[2] * y.dims[3]) % y.dims[1],
+                                   at / y.dims[3] % y.dims[2], at % y.dims[3]};
+    double value = sum_at(graph.convolution, pointers, index, is_tf32);
+    for (const Pointwise& p : graph.pointwise) {
+      const double b = p.b ? read(*p.b, pointers, index) : 0;
+      if (p.mode == PointwiseMode::add) value += b;
+      if (p.mode == PointwiseMode::multiply) value *= b;
+      if (p.mode == PointwiseMode::minimum) value = std::min(value, b);
+      if (!takes_two(p.mode)) value = activated(p, value);
+    }
+    std::int64_t place = 0;
+    for (std::size_t axis = 0; axis < 4; ++axis) place += index[axis] * y.strides[axis];
+    onnxkit::cuda_libraries::set_element(y.type, pointers.at(y.id), place, value);
+  }
+}
+
+/// What the precompiled engines of cuDNN fuse in float32: an addend, a bias, then relu.
+bool is_fused_form(const Graph& graph) {
+  std::vector<PointwiseMode> modes;
+  for (const Pointwise& p : graph.pointwise) modes.push_back(p.mode);
+  if (!modes.empty() && modes.back() == PointwiseMode::relu) modes.pop_back();
+  const bool only_adds =
+      std::all_of(modes.begin(), modes.end(), [](PointwiseMode mode) { return mode == PointwiseMode::add; });
+  return modes.size() <= 2 && only_adds && (modes.size() < 2 || graph.pointwise[0].b->dims == graph.convolution.y.dims);
+}
+
+std::vector<std::int64_t> engines_of(const Graph& graph, HeuristicMode mode) {
+  const bool is_double = graph.convolution.x.type == ElementType::float64;
+  if (is_double) return {};
+  if (graph.convolution.x.type == ElementType::float32 && !is_fused_form(graph)) return {1};
+  return mode == HeuristicMode::a ? std::vector<std::int64_t>{1, 0} : std::vector<std::int64_t>{0};
+}
+
+constexpr std::int64_t workspace_bytes = 256;
+
+Status finalize(Node& node) {
+  switch (node.type) {
+    case DescriptorType::tensor:
+      if (!tensor_of(&node)) return refuse(bad_parameter, "a tensor without type, sizes, strides, number or alignment");
+      break;
+    case DescriptorType::pointwise: {
+      const auto mode = node.one<PointwiseMode>(Attribute::pointwise_mode);
+      if (!mode || !node.one<DataType>(Attribute::pointwise_precision)) return refuse(bad_parameter, "no mode");
+      if (node.values.contains(Attribute::pointwise_relu_upper) && *mode != PointwiseMode::relu)
+        return refuse(bad_parameter, "a bound of another mode than relu");
+      break;
+    }
+    case DescriptorType::convolution: {
+      const auto axes = node.one<std::int64_t>(Attribute::convolution_axes);
+      for (const auto name : {Attribute::convolution_strides, Attribute::convolution_dilations,
+                              Attribute::convolution_pre_padding, Attribute::convolution_post_padding})
+        if (axes != 2 || node.all<std::int64_t>(name).size() != 2) return refuse(bad_parameter, "not of two axes");
+      break;
+    }
+    case DescriptorType::convolution_operation:
+      if (!convolution_of(node)) return refuse(bad_parameter, "sizes that do not fit the convolution");
+      break;
+    case DescriptorType::pointwise_operation:
+      if (!pointwise_of(node)) return refuse(bad_parameter, "operands that do not fit the mode");
+      break;
+    case DescriptorType::operation_graph:
+      if (!graph_of(node)) return refuse(not_supported, "a graph that is no chain behind a convolution");
+      break;
+    case DescriptorType::heuristic:
+      if (!node.node(Attribute::heuristic_graph) || !node.node(Attribute::heuristic_graph)->is_final)
+        return refuse(not_finalized, "no graph");
+      break;
+    case DescriptorType::execution_plan:
+      if (!node.node(Attribute::plan_configuration) || !node.one<Handle>(Attribute::plan_handle))
+        return refuse(bad_parameter, "no engine or no handle");
+      node.engine = node.node(Attribute::plan_configuration)->engine;
+      node.graph = node.node(Attribute::plan_configuration)->graph;
+      break;
+    case DescriptorType::variant_pack:
+      if (node.all<std::int64_t>(Attribute::pack_ids).size() != node.all<void*>(Attribute::pack_pointers).size())
+        return refuse(bad_parameter, "pointers that are not as many as numbers of tensors");
+      break;
+    default:
+      return refuse(bad_parameter, "nothing to finalize");
+  }
+  node.is_final = true;
+  return success;
+}
+
+template <class T>
+Status give(std::int64_t room, std::int64_t* count, void* values, const std::vector<T>& all) {
+  if (count) *count = static_cast<std::int64_t>(all.size());
+  if (room > 0)
+    std::memcpy(
+        values, all.data(),
+        sizeof(T) * static_cast<std::size_t>(std::min<std::int64_t>(room, static_cast<std::int64_t>(all.size()))));
+  return success;
+}
+
+/// The descriptors that the caller made are filled, as many as there are.
+Status give_configurations(const Node& heuristic, std::int64_t room, std::int64_t* count, void* values) {
+  const Node* graph = heuristic.node(Attribute::heuristic_graph);
+  const auto engines = engines_of(*graph_of(*graph), *heuristic.one<HeuristicMode>(Attribute::heuristic_mode));
+  *count = static_cast<std::int64_t>(engines.size());
+  if (room == 0) return success;
+  *count = std::min(*count, room);
+  auto* const nodes = static_cast<Node**>(values);
+  for (std::int64_t i = 0; i < *count; ++i) {
+    if (!is_live(nodes[i]) || nodes[i]->type != DescriptorType::engine_configuration)
+      return refuse(bad_parameter, "results are not descriptors of configurations");
+    nodes[i]->engine = engines[static_cast<std::size_t>(i)];
+    nodes[i]->graph = graph;
+    nodes[i]->is_final = true;
+  }
+  return success;
+}
+
+struct HandleState {
+  onnxkit::cuda::DriverStream stream = nullptr;
+};
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT std::size_t cudnnGetVersion() { return 90100; }
+EXPORT std::size_t onnxkit_cudnn_live() {
+  const std::scoped_lock lock(state().mutex);
+  return state().live.size();
+}
+EXPORT void cudnnGetLastErrorString(char* message, std::size_t bytes) {
+  const std::scoped_lock lock(state().mutex);
+  const std::size_t length = std::min(bytes - 1, state().error.size());
+  std::memcpy(message, state().error.data(), length);
+  message[length] = '\0';
+}
+EXPORT Status cudnnCreate(Handle* handle) {
+  auto* const made = new HandleState();
+  const std::scoped_lock lock(state().mutex);
+  state().live.insert(made);
+  *handle = reinterpret_cast<Handle>(made);
+  return success;
+}
+EXPORT Status cudnnDestroy(Handle handle) {
+  const std::scoped_lock lock(state().mutex);
+  if (state().live.erase(handle) == 0) return bad_parameter;
+  delete reinterpret_cast<HandleState*>(handle);
+  return success;
+}
+EXPORT Status cudnnSetStream(Handle handle, onnxkit::cuda::DriverStream stream) {
+  if (!is_live(handle)) return bad_parameter;
+  reinterpret_cast<HandleState*>(handle)->stream = stream;
+  return success;
+}
+EXPORT Status cudnnBackendCreateDescriptor(DescriptorType type, Descriptor* descriptor) {
+  auto* const node = new Node();
+  node->type = type;
+  const std::scoped_lock lock(state().mutex);
+  state().live.insert(node);
+  *descriptor = node;
+  return success;
+}
+EXPORT Status cudnnBackendDestroyDescriptor(Descriptor descriptor) {
+  const std::scoped_lock lock(state().mutex);
+  if (state().live.erase(descriptor) == 0) return bad_parameter;
+  delete static_cast<Node*>(descriptor);
+  return success;
+}
+EXPORT Status cudnnBackendFinalize(Descriptor descriptor) {
+  return is_live(descriptor) ? finalize(*static_cast<Node*>(descriptor)) : bad_parameter;
+}
+EXPORT Status cudnnBackendSetAttribute(Descriptor descriptor, Attribute name, AttributeType type, std::int64_t count,
+                                       const void* values) {
+  if (!is_live(descriptor) || count < 1 || !values) return refuse(bad_parameter, "no descriptor or no values");
+  auto& node = *static_cast<Node*>(descriptor);
+  const auto rule = rule_of(name);
+  if (!rule || rule->owner != node.type || node.is_final)
+    return refuse(not_supported, "an attribute of another descriptor, or of a finalized one");
+  const bool is_factor = name == Attribute::forward_alpha || name == Attribute::forward_beta;
+  if (rule->type != type && !(is_factor && type == AttributeType::f64))
+    return refuse(attribute_type, "an attribute of another type");
+  if (type == AttributeType::descriptor) {
+    for (std::int64_t i = 0; i < count; ++i)
+      if (const void* one = static_cast<void* const*>(values)[i];
+          !is_live(one) || !static_cast<const Node*>(one)->is_final)
+        return refuse(not_finalized, "a descriptor that is not finalized");
+  }
+  const auto* first = static_cast<const std::byte*>(values);
+  node.values[name] = {
+      .type = type, .count = count, .bytes = {first, first + static_cast<std::size_t>(count) * bytes_of(type)}};
+  return success;
+}
+EXPORT Status cudnnBackendGetAttribute(Descriptor descriptor, Attribute name, AttributeType, std::int64_t room,
+                                       std::int64_t* count, void* values) {
+  if (!is_live(descriptor) || !static_cast<Node*>(descriptor)->is_final) return refuse(not_finalized, "not finalized");
+  const auto& node = *static_cast<Node*>(descriptor);
+  if (node.type == DescriptorType::heuristic && name == Attribute::heuristic_results)
+    return give_configurations(node, room, count, values);
+  if (node.type == DescriptorType::engine_configuration && name == Attribute::configuration_engine) {
+    auto* const engine = *static_cast<Node**>(values);
+    if (!is_live(engine) || engine->type != DescriptorType::engine) return bad_parameter;
+    engine->engine = node.engine;
+    engine->is_final = true;
+    return success;
+  }
+  if (node.type == DescriptorType::engine && name == Attribute::engine_notes)
+    return give(room, count, values,
+                node.engine == 1 ? std::vector{NumericalNote::tensor_core} : std::vector<NumericalNote>());
+  if (node.type == DescriptorType::engine && name == Attribute::engine_number)
+    return give(room, count, values, std::vector{node.engine});
+  if (node.type == DescriptorType::execution_plan && name == Attribute::plan_workspace)
+    return give(room, count, values, std::vector{node.engine == 0 ? workspace_bytes : std::int64_t{0}});
+  return refuse(not_supported, "an attribute that cannot be read");
+}
+
+EXPORT Status cudnnBackendExecute(Handle handle, Descriptor plan, Descriptor pack) {
+  if (!is_live(handle) || !is_live(plan) || !is_live(pack)) return refuse(bad_parameter, "no plan or no pack");
+  const auto &node = *static_cast<const Node*>(plan), &given = *static_cast<const Node*>(pack);
+  if (!node.is_final || !given.is_final) return refuse(not_finalized, "not finalized");
+  const auto graph = graph_of(*node.graph);
+  if (!graph) return refuse(bad_parameter, "the graph of the plan is no more");
+  const auto ids = given.all<std::int64_t>(Attribute::pack_ids);
+  const auto all = given.all<void*>(Attribute::pack_pointers);
+  Pointers pointers;
+  for (std::size_t i = 0; i < ids.size(); ++i) pointers[ids[i]] = all[i];
+  std::vector<const Tensor*> wanted = {&graph->convolution.x, &graph->convolution.w, &graph->output()};
+  std::vector<std::pair<std::int64_t, float>> numbers;
+  for (const Pointwise& p : graph->pointwise)
+    if (p.b) wanted.push_back(&*p.b);
+  for (const Tensor* tensor : wanted) {
+    const auto found = pointers.find(tensor->id);
+    if (found == pointers.end() ||
+        !onnxkit::cuda_libraries::is_aligned(found->second, static_cast<std::uint64_t>(tensor->alignment)))
+      return refuse(bad_parameter, "a tensor without a pointer, or one that is not aligned as it was said");
+    // A number of the host is read now, not when the work is done.
+    if (tensor->is_by_value) numbers.emplace_back(tensor->id, *static_cast<const float*>(found->second));
+  }
+  if (pointers.size() != wanted.size()) return refuse(bad_parameter, "pointers that no tensor has");
+  void* const workspace = given.one<void*>(Attribute::pack_workspace).value_or(nullptr);
+  if (node.engine == 0 && !workspace) return refuse(bad_parameter, "no workspace");
+  const bool is_tf32 = node.engine == 1 && graph->convolution.x.type == ElementType::float32;
+  const bool writes = node.engine == 0;
+  const bool queued = onnxkit::cuda_libraries::run_on(
+      reinterpret_cast<HandleState*>(handle)->stream,
+      [graph = *graph, pointers, numbers = std::move(numbers), is_tf32, writes, workspace]() mutable {
+        Pointers places = pointers;
+        for (auto& [id, value] : numbers) places[id] = &value;
+        compute(graph, places, is_tf32);
+        constexpr int scribble = 0x5a;
+        if (writes) std::memset(workspace, scribble, static_cast<std::size_t>(workspace_bytes));
+      });
+  return queued ? success : refuse(bad_parameter, "the stream takes no work");
+}
