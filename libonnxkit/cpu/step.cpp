@@ -64,17 +64,18 @@ std::string Preparation::weight_key(std::string_view how, const View& view) cons
                      fmt::join(view.strides, ","));
 }
 
-StoredFloats Preparation::stored(const View& view) const {
+StoredFloats Preparation::stored(const View& view, bool in_rows) const {
   const Tensor& content = plan.constants[plan.buffers[view.buffer].index];
   StoredFloats stored;
   stored.strides = view.strides;
   const std::byte* from = content.bytes().data() + view.offset * (storage_bits(view.type) / 8);
-  if (view.type == ElementType::float32) {
+  if (view.type == ElementType::float32 && (!in_rows || view.is_contiguous())) {
     stored.from = reinterpret_cast<const float*>(from);
     return stored;
   }
   std::vector<std::byte> copy;  // of what lies askew in the file
-  if (reinterpret_cast<std::uintptr_t>(from) % alignof(std::uint16_t) != 0) {
+  const auto width = static_cast<std::uintptr_t>(storage_bits(view.type) / 8);
+  if (reinterpret_cast<std::uintptr_t>(from) % width != 0) {
     copy.assign(content.bytes().begin(), content.bytes().end());
     from = copy.data() + view.offset * (storage_bits(view.type) / 8);
   }

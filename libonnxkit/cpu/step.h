@@ -106,7 +106,8 @@ struct Preparation {
   /// The kernel keeps the operand in a form of its own.
   void is_packed(const View& view) { ++packed_reads[view.buffer]; }
   /// The numbers of a constant operand of float16, bfloat16 or float32.
-  StoredFloats stored(const View& view) const;
+  /// `in_rows`: in row-major order; else with the strides that the answer names.
+  StoredFloats stored(const View& view, bool in_rows = false) const;
 };
 
 using MakeKernel = Result<std::unique_ptr<Kernel>> (*)(const plan::Step& step, Preparation& preparation);

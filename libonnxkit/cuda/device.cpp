@@ -36,7 +36,7 @@ Result<std::vector<DeviceFacts>> list_devices(const Driver& driver) {
   int count = 0;
   if (auto told = driver.check(driver->device_get_count(&count), "telling the number of devices"); !told)
     return told.error();
-  if (count <= 0) return make_error(ErrorKind::backend, "device-missing", "the driver knows no GPU");
+  if (count <= 0) return make_error("device-missing", "the driver knows no GPU");
   std::vector<DeviceFacts> devices;
   for (int number = 0; number < count; ++number) {
     auto facts = facts_of(driver, number);
@@ -49,7 +49,7 @@ Result<std::vector<DeviceFacts>> list_devices(const Driver& driver) {
 Result<std::shared_ptr<const Device>> Device::use(std::shared_ptr<const Driver> driver, DeviceFacts facts) {
   if (facts.capability < oldest_capability)
     return make_error(
-        ErrorKind::backend, "device-missing",
+        "device-missing",
         fmt::format("the GPU {} has compute capability {}.{}, onnxkit needs {}.{} or newer", facts.name,
                     facts.capability / 10, facts.capability % 10, oldest_capability / 10, oldest_capability % 10));
   std::shared_ptr<Device> device(new Device(std::move(driver), std::move(facts)));

@@ -1,9 +1,8 @@
-#!/ usr / bin / env bash
-#Compiles every*.cpp beside this script with NVIDIA's headers: run.sh COMPILER
+#!/usr/bin/env bash
+# Compiles every *.cpp beside this script with NVIDIA's headers: run.sh COMPILER
 set -euo pipefail
 passed=0
-for root in "${CUDA_HOME:-}" /usr/local/cuda;
-do
+for root in "${CUDA_HOME:-}" /usr/local/cuda; do
   [ -n "$root" ] && [ -f "$root/include/cuda.h" ] && [ -f "$root/include/nvrtc.h" ] || continue
   for file in tests/cuda_headers/*.cpp; do
     "$1" -std=c++20 -fsyntax-only -w -I. -Ilibonnxkit/include -isystem "$root/include" "$file"

@@ -83,7 +83,7 @@ Result<std::unique_ptr<Kernel>> make_convolution(const plan::Step& step, Prepara
                           .groups = parameters.groups};
   auto packed = preparation.packed.get(
       preparation.weight_key(fmt::format("convolution of {} groups", parameters.groups), filter), [&] {
-        const auto stored = preparation.stored(filter);
+        const auto stored = preparation.stored(filter, true);
         auto floats = std::make_shared<AlignedFloats>(packed_weights_floats(convolution));
         pack_weights(preparation.threads, floats->data(), stored.data(), convolution);
         return floats;

@@ -276,8 +276,7 @@ Result<void> ProductCall::enqueue(void* stream, std::span<void* const> operands,
         descriptors_.c, d, descriptors_.d, &choice_.algorithm, workspace, choice_.workspace,
         static_cast<DriverStream>(stream));
     if (status != cublaslt::success)
-      return make_error(ErrorKind::backend, "device-failed",
-                        fmt::format("cuBLASLt does not multiply: {}", cublaslt::text_of(status)));
+      return make_error("device-failed", fmt::format("cuBLASLt does not multiply: {}", cublaslt::text_of(status)));
   }
   return {};
 }
@@ -438,8 +437,7 @@ Result<std::unique_ptr<Library>> open_cublaslt(const LibraryPlaces& places) {
   auto session = std::make_shared<Session>();
   session->functions = *functions;
   if (const auto status = session->functions.create(&session->handle); status != cublaslt::success)
-    return make_error(ErrorKind::backend, "device-failed",
-                      fmt::format("cuBLASLt does not start: {}", cublaslt::text_of(status)));
+    return make_error("device-failed", fmt::format("cuBLASLt does not start: {}", cublaslt::text_of(status)));
   return std::unique_ptr<Library>(std::make_unique<CublasLt>(std::move(session)));
 }
 

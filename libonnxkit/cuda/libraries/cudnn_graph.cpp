@@ -227,8 +227,7 @@ Result<void> CudnnGraph::execute(void* stream, std::span<const std::int64_t> ids
   if (status == cudnn::success) status = functions.execute(session_->handle, plan_, pack);
   Result<void> done;
   if (status != cudnn::success)
-    done = make_error(ErrorKind::backend, "device-failed",
-                      fmt::format("cuDNN does not compute: {}", cudnn::text_of(functions, status)));
+    done = make_error("device-failed", fmt::format("cuDNN does not compute: {}", cudnn::text_of(functions, status)));
   if (pack) functions.destroy_descriptor(pack);
   return done;
 }

@@ -354,8 +354,7 @@ Result<std::unique_ptr<Library>> open_cudnn(const LibraryPlaces& places) {
   const cudnn::Functions& functions = (*session)->functions;
   if (const auto status = functions.create(&(*session)->handle); status != cudnn::success) {
     (*session)->handle = nullptr;
-    return make_error(ErrorKind::backend, "device-failed",
-                      fmt::format("cuDNN does not start: {}", cudnn::text_of(functions, status)));
+    return make_error("device-failed", fmt::format("cuDNN does not start: {}", cudnn::text_of(functions, status)));
   }
   return std::unique_ptr<Library>(std::make_unique<Cudnn>(*std::move(session)));
 }

@@ -25,16 +25,14 @@ Result<std::shared_ptr<const Driver>> Driver::open(const LibraryPlaces& places) 
   const DriverFunctions& call = driver->functions_;
   const bool tells = call.driver_get_version && call.driver_get_version(&driver->version_) == driver_success;
   if (tells && driver->version_ < oldest_version)
-    return make_error(ErrorKind::backend, "device-missing",
+    return make_error("device-missing",
                       fmt::format("the driver is too old: it is for CUDA {}.{}, onnxkit needs one for 11.4 or newer",
                                   driver->version_ / 1000, driver->version_ % 1000 / 10));
   if (!missing.empty())
-    return make_error(ErrorKind::backend, "device-missing",
-                      fmt::format("the driver {} has no function {}", driver->path_, missing));
-  if (!tells) return make_error(ErrorKind::backend, "device-missing", "the driver does not tell its version");
+    return make_error("device-missing", fmt::format("the driver {} has no function {}", driver->path_, missing));
+  if (!tells) return make_error("device-missing", "the driver does not tell its version");
   if (const DriverStatus status = call.init(0); status != driver_success)
-    return make_error(ErrorKind::backend, "device-missing",
-                      fmt::format("the driver does not start: {}", driver->text_of(status)));
+    return make_error("device-missing", fmt::format("the driver does not start: {}", driver->text_of(status)));
   return std::shared_ptr<const Driver>(std::move(driver));
 }
 
@@ -49,8 +47,7 @@ Result<void> Driver::check(DriverStatus status, std::string_view doing) const {
   if (status == driver_success) return {};
   if (status == driver_out_of_memory)
     return make_error("out-of-memory", fmt::format("the GPU has not enough memory for {}", doing));
-  return make_error(ErrorKind::backend, "device-failed",
-                    fmt::format("the GPU failed at {}: {}", doing, text_of(status)));
+  return make_error("device-failed", fmt::format("the GPU failed at {}: {}", doing, text_of(status)));
 }
 
 }  // namespace onnxkit::cuda

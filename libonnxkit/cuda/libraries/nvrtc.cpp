@@ -57,8 +57,7 @@ Result<std::string> Nvrtc::architecture_for(int capability) const {
 
 Error Nvrtc::failure(NvrtcStatus status, std::string_view doing) const {
   const char* text = call_.get_error_string(status);
-  return make_error(ErrorKind::backend, "device-failed",
-                    fmt::format("NVRTC failed at {}: {}", doing, text ? text : "no reason"));
+  return make_error("device-failed", fmt::format("NVRTC failed at {}: {}", doing, text ? text : "no reason"));
 }
 
 std::string Nvrtc::log_of(NvrtcProgram program) const {

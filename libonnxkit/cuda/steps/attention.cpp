@@ -140,15 +140,15 @@ std::string AttentionText::scores() const {
 std::string AttentionText::weights() const {
   const std::int64_t width = threads() / tile;
   return fmt::format(
-      "    {{\n      const int r = threadIdx.x / {0}, lane = threadIdx.x % {0};\n"
+      "    {{\n      const int r = threadIdx.x / {0}, thread = threadIdx.x % {0};\n"
       "      const Number before = most[r];\n      Number now = before, sum = 0;\n"
-      "      for (int c = lane; c < {1}; c += {0}) now = larger(now, scores[r][c]);\n"
+      "      for (int c = thread; c < {1}; c += {0}) now = larger(now, scores[r][c]);\n"
       "      now = combined<{0}, Largest<Number>>(now);\n"
-      "      for (int c = lane; c < {1}; c += {0}) {{\n"
+      "      for (int c = thread; c < {1}; c += {0}) {{\n"
       "        const Number weight = now == {2} ? 0 : exp_of(scores[r][c] - now);\n"
       "        scores[r][c] = weight;\n        sum += weight;\n      }}\n"
       "      sum = combined<{0}, Sum<Number>>(sum);\n"
-      "      if (lane == 0) {{\n        factor[r] = before == now ? 1 : exp_of(before - now);\n"
+      "      if (thread == 0) {{\n        factor[r] = before == now ? 1 : exp_of(before - now);\n"
       "        total[r] = total[r] * factor[r] + sum;\n        most[r] = now;\n      }}\n    }}\n",
       width, tile, literal(lane, -INFINITY));
 }

@@ -73,8 +73,6 @@ Result<std::vector<Launch>> write_reduce(const plan::Step& step, const Preparati
   if (const auto fits = check_types(step); !fits) return fits.error();
   const View &from = step.inputs[0], &to = step.outputs[0];
   const plan::Reduction reduction = static_cast<const plan::ReduceParameters&>(*step.parameters).reduction;
-  if (reduction == plan::Reduction::product)
-    return make_error("not-supported", "the backend cuda has no products over axes");
   const Axes kept("c", from, &to, 0, to.rank()), gone("g", from, nullptr, to.rank(), from.rank());
   const Lane lane = adds(reduction) ? sum_lane(from.type) : plan::lane_of(from.type);
   const Combine combine = combine_of(reduction, lane);

@@ -17,7 +17,7 @@ RowLoops::RowLoops(std::int64_t rows, std::int64_t columns, ElementType type, La
 std::string RowLoops::begin() const {
   std::string text = fmt::format(
       "  using Number = {0};\n  const long long row = (long long)blockIdx.x * {1} + threadIdx.x / {2};\n"
-      "  const int lane = threadIdx.x % {2};\n  const {3}* const from = x0 + row * {4};\n",
+      "  const int thread = threadIdx.x % {2};\n  const {3}* const from = x0 + row * {4};\n",
       lane_type(lane_), rows_of_block(), width_, stored_type(type_), columns_);
   if (holds()) {
     text += fmt::format("  Number held[{0}] = {{}};  // registers: all loops over them are unrolled\n", of_thread());
@@ -36,11 +36,11 @@ std::string RowLoops::condition() const {
 std::string RowLoops::each(std::string_view statement) const {
   if (!holds()) {
     const std::string rows = rows_ % rows_of_block() != 0 ? fmt::format("row < {} && ", rows_) : "";
-    return fmt::format("  for (int at = lane; {}at < {}; at += {}) {}\n", rows, columns_, width_, statement);
+    return fmt::format("  for (int at = thread; {}at < {}; at += {}) {}\n", rows, columns_, width_, statement);
   }
   const std::string inside = condition();
   return fmt::format(
-      "#pragma unroll\n  for (int i = 0; i < {}; ++i) {{\n    [[maybe_unused]] const int at = i * {} + lane;\n    "
+      "#pragma unroll\n  for (int i = 0; i < {}; ++i) {{\n    [[maybe_unused]] const int at = i * {} + thread;\n    "
       "{}{}\n  }}\n",
       of_thread(), width_, inside.empty() ? "" : fmt::format("if ({}) ", inside), statement);
 }

@@ -11,7 +11,7 @@ class RowLoops {
  public:
   RowLoops(std::int64_t rows, std::int64_t columns, ElementType type, Lane lane);
 
-  /// `row`, `lane`, the number of the thread in its group, and `from`, the row in x0; the elements that are held.
+  /// `row`, `thread`, the number of the thread in its group, and `from`, the row in x0; the elements that are held.
   std::string begin() const;
   /// A loop over the thread's elements of the row, with `at` for their columns and element() for their numbers.
   std::string each(std::string_view statement) const;

@@ -39,6 +39,8 @@ inline constexpr auto error_codes = std::to_array<ErrorCodeEntry>({
     {"cannot-read", ErrorKind::io},
     {"cannot-write", ErrorKind::io},
     {"data-file-exists", ErrorKind::conflict},
+    {"device-failed", ErrorKind::backend},
+    {"device-missing", ErrorKind::backend},
     {"empty-file", ErrorKind::input},
     {"external-checksum", ErrorKind::input},
     {"external-key", ErrorKind::input},
