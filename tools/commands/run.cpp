@@ -116,7 +116,7 @@ Outcome run_run(RunArguments& arguments) {
                          std::make_move_iterator(tapped.end()));
   if (const auto written = write_outputs(*report, arguments); !written) return reporter(arguments)(written.error());
   if (arguments.notes == Notes::steps) {
-    for (const std::string& text : report->plan_notes) note(arguments.notes, text);
+    for (const std::string& text : report->plan_notes) note(arguments.notes, text + "\n");
   }
   if (arguments.dump_plan) {
     if (report->plan.empty())
