@@ -1,4 +1,6 @@
 // Sessions of the backend cuda that run more than once, on the libraries of the host: sessions LIBRARIES.
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "libonnxkit/backends/backends.h"
+#include "libonnxkit/exec/perturbed.h"
 #include "libonnxkit/exec/registry.h"
 #include "libonnxkit/wire/text.h"
 
@@ -24,11 +27,13 @@ void check(bool holds, const char* what) {
   if (!holds) fmt::print("failed: {}\n", what);
 }
 
+// The Einsum runs on the host, between steps on the device.
 constexpr const char* model_text = R"(<ir_version: 8, opset_import: ["" : 17]>
 g (float[N] x) => (float[N] y) {
   axis = Constant <value = int64[1] {0}> ()
   a = Add (x, x)
-  b = CumSum (a, axis)
+  sums = CumSum (a, axis)
+  b = Einsum <equation = "i->i"> (sums)
   y = Mul (b, b)
 })";
 
@@ -100,6 +105,53 @@ void run_all(const fs::path& folder) {
   check(is_right(run(5, 1), 5), "a run behind it");
 }
 
+constexpr const char* product_text = R"(<ir_version: 8, opset_import: ["" : 17]>
+g (float[64, 1024] x, float[1024, 1024] w) => (float[64, 1024] y) {
+  y = MatMul (x, w)
+})";
+
+Value waves(std::vector<std::int64_t> dims) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(dims[0] * dims[1]) * sizeof(float));
+  for (std::size_t i = 0; i * sizeof(float) < bytes.size(); ++i) {
+    const auto number = static_cast<float>(std::sin(0.7 * static_cast<double>(i)));
+    std::memcpy(bytes.data() + i * sizeof(float), &number, sizeof number);
+  }
+  return *Tensor::from_bytes(ElementType::float32, std::move(dims), std::move(bytes));
+}
+
+/// Exact outputs and one perturbed sample.
+Result<std::vector<exec::Spread>> spreads_of(exec::Session& session) {
+  exec::RunRequest request;
+  request.inputs = {{"x", waves({64, 1024})}, {"w", waves({1024, 1024})}};
+  return session.perturbed()->run(request, {.samples = 1});
+}
+
+/// Perturbed samples of a large product: the reference's, computed on the device.
+void perturb(const fs::path& folder) {
+  const fs::path log = folder / "calls";  // which the driver opened when it was first called
+  auto read = wire::parse_text(product_text, "test");
+  if (!read) return check(false, "the model is read");
+  const auto model = std::make_shared<const ir::Model>(*std::move(read));
+  const auto entry = all_backends().find("cuda", {});
+  auto session = entry->make({})->load({.model = model}, {.options = {{"cache", "off"}, {"precision", "f64"}}});
+  auto reference = all_backends().make_perturbed()->load({.model = model}, {});
+  if (!session || !reference || !(*session)->perturbed()) return check(false, "precision=f64 has perturbed samples");
+  const int before = calls_in(log)["cuGraphLaunch"];
+  const auto found = spreads_of(**session), wanted = spreads_of(**reference);
+  check(calls_in(log)["cuGraphLaunch"] == before + 2, "the device multiplies for the exact run and for the sample");
+  if (!found || !wanted) return check(false, "perturbed runs end well");
+  const auto exact = to_reals(found->front().exact.tensor), right = to_reals(wanted->front().exact.tensor);
+  const auto sample = to_reals(found->front().samples.front().tensor);
+  double most = 0, moved = 0, largest = 0;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    most = std::max(most, std::abs(exact[i] - right[i]));
+    moved = std::max(moved, std::abs(sample[i] - right[i]));
+    largest = std::max(largest, std::abs(right[i]));
+  }
+  check(most <= 1e-13 * largest, "the exact run equals the reference's within double rounding");
+  check(moved > 1e-9 * largest && moved < 1e-5 * largest, "the sample has errors of float32");
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -107,6 +159,7 @@ int main(int, char** argv) {
   std::string pattern = (fs::temp_directory_path() / "onnxkit_sessions_XXXXXX").string();
   if (!::mkdtemp(pattern.data())) return 1;
   run_all(pattern);
+  perturb(pattern);
   fs::remove_all(pattern);
   fmt::print("{} passed, {} failed\n", passed, failed);
   return failed == 0 && passed > 0 ? 0 : 1;
