@@ -75,8 +75,9 @@ TEST_CASE("every order of rows and columns becomes a product in column-major ord
   for (const bool a_swaps : {false, true}) {
     for (const bool b_swaps : {false, true}) {
       for (const bool d_swaps : {false, true}) {
-        for (const auto& [m, n, k] : {std::array{3, 5, 7}, std::array{1, 5, 7}, std::array{3, 1, 7},
-                                      std::array{3, 5, 1}, std::array{1, 1, 1}}) {
+        for (const auto& sizes : {std::array{3, 5, 7}, std::array{1, 5, 7}, std::array{3, 1, 7}, std::array{3, 5, 1},
+                                  std::array{1, 1, 1}}) {
+          const std::int64_t m = sizes[0], n = sizes[1], k = sizes[2];
           CAPTURE(fmt::format("{} {} {} {} {} {}", a_swaps, b_swaps, d_swaps, m, n, k));
           Bench bench;
           const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool swaps) {
