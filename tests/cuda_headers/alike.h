@@ -16,6 +16,10 @@ constexpr bool is_alike() {
       return std::is_void_v<To> == std::is_void_v<From>;
     else
       return is_alike<std::remove_cv_t<To>, std::remove_cv_t<From>>();
+  } else if constexpr (std::is_same_v<A, B>) {
+    return true;
+  } else if constexpr (std::is_void_v<A> || std::is_void_v<B>) {
+    return false;
   } else if constexpr (std::is_class_v<A> || std::is_class_v<B>) {
     return std::is_class_v<A> == std::is_class_v<B>;
   } else {

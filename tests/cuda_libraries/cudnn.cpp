@@ -419,7 +419,7 @@ Status finalize(Node& node) {
 template <class T>
 Status give(std::int64_t room, std::int64_t* count, void* values, const std::vector<T>& all) {
   if (count) *count = static_cast<std::int64_t>(all.size());
-  if (room > 0)
+  if (room > 0 && !all.empty())
     std::memcpy(
         values, all.data(),
         sizeof(T) * static_cast<std::size_t>(std::min<std::int64_t>(room, static_cast<std::int64_t>(all.size()))));
