@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -21,6 +23,12 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   // Beyond the limit for the size of files writing fails with a reason.
   std::signal(SIGXFSZ, SIG_IGN);
+#ifdef __GLIBC__
+  // Models are many small blocks that go together: lists of free ones by size are merged again and again, and the system is asked for little at a
+  // time, which takes 16 % of the CPU time of an upgrade of 200,000 functions.
+  mallopt(M_MXFAST, 0);
+  mallopt(M_TOP_PAD, 1 << 26);
+#endif
   try {
     CLI::App app("onnxkit checks, converts, runs and compares ONNX models.", "onnxkit");
     app.formatter(onnxkit::tools::help_formatter(onnxkit::tools::help_width()));
