@@ -14,4 +14,8 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   return running::run(model, std::move(inputs), options);
 }
 
+Result<PlanSummary> summarize_plan(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
+  return running::summarize_plan(model, std::move(inputs), options);
+}
+
 }  // namespace onnxkit

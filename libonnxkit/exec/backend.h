@@ -16,6 +16,7 @@
 #include "libonnxkit/exec/value_desc.h"
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/spec/op_table.h"
+#include "onnxkit/plan.h"
 #include "onnxkit/result.h"
 #include "onnxkit/value.h"
 
@@ -160,6 +161,7 @@ struct RunAnswer {
 struct PlanReport {
   std::string text;                ///< the steps of all plans so far
   std::vector<std::string> notes;  ///< what ran elsewhere than meant: "Unique runs on the reference: ..."
+  std::vector<PlanPart> parts;     ///< what passes did, and the steps, of each plan
 };
 
 /// When a step ran.

@@ -1,6 +1,7 @@
 #include "libonnxkit/plan/build.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/core.h>
 
@@ -199,7 +200,17 @@ const PassRegistry& passes_of(const BuildOptions& options) {
 struct Ran {
   std::vector<std::string> names;  ///< of passes that changed something
   std::vector<NodeChange> changes;
+  std::vector<NodeMiss> misses;
 };
+
+/// What the pass said of patterns that it found in part.
+void note_misses(const Pass& pass, Subject& subject, Ran& ran) {
+  for (PassNotes::Missed& missed : subject.notes().missed)
+    ran.misses.push_back({.node = std::move(missed.node),
+                          .op = std::move(missed.op),
+                          .pass = pass.name,
+                          .reason = std::move(missed.reason)});
+}
 
 /// Runs a pass and notes the nodes that it took away.
 Result<void> run_pass(const Pass& pass, Subject& subject, Ran& ran) {
@@ -212,19 +223,25 @@ Result<void> run_pass(const Pass& pass, Subject& subject, Ran& ran) {
     if (!node.outputs.empty() && node.outputs[0] != ir::ValueId::none)
       before.push_back({node.outputs[0], node.name, node.op_type});
   }
+  subject.notes() = {};
   const auto changed = pass.run(subject);
   if (!changed) return changed.error();
+  note_misses(pass, subject, ran);
   if (!*changed) return {};
   ran.names.emplace_back(pass.name);
+  std::map<std::string_view, std::string_view> into;
+  for (const PassNotes::Taken& taken : subject.notes().taken) into.emplace(taken.node, taken.into);
   for (const Before& node : before) {
     const std::int32_t writer = subject.uses().producer(node.first);
     const ir::Node* now = writer < 0 ? nullptr : &subject.graph().nodes[static_cast<std::size_t>(writer)];
     if (now && now->op_type == node.op) continue;
     const std::string_view title = node.name.empty() ? subject.graph().name_of(node.first) : node.name.view();
+    const auto place = into.find(title);
     ran.changes.push_back({.node = std::string(title),
                            .op = std::string(node.op.view()),
                            .pass = pass.name,
-                           .made = now ? std::string(now->op_type.view()) : std::string()});
+                           .made = now ? std::string(now->op_type.view()) : std::string(),
+                           .into = place == into.end() ? std::string() : std::string(place->second)});
   }
   return {};
 }
@@ -246,11 +263,13 @@ Result<Plan> build_whole(Subject& subject, const BuildOptions& options, Ran ran)
       plan.passes.push_back(std::move(name));
   }
   plan.changes = std::move(ran.changes);
+  plan.misses = std::move(ran.misses);
   drop_unused_steps(plan);
   for (const ProgramPass& pass : program_passes) {
     if (options.without_passes.contains(pass.name)) continue;
     if (pass.run(plan, options.takes) != 0) plan.passes.emplace_back(pass.name);
   }
+  if (!options.without_passes.contains("fuse_epilogues")) note_missed_epilogues(plan, options.takes);
   place_buffers(plan);
   return plan;
 }

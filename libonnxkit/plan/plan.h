@@ -12,6 +12,7 @@
 #include "libonnxkit/ir/model.h"
 #include "libonnxkit/plan/expression.h"
 #include "libonnxkit/plan/view.h"
+#include "onnxkit/plan.h"
 #include "onnxkit/value.h"
 
 // A model for given sizes, lowered to a flat list of steps over buffers (docs/plan.md). Nothing here computes: a backend has a kernel for each kind
@@ -65,6 +66,14 @@ struct NodeChange {
   std::string node, op;
   std::string_view pass;
   std::string made = {};  ///< the operator that writes its value now; empty for none
+  std::string into = {};  ///< the node that stands in its place and that of others; empty where no pattern was matched
+};
+
+/// A node that began as what a pass looks for, and why it was left as it is.
+struct NodeMiss {
+  std::string node, op;
+  std::string_view pass;
+  std::string reason;
 };
 
 struct Plan {
@@ -79,6 +88,7 @@ struct Plan {
   std::vector<std::string> open;                             ///< why it ends: the values whose sizes only a run tells
   std::vector<std::string> passes;                           ///< that changed something
   std::vector<NodeChange> changes;                           ///< in the order of the passes
+  std::vector<NodeMiss> misses;                              ///< the same
   std::vector<std::pair<std::string, std::string>> lowered;  ///< name and operator of each node behind them
   std::vector<std::shared_ptr<const MappedFile>> files;  ///< that constants may lie in, for longer than the plan lives
   std::shared_ptr<const void> owner;                     ///< of what constants view
@@ -91,5 +101,7 @@ using Takes = std::function<std::optional<std::string>(const Plan& plan, const S
 
 /// The plan as text, for goldens and `run --dump-plan`.
 std::string text_of(const Plan& plan);
+/// What passes did and what the steps compute; `of` says what the plan is of.
+PlanPart summary_of(const Plan& plan, std::string of);
 
 }  // namespace onnxkit::plan

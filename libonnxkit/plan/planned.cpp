@@ -147,6 +147,7 @@ void Planned::report(exec::PlanReport& report) const {
   for (const Entry& entry : entries_) {
     const Plan& plan = entry.ready->plan();
     report.text += text_of(plan);
+    report.parts.push_back(summary_of(plan, is_rest_ ? "the rest, with sizes that the run told" : "the model"));
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
+
+#include <fmt/core.h>
 
 namespace onnxkit::plan {
 
@@ -160,6 +163,47 @@ bool writes_anywhere(const Step& step) {
 
 std::size_t fuse_maps(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_maps); }
 std::size_t fuse_epilogues(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_epilogue); }
+
+namespace {
+
+/// Why a map is not the epilogue of the step that writes its operand `index`.
+std::string reason_apart(const Plan& plan, const BufferUses& uses, const Step& map, const Step& producer,
+                         std::size_t at, std::size_t index, const Takes& takes) {
+  const View& read = map.inputs[index];
+  if (plan.buffers[read.buffer].home != Home::arena) return "the result is an output as well";
+  if (uses.readers[read.buffer].size() != 1) return "the result is read elsewhere, too";
+  if (uses.writers[read.buffer].size() != 1) return "the result is written in parts";
+  if (!(producer.outputs[0] == read)) return "the result is read under other sizes or in another order of axes";
+  if (!may_move(plan, uses, producer, uses.writers[read.buffer][0], at)) return "an operand is overwritten in between";
+  const auto joined = joined_epilogue(map, producer, index);
+  if (!joined) return "the expression would be too long";
+  const auto refusal = takes ? takes(plan, *joined) : std::nullopt;
+  return refusal.value_or("another step stands between");
+}
+
+}  // namespace
+
+void note_missed_epilogues(Plan& plan, const Takes& takes) {
+  const BufferUses uses(plan);
+  const std::unordered_map<std::string, std::string> ops(plan.lowered.begin(), plan.lowered.end());
+  for (std::size_t at = 0; at < plan.steps.size(); ++at) {
+    const Step& map = plan.steps[at];
+    if (map.kind != map_step || map.nodes.empty()) continue;
+    for (std::size_t i = 0; i < map.inputs.size(); ++i) {
+      const auto& writers = uses.writers[map.inputs[i].buffer];
+      if (writers.empty() || writers[0] >= at || !epilogue_of(plan.steps[writers[0]])) continue;
+      const Step& producer = plan.steps[writers[0]];
+      const auto known = ops.find(map.nodes.front());
+      if (known == ops.end()) continue;
+      plan.misses.push_back({.node = known->first,
+                             .op = known->second,
+                             .pass = "fuse_epilogues",
+                             .reason = fmt::format("it stays apart from the {} that it reads: {}", producer.kind,
+                                                   reason_apart(plan, uses, map, producer, at, i, takes))});
+      break;
+    }
+  }
+}
 
 std::size_t sink_copies(Plan& plan, const Takes& takes) {
   BufferUses uses(plan);

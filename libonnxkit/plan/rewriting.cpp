@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
 #include "libonnxkit/spec/node_attributes.h"
+#include "onnxkit/diagnostic.h"
 
 namespace onnxkit::plan {
 namespace {
@@ -190,6 +195,21 @@ std::optional<ir::ValueId> other_input(const ir::Node& node, ir::ValueId id) {
   return node.inputs[0] == id ? node.inputs[1] : node.inputs[0];
 }
 
+std::string readers_text(const Subject& subject, ir::ValueId id) {
+  const std::string name = quote(subject.graph().name_of(id));
+  if (subject.uses().is_output(id)) return fmt::format("{} is an output of the model", name);
+  const auto readers = subject.uses().consumers(id);
+  if (readers.size() == 1)
+    return fmt::format("{} is read by {}", name, subject.graph().nodes[readers[0]].op_type.view());
+  return readers.empty() ? fmt::format("nothing reads {}", name)
+                         : fmt::format("{} is read by {} nodes", name, readers.size());
+}
+
+std::string sizes_text(const Subject& subject, ir::ValueId id) {
+  const auto dims = subject.dims(id);
+  return dims ? fmt::format("[{}]", fmt::join(*dims, ", ")) : "of unknown size";
+}
+
 std::optional<std::size_t> only_reader(const Subject& subject, ir::ValueId id, std::string_view op) {
   if (!subject.has_one_reader(id)) return std::nullopt;
   const std::size_t at = subject.uses().consumers(id).front();
@@ -226,7 +246,11 @@ bool Rewriting::is_free(std::size_t root, const std::vector<ir::ValueId>& leaves
   inside_ = {root};
   for (std::size_t next = 0; next < inside_.size(); ++next) {
     const std::size_t at = inside_[next];
-    if (is_taken_[at] || inside_.size() > most_nodes) return false;
+    if (is_taken_[at] || inside_.size() > most_nodes) {
+      miss(root, is_taken_[at] ? fmt::format("{} belongs to another match", quote(node_title(graph, graph.nodes[at])))
+                               : fmt::format("more than {} nodes lie between", most_nodes));
+      return false;
+    }
     for (const ir::ValueId id : graph.nodes[at].inputs) {
       const std::int32_t producer = subject_.uses().producer(id);
       if (producer < 0 || std::find(leaves.begin(), leaves.end(), id) != leaves.end()) continue;
@@ -237,18 +261,27 @@ bool Rewriting::is_free(std::size_t root, const std::vector<ir::ValueId>& leaves
   const auto is_inside = [&](std::uint32_t node) {
     return std::find(inside_.begin(), inside_.end(), node) != inside_.end();
   };
-  return std::all_of(inside_.begin() + 1, inside_.end(), [&](std::size_t at) {
-    const auto& outputs = graph.nodes[at].outputs;
-    return std::all_of(outputs.begin(), outputs.end(), [&](ir::ValueId id) {
-      if (id == ir::ValueId::none) return true;
+  for (const std::size_t at : std::span(inside_).subspan(1)) {
+    for (const ir::ValueId id : graph.nodes[at].outputs) {
+      if (id == ir::ValueId::none) continue;
       const auto readers = subject_.uses().consumers(id);
-      return !subject_.uses().is_output(id) && std::all_of(readers.begin(), readers.end(), is_inside);
-    });
-  });
+      if (!subject_.uses().is_output(id) && std::all_of(readers.begin(), readers.end(), is_inside)) continue;
+      const bool is_output = subject_.uses().is_output(id);
+      miss(root, fmt::format("{}, which {} writes, is {}", quote(graph.name_of(id)), graph.nodes[at].op_type.view(),
+                             is_output ? "an output of the model" : "read elsewhere, too"));
+      return false;
+    }
+  }
+  return true;
 }
 
 void Rewriting::replace(std::size_t root, ir::Node node) {
-  for (const std::size_t at : inside_) is_taken_[at] = true;
+  const ir::Graph& graph = subject_.graph();
+  const std::string into = node_title(graph, graph.nodes[root]);
+  for (const std::size_t at : inside_) {
+    is_taken_[at] = true;
+    subject_.notes().taken.push_back({node_title(graph, graph.nodes[at]), into});
+  }
   patch_.remove(root);
   patch_.insert_before(root, std::move(node));
 }
@@ -277,6 +310,12 @@ ir::ValueId Rewriting::reals(std::string_view stem, ElementType type, const Dims
 }
 
 bool Rewriting::finish() {
+  const ir::Graph& graph = subject_.graph();
+  for (auto& [node, reason] : misses_) {
+    if (is_taken_[node]) continue;
+    subject_.notes().missed.push_back(
+        {node_title(graph, graph.nodes[node]), std::string(graph.nodes[node].op_type.view()), std::move(reason)});
+  }
   if (patch_.empty()) return false;
   subject_.splice(std::move(patch_));
   return true;

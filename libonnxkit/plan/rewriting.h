@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -44,6 +46,10 @@ std::optional<OverRoot> over_root(const Subject& subject, ir::ValueId id);
 
 /// The other of the two inputs; nothing when the value is both of them or none.
 std::optional<ir::ValueId> other_input(const ir::Node& node, ir::ValueId id);
+/// Who reads a value, for the reason of a miss: "y is read by 2 nodes".
+std::string readers_text(const Subject& subject, ir::ValueId id);
+/// "[2, 3]", "of unknown size".
+std::string sizes_text(const Subject& subject, ir::ValueId id);
 /// The node that alone reads the value, once, when it is the one named.
 std::optional<std::size_t> only_reader(const Subject& subject, ir::ValueId id, std::string_view op);
 /// An integer attribute of a node, or the default that is given.
@@ -68,7 +74,10 @@ class Rewriting {
   bool is_taken(std::size_t node) const { return is_taken_[node]; }
 
   /// Whether the nodes between `leaves` and node `root` can go: none belongs to another match, and what they write is read among them only.
+  /// When they cannot, the reason is that of a miss of `root`.
   bool is_free(std::size_t root, const std::vector<ir::ValueId>& leaves);
+  /// A pattern was found from this node on, but for this. Holds unless a match takes the node after all; the first reason stays.
+  void miss(std::size_t node, std::string reason) { misses_.try_emplace(node, std::move(reason)); }
   /// Takes the nodes of the last successful is_free and puts `node`, which writes what `root` writes, in the place of `root`.
   void replace(std::size_t root, ir::Node node);
   /// Another node before `root`, of one output of its own, which it returns.
@@ -81,7 +90,7 @@ class Rewriting {
     return subject_.add_constant(patch_, stem, content);
   }
   ir::ValueId reals(std::string_view stem, ElementType type, const Dims& dims, std::span<const double> values);
-  /// Splices what was gathered; whether there was anything.
+  /// Splices what was gathered; whether there was anything. Tells the subject of matches and misses.
   bool finish();
 
  private:
@@ -89,6 +98,7 @@ class Rewriting {
   ir::Patch patch_;
   std::vector<bool> is_taken_;
   std::vector<std::size_t> inside_;
+  std::map<std::size_t, std::string> misses_;  ///< by node
 };
 
 }  // namespace onnxkit::plan

@@ -25,6 +25,18 @@ std::string node_title(const ir::Graph& graph, const ir::Node& node);
 /// The value that a Gradient follows back through the nodes of the graph, which its model needs then; none for other operators.
 ir::ValueId traced_target(const ir::Graph& graph, const ir::Node& node);
 
+/// What a pass says of the nodes that it looked at, by their titles.
+struct PassNotes {
+  struct Taken {
+    std::string node, into;  ///< a node of a pattern, and the one that stands in its place
+  };
+  struct Missed {
+    std::string node, op, reason;
+  };
+  std::vector<Taken> taken = {};
+  std::vector<Missed> missed = {};
+};
+
 /// A model on its way to a plan: passes look at its main graph and change it. It stays a valid model that computes the same.
 class Subject {
  public:
@@ -86,6 +98,8 @@ class Subject {
   Text fresh_name(std::string_view stem) { return names_->make(stem); }
   /// What is known anew, after a change of the model that was no patch.
   void refresh();
+  /// Of the pass that runs; passes write them through Rewriting.
+  PassNotes& notes() { return notes_; }
   /// What inference found wrong when it last looked.
   const std::optional<std::string>& fault() const { return fault_; }
   /// Removes nodes whose results nobody reads, and initializers. Returns the number of nodes.
@@ -102,6 +116,7 @@ class Subject {
   std::optional<checker::InferredModel> inferred_;
   std::optional<std::string> fault_;
   const checker::GraphInfo* info_ = nullptr;
+  PassNotes notes_;
   std::unordered_map<const char*, Tensor> added_;  ///< by the place of their bytes
 };
 

@@ -249,4 +249,32 @@ Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const 
   return done ? Result<RunReport>(std::move(report)) : with_chosen_sizes(done.error(), *all);
 }
 
+Result<PlanSummary> summarize_plan(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options) {
+  auto all = running::complete_inputs(model, std::move(inputs), options);
+  if (!all) return all.error();
+  const exec::BackendSettings settings = exec::settings_of(options.context.workers(), options.stop);
+  const auto entry = all_backends().find(options.backend, settings);
+  if (!entry) return entry.error();
+  const auto backend = entry->make(settings);
+  const auto desc = backend->describe();
+  if (!desc) return desc.error();
+  if (desc->capabilities.passes.empty())
+    return make_error("not-supported", "the backend " + quote(options.backend) + " makes no plan");
+  const std::shared_ptr<const ir::Model> ir(std::shared_ptr<const void>(), &model.ir());
+  const auto session = backend->load({.model = ir, .path = options.unchanged_file}, load_options(options, all->inputs));
+  if (!session) return session.error();
+  auto report = (*session)->plan_report();
+  // Without a plan for these inputs, or with one that ends where a run tells sizes.
+  if (!report || report->parts.empty() || !report->parts.back().open.empty()) {
+    exec::RunRequest request = run_request(*ir, options);
+    request.limits = run_limits(desc->capabilities, options);
+    for (const RunInput& input : all->inputs) request.inputs.push_back({input.name, input.value});
+    if (auto answer = (*session)->run(request); !answer) return with_chosen_sizes(answer.error(), *all);
+    report = (*session)->plan_report();
+  }
+  PlanSummary summary{.backend = options.backend, .inputs = std::move(all->inputs), .parts = {}};
+  if (report) summary.parts = std::move(report->parts);
+  return summary;
+}
+
 }  // namespace onnxkit::running

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "onnxkit/plan.h"
 #include "onnxkit/run.h"
 
 namespace onnxkit::running {
@@ -12,5 +13,6 @@ std::vector<std::string> input_names(const Model& model);
 std::vector<std::string> output_names(const Model& model);
 Result<CompletedInputs> complete_inputs(const Model& model, std::vector<NamedValue> given, const RunOptions& options);
 Result<RunReport> run(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options);
+Result<PlanSummary> summarize_plan(const Model& model, std::vector<NamedValue> inputs, const RunOptions& options);
 
 }  // namespace onnxkit::running

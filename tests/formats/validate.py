@@ -150,6 +150,10 @@ def calls_of_inspect(folder):
     return [[str(folder / "latin.onnx")], ["testdata/models/digits_broken.onnxtxt"], *([str(path.relative_to(ROOT))] for path in files)]
 
 
+def calls_of_plan():
+    return [[str(path.relative_to(ROOT)), "--plan"] for path in sorted((ROOT / "testdata/exported/rnn").rglob("*.onnx"))]
+
+
 def faults_of_error(report, status):
     if report["exit_status"] != status:
         yield f"exit_status is {report['exit_status']}, not {status}"
@@ -193,6 +197,7 @@ def main():
                  ("diff", "json", schemas / "diff.schema.json", faults_of_diff, calls_of_diff()),
                  ("bench", "json", schemas / "bench.schema.json", faults_of_bench, calls_of_bench()),
                  ("inspect", "json", schemas / "inspect.schema.json", faults_of_run, calls_of_inspect(pathlib.Path(name))),
+                 ("inspect", "json", schemas / "plan.schema.json", faults_of_run, calls_of_plan()),
                  ("ops", "json", schemas / "ops.schema.json", faults_of_run, calls_of_ops()),
                  ("convert", "json", schemas / "convert.schema.json", faults_of_convert, calls_of_convert(pathlib.Path(name))),
                  ("upgrade", "json", schemas / "opset.schema.json", faults_of_opset, calls_of_opset("28")),

@@ -1,6 +1,7 @@
 #include "onnxkit/inspect.h"
 
 #include "libonnxkit/base/system/atomic_file.h"
+#include "onnxkit/plan.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -8,9 +9,11 @@
 #include <memory>
 
 #include "tools/command.h"
+#include "tools/interrupt.h"
 #include "tools/model_file.h"
 #include "tools/options/choice.h"
 #include "tools/options/inference.h"
+#include "tools/options/sides.h"
 #include "tools/progress.h"
 #include "tools/report/inspect/inspect.h"
 #include "tools/report/inspect/marks.h"
@@ -24,7 +27,8 @@ struct InspectArguments {
   std::string model;
   std::string output;
   Drawing format = Drawing::text;
-  bool by_layer = false;
+  bool by_layer = false, plan = false;
+  std::string backend = "cpu";
   std::vector<std::string> reports;
   InferenceOptions inference;
   Notes notes = Notes::usual;
@@ -94,6 +98,45 @@ Result<std::string> describe(const InspectArguments& arguments) {
   return text && arguments.by_layer ? Result<std::string>(*text + layers_text(*report)) : text;
 }
 
+/// What the backend makes of the model, for inputs as `run` generates them.
+Result<std::string> describe_plan(const InspectArguments& arguments) {
+  Progress progress("planning", 1, arguments.notes);
+  progress.start(arguments.model);
+  auto model = open_model(arguments.model);
+  if (!model) return model.error();
+  auto backend = parse_backend(arguments.backend);
+  if (!backend) return backend.error();
+  auto context = Context::make({.schemas = arguments.inference.schemas});
+  if (!context) return context.error();
+  auto dims = declare_dims(*model, arguments.inference.dims, DeclaredSizes::keep);
+  if (!dims) return dims.error();
+  const Interrupt interrupt;
+  RunOptions options;
+  options.backend = backend->name;
+  options.backend_options = backend->options;
+  options.context = *std::move(context);
+  options.dims = *std::move(dims);
+  options.stop = interrupt.token();
+  if (is_binary_file(arguments.model)) options.unchanged_file = arguments.model;
+  const auto summary = summarize_plan(*model, {}, options);
+  if (!summary) return summary.error();
+  return arguments.format == Drawing::json ? plan_json(arguments.model, *summary)
+                                           : plan_text(arguments.model, *summary);
+}
+
+/// Options that do not go together.
+std::string misuse(const CLI::App& command, const InspectArguments& arguments) {
+  const bool is_plan_format = arguments.format == Drawing::text || arguments.format == Drawing::json;
+  if (arguments.plan && !is_plan_format) return "--plan is text or JSON";
+  if (arguments.plan && arguments.by_layer) return "--plan and --by-layer are two tables: choose one";
+  if (!arguments.plan && command.count("--backend") > 0) return "--backend makes the plan that --plan shows";
+  if (arguments.by_layer && arguments.format != Drawing::text)
+    return "--by-layer is a table for --format text; JSON has its figures";
+  if (!arguments.reports.empty() && arguments.format != Drawing::html)
+    return "--with-report marks nodes of the page that --format html makes";
+  return {};
+}
+
 /// Without --format, what the name of the output says.
 Result<Drawing> drawing_of(const std::string& output) {
   constexpr std::pair<std::string_view, Drawing> known[] = {
@@ -114,11 +157,9 @@ Outcome run_inspect(const CLI::App& command, InspectArguments& arguments) {
     if (!format) return reporter(arguments)(format.error());
     arguments.format = *format;
   }
-  if (arguments.by_layer && arguments.format != Drawing::text)
-    return reporter(arguments)(make_error("usage", "--by-layer is a table for --format text; JSON has its figures"));
-  if (!arguments.reports.empty() && arguments.format != Drawing::html)
-    return reporter(arguments)(make_error("usage", "--with-report marks nodes of the page that --format html makes"));
-  const auto text = describe(arguments);
+  if (const std::string fault = misuse(command, arguments); !fault.empty())
+    return reporter(arguments)(make_error("usage", fault));
+  const auto text = arguments.plan ? describe_plan(arguments) : describe(arguments);
   if (!text) return reporter(arguments)(text.error());
   if (arguments.output.empty() || arguments.output == "-") {
     std::fwrite(text->data(), 1, text->size(), stdout);
@@ -150,6 +191,14 @@ void register_inspect(CommandList& list) {
       ->type_name("FILE");
   command->add_flag("--by-layer", arguments->by_layer,
                     "Also print a table of the main graph's nodes: multiply-adds, parameters, bytes of outputs");
+  command->add_flag("--plan", arguments->plan,
+                    "Show the plan of a backend instead: what its passes fused and what they did not, with the reason, "
+                    "and the steps, for sizes as in run");
+  command
+      ->add_option("--backend,-b", arguments->backend,
+                   "Whose plan: cpu or cuda, with options as in cpu:without-pass=recognise_gelu")
+      ->type_name("NAME")
+      ->capture_default_str();
   command
       ->add_option("--with-report", arguments->reports,
                    "Show on the nodes of the page what a JSON report of check or of diff --layers says of them; may be "
@@ -163,6 +212,7 @@ void register_inspect(CommandList& list) {
       "Examples:\n"
       "  onnxkit inspect model.onnx\n"
       "  onnxkit inspect model.onnx --dim batch=1 --by-layer\n"
+      "  onnxkit inspect model.onnx --dim batch=1 --plan\n"
       "  onnxkit inspect model.onnx --format html -o model.html\n"
       "  onnxkit check model.onnx --format json > check.json\n"
       "  onnxkit inspect model.onnx --format html -o model.html --with-report check.json\n"

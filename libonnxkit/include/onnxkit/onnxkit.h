@@ -20,6 +20,7 @@
 #include "onnxkit/model.h"
 #include "onnxkit/ops.h"
 #include "onnxkit/opset.h"
+#include "onnxkit/plan.h"
 #include "onnxkit/result.h"
 #include "onnxkit/run.h"
 #include "onnxkit/value.h"

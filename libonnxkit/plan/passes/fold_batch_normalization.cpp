@@ -75,7 +75,9 @@ class AffineFolding {
     if (rewriting_.is_taken(at) || node.outputs.empty() || node.outputs[0] == ir::ValueId::none) return;
     if (!has_reader_to_fold(node)) return;
     auto from = producer(node);
-    if (!from) return;
+    if (!from)
+      return note_miss(node, "weights and bias of the " + std::string(node.op_type.view()) +
+                                 " in front are not constant, or scaled by attributes");
     Affine affine;
     affine.factors.assign(static_cast<std::size_t>(from->channels), 1);
     affine.offsets.assign(static_cast<std::size_t>(from->channels), 0);
@@ -85,8 +87,19 @@ class AffineFolding {
     }
     // A MatMul has no bias: a sum alone is in its place already.
     const bool is_product = node.op_type == "MatMul";
-    if (root == at || (is_product && !affine.scales)) return;
+    if (root == at) return note_miss(node, "its statistics are not constant, or it trains");
+    if (is_product && !affine.scales) return;
     put(node, *from, affine, root, result);
+  }
+
+  /// Of the BatchNormalization that alone reads what the node writes.
+  void note_miss(const ir::Node& node, std::string reason) {
+    if (!subject_.has_one_reader(node.outputs[0])) return;
+    const std::size_t reader = subject_.uses().consumers(node.outputs[0]).front();
+    const bool has_weights = Subject::is_op(node, "Conv") || Subject::is_op(node, "ConvTranspose") ||
+                             Subject::is_op(node, "Gemm") || Subject::is_op(node, "MatMul");
+    if (has_weights && Subject::is_op(subject_.graph().nodes[reader], "BatchNormalization"))
+      rewriting_.miss(reader, std::move(reason));
   }
 
   /// Cheap, as most nodes with weights have none.

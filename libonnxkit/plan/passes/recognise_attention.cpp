@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
 
@@ -45,14 +47,19 @@ class AttentionSearch {
     found.v = root.inputs[1];
     const ir::ValueId weights = through_cast(without_nans(root.inputs[0]), found);
     const ir::Node* softmax = subject_.writer(weights, "Softmax");
-    const auto dims = softmax ? subject_.dims(weights) : std::nullopt;
-    if (!dims || dims->size() != 4) return;
+    if (!softmax) return;
+    const auto dims = subject_.dims(weights);
+    if (!dims || dims->size() != 4)
+      return rewriting_.miss(at, "the scores are " + sizes_text(subject_, weights) + ", not of four axes");
     const std::int64_t axis = integer_of(*softmax, "axis", -1);
-    if (axis != -1 && axis != 3) return;
+    if (axis != -1 && axis != 3) return rewriting_.miss(at, fmt::format("Softmax is along axis {}", axis));
     const bool was_narrowed = found.in_float32;
     const ir::ValueId scores = was_narrowed ? through_cast(softmax->inputs[0], found) : softmax->inputs[0];
-    if (was_narrowed && scores == softmax->inputs[0]) return;
-    if (!masked_product(scores, found) || subject_.dims(scores) != dims) return;
+    if (was_narrowed && scores == softmax->inputs[0])
+      return rewriting_.miss(at, "Softmax is behind one Cast, not between two");
+    if (!masked_product(scores, found))
+      return rewriting_.miss(at, "what Softmax reads is no product of queries and keys, scaled, masked or neither");
+    if (subject_.dims(scores) != dims) return rewriting_.miss(at, "the scores are repeated");
     put(at, found);
   }
 
@@ -166,10 +173,15 @@ class AttentionSearch {
     const ir::ValueId result = subject_.graph().nodes[at].outputs[0];
     const auto q = subject_.dims(found.q), k = subject_.dims(found.transposed_k), v = subject_.dims(found.v),
                y = subject_.dims(result);
-    if (!q || !k || !v || !y || q->size() != 4 || k->size() != 4 || v->size() != 4 || element_count(*y) == 0) return;
+    if (!q || !k || !v || !y || q->size() != 4 || k->size() != 4 || v->size() != 4 || element_count(*y) == 0)
+      return rewriting_.miss(at, "queries, keys and values are not all of four known sizes");
     const std::int64_t batch = (*q)[0], heads = (*q)[1], length = (*q)[2], total = (*k)[3];
-    if ((*k)[0] != batch || (*v)[0] != batch || (*k)[1] != heads || (*v)[1] != heads || total == 0) return;
-    if (!mask_fits(found, {batch, heads, length, total})) return;
+    if ((*k)[0] != batch || (*v)[0] != batch || (*k)[1] != heads || (*v)[1] != heads || total == 0)
+      return rewriting_.miss(at, fmt::format("queries {}, keys {} and values {} are repeated over batch or heads",
+                                             sizes_text(subject_, found.q), sizes_text(subject_, found.transposed_k),
+                                             sizes_text(subject_, found.v)));
+    if (!mask_fits(found, {batch, heads, length, total}))
+      return rewriting_.miss(at, "a mask is of another type than the queries or does not spread over the scores");
     Keys key = keys(found);
     ir::ValueId value = found.v;
     if (key.order.empty()) {

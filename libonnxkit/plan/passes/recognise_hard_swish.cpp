@@ -1,4 +1,6 @@
 // min(max(x + 3, 0), 6) / 6: HardSigmoid; times x: HardSwish.
+#include <fmt/core.h>
+
 #include "libonnxkit/plan/pass.h"
 #include "libonnxkit/plan/rewriting.h"
 
@@ -45,6 +47,7 @@ class HardSwishSearch {
       const ir::Node& node = nodes[at];
       if (!Subject::is_op(node, "Mul") && !Subject::is_op(node, "Div")) continue;
       const auto x = sigmoid_argument(node.outputs[0]);
+      if (!x) note_miss(at, node);
       if (x && rewriting_.is_free(at, {*x}))
         rewriting_.replace(at, ir::make_node(subject_.model(), "HardSigmoid", {*x}, {node.outputs[0]},
                                              {{"alpha", 1.0F / 6}, {"beta", 0.5F}}));
@@ -53,6 +56,16 @@ class HardSwishSearch {
   }
 
  private:
+  /// What began as min(max(x + 3, 0), 6) times a number.
+  void note_miss(std::size_t at, const ir::Node& node) {
+    const auto scaled = times_scalar(subject_, node.outputs[0]);
+    const auto clipped = scaled ? from_0_to_6(subject_, scaled->of) : std::nullopt;
+    const auto shifted = clipped ? plus_scalar(subject_, *clipped) : std::nullopt;
+    if (!shifted) return;
+    if (shifted->scalar != 3) rewriting_.miss(at, fmt::format("{} is added to x, not 3", shifted->scalar));
+    rewriting_.miss(at, fmt::format("the factor is {:.7g}, not 1/6", scaled->scalar));
+  }
+
   bool is_sixth(double factor, ir::ValueId id) const { return is_near(factor, 1.0 / 6, subject_.type(id)); }
 
   /// x where the value is min(max(x + 3, 0), 6) / 6, in a few nodes.

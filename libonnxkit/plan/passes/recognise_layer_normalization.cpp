@@ -38,18 +38,22 @@ class LayerNormalizationSearch {
     const ir::ValueId normalized = subject_.graph().nodes[at].outputs[0];
     const auto quotient = over_root(subject_, normalized);
     const auto deviation = quotient ? centered(quotient->numerator) : std::nullopt;
-    const auto radicand = deviation ? plus_scalar(subject_, quotient->radicand) : std::nullopt;
-    const auto variance = radicand ? mean_over_last(subject_, radicand->of) : std::nullopt;
+    if (!deviation) return;
+    const auto miss = [&](const char* reason) { rewriting_.miss(at, reason); };
+    const auto radicand = plus_scalar(subject_, quotient->radicand);
+    if (!radicand || radicand->scalar < 0) return miss("no constant is added to the variance under the root");
+    const auto variance = mean_over_last(subject_, radicand->of);
     const auto square = variance ? squared(subject_, variance->of) : std::nullopt;
-    if (!square || variance->axis != deviation->axis || radicand->scalar < 0) return;
+    if (!square) return miss("what is under the root is no mean of squares over the last axes");
+    if (variance->axis != deviation->axis) return miss("mean and variance are over different axes");
     const auto again = centered(*square);
     if (*square != quotient->numerator && (!again || again->x != deviation->x || again->axis != deviation->axis))
-      return;
+      return miss("the variance is that of another value than the one that is divided");
     const auto dims = subject_.dims(deviation->x);
     const ElementType type = subject_.type(deviation->x);
-    if (!dims || !is_floating(type)) return;
+    if (!dims || !is_floating(type)) return miss("x is not real or of unknown size");
     inner_.assign(dims->begin() + deviation->axis, dims->end());
-    if (element_count(inner_) == 0) return;
+    if (element_count(inner_) == 0) return miss("x has no elements");
     put(at, normalized, *deviation, radicand->scalar, type);
   }
 

@@ -34,14 +34,19 @@ class RmsNormalizationSearch {
     const auto quotient = over_root(subject_, found.result);
     const auto radicand = quotient ? plus_scalar(subject_, quotient->radicand) : std::nullopt;
     const auto mean = radicand ? mean_over_last(subject_, radicand->of) : std::nullopt;
-    if (!mean || squared(subject_, mean->of) != quotient->numerator || radicand->scalar < 0) return;
+    const auto square = mean ? squared(subject_, mean->of) : std::nullopt;
+    if (!square) return;
+    const auto miss = [&](const char* reason) { rewriting_.miss(at, reason); };
+    if (*square != quotient->numerator)
+      return miss("the mean of squares is of another value than the one that is divided");
+    if (radicand->scalar < 0) return miss("a negative number is added under the root");
     found.x = quotient->numerator;
     found.axis = mean->axis;
     found.epsilon = radicand->scalar;
     const auto dims = subject_.dims(found.x);
-    if (!dims || !is_floating(subject_.type(found.x))) return;
+    if (!dims || !is_floating(subject_.type(found.x))) return miss("x is not real or of unknown size");
     inner_.assign(dims->begin() + mean->axis, dims->end());
-    if (element_count(inner_) == 0) return;
+    if (element_count(inner_) == 0) return miss("x has no elements");
     Found longer = found;
     if ((with_casts(longer) && put(longer))) return;
     longer = found;

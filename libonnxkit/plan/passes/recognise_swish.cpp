@@ -15,7 +15,10 @@ bool match_swish(const Subject& subject, Rewriting& rewriting, ir::Model& model,
     double alpha = 1;
     if (curve->inputs[0] != x) {
       const auto inner = times_scalar(subject, curve->inputs[0]);
-      if (!inner || inner->of != x) continue;
+      if (!inner || inner->of != x) {
+        rewriting.miss(at, "Sigmoid is of another value than the one that it is multiplied with");
+        continue;
+      }
       alpha = inner->scalar;
     }
     if (!rewriting.is_free(at, {x})) continue;

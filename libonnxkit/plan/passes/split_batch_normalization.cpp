@@ -31,15 +31,18 @@ class NormalizationSplitting {
   void split(std::size_t at) {
     const ir::Node& node = subject_.graph().nodes[at];
     if (!Subject::is_op(node, "BatchNormalization") || node.inputs.size() != 5 || node.outputs.size() != 1) return;
-    if (integer_of(node, "training_mode", 0) != 0 || rewriting_.is_taken(at)) return;
+    if (rewriting_.is_taken(at)) return;
+    if (integer_of(node, "training_mode", 0) != 0) return rewriting_.miss(at, "it trains");
     const ElementType type = subject_.type(node.inputs[0]);
     const auto dims = subject_.dims(node.inputs[0]);
     // Narrower types would round between the two.
-    if ((type != ElementType::float32 && type != ElementType::float64) || !dims || dims->size() < 2) return;
+    if ((type != ElementType::float32 && type != ElementType::float64) || !dims || dims->size() < 2)
+      return rewriting_.miss(at, "x is narrower than float32, or has no channels");
     std::vector<double> statistics[4];
     for (std::size_t i = 0; i < 4; ++i) {
       auto found = statistic(node, i + 1);
-      if (!found || static_cast<std::int64_t>(found->size()) != (*dims)[1]) return;
+      if (!found || static_cast<std::int64_t>(found->size()) != (*dims)[1])
+        return rewriting_.miss(at, "its statistics are not constant");
       statistics[i] = *std::move(found);
     }
     const ir::Attribute* stated = node.find_attribute("epsilon");
@@ -53,7 +56,7 @@ class NormalizationSplitting {
     const auto is_finite = [&](double x) { return std::isfinite(round_to(type, x)); };
     if (!std::all_of(factors.begin(), factors.end(), is_finite) ||
         !std::all_of(offsets.begin(), offsets.end(), is_finite))
-      return;
+      return rewriting_.miss(at, "a factor of its statistics is not finite");
     if (!rewriting_.is_free(at, {node.inputs.begin(), node.inputs.end()})) return;
     Dims by_channel(dims->size() - 1, 1);
     by_channel[0] = (*dims)[1];

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "onnxkit/inspect.h"
+#include "onnxkit/plan.h"
 #include "onnxkit/result.h"
 
 namespace onnxkit::tools {
@@ -17,6 +18,10 @@ std::string layers_text(const InspectReport& report);
 std::string inspect_json(const InspectReport& report);
 /// The same before it is text.
 nlohmann::ordered_json inspect_object(const InspectReport& report);
+/// What was fused and what was not. Like places are one line with a count.
+std::string plan_text(const std::string& model, const PlanSummary& summary);
+/// All of it; schema in docs/json/plan.schema.json.
+std::string plan_json(const std::string& model, const PlanSummary& summary);
 /// Graphviz source: one cluster for each graph.
 std::string inspect_dot(const InspectReport& report);
 /// inspect_dot drawn by Graphviz's `dot`. Error "no-graphviz" when that program is not there or fails.
