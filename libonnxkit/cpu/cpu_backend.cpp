@@ -68,6 +68,7 @@ class CpuBackend : public exec::Backend {
         !runs)
       return runs.error();
     const auto shared = std::make_shared<Shared>(Shared{.load = planned.load, .host = planned.host, .packed = {}});
+    planned.plans_bodies = true;
     planned.takes = [](const plan::Plan& plan, const plan::Step& step) {
       return kernel_registry().refusal(plan, step);
     };

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "libonnxkit/plan/control_flow.h"
+
 namespace onnxkit::plan {
 
 Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backend& host,
@@ -18,6 +20,11 @@ Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backen
   node.inputs_ = operands_of(step.inputs);
   node.outputs_ = operands_of(step.outputs);
   node.seed_ = static_cast<std::uint64_t>(&step - plan.steps.data());
+  const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
+  for (const ir::ValueInfo& input : parameters.model->graph->inputs)
+    node.names_.emplace_back(parameters.model->graph->name_of(input.value));
+  node.control_ = parameters.control;
+  if (node.control_) return node;
   exec::LoadOptions load;
   load.context = options.context;
   load.table = options.table;
@@ -25,7 +32,7 @@ Result<HostNode> HostNode::make(const Plan& plan, const Step& step, exec::Backen
   load.allow_outside_data = options.allow_outside_data;
   load.math = options.math;
   load.kept_bytes = exec::usual_kept_bytes;
-  auto session = host.load({.model = static_cast<const HostParameters&>(*step.parameters).model}, load);
+  auto session = host.load({.model = parameters.model}, load);
   if (!session) return session.error();
   node.session_ = *std::move(session);
   return node;
@@ -52,12 +59,20 @@ Result<void> HostNode::run(std::byte* const* bases, Value* slots, const exec::Ru
       if (!tensor) return tensor.error();
       value = *std::move(tensor);
     }
-    inner.inputs.push_back({session_->inputs()[i].name, std::move(value)});
+    inner.inputs.push_back({names_[i], std::move(value)});
   }
-  auto answer = session_->run(inner);
-  if (!answer) return answer.error();
+  std::vector<NamedValue> results;
+  if (control_) {
+    auto made = control_->run(inner);
+    if (!made) return made.error();
+    results = *std::move(made);
+  } else {
+    auto answer = session_->run(inner);
+    if (!answer) return answer.error();
+    results = std::move(answer->outputs);
+  }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (auto taken = take_output(bases, slots, outputs_[i], answer->outputs[i].value); !taken) return taken.error();
+    if (auto taken = take_output(bases, slots, outputs_[i], results[i].value); !taken) return taken.error();
   }
   return {};
 }

@@ -32,6 +32,8 @@ class HostNode {
 
   std::vector<Operand> inputs_, outputs_;
   std::unique_ptr<exec::Session> session_;
+  std::shared_ptr<ControlFlow> control_;  ///< in place of the session
+  std::vector<std::string> names_;        ///< of the inputs
   std::uint64_t seed_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/extract.h"
+#include "libonnxkit/plan/node_model.h"
 
 namespace onnxkit::plan {
 
@@ -180,31 +181,7 @@ ir::Part host_part(Subject& subject, std::size_t node, const std::vector<ir::Val
       if (wanted.size() == before) return part;
     }
   }
-  ir::Part part;
-  part.nodes = {node};
-  part.reads.assign(graph.values.size(), false);
-  for (const ir::ValueId id : subject.uses().reads(node)) {
-    part.reads[ir::index_of(id)] = true;
-    if (!subject.is_constant(id)) part.inputs.push_back(id);
-  }
-  std::sort(part.inputs.begin(), part.inputs.end());
-  part.inputs.erase(std::unique(part.inputs.begin(), part.inputs.end()), part.inputs.end());
-  return part;
-}
-
-/// The part as a model of its own.
-std::shared_ptr<const ir::Model> part_model(Subject& subject, const ir::Part& part,
-                                            const std::vector<ir::ValueId>& outputs) {
-  ir::Model model = ir::extract(subject.model(), part, outputs);
-  const auto declare = [&](ir::ValueInfo& port) {
-    const ir::ValueId id = subject.graph().find(model.graph->name_of(port.value));
-    if (id == ir::ValueId::none) return;
-    port.type = checker::to_declared(subject.info(id).type, subject.dim_pool(),
-                                     [&](const std::string& text) { return model.keep(text); });
-  };
-  for (ir::ValueInfo& input : model.graph->inputs) declare(input);
-  for (ir::ValueInfo& output : model.graph->outputs) declare(output);
-  return subject.shared_part(std::move(model));
+  return part_of_node(subject, node);
 }
 
 }  // namespace
@@ -227,7 +204,7 @@ void Lowerer::lower_on_host(std::size_t index, const std::string& reason) {
     step.outputs.push_back(view);
   }
   auto parameters = std::make_shared<HostParameters>();
-  parameters->model = part_model(subject_, part, outputs);
+  parameters->model = subject_.shared_part(part_model(subject_, part, outputs));
   parameters->op = node.op_type.view();
   parameters->reason = reason;
   step.parameters = std::move(parameters);

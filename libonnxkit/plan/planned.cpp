@@ -12,6 +12,7 @@
 #include "libonnxkit/base/text/unknown_name.h"
 #include "libonnxkit/exec/support.h"
 #include "libonnxkit/ir/clone.h"
+#include "libonnxkit/plan/control_flow.h"
 #include "libonnxkit/plan/steps.h"
 #include "libonnxkit/plan/validity.h"
 
@@ -65,6 +66,40 @@ std::vector<NamedValue> as_declared(const ir::Graph& graph, std::vector<NamedVal
     if (at != given.end() && input.type) declare(at->value, *input.type);
   }
   return given;
+}
+
+/// Host steps whose bodies can be plans get what runs them.
+void plan_bodies(Plan& plan, const PlannedOptions& options) {
+  for (Step& step : plan.steps) {
+    if (step.kind != host_step) continue;
+    const auto& host = static_cast<const HostParameters&>(*step.parameters);
+    std::string why_not;
+    std::shared_ptr<ControlFlow> control = ControlFlow::make(host.model, options, why_not);
+    if (!control && why_not.empty()) continue;
+    auto changed = std::make_shared<HostParameters>(host);
+    changed->control = std::move(control);
+    changed->reason = why_not.empty() ? "its bodies are plans of their own" : why_not;
+    step.parameters = std::move(changed);
+  }
+}
+
+/// The plans of the bodies behind the plan that they belong to, indented.
+void report_bodies(const ControlFlow& control, const std::string& op, exec::PlanReport& report) {
+  for (const auto& body : control.bodies()) {
+    exec::PlanReport inner;
+    body->planned().report(inner, body->title());
+    if (inner.text.empty()) continue;
+    report.text += fmt::format("{}:\n", body->title());
+    for (std::size_t at = 0; at < inner.text.size();) {
+      const std::size_t end = std::min(inner.text.find('\n', at), inner.text.size());
+      report.text += fmt::format("  {}\n", std::string_view(inner.text).substr(at, end - at));
+      at = end + 1;
+    }
+    if (const auto reason = body->on_reference())
+      report.notes.push_back(fmt::format("{} ({}) runs on the reference: {}", body->title(), op, *reason));
+    std::move(inner.notes.begin(), inner.notes.end(), std::back_inserter(report.notes));
+    std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(report.parts));
+  }
 }
 
 }  // namespace
@@ -130,6 +165,8 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   if (!built) return built.error();
   Entry entry{.key = key, .ready = nullptr, .rest = nullptr};
   if (built->rest) entry.rest = std::make_unique<Planned>(built->rest, options_, true);
+  plan_bodies(*built, options_);
+  ++made_;
   auto ready = options_.make(*std::move(built));
   if (!ready) return ready.error();
   entry.ready = *std::move(ready);
@@ -143,20 +180,31 @@ Result<void> Planned::prepare(const std::vector<NamedValue>& given) {
   return {};
 }
 
-void Planned::report(exec::PlanReport& report) const {
+std::size_t Planned::plans_made() const {
+  std::size_t count = made_;
+  for (const Entry& entry : entries_) count += entry.rest ? entry.rest->plans_made() : 0;
+  return count;
+}
+
+void Planned::report(exec::PlanReport& report, const std::string& of) const {
   for (const Entry& entry : entries_) {
     const Plan& plan = entry.ready->plan();
     report.text += text_of(plan);
-    report.parts.push_back(summary_of(plan, is_rest_ ? "the rest, with sizes that the run told" : "the model"));
+    report.parts.push_back(
+        summary_of(plan, is_rest_ ? fmt::format("the rest of {}, with sizes that the run told", of) : of));
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);
+      if (parameters.control) {
+        report_bodies(*parameters.control, parameters.op, report);
+        continue;
+      }
       const std::string what =
           step.nodes.empty() ? parameters.op : fmt::format("node {} ({})", quote(step.nodes.front()), parameters.op);
       report.notes.push_back(
           fmt::format("{} {} on the reference: {}", what, step.nodes.empty() ? "run" : "runs", parameters.reason));
     }
-    if (entry.rest) entry.rest->report(report);
+    if (entry.rest) entry.rest->report(report, of);
   }
 }
 

@@ -47,6 +47,7 @@ struct PlannedOptions {
   std::set<std::string, std::less<>> without_passes = {};
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
   bool exact = false;
+  bool plans_bodies = false;              ///< of If, Loop and Scan: their plans run inside a host step
   Takes takes = {};                       ///< null: all that lowerings emit
   std::optional<std::string> fault = {};  ///< of the model, as BuildOptions have it
   std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
@@ -60,8 +61,10 @@ class Planned {
 
   /// The outputs of the model by name. `given` has a value for each input.
   Result<std::vector<NamedValue>> run(const std::vector<NamedValue>& given, const PlannedRun& run);
-  /// The text of all plans, and what in them runs on the reference.
-  void report(exec::PlanReport& report) const;
+  /// The text of all plans, and what in them runs on the reference. `of` says what the model is.
+  void report(exec::PlanReport& report, const std::string& of = "the model") const;
+  /// So far, the rests of models among them.
+  std::size_t plans_made() const;
   /// Makes the plan for such inputs.
   Result<void> prepare(const std::vector<NamedValue>& given);
 
@@ -81,6 +84,7 @@ class Planned {
   std::shared_ptr<const ir::Model> model_;
   const PlannedOptions& options_;
   bool is_rest_;
+  std::size_t made_ = 0;
   std::list<Entry> entries_;  ///< the last used first
 };
 

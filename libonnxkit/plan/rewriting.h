@@ -80,6 +80,8 @@ class Rewriting {
   void miss(std::size_t node, std::string reason) { misses_.try_emplace(node, std::move(reason)); }
   /// Takes the nodes of the last successful is_free and puts `node`, which writes what `root` writes, in the place of `root`.
   void replace(std::size_t root, ir::Node node);
+  /// The patch has something in place of this node already.
+  void took(std::size_t node) { is_taken_[node] = true; }
   /// Another node before `root`, of one output of its own, which it returns.
   ir::ValueId add(std::size_t root, std::string_view op, std::vector<ir::ValueId> inputs,
                   const std::vector<ir::Attr>& attributes = {});

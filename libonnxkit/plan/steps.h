@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "libonnxkit/plan/plan.h"
 
@@ -97,11 +98,49 @@ struct TopKParameters : Parameters {
   std::string text() const override { return is_largest ? "largest" : "smallest"; }
 };
 
+/// RNN, GRU or LSTM in one direction over time, float32; the products of its input come from a product step in front. Inputs: those products with the
+/// biases [time, batch, gates * units] whose last axis has stride 1, the recurrent weights [gates * units, units], the first state [batch, units], and
+/// as far as they are there: of LSTM the first cell state [batch, units]; the bias [units] of GRU's candidate that the reset gate scales; of LSTM the
+/// peepholes [3 * units]; the lengths [batch], of int32. Outputs: the states [time, batch, units], 0 behind the end of a sequence, the last one
+/// [batch, units], and of LSTM the last cell state. The last axis of outputs has stride 1. A length beyond `time` ends the run with an error.
+inline constexpr std::string_view recurrent_step = "recurrent";
+enum class Cell : std::uint8_t { rnn, gru, lstm };
+struct Activation {
+  enum class Function : std::uint8_t {
+    sigmoid,
+    tanh,
+    relu,
+    affine,
+    leaky_relu,
+    thresholded_relu,
+    scaled_tanh,
+    hard_sigmoid,
+    elu,
+    softsign,
+    softplus,
+  };
+  Function function = Function::tanh;
+  float alpha = 0, beta = 0;
+};
+struct RecurrentParameters : Parameters {
+  Cell cell = Cell::rnn;
+  bool is_reverse = false;
+  bool resets_behind = false;  ///< GRU's linear_before_reset: the reset gate scales the product, not the state
+  bool couples = false;        ///< LSTM's input_forget
+  bool has_peepholes = false, has_lengths = false;
+  std::vector<Activation> activations;  ///< one for RNN, two for GRU, three for LSTM
+  std::optional<float> clip;            ///< of what activations get, but for that of LSTM's cell state
+  std::string text() const override;
+};
+
+class ControlFlow;
+
 /// A node on the kernel of the reference. Outputs may be slots.
 inline constexpr std::string_view host_step = "host";
 struct HostParameters : Parameters {
   std::shared_ptr<const ir::Model> model;  ///< the node with its inputs and outputs, in the order of the step's
   std::string op, reason;
+  std::shared_ptr<ControlFlow> control;  ///< runs the node in place of the reference, its bodies as plans
   std::string text() const override { return op + ": " + reason; }
 };
 

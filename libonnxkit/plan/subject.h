@@ -48,6 +48,7 @@ class Subject {
           bool exact = false);
 
   ir::Model& model() { return model_; }
+  const ir::Model& model() const { return model_; }
   const ir::Graph& graph() const { return *model_.graph; }
   const spec::OpTable& table() const { return *table_; }
   const ir::Uses& uses() const { return *uses_; }

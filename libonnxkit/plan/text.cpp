@@ -92,6 +92,20 @@ std::string NormalizeParameters::text() const {
   return fmt::format("{}, epsilon {}", centers ? "centered" : "root mean square", static_cast<float>(epsilon));
 }
 
+std::string RecurrentParameters::text() const {
+  constexpr const char* cells[] = {"RNN", "GRU", "LSTM"};
+  constexpr const char* functions[] = {"sigmoid",          "tanh",        "relu",         "affine", "leaky_relu",
+                                       "thresholded_relu", "scaled_tanh", "hard_sigmoid", "elu",    "softsign",
+                                       "softplus"};
+  std::string text = fmt::format("{}{}", cells[static_cast<std::size_t>(cell)], is_reverse ? ", reverse" : "");
+  for (const Activation& activation : activations)
+    text += fmt::format(", {}", functions[static_cast<std::size_t>(activation.function)]);
+  if (resets_behind) text += ", resets behind the product";
+  if (couples) text += ", input and forget coupled";
+  if (clip) text += fmt::format(", clip {}", *clip);
+  return text;
+}
+
 std::string AttentionParameters::text() const {
   return fmt::format("scale {}{}", static_cast<float>(scale), is_causal ? ", causal" : "");
 }

@@ -78,12 +78,40 @@ Unlowered lower_gemm(LowerCall& call) {
   return std::nullopt;
 }
 
+/// com.microsoft's FusedMatMul and TransposeMatMul: factors perhaps transposed, the product times alpha.
+Unlowered lower_fused_matmul(LowerCall& call) {
+  if (!is_narrow_real(call.output_type(0))) return "only for real numbers of 32 bits and less";
+  if (call.integer("transBatchA") != 0 || call.integer("transBatchB") != 0) return "the batch is among the rows";
+  if (element_count(call.output_dims(0)) == 0 || call.input(0).size() == 0) return "without elements";
+  View factors[2];
+  for (const std::size_t i : {0U, 1U}) {
+    factors[i] = i == 1 && call.is_constant(1) ? call.input(1) : call.as_real(call.input(i));
+    if (factors[i].rank() < 2) return "a factor of one axis";
+    if (call.integer(i == 0 ? "transA" : "transB") == 0) continue;
+    std::vector<std::int64_t> order(factors[i].rank());
+    for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = static_cast<std::int64_t>(axis);
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    factors[i] = permuted(factors[i], order);
+  }
+  const Dims& b = factors[1].dims;
+  if (call.is_constant(1) && element_count(std::span(b).first(b.size() - 2)) != 1)
+    factors[1] = call.as_real(factors[1]);
+  const View product = matrix_product(call, factors[0], factors[1], call.output_dims(0));
+  Expression e;
+  const auto alpha = static_cast<double>(call.real("alpha", 1));
+  e.apply(Operation::multiply, e.input(0, Lane::f32), e.constant(Lane::f32, alpha));
+  give(call, alpha == 1 ? product : mapped(call, e, {product}, ElementType::float32, product.dims));
+  return std::nullopt;
+}
+
 }  // namespace
 
 void register_matmul(LoweringRegistry& registry);
 void register_matmul(LoweringRegistry& registry) {
   registry.add("MatMul", all_versions(), lower_matmul);
   registry.add("Gemm", since(7), lower_gemm);
+  for (const char* op : {"FusedMatMul", "TransposeMatMul"})
+    registry.add("com.microsoft", op, all_versions(), lower_fused_matmul);
 }
 
 }  // namespace onnxkit::plan

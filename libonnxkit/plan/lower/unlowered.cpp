@@ -35,7 +35,7 @@ void register_unlowered(LoweringRegistry& registry) {
   all(random, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
   all(spectral, {"BlackmanWindow", "DFT", "HammingWindow", "HannWindow", "MelWeightMatrix", "STFT"});
   all(sampling, {"AffineGrid", "DeformConv", "GridSample", "MaxRoiPool", "MaxUnpool", "RoiAlign"});
-  all(recurrent, {"GRU", "LSTM", "RNN", "LinearAttention", "CausalConvWithState"});
+  all(recurrent, {"LinearAttention", "CausalConvWithState"});
   all(joint, {"BitCast", "CenterCropPad", "Col2Im", "Det", "Einsum", "FlexAttention", "GlobalLpPool", "Hardmax",
               "MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "ReverseSequence", "RotaryEmbedding",
               "SoftmaxCrossEntropyLoss", "SwiGLU", "TensorScatter", "Upsample"});

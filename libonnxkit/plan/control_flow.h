@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/exec/backend.h"
+#include "libonnxkit/plan/planned.h"
+
+namespace onnxkit::plan {
+
+/// The body of an If, Loop or Scan as a model of its own: what it captures are further inputs, or constants where they are.
+class Body {
+ public:
+  /// `node` is the only one of the model.
+  Body(const ir::Model& model, const ir::Graph& graph, std::string title, const PlannedOptions& options);
+
+  const ir::Graph& graph() const { return *model_->graph; }
+  const std::string& title() const { return title_; }
+  /// Outputs in the order of the body's. `captured` are looked up by name; `inputs` come in the order of the body's own.
+  Result<std::vector<Value>> run(std::vector<Value> inputs, const std::vector<NamedValue>& captured,
+                                 const PlannedRun& run);
+  const Planned& planned() const { return *planned_; }
+  /// Why it runs on the reference by now; nothing while it has plans.
+  std::optional<std::string> on_reference() const;
+
+ private:
+  static constexpr std::size_t most_plans_of_a_body = 16;
+
+  std::string title_;
+  const PlannedOptions& options_;
+  std::size_t own_inputs_ = 0;
+  std::shared_ptr<const ir::Model> model_;
+  std::unique_ptr<Planned> planned_;
+  std::unique_ptr<exec::Session> session_;  ///< on the reference
+};
+
+/// An If, Loop or Scan of a host step. Its bodies run as plans, one for each combination of sizes, in a loop on the host.
+class ControlFlow {
+ public:
+  /// Of the model of a host step; null for other operators, and where bodies cannot run as plans: then `why_not` says why.
+  static std::unique_ptr<ControlFlow> make(std::shared_ptr<const ir::Model> model, const PlannedOptions& options,
+                                           std::string& why_not);
+
+  /// As the session of the model would.
+  Result<std::vector<NamedValue>> run(const exec::RunRequest& request);
+  const std::vector<std::unique_ptr<Body>>& bodies() const { return bodies_; }
+
+ private:
+  ControlFlow(std::shared_ptr<const ir::Model> model, const PlannedOptions& options);
+  const ir::Node& node() const { return model_->graph->nodes.front(); }
+  Result<std::vector<NamedValue>> run_whole(const exec::RunRequest& request);
+  Result<std::vector<Value>> run_if(const std::vector<NamedValue>& given, const PlannedRun& run);
+  Result<std::vector<Value>> run_loop(const std::vector<NamedValue>& given, const PlannedRun& run);
+  Result<std::vector<Value>> run_scan(const std::vector<NamedValue>& given, const PlannedRun& run);
+  /// Values of the node's inputs, kind none for those that are left out.
+  std::vector<Value> node_inputs(const std::vector<NamedValue>& given) const;
+  /// Forms that the reference runs as a whole: loops without an iteration, whose outputs have the sizes that the body declares.
+  bool is_plain(const std::vector<Value>& inputs) const;
+
+  std::shared_ptr<const ir::Model> model_;
+  const PlannedOptions& options_;
+  std::vector<std::unique_ptr<Body>> bodies_;
+  std::unique_ptr<exec::Session> whole_;
+};
+
+}  // namespace onnxkit::plan
