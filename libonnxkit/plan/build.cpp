@@ -20,8 +20,10 @@ struct ProgramPass {
   std::string_view name;
   std::size_t (*run)(Plan& plan, const Takes& takes);
 };
-constexpr ProgramPass program_passes[] = {
-    {"fuse_maps", fuse_maps}, {"fuse_epilogues", fuse_epilogues}, {"sink_copies", sink_copies}};
+constexpr ProgramPass program_passes[] = {{"fuse_maps", fuse_maps},
+                                          {"fuse_epilogues", fuse_epilogues},
+                                          {"sink_copies", sink_copies},
+                                          {"split_maps", split_maps}};
 
 ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
   ir::DeclaredType type;

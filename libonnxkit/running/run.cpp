@@ -264,8 +264,13 @@ Result<PlanSummary> summarize_plan(const Model& model, std::vector<NamedValue> i
   const auto session = backend->load({.model = ir, .path = options.unchanged_file}, load_options(options, all->inputs));
   if (!session) return session.error();
   auto report = (*session)->plan_report();
-  // Without a plan for these inputs, or with one that ends where a run tells sizes.
-  if (!report || report->parts.empty() || !report->parts.back().open.empty()) {
+  const bool is_incomplete =
+      !report || std::any_of(report->parts.begin(), report->parts.end(), [](const PlanPart& part) {
+        return !part.open.empty() ||
+               std::any_of(part.steps.begin(), part.steps.end(), [](const PlanStep& step) { return step.runs_bodies; });
+      });
+  // Without a plan for these inputs, or with more of them to come when it runs.
+  if (is_incomplete || report->parts.empty()) {
     exec::RunRequest request = run_request(*ir, options);
     request.limits = run_limits(desc->capabilities, options);
     for (const RunInput& input : all->inputs) request.inputs.push_back({input.name, input.value});

@@ -35,7 +35,7 @@ struct Setting {
 
 std::vector<Setting> settings() {
   std::vector<Setting> all = {{.name = "all passes"}, {.name = "a backend that joins nothing", .joins = false}};
-  for (const char* pass : {"fuse_maps", "fuse_epilogues", "sink_copies"})
+  for (const char* pass : {"fuse_maps", "fuse_epilogues", "sink_copies", "split_maps"})
     all.push_back({.name = fmt::format("without {}", pass), .without = pass});
   for (const std::string_view kind :
        {plan::map_step, plan::product_step, plan::convolution_step, plan::pool_step, plan::reduce_step,
