@@ -96,7 +96,7 @@ class Collected {
  public:
   /// What is wrong with it; empty when nothing is.
   const char* add(Value value) {
-    if (!value.is_tensor() || !is_storable(value.tensor.type())) return "a scan output is no tensor of numbers";
+    if (!value.is_tensor() || !is_storable(value.tensor.type())) return "a scan output is not a tensor of numbers";
     if (!parts_.empty() &&
         (parts_.front().dims() != value.tensor.dims() || parts_.front().type() != value.tensor.type()))
       return "the shape of a scan output changes between iterations";
@@ -267,6 +267,9 @@ bool ControlFlow::is_plain(const std::vector<Value>& inputs) const {
   }
   const bool is_if = Subject::is_op(node(), "If");
   if (bodies_.size() != (is_if ? 2U : 1U)) return false;
+  for (const auto& body : bodies_) {
+    if (body->own_inputs() != (is_if ? 0 : inputs.size())) return false;
+  }
   if (is_if) return inputs.size() == 1 && integer_in(inputs[0]);
   const ir::Graph& body = bodies_[0]->graph();
   if (Subject::is_op(node(), "Loop")) {

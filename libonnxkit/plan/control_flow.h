@@ -19,6 +19,8 @@ class Body {
 
   const ir::Graph& graph() const { return *model_->graph; }
   const std::string& title() const { return title_; }
+  /// Inputs that the body declares; what it captures comes behind them.
+  std::size_t own_inputs() const { return own_inputs_; }
   /// Outputs in the order of the body's. `captured` are looked up by name; `inputs` come in the order of the body's own.
   Result<std::vector<Value>> run(std::vector<Value> inputs, const std::vector<NamedValue>& captured,
                                  const PlannedRun& run);

@@ -191,7 +191,7 @@ void Planned::report(exec::PlanReport& report, const std::string& of) const {
     const Plan& plan = entry.ready->plan();
     report.text += text_of(plan);
     report.parts.push_back(
-        summary_of(plan, is_rest_ ? fmt::format("the rest of {}, with sizes that the run told", of) : of));
+        summary_of(plan, is_rest_ ? fmt::format("the rest of {}, with sizes that the run computed", of) : of));
     for (const Step& step : plan.steps) {
       if (step.kind != host_step) continue;
       const auto& parameters = static_cast<const HostParameters&>(*step.parameters);

@@ -58,7 +58,7 @@ class AttentionSearch {
     if (was_narrowed && scores == softmax->inputs[0])
       return rewriting_.miss(at, "Softmax is behind one Cast, not between two");
     if (!masked_product(scores, found))
-      return rewriting_.miss(at, "what Softmax reads is no product of queries and keys, scaled, masked or neither");
+      return rewriting_.miss(at, "what Softmax reads is not a product of queries and keys, scaled, masked or neither");
     if (subject_.dims(scores) != dims) return rewriting_.miss(at, "the scores are repeated");
     put(at, found);
   }

@@ -101,7 +101,7 @@ class GeluSearch {
       return fmt::format("x is {}, the result {}", sizes_text(subject_, x), sizes_text(subject_, root.outputs[0]));
     const auto p = polynomial_in(subject_, x, argument);
     if (!p || (*p)[0] != 0 || (*p)[2] != 0)
-      return fmt::format("its argument is no multiple of {}{}", quote(subject_.graph().name_of(x)),
+      return fmt::format("its argument is not a multiple of {}{}", quote(subject_.graph().name_of(x)),
                          is_tanh ? " and its cube" : "");
     const double slope = is_tanh ? root_of_two_over_pi : inverse_root_of_two;
     if (!is_near((*p)[1], slope, elements))

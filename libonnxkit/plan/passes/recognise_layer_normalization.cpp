@@ -44,7 +44,7 @@ class LayerNormalizationSearch {
     if (!radicand || radicand->scalar < 0) return miss("no constant is added to the variance under the root");
     const auto variance = mean_over_last(subject_, radicand->of);
     const auto square = variance ? squared(subject_, variance->of) : std::nullopt;
-    if (!square) return miss("what is under the root is no mean of squares over the last axes");
+    if (!square) return miss("what is under the root is not a mean of squares over the last axes");
     if (variance->axis != deviation->axis) return miss("mean and variance are over different axes");
     const auto again = centered(*square);
     if (*square != quotient->numerator && (!again || again->x != deviation->x || again->axis != deviation->axis))
