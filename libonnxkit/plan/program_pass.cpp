@@ -255,6 +255,17 @@ std::optional<Slice> slice_of(const View& part, const View& whole) {
   return Slice{*axis, shift / stride, count};
 }
 
+/// Numbers that lie side by side at the end of the axes.
+std::int64_t run_length(const View& view) {
+  std::int64_t length = 1;
+  for (std::size_t axis = view.rank(); axis-- > 0;) {
+    if (view.dims[axis] == 1) continue;
+    if (view.strides[axis] != length) break;
+    length *= view.dims[axis];
+  }
+  return length;
+}
+
 /// A part of a map, which reads what `writer` reads in place of what it writes.
 std::optional<Step> map_of_part(const Step& map, const Step& writer, std::size_t index, const Slice& slice) {
   Step part = map;
@@ -275,6 +286,8 @@ struct SplitMap {
 std::optional<SplitMap> split_map(const Plan& plan, const BufferUses& uses, std::size_t at, std::size_t index,
                                   const Takes& takes) {
   constexpr std::size_t most_parts = 4;
+  // For less, the start of each row costs more than the copy (measured on halves of heads).
+  constexpr std::int64_t least_run = 256;
   const Step& map = plan.steps[at];
   const View& whole = map.inputs[index];
   const auto& writers = uses.writers[whole.buffer];
@@ -292,7 +305,7 @@ std::optional<SplitMap> split_map(const Plan& plan, const BufferUses& uses, std:
     axis = slice->axis;
     covered.emplace_back(slice->start, slice->count);
     auto part = map_of_part(map, step, index, *slice);
-    if (!part || (takes && takes(plan, *part))) return std::nullopt;
+    if (!part || run_length(part->outputs[0]) < least_run || (takes && takes(plan, *part))) return std::nullopt;
     split.parts.push_back(*std::move(part));
     split.writers.push_back(writer);
   }

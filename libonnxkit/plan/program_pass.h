@@ -22,7 +22,7 @@ std::size_t fuse_maps(Plan& plan, const Takes& takes);
 std::size_t fuse_epilogues(Plan& plan, const Takes& takes);
 /// What is copied once as a whole is written where the copy would be.
 std::size_t sink_copies(Plan& plan, const Takes& takes);
-/// Takes a map over what copies and maps wrote in parts apart into a map for each part, as rotary embeddings are written: no step writes the whole.
+/// Takes a map over what copies and maps wrote in parts, as of a Concat, apart into a map for each part: no step writes the whole then.
 std::size_t split_maps(Plan& plan, const Takes& takes);
 /// Notes which maps stayed apart from the product or convolution whose result they read, and why.
 void note_missed_epilogues(Plan& plan, const Takes& takes);

@@ -40,7 +40,7 @@ struct PlanStep {
 
 /// A plan for some part of a model.
 struct PlanPart {
-  std::string of;  ///< "the model", "the rest of the model, with sizes that the run told"
+  std::string of;  ///< "the model", "the rest of the model, with sizes that the run computed"
   std::vector<PlanChange> changes;
   std::vector<PlanMiss> misses;
   std::vector<PlanStep> steps;
