@@ -49,6 +49,7 @@ struct PlannedOptions {
   bool exact = false;
   Takes takes = {};                       ///< null: all that lowerings emit
   std::optional<std::string> fault = {};  ///< of the model, as BuildOptions have it
+  std::shared_ptr<const ir::Model> original = {};  ///< likewise
   std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
 };
 
