@@ -146,7 +146,9 @@ Body::Body(const ir::Model& model, const ir::Graph& graph, std::string title, co
       options_(options),
       own_inputs_(graph.inputs.size()),
       model_(std::make_shared<const ir::Model>(body_model(model, graph))),
-      planned_(std::make_unique<Planned>(model_, options)) {}
+      planned_(std::make_unique<Planned>(model_, options_)) {
+  options_.original = model_;
+}
 
 std::optional<std::string> Body::on_reference() const {
   if (planned_->plans_made() <= most_plans_of_a_body) return std::nullopt;
@@ -198,7 +200,8 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
 
 std::unique_ptr<ControlFlow> ControlFlow::make(std::shared_ptr<const ir::Model> model, const PlannedOptions& options,
                                                std::string& why_not) {
-  if (!options.plans_bodies || options.exact || !model->graph || model->graph->nodes.size() != 1) return nullptr;
+  if (!options.plans_bodies || options.exact || options.fault || !model->graph || model->graph->nodes.size() != 1)
+    return nullptr;
   const ir::Node& node = model->graph->nodes.front();
   const bool is_one = Subject::is_op(node, "If") || Subject::is_op(node, "Loop") || Subject::is_op(node, "Scan");
   const auto opset = ir::opset_of(model->opset_imports, "");

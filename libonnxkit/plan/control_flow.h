@@ -32,7 +32,7 @@ class Body {
   static constexpr std::size_t most_plans_of_a_body = 16;
 
   std::string title_;
-  const PlannedOptions& options_;
+  PlannedOptions options_;  ///< of the model, with the body as it was written
   std::size_t own_inputs_ = 0;
   std::shared_ptr<const ir::Model> model_;
   std::unique_ptr<Planned> planned_;

@@ -73,6 +73,8 @@ void plan_bodies(Plan& plan, const PlannedOptions& options) {
   for (Step& step : plan.steps) {
     if (step.kind != host_step) continue;
     const auto& host = static_cast<const HostParameters&>(*step.parameters);
+    const bool has_bodies = host.op == "If" || host.op == "Loop" || host.op == "Scan";
+    if (!has_bodies) continue;  // "all nodes" of a model that is not valid among them
     std::string why_not;
     std::shared_ptr<ControlFlow> control = ControlFlow::make(host.model, options, why_not);
     if (!control && why_not.empty()) continue;
@@ -143,6 +145,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   build_options.table = load.table;
   build_options.takes = options_.takes;
   build_options.fault = options_.fault;
+  if (!is_rest_) build_options.original = options_.original.get();
   build_options.passes = options_.passes;
   build_options.without_passes = options_.without_passes;
   build_options.allow_outside_data = load.allow_outside_data;
@@ -254,6 +257,7 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
   const auto start = Clock::now();
+  options_.original = original_;
   options_.fault = fault_of(*original_, *options_.load.table, options_.load.allow_outside_data);
   const auto model = std::make_shared<const ir::Model>(options_.fault ? ir::clone(*original_) : newest(*original_));
   planned_ = std::make_unique<Planned>(model, options_);

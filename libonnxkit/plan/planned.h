@@ -47,9 +47,10 @@ struct PlannedOptions {
   std::set<std::string, std::less<>> without_passes = {};
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
   bool exact = false;
-  bool plans_bodies = false;              ///< of If, Loop and Scan: their plans run inside a host step
-  Takes takes = {};                       ///< null: all that lowerings emit
-  std::optional<std::string> fault = {};  ///< of the model, as BuildOptions have it
+  bool plans_bodies = false;                       ///< of If, Loop and Scan: their plans run inside a host step
+  Takes takes = {};                                ///< null: all that lowerings emit
+  std::optional<std::string> fault = {};           ///< of the model, as BuildOptions have it
+  std::shared_ptr<const ir::Model> original = {};  ///< likewise
   std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
 };
 
