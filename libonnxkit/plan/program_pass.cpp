@@ -285,14 +285,14 @@ struct SplitMap {
 };
 std::optional<SplitMap> split_map(const Plan& plan, const BufferUses& uses, std::size_t at, std::size_t index,
                                   const Takes& takes) {
-  constexpr std::size_t most_parts = 4;
+  constexpr std::size_t most_writers = 4;
   // For less, the start of each row costs more than the copy (measured on halves of heads).
   constexpr std::int64_t least_run = 256;
   const Step& map = plan.steps[at];
   const View& whole = map.inputs[index];
   const auto& writers = uses.writers[whole.buffer];
   if (plan.buffers[whole.buffer].home != Home::arena || uses.readers[whole.buffer].size() != 1 || writers.size() < 2 ||
-      writers.size() > most_parts || !whole.is_dense())
+      writers.size() > most_writers || !whole.is_dense())
     return std::nullopt;
   SplitMap split;
   std::optional<std::size_t> axis;
