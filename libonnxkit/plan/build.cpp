@@ -208,11 +208,16 @@ struct Ran {
 
 /// What the pass said of patterns that it found in part.
 void note_misses(const Pass& pass, Subject& subject, Ran& ran) {
-  for (PassNotes::Missed& missed : subject.notes().missed)
+  for (PassNotes::Missed& missed : subject.notes().missed) {
+    const bool is_known = std::any_of(ran.misses.begin(), ran.misses.end(), [&](const NodeMiss& known) {
+      return known.pass == pass.name && known.node == missed.node && known.reason == missed.reason;
+    });  // passes over calls run before sizes split the model, and again behind that
+    if (is_known) continue;
     ran.misses.push_back({.node = std::move(missed.node),
                           .op = std::move(missed.op),
                           .pass = pass.name,
                           .reason = std::move(missed.reason)});
+  }
 }
 
 /// Runs a pass and notes the nodes that it took away.

@@ -22,10 +22,10 @@ namespace onnxkit::plan {
 namespace {
 
 /// Operators of ai.onnx without a lowering that others express.
-constexpr std::array<std::string_view, 9> composed_operators = {"CenterCropPad",
+constexpr std::array<std::string_view, 8> composed_operators = {"CenterCropPad",
                                                                 "Col2Im",
                                                                 "Einsum",
-                                                                "Hardmax",
+
                                                                 "MeanVarianceNormalization",
                                                                 "RotaryEmbedding",
                                                                 "SwiGLU",
