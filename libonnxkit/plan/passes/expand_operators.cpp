@@ -22,15 +22,9 @@ namespace onnxkit::plan {
 namespace {
 
 /// Operators of ai.onnx without a lowering that others express.
-constexpr std::array<std::string_view, 8> composed_operators = {"CenterCropPad",
-                                                                "Col2Im",
-                                                                "Einsum",
-
-                                                                "MeanVarianceNormalization",
-                                                                "RotaryEmbedding",
-                                                                "SwiGLU",
-                                                                "TensorScatter",
-                                                                "NegativeLogLikelihoodLoss"};
+constexpr std::array<std::string_view, 8> composed_operators = {
+    "CenterCropPad",   "Col2Im", "Einsum",        "MeanVarianceNormalization",
+    "RotaryEmbedding", "SwiGLU", "TensorScatter", "NegativeLogLikelihoodLoss"};
 
 bool is_composed(std::string_view op) {
   return std::find(composed_operators.begin(), composed_operators.end(), op) != composed_operators.end();
