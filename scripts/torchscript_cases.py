@@ -116,6 +116,16 @@ class Condition(nn.Module):
         return y.relu() * n
 
 
+class BranchNumbers(nn.Module):
+    def forward(self, x):
+        factor, is_large = 0.5, False
+        if bool(x.sum() > 0):
+            factor, is_large = 1.5, bool(x.max() > 2)
+        if is_large:
+            x = x + 1
+        return x * factor
+
+
 class Unrolled(nn.Module):
     rounds: int
 
@@ -157,6 +167,87 @@ class Loop(nn.Module):
         return x
 
 
+class CountedLoop(nn.Module):
+    """The number of passes, the pass and real numbers are computed; two variables go from pass to pass."""
+
+    def forward(self, x, n):
+        total, factor = torch.zeros_like(x), 1.0
+        for i in range(int(n)):
+            total = total + x * i * factor
+            factor = factor * 0.5
+        return total, factor + x
+
+
+class GrowingLoop(nn.Module):
+    """What is carried has another size behind each pass."""
+
+    def forward(self, x):
+        rows = x[:1]
+        while rows.size(0) < int(x.abs().max()):
+            rows = torch.cat([rows, rows[-1:] * 0.5], 0)
+        return rows
+
+
+class LeftLoop(nn.Module):
+    """A branch inside, and a condition that the code computes in its first pass."""
+
+    def forward(self, x):
+        steps, goes_on = 0, True
+        while goes_on:
+            if bool(x.mean() > 0.5):
+                x = x * 0.5
+            else:
+                x = x - 1
+            steps += 1
+            goes_on = bool(x.sum() > 0)
+        return x, x + steps
+
+
+class NestedLoop(nn.Module):
+    def forward(self, x, n):
+        for i in range(int(n)):
+            for j in range(i):
+                x = x + j
+        return x
+
+
+class ListLoop(nn.Module):
+    def forward(self, x, n):
+        rows: List[torch.Tensor] = []
+        for i in range(int(n)):
+            rows.append(x * i)
+        return torch.stack(rows)
+
+
+class WritingLoop(nn.Module):
+    def forward(self, x, n):
+        y = x.clone()
+        for i in range(int(n)):
+            y[0] += i
+        return y
+
+
+class WritingBranch(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        if bool(x.sum() > 0):
+            y.add_(1)
+        return y
+
+
+class State(nn.Module):
+    """A buffer gets another tensor, and is read before and after."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.ones(3, 4))
+
+    def forward(self, x):
+        before = self.state
+        self.state = torch.tanh(self.state * 0.5 + x)
+        return before + self.state
+
+
 class Counter(nn.Module):
     count: torch.Tensor
 
@@ -186,8 +277,9 @@ class CopyOrView(nn.Module):
 def refused():
     x = torch.randn(3, 4)
     REFUSED["operators"] = (Function(lambda x: (torch.linalg.svd(x)[1], x.softmax(0).bernoulli())), (x,), False)
-    REFUSED["loop"] = (Loop(), (x,), True)
-    REFUSED["buffer"] = (Counter(), (x,), True)
+    REFUSED["list_in_loop"] = (ListLoop(), (x, torch.tensor(3)), True)
+    REFUSED["write_in_loop"] = (WritingLoop(), (x, torch.tensor(3)), True)
+    REFUSED["write_in_branch"] = (WritingBranch(), (x,), True)
     REFUSED["copy_or_view"] = (CopyOrView(), (x,), True)
 
 
@@ -195,8 +287,17 @@ def scripts():
     x = torch.randn(3, 4)
     case("condition_met", Condition(), x.abs(), scripted=True)
     case("condition_not_met", Condition(), -x.abs(), scripted=True)
+    case("branch_numbers", BranchNumbers(), x.abs() * 3, scripted=True)
     case("unrolled", Unrolled(), x, scripted=True)
     case("calls", Calls(), x, scripted=True)
+    case("loop", Loop(), x.abs(), scripted=True)
+    case("counted_loop", CountedLoop(), x, torch.tensor(4), scripted=True)
+    case("no_pass", CountedLoop(), x, torch.tensor(0), scripted=True)
+    case("growing_loop", GrowingLoop(), x * 4, scripted=True)
+    case("left_loop", LeftLoop(), x.abs() + 1, scripted=True)
+    case("nested_loop", NestedLoop(), x, torch.tensor(4), scripted=True)
+    case("buffer_written", Counter(), x, scripted=True)
+    case("buffer_replaced", State(), x, scripted=True)
     case("writes_through_dropout", WriteThroughDropout(), x, scripted=True)
 
 

@@ -67,8 +67,34 @@ std::vector<Val> looped(Call& call, const Graph& condition, const Graph& body, c
   return onnx.emit_with_bodies(next.size(), "Loop", operands, std::move(bodies));
 }
 
-void repeat_while(Call& call, const Graph& condition, const Graph& body, const WhileLoop& loop) {
-  const std::vector<Val> results = looped(call, condition, body, loop);
+namespace {
+
+/// Leaves open what a pass changes of the shapes that are carried; false when it changes none.
+bool leave_open(Call& call, std::vector<checker::Type>& types, const std::vector<Val>& results) {
+  bool any = false;
+  for (std::size_t i = 0; i < types.size() && i < results.size(); ++i) {
+    const Shape* after = call.onnx.shape(results[i]);
+    if (!types[i].shape) continue;
+    if (!after || after->size() != types[i].shape->size()) {
+      types[i].shape.reset();
+      any = true;
+      continue;
+    }
+    for (std::size_t axis = 0; axis < after->size(); ++axis) {
+      checker::Dim& size = (*types[i].shape)[axis];
+      any = any || !((*after)[axis] == size);
+      if (!((*after)[axis] == size)) size = {};
+    }
+  }
+  return any;
+}
+
+}  // namespace
+
+void repeat_while(Call& call, const Graph& condition, const Graph& body, WhileLoop loop) {
+  std::vector<Val> results = looped(call, condition, body, loop);
+  if (loop.may_resize && !call.refused() && leave_open(call, loop.types, results))
+    results = looped(call, condition, body, loop);
   if (!results.empty() || loop.carried.empty()) call.results(results);
 }
 

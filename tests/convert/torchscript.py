@@ -7,8 +7,10 @@ import sys
 import recorded
 
 SHAPES = {"calls": "x=3,4", "condition_met": "x=3,4", "condition_not_met": "x=N,4", "unrolled": "x=rows,4", "writes_through_dropout": "x=3,4", "sizes": "x=N,3,H,W",
-          "lstm": "x=N,T,4", "encoder_layer": "src=N,T,8", "size_arithmetic": "x=N,3,5,7:float32"}
+          "lstm": "x=N,T,4", "encoder_layer": "src=N,T,8", "size_arithmetic": "x=N,3,5,7:float32",
+          "loop": "x=3,4", "branch_numbers": "x=N,4", "counted_loop": "x=3,4 n=:int64", "no_pass": "x=3,N n=:int64", "growing_loop": "x=N,4", "left_loop": "x=3,4",
+          "nested_loop": "x=3,4 n=:int64", "buffer_written": "x=3,4", "buffer_replaced": "x=3,4"}
 
 if __name__ == "__main__":
     sys.exit(recorded.main(__doc__, "testdata/torchscript", ".pt",
-                           options_of=lambda name: ("--input-shape", SHAPES[name]) if name in SHAPES else ()))
+                           options_of=lambda name: [word for shape in SHAPES.get(name, "").split() for word in ("--input-shape", shape)]))

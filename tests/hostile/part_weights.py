@@ -21,9 +21,10 @@ def entries_of(name):
 
 
 @functools.cache
-def zeros(size):
-    """So many zeros, deflated, and their checksum."""
-    squeeze, block, crc, packed = zlib.compressobj(1, zlib.DEFLATED, -15), bytes(1 << 20), 0, bytearray()
+def zeros(size, start=b""):
+    """So many zeros behind `start`, deflated, and the checksum of all."""
+    squeeze, block, crc = zlib.compressobj(1, zlib.DEFLATED, -15), bytes(1 << 20), zlib.crc32(start)
+    packed = bytearray(squeeze.compress(start))
     for _ in range(size >> 20):
         packed += squeeze.compress(block)
         crc = zlib.crc32(block, crc)
@@ -31,13 +32,13 @@ def zeros(size):
 
 
 def archive(entries, bombs=()):
-    """A zip file. `bombs`: entries that become this many zeros, deflated."""
+    """A zip file. `bombs`: entries that become this many zeros, deflated; their content, if any, stands before these."""
     out, directory = bytearray(), bytearray()
     for name, data in entries:
         size, method, crc = len(data), 0, zlib.crc32(data)
         if name in dict(bombs):
-            size = dict(bombs)[name]
-            data, crc = zeros(size)
+            size = dict(bombs)[name] + len(data) if name.endswith(".npy") else dict(bombs)[name]
+            data, crc = zeros(dict(bombs)[name], data if name.endswith(".npy") else b"")
             method = 8
         encoded = name.encode()
         at = len(out)
@@ -68,6 +69,17 @@ def case_entries_that_unpack_to_gigabytes(box, check):
             result = box.run("check", name) if not name.startswith("w") else \
                 box.run("convert", os.path.join(ROOT, MODEL), "out.onnx", "--weights", name)
             check(f"{name}: {victim}", fault_of(result), result.note())
+
+
+def case_arrays_that_unpack_to_more_than_they_say(box, check):
+    model = os.path.join(ROOT, MODEL)
+    for what, kind, shape, says in (("four numbers", "<f4", "(4,)", "the size of the data"), ("an object", "|O", "()", "an element type")):
+        text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+        start = b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
+        box.put("w.npz", archive([("weight.npy", start)], [("weight.npy", GIBIBYTE)]))
+        for words in (("convert", model, "out.onnx", "--weights", "w.npz"), ("run", model, "-i", "w.npz")):
+            result = box.run(*words)
+            check(f"{words[0]}: {what}", fault_of(result, memory=120 << 20, cpu=2, status=(1, 2, 3), says=says), result.note())
 
 
 def case_entries_that_overlap(box, check):

@@ -19,4 +19,8 @@ struct Written {
 };
 Result<std::vector<Written>> functionalize(foreign::Graph& graph, StringPool& strings);
 
+/// State that a model changes, as ONNX has it: stored tensors become inputs, whose defaults are their contents; what each of these or an input holds
+/// afterwards is an output "X.next". The metadata source_changes names them.
+void expose_changes(foreign::Model& model, const std::vector<Written>& changes);
+
 }  // namespace onnxkit::pt2

@@ -6,6 +6,7 @@
 #include "converters/containers/json.h"
 #include "converters/foreign/graph.h"
 #include "converters/foreign/trace.h"
+#include "converters/formats/pt2/functionalize.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/result.h"
@@ -20,16 +21,11 @@ struct InputSpec {
   std::string_view name;  ///< of a parameter, buffer or constant in the module: "layer1.0.weight"
 };
 
-/// A buffer or input that the program changes: what it holds afterwards.
-struct Change {
-  foreign::ValueId input = foreign::ValueId::none, content = foreign::ValueId::none;
-};
-
 /// The program of an exported model, before its weights are there.
 struct Program {
   foreign::Model model;  ///< without tensors; all inputs are inputs of the graph
   std::vector<InputSpec> inputs;
-  std::vector<Change> changes;  ///< that the signature states; their contents are no outputs of the graph
+  std::vector<Written> changes;  ///< that the signature states; their contents are no outputs of the graph
 };
 
 /// The program, with its weights, in ONNX. Errors: as pt2::read.

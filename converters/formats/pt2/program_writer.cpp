@@ -11,6 +11,7 @@
 #include "converters/containers/json_writer.h"
 #include "converters/formats/aten/parameters.h"
 #include "converters/formats/pt2/dtype.h"
+#include "converters/formats/pt2/example_inputs.h"
 #include "converters/formats/pt2/names.h"
 #include "converters/formats/pt2/size_text.h"
 #include "libonnxkit/wire/zip/writer.h"
@@ -412,6 +413,20 @@ class ProgramWriter {
     return whole.text();
   }
 
+  std::string examples_of_inputs() {
+    std::vector<ExampleInput> inputs;
+    for (const ValueId id : model_.graph.inputs) {
+      const auto& type = model_.graph.values[index_of(id)].type;
+      if (!type || !type->shape) return {};
+      ExampleInput& input = inputs.emplace_back(ExampleInput{type->elem, {}});
+      for (const foreign::Size& size : *type->shape)
+        input.dims.push_back(size.constant >= 0        ? size.constant
+                             : size.expression.empty() ? sizes_.of("unknown").example
+                                                       : sizes_.of(size.expression).example);
+    }
+    return example_inputs(inputs);
+  }
+
   Result<void> write_archive(const ByteSink& sink) {
     wire::ZipWriter zip(sink);
     const auto add = [&](std::string_view entry, std::string_view content) {
@@ -425,7 +440,7 @@ class ProgramWriter {
         {"models/model.json", json_.text()},
         {"data/weights/model_weights_config.json", weights_config()},
         {"data/constants/model_constants_config.json", R"({"config": {}})"},
-        {"data/sample_inputs/model.pt", ""}};
+        {"data/sample_inputs/model.pt", examples_of_inputs()}};
     for (const auto& [entry, content] : texts)
       if (Result<void> added = add(entry, content); !added) return added;
     std::set<std::string_view> written;

@@ -1,7 +1,6 @@
 #include "converters/formats/pt2/pt2.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -25,43 +24,12 @@ foreign::ReadOperators read_operators() {
   return mappings.operators();
 }
 
-namespace {
-
-/// A name that no input or output has yet, beginning with `stem`.
-std::string_view free_name(foreign::Model& model, std::string_view stem) {
-  std::set<std::string_view> taken;
-  for (const foreign::ValueId input : model.graph.inputs) taken.insert(model.graph.name_of(input));
-  for (const foreign::Output& output : model.graph.outputs) taken.insert(output.name);
-  std::string name(stem);
-  for (int i = 2; taken.contains(name); ++i) name = fmt::format("{}_{}", stem, i);
-  return model.strings->keep(name).view();
-}
-
-/// Buffers that are changed become inputs, whose defaults are their stored contents. What a buffer or input holds afterwards is an output.
-void expose_changes(Program& program) {
-  foreign::Model& model = program.model;
-  std::string names;
-  for (const Change& change : program.changes) {
-    const auto tensor = std::find_if(model.graph.tensors.begin(), model.graph.tensors.end(),
-                                     [&](const foreign::Tensor& one) { return one.value == change.input; });
-    if (tensor != model.graph.tensors.end()) {
-      model.graph.values[index_of(change.input)].name = free_name(model, tensor->name);
-      model.graph.inputs.push_back(change.input);
-    }
-    const std::string_view name = model.graph.name_of(change.input);
-    names += fmt::format("{}{}", names.empty() ? "" : ",", name);
-    model.graph.outputs.push_back({change.content, free_name(model, fmt::format("{}.next", name))});
-  }
-  if (!names.empty()) model.metadata.emplace_back("source_changes", model.strings->keep(names).view());
-}
-
-}  // namespace
-
 Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   const auto written = functionalize(program.model.graph, *program.model.strings);
   if (!written) return written.error();
-  for (const Written& one : *written) program.changes.push_back({one.input, one.content});
-  expose_changes(program);
+  std::vector<Written> changes = std::move(program.changes);
+  changes.insert(changes.end(), written->begin(), written->end());
+  expose_changes(program.model, changes);
   Mappings mappings;
   register_all_pt2_mappings(mappings);
   return foreign::import_model(program.model, mappings, findings, trace);

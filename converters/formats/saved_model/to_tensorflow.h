@@ -4,6 +4,7 @@
 
 #include "converters/foreign/export.h"
 #include "converters/foreign/graph.h"
+#include "converters/foreign/operators.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"
 #include "onnxkit/result.h"

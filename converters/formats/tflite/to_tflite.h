@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "converters/foreign/graph.h"
+#include "converters/foreign/operators.h"
 #include "converters/foreign/trace.h"
 #include "libonnxkit/ir/model.h"
 #include "onnxkit/diagnostic.h"

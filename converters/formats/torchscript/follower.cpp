@@ -115,6 +115,10 @@ void Follower::assign(const Statement& statement, Variables& variables) {
   if (fault_) return;
   if (statement.unpacks) return unpack(statement.targets, value, variables);
   const Expression& target = statement.targets.front();
+  if (target.kind == Expression::Kind::attribute) {
+    const Item object = value_of(target.parts.front(), variables);
+    return set_attribute(object, target.text, value);
+  }
   if (target.kind != Expression::Kind::name)
     return void(refuse("the model changes an attribute of a module, which is not converted"));
   variables[target.text] = value;
@@ -163,8 +167,8 @@ void Follower::give(Side& side, const std::vector<std::string_view>& names) {
 }
 
 /// Makes the side take what the other one takes, too.
-void Follower::take(Side& side, const Items& others) {
-  writer_.open(*side.graph, std::move(side.captured));
+void Follower::take(Side& side, const Items& others, std::size_t first) {
+  writer_.open(*side.graph, std::move(side.captured), first);
   for (const Item& item : others) writer_.here(item);
   side.captured = writer_.close();
 }
@@ -202,19 +206,149 @@ void Follower::open_branch(const Statement& statement, const Item& condition, Va
   }
 }
 
+namespace {
+
+/// Of the variables, those that statements assign, in the order of the code: what a pass of a loop gives to the next.
+void add_assigned(const std::vector<Statement>& statements, const std::map<std::string_view, Item>& variables,
+                  std::vector<std::string_view>& names) {
+  for (const Statement& statement : statements) {
+    for (const Expression& target : statement.targets) {
+      const bool is_new = std::find(names.begin(), names.end(), target.text) == names.end();
+      if (target.kind == Expression::Kind::name && is_new && variables.contains(target.text))
+        names.push_back(target.text);
+    }
+    add_assigned(statement.body, variables, names);
+    add_assigned(statement.other, variables, names);
+  }
+}
+
+// What a loop over a range holds besides the variables of the code, whose names have no blanks.
+constexpr std::string_view pass_name = "the pass", limit_name = "the limit";
+
+}  // namespace
+
+Item Follower::number_of(const Item& tensor, Kind kind) {
+  if (kind == Kind::tensor) return tensor;
+  return converted(kind == Kind::integer ? "prim.Int.Tensor"
+                   : kind == Kind::real  ? "prim.Float.Tensor"
+                                         : "prim.Bool.Tensor",
+                   tensor, kind);
+}
+
+/// Opens the graph of a side, whose first inputs are what a pass is given.
+void Follower::open_pass(Side& side, const std::vector<std::string_view>& names) {
+  writer_.open(*side.graph, {});
+  for (const std::string_view name : names) {
+    const ValueId id = side.graph->add_value(writer_.keep(name));
+    side.graph->inputs.push_back(id);
+    Item& item = side.after[name];
+    item = number_of(Item::of_value(Kind::tensor, *side.graph, id), item.kind);
+  }
+}
+
+Follower::Side Follower::follow_condition(const Statement& statement, const std::vector<std::string_view>& names,
+                                          const Variables& before) {
+  Side side{std::make_unique<Graph>(), before, {}};
+  open_pass(side, names);
+  const Item goes_on = statement.kind == Statement::Kind::while_loop
+                           ? value_of(statement.value, side.after)
+                           : aten("lt", {{{}, side.after[pass_name]}, {{}, side.after[limit_name]}});
+  if (!fault_) {
+    const ValueId id = writer_.here(goes_on.is_number() ? tensor_of_number(goes_on) : goes_on);
+    side.graph->outputs.push_back({id, side.graph->name_of(id)});
+  }
+  side.captured = writer_.close();
+  return side;
+}
+
+Follower::Side Follower::follow_pass(const Statement& statement, const std::vector<std::string_view>& names,
+                                     const Variables& before) {
+  Side side{std::make_unique<Graph>(), before, {}};
+  open_pass(side, names);
+  const bool is_range = statement.kind == Statement::Kind::for_loop;
+  if (is_range && statement.targets.size() == 1) side.after[statement.targets.front().text] = side.after[pass_name];
+  follow(statement.body, side.after);
+  if (has_returned_) refuse("a loop whose number of passes only a run can tell returns");
+  if (is_range && !fault_)
+    side.after[pass_name] = aten("add", {{{}, side.after[pass_name]}, {{}, Item::of_integer(1)}});
+  for (const std::string_view name : names) {
+    if (fault_) break;
+    const Item& item = side.after[name];
+    if (item.kind != before.at(name).kind)
+      refuse(fmt::format("variable {} has another type behind a pass of a loop than before", quote(name)));
+    const ValueId id = writer_.here(item.is_number() ? tensor_of_number(item) : item);
+    side.graph->outputs.push_back({id, side.graph->name_of(id)});
+  }
+  side.captured = writer_.close();
+  return side;
+}
+
+/// The condition and a pass as graphs of the same inputs: what a pass gives to the next, then what both take from outside.
+void Follower::open_loop(const Statement& statement, const Item* limit, std::vector<std::string_view> names,
+                         Variables& variables) {
+  Variables before = variables;
+  if (limit) {
+    before[pass_name] = Item::of_integer(0);
+    before[limit_name] = *limit;
+    names.push_back(pass_name);
+  }
+  Items carried;
+  for (const std::string_view name : names) {
+    const Item& item = before[name];
+    if (!is_value(item))
+      return void(
+          refuse(fmt::format("a loop, whose number of passes only a run can tell, changes {}, which is neither "
+                             "a tensor nor a number",
+                             quote(name))));
+    carried.push_back(item.is_number() ? tensor_of_number(item) : item);
+  }
+  Side condition = follow_condition(statement, names, before);
+  Side pass = follow_pass(statement, names, before);
+  if (fault_) return;
+  take(condition, pass.captured, names.size());
+  take(pass, condition.captured, names.size());
+  std::vector<ValueId> reordered(condition.graph->inputs.begin(),
+                                 condition.graph->inputs.begin() + static_cast<std::ptrdiff_t>(names.size()));
+  for (const Item& item : pass.captured) {
+    const auto same = std::find_if(condition.captured.begin(), condition.captured.end(),
+                                   [&](const Item& other) { return other.graph == item.graph && other.id == item.id; });
+    reordered.push_back(
+        condition.graph->inputs[names.size() + static_cast<std::size_t>(same - condition.captured.begin())]);
+  }
+  condition.graph->inputs = std::move(reordered);
+  std::vector<Argument> arguments(4);
+  arguments[0].content = std::move(condition.graph);
+  arguments[1].content = std::move(pass.graph);
+  arguments[2] = writer_.argument("carried", Item::of_items(Kind::list, carried));
+  arguments[3] = writer_.argument("constants", Item::of_items(Kind::list, pass.captured));
+  const Items results = writer_.node_of_tensors("higher_order.while_loop", std::move(arguments), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] != pass_name) variables[names[i]] = number_of(results[i], before[names[i]].kind);
+}
+
 void Follower::loop(const Statement& statement, Variables& variables) {
   constexpr std::size_t most_passes = 10'000;
+  std::vector<std::string_view> names;
+  add_assigned(statement.body, variables, names);
   if (statement.kind == Statement::Kind::while_loop) {
     for (std::size_t pass = 0; pass < most_passes; ++pass) {
       const Item condition = value_of(statement.value, variables);
       if (fault_) return;
-      if (!condition.is_known() || !condition.is_number())
-        return void(refuse("a loop has a number of passes that only a run can tell"));
+      if (!condition.is_known()) return open_loop(statement, nullptr, std::move(names), variables);
+      if (!condition.is_number()) return void(refuse("the condition of a loop is not a boolean"));
       if (condition.as_real() == 0) return;
       follow(statement.body, variables);
       if (fault_ || has_returned_) return;
     }
     return void(refuse("a loop has too many passes to be unrolled"));
+  }
+  const bool is_range = statement.value.kind == Expression::Kind::call && statement.value.parts.size() == 2 &&
+                        statement.value.parts.front().text == "range";
+  if (is_range) {
+    const Item limit = value_of(statement.value.parts[1], variables);
+    if (fault_) return;
+    if (!limit.is_known() && limit.kind == Kind::integer)
+      return open_loop(statement, &limit, std::move(names), variables);
   }
   const Item range = value_of(statement.value, variables);
   if (fault_) return;

@@ -22,6 +22,8 @@ class Follower {
   Item call_method(const Item& object, std::string_view method, const std::vector<NamedItem>& arguments);
   const std::optional<Error>& fault() const { return fault_; }
   GraphWriter& writer() { return writer_; }
+  /// Buffers that the code gave another tensor: the stored one and what the module holds behind the run.
+  const std::vector<std::pair<Item, Item>>& rebound() const { return rebound_; }
   /// The method of an object; null when its class has none of that name.
   const Function* method_of(const Item& object, std::string_view method) const;
   Item of_pickle(containers::Pickle value, const std::string& path);
@@ -48,13 +50,22 @@ class Follower {
   };
   Side follow_side(const std::vector<Statement>& statements, const Variables& variables);
   void give(Side& side, const std::vector<std::string_view>& names);
-  void take(Side& side, const Items& others);
+  void take(Side& side, const Items& others, std::size_t first = 0);
   void open_branch(const Statement& statement, const Item& condition, Variables& variables);
+  /// A loop whose number of passes only a run can tell: `limit`, or null where it has a condition. `names` go from pass to pass.
+  void open_loop(const Statement& statement, const Item* limit, std::vector<std::string_view> names,
+                 Variables& variables);
+  void open_pass(Side& side, const std::vector<std::string_view>& names);
+  Side follow_condition(const Statement& statement, const std::vector<std::string_view>& names,
+                        const Variables& before);
+  Side follow_pass(const Statement& statement, const std::vector<std::string_view>& names, const Variables& before);
+  Item number_of(const Item& tensor, Item::Kind kind);
   void loop(const Statement& statement, Variables& variables);
 
   Item value_of(const Expression& expression, Variables& variables);
   Items values_of(const std::vector<Expression>& expressions, Variables& variables);
   Item attribute(const Item& object, std::string_view name);
+  void set_attribute(const Item& object, std::string_view name, const Item& value);
   Item named(const Expression& expression, Variables& variables);
   Item operation(const Expression& expression, Variables& variables);
   Item call(const Expression& expression, Variables& variables);
@@ -72,6 +83,7 @@ class Follower {
   std::map<std::uint32_t, Item> parameters_;  ///< by identity in the pickle of objects
   std::map<std::int64_t, Item> constants_;    ///< by place
   std::map<std::pair<const foreign::Graph*, foreign::ValueId>, Item> numbers_;  ///< that tensors were made of
+  std::vector<std::pair<Item, Item>> rebound_;
   std::size_t steps_ = 0, depth_ = 0;
   bool has_returned_ = false;
   Item returned_;

@@ -168,8 +168,25 @@ Item Follower::attribute(const Item& object, std::string_view name) {
   }
   const Pickle state = object.object.state();
   const Pickle value = state[name];
+  for (const auto& [stored, now] : rebound_)
+    if (object.kind == Kind::object && value.exists() && stored.object.identity() == value.identity()) return now;
   if (object.kind != Kind::object || !value.exists()) return refuse(fmt::format("an object has no {}", quote(name)));
   return of_pickle(value, object.text.empty() ? std::string(name) : fmt::format("{}.{}", object.text, name));
+}
+
+/// A buffer that is given another tensor keeps the name of the stored one; nothing else may change.
+void Follower::set_attribute(const Item& object, std::string_view name, const Item& value) {
+  const Pickle stored = object.kind == Kind::object ? object.object.state()[name] : Pickle();
+  if (!stored.exists() || value.kind != Kind::tensor)
+    return void(refuse(fmt::format("the model changes attribute {}, which is no tensor", quote(name))));
+  if (writer_.is_inside()) return void(refuse("code behind a computed condition changes a buffer of a module"));
+  Item before = of_pickle(stored, object.text.empty() ? std::string(name) : fmt::format("{}.{}", object.text, name));
+  if (before.kind != Kind::tensor)
+    return void(refuse(fmt::format("the model changes attribute {}, which is no tensor", quote(name))));
+  before.object = stored;
+  for (auto& [known, now] : rebound_)
+    if (known.object.identity() == stored.identity()) return void(now = value);
+  rebound_.emplace_back(std::move(before), value);
 }
 
 Item Follower::parameter(Pickle value, const std::string& path) {
@@ -335,7 +352,7 @@ std::optional<Item> Follower::builtin(std::string_view path, const std::vector<N
 
 Item Follower::aten(std::string_view name, const std::vector<NamedItem>& arguments) {
   const Items items = items_of(arguments);
-  if (name == "append" && writer_.is_inside()) return refuse("a branch on a computed condition changes a list");
+  if (name == "append" && writer_.is_inside()) return refuse("code behind a computed condition changes a list");
   if (auto known = known_result(name, items)) return *std::move(known);
   const std::string_view of_numbers = number_operator(name);
   const bool is_comparison =

@@ -140,10 +140,10 @@ foreign::ValueId GraphWriter::here(const Item& item) {
   return id;
 }
 
-void GraphWriter::open(Graph& body, Items captured) {
+void GraphWriter::open(Graph& body, Items captured, std::size_t first) {
   Frame& frame = frames_.emplace_back(Frame{&body, {}, {}});
   for (std::size_t i = 0; i < captured.size(); ++i)
-    frame.inputs.emplace(std::pair(captured[i].graph, captured[i].id), body.inputs[i]);
+    frame.inputs.emplace(std::pair(captured[i].graph, captured[i].id), body.inputs[first + i]);
   frame.captured = std::move(captured);
 }
 

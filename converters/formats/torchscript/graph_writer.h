@@ -43,8 +43,8 @@ class GraphWriter {
 
   // ---- graphs inside nodes
 
-  /// `captured` is what `close` gave when the body is opened again.
-  void open(foreign::Graph& body, Items captured);
+  /// `captured` is what `close` gave when the body is opened again, the inputs from `first` on.
+  void open(foreign::Graph& body, Items captured, std::size_t first = 0);
   /// What the body takes from outside, in the order of its inputs.
   Items close();
   bool is_inside() const { return frames_.size() > 1; }

@@ -71,7 +71,7 @@ class Lowering {
  public:
   Lowering(Module& module, const Shapes& shapes) : module_(module), shapes_(shapes), follower_(module, model_) {}
 
-  Result<foreign::Model> run() {
+  Result<Lowered> run() {
     model_.framework = "PyTorch";
     Item root = Item::of_kind(Kind::object);
     root.object = module_.root();
@@ -81,11 +81,10 @@ class Lowering {
     const Item result = follower_.call_method(root, "forward", arguments_);
     if (follower_.fault()) return *follower_.fault();
     if (auto added = add_outputs(result); !added) return std::move(added).error();
-    if (const std::string_view written = changed_parameter(); !written.empty())
-      return make_error("not-supported", fmt::format("the model changes {}, which is not converted", quote(written)));
+    add_rebound();
     if (!sizes_.empty()) model_.metadata.emplace_back("source_sizes", follower_.writer().keep(sizes_));
     for (const auto& file : module_.archive.files()) model_.files.push_back(file);
-    return std::move(model_);
+    return Lowered{std::move(model_), std::move(rebound_)};
   }
 
  private:
@@ -154,17 +153,12 @@ class Lowering {
     return {};
   }
 
-  /// The name of a weight that an operator writes into; empty when there is none.
-  std::string_view changed_parameter() const {
-    for (const foreign::Node& node : model_.graph.nodes) {
-      const std::size_t dot = node.op.rfind('.');
-      const bool writes = dot != node.op.npos && dot >= 2 && node.op[dot - 1] == '_' && node.op[dot - 2] != '_';
-      const ValueId* self = writes && !node.arguments.empty() ? node.arguments.front().as<ValueId>() : nullptr;
-      if (!self) continue;
-      for (const foreign::Tensor& tensor : model_.graph.tensors)
-        if (tensor.value == *self) return tensor.name;
+  /// Further outputs, which hold what the module's buffers are given.
+  void add_rebound() {
+    for (const auto& [stored, now] : follower_.rebound()) {
+      model_.graph.outputs.push_back({follower_.writer().here(now), {}});
+      rebound_.push_back(stored.id);
     }
-    return {};
   }
 
   Module& module_;
@@ -174,10 +168,11 @@ class Lowering {
   std::vector<NamedItem> arguments_;
   std::set<std::string_view> named_sizes_;
   std::string sizes_;
+  std::vector<ValueId> rebound_;
 };
 
 }  // namespace
 
-Result<foreign::Model> lower(Module& module, const Shapes& shapes) { return Lowering(module, shapes).run(); }
+Result<Lowered> lower(Module& module, const Shapes& shapes) { return Lowering(module, shapes).run(); }
 
 }  // namespace onnxkit::torchscript

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "converters/foreign/graph.h"
 #include "converters/formats/torchscript/module.h"
 #include "onnxkit/model.h"
@@ -7,9 +11,15 @@
 
 namespace onnxkit::torchscript {
 
+struct Lowered {
+  foreign::Model model;
+  /// Stored tensors that the module replaces: the last outputs are what it holds in their place.
+  std::vector<foreign::ValueId> rebound;
+};
+
 /// Follows `forward` of the module, calls of other modules included, and writes the operators that it calls as a graph. Branches whose condition is
 /// known are decided, loops with a known number of passes unrolled. Error codes: malformed-model, not-supported, nesting-depth,
 /// memory-limit, usage (`shapes` do not fit the inputs).
-Result<foreign::Model> lower(Module& module, const std::map<std::string, InputShape>& shapes);
+Result<Lowered> lower(Module& module, const std::map<std::string, InputShape>& shapes);
 
 }  // namespace onnxkit::torchscript

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "converters/containers/elem_names.h"
+#include "converters/containers/pickle_writer.h"
 #include "converters/formats/aten/code_writer.h"
 #include "converters/formats/aten/parameters.h"
 #include "converters/formats/pt2/names.h"
-#include "converters/formats/torchscript/pickle_writer.h"
 #include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/wire/zip/writer.h"
 
@@ -26,6 +26,8 @@ constexpr std::size_t storage_alignment = 64;
 std::string_view storage_of(ElementType elem) {
   return containers::name_of_elem(elem, &containers::ElemNames::torch_storage);
 }
+
+using containers::PickleWriter;
 
 struct Attribute {
   const foreign::Tensor* tensor = nullptr;
@@ -53,34 +55,13 @@ void widen(Attribute& attribute) {
          std::as_writable_bytes(std::span(attribute.widened.data(), attribute.widened.size())));
 }
 
-std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& dims) {
-  std::vector<std::int64_t> strides(dims.size(), 1);
-  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::int64_t>(dims[i], 1);
-  return strides;
-}
-
-/// torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
-void write_tensor(PickleWriter& pickle, const Attribute& attribute) {
-  const foreign::Tensor& tensor = *attribute.tensor;
-  std::int64_t count = 1;
-  for (const std::int64_t dim : tensor.dims) count *= dim;
-  pickle.global("torch._utils", "_rebuild_tensor_v2").mark().mark();
-  pickle.text("storage")
-      .global("torch", storage_of(attribute.stored))
-      .text(std::to_string(attribute.storage))
-      .text("cpu");
-  pickle.integer(count).tuple().persistent().integer(0);
-  pickle.integers(tensor.dims).integers(strides_of(tensor.dims));
-  pickle.boolean(false).global("collections", "OrderedDict").empty_tuple().reduce().tuple().reduce();
-}
-
 std::string data_of(const std::vector<Attribute>& attributes) {
   PickleWriter pickle;
   pickle.global("__torch__", "Model").empty_tuple().new_object().empty_dictionary().mark();
   pickle.text("training").boolean(false);
   for (const Attribute& attribute : attributes) {
     pickle.text(attribute.name);
-    write_tensor(pickle, attribute);
+    pickle.tensor(storage_of(attribute.stored), attribute.storage, attribute.tensor->dims);
   }
   return pickle.set_items().build().finished();
 }

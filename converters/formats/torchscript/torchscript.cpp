@@ -1,5 +1,7 @@
 #include "converters/formats/torchscript/torchscript.h"
 
+#include <algorithm>
+
 #include "converters/formats/pt2/functionalize.h"
 #include "converters/formats/pt2/mappings.h"
 #include "converters/formats/torchscript/lower.h"
@@ -13,6 +15,27 @@ namespace onnxkit::torchscript {
 
 void register_all_torchscript_mappings(Mappings& mappings);
 
+namespace {
+
+/// What the module's buffers hold behind a run: those that it replaced, whose contents are the last outputs, and those that it wrote into. An input
+/// that it writes into is the caller's business, as PyTorch returns none.
+std::vector<pt2::Written> changes_of_state(foreign::Graph& graph, const std::vector<pt2::Written>& written,
+                                           const std::vector<foreign::ValueId>& rebound) {
+  std::vector<pt2::Written> changes;
+  const std::size_t first = graph.outputs.size() - rebound.size();
+  for (std::size_t i = 0; i < rebound.size(); ++i) changes.push_back({rebound[i], graph.outputs[first + i].value});
+  graph.outputs.resize(first);
+  for (const pt2::Written& one : written) {
+    const bool is_stored = std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                                       [&](const foreign::Tensor& tensor) { return tensor.value == one.input; });
+    const bool is_replaced = std::find(rebound.begin(), rebound.end(), one.input) != rebound.end();
+    if (is_stored && !is_replaced) changes.push_back(one);
+  }
+  return changes;
+}
+
+}  // namespace
+
 foreign::ReadOperators read_operators() {
   pt2::Mappings aten;
   pt2::register_all_pt2_mappings(aten);
@@ -25,14 +48,17 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, const std::map<st
                        std::vector<Diagnostic>& findings, foreign::Trace* trace) {
   auto module = read_module(std::move(file));
   if (!module) return std::move(module).error();
-  auto model = lower(*module, shapes);
-  if (!model) return std::move(model).error();
-  if (auto done = pt2::functionalize(model->graph, *model->strings); !done) return std::move(done).error();
+  auto lowered = lower(*module, shapes);
+  if (!lowered) return std::move(lowered).error();
+  foreign::Model& model = lowered->model;
+  const auto written = pt2::functionalize(model.graph, *model.strings);
+  if (!written) return written.error();
+  pt2::expose_changes(model, changes_of_state(model.graph, *written, lowered->rebound));
   pt2::Mappings aten;
   pt2::register_all_pt2_mappings(aten);
   Mappings mappings(aten);
   register_all_torchscript_mappings(mappings);
-  return foreign::import_model(*model, mappings, findings, trace);
+  return foreign::import_model(model, mappings, findings, trace);
 }
 
 }  // namespace onnxkit::torchscript

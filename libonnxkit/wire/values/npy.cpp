@@ -44,6 +44,15 @@ ElementType element_type_of(const NpyHeader& header, const NpyOptions& options) 
   return ElementType::undefined;
 }
 
+Result<ElementType> known_type_of(const NpyHeader& header, const NpyOptions& options) {
+  const bool is_text = header.kind == 'U' || header.kind == 'S';
+  const ElementType type = is_text ? ElementType::string : element_type_of(header, options);
+  if (type != ElementType::undefined) return type;
+  return unsupported(header.kind == 'V' ? "a void array, which requires a declared element type"
+                                        : "an array with an element type that ONNX does not have",
+                     quote(header.descr));
+}
+
 void swap_bytes(std::span<std::byte> bytes, std::size_t unit) {
   for (std::size_t at = 0; at + unit <= bytes.size(); at += unit)
     std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
@@ -101,23 +110,19 @@ std::string with_bytes(std::string header, std::span<const std::byte> bytes) {
 
 Result<Tensor> read_npy(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
                         const NpyOptions& options) {
-  auto header = parse_npy_header(bytes);
+  auto header = parse_npy_header(bytes, bytes.size());
   if (!header) return std::move(header).error();
+  const Result<ElementType> known = known_type_of(*header, options);
+  if (!known) return known.error();
+  const ElementType type = *known;
   std::span<const std::byte> data = bytes.subspan(header->size);
   const auto width = static_cast<std::size_t>(header->width);
-  const bool text = header->kind == 'U' || header->kind == 'S';
-  const ElementType type = text ? ElementType::string : element_type_of(*header, options);
-  if (type == ElementType::undefined) {
-    return unsupported(header->kind == 'V' ? "a void array, which requires a declared element type"
-                                           : "an array with an element type that ONNX does not have",
-                       quote(header->descr));
-  }
   std::vector<std::byte> own;
   if (header->columns_first && header->dims.size() > 1) {
     own = in_row_order(data, header->dims, width);
     data = own;
   }
-  if (text) return read_npy_text(*header, data);
+  if (type == ElementType::string) return read_npy_text(*header, data);
   const int bits = storage_bits(type);
   if (header->swapped && bits > 8) {
     if (own.empty()) own.assign(data.begin(), data.end());
@@ -132,6 +137,13 @@ Result<Tensor> read_npy(std::span<const std::byte> bytes, const std::shared_ptr<
 
 Result<Tensor> read_npy(const std::shared_ptr<const MappedFile>& file, const NpyOptions& options) {
   return read_npy(file->bytes(), file, options);
+}
+
+Result<void> check_npy_start(std::span<const std::byte> start, std::uint64_t size, const NpyOptions& options) {
+  const auto header = parse_npy_header(start, size);
+  if (!header) return header.error();
+  if (const Result<ElementType> type = known_type_of(*header, options); !type) return type.error();
+  return {};
 }
 
 Result<std::string> write_npy(const Tensor& tensor) {

@@ -24,6 +24,10 @@ Result<Tensor> read_npy(std::span<const std::byte> bytes, const std::shared_ptr<
                         const NpyOptions& options = {});
 Result<Tensor> read_npy(const std::shared_ptr<const MappedFile>& file, const NpyOptions& options = {});
 
+/// What read_npy would say of a file of `size` bytes, of which `start` holds the first ones (longest_npy_header, or all there are): an array of another size,
+/// or of a type that is not read, is known before the rest is unpacked.
+Result<void> check_npy_start(std::span<const std::byte> start, std::uint64_t size, const NpyOptions& options = {});
+
 /// The bytes of a .npy file that every numpy reads without further packages: types that numpy lacks become the next wider one that holds all
 /// their numbers, which is float32 for bfloat16 and all smaller floats, int8 and uint8 for integers below a byte. Strings become an array of
 /// characters (U), or of bytes (S) when one of them is no UTF-8. Fails with unsupported-npy for strings that end in a zero character,

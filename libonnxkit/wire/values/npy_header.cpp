@@ -137,7 +137,7 @@ Result<void> parse_descr(NpyHeader& header) {
   return {};
 }
 
-Result<std::string_view> header_text(std::string_view file, NpyHeader& header) {
+Result<std::string_view> header_text(std::string_view file, std::uint64_t file_size, NpyHeader& header) {
   if (!file.starts_with(magic)) return malformed_npy("the file does not start with the .npy magic");
   constexpr std::size_t version_at = 6, length_at = 8;
   if (file.size() < length_at + 2) return malformed_npy("the file ends within its header");
@@ -149,7 +149,10 @@ Result<std::string_view> header_text(std::string_view file, NpyHeader& header) {
   if (file.size() < start) return malformed_npy("the file ends within its header");
   std::size_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= byte(length_at + i) << (8 * i);
-  if (file.size() - start < length) return malformed_npy("the file ends within its header");
+  if (file_size - start < length) return malformed_npy("the file ends within its header");
+  if (file.size() - start < length)
+    return malformed_npy("the header is too long", fmt::format("at most {} bytes", longest_npy_header),
+                         fmt::format("{} bytes", start + length));
   header.size = start + length;
   return file.substr(start, length);
 }
@@ -163,9 +166,9 @@ Error malformed_npy(std::string message, std::string expected, std::string found
   return error;
 }
 
-Result<NpyHeader> parse_npy_header(std::span<const std::byte> file) {
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64_t file_size) {
   NpyHeader header;
-  const auto text = header_text({reinterpret_cast<const char*>(file.data()), file.size()}, header);
+  const auto text = header_text({reinterpret_cast<const char*>(start.data()), start.size()}, file_size, header);
   if (!text) return text.error();
   if (Result<void> parsed = parse_dictionary(*text, header); !parsed) return std::move(parsed).error();
   if (Result<void> parsed = parse_descr(header); !parsed) return std::move(parsed).error();
@@ -175,7 +178,7 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> file) {
   const bool pickled_or_date = header.width == 0 && header.kind != 'U' && header.kind != 'S';
   if (pickled_or_date) return header;
   const auto bytes = checked_mul(static_cast<std::uint64_t>(*count), header.width);
-  const std::uint64_t found = file.size() - header.size;
+  const std::uint64_t found = file_size - header.size;
   if (!bytes || *bytes != found) {
     return malformed_npy("the size of the data does not match the shape",
                          bytes ? fmt::format("{} bytes for {} of {}", *bytes, shape, quote(header.descr)) : shape,

@@ -23,8 +23,12 @@ struct NpyHeader {
       0;  ///< where the data starts; the file has exactly the bytes from there that kind and dims ask for
 };
 
-/// Fails with malformed-npy, or unsupported-npy for records.
-Result<NpyHeader> parse_npy_header(std::span<const std::byte> file);
+/// Reads the header of a file of `file_size` bytes, of which `start` holds the first ones, `longest_npy_header` or all there are. Fails with
+/// malformed-npy, or unsupported-npy for records.
+Result<NpyHeader> parse_npy_header(std::span<const std::byte> start, std::uint64_t file_size);
+
+/// Bytes of the longest header that is read, with magic and version. Only records need longer ones.
+inline constexpr std::size_t longest_npy_header = 65536;
 
 /// Magic, version and header of an array in row order.
 std::string npy_header(std::string_view descr, std::span<const std::int64_t> dims);

@@ -11,6 +11,7 @@
 
 #include "libonnxkit/base/checked.h"
 #include "libonnxkit/base/system/cgroup.h"
+#include "libonnxkit/wire/values/npy_header.h"
 #include "libonnxkit/wire/zip/archive.h"
 #include "libonnxkit/wire/zip/memory_file.h"
 
@@ -55,6 +56,19 @@ Error about(Error error, std::string_view name) {
   error.diagnostic.location.item = "array";
   error.diagnostic.location.item_name = std::string(name);
   return error;
+}
+
+/// The array of an entry. Its header is read before memory is taken for the rest.
+Result<Tensor> read_array(const ZipArchive& archive, const ZipEntry& entry, const NpyOptions& options,
+                          std::uint64_t most) {
+  const auto start = archive.unpack_start(entry, longest_npy_header);
+  if (!start) return as_npz(start.error());
+  if (auto sound = check_npy_start(std::as_bytes(std::span(*start)), entry.size, options); !sound)
+    return std::move(sound).error();
+  auto content = archive.unpack(entry, most);
+  if (!content) return as_npz(std::move(content).error());
+  const auto owner = std::make_shared<const std::string>(*std::move(content));
+  return read_npy(std::as_bytes(std::span(*owner)), owner, options);
 }
 
 bool add_member(zipFile zip, const std::string& name, std::string_view content, bool compress) {
@@ -128,11 +142,8 @@ Result<std::vector<NamedValue>> read_npz(const std::shared_ptr<const MappedFile>
   for (const ZipEntry& entry : archive->entries()) {
     auto name = array_name(entry);
     if (!name) return std::move(name).error();
-    auto content = archive->unpack(entry, most);
-    if (!content) return as_npz(std::move(content).error());
-    const auto owner = std::make_shared<const std::string>(*std::move(content));
     const ElementType void_type = void_types ? void_types(*name) : ElementType::undefined;
-    auto tensor = read_npy(std::as_bytes(std::span(*owner)), owner, {.void_type = void_type});
+    auto tensor = read_array(*archive, entry, {.void_type = void_type}, most);
     if (!tensor) return about(std::move(tensor).error(), *name);
     values.push_back({*std::move(name), *std::move(tensor)});
   }

@@ -142,6 +142,21 @@ class Inflater {
     return content;
   }
 
+  /// The first `size` bytes; nullopt when the packed bytes give fewer.
+  std::optional<std::string> unpack_start(std::span<const std::byte> packed, std::size_t size) {
+    if (!is_ready_) return std::nullopt;
+    std::string content(size, '\0');
+    stream_.next_out = reinterpret_cast<Bytef*>(content.data());
+    stream_.avail_out = static_cast<uInt>(size);
+    int status = Z_OK;
+    while (status == Z_OK && stream_.avail_out > 0) {
+      if (stream_.avail_in == 0) take(packed);
+      status = inflate(&stream_, Z_NO_FLUSH);
+    }
+    if (stream_.avail_out > 0) return std::nullopt;
+    return content;
+  }
+
  private:
   void take(std::span<const std::byte>& packed) {
     const std::size_t piece = std::min<std::size_t>(packed.size(), std::size_t{1} << 30);
@@ -233,6 +248,16 @@ Result<std::string> ZipArchive::unpack(const ZipEntry& entry, std::uint64_t most
   }
   if (!content || checksum_of(*content) != entry.checksum)
     return malformed_archive("an entry of the archive is damaged", entry.name);
+  return *std::move(content);
+}
+
+Result<std::string> ZipArchive::unpack_start(const ZipEntry& entry, std::size_t most) const {
+  constexpr std::uint64_t longest = std::uint64_t{1} << 30;  // what zlib takes in one step
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>({entry.size, most, longest}));
+  const auto packed = packed_bytes(entry);
+  if (entry.is_stored) return std::string(reinterpret_cast<const char*>(packed.data()), size);
+  auto content = Inflater().unpack_start(packed, size);
+  if (!content) return malformed_archive("an entry of the archive is damaged", entry.name);
   return *std::move(content);
 }
 

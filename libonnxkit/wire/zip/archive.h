@@ -37,6 +37,8 @@ class ZipArchive {
   /// The content of one of `entries()`, its checksum compared. Memory grows with what is really there, never beyond the announced size.
   /// Error codes: malformed-archive, memory-limit (more than `most_bytes`).
   Result<std::string> unpack(const ZipEntry& entry, std::uint64_t most_bytes) const;
+  /// The first bytes of it, `most` or as many as there are. Error code: malformed-archive.
+  Result<std::string> unpack_start(const ZipEntry& entry, std::size_t most) const;
   /// The packed bytes in place.
   std::span<const std::byte> packed_bytes(const ZipEntry& entry) const;
   const std::shared_ptr<const MappedFile>& file() const { return file_; }

@@ -29,6 +29,56 @@ Tensor bytes_of(const std::string& text) {
                              {bytes.begin(), bytes.end()});
 }
 
+void put(std::string& bytes, std::uint32_t number, int width) {
+  for (int i = 0; i < width; ++i, number >>= 8) bytes += static_cast<char>(number);
+}
+
+/// `start` as it is, and zeros by repetition: 13 bits for 258 of them (RFC 1951). Their number is a multiple of 258 in the stream, at least `zeros`.
+std::string deflated(const std::string& start, std::uint32_t zeros) {
+  std::string bytes;
+  for (std::size_t at = 0; at < start.size(); at += 65535) {
+    const std::string piece = start.substr(at, 65535);
+    bytes += '\0';  // a stored block, not the last
+    put(bytes, static_cast<std::uint32_t>(piece.size()), 2);
+    put(bytes, ~static_cast<std::uint32_t>(piece.size()), 2);
+    bytes += piece;
+  }
+  std::uint32_t bits = 0;
+  int held = 0;
+  const auto add = [&](std::uint32_t code, int width) {
+    bits |= code << held;
+    for (held += width; held >= 8; held -= 8, bits >>= 8) bytes += static_cast<char>(bits);
+  };
+  add(0b011, 3);       // the last block, with the fixed codes
+  add(0b00001100, 8);  // a zero: 00110000, first bit lowest
+  for (std::uint32_t i = 0; i < zeros / 258 + 1; ++i)
+    add(0b10100011, 13);  // 11000101, 00000: 258 bytes from one byte back
+  add(0, 7);              // the end
+  add(0, 7);
+  return bytes;
+}
+
+/// An archive of one deflated entry, whose checksum is wrong.
+std::string archive_of(const std::string& name, const std::string& packed, std::uint32_t size) {
+  std::string common;
+  for (const auto& [number, width] : {std::pair(20u, 2), {0u, 2}, {8u, 2}, {0u, 4}, {0xdeadbeefu, 4}})
+    put(common, number, width);
+  put(common, static_cast<std::uint32_t>(packed.size()), 4);
+  put(common, size, 4);
+  put(common, static_cast<std::uint32_t>(name.size()), 2);
+  put(common, 0, 2);
+  std::string bytes = "PK\3\4" + common + name + packed, directory = "PK\1\2";
+  put(directory, 20, 2);
+  directory += common;
+  directory += std::string(14, '\0') + name;
+  const auto at = static_cast<std::uint32_t>(bytes.size());
+  bytes += directory + "PK\5\6" + std::string(4, '\0');
+  for (const auto& [number, width] :
+       {std::pair(1u, 2), {1u, 2}, {static_cast<std::uint32_t>(directory.size()), 4}, {at, 4}, {0u, 2}})
+    put(bytes, number, width);
+  return bytes;
+}
+
 }  // namespace
 
 TEST_CASE("archives that numpy wrote") {
@@ -114,6 +164,36 @@ TEST_CASE("an archive that announces more than allowed is not unpacked") {
   const auto refused = wire::read_npz(file, {}, 200);
   REQUIRE(!refused.ok());
   CHECK(refused.error().diagnostic.code == "memory-limit");
+}
+
+TEST_CASE("an array that unpacks to more than its header says is not unpacked") {
+  constexpr std::uint32_t unpacked = 120'000'000;
+  const struct {
+    const char *header, *code, *message;
+  } cases[] = {
+      {"{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }", "malformed-npy", "the size of the data"},
+      {"{'descr': '|O', 'fortran_order': False, 'shape': (4,), }", "unsupported-npy", "an array with an element type"},
+      {"{'descr': '|u1', 'fortran_order': False, 'shape': (99999999999,), }", "malformed-npy", "the size of the data"},
+      // What fits is unpacked, and found to have another checksum.
+      {"{'descr': '|u1', 'fortran_order': False, 'shape': (120000000,), }", "malformed-npz", "an entry of the archive"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.header);
+    const std::string text = c.header + "\n"s;
+    const std::string start = "\x93NUMPY\1\0"s + static_cast<char>(text.size()) + '\0' + text;
+    const std::string bomb =
+        archive_of("a.npy", deflated(start, unpacked), static_cast<std::uint32_t>(start.size()) + unpacked);
+    CHECK(bomb.size() < 1'000'000);
+    const auto values = wire::read_npz(MappedFile::from_bytes(bomb), {}, 2 * std::uint64_t{unpacked});
+    REQUIRE(!values);
+    CHECK(values.error().diagnostic.code == c.code);
+    CHECK(values.error().diagnostic.message.starts_with(c.message));
+  }
+  const std::string endless = "\x93NUMPY\2\0\0\0\1\0"s + std::string(65536, ' ');
+  const auto values = wire::read_npz(MappedFile::from_bytes(
+      archive_of("a.npy", deflated(endless, 1000), static_cast<std::uint32_t>(endless.size()) + 1000)));
+  REQUIRE(!values);
+  CHECK(values.error().diagnostic.message == "the header is too long");
 }
 
 TEST_CASE("broken archives") {

@@ -1,4 +1,6 @@
 // Products of matrices.
+#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -57,10 +59,23 @@ void map_inverse(WriteCall& call) {
   call.result(call.emit("aten.linalg_inv.default", {{"A", call.input(0)}}, call.output_type()));
 }
 
+/// PyTorch 1.8 takes small letters only. Their order, which an equation without "->" goes by, stays.
+std::string in_small_letters(std::string equation) {
+  std::set<char> letters;
+  for (const char c : equation)
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) letters.insert(c);
+  constexpr std::size_t most = 26;
+  if (letters.size() > most || letters.empty() || *letters.begin() >= 'a') return equation;
+  for (char& c : equation)
+    if (letters.contains(c)) c = static_cast<char>('a' + std::distance(letters.begin(), letters.find(c)));
+  return equation;
+}
+
 void map_einsum(WriteCall& call) {
   std::string equation;
   for (const char c : call.text("equation"))
     if (c != ' ') equation += c;
+  equation = in_small_letters(std::move(equation));
   call.result(call.emit("aten.einsum.default", {{"equation", call.keep(equation)}, {"tensors", call.inputs()}},
                         call.output_type()));
 }

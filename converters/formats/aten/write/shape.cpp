@@ -1,4 +1,7 @@
 // Operators that rearrange elements and change shapes.
+#include <cmath>
+#include <optional>
+
 #include "converters/formats/aten/lower.h"
 #include "converters/formats/aten/run_time_axes.h"
 
@@ -78,10 +81,25 @@ void map_concat(WriteCall& call) {
 
 void map_identity(WriteCall& call) { call.result(call.input(0)); }
 
+/// One known number in all places. PyTorch's own decompositions and compilers take a filled tensor where they fail on the views that an expanded
+/// constant is: the first states of recurrent layers.
+std::optional<double> filling_of(const WriteCall& call) {
+  const ElementType elem = call.elem(0);
+  const auto number = call.known_real(0);
+  constexpr double exact_integers = 9007199254740992.0;  // 2^53
+  const bool is_plain = elem == ElementType::boolean || elem == ElementType::int32 || elem == ElementType::int64 ||
+                        elem == ElementType::float32 || elem == ElementType::float64;
+  if (!number || !is_plain || !std::isfinite(*number)) return std::nullopt;
+  return elem == ElementType::int64 && std::abs(*number) >= exact_integers ? std::nullopt : number;
+}
+
 /// Either shape may be broadcast to the other: sizes of 1 ask for nothing.
 void map_expand(WriteCall& call) {
   const Type& type = call.output_type();
-  if (type.shape && are_computable(call, *type.shape))
+  const bool is_computable = type.shape && are_computable(call, *type.shape);
+  if (const auto filling = filling_of(call); filling && is_computable)
+    return call.result(full(call, *type.shape, *filling, call.elem(0)));
+  if (is_computable)
     return call.result(
         call.emit("aten.expand.default", {{"self", call.input(0)}, {"size", size_arguments(call, *type.shape)}}, type));
   const ValueId ones = call.emit("aten.ones.default", {{"size", integer_arguments(call, 1)}, {"dtype", call.elem(0)}},

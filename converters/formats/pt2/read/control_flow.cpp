@@ -35,7 +35,8 @@ void map_while(Call& call) {
   if (!condition || !body) return call.refuse("the condition or the body is missing");
   foreign::WhileLoop loop{list_argument(call, 2), {}, list_argument(call, 3)};
   for (const Val value : loop.carried) loop.types.push_back(call.onnx.type(value));
-  foreign::repeat_while(call, *condition, *body, loop);
+  loop.may_resize = call.node.find("carried") != nullptr;  // TorchScript's, whose code keeps to no sizes
+  foreign::repeat_while(call, *condition, *body, std::move(loop));
 }
 
 /// Carried values first, if it has such, then slices along axis 0; the results likewise.

@@ -12,6 +12,13 @@ void map_number_to_tensor(Call& call) {
   const foreign::Argument* given = call.argument("a");
   if (const std::int64_t* constant = given ? given->as<std::int64_t>() : nullptr)
     return call.result(call.onnx.scalar_integer(ElementType::int64, *constant));
+  if (const double* constant = given ? given->as<double>() : nullptr)
+    return call.result(call.onnx.scalar(ElementType::float32, *constant));
+  if (const bool* constant = given ? given->as<bool>() : nullptr)
+    return call.result(call.onnx.scalar(ElementType::boolean, *constant ? 1 : 0));
+  const Val computed = given ? call.value_of(*given) : Val();
+  if (computed && call.onnx.elem(computed) != ElementType::int64)
+    return call.result(call.onnx.reshape(computed, std::initializer_list<std::int64_t>{}));
   const Val number = call.size("a", 0);
   if (const auto known = call.onnx.constant_integers(number); known && known->size() == 1)
     return call.result(call.onnx.scalar_integer(ElementType::int64, known->front()));

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace onnxkit::torchscript {
+namespace onnxkit::containers {
 
-/// Python's pickle format, protocol 2: the opcodes that TorchScript's archives need, one function each. What they do to the stack is the
+/// Python's pickle format, protocol 2: the opcodes that PyTorch's archives need, one function each. What they do to the stack is the
 /// caller's business.
 class PickleWriter {
  public:
@@ -40,6 +40,9 @@ class PickleWriter {
   PickleWriter& new_object() { return add('\x81'); }
   PickleWriter& build() { return add('b'); }
   PickleWriter& persistent() { return add('Q'); }
+  /// torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks): a tensor whose elements lie one behind the other from
+  /// the start of a storage. `storage_type` is its class in module torch.
+  PickleWriter& tensor(std::string_view storage_type, std::size_t storage, const std::vector<std::int64_t>& dims);
   std::string finished() { return bytes_ + "."; }
 
  private:
@@ -59,4 +62,4 @@ class PickleWriter {
   std::string bytes_;
 };
 
-}  // namespace onnxkit::torchscript
+}  // namespace onnxkit::containers
