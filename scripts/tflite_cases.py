@@ -320,6 +320,28 @@ one_case("average_pool_2d_int8", "AVERAGE_POOL_2D", [BYTES], ([1, 3, 3, 2], np.i
          filterHeight=2, padding=1)
 one_case("resize_bilinear_int8", "RESIZE_BILINEAR", [BYTES, ([2], I, [12, 12])], ([1, 12, 12, 2], np.int8, (0.05, -3)), "ResizeBilinearOptions",
          halfPixelCenters=True)
+def pairs_case(name, op, scales, pairs, options, **fields):
+    """An operator on two inputs of int8 with these pairs of integers; (scale, zero point) of both and of the result."""
+    values = np.array(pairs, np.int8).T.reshape(2, 1, 1, len(pairs), 1)
+    ports = [(list(values[0].shape), np.int8, steps) for steps in scales]
+    case(name, lambda: one(op, ports[:2], ports[2], options, **fields), made=True, values=list(values))
+
+
+# Integers of which XNNPACK's result is not the one that float32 gives, as the real one lies within 1e-5 of a half.
+pairs_case("add_int8_halves", "ADD", [(0.010211312212049961, -128), (0.01391045656055212, -51), (0.009693232364952564, -128)],
+           [(-59, 52), (28, -92), (0, 0), (-128, -51), (127, 127), (5, -7)], "AddOptions")
+pairs_case("sub_int8_halves", "SUB", [(0.013326938264071941, 99), (0.070465587079525, 4), (0.05955628678202629, -21)],
+           [(-30, 2), (55, 84), (99, 4), (-128, 127)], "SubOptions")
+pairs_case("mul_int8_halves", "MUL", [(0.004449494648724794, -7), (0.00390625, -128), (0.0022884970530867577, -41)],
+           [(119, 23), (0, 0), (-128, 127), (7, 100)], "MulOptions")
+# 49.50000045 steps, of which the kernel makes 50, and 148.50000135, of which it makes 148: no scales do both.
+pairs_case("mul_int8_grid_halves", "MUL", [(0.009177163, -98), (0.00390625, -128), (0.0051592574, -97)],
+           [(-46, 9), (39, -76), (39, 28), (58, 9), (-98, -128)], "MulOptions")
+pairs_case("add_int8_relu", "ADD", [(0.05, -3), (0.031, 5), (0.06, 5)], [(-100, -20), (3, 90), (100, 100), (-20, 40), (127, -128)], "AddOptions",
+           fusedActivationFunction=1)
+one_case("mean_int8", "MEAN", [([2, 5, 7, 3], np.int8, (0.05, -3)), ([2], I, [1, 2])], ([2, 1, 1, 3], np.int8, (0.02, 4)), "ReducerOptions", keepDims=True)
+one_case("mean_int8_without_axes", "MEAN", [([2, 5, 7, 3], np.int8, (0.05, -3)), ([2], I, [-2, 1])], ([2, 3], np.int8, (0.02, 4)), "ReducerOptions",
+         keepDims=False)
 case("lstm", lambda: lstm(False, False), ([2, 4, 3], F), made=True)
 case("lstm_time_major_peepholes", lambda: lstm(True, True), ([4, 2, 3], F), made=True)
 
@@ -345,15 +367,15 @@ def converted(function, inputs, how):
     return converter.convert()
 
 
-def recorded(content, inputs, resolver):
+def recorded(content, inputs, resolver, integers=None):
     interpreter = Interpreter(model_content=content, experimental_op_resolver_type=resolver)
     random, values = np.random.default_rng(5), {}
     ports = interpreter.get_input_details()
-    given = [values_of(spec, random) for spec in inputs]
+    given = integers or [values_of(spec, random) for spec in inputs]
     order = sorted(range(len(ports)), key=lambda i: ports[i]["name"])
     for place, value in zip(order, given):
         details = ports[place]
-        if details["dtype"] == np.int8:
+        if details["dtype"] == np.int8 and value.dtype != np.int8:
             scale, zero = details["quantization"]
             value = np.clip(np.round(value / scale) + zero, -128, 127).astype(np.int8)
         interpreter.resize_tensor_input(details["index"], value.shape)
@@ -377,9 +399,9 @@ def main():
         try:
             content = converted(function, inputs, how)
             # The reference lacks kernels of float, and its LocalResponseNormalization another window.
-            # Bilinear resizing of integers rounds as XNNPACK does.
-            resolver = OpResolverType.AUTO if name == "resize_bilinear_int8" else OpResolverType.BUILTIN_REF if name.startswith("network_int") else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-            values = recorded(content, inputs, resolver)
+            # What computes integers rounds as XNNPACK does.
+            resolver = OpResolverType.AUTO if "values" in how or name.startswith(("resize_bilinear_int8", "mean_int8")) else OpResolverType.BUILTIN_REF if name.startswith("network_int") else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            values = recorded(content, inputs, resolver, how.get("values"))
         except Exception as error:  # the converter raises anything
             print(f"{name}: {str(error).splitlines()[0]}")
             continue

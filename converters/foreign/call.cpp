@@ -205,6 +205,15 @@ const Value* Call::declared(const Argument& item) const {
   return id && *id != ValueId::none ? &graph_.values[index_of(*id)] : nullptr;
 }
 
+const Tensor* Call::stored(std::string_view argument_name) const {
+  const Argument* given = node.find(argument_name);
+  const ValueId* id = given ? given->as<ValueId>() : nullptr;
+  if (!id || *id == ValueId::none) return nullptr;
+  const auto found = std::find_if(graph_.tensors.begin(), graph_.tensors.end(),
+                                  [&](const Tensor& tensor) { return tensor.value == *id; });
+  return found == graph_.tensors.end() ? nullptr : &*found;
+}
+
 bool Call::is_output(std::size_t output) const {
   if (output >= node.outputs.size()) return false;
   return std::any_of(graph_.outputs.begin(), graph_.outputs.end(),

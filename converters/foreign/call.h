@@ -64,6 +64,8 @@ class Call {
   const Value* declared(std::string_view argument_name) const;
   const Value* declared(const Argument& item) const;
   const Value* declared_output(std::size_t output = 0) const;
+  /// What the file stores of an argument; null when that is computed.
+  const Tensor* stored(std::string_view argument_name) const;
   /// Whether an output of the node is one of its graph.
   bool is_output(std::size_t output = 0) const;
   /// That of an argument.

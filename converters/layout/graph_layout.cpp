@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "converters/layout/stored.h"
+#include "libonnxkit/base/dtype/dtype.h"
 #include "libonnxkit/ir/clone.h"
 #include "libonnxkit/ir/order.h"
 #include "libonnxkit/ir/scope.h"
@@ -208,6 +209,8 @@ std::size_t GraphLayout::value_of(LayoutProblem& problem, ir::ValueId root) {
       for (const checker::Dim size : *known->type.shape)
         if (size.is_constant())
           for (std::int64_t rest = size.constant(); rest > 1; rest /= 2) ++digits;
+    if (const checker::ValueInfo* known = inferred_.find(graph_, root))
+      for (std::size_t rest = storage_bits(known->type.elem); rest > 1; rest /= 2) ++digits;
     value.weight = transpose_weight + std::min<std::int64_t>(digits, 100);
   }
   return at->second;

@@ -1,6 +1,8 @@
 #include "converters/formats/tflite/emit.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -194,15 +196,44 @@ ValueId part(WriteCall& call, ValueId x, const Ints& begins, const std::vector<s
                    std::move(type));
 }
 
+namespace {
+
+/// The reader moves scales by some units in the last place, so that sums round as the runtime's do: far less than a step over all integers.
+bool is_same_but_for_rounding(const foreign::Quantization& a, const foreign::Quantization& b) {
+  const auto is_close = [](float x, float y) { return std::abs(x - y) <= std::abs(x) / (1 << 14); };
+  return a.zero_points == b.zero_points && a.axis == b.axis && a.scales.size() == b.scales.size() &&
+         std::equal(a.scales.begin(), a.scales.end(), b.scales.begin(), is_close);
+}
+
+/// That of the integers which other nodes moved before they came to this one: kernels want the same on both sides.
+std::optional<foreign::Quantization> quantization_before_moves(const WriteCall& call, int most_nodes = 64) {
+  std::optional<WriteCall> mover = call.producer(0);
+  if (!mover || most_nodes == 0 || !mover->has(0) || mover->elem(0) != call.elem(0)) return std::nullopt;
+  if (const foreign::Quantization* known = mover->quantization_of(mover->input(0))) return *known;
+  return quantization_before_moves(*mover, most_nodes - 1);
+}
+
+}  // namespace
+
 ValueId dequantize(WriteCall& call, const WriteCall& parameters, ValueId integers, std::int64_t axis) {
   const auto quantization = quantization_from(call, parameters, axis);
   if (!quantization) return integers;
+  if (!call.quantization_of(integers) && call.node.op_type == "DequantizeLinear")
+    if (const auto moved = quantization_before_moves(call); moved && is_same_but_for_rounding(*moved, *quantization))
+      call.set_quantization(integers, *moved);
   const foreign::Quantization* known = call.quantization_of(integers);
-  if (known && !(*known == *quantization)) {
-    call.refuse("its integers stand for other numbers elsewhere");
-    return integers;
+  if (known && !is_same_but_for_rounding(*known, *quantization)) {
+    const auto stored = call.node.op_type == "DequantizeLinear" ? call.stored(0) : std::nullopt;
+    if (!stored) {
+      call.refuse("its integers stand for other numbers elsewhere");
+      return integers;
+    }
+    Ints order(stored->dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    integers = call.permuted_when_written(*stored, order);  // a tensor of its own
+    known = nullptr;
   }
-  call.set_quantization(integers, *quantization);
+  if (!known) call.set_quantization(integers, *quantization);
   return call.emit("DEQUANTIZE", {{"x", integers}}, with_elem(call.type_of(integers), ElementType::float32));
 }
 

@@ -84,6 +84,12 @@ bool same_quantization(const foreign::Value* a, const foreign::Value* b) {
 
 Val real(Call& call, std::string_view name) { return real_of(call.onnx, call.tensor(name), call.declared(name)); }
 
+Val real_of_scale(Call& call, std::string_view name, float scale) {
+  Quantization quantization = *quantization_of(call.declared(name));
+  quantization.scales = {scale};
+  return dequantized(call.onnx, call.tensor(name), quantization);
+}
+
 std::vector<Val> reals(Call& call, std::string_view name) {
   std::vector<Val> values = call.tensors(name);
   const auto declared = declared_list(call, name);
@@ -127,6 +133,12 @@ std::vector<Val> movables(Call& call, std::string_view name) {
 
 Val as_sizes(Call& call, std::string_view name) { return foreign::as_sizes(call.onnx, call.tensor(name)); }
 
+Val quantized(OnnxBuilder& onnx, Val value, const Quantization& quantization, ElementType elem) {
+  std::vector<Val> inputs = scale_inputs(onnx, quantization, elem);
+  inputs.insert(inputs.begin(), value);
+  return onnx.emit("QuantizeLinear", inputs, axis_attribute(quantization));
+}
+
 void give(Call& call, const std::vector<Val>& values) {
   auto& onnx = call.onnx;
   std::vector<Val> results = values;
@@ -136,9 +148,7 @@ void give(Call& call, const std::vector<Val>& values) {
     const Quantization* quantization = quantization_of(declared);
     const ElementType elem = declared->type->elem;
     if (quantization && is_floating(onnx.elem(results[i]))) {
-      std::vector<Val> inputs = scale_inputs(onnx, *quantization, elem);
-      inputs.insert(inputs.begin(), results[i]);
-      results[i] = onnx.emit("QuantizeLinear", inputs, axis_attribute(*quantization));
+      results[i] = quantized(onnx, results[i], *quantization, elem);
     } else {
       results[i] = onnx.cast(results[i], elem);
     }
@@ -148,8 +158,8 @@ void give(Call& call, const std::vector<Val>& values) {
 
 namespace {
 
-/// Between bounds, where quantizing the result does not keep within them anyway: what else stands between an operator and QuantizeLinear keeps
-/// runtimes from computing in integers.
+/// Between bounds, where quantizing the result does not keep within them anyway. What stands between an operator and QuantizeLinear keeps runtimes
+/// from computing in integers, so the bounds follow that.
 Val bounded(Call& call, Val value, double low, double high) {
   auto& onnx = call.onnx;
   const Quantization* quantization = quantization_of(call.declared_output());
@@ -164,6 +174,7 @@ Val bounded(Call& call, Val value, double low, double high) {
     needs_high = needs_high && step(high) < static_cast<double>(range->second);
   }
   if (!needs_low && !needs_high) return value;
+  if (range) value = dequantized(onnx, quantized(onnx, value, *quantization, call.declared_elem()), *quantization);
   if (low == 0 && !needs_high) return onnx.emit("Relu", {value});
   const ElementType type = onnx.elem(value);
   return onnx.emit("Clip",

@@ -24,6 +24,8 @@ const Quantization* quantization_of(const foreign::Value* value);
 /// An input as real numbers: what is quantized passes DequantizeLinear.
 Val real(Call& call, std::string_view name);
 std::vector<Val> reals(Call& call, std::string_view name);
+/// A quantized input with one scale as real numbers, with another scale.
+Val real_of_scale(Call& call, std::string_view name, float scale);
 /// The same for stored weights, which are transposed first and then get axes of one element at the end.
 Val weights(Call& call, std::string_view name, const std::vector<std::int64_t>& permutation,
             std::size_t further_axes = 0);
@@ -34,6 +36,8 @@ std::vector<Val> movables(Call& call, std::string_view name);
 /// Sizes, axes or positions, as a vector of int64.
 Val as_sizes(Call& call, std::string_view name);
 
+/// Real numbers as integers.
+Val quantized(OnnxBuilder& onnx, Val value, const Quantization& quantization, ElementType elem);
 /// The results of the node: numbers become quantized, and take the declared type, where the file says so.
 void give(Call& call, const std::vector<Val>& values);
 inline void give(Call& call, Val value) { give(call, std::vector<Val>{value}); }

@@ -67,6 +67,7 @@ class IntegerComputation {
   IntegerComputation(foreign::Model& model, Graph& graph) : model_(model), graph_(graph) {}
 
   void run() {
+    carry_through_moves();
     find();
     write_bytes_as_signed();
     move_integers();
@@ -107,6 +108,22 @@ class IntegerComputation {
     return t < 0 ? nullptr : &graph_.tensors[static_cast<std::size_t>(t)];
   }
   ElementType elem(ValueId id) { return value(id).type ? value(id).type->elem : ElementType::undefined; }
+
+  /// Integers between two nodes that only move elements stand for what those before and behind them do.
+  void carry_through_moves() {
+    for (const Node& node : graph_.nodes) {
+      const ValueId from = node.arguments.empty() ? ValueId::none : first_value(node.arguments[0]);
+      if (from == ValueId::none || !value(from).quantization || value(from).quantization->is_per_axis()) continue;
+      for (const ValueId to : node.outputs)
+        if (to != ValueId::none && elem(to) == elem(from) && !value(to).quantization)
+          value(to).quantization = value(from).quantization;
+    }
+  }
+  static ValueId first_value(const Argument& argument) {
+    const auto* list = argument.as<Argument::List>();
+    if (!list) return value_of(argument);
+    return list->empty() ? ValueId::none : value_of(list->front());
+  }
 
   // ---- uint8 as int8
 

@@ -1,8 +1,12 @@
 // Operators of one or two inputs, element by element.
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "converters/formats/tflite/lower.h"
+#include "converters/formats/tflite/pair_scales.h"
 #include "converters/formats/tflite/rounding.h"
+#include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::tflite {
 namespace {
@@ -24,6 +28,69 @@ constexpr const char *add_op = "Add", *sub_op = "Sub", *mul_op = "Mul", *div_op 
                      *less_op = "Less", *less_or_equal_op = "LessOrEqual", *greater_op = "Greater",
                      *greater_or_equal_op = "GreaterOrEqual", *equal_op = "Equal", *and_op = "And", *or_op = "Or",
                      *max_op = "Max", *min_op = "Min";
+
+// ---- sums and products of integers
+
+Steps steps_of(const Quantization& quantization) {
+  return {quantization.scales.front(), quantization.zero_points.front()};
+}
+
+/// How the kernel for integers computes the node; none when it computes on others.
+std::optional<PairOperator> pair_operator(Call& call, PairKernel kernel) {
+  const Quantization *left = quantized_bytes(call, "x"), *right = quantized_bytes(call, "y");
+  const auto range = integer_range(call.declared_elem());
+  if (!left || !right || !range) return std::nullopt;
+  const Quantization& result = *quantization_of(call.declared_output());
+  const PairOperator op{kernel, steps_of(*left), steps_of(*right), steps_of(result), range->first, range->second};
+  return has_kernel(op) ? std::optional(op) : std::nullopt;
+}
+
+/// The integers that an input may have: those that are stored, else all.
+std::vector<std::int64_t> possible_integers(Call& call, std::string_view name, const PairOperator& op) {
+  std::vector<std::int64_t> integers(static_cast<std::size_t>(op.greatest - op.least + 1));
+  std::iota(integers.begin(), integers.end(), op.least);
+  const foreign::Tensor* stored = call.stored(name);
+  if (!stored) return integers;
+  std::vector<bool> occurs(integers.size(), false);
+  const bool is_signed = stored->elem == ElementType::int8;
+  for (const std::byte byte : stored->bytes) {
+    const auto value = std::to_integer<std::uint8_t>(byte);
+    occurs[static_cast<std::size_t>((is_signed ? static_cast<std::int8_t>(value) : value) - op.least)] = true;
+  }
+  std::erase_if(integers, [&](std::int64_t i) { return !occurs[static_cast<std::size_t>(i - op.least)]; });
+  return integers;
+}
+
+PairScales scales_for(Call& call, PairOperator op) {
+  const bool is_exchanged = op.kernel != PairKernel::subtract && call.stored("x");
+  if (is_exchanged) std::swap(op.left, op.right);
+  PairScales scales = pair_scales(op, possible_integers(call, is_exchanged ? "x" : "y", op));
+  if (is_exchanged) std::swap(scales.left, scales.right);
+  return scales;
+}
+
+/// The kernel's own arithmetic, in steps of the result: where products lie on both sides of halves with any scales.
+Val product_on_grid(Call& call, const PairOperator& op) {
+  auto& onnx = call.onnx;
+  const auto number = [&](float value) { return onnx.scalar(ElementType::float32, value); };
+  const auto integers = [&](std::string_view name, const Steps& steps) {
+    const Val x = onnx.cast(call.tensor(name), ElementType::float32);
+    return steps.zero_point == 0 ? x : onnx.emit("Sub", {x, number(static_cast<float>(steps.zero_point))});
+  };
+  const Val product = onnx.emit("Mul", {integers("x", op.left), integers("y", op.right)});
+  const Val steps = onnx.emit("Mul", {product, number(op.left.scale * op.right.scale / op.result.scale)});
+  return onnx.emit("Mul", {onnx.emit("Round", {steps}), number(op.result.scale)});
+}
+
+template <PairKernel kernel, const char* const& name>
+void map_pair(Call& call) {
+  const std::optional<PairOperator> op = pair_operator(call, kernel);
+  if (!op) return map_binary<name>(call);
+  const PairScales scales = scales_for(call, *op);
+  if (!scales.give_all && kernel == PairKernel::multiply) return give_activated(call, product_on_grid(call, *op));
+  const Val x = real_of_scale(call, "x", scales.left), y = real_of_scale(call, "y", scales.right);
+  give_activated(call, call.onnx.emit(name, {x, y}));
+}
 
 void map_rsqrt(Call& call) { give(call, call.onnx.emit("Reciprocal", {call.onnx.emit("Sqrt", {real(call, "x")})})); }
 
@@ -101,9 +168,9 @@ void register_elementwise(Mappings& mappings) {
   mappings.add("LOGICAL_NOT", {"x"}, map_unary<not_op>);
   mappings.add("RSQRT", {"x"}, map_rsqrt);
   mappings.add("SQUARE", {"x"}, map_square);
-  mappings.add("ADD", {"x", "y"}, map_binary<add_op>);
-  mappings.add("SUB", {"x", "y"}, map_binary<sub_op>);
-  mappings.add("MUL", {"x", "y"}, map_binary<mul_op>);
+  mappings.add("ADD", {"x", "y"}, map_pair<PairKernel::add, add_op>);
+  mappings.add("SUB", {"x", "y"}, map_pair<PairKernel::subtract, sub_op>);
+  mappings.add("MUL", {"x", "y"}, map_pair<PairKernel::multiply, mul_op>);
   mappings.add("DIV", {"x", "y"}, map_binary<div_op>);
   mappings.add("POW", {"x", "y"}, map_binary<pow_op>);
   mappings.add("MAXIMUM", {"x", "y"}, map_binary<max_op>);

@@ -1,5 +1,8 @@
 // Reductions over axes.
+#include <algorithm>
+
 #include "converters/formats/tflite/lower.h"
+#include "converters/formats/tflite/rounding.h"
 
 namespace onnxkit::tflite {
 namespace {
@@ -13,7 +16,22 @@ void reduce(Call& call, const char* op, Val x) {
   give(call, onnx.emit(op, {x, onnx.integers(*axes)}, {{"keepdims", keeps}}));
 }
 
-void map_mean(Call& call) { reduce(call, "ReduceMean", real(call, "x")); }
+bool is_over_images(Call& call) {
+  auto axes = call.onnx.constant_integers(call.tensor("axes"));
+  if (!axes || call.rank(call.tensor("x")) != 4) return false;
+  for (std::int64_t& axis : *axes) axis += axis < 0 ? 4 : 0;
+  std::sort(axes->begin(), axes->end());
+  return *axes == std::vector<std::int64_t>{1, 2};
+}
+
+/// Runtimes compute a pooling of integers as the kernel does, with a sum of integers.
+void map_mean(Call& call) {
+  auto& onnx = call.onnx;
+  if (!quantized_bytes(call, "x") || !is_over_images(call)) return reduce(call, "ReduceMean", real(call, "x"));
+  const Val pooled = onnx.emit("GlobalAveragePool", {channels_first(onnx, real(call, "x"))});
+  const Val integers = quantized(onnx, pooled, *quantization_of(call.declared_output()), call.declared_elem());
+  give(call, call.flag("keep_dims", false) ? channels_last(onnx, integers) : onnx.squeeze(integers, {2, 3}));
+}
 void map_sum(Call& call) { reduce(call, "ReduceSum", real(call, "x")); }
 void map_product(Call& call) { reduce(call, "ReduceProd", real(call, "x")); }
 void map_maximum_of_axes(Call& call) { reduce(call, "ReduceMax", real(call, "x")); }
