@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -27,6 +27,30 @@ int affinity_cores() {
     if (set && sched_getaffinity(0, bytes, set.get()) == 0) return CPU_COUNT_S(bytes, set.get());
   }
   return 0;
+}
+
+/// How long a thread asks again and again for what is about to come before it sleeps: longer than waking one up takes.
+constexpr std::chrono::microseconds spin_time(200);
+constexpr int asks_between_clocks = 64;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Whether the condition came true within the time.
+template <class Condition>
+bool spin_until(const Condition& condition) {
+  std::chrono::steady_clock::time_point end{};
+  for (;;) {
+    for (int i = 0; i < asks_between_clocks; ++i, pause_briefly()) {
+      if (condition()) return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (end == std::chrono::steady_clock::time_point()) end = now + spin_time;
+    if (now >= end) return false;
+  }
 }
 
 }  // namespace
@@ -68,63 +92,68 @@ struct ThreadPool::State {
   explicit State(int count) : threads(count) {}
 
   ~State() {
-    {
-      const std::lock_guard lock(mutex);
-      ending = true;
-    }
-    wake.notify_all();
+    ending = true;
+    ++calls;
+    calls.notify_all();
     for (std::thread& worker : workers) worker.join();
   }
 
   /// Threads are made when they are first needed; a system that refuses some leaves us with fewer.
   void start_workers() {
     try {
-      while (static_cast<int>(workers.size()) < threads - 1) workers.emplace_back([this] { serve(); });
+      while (static_cast<int>(workers.size()) < threads - 1)
+        workers.emplace_back([this, served = calls.load()] { serve(served); });
     } catch (const std::system_error&) {
     }
   }
 
-  void serve() {
-    std::uint64_t served = 0;
-    std::unique_lock lock(mutex);
+  void serve(std::uint32_t served) {
     for (;;) {
-      wake.wait(lock, [&] { return ending || (loop != nullptr && served != loops); });
+      await_call(served);
+      served = calls;
       if (ending) return;
-      served = loops;
-      Loop& current = *loop;
+      // Counted before the loop is looked at: the caller takes the loop away first and waits for the count then.
       ++working;
-      lock.unlock();
-      current.work();
-      lock.lock();
-      if (--working == 0) idle.notify_one();
+      if (Loop* const current = loop) current->work();
+      if (--working == 0) working.notify_one();
+    }
+  }
+
+  void await_call(std::uint32_t served) {
+    while (calls == served) {
+      if (busy != 0 && spin_until([&] { return calls != served || busy == 0; })) continue;
+      ++asleep;
+      calls.wait(served);
+      --asleep;
     }
   }
 
   void run(Loop& current) {
     start_workers();
-    {
-      const std::lock_guard lock(mutex);
-      loop = &current;
-      ++loops;
-    }
-    const auto wanted = std::min<std::int64_t>(current.chunks - 1, static_cast<std::int64_t>(workers.size()));
-    for (std::int64_t i = 0; i < wanted; ++i) wake.notify_one();
+    loop = &current;
+    ++calls;
+    const auto all = static_cast<std::int64_t>(workers.size());
+    const std::int64_t wanted = std::min(current.chunks - 1, all);
+    for (std::int64_t awake = all - asleep; awake < wanted; ++awake) calls.notify_one();
     current.work();
-    std::unique_lock lock(mutex);
     loop = nullptr;  // a thread that wakes up only now has nothing to join
-    idle.wait(lock, [&] { return working == 0; });
+    if (busy != 0) spin_until([&] { return working == 0; });
+    for (int left = working; left != 0; left = working) working.wait(left);
   }
 
   const int threads;
   std::mutex looping;  ///< held for the length of a loop
   std::vector<std::thread> workers;
-  std::mutex mutex;  ///< of what follows
-  std::condition_variable wake, idle;
-  Loop* loop = nullptr;
-  std::uint64_t loops = 0;
-  int working = 0;
-  bool ending = false;
+  std::atomic<Loop*> loop = nullptr;
+  std::atomic<std::uint32_t> calls = 0;  ///< loops so far, and the end
+  std::atomic<int> working = 0;          ///< threads that may be inside the loop
+  std::atomic<int> asleep = 0;           ///< threads that have to be woken up
+  std::atomic<int> busy = 0;             ///< of the objects Busy
+  std::atomic<bool> ending = false;
 };
+
+ThreadPool::Busy::Busy(ThreadPool& pool) : pool_(pool) { ++pool_.state_->busy; }
+ThreadPool::Busy::~Busy() { --pool_.state_->busy; }
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(threads > 0 ? threads : usable_cores())) {}
 ThreadPool::~ThreadPool() = default;

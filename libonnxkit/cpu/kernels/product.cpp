@@ -22,6 +22,13 @@ constexpr int64_t packing_floats = 1 << 16;
 /// Groups of a convolution with fewer channels than this are computed from patches that are copied.
 constexpr int64_t few_channels = 16;
 
+/// Floats of a cache line, on the boundary of which vectors are loaded fastest.
+constexpr int64_t line_floats = 16;
+float* on_line(float* memory) {
+  constexpr std::uintptr_t line = line_floats * sizeof(float);
+  return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(memory) + line - 1) / line * line);
+}
+
 int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 int64_t round_to(int64_t count, int64_t size) { return blocks_of(count, size) * size; }
 
@@ -130,6 +137,7 @@ PanelTask product_task(const Product& product, const Division& division, const I
   task.first_row = index / division.column_blocks * division.block_rows;
   task.rows = std::min(division.block_rows, product.m - task.first_row);
   task.packed_b = product.packed_b;
+  if (product.stored_b.from != nullptr) task.stored_b = &product.stored_b;
   task.k = product.k;
   task.columns = product.n;
   task.first_panel = index % division.column_blocks * division.task_panels;
@@ -154,7 +162,8 @@ void product(ThreadPool& threads, const Product& product, const Epilogue& epilog
   if (product.m == 0 || product.n == 0) return;
   const Division division = divide(threads, isa, product.m, product.n, product.k);
   const int64_t tasks = division.row_blocks * division.column_blocks;
-  if (tasks == 1 && product.k <= depth_block) {
+  const bool is_stored = product.stored_b.from != nullptr;
+  if (tasks == 1 && product.k <= depth_block && !is_stored) {
     const auto length = static_cast<int32_t>(product.k);
     const int32_t blocks[] = {0, 1};
     const float* table[most_block_rows];
@@ -165,8 +174,11 @@ void product(ThreadPool& threads, const Product& product, const Epilogue& epilog
   const Depth depth(1, product.k);
   threads.for_range(tasks, 1, [&](int64_t first, int64_t last) {
     Table table(division.block_rows * depth.count());
+    const int64_t panel_floats = is_stored ? depth_block * isa.panel_columns + line_floats : 0;
+    const auto room = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(panel_floats));
     for (int64_t index = first; index < last; ++index) {
       PanelTask task = product_task(product, division, isa, index);
+      if (is_stored) task.panel = on_line(room.get());
       task.a = row_table(table, depth, task.rows);
       run_product_task(task, product, table.get(), epilogue, isa);
     }
