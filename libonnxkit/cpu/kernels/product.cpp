@@ -1,4 +1,6 @@
 // Products and convolutions: how the work is divided. A block of rows, described by a table of pointers, is multiplied by panels of b.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,8 +17,16 @@ using std::int64_t;
 
 /// Multiplications that are worth a thread's while.
 constexpr double task_products = 1 << 18;
-/// Rows of a that stay in the second-level cache for all of their depth, in floats.
-constexpr int64_t cached_floats = int64_t{1} << 17;
+/// Products of more panels are faster with fewer rows at a time, so that 14 * 14 pixels make two blocks.
+constexpr int64_t few_panels = 1, wide_block_rows = 192;
+/// Rows of a that stay in the second-level cache for all of their depth, in floats: half of it.
+int64_t cached_floats() {
+  static const int64_t floats = [] {
+    constexpr int64_t least = int64_t{1} << 16, most = int64_t{1} << 19;
+    return std::clamp<int64_t>(::sysconf(_SC_LEVEL2_CACHE_SIZE) / static_cast<long>(2 * sizeof(float)), least, most);
+  }();
+  return floats;
+}
 /// Floats that are worth a thread's while to pack.
 constexpr int64_t packing_floats = 1 << 16;
 /// Groups of a convolution with fewer channels than this are computed from patches that are copied.
@@ -41,7 +51,7 @@ struct Division {
 Division divide(const ThreadPool& threads, const Isa& isa, int64_t rows, int64_t columns, int64_t k) {
   const int64_t panels = blocks_of(columns, isa.panel_columns);
   Division division;
-  division.row_blocks = blocks_of(rows, most_block_rows);
+  division.row_blocks = blocks_of(rows, panels <= few_panels ? most_block_rows : wide_block_rows);
   division.task_panels = panels;
   const double products = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k);
   if (threads.threads() > 1 && products > 2 * task_products) {
@@ -142,8 +152,8 @@ PanelTask product_task(const Product& product, const Division& division, const I
   task.columns = product.n;
   task.first_panel = index % division.column_blocks * division.task_panels;
   task.panels = std::min(division.task_panels, blocks_of(product.n, isa.panel_columns) - task.first_panel);
-  const bool cached = task.rows * product.k <= cached_floats;
-  task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats / (task.rows * isa.panel_columns), 1);
+  const bool cached = task.rows * product.k <= cached_floats();
+  task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats() / (task.rows * isa.panel_columns), 1);
   task.c = product.c + task.first_row * product.c_stride;
   task.c_stride = product.c_stride;
   task.column_offset = 0;
@@ -258,8 +268,8 @@ struct ConvolutionTask {
     task.columns = form.out_channels;
     task.first_panel = first_panel;
     task.panels = panels;
-    const bool cached = taps_of(window) > 1 || task.rows * k <= cached_floats;
-    task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats / (task.rows * isa.panel_columns), 1);
+    const bool cached = taps_of(window) > 1 || task.rows * k <= cached_floats();
+    task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats() / (task.rows * isa.panel_columns), 1);
     task.column_offset = group * form.out_channels;
     task.c = out + pixels.first * window.out_pixel_stride + task.column_offset;
     task.c_stride = window.out_pixel_stride;
