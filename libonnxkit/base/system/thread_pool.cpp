@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
@@ -65,28 +66,57 @@ int usable_cores() {
 struct ThreadPool::State {
   using Body = std::function<void(std::int64_t, std::int64_t)>;
 
-  struct Loop {
-    const Body& body;
-    const std::int64_t count, chunk, chunks;
-    std::atomic<std::int64_t> next_chunk = 0;
-    std::mutex mutex = {};
-    std::exception_ptr error = nullptr;
+  /// Chunks in as many parts as threads. A thread begins with the part of its number, so that it finds in its cache what it wrote in the loop before,
+  /// and then helps with the others.
+  class Loop {
+   public:
+    Loop(const Body& body, std::int64_t count, std::int64_t chunk, std::int64_t chunks, int threads)
+        : body_(body), count_(count), chunk_(chunk), chunks_(chunks) {
+      parts_ = std::min<std::int64_t>({threads, chunks, most_parts});
+      for (std::int64_t part = 0; part < parts_; ++part)
+        next_[static_cast<std::size_t>(part)].chunk.store(first_of(part), std::memory_order_relaxed);
+    }
 
-    void work() {
+    std::int64_t chunks() const { return chunks_; }
+    const std::exception_ptr& error() const { return error_; }
+
+    void work(std::int64_t thread) {
       inside_loop = true;
-      for (;;) {
-        const std::int64_t index = next_chunk.fetch_add(1, std::memory_order_relaxed);
-        if (index >= chunks) break;
-        try {
-          body(index * chunk, std::min(count, (index + 1) * chunk));
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          if (!error) error = std::current_exception();
-          next_chunk.store(chunks, std::memory_order_relaxed);
-        }
-      }
+      for (std::int64_t i = 0; i < parts_; ++i) work_on((thread + i) % parts_);
       inside_loop = false;
     }
+
+   private:
+    static constexpr std::int64_t most_parts = 64;
+    struct alignas(64) Next {
+      std::atomic<std::int64_t> chunk;
+    };
+
+    std::int64_t first_of(std::int64_t part) const { return chunks_ * part / parts_; }
+
+    void work_on(std::int64_t part) {
+      const std::int64_t end = first_of(part + 1);
+      std::atomic<std::int64_t>& next = next_[static_cast<std::size_t>(part)].chunk;
+      while (!has_failed_.load(std::memory_order_relaxed)) {
+        const std::int64_t index = next.fetch_add(1, std::memory_order_relaxed);
+        if (index >= end) return;
+        try {
+          body_(index * chunk_, std::min(count_, (index + 1) * chunk_));
+        } catch (...) {
+          const std::lock_guard lock(mutex_);
+          if (!error_) error_ = std::current_exception();
+          has_failed_ = true;
+        }
+      }
+    }
+
+    const Body& body_;
+    const std::int64_t count_, chunk_, chunks_;
+    std::int64_t parts_;
+    std::atomic<bool> has_failed_ = false;
+    std::mutex mutex_;
+    std::exception_ptr error_;
+    std::array<Next, most_parts> next_;
   };
 
   explicit State(int count) : threads(count) {}
@@ -102,26 +132,30 @@ struct ThreadPool::State {
   void start_workers() {
     try {
       while (static_cast<int>(workers.size()) < threads - 1)
-        workers.emplace_back([this, served = calls.load()] { serve(served); });
+        workers.emplace_back([this, number = static_cast<std::int64_t>(workers.size()) + 1, served = calls.load()] {
+          serve(number, served);
+        });
     } catch (const std::system_error&) {
     }
   }
 
-  void serve(std::uint32_t served) {
+  void serve(std::int64_t number, std::uint32_t served) {
+    bool spins = false;
     for (;;) {
-      await_call(served);
+      await_call(served, spins);
       served = calls;
       if (ending) return;
       // Counted before the loop is looked at: the caller takes the loop away first and waits for the count then.
       ++working;
-      if (Loop* const current = loop) current->work();
+      if (Loop* const current = loop) current->work(number);
+      spins = busy != 0;
       if (--working == 0) working.notify_one();
     }
   }
 
-  void await_call(std::uint32_t served) {
+  void await_call(std::uint32_t served, bool spins) {
+    if (spins && spin_until([&] { return calls != served; })) return;
     while (calls == served) {
-      if (busy != 0 && spin_until([&] { return calls != served || busy == 0; })) continue;
       ++asleep;
       calls.wait(served);
       --asleep;
@@ -133,9 +167,9 @@ struct ThreadPool::State {
     loop = &current;
     ++calls;
     const auto all = static_cast<std::int64_t>(workers.size());
-    const std::int64_t wanted = std::min(current.chunks - 1, all);
+    const std::int64_t wanted = std::min(current.chunks() - 1, all);
     for (std::int64_t awake = all - asleep; awake < wanted; ++awake) calls.notify_one();
-    current.work();
+    current.work(0);
     loop = nullptr;  // a thread that wakes up only now has nothing to join
     if (busy != 0) spin_until([&] { return working == 0; });
     for (int left = working; left != 0; left = working) working.wait(left);
@@ -168,9 +202,9 @@ void ThreadPool::for_range(std::int64_t count, std::int64_t grain, const State::
   const std::int64_t chunks = (count - 1) / chunk + 1;
   std::unique_lock alone(state_->looping, std::defer_lock);
   if (chunks == 1 || threads() == 1 || inside_loop || !alone.try_lock()) return body(0, count);
-  State::Loop loop{body, count, chunk, chunks};
+  State::Loop loop(body, count, chunk, chunks, threads());
   state_->run(loop);
-  if (loop.error) std::rethrow_exception(loop.error);
+  if (loop.error()) std::rethrow_exception(loop.error());
 }
 
 }  // namespace onnxkit

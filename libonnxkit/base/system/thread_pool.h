@@ -25,7 +25,7 @@ class ThreadPool {
   /// exception that a body throws ends the loop early and is thrown here.
   void for_range(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
-  /// While one lives, loops follow one another closely: threads stay awake between them for a fraction of a millisecond.
+  /// While one lives, loops follow one another closely: threads stay awake for a fraction of a millisecond after each.
   class Busy {
    public:
     explicit Busy(ThreadPool& pool);
