@@ -69,7 +69,8 @@ bool may_move(const Plan& plan, const BufferUses& uses, const Step& step, std::s
 std::optional<Step> with_sizes_of(const View& written, const Step& map, std::size_t index) {
   const View& read = map.inputs[index];
   if (written == read) return map;
-  if (map.kind != map_step || written.buffer != read.buffer || written.type != read.type || written.size() != read.size())
+  if (map.kind != map_step || written.buffer != read.buffer || written.type != read.type ||
+      written.size() != read.size())
     return std::nullopt;
   Step changed = map;
   for (auto* views : {&changed.inputs, &changed.outputs}) {

@@ -25,8 +25,8 @@ struct RowTable {
 struct PanelTask {
   RowTable a;
   std::int64_t rows;
-  std::int64_t first_row;  ///< of c; a, c and the residual begin there
-  const float* packed_b;   ///< whole
+  std::int64_t first_row;                  ///< of c; a, c and the residual begin there
+  const float* packed_b;                   ///< whole
   const StoredMatrix* stored_b = nullptr;  ///< in its place
   float* panel = nullptr;                  ///< for one of its panels, depth_block deep
   std::int64_t k;

@@ -17,6 +17,8 @@ using std::int64_t;
 
 /// Multiplications that are worth a thread's while.
 constexpr double task_products = 1 << 18;
+/// Rows of a task, at least; those of one that has all columns.
+constexpr int64_t least_rows = 32, enough_rows = 48;
 /// Products of more panels are faster with fewer rows at a time, so that 14 * 14 pixels make two blocks.
 constexpr int64_t few_panels = 1, wide_block_rows = 192;
 /// Rows of a that stay in the second-level cache for all of their depth, in floats: half of it.
@@ -57,11 +59,19 @@ Division divide(const ThreadPool& threads, const Isa& isa, int64_t rows, int64_t
   if (threads.threads() > 1 && products > 2 * task_products) {
     const int64_t wanted =
         std::min<int64_t>(int64_t{4} * threads.threads(), static_cast<int64_t>(products / task_products));
+    // Where rows are many, each thread has as many blocks of them, and all columns beside: the next step finds its rows with the same thread.
+    if (rows >= wanted * enough_rows) {
+      division.row_blocks = round_to(std::max(division.row_blocks, wanted), threads.threads());
+      division.block_rows = blocks_of(rows, division.row_blocks);
+      division.row_blocks = blocks_of(rows, division.block_rows);
+      division.column_blocks = 1;
+      return division;
+    }
     const int64_t splits = std::clamp<int64_t>(blocks_of(wanted, std::max<int64_t>(division.row_blocks, 1)), 1, panels);
     division.task_panels = blocks_of(panels, splits);
     const int64_t tasks = division.row_blocks * blocks_of(panels, division.task_panels);
     if (tasks < wanted) {
-      division.row_blocks = std::min(division.row_blocks * blocks_of(wanted, tasks), blocks_of(rows, 32));
+      division.row_blocks = std::min(division.row_blocks * blocks_of(wanted, tasks), blocks_of(rows, least_rows));
     }
   }
   division.column_blocks = blocks_of(panels, division.task_panels);

@@ -191,7 +191,8 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
     });
     preparation.is_packed(b);
   }
-  return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed), stored));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed), stored));
 }
 
 }  // namespace

@@ -91,8 +91,8 @@ TEST_CASE("threads that stay awake between loops visit every index once, and sle
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-    const double seconds = static_cast<double>(after.tv_sec - before.tv_sec) +
-                           1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+    const double seconds =
+        static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
     CHECK(seconds < 0.05);
   }
 }
