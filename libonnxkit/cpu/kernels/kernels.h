@@ -53,12 +53,12 @@ void pack_b(ThreadPool& threads, float* to, const float* from, std::int64_t k, s
             std::int64_t n_stride, const Isa& isa = best_isa());
 
 /// A number of type bfloat16.
-struct Brain {
+struct Bfloat16 {
   std::uint16_t bits;
 };
 /// A matrix of bfloat16 where it lies: element (r, c) is at from + r * k_stride + c * n_stride.
 struct StoredMatrix {
-  const Brain* from = nullptr;
+  const Bfloat16* from = nullptr;
   std::int64_t k_stride = 0, n_stride = 0;
 };
 

@@ -177,7 +177,7 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
   if (is_packed_once(preparation.plan, b) && b.type == ElementType::bfloat16) {
     // Numbers of half the size are read where they lie: packed ahead, a large model would take memory for both or twice as much.
     const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
-    stored = {.from = reinterpret_cast<const Brain*>(content.data()) + b.offset,
+    stored = {.from = reinterpret_cast<const Bfloat16*>(content.data()) + b.offset,
               .k_stride = b.strides[b.rank() - 2],
               .n_stride = b.strides.back()};
   } else if (is_packed_once(preparation.plan, b)) {

@@ -138,7 +138,7 @@ TEST_CASE("a matrix of bfloat16 gives where it lies what it gives packed as floa
       CAPTURE(shape.k);
       const Floats a = random_floats(shape.m * shape.k, 1);
       Floats b = random_floats(2 * shape.k * shape.n, 2);
-      std::vector<cpu::Brain> stored;
+      std::vector<cpu::Bfloat16> stored;
       for (float& number : b) {
         stored.push_back({static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(number) >> 16)});
         number = std::bit_cast<float>(std::uint32_t{stored.back().bits} << 16);
