@@ -26,6 +26,31 @@ std::optional<Sampling> sampling_of(WriteCall& call, std::size_t axis, std::size
   return sampling;
 }
 
+std::optional<OpenResize> open_resize(WriteCall& call, std::size_t rank) {
+  constexpr std::size_t images = 4;
+  if (rank != images) return std::nullopt;
+  OpenResize open;
+  if (!call.has(3)) {
+    const auto scales = call.has(2) ? call.known_reals(2) : std::nullopt;
+    constexpr double most = 1 << 20;
+    const auto is_whole = [](double scale) { return scale >= 1 && scale <= most && scale == std::floor(scale); };
+    if (!scales || scales->size() != rank || !std::all_of(scales->begin() + 2, scales->end(), is_whole))
+      return std::nullopt;
+    for (std::size_t axis = 2; axis < rank; ++axis) open.scales.push_back(static_cast<std::int64_t>((*scales)[axis]));
+  }
+  const std::string_view mode = call.text("mode", "nearest"),
+                         coordinates = call.text("coordinate_transformation_mode", "half_pixel"),
+                         rounding = call.text("nearest_mode", "round_prefer_floor");
+  // One pixel is taken from elsewhere by pytorch_half_pixel; images that grow have one of one only.
+  open.centred = coordinates == "half_pixel" || (coordinates == "pytorch_half_pixel" && !open.scales.empty());
+  open.aligned = coordinates == "align_corners";
+  const bool is_plain = coordinates == "asymmetric";
+  if (mode == "linear" && (open.centred || open.aligned || is_plain)) return open;
+  if (mode == "nearest" && ((is_plain && rounding == "floor") || (open.centred && rounding == "round_prefer_ceil")))
+    return open;
+  return std::nullopt;
+}
+
 namespace {
 
 std::int64_t rounded(double at, std::string_view mode) {

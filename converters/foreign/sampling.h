@@ -20,6 +20,13 @@ struct Sampling {
 
 /// Of a spatial axis of Resize, whose channels are last; nullopt when its sizes are not known.
 std::optional<Sampling> sampling_of(WriteCall& call, std::size_t axis, std::size_t rank);
+/// How operators of channels-last frameworks resize images of open sizes, by scales that follow from the sizes.
+struct OpenResize {
+  bool aligned = false, centred = false;  ///< align_corners, half_pixel_centers
+  Ints scales = {};  ///< of the spatial axes; empty: the sizes are input 3, in the order of channels first
+};
+/// Of a Resize over two axes with modes that such an operator has for all sizes; nullopt for others.
+std::optional<OpenResize> open_resize(WriteCall& call, std::size_t rank);
 /// The elements that an axis of the result takes.
 Ints nearest_places(const Sampling& sampling, std::string_view mode);
 /// Whether operators of channels-last frameworks that look where `coordinates` says, and round so, take the same elements.

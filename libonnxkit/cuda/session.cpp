@@ -50,6 +50,7 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::make(plan::Plan plan, Share
   }
   if (auto compiled = ready->compile(); !compiled) return compiled.error();
   if (auto placed = ready->place(); !placed) return placed.error();
+  if (auto placed = ready->place_faults(); !placed) return placed.error();
   ready->plan_copies();
   auto stream = make_stream(shared.maker.device);
   if (!stream) return stream.error();
@@ -175,6 +176,24 @@ Result<void> ReadyPlan::place() {
   return {};
 }
 
+/// Pinned memory has one address on the host and on the device.
+Result<void> ReadyPlan::place_faults() {
+  std::vector<DeviceWork*> works;
+  for (Stretch& stretch : stretches_) {
+    for (DeviceWork& work : stretch.works) {
+      if (!work.launch || work.launch->fault.empty()) continue;
+      works.push_back(&work);
+      fault_texts_.push_back(work.launch->fault);
+    }
+  }
+  if (works.empty()) return {};
+  auto words = allocate_pinned(shared_.maker.device, works.size() * sizeof(std::uint32_t));
+  if (!words) return words.error();
+  faults_ = *std::move(words);
+  for (std::size_t i = 0; i < works.size(); ++i) works[i]->fault = static_cast<std::uint32_t*>(faults_.get()) + i;
+  return {};
+}
+
 /// The bytes between the first and the last element of an operand of a host step, which lies without gaps; nothing for what is not on the device.
 std::optional<ReadyPlan::Copy> ReadyPlan::copy_of(const View& view) const {
   const Home home = plan_.buffers[view.buffer].home;
@@ -241,6 +260,7 @@ Result<void> ReadyPlan::enqueue(Stretch& stretch) {
       if (!done) return done.error();
       continue;
     }
+    if (work.fault) pointers.push_back(reinterpret_cast<DevicePointer>(work.fault));
     for (DevicePointer& pointer : pointers) parameters.push_back(&pointer);
     status = driver->launch_kernel(work.function, work.launch->blocks, 1, 1, work.launch->threads, 1, 1, 0,
                                    stream_.get(), parameters.data(), nullptr);
@@ -300,6 +320,7 @@ Result<void> ReadyPlan::bind_inputs(std::span<const Value> inputs) {
 
 Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
   const Driver& driver = shared_.maker.device->driver();
+  std::fill_n(static_cast<std::uint32_t*>(faults_.get()), fault_texts_.size(), 0U);
   for (Stretch& stretch : stretches_) {
     if (stretch.graph) {
       if (auto begun = driver.check(driver->graph_launch(stretch.graph.get(), stream_.get()), "starting a graph");
@@ -310,10 +331,19 @@ Result<void> ReadyPlan::go(const plan::PlannedRun& run) {
     if (!stretch.host && !is_last) continue;
     if (auto done = driver.check(driver->stream_synchronize(stream_.get()), "running a graph"); !done)
       return done.error();
+    if (auto found = found_faults(); !found) return found.error();
     if (auto more = run.may_go_on(); !more) return more.error();
     if (!stretch.host) continue;
     if (auto done = stretch.host->run(memory_->host().data(), slots_.data(), run.request); !done) return done.error();
     if (auto more = run.may_go_on(); !more) return more.error();
+  }
+  return {};
+}
+
+Result<void> ReadyPlan::found_faults() const {
+  const auto* const words = static_cast<const std::uint32_t*>(faults_.get());
+  for (std::size_t i = 0; i < fault_texts_.size(); ++i) {
+    if (words[i] != 0) return make_error("kernel", fault_texts_[i]);
   }
   return {};
 }

@@ -35,7 +35,8 @@ struct DeviceWork {
   std::optional<Launch> launch;
   std::unique_ptr<LibraryCall> call;
   DriverFunction function = nullptr;
-  std::string_view kind;  ///< of its step
+  std::string_view kind;           ///< of its step
+  std::uint32_t* fault = nullptr;  ///< the word that the launch sets, in pinned memory; null: it has none
 };
 
 /// A plan with its kernels, its memory and its graphs.
@@ -71,18 +72,23 @@ class ReadyPlan : public plan::Executable {
   Result<void> add_launches(const plan::Step& step);
   Result<void> compile();
   Result<void> place();
+  Result<void> place_faults();
   void plan_copies();
   Result<void> capture(Stretch& stretch);
   Result<void> enqueue(Stretch& stretch);
   std::optional<Copy> copy_of(const View& view) const;
   Result<void> bind_inputs(std::span<const Value> inputs);
   Result<void> go(const plan::PlannedRun& run);
+  /// Error kernel, with what the kernels of stretches that have ended found wrong.
+  Result<void> found_faults() const;
   std::vector<Value> take_outputs();
 
   plan::Plan plan_;
   Shared& shared_;
   Kernels kernels_;
   std::optional<PlanMemory> memory_;
+  PinnedMemory faults_;                   ///< a word for each launch that may set one
+  std::vector<std::string> fault_texts_;  ///< by word
   Stream stream_;
   std::vector<Stretch> stretches_;
   std::vector<const plan::Step*> host_steps_;  ///< of the stretches but the last

@@ -28,6 +28,9 @@ struct Launch {
   std::uint32_t blocks = 1;    ///< of threads; never 0
   std::uint32_t threads = 1;   ///< of a block
   bool synchronizes = false;   ///< the threads of a block meet at barriers or share memory
+  /// What is wrong with the run when the kernel has set *fault to 1: it has a parameter `unsigned* fault` behind those of the operands then. Empty:
+  /// nothing can be wrong.
+  std::string fault = {};
 };
 
 /// What a step may look at while its launches are written.

@@ -64,6 +64,7 @@ Result<ir::Model> concrete(const ir::Model& model, std::span<const NamedValue> i
   std::vector<ir::Tensor> fixed;
   ir::Patch patch(graph);
   for (ir::ValueInfo& input : graph.inputs) {
+    if (input.value == ir::ValueId::none) continue;  // of a model that is not valid: no node can read it
     const std::string_view name = graph.name_of(input.value);
     const auto given =
         std::find_if(inputs.begin(), inputs.end(), [&](const NamedValue& value) { return value.name == name; });
@@ -280,7 +281,13 @@ Result<Plan> build(const ir::Model& model, std::span<const NamedValue> inputs, c
   if (!made) return made.error();
   auto subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data,
                                            options.evaluate, options.exact);
-  if (const auto& fault = options.fault ? options.fault : subject->fault()) {
+  if (const auto fault = options.fault ? options.fault : subject->fault()) {
+    if (options.original) {
+      made = concrete(*options.original, inputs, options);
+      if (!made) return made.error();
+      subject = std::make_shared<Subject>(*std::move(made), options.table, options.allow_outside_data, options.evaluate,
+                                          options.exact);
+    }
     Plan plan = Lowerer(*subject, options.takes).run_on_host(*fault);
     plan.owner = subject;
     return plan;

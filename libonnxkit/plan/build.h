@@ -27,6 +27,8 @@ struct BuildOptions {
   bool fixes_small_inputs = false;
   /// What is wrong with the model (validity.h): all of it runs in one host step then.
   std::optional<std::string> fault = {};
+  /// The model before `newest`: what runs when inference finds a fault, since opset steps keep the meaning of valid models only. Null: the model itself.
+  const ir::Model* original = nullptr;
 };
 
 /// The model with calls of its functions as they are, in the newest opset of ai.onnx that the opset steps can bring it to: lowerings and passes

@@ -103,6 +103,10 @@ Expression::Number Expression::round_to(Number of, ElementType type) {
   code_.push_back({.operation = Operation::round_to, .lane = code_[of].lane, .operands = {of, 0, 0}, .type = type});
   return last();
 }
+Expression::Number Expression::as_float32(Number of) {
+  code_[of].is_float32 = true;
+  return of;
+}
 
 Expression Expression::with_input(std::size_t index, const Expression& inner) const {
   Expression joined;
@@ -141,12 +145,19 @@ Expression Expression::renumbered(std::span<const std::size_t> numbers) const {
 }
 
 Expression Expression::in_double(bool rounds) const {
-  Expression result = *this;
-  for (Instruction& instruction : result.code_) {
+  Expression result;
+  result.inputs_ = inputs_;
+  std::vector<Number> now;
+  for (Instruction instruction : code_) {
+    const bool is_marked = instruction.is_float32 && instruction.lane == Lane::f32;
     if (instruction.lane == Lane::f32) instruction.lane = Lane::f64;
     const bool is_rounding = instruction.operation == Operation::round_to && has_lane(instruction.type) &&
                              lane_of(instruction.type) == Lane::f32;
     if (is_rounding && !rounds) instruction.operation = Operation::convert;
+    for (int k = 0; k < arity_of(instruction.operation); ++k) instruction.operands[k] = now[instruction.operands[k]];
+    result.code_.push_back(instruction);
+    if (is_marked && rounds) result.round_to(result.last(), ElementType::float32);
+    now.push_back(result.last());
   }
   return result;
 }

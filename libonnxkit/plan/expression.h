@@ -91,6 +91,8 @@ struct Instruction {
   double real = 0;
   std::int64_t integer = 0;
   ElementType type = ElementType::undefined;
+  bool is_float32 =
+      false;  ///< the operator is defined by float32 here: with f64 in place of f32 the result is rounded to it
 };
 
 /// A list of instructions, each of earlier ones; the last is the result.
@@ -111,6 +113,8 @@ class Expression {
   Number apply(Operation operation, Number a, Number b = 0, Number c = 0);
   Number convert(Number of, Lane lane);
   Number round_to(Number of, ElementType type);
+  /// Marks an f32 whose rounding the operator states, as that of quotients in front of a quantizer.
+  Number as_float32(Number of);
 
   /// This expression with `inner` in place of input `index`. Inputs of the result: those of this expression but `index`, in order, then those of
   /// `inner`.
@@ -121,7 +125,7 @@ class Expression {
   /// What is done to the result of instruction `at`, which becomes input 0; the other inputs keep their numbers. What leads to `at` alone falls away.
   Expression behind(Number at) const;
 
-  /// With f64 in place of f32. Without `rounds` float16, bfloat16 and float32 round nothing.
+  /// With f64 in place of f32, and numbers that are marked as float32 rounded. Without `rounds` float16, bfloat16 and float32 round nothing.
   Expression in_double(bool rounds) const;
 
   /// "max(add(x0, x1), 0)".

@@ -53,7 +53,6 @@ void Lowerer::add_inputs() {
   const ir::Graph& graph = subject_.graph();
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const ir::ValueId id = graph.inputs[i].value;
-    if (id == ir::ValueId::none) continue;  // of a model that is not valid
     const ElementType type = subject_.type(id);
     const auto dims = subject_.dims(id);
     const View view = dims && is_storable(type) ? new_view(Home::input, type, *dims, i) : slot();

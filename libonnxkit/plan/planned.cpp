@@ -108,6 +108,7 @@ Result<Planned::Entry*> Planned::entry_for(const std::vector<NamedValue>& given)
   build_options.table = load.table;
   build_options.takes = options_.takes;
   build_options.fault = options_.fault;
+  if (!is_rest_) build_options.original = options_.original.get();
   build_options.passes = options_.passes;
   build_options.without_passes = options_.without_passes;
   build_options.allow_outside_data = load.allow_outside_data;
@@ -205,6 +206,7 @@ PlannedSession::PlannedSession(std::shared_ptr<const ir::Model> model, PlannedOp
 
 Result<void> PlannedSession::prepare(std::string arithmetic) {
   const auto start = Clock::now();
+  options_.original = original_;
   options_.fault = fault_of(*original_, *options_.load.table, options_.load.allow_outside_data);
   const auto model = std::make_shared<const ir::Model>(options_.fault ? ir::clone(*original_) : newest(*original_));
   planned_ = std::make_unique<Planned>(model, options_);

@@ -47,8 +47,9 @@ struct PlannedOptions {
   std::set<std::string, std::less<>> without_passes = {};
   /// Plans of doubles: passes that change numbers are left out, and values pass from plan to plan as float64 whatever their declared type.
   bool exact = false;
-  Takes takes = {};                       ///< null: all that lowerings emit
-  std::optional<std::string> fault = {};  ///< of the model, as BuildOptions have it
+  Takes takes = {};                                ///< null: all that lowerings emit
+  std::optional<std::string> fault = {};           ///< of the model, as BuildOptions have it
+  std::shared_ptr<const ir::Model> original = {};  ///< likewise
   std::function<Result<std::unique_ptr<Executable>>(Plan)> make;
 };
 

@@ -1,5 +1,6 @@
 #include "libonnxkit/running/aligned_ports.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -28,10 +29,16 @@ std::vector<std::string_view> output_names(const ir::Graph& graph) {
 
 using Wanted = std::map<std::string, std::string>;
 
+bool are_same_in_another_order(std::vector<std::string_view> some, std::vector<std::string_view> others) {
+  std::sort(some.begin(), some.end());
+  std::sort(others.begin(), others.end());
+  return some == others;
+}
+
 /// New names by old ones; a value that is wanted under two names, or a name for two values, takes the first.
 void add_names(const std::vector<std::string_view>& from, const std::vector<std::string_view>& to, Wanted& wanted,
                std::set<std::string>& taken) {
-  if (from.size() != to.size()) return;
+  if (from.size() != to.size() || are_same_in_another_order(from, to)) return;
   for (std::size_t i = 0; i < from.size(); ++i)
     if (!wanted.contains(std::string(from[i])) && taken.insert(std::string(to[i])).second)
       wanted.emplace(from[i], to[i]);

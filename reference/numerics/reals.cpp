@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/numerics/arithmetic.h"
 #include "reference/numerics/quantize.h"
 
 namespace onnxkit::reference {
@@ -41,7 +42,7 @@ Tensor quantized(const KernelContext& context, const Tensor& reals, Affine by, E
   return dispatch_numbers(domain_of(type), [&]<class T>(std::type_identity<T>) {
     return map<double, T>(context, quotients, type, [=](double quotient) {
       const double whole = std::isnan(quotient) ? 0 : std::nearbyint(quotient);
-      return static_cast<T>(std::clamp(whole + by.zero, least, greatest));
+      return from_real<T>(std::clamp(whole + by.zero, least, greatest));
     });
   });
 }

@@ -101,8 +101,8 @@ bool within(const std::map<std::uintptr_t, std::size_t>& blocks, const void* at,
 }
 
 int run_kernel(const Function& function, unsigned blocks, unsigned threads, std::vector<void*> values) {
-  for (const void* value : values)
-    if (!within(driver().memory, value, 0)) return illegal_address;
+  for (const void* value : values)  // unified addressing: kernels reach pinned memory, too
+    if (!within(driver().memory, value, 0) && !within(driver().pinned, value, 0)) return illegal_address;
   std::vector<void*> parameters;
   for (void*& value : values) parameters.push_back(&value);
   HostThread at{};

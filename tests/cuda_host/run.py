@@ -7,6 +7,7 @@ import argparse
 import collections
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,15 @@ g (float[N, 20000] x) => (float[N, 20000] y) {
   a = Add (x, large)
   b = Einsum <equation = "ij->ij"> (a)
   y = Mul (b, small)
+}
+"""
+# Positions that only the run knows, in range or not.
+POSITIONS = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[4, 3] x, int64[2] at, float[2, 3] updates) => (float[2, 3] y, float[4, 3] z) {
+  y = Gather (x, at)
+  shape = Constant <value = int64[2] {2, 1}> ()
+  rows = Reshape (at, shape)
+  z = ScatterND (x, rows, updates)
 }
 """
 # These calls give back what was taken: their failure need not be one of the run, but nothing may be left behind it.
@@ -90,6 +100,18 @@ def unfit_machines(suite, run):
     suite.check("a memory limit", refused(run("--memory-limit", "8KiB"), "limit"))
 
 
+def positions(suite, run):
+    model = run.folder / "positions.onnxtxt"
+    model.write_text(POSITIONS)
+    for numbers, is_inside in (((0, -4), True), ((4, 0), False), ((0, -5), False), ((3, 2**62), False)):
+        file = run.folder / "at.npy"
+        header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({len(numbers)},), }}".ljust(117) + "\n"
+        file.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(numbers)}q", *numbers))
+        done = run(model=model, inputs=("-i", f"at={file}"))
+        wanted = "" if is_inside else "outside the axis"
+        suite.check(f"positions {numbers}", "" if (done.returncode == 0) == is_inside and wanted in done.stderr else f"exit {done.returncode}: {done.stderr}")
+
+
 def cache_on_disk(suite, run):
     files = sorted((run.folder / "cache" / "onnxkit" / "cuda").iterdir())
     suite.check("kernels are kept", "" if files else "no file")
@@ -120,6 +142,7 @@ def main():
         run = Runner(arguments, pathlib.Path(folder))
         each_call_fails(suite, run)
         unfit_machines(suite, run)
+        positions(suite, run)
         cache_on_disk(suite, run)
     return suite.close()
 

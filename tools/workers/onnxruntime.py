@@ -160,6 +160,9 @@ class OnnxRuntime(Backend):
         settings.log_severity_level = 3  # a warning for each initializer of an old model hides what matters
         settings.graph_optimization_level = getattr(self.module.GraphOptimizationLevel, LEVELS[options["optimization"]])
         settings.intra_op_num_threads = number(options, "threads")
+        if options["optimization"] == "none" and hasattr(self.module, "ExecutionOrder"):
+            # By default all casts of weights run first, so that a model of bfloat16 weights needs three times its size.
+            settings.execution_order = self.module.ExecutionOrder.PRIORITY_BASED
         provider = self.providers[options["provider"]]
         tuned = {"use_tf32": "1" if options["tf32"] == "on" else "0"} if options["provider"] == "cuda" else {}
         wanted = [(provider, tuned)] + ([] if options["provider"] == "cpu" else [self.providers["cpu"]])

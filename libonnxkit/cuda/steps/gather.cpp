@@ -6,7 +6,6 @@
 namespace onnxkit::cuda {
 namespace {
 
-/// A position outside the axis reads its nearest end: a kernel cannot fail.
 Result<std::vector<Launch>> write_gather(const plan::Step& step, const Preparation& preparation) {
   if (const auto fits = check_types(step); !fits) return fits.error();
   const View &data = step.inputs[0], &to = step.outputs[0];
@@ -24,10 +23,11 @@ Result<std::vector<Launch>> write_gather(const plan::Step& step, const Preparati
   Launch launch;
   launch.text = fmt::format(
       "{0} {{\n{1}    long long position = x1[{2}];\n    if (position < 0) position += {3};\n"
-      "    position = position < 0 ? 0 : position < {3} ? position : {4};\n"
-      "    const long long from = {5} + position * {6};\n    {7};\n{8}}}\n",
-      write_parameters(step, preparation), loop.begin(), loop.place(2), data.dims[1], data.dims[1] - 1, loop.place(1),
+      "    if (position < 0 || position >= {3}) {{\n      *fault = 1;\n      position = 0;\n    }}\n"
+      "    const long long from = {4} + position * {5};\n    {6};\n{7}}}\n",
+      write_parameters(step, preparation, true), loop.begin(), loop.place(2), data.dims[1], loop.place(1),
       data.strides[1], copy, loop.end());
+  launch.fault = "Gather: a position is outside the axis";
   launch.operands = operands_of(step);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();

@@ -23,8 +23,7 @@ std::string combined_text(plan::Combination combination, bool is_integer, const 
   }
 }
 
-/// A thread for each element looks through all positions, so updates of one element come in their order. A position outside the axis is passed over:
-/// a kernel cannot fail.
+/// A thread for each element looks through all positions, so updates of one element come in their order.
 Result<std::vector<Launch>> write_scatter(const plan::Step& step, const Preparation& preparation) {
   if (const auto fits = check_types(step); !fits) return fits.error();
   const View &data = step.inputs[0], &to = step.outputs[0];
@@ -39,11 +38,14 @@ Result<std::vector<Launch>> write_scatter(const plan::Step& step, const Preparat
   Launch launch;
   launch.text = fmt::format(
       "{0} {{\n{1}    auto old = {2};\n    const long long row = at / {3}u;\n"
-      "    for (Count i = 0; i < {4}u; ++i) {{\n      const long long position = x1[i];\n"
-      "      if ((position < 0 ? position + {5} : position) == row) old = {6};\n    }}\n    y[at] = {7};\n{8}}}\n",
-      write_parameters(step, preparation), loop.begin(), old, inner, count, size,
+      "    for (Count i = 0; i < {4}u; ++i) {{\n"
+      "      const long long position = x1[i] < 0 ? (long long)x1[i] + {5} : x1[i];\n"
+      "      if (position < 0 || position >= {5}) *fault = 1;\n"
+      "      if (position == row) old = {6};\n    }}\n    y[at] = {7};\n{8}}}\n",
+      write_parameters(step, preparation, true), loop.begin(), old, inner, count, size,
       combined_text(combination, lane == Lane::i64, update), combines ? stored(to.type, lane, "old") : "old",
       loop.end());
+  launch.fault = "a position to scatter to is outside the axis";
   launch.operands = operands_of(step);
   launch.blocks = loop.blocks();
   launch.threads = loop.threads();

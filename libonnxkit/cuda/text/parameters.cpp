@@ -18,7 +18,7 @@ bool may_share(const plan::Plan& plan, const View& a, const View& b) {
 
 }  // namespace
 
-std::string write_parameters(const plan::Step& step, const Preparation& preparation) {
+std::string write_parameters(const plan::Step& step, const Preparation& preparation, bool has_fault) {
   const auto shares = [&](const std::vector<View>& others, const View& view) {
     return std::any_of(others.begin(), others.end(),
                        [&](const View& other) { return may_share(preparation.plan, view, other); });
@@ -32,7 +32,7 @@ std::string write_parameters(const plan::Step& step, const Preparation& preparat
     add("const ", step.inputs[i], shares(step.outputs, step.inputs[i]), fmt::format("x{}", i));
   for (std::size_t i = 0; i < step.outputs.size(); ++i)
     add("", step.outputs[i], shares(step.inputs, step.outputs[i]), i == 0 ? "y" : fmt::format("y{}", i));
-  return text + ")";
+  return text + (has_fault ? ", unsigned* fault)" : ")");
 }
 
 std::vector<View> operands_of(const plan::Step& step) {

@@ -7,8 +7,8 @@
 namespace onnxkit::cuda {
 
 /// The parameters of a kernel whose operands are the inputs of a step, x0, x1 ..., then its outputs, y, y1 ...: "(const float* __restrict__ x0, float*
-/// __restrict__ y)". What may lie where an output does is not __restrict__.
-std::string write_parameters(const plan::Step& step, const Preparation& preparation);
+/// __restrict__ y)". What may lie where an output does is not __restrict__. With `has_fault` that of Launch::fault behind them.
+std::string write_parameters(const plan::Step& step, const Preparation& preparation, bool has_fault = false);
 /// The operands in that order.
 std::vector<View> operands_of(const plan::Step& step);
 /// Error not-supported when a kernel cannot read or write an operand.

@@ -67,7 +67,9 @@ Unlowered lower_quantize_linear(LowerCall& call) {
   std::vector<View> inputs = {x, *scale};
   Expression e;
   const bool is_rounded = precision == ElementType::float16 || precision == ElementType::bfloat16;
-  const auto narrow = [&](Number number) { return is_rounded ? e.round_to(number, precision) : number; };
+  const auto narrow = [&](Number number) {
+    return is_rounded ? e.round_to(number, precision) : lane == Lane::f32 ? e.as_float32(number) : number;
+  };
   const Number value = narrow(e.convert(e.input(0, lane_of(x.type)), lane));
   const Number by = narrow(e.convert(e.input(1, lane_of(scale->type)), lane));
   const Number quotient = narrow(e.apply(Operation::divide, value, by));
@@ -117,8 +119,8 @@ Unlowered lower_dynamic_quantize(LowerCall& call) {
     return e.apply(operation, e.input(input, Lane::f32), e.constant(Lane::f32, 0));
   };
   const Number low = bounded(range, Operation::minimum, 0), high = bounded(range, Operation::maximum, 1);
-  const Number quotient =
-      range.apply(Operation::divide, range.apply(Operation::subtract, high, low), range.constant(Lane::f32, 255));
+  const Number length = range.as_float32(range.apply(Operation::subtract, high, low));
+  const Number quotient = range.as_float32(range.apply(Operation::divide, length, range.constant(Lane::f32, 255)));
   const Number is_flat = range.apply(Operation::equal, low, high), one = range.constant(Lane::f32, 1);
   range.apply(Operation::select, is_flat, one, quotient);
   const View scale = mapped(call, range, {least, most}, ElementType::float32, {});
@@ -126,10 +128,10 @@ Unlowered lower_dynamic_quantize(LowerCall& call) {
   const Number start = bounded(zero_of, Operation::minimum, 0);
   const Number steps =
       zero_of.apply(Operation::divide, zero_of.apply(Operation::negate, start), zero_of.input(1, Lane::f32));
-  saturated(zero_of, steps, std::nullopt, ElementType::uint8);
+  saturated(zero_of, zero_of.as_float32(steps), std::nullopt, ElementType::uint8);
   const View zero = mapped(call, zero_of, {least, scale}, ElementType::uint8, {});
   Expression e;
-  const Number divided = e.apply(Operation::divide, e.input(0, Lane::f32), e.input(1, Lane::f32));
+  const Number divided = e.as_float32(e.apply(Operation::divide, e.input(0, Lane::f32), e.input(1, Lane::f32)));
   saturated(e, divided, e.input(2, Lane::i64), ElementType::uint8);
   const View output = x.is_dense() ? call.make_output_like(0, x) : call.make_output(0);
   call.emit_map(e, {x, scale, zero}, output);

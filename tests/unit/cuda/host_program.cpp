@@ -191,6 +191,7 @@ std::string HostProgram::compile() {
 }
 
 std::string HostProgram::run(HostStep& step, bool backwards) {
+  std::uint32_t fault = 0;
   for (const cuda::Launch& launch : step.launches) {
     const auto call = reinterpret_cast<void (*)(void**)>(dlsym(library_, (names_.at(launch.text) + "_call").c_str()));
     const auto shown = static_cast<HostThread**>(dlsym(library_, "onnxkit_host_thread"));
@@ -198,6 +199,7 @@ std::string HostProgram::run(HostStep& step, bool backwards) {
     std::vector<void*> pointers;
     for (const plan::View& view : launch.operands)
       pointers.push_back(step.memory[view.buffer].data() + view.offset * (storage_bits(view.type) / 8));
+    if (!launch.fault.empty()) pointers.push_back(&fault);
     std::vector<void*> parameters;
     for (void*& pointer : pointers) parameters.push_back(&pointer);
     HostThread state{};
@@ -213,7 +215,7 @@ std::string HostProgram::run(HostStep& step, bool backwards) {
     for (std::uint32_t b = 0; b < launch.blocks; ++b)
       if (!block.run(b, shown)) return "threads met at different barriers";
   }
-  return "";
+  return fault == 0 ? "" : "a kernel found a fault";
 }
 
 }  // namespace onnxkit::tests

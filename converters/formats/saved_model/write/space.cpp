@@ -9,6 +9,14 @@ namespace {
 
 using foreign::Sampling;
 
+ValueId resized_to(WriteCall& call, std::string_view op, ValueId size, Type type, bool aligned, bool centred) {
+  if (op == "ResizeBilinear") type.elem = ElementType::float32;
+  const ValueId result = call.emit(
+      op, {{"images", call.input(0)}, {"size", size}, {"align_corners", aligned}, {"half_pixel_centers", centred}},
+      std::move(type));
+  return cast(call, result, call.elem(0));
+}
+
 ValueId resized(WriteCall& call, std::string_view op, const std::vector<Sampling>& axes, bool aligned, bool centred) {
   Type type = call.type(0);
   Ints sizes;
@@ -16,14 +24,22 @@ ValueId resized(WriteCall& call, std::string_view op, const std::vector<Sampling
     sizes.push_back(axes[a].out);
     (*type.shape)[a + 1] = Dim(axes[a].out);
   }
-  if (op == "ResizeBilinear") type.elem = ElementType::float32;
-  const ValueId result = call.emit(op,
-                                   {{"images", call.input(0)},
-                                    {"size", numbers(call, sizes)},
-                                    {"align_corners", aligned},
-                                    {"half_pixel_centers", centred}},
-                                   std::move(type));
-  return cast(call, result, call.elem(0));
+  return resized_to(call, op, numbers(call, sizes), std::move(type), aligned, centred);
+}
+
+/// To sizes that only the run knows.
+void resize_open(WriteCall& call, const foreign::OpenResize& open) {
+  const Type size_type = Type::tensor(ElementType::int32, Shape{Dim(2)});
+  ValueId size = ValueId::none;
+  if (open.scales.empty()) {
+    size = part(call, cast(call, call.input(3), ElementType::int32), {2}, {4}, {1}, size_type);
+  } else {
+    const ValueId sizes = part(call, sizes_of(call, call.input(0)), {1}, {3}, {1}, size_type);
+    size = binary(call, "Mul", sizes, numbers(call, open.scales));
+  }
+  const bool is_linear = call.text("mode", "nearest") == "linear";
+  const std::string_view op = is_linear ? "ResizeBilinear" : "ResizeNearestNeighbor";
+  call.result(resized_to(call, op, size, call.output_type(), open.aligned, open.centred));
 }
 
 void resize_nearest(WriteCall& call, const std::vector<Sampling>& axes) {
@@ -79,6 +95,11 @@ void resize_by_weights(WriteCall& call, const std::vector<Sampling>& axes, bool 
   call.result(result);
 }
 
+bool keeps_channels(WriteCall& call) {
+  const auto& shape = call.output_type().shape;
+  return shape && shape->back() == call.shape(0)->back();
+}
+
 void map_resize(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const std::string_view mode = call.text("mode", "nearest"),
@@ -91,11 +112,15 @@ void map_resize(WriteCall& call) {
   std::vector<Sampling> axes;
   for (std::size_t axis = 1; axis + 1 < rank; ++axis) {
     const auto sampling = foreign::sampling_of(call, axis, rank);
-    if (!sampling) return call.refuse("its sizes are known only when the model runs", "give the open sizes constants");
-    axes.push_back(*sampling);
+    if (sampling) {
+      axes.push_back(*sampling);
+      continue;
+    }
+    if (const auto open = foreign::open_resize(call, rank); open && keeps_channels(call))
+      return resize_open(call, *open);
+    return call.refuse("its sizes are known only when the model runs", "give the open sizes constants");
   }
-  const Dim channels = (*call.shape(0))[rank - 1];
-  if (!(call.output_type().shape->back() == channels)) return call.refuse("it resizes the channels");
+  if (!keeps_channels(call)) return call.refuse("it resizes the channels");
   if (call.refused()) return;
   if (mode == "nearest") return resize_nearest(call, axes);
   resize_by_weights(call, axes, mode == "cubic");

@@ -26,6 +26,24 @@ ValueId resized(WriteCall& call, std::string_view op, ValueId x, const std::vect
       std::move(type));
 }
 
+/// To sizes that only the run knows.
+void resize_open(WriteCall& call, const foreign::OpenResize& open) {
+  const Type size_type = Type::tensor(ElementType::int32, Shape{Dim(2)});
+  ValueId size = ValueId::none;
+  if (open.scales.empty()) {
+    size = part(call, cast(call, call.input(3), ElementType::int32), {2}, {4}, {1}, size_type);
+  } else {
+    const Type all_type = Type::tensor(ElementType::int32, Shape{Dim(4)});
+    const ValueId all = call.emit("SHAPE", {{"x", call.input(0)}, {"out_type", ElementType::int32}}, all_type);
+    size = binary(call, "MUL", part(call, all, {1}, {3}, {1}, size_type), numbers(call, open.scales));
+  }
+  const bool is_linear = call.text("mode", "nearest") == "linear";
+  call.result(call.emit(
+      is_linear ? "RESIZE_BILINEAR" : "RESIZE_NEAREST_NEIGHBOR",
+      {{"x", call.input(0)}, {"size", size}, {"align_corners", open.aligned}, {"half_pixel_centers", open.centred}},
+      call.output_type()));
+}
+
 void resize_nearest(WriteCall& call, const std::vector<Sampling>& axes) {
   const std::string_view mode = call.text("nearest_mode", "round_prefer_floor");
   constexpr std::string_view op = "RESIZE_NEAREST_NEIGHBOR";
@@ -83,6 +101,11 @@ void resize_by_weights(WriteCall& call, const std::vector<Sampling>& axes, bool 
   call.result(result);
 }
 
+bool keeps_channels(WriteCall& call) {
+  const auto& shape = call.output_type().shape;
+  return shape && shape->back() == call.shape(0)->back();
+}
+
 void map_resize(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const std::string_view mode = call.text("mode", "nearest"),
@@ -96,11 +119,14 @@ void map_resize(WriteCall& call) {
   std::vector<Sampling> axes;
   for (std::size_t axis = 1; axis + 1 < rank; ++axis) {
     const auto sampling = sampling_of(call, axis, rank);
-    if (!sampling) return call.refuse("its sizes are known only when the model runs", "give the open sizes constants");
-    axes.push_back(*sampling);
+    if (sampling) {
+      axes.push_back(*sampling);
+      continue;
+    }
+    if (const auto open = open_resize(call, rank); open && keeps_channels(call)) return resize_open(call, *open);
+    return call.refuse("its sizes are known only when the model runs", "give the open sizes constants");
   }
-  const Dim channels = (*call.shape(0))[rank - 1];
-  if (!(call.output_type().shape->back() == channels)) return call.refuse("it resizes the channels");
+  if (!keeps_channels(call)) return call.refuse("it resizes the channels");
   if (call.refused()) return;
   if (mode == "nearest") return resize_nearest(call, axes);
   resize_by_weights(call, axes, mode == "cubic");
