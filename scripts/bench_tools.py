@@ -78,7 +78,7 @@ def machine():
 
 def write_section(path, heading, text):
     """Puts `text` under the second-level heading, in the place of what stood there or at the end."""
-    old = path.read_text()
+    old = path.read_text() if path.exists() else "# Benchmarks\n"
     start = old.find(heading + "\n")
     if start < 0:
         path.write_text(old.rstrip("\n") + "\n\n" + heading + "\n" + text)

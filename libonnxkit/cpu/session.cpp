@@ -56,8 +56,8 @@ Result<std::unique_ptr<plan::Executable>> ReadyPlan::made(plan::Plan plan, Share
     if (buffer.home == Home::constant) {
       const auto content = ready->plan_.constants[buffer.index].bytes();
       base = const_cast<std::byte*>(content.data());
-      constexpr std::uintptr_t widest = 8;
-      if (reinterpret_cast<std::uintptr_t>(base) % widest != 0)
+      const auto width = std::max<std::uintptr_t>(static_cast<std::uintptr_t>(storage_bits(buffer.type)) / 8, 1);
+      if (reinterpret_cast<std::uintptr_t>(base) % width != 0)
         base = ready->constants_.emplace_back(content.begin(), content.end()).data();
     }
     ready->bases_.push_back(base);
@@ -128,6 +128,7 @@ Result<std::vector<Value>> ReadyPlan::run(std::span<const Value> inputs, const p
     outputs_[i].resize(buffer.bytes);
     bases_[plan_.outputs[i].buffer] = outputs_[i].data();
   }
+  const ThreadPool::Busy busy(*threads_);
   RunState state{
       .threads = threads_.get(), .bases = bases_.data(), .slots = slots_.data(), .request = &request, .error = {}};
   for (std::size_t at = 0; at < kernels_.size(); ++at) {

@@ -298,6 +298,10 @@ bool LowerCall::is_constant(std::size_t index) const {
   return has_input(index) && lowerer_.subject_.is_constant(node_->inputs[index]);
 }
 
+bool LowerCall::is_stored_constant(std::size_t index) {
+  return has_input(index) && lowerer_.plan_.buffers[input(index).buffer].home == Home::constant;
+}
+
 bool LowerCall::knows_content(std::size_t index) const {
   if (!has_input(index)) return false;
   if (is_constant(index)) return true;

@@ -48,6 +48,8 @@ class LowerCall : public spec::NodeAttributes {
   std::optional<double> constant_real(std::size_t index) const;
   std::optional<std::vector<double>> constant_reals(std::size_t index) const;
   bool is_constant(std::size_t index) const;
+  /// The view lies in a constant, widened by its readers or taken in part.
+  bool is_stored_constant(std::size_t index);
   /// Constant, or integers that follow from the sizes of the inputs.
   bool knows_content(std::size_t index) const;
   std::optional<Tensor> constant_content(std::size_t index) const;

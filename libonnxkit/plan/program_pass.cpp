@@ -69,14 +69,32 @@ bool may_move(const Plan& plan, const BufferUses& uses, const Step& step, std::s
   });
 }
 
+/// The map under the sizes of what is written, when its operand `index` holds the same elements and all its views can be looked at in that way.
+std::optional<Step> with_sizes_of(const View& written, const Step& map, std::size_t index) {
+  const View& read = map.inputs[index];
+  if (written == read) return map;
+  if (map.kind != map_step || written.buffer != read.buffer || written.type != read.type ||
+      written.size() != read.size())
+    return std::nullopt;
+  Step changed = map;
+  for (auto* views : {&changed.inputs, &changed.outputs}) {
+    for (View& view : *views) {
+      auto other = reshaped(view, written.dims);
+      if (!other) return std::nullopt;
+      view = *std::move(other);
+    }
+  }
+  return changed.inputs[index] == written ? std::optional(std::move(changed)) : std::nullopt;
+}
+
 /// A step that does what two did, in the place of the later one.
 struct Joined {
   std::size_t producer = 0;
   Step step;
 };
 
-/// The step at `at` joined with one that writes an operand of it, which nobody else reads. `join` makes the step out of the producer and the number of
-/// the operand, or nothing where the two do not fit.
+/// The step at `at` joined with one that writes an operand of it, which nobody else reads. `join` makes the step out of it, the producer and the number
+/// of the operand, or nothing where the two do not fit.
 template <class Join>
 std::optional<Joined> joined_with_producer(const Plan& plan, const BufferUses& uses, const std::vector<bool>& is_gone,
                                            std::size_t at, const Takes& takes, Join join) {
@@ -86,9 +104,10 @@ std::optional<Joined> joined_with_producer(const Plan& plan, const BufferUses& u
     if (!is_private(plan, uses, buffer)) continue;
     const std::size_t producer = uses.writers[buffer][0];
     if (producer >= at || is_gone[producer] || plan.steps[producer].outputs.size() != 1) continue;
-    if (!(plan.steps[producer].outputs[0] == step.inputs[i])) continue;
+    const auto reader = with_sizes_of(plan.steps[producer].outputs[0], step, i);
+    if (!reader) continue;
     if (!may_move(plan, uses, plan.steps[producer], producer, at)) continue;
-    std::optional<Step> joined = join(plan.steps[producer], i);
+    std::optional<Step> joined = join(*reader, plan.steps[producer], i);
     if (joined && !(takes && takes(plan, *joined))) return Joined{producer, *std::move(joined)};
   }
   return std::nullopt;
@@ -141,9 +160,7 @@ std::size_t join_producers(Plan& plan, const Takes& takes, Join join) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
     while (plan.steps[at].kind == map_step) {
-      auto joined = joined_with_producer(plan, uses, is_gone, at, takes, [&](const Step& producer, std::size_t index) {
-        return join(plan.steps[at], producer, index);
-      });
+      auto joined = joined_with_producer(plan, uses, is_gone, at, takes, join);
       if (!joined) break;
       plan.steps[at] = std::move(joined->step);
       is_gone[joined->producer] = true;
@@ -213,11 +230,18 @@ std::size_t sink_copies(Plan& plan, const Takes& takes) {
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
     const Step& copy = plan.steps[at];
     if (copy.kind != copy_step) continue;
-    const View &from = copy.inputs[0], &to = copy.outputs[0];
+    const View& from = copy.inputs[0];
+    View to = copy.outputs[0];
     if (!is_private(plan, uses, from.buffer)) continue;
     const std::size_t writer = uses.writers[from.buffer][0];
     const Step& producer = plan.steps[writer];
-    if (!writes_anywhere(producer) || !(producer.outputs[0] == from)) continue;
+    const View& written = producer.outputs[0];
+    if (!writes_anywhere(producer) || written.type != from.type || written.size() != from.size()) continue;
+    if (!(written == from)) {
+      const auto source = reshaped(from, written.dims), target = reshaped(to, written.dims);
+      if (!source || !target || !(*source == written)) continue;
+      to = *target;
+    }
     Step sunk = producer;
     sunk.outputs[0] = to;
     sunk.nodes = joined_nodes(producer, copy);

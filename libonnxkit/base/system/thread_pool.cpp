@@ -3,8 +3,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -29,6 +30,30 @@ int affinity_cores() {
   return 0;
 }
 
+/// How long a thread asks again and again for what is about to come before it sleeps: longer than waking one up takes.
+constexpr std::chrono::microseconds spin_time(200);
+constexpr int asks_between_clocks = 64;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Whether the condition came true within the time.
+template <class Condition>
+bool spin_until(const Condition& condition) {
+  std::chrono::steady_clock::time_point end{};
+  for (;;) {
+    for (int i = 0; i < asks_between_clocks; ++i, pause_briefly()) {
+      if (condition()) return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (end == std::chrono::steady_clock::time_point()) end = now + spin_time;
+    if (now >= end) return false;
+  }
+}
+
 }  // namespace
 
 int usable_cores() {
@@ -41,90 +66,128 @@ int usable_cores() {
 struct ThreadPool::State {
   using Body = std::function<void(std::int64_t, std::int64_t)>;
 
-  struct Loop {
-    const Body& body;
-    const std::int64_t count, chunk, chunks;
-    std::atomic<std::int64_t> next_chunk = 0;
-    std::mutex mutex = {};
-    std::exception_ptr error = nullptr;
+  /// Chunks in as many parts as threads. A thread begins with the part of its number, so that it finds in its cache what it wrote in the loop before,
+  /// and then helps with the others.
+  class Loop {
+   public:
+    Loop(const Body& body, std::int64_t count, std::int64_t chunk, std::int64_t chunks, int threads)
+        : body_(body), count_(count), chunk_(chunk), chunks_(chunks) {
+      parts_ = std::min<std::int64_t>({threads, chunks, most_parts});
+      for (std::int64_t part = 0; part < parts_; ++part)
+        next_[static_cast<std::size_t>(part)].chunk.store(first_of(part), std::memory_order_relaxed);
+    }
 
-    void work() {
+    std::int64_t chunks() const { return chunks_; }
+    const std::exception_ptr& error() const { return error_; }
+
+    void work(std::int64_t thread) {
       inside_loop = true;
-      for (;;) {
-        const std::int64_t index = next_chunk.fetch_add(1, std::memory_order_relaxed);
-        if (index >= chunks) break;
-        try {
-          body(index * chunk, std::min(count, (index + 1) * chunk));
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          if (!error) error = std::current_exception();
-          next_chunk.store(chunks, std::memory_order_relaxed);
-        }
-      }
+      for (std::int64_t i = 0; i < parts_; ++i) work_on((thread + i) % parts_);
       inside_loop = false;
     }
+
+   private:
+    static constexpr std::int64_t most_parts = 64;
+    struct alignas(64) Next {
+      std::atomic<std::int64_t> chunk;
+    };
+
+    std::int64_t first_of(std::int64_t part) const { return chunks_ * part / parts_; }
+
+    void work_on(std::int64_t part) {
+      const std::int64_t end = first_of(part + 1);
+      std::atomic<std::int64_t>& next = next_[static_cast<std::size_t>(part)].chunk;
+      while (!has_failed_.load(std::memory_order_relaxed)) {
+        const std::int64_t index = next.fetch_add(1, std::memory_order_relaxed);
+        if (index >= end) return;
+        try {
+          body_(index * chunk_, std::min(count_, (index + 1) * chunk_));
+        } catch (...) {
+          const std::lock_guard lock(mutex_);
+          if (!error_) error_ = std::current_exception();
+          has_failed_ = true;
+        }
+      }
+    }
+
+    const Body& body_;
+    const std::int64_t count_, chunk_, chunks_;
+    std::int64_t parts_;
+    std::atomic<bool> has_failed_ = false;
+    std::mutex mutex_;
+    std::exception_ptr error_;
+    std::array<Next, most_parts> next_;
   };
 
   explicit State(int count) : threads(count) {}
 
   ~State() {
-    {
-      const std::lock_guard lock(mutex);
-      ending = true;
-    }
-    wake.notify_all();
+    ending = true;
+    ++calls;
+    calls.notify_all();
     for (std::thread& worker : workers) worker.join();
   }
 
   /// Threads are made when they are first needed; a system that refuses some leaves us with fewer.
   void start_workers() {
     try {
-      while (static_cast<int>(workers.size()) < threads - 1) workers.emplace_back([this] { serve(); });
+      while (static_cast<int>(workers.size()) < threads - 1)
+        workers.emplace_back([this, number = static_cast<std::int64_t>(workers.size()) + 1, served = calls.load()] {
+          serve(number, served);
+        });
     } catch (const std::system_error&) {
     }
   }
 
-  void serve() {
-    std::uint64_t served = 0;
-    std::unique_lock lock(mutex);
+  void serve(std::int64_t number, std::uint32_t served) {
+    bool spins = false;
     for (;;) {
-      wake.wait(lock, [&] { return ending || (loop != nullptr && served != loops); });
+      await_call(served, spins);
+      served = calls;
       if (ending) return;
-      served = loops;
-      Loop& current = *loop;
+      // Counted before the loop is looked at: the caller takes the loop away first and waits for the count then.
       ++working;
-      lock.unlock();
-      current.work();
-      lock.lock();
-      if (--working == 0) idle.notify_one();
+      if (Loop* const current = loop) current->work(number);
+      spins = busy != 0;
+      if (--working == 0) working.notify_one();
+    }
+  }
+
+  void await_call(std::uint32_t served, bool spins) {
+    if (spins && spin_until([&] { return calls != served; })) return;
+    while (calls == served) {
+      ++asleep;
+      calls.wait(served);
+      --asleep;
     }
   }
 
   void run(Loop& current) {
     start_workers();
-    {
-      const std::lock_guard lock(mutex);
-      loop = &current;
-      ++loops;
-    }
-    const auto wanted = std::min<std::int64_t>(current.chunks - 1, static_cast<std::int64_t>(workers.size()));
-    for (std::int64_t i = 0; i < wanted; ++i) wake.notify_one();
-    current.work();
-    std::unique_lock lock(mutex);
+    loop = &current;
+    ++calls;
+    const auto all = static_cast<std::int64_t>(workers.size());
+    const std::int64_t wanted = std::min(current.chunks() - 1, all);
+    for (std::int64_t awake = all - asleep; awake < wanted; ++awake) calls.notify_one();
+    current.work(0);
     loop = nullptr;  // a thread that wakes up only now has nothing to join
-    idle.wait(lock, [&] { return working == 0; });
+    if (busy != 0) spin_until([&] { return working == 0; });
+    for (int left = working; left != 0; left = working) working.wait(left);
   }
 
   const int threads;
   std::mutex looping;  ///< held for the length of a loop
   std::vector<std::thread> workers;
-  std::mutex mutex;  ///< of what follows
-  std::condition_variable wake, idle;
-  Loop* loop = nullptr;
-  std::uint64_t loops = 0;
-  int working = 0;
-  bool ending = false;
+  std::atomic<Loop*> loop = nullptr;
+  std::atomic<std::uint32_t> calls = 0;  ///< loops so far, and the end
+  std::atomic<int> working = 0;          ///< threads that may be inside the loop
+  std::atomic<int> asleep = 0;           ///< threads that have to be woken up
+  std::atomic<int> busy = 0;             ///< of the objects Busy
+  std::atomic<bool> ending = false;
 };
+
+ThreadPool::Busy::Busy(ThreadPool& pool) : pool_(pool) { ++pool_.state_->busy; }
+ThreadPool::Busy::~Busy() { --pool_.state_->busy; }
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>(threads > 0 ? threads : usable_cores())) {}
 ThreadPool::~ThreadPool() = default;
@@ -139,9 +202,9 @@ void ThreadPool::for_range(std::int64_t count, std::int64_t grain, const State::
   const std::int64_t chunks = (count - 1) / chunk + 1;
   std::unique_lock alone(state_->looping, std::defer_lock);
   if (chunks == 1 || threads() == 1 || inside_loop || !alone.try_lock()) return body(0, count);
-  State::Loop loop{body, count, chunk, chunks};
+  State::Loop loop(body, count, chunk, chunks, threads());
   state_->run(loop);
-  if (loop.error) std::rethrow_exception(loop.error);
+  if (loop.error()) std::rethrow_exception(loop.error());
 }
 
 }  // namespace onnxkit

@@ -25,6 +25,18 @@ class ThreadPool {
   /// exception that a body throws ends the loop early and is thrown here.
   void for_range(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
+  /// While one lives, loops follow one another closely: threads stay awake for a fraction of a millisecond after each.
+  class Busy {
+   public:
+    explicit Busy(ThreadPool& pool);
+    ~Busy();
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    ThreadPool& pool_;
+  };
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -10,7 +10,7 @@ namespace onnxkit::cpu {
 /// Depth that is summed before the sums are stored: a panel of b so deep, and the rows of a, stay in the second-level cache.
 constexpr std::int64_t depth_block = 384;
 /// Rows that are computed with one panel of b after the other.
-constexpr std::int64_t most_block_rows = 192;
+constexpr std::int64_t most_block_rows = 200;
 
 /// Rows of an operand a in pieces: elements of segment s of row i begin at table[s * table_stride + i].
 struct RowTable {
@@ -25,8 +25,10 @@ struct RowTable {
 struct PanelTask {
   RowTable a;
   std::int64_t rows;
-  std::int64_t first_row;  ///< of c; a, c and the residual begin there
-  const float* packed_b;   ///< whole
+  std::int64_t first_row;                  ///< of c; a, c and the residual begin there
+  const float* packed_b;                   ///< whole
+  const StoredMatrix* stored_b = nullptr;  ///< in its place
+  float* panel = nullptr;                  ///< for one of its panels, depth_block deep
   std::int64_t k;
   std::int64_t columns;  ///< of the whole b
   std::int64_t first_panel, panels;

@@ -52,6 +52,16 @@ void pack_b(float* to, const float* from, std::int64_t k, std::int64_t n, std::i
 void pack_b(ThreadPool& threads, float* to, const float* from, std::int64_t k, std::int64_t n, std::int64_t k_stride,
             std::int64_t n_stride, const Isa& isa = best_isa());
 
+/// A number of type bfloat16.
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+/// A matrix of bfloat16 where it lies: element (r, c) is at from + r * k_stride + c * n_stride.
+struct StoredMatrix {
+  const Bfloat16* from = nullptr;
+  std::int64_t k_stride = 0, n_stride = 0;
+};
+
 /// c = a * b. Row i of a is at a + i * a_stride, its k elements side by side; row i of c is at c + i * c_stride.
 struct Product {
   const float* a = nullptr;
@@ -60,6 +70,7 @@ struct Product {
   float* c = nullptr;
   std::int64_t c_stride = 0;
   std::int64_t m = 0, k = 0, n = 0;
+  StoredMatrix stored_b = {};  ///< in the place of packed_b: packed part by part while it is multiplied
 };
 /// The result does not depend on the number of threads.
 void product(ThreadPool& threads, const Product& product, const Epilogue& epilogue = {}, const Isa& isa = best_isa());

@@ -1,4 +1,6 @@
 // Products and convolutions: how the work is divided. A block of rows, described by a table of pointers, is multiplied by panels of b.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,12 +17,29 @@ using std::int64_t;
 
 /// Multiplications that are worth a thread's while.
 constexpr double task_products = 1 << 18;
-/// Rows of a that stay in the second-level cache for all of their depth, in floats.
-constexpr int64_t cached_floats = int64_t{1} << 17;
+/// Rows of a task, at least; those of one that has all columns.
+constexpr int64_t least_rows = 32, enough_rows = 48;
+/// Products of more panels are faster with fewer rows at a time, so that 14 * 14 pixels make two blocks.
+constexpr int64_t few_panels = 1, wide_block_rows = 192;
+/// Rows of a that stay in the second-level cache for all of their depth, in floats: half of it.
+int64_t cached_floats() {
+  static const int64_t floats = [] {
+    constexpr int64_t least = int64_t{1} << 16, most = int64_t{1} << 19;
+    return std::clamp<int64_t>(::sysconf(_SC_LEVEL2_CACHE_SIZE) / static_cast<long>(2 * sizeof(float)), least, most);
+  }();
+  return floats;
+}
 /// Floats that are worth a thread's while to pack.
 constexpr int64_t packing_floats = 1 << 16;
 /// Groups of a convolution with fewer channels than this are computed from patches that are copied.
 constexpr int64_t few_channels = 16;
+
+/// Floats of a cache line, on the boundary of which vectors are loaded fastest.
+constexpr int64_t line_floats = 16;
+float* on_line(float* memory) {
+  constexpr std::uintptr_t line = line_floats * sizeof(float);
+  return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(memory) + line - 1) / line * line);
+}
 
 int64_t blocks_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 int64_t round_to(int64_t count, int64_t size) { return blocks_of(count, size) * size; }
@@ -34,17 +53,25 @@ struct Division {
 Division divide(const ThreadPool& threads, const Isa& isa, int64_t rows, int64_t columns, int64_t k) {
   const int64_t panels = blocks_of(columns, isa.panel_columns);
   Division division;
-  division.row_blocks = blocks_of(rows, most_block_rows);
+  division.row_blocks = blocks_of(rows, panels <= few_panels ? most_block_rows : wide_block_rows);
   division.task_panels = panels;
   const double products = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(k);
   if (threads.threads() > 1 && products > 2 * task_products) {
     const int64_t wanted =
         std::min<int64_t>(int64_t{4} * threads.threads(), static_cast<int64_t>(products / task_products));
+    // Where rows are many, each thread has as many blocks of them, and all columns beside: the next step finds its rows with the same thread.
+    if (rows >= wanted * enough_rows) {
+      division.row_blocks = round_to(std::max(division.row_blocks, wanted), threads.threads());
+      division.block_rows = blocks_of(rows, division.row_blocks);
+      division.row_blocks = blocks_of(rows, division.block_rows);
+      division.column_blocks = 1;
+      return division;
+    }
     const int64_t splits = std::clamp<int64_t>(blocks_of(wanted, std::max<int64_t>(division.row_blocks, 1)), 1, panels);
     division.task_panels = blocks_of(panels, splits);
     const int64_t tasks = division.row_blocks * blocks_of(panels, division.task_panels);
     if (tasks < wanted) {
-      division.row_blocks = std::min(division.row_blocks * blocks_of(wanted, tasks), blocks_of(rows, 32));
+      division.row_blocks = std::min(division.row_blocks * blocks_of(wanted, tasks), blocks_of(rows, least_rows));
     }
   }
   division.column_blocks = blocks_of(panels, division.task_panels);
@@ -130,12 +157,13 @@ PanelTask product_task(const Product& product, const Division& division, const I
   task.first_row = index / division.column_blocks * division.block_rows;
   task.rows = std::min(division.block_rows, product.m - task.first_row);
   task.packed_b = product.packed_b;
+  if (product.stored_b.from != nullptr) task.stored_b = &product.stored_b;
   task.k = product.k;
   task.columns = product.n;
   task.first_panel = index % division.column_blocks * division.task_panels;
   task.panels = std::min(division.task_panels, blocks_of(product.n, isa.panel_columns) - task.first_panel);
-  const bool cached = task.rows * product.k <= cached_floats;
-  task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats / (task.rows * isa.panel_columns), 1);
+  const bool cached = task.rows * product.k <= cached_floats();
+  task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats() / (task.rows * isa.panel_columns), 1);
   task.c = product.c + task.first_row * product.c_stride;
   task.c_stride = product.c_stride;
   task.column_offset = 0;
@@ -154,7 +182,8 @@ void product(ThreadPool& threads, const Product& product, const Epilogue& epilog
   if (product.m == 0 || product.n == 0) return;
   const Division division = divide(threads, isa, product.m, product.n, product.k);
   const int64_t tasks = division.row_blocks * division.column_blocks;
-  if (tasks == 1 && product.k <= depth_block) {
+  const bool is_stored = product.stored_b.from != nullptr;
+  if (tasks == 1 && product.k <= depth_block && !is_stored) {
     const auto length = static_cast<int32_t>(product.k);
     const int32_t blocks[] = {0, 1};
     const float* table[most_block_rows];
@@ -165,8 +194,11 @@ void product(ThreadPool& threads, const Product& product, const Epilogue& epilog
   const Depth depth(1, product.k);
   threads.for_range(tasks, 1, [&](int64_t first, int64_t last) {
     Table table(division.block_rows * depth.count());
+    const int64_t panel_floats = is_stored ? depth_block * isa.panel_columns + line_floats : 0;
+    const auto room = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(panel_floats));
     for (int64_t index = first; index < last; ++index) {
       PanelTask task = product_task(product, division, isa, index);
+      if (is_stored) task.panel = on_line(room.get());
       task.a = row_table(table, depth, task.rows);
       run_product_task(task, product, table.get(), epilogue, isa);
     }
@@ -246,8 +278,8 @@ struct ConvolutionTask {
     task.columns = form.out_channels;
     task.first_panel = first_panel;
     task.panels = panels;
-    const bool cached = taps_of(window) > 1 || task.rows * k <= cached_floats;
-    task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats / (task.rows * isa.panel_columns), 1);
+    const bool cached = taps_of(window) > 1 || task.rows * k <= cached_floats();
+    task.panel_group = cached ? 1 : std::max<int64_t>(cached_floats() / (task.rows * isa.panel_columns), 1);
     task.column_offset = group * form.out_channels;
     task.c = out + pixels.first * window.out_pixel_stride + task.column_offset;
     task.c_stride = window.out_pixel_stride;

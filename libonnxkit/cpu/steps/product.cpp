@@ -18,12 +18,14 @@ View last_two_axes(const View& view) {
 /// One product for each index of the leading axes.
 class ProductKernel : public Kernel {
  public:
-  ProductKernel(const plan::Step& step, std::unique_ptr<StepEpilogue> epilogue, PackedWeights::Floats packed)
+  ProductKernel(const plan::Step& step, std::unique_ptr<StepEpilogue> epilogue, PackedWeights::Floats packed,
+                const StoredMatrix& stored)
       : a_(step.inputs[0]),
         b_(step.inputs[1]),
         c_(step.outputs[0]),
         epilogue_(std::move(epilogue)),
-        packed_(std::move(packed)) {
+        packed_(std::move(packed)),
+        stored_(stored) {
     for (std::size_t i = 2; i < step.inputs.size(); ++i) others_.push_back(step.inputs[i]);
     const std::size_t rank = c_.rank();
     product_ = {.a_stride = a_.strides[rank - 2],
@@ -32,7 +34,7 @@ class ProductKernel : public Kernel {
                 .k = a_.dims[rank - 1],
                 .n = c_.dims[rank - 1]};
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) batches_ *= c_.dims[axis];
-    if (!packed_) own_packed_.emplace(packed_b_floats(product_.k, product_.n));
+    if (!packed_ && !stored_.from) own_packed_.emplace(packed_b_floats(product_.k, product_.n));
   }
 
   void run(RunState& state) override {
@@ -43,7 +45,9 @@ class ProductKernel : public Kernel {
       product.a = state.at<float>(a_) + leading_offset(a_, batch);
       product.c = state.at<float>(c_) + leading_offset(c_, batch);
       for (std::size_t i = 0; i < others_.size(); ++i) offsets[i] = leading_offset(others_[i], batch);
-      if (packed_) {
+      if (stored_.from) {
+        product.stored_b = stored_;
+      } else if (packed_) {
         product.packed_b = packed_->data();
       } else {
         const std::int64_t from = leading_offset(b_, batch);
@@ -73,6 +77,7 @@ class ProductKernel : public Kernel {
   std::vector<View> others_;
   std::unique_ptr<StepEpilogue> epilogue_;
   PackedWeights::Floats packed_;
+  StoredMatrix stored_;  ///< where no b is packed before it is used
   std::optional<AlignedFloats> own_packed_;
   Product product_;
   std::int64_t batches_ = 1;
@@ -168,18 +173,26 @@ Result<std::unique_ptr<Kernel>> make_product(const plan::Step& step, Preparation
   auto epilogue = product_epilogue(step);
   const View& b = step.inputs[1];
   PackedWeights::Floats packed;
-  if (is_packed_once(preparation.plan, b)) {
+  StoredMatrix stored;
+  if (is_packed_once(preparation.plan, b) && b.type == ElementType::bfloat16) {
+    // Numbers of half the size are read where they lie: packed ahead, a large model would take memory for both or twice as much.
+    const auto content = preparation.plan.constants[preparation.plan.buffers[b.buffer].index].bytes();
+    stored = {.from = reinterpret_cast<const Bfloat16*>(content.data()) + b.offset,
+              .k_stride = b.strides[b.rank() - 2],
+              .n_stride = b.strides.back()};
+  } else if (is_packed_once(preparation.plan, b)) {
     const std::int64_t k = b.dims[b.rank() - 2], n = b.dims.back();
     packed = preparation.packed.get(preparation.weight_key("b", b), [&] {
       auto floats = std::make_shared<AlignedFloats>(packed_b_floats(k, n));
-      const auto stored = preparation.stored(b);
-      pack_b(preparation.threads, floats->data(), stored.data(), k, n, stored.strides[b.rank() - 2],
-             stored.strides.back());
+      const auto numbers = preparation.stored(b);
+      pack_b(preparation.threads, floats->data(), numbers.data(), k, n, numbers.strides[b.rank() - 2],
+             numbers.strides.back());
       return floats;
     });
     preparation.is_packed(b);
   }
-  return std::unique_ptr<Kernel>(std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed)));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<ProductKernel>(step, *std::move(epilogue), std::move(packed), stored));
 }
 
 }  // namespace

@@ -190,6 +190,11 @@ Unlowered lower_cast(LowerCall& call) {
   if (has_lane(from) && lane_of(from) != Lane::i64 && has_lane(to) && lane_of(to) == Lane::i64 &&
       to != ElementType::boolean && to != ElementType::int64 && to != ElementType::int32)
     return "real numbers to narrow integers";
+  // Every reader of a constant can widen it, and many need a part of it only.
+  if (call.is_stored_constant(0) && is_narrow_real(from) && to == ElementType::float32) {
+    call.set_output(0, call.input(0));
+    return std::nullopt;
+  }
   return lower_elementwise(
       call,
       [&](Expression& e, const std::vector<Number>& x) -> Unlowered {

@@ -13,7 +13,7 @@ Unlowered lower_matmul(LowerCall& call) {
   const View a = stored_as(call, call.input(0), wide);
   const Dims& b_dims = call.input_dims(1);
   const bool is_one = b_dims.size() < 3 || element_count(std::span(b_dims).first(b_dims.size() - 2)) == 1;
-  const bool is_packed = wide == ElementType::float32 && call.is_constant(1) && is_one;
+  const bool is_packed = wide == ElementType::float32 && call.is_stored_constant(1) && is_one;
   const View b = is_packed ? call.input(1) : stored_as(call, call.input(1), wide);
   const View product = matrix_product(call, a, b, call.output_dims(0));
   if (lane_of(type) != Lane::i64) {
@@ -57,7 +57,7 @@ Unlowered lower_gemm(LowerCall& call) {
   const float alpha = call.real("alpha", 1), beta = call.real("beta", 1);
   if (!is_narrow_real(call.output_type(0))) return lower_wide_gemm(call, a, b, alpha, beta);
   a = rows_side_by_side(call, call.as_real(a));
-  if (!call.is_constant(1)) b = call.as_real(b);
+  if (!call.is_stored_constant(1)) b = call.as_real(b);
   const View output = call.make(ElementType::float32, call.output_dims(0));
   ProductParameters parameters;
   std::vector<View> inputs = {a, b};

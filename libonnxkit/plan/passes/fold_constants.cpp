@@ -39,13 +39,35 @@ class Folding {
   void find_constants() {
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const ir::Node& node = graph_.nodes[at];
-      bool all = !draws(node) && !has_body(node) && fits(node);
+      bool all = !draws(node) && !has_body(node) && !widens_weights(node) && fits(node);
       for (const ir::ValueId id : node.inputs)
         all = all && (id == ir::ValueId::none || subject_.is_constant(id) || constant_[ir::index_of(id)]);
       for (const ir::ValueId id : node.outputs) {
         if (all && id != ir::ValueId::none) constant_[ir::index_of(id)] = true;
       }
     }
+  }
+
+  /// A large constant that products and gathers read in its narrow type.
+  bool widens_weights(const ir::Node& node) const {
+    constexpr std::int64_t few_elements = 1 << 16;
+    if (!Subject::is_op(node, "Cast") || node.inputs.size() != 1 || node.outputs.size() != 1) return false;
+    const ElementType from = subject_.type(node.inputs[0]);
+    if (from != ElementType::bfloat16 && from != ElementType::float16) return false;
+    const auto dims = subject_.dims(node.outputs[0]);
+    return dims && element_count(*dims) > few_elements && subject_.type(node.outputs[0]) == ElementType::float32 &&
+           is_read_narrow(node.outputs[0]);
+  }
+
+  bool is_read_narrow(ir::ValueId id) const {
+    const auto readers = subject_.uses().consumers(id);
+    return std::all_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+      const ir::Node& node = graph_.nodes[reader];
+      if (Subject::is_op(node, "Transpose") && node.outputs.size() == 1) return is_read_narrow(node.outputs[0]);
+      const std::size_t at = Subject::is_op(node, "Gather") ? 0 : 1;
+      return (at == 0 || Subject::is_op(node, "MatMul") || Subject::is_op(node, "Gemm")) &&
+             std::count(node.inputs.begin(), node.inputs.end(), id) == 1 && input_of(node, at) == id;
+    });
   }
 
   /// All outputs are tensors of numbers, of known size and few bytes.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -70,6 +72,29 @@ TEST_CASE("several callers share a pool") {
   }
   for (std::thread& caller : callers) caller.join();
   CHECK(sum == 60000);
+}
+
+TEST_CASE("threads that stay awake between loops visit every index once, and sleep afterwards") {
+  for (const int threads : {2, 3, 7}) {
+    ThreadPool pool(threads);
+    for (int run = 0; run < 20; ++run) {
+      const ThreadPool::Busy busy(pool);
+      for (int turn = 0; turn < 50; ++turn) {
+        std::vector<std::atomic<int>> visits(100);
+        pool.for_range(100, 1, [&](std::int64_t first, std::int64_t last) {
+          for (std::int64_t i = first; i < last; ++i) ++visits[static_cast<std::size_t>(i)];
+        });
+        CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& n) { return n == 1; }));
+      }
+    }
+    std::timespec before{}, after{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    const double seconds =
+        static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+    CHECK(seconds < 0.05);
+  }
 }
 
 TEST_CASE("an exception ends the loop and reaches the caller") {

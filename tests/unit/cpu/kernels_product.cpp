@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 
 #include "tests/unit/cpu/kernels_support.h"
 
@@ -123,6 +124,39 @@ TEST_CASE("products of all shapes are right in every order of b and on any numbe
         const Floats c = test.run(one, isa, {});
         CHECK(test.faults(c) == 0);
         CHECK(test.run(three, isa, {}) == c);
+      }
+    }
+  });
+}
+
+TEST_CASE("a matrix of bfloat16 gives where it lies what it gives packed as float32") {
+  ThreadPool one(1), three(3);
+  on_each_isa([&](const cpu::Isa& isa) {
+    for (const Shape& shape : shapes) {
+      CAPTURE(shape.m);
+      CAPTURE(shape.n);
+      CAPTURE(shape.k);
+      const Floats a = random_floats(shape.m * shape.k, 1);
+      Floats b = random_floats(2 * shape.k * shape.n, 2);
+      std::vector<cpu::Bfloat16> stored;
+      for (float& number : b) {
+        stored.push_back({static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(number) >> 16)});
+        number = std::bit_cast<float>(std::uint32_t{stored.back().bits} << 16);
+      }
+      const std::array<int64_t, 2> orders[] = {{shape.n, 1}, {1, shape.k}, {2 * shape.n, 2}};
+      for (const auto& [k_stride, n_stride] : orders) {
+        Floats packed = filled(cpu::packed_b_floats(shape.k, shape.n, isa)), wanted = filled(shape.m * shape.n);
+        cpu::pack_b(packed.data(), b.data(), shape.k, shape.n, k_stride, n_stride, isa);
+        cpu::Product product{a.data(), shape.k, packed.data(), wanted.data(), shape.n, shape.m, shape.k, shape.n};
+        cpu::product(one, product, {}, isa);
+        product.packed_b = nullptr;
+        product.stored_b = {.from = stored.data(), .k_stride = k_stride, .n_stride = n_stride};
+        for (ThreadPool* threads : {&one, &three}) {
+          Floats found = filled(shape.m * shape.n);
+          product.c = found.data();
+          cpu::product(*threads, product, {}, isa);
+          CHECK(found == wanted);
+        }
       }
     }
   });
