@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -185,6 +186,7 @@ class Measurement {
 
   void warm_up(Contender& contender) {
     step("warming up " + contender.report->label);
+    let_rest();
     const Clock::time_point start = Clock::now();
     const auto first = turn(contender, 1);
     if (!first) return;
@@ -205,6 +207,16 @@ class Measurement {
     contender.runs_in_round = runs_for(last);
   }
 
+  /// Until threads of the side before no longer spin, as those of ONNX Runtime do for up to 20 ms after a run: they take a processor from the next one.
+  void let_rest() const {
+    constexpr std::chrono::milliseconds rest(25);
+    const auto may_spin = [&](const Contender& contender) {
+      return contender.is_running() && threads_of(*contender.source) != 1;
+    };
+    if (contenders_.size() > 1 && std::any_of(contenders_.begin(), contenders_.end(), may_spin))
+      std::this_thread::sleep_for(rest);
+  }
+
   void measure() {
     const Clock::time_point start = Clock::now();
     const MachineState before = MachineState::now();
@@ -222,6 +234,7 @@ class Measurement {
       for (const std::size_t i : order) {
         Contender& contender = contenders_[i];
         if (!contender.is_running() || stopped()) continue;
+        let_rest();
         if (auto times = turn(contender, contender.runs_in_round))
           contender.report->rounds.push_back(*std::move(times));
       }
@@ -253,11 +266,15 @@ class Measurement {
     }
   }
 
+  /// 0 for as many as there are processors.
+  int threads_of(const DiffSide& side) const {
+    const auto given = side.options.find("threads");
+    return given == side.options.end() ? diff_.context.limits(diff_.limits).threads : std::atoi(given->second.c_str());
+  }
+
   /// Of the threads that a side may use.
   const BenchRoof& roof_of(const DiffSide& side) {
-    int threads = diff_.context.limits(diff_.limits).threads;
-    if (const auto given = side.options.find("threads"); given != side.options.end())
-      threads = std::atoi(given->second.c_str());
+    const int threads = threads_of(side);
     const auto [roof, is_new] = roofs_.try_emplace(threads);
     if (is_new) roof->second = measure_roof(threads);
     return roof->second;

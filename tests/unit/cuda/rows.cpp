@@ -248,6 +248,12 @@ TEST_CASE("generated reductions over rows, columns and any axes") {
 
 namespace {
 
+/// Of a scatter.
+std::span<std::int64_t> positions_of(HostStep& one) {
+  std::vector<std::byte>& memory = one.memory[one.step.inputs[1].buffer];
+  return {reinterpret_cast<std::int64_t*>(memory.data()), memory.size() / sizeof(std::int64_t)};
+}
+
 std::int64_t scatter_faults(const HostStep& one) {
   const View &data = one.step.inputs[0], &positions = one.step.inputs[1], &updates = one.step.inputs[2];
   const auto combination = static_cast<const plan::ScatterParameters&>(*one.step.parameters).combination;
@@ -316,6 +322,7 @@ TEST_CASE("generated scatters take updates in their order, and top-k keeps the o
                    .outputs = {HostStep::view(3, type, {size, inner})},
                    .parameters = scatter});
     random.fill(scatters.back(), false);
+    for (std::int64_t& position : positions_of(scatters.back())) position %= size;
     auto parameters = std::make_shared<plan::TopKParameters>();
     parameters->is_largest = random.one_in(2);
     const std::int64_t n = 1 + random.below(40), k = 1 + random.below(n);
@@ -328,6 +335,28 @@ TEST_CASE("generated scatters take updates in their order, and top-k keeps the o
   }
   check(scatters, scatter_faults);
   check(top, top_k_faults);
+}
+
+TEST_CASE("generated scatters tell of positions outside the axis") {
+  constexpr std::int64_t size = 5;
+  HostStep one(plan::Step{
+      .kind = plan::scatter_step,
+      .inputs = {HostStep::view(0, ElementType::float32, {size, 2}), HostStep::view(1, ElementType::int64, {3}),
+                 HostStep::view(2, ElementType::float32, {3, 2})},
+      .outputs = {HostStep::view(3, ElementType::float32, {size, 2})},
+      .parameters = std::make_shared<plan::ScatterParameters>()});
+  REQUIRE(one.error == "");
+  HostProgram program;
+  program.add(one);
+  REQUIRE(program.compile() == "");
+  for (const std::int64_t position : {-size, size - 1}) {
+    positions_of(one)[1] = position;
+    CHECK(program.run(one) == "");
+  }
+  for (const std::int64_t position : {-size - 1, size}) {
+    positions_of(one)[1] = position;
+    CHECK(program.run(one) == "a kernel found a fault");
+  }
 }
 
 }  // namespace onnxkit::tests::cuda_rows
