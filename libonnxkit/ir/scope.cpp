@@ -49,8 +49,10 @@ std::optional<std::int64_t> opset_of(std::span<const OpsetImport> imports, std::
 std::string path_text(std::span<const std::string> path) { return fmt::format("{}", fmt::join(path, " / ")); }
 
 std::string function_step(const Function& function) {
-  return fmt::format("function {}{}{}", function.domain.view(),
-                     function.domain.empty() ? "" : "::", function.name.view());
+  std::string step = "function ";  // made for each of many functions: cheaper than a format
+  step += function.domain.view();
+  if (!function.domain.empty()) step += "::";
+  return step += function.name.view();
 }
 
 std::string qualified_op(const Node& node) {
@@ -71,13 +73,16 @@ Scopes graph_scopes(const Model& model) {
                        .is_training = training});
   };
   add_outermost(model.graph.get(), "main", false);
+  scopes.reserve(scopes.size() + model.functions.size());
   for (const Function& function : model.functions) {
+    std::vector<std::string> path;
+    path.push_back(function_step(function));
     add_scope(scopes, {.graph = &function.body,
                        .parent = nullptr,
                        .parent_node = 0,
                        .function = &function,
                        .opsets = function.opset_imports,
-                       .path = {function_step(function)},
+                       .path = std::move(path),
                        .is_training = false});
   }
   for (std::size_t i = 0; i < model.training_infos.size(); ++i) {

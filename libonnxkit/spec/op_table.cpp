@@ -57,8 +57,10 @@ const DomainTable* builtin_domain(std::string_view domain) {
 
 /// The schemas of one operator among the sorted schemas of its domain.
 std::span<const OpSchema> versions_in(std::span<const OpSchema> schemas, std::string_view name) {
-  return {std::ranges::lower_bound(schemas, name, {}, &OpSchema::name),
-          std::ranges::upper_bound(schemas, name, {}, &OpSchema::name)};
+  const auto first = std::ranges::lower_bound(schemas, name, {}, &OpSchema::name);
+  // An operator has few versions.
+  const auto last = std::find_if(first, schemas.end(), [&](const OpSchema& schema) { return schema.name != name; });
+  return {first, last};
 }
 
 }  // namespace
