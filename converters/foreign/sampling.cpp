@@ -26,6 +26,11 @@ std::optional<Sampling> sampling_of(WriteCall& call, std::size_t axis, std::size
   return sampling;
 }
 
+bool keeps_channels(WriteCall& call) {
+  const auto& shape = call.output_type().shape;
+  return shape && shape->back() == call.shape(0)->back();
+}
+
 std::optional<OpenResize> open_resize(WriteCall& call, std::size_t rank) {
   constexpr std::size_t images = 4;
   if (rank != images) return std::nullopt;

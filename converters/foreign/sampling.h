@@ -20,6 +20,8 @@ struct Sampling {
 
 /// Of a spatial axis of Resize, whose channels are last; nullopt when its sizes are not known.
 std::optional<Sampling> sampling_of(WriteCall& call, std::size_t axis, std::size_t rank);
+/// Whether a Resize whose channels are last leaves them as many as they are.
+bool keeps_channels(WriteCall& call);
 /// How operators of channels-last frameworks resize images of open sizes, by scales that follow from the sizes.
 struct OpenResize {
   bool aligned = false, centred = false;  ///< align_corners, half_pixel_centers

@@ -20,6 +20,14 @@
 namespace onnxkit::plan {
 namespace {
 
+Result<std::unique_ptr<exec::Session>> load_on_host(const std::shared_ptr<const ir::Model>& model,
+                                                    const PlannedOptions& options) {
+  return options.host->load({.model = model}, {.context = options.load.context,
+                                               .table = options.load.table,
+                                               .threads = options.load.threads,
+                                               .allow_outside_data = options.load.allow_outside_data});
+}
+
 bool draws_inside(const ir::Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const ir::Node& node) {
     bool found = draws(node);
@@ -172,10 +180,7 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
   std::vector<NamedValue> named;
   if (on_reference()) {
     if (!session_) {
-      auto session = options_.host->load({.model = model_}, {.context = options_.load.context,
-                                                             .table = options_.load.table,
-                                                             .threads = options_.load.threads,
-                                                             .allow_outside_data = options_.load.allow_outside_data});
+      auto session = load_on_host(model_, options_);
       if (!session) return session.error();
       session_ = *std::move(session);
     }
@@ -252,10 +257,7 @@ std::vector<Value> ControlFlow::node_inputs(const std::vector<NamedValue>& given
 
 Result<std::vector<NamedValue>> ControlFlow::run_whole(const exec::RunRequest& request) {
   if (!whole_) {
-    auto session = options_.host->load({.model = model_}, {.context = options_.load.context,
-                                                           .table = options_.load.table,
-                                                           .threads = options_.load.threads,
-                                                           .allow_outside_data = options_.load.allow_outside_data});
+    auto session = load_on_host(model_, options_);
     if (!session) return session.error();
     whole_ = *std::move(session);
   }

@@ -95,11 +95,6 @@ void resize_by_weights(WriteCall& call, const std::vector<Sampling>& axes, bool 
   call.result(result);
 }
 
-bool keeps_channels(WriteCall& call) {
-  const auto& shape = call.output_type().shape;
-  return shape && shape->back() == call.shape(0)->back();
-}
-
 void map_resize(WriteCall& call) {
   const std::size_t rank = call.rank(0);
   const std::string_view mode = call.text("mode", "nearest"),
@@ -116,11 +111,11 @@ void map_resize(WriteCall& call) {
       axes.push_back(*sampling);
       continue;
     }
-    if (const auto open = foreign::open_resize(call, rank); open && keeps_channels(call))
+    if (const auto open = foreign::open_resize(call, rank); open && foreign::keeps_channels(call))
       return resize_open(call, *open);
     return call.refuse("its sizes are known only when the model runs", "give the open sizes constants");
   }
-  if (!keeps_channels(call)) return call.refuse("it resizes the channels");
+  if (!foreign::keeps_channels(call)) return call.refuse("it resizes the channels");
   if (call.refused()) return;
   if (mode == "nearest") return resize_nearest(call, axes);
   resize_by_weights(call, axes, mode == "cubic");
