@@ -171,7 +171,7 @@ class RecurrentText {
         "  for (Index k = lane; k < {0}; k += {3}) {{\n    Number weight[{1}];\n"
         "#pragma unroll\n    for (int g = 0; g < {1}; ++g) weight[g] = {4};\n"
         "#pragma unroll\n    for (int i = 0; i < {2}; ++i) {{\n"
-        "      const Index row = first + i < {5} ? first + i : {5} - 1;\n      const Number state = {6};\n"
+        "      [[maybe_unused]] const Index row = first + i < {5} ? first + i : {5} - 1;\n      const Number state = {6};\n"
         "#pragma unroll\n      for (int g = 0; g < {1}; ++g) sums[g][i] += weight[g] * state;\n    }}\n  }}\n"
         "#pragma unroll\n  for (int i = 0; i < {2}; ++i) {{\n#pragma unroll\n    for (int g = 0; g < {1}; ++g) {{\n"
         "      const Number sum = combined<{3}, Sum<Number>>(sums[g][i]);\n"
