@@ -110,7 +110,11 @@ class Reader {
     const auto power =
         lower && lower->b->id == most->id ? pointwise(PointwiseMode::exponential, lower->y) : std::nullopt;
     const auto sum = power ? reduction(ReductionMode::add, power->y) : std::nullopt;
-    const auto weights = sum ? pointwise(PointwiseMode::divide, power->y, type) : std::nullopt;
+    // cuDNN 9.26 takes a softmax for one of its fused engines by the logarithm of the sums, although nobody reads it.
+    const auto logarithm = sum ? pointwise(PointwiseMode::logarithm, *sum) : std::nullopt;
+    const auto statistics = logarithm ? pointwise(PointwiseMode::add, *most) : std::nullopt;
+    if (!statistics || statistics->b->id != logarithm->y.id) return std::nullopt;
+    const auto weights = pointwise(PointwiseMode::divide, power->y, type);
     if (!weights || weights->b->id != sum->id) return std::nullopt;
     return weights->y;
   }

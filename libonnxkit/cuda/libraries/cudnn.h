@@ -30,6 +30,7 @@ enum class PointwiseMode : int {
   divide = 6,
   subtract = 9,
   exponential = 13,
+  logarithm = 15,
   relu = 100,
   tanh = 101,
   sigmoid = 102,

@@ -182,6 +182,10 @@ class AttentionWriter {
     graph_->reduce(cudnn::ReductionMode::maximum, scores, most);
     const Tensor powers = apply(Mode::exponential, apply(Mode::subtract, scores, most));
     graph_->reduce(cudnn::ReductionMode::add, powers, sum);
+    // Nobody reads the logarithm of the sums; cuDNN 9.26 has no engine for the graph without it.
+    const Tensor logarithm = of_rows(), statistics = of_rows();
+    graph_->apply({.mode = Mode::logarithm}, sum, nullptr, logarithm);
+    graph_->apply({.mode = Mode::add}, most, &logarithm, statistics);
     const Tensor weights = between(*cudnn_type_of(step_.inputs[0].type));
     graph_->apply({.mode = Mode::divide}, powers, &sum, weights);
     return weights;
