@@ -398,6 +398,30 @@ def write_saved(name, random):
     np.savez_compressed(FOLDER / f"{name}.npz", input_0=given[0], input_1=given[1], output_0=got["features"], output_1=got["rows"])
 
 
+def damaged_loops():
+    """Loops and branches of TensorFlow 1 whose nodes do not belong together."""
+    def read(name):
+        return v1.GraphDef.FromString((FOLDER / f"{name}.pb").read_bytes())
+
+    def node(graph, op, number=0):
+        return [one for one in graph.node if one.op == op][number]
+    mixed, endless, sides, deep = read("v1_while"), read("v1_while"), read("v1_if"), v1.GraphDef()
+    node(mixed, "Enter", 1).attr["frame_name"].s = b"another"
+    node(endless, "Enter", 1).input[0] = node(endless, "Exit").name
+    node(sides, "Merge").input[0] = node(sides, "Merge").input[1]
+    # The next pass of each loop is the exit of one inside it.
+    deep.node.add(name="x", op="Placeholder").attr["dtype"].type = tf.float32.as_datatype_enum
+    deep.node.add(name="go", op="Const").attr["value"].tensor.CopyFrom(tf.make_tensor_proto(True))
+    for depth in range(200):
+        deep.node.add(name=f"e{depth}", op="Enter", input=[f"s{depth - 1}:1" if depth else "x"]).attr["frame_name"].s = b"f%d" % depth
+        deep.node.add(name=f"m{depth}", op="Merge", input=[f"e{depth}", f"n{depth}"])
+        deep.node.add(name=f"l{depth}", op="LoopCond", input=["go"])
+        deep.node.add(name=f"s{depth}", op="Switch", input=[f"m{depth}", f"l{depth}"])
+        deep.node.add(name=f"n{depth}", op="NextIteration", input=[f"o{depth + 1}" if depth < 199 else f"s{depth}:1"])
+        deep.node.add(name=f"o{depth}", op="Exit", input=[f"s{depth}"])
+    return {"frames_mixed": mixed, "loop_needs_itself": endless, "branch_merged_with_itself": sides, "loops_too_deep": deep}
+
+
 def refused():
     """Graphs that are sound for TensorFlow and have no counterpart, and damaged ones."""
     graph = tf.Graph()
@@ -405,13 +429,7 @@ def refused():
         x = tf.compat.v1.placeholder(tf.float32, [2, 3], name="x")
         y = tf.identity(raw.Lgamma(x=tf.tanh(raw.Digamma(x=raw.Digamma(x=x)))) + raw.Lgamma(x=x), name="y")
         tf.strings.as_string(y, name="text")
-    old = tf.Graph()
-    with old.as_default():
-        x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
-        tf.compat.v1.disable_control_flow_v2()
-        tf.identity(tf.compat.v1.while_loop(lambda v: tf.reduce_sum(v) < 9, lambda v: [v * 2], [x]), name="y")
-        tf.compat.v1.enable_control_flow_v2()
-    files = {"operators": graph.as_graph_def(), "loop_of_version_1": old.as_graph_def()}
+    files = {"operators": graph.as_graph_def()} | damaged_loops()
     for name in ("calls_itself", "depends_on_itself", "called_too_often", "repeats_a_value"):
         files[name] = made = tf.compat.v1.GraphDef()
         start = made.node.add(name="x", op="Placeholder")
