@@ -79,9 +79,8 @@ bool emit_integers(LowerCall& call, IntegerOperands operands, IntegerConvolution
 
 bool are_bytes(LowerCall& call, const IntegerInputs& inputs) {
   return is_byte_type(call.input_type(inputs.x)) && is_byte_type(call.input_type(inputs.weights)) &&
-         call.is_stored_constant(inputs.weights) &&
-         call.input(inputs.x).size() != 0 && call.input(inputs.weights).size() != 0 &&
-         element_count(call.output_dims(0)) != 0;
+         call.is_stored_constant(inputs.weights) && call.input(inputs.x).size() != 0 &&
+         call.input(inputs.weights).size() != 0 && element_count(call.output_dims(0)) != 0;
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ bool writes_anywhere(const Step& step) {
 }  // namespace
 
 std::size_t fuse_maps(Plan& plan, const Takes& takes) { return join_producers(plan, takes, joined_maps); }
-std::size_t fuse_epilogues(Plan& plan, const Takes& takes) { 
+std::size_t fuse_epilogues(Plan& plan, const Takes& takes) {
   return join_producers(plan, takes, joined_bounds) + join_producers(plan, takes, joined_epilogue);
 }
 

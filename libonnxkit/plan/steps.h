@@ -91,8 +91,8 @@ struct NormalizeParameters : Parameters {
 inline constexpr std::string_view attention_step = "attention";
 struct AttentionParameters : Parameters {
   double scale = 1;
-  double softcap = 0;              ///< 0: none
-  bool is_causal = false;          ///< row i sees columns up to i + causal_offset
+  double softcap = 0;      ///< 0: none
+  bool is_causal = false;  ///< row i sees columns up to i + causal_offset
   std::int64_t causal_offset = 0;
   std::string text() const override;
 };

@@ -73,11 +73,9 @@ std::string ConvolutionParameters::text() const {
 }
 
 std::string IntegerConvolutionParameters::text() const {
-  std::string text =
-      fmt::format("groups {}, strides {}, dilations {}, pads {}", groups, fmt::join(strides, " "),
-                  fmt::join(dilations, " "), fmt::join(pads, " "));
-  if (requantization)
-    text += fmt::format(", requantized to {} ... {}", requantization->lower, requantization->upper);
+  std::string text = fmt::format("groups {}, strides {}, dilations {}, pads {}", groups, fmt::join(strides, " "),
+                                 fmt::join(dilations, " "), fmt::join(pads, " "));
+  if (requantization) text += fmt::format(", requantized to {} ... {}", requantization->lower, requantization->upper);
   return text;
 }
 

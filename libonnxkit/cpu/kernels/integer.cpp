@@ -80,8 +80,7 @@ void pack_integers(std::int32_t* to, const std::int8_t* weights, const IntegerCo
   std::fill_n(to, packed_integer_words(convolution, isa), 0);
   for (std::int64_t column = 0; column < columns; ++column) {
     const std::int64_t panel = column / isa.panel_columns, first = panel * isa.panel_columns;
-    const std::int64_t width =
-        parts_of(std::min(isa.panel_columns, columns - first), isa.lanes) * isa.lanes;
+    const std::int64_t width = parts_of(std::min(isa.panel_columns, columns - first), isa.lanes) * isa.lanes;
     std::int32_t* const panel_words = to + first * words + (column - first);
     const std::int8_t* const filter = weights + column * depth;
     for (std::int64_t k = 0; k < depth; ++k) {
@@ -106,8 +105,7 @@ namespace {
 constexpr std::int64_t products_of_task = 1 << 19, rows_of_task = 192, gathered_rows = 48;
 
 void convolve_dense(ThreadPool& threads, const IntegerConvolution& convolution, const std::uint8_t* in,
-                    std::int32_t zero, const std::int32_t* packed, const IntegerResult& result,
-                    const IntegerIsa& isa) {
+                    std::int32_t zero, const std::int32_t* packed, const IntegerResult& result, const IntegerIsa& isa) {
   const Window& window = convolution.window;
   const std::int64_t rows = pixels_of_result(window), panels = parts_of(convolution.out_channels, isa.panel_columns);
   const std::int64_t words = parts_of(depth_of(convolution), isa.numbers);
@@ -161,11 +159,11 @@ void convolve_integers(ThreadPool& threads, const IntegerConvolution& convolutio
   const Window& window = convolution.window;
   const std::int64_t pixels = pixels_of_result(window);
   if (pixels == 0 || convolution.out_channels == 0) return;
-  if (!convolution.is_depthwise)
-    return convolve_dense(threads, convolution, in, held_zero, packed, result, isa);
+  if (!convolution.is_depthwise) return convolve_dense(threads, convolution, in, held_zero, packed, result, isa);
   const std::vector<std::uint8_t> padding(static_cast<std::size_t>(window.channels + isa.lanes * 4),
                                           static_cast<std::uint8_t>(held_zero));
-  const std::int64_t grain = products_of_task / 4 / std::max<std::int64_t>(depth_of(convolution) * window.channels, 1) + 1;
+  const std::int64_t grain =
+      products_of_task / 4 / std::max<std::int64_t>(depth_of(convolution) * window.channels, 1) + 1;
   threads.for_range(pixels, grain, [&](std::int64_t first, std::int64_t last) {
     isa.depthwise(convolution, in, padding.data(), packed, {first, last - first}, result);
   });

@@ -34,8 +34,8 @@ void pack_integers(std::int32_t* to, const std::int8_t* weights, const IntegerCo
 /// What becomes of sums. `addend` is for each output channel what is added: the bias, and what the zero points come to.
 struct IntegerResult {
   const std::int32_t* addend = nullptr;
-  std::int32_t* sums = nullptr;    ///< where the sums go; or none
-  std::uint8_t* bytes = nullptr;   ///< where round(sum * factor / divisor) + zero goes, kept from lower to upper
+  std::int32_t* sums = nullptr;     ///< where the sums go; or none
+  std::uint8_t* bytes = nullptr;    ///< where round(sum * factor / divisor) + zero goes, kept from lower to upper
   const double* factors = nullptr;  ///< for each output channel
   double divisor = 1;
   std::int32_t zero = 0, lower = 0, upper = 0;

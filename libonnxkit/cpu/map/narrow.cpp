@@ -38,8 +38,10 @@ class Narrower {
     const Expression::Number last = numbers_.back();
     const bool is_stored_narrow = is_narrow_integer(result) && fits(ranges_[last], result);
     const Lane lane = from_.lane(from_.last());
-    if (to_.lane(last) != lane && !is_stored_narrow) in_lane(last, lane);
-    else if (last != to_.last()) return from_;  // the last number has to be the result
+    if (to_.lane(last) != lane && !is_stored_narrow)
+      in_lane(last, lane);
+    else if (last != to_.last())
+      return from_;  // the last number has to be the result
     return to_;
   }
 
@@ -109,9 +111,8 @@ class Narrower {
     if (to_.lane(of) != Lane::f32 || !ranges_[of].is_exact())
       return note(to_.convert(in_lane(of, before), instruction.lane), {});
     Range range = ranges_[of];
-    const Expression::Number whole = range.may_be_minus_zero
-                                         ? to_.apply(Operation::add, of, to_.constant(Lane::f32, 0))
-                                         : of;
+    const Expression::Number whole =
+        range.may_be_minus_zero ? to_.apply(Operation::add, of, to_.constant(Lane::f32, 0)) : of;
     range.may_be_minus_zero = false;
     note(whole, range);
     return instruction.lane == Lane::f64 ? note(to_.convert(whole, Lane::f64), {}) : whole;
@@ -126,8 +127,7 @@ class Narrower {
     }
     const Range range = instruction.lane == Lane::f32 ? range_of(instruction) : Range{};
     Expression::Number operands[3] = {};
-    for (int i = 0; i < arity; ++i)
-      operands[i] = in_lane(operand(instruction, i), from_.lane(instruction.operands[i]));
+    for (int i = 0; i < arity; ++i) operands[i] = in_lane(operand(instruction, i), from_.lane(instruction.operands[i]));
     const Expression::Number made = to_.apply(instruction.operation, operands[0], operands[1], operands[2]);
     return note(instruction.is_float32 ? to_.as_float32(made) : made, range);
   }

@@ -296,7 +296,9 @@ Result<Program> Program::make(const plan::Expression& stated, std::span<const El
   const plan::Expression expression = with_narrow_integers(stated, inputs, result);
   const auto& code = expression.code();
   // What an instruction reads: of one that clears NaN only its last operand.
-  const auto arity_at = [&](std::size_t i) { return clears_nan(code, code[i]) ? 1 : plan::arity_of(code[i].operation); };
+  const auto arity_at = [&](std::size_t i) {
+    return clears_nan(code, code[i]) ? 1 : plan::arity_of(code[i].operation);
+  };
   const auto operand_at = [&](std::size_t i, int k) { return code[i].operands[clears_nan(code, code[i]) ? 2 : k]; };
   std::vector<std::size_t> last_use(code.size(), 0);
   std::vector<bool> is_needed(code.size(), false);
@@ -314,7 +316,11 @@ Result<Program> Program::make(const plan::Expression& stated, std::span<const El
     const Instruction& instruction = code[i];
     const int arity = arity_at(i);
     Line line{.arity = arity,
-              .instruction = instruction, .lane = instruction.lane, .operate = nullptr, .sources = {}, .to = {}};
+              .instruction = instruction,
+              .lane = instruction.lane,
+              .operate = nullptr,
+              .sources = {},
+              .to = {}};
     bool is_one = instruction.operation == Operation::constant ||
                   (instruction.operation == Operation::input && one_for_all[instruction.index]);
     if (arity > 0) {

@@ -28,8 +28,8 @@ std::vector<std::int8_t> centered_weights(const plan::Plan& plan, const View& fi
     for (std::int64_t c = 0; c < filter.dims[1]; ++c) {
       for (std::int64_t y = 0; y < filter.dims[2]; ++y) {
         for (std::int64_t x = 0; x < filter.dims[3]; ++x) {
-          const std::byte byte = from[m * filter.strides[0] + c * filter.strides[1] + y * filter.strides[2] +
-                                      x * filter.strides[3]];
+          const std::byte byte =
+              from[m * filter.strides[0] + c * filter.strides[1] + y * filter.strides[2] + x * filter.strides[3]];
           const std::int64_t number = filter.type == ElementType::int8 ? std::int64_t{static_cast<std::int8_t>(byte)}
                                                                        : std::int64_t{static_cast<std::uint8_t>(byte)};
           weights[at++] = static_cast<std::int8_t>(number - zero);
@@ -61,8 +61,9 @@ class IntegerConvolutionKernel : public Kernel {
   void run(RunState& state) override {
     const auto* const words = reinterpret_cast<const std::int32_t*>(packed_->data());
     const std::int32_t* const sums = words + packed_integer_words(convolution_);
-    const auto zero = static_cast<std::int32_t>(
-        inputs_[2].type == ElementType::int8 ? *state.at<std::int8_t>(inputs_[2]) : *state.at<std::uint8_t>(inputs_[2]));
+    const auto zero =
+        static_cast<std::int32_t>(inputs_[2].type == ElementType::int8 ? *state.at<std::int8_t>(inputs_[2])
+                                                                       : *state.at<std::uint8_t>(inputs_[2]));
     const std::int32_t held = held_zero_point(convolution_, zero);
     for (std::size_t j = 0; j < addend_.size(); ++j) {
       const std::int64_t bias =

@@ -248,9 +248,9 @@ class IntegerProductSearch {
     const ir::ValueId unbounded = rewriting_.patch().value(subject_.fresh_name("unbounded"));
     node.outputs = {unbounded};
     rewriting_.patch().insert_before(at, std::move(node));
-    rewriting_.replace(at, ir::make_node(subject_.model(), "Clip",
-                                         {unbounded, integer(quantizer.type, lower), integer(quantizer.type, upper)},
-                                         {result}, {}));
+    rewriting_.replace(
+        at, ir::make_node(subject_.model(), "Clip",
+                          {unbounded, integer(quantizer.type, lower), integer(quantizer.type, upper)}, {result}, {}));
   }
 
   // ---- without
@@ -274,16 +274,15 @@ class IntegerProductSearch {
     if (!rewriting_.is_free(at, {root.inputs[0], root.inputs[1], bias})) return;
     ir::ValueId weights = b->stored;
     if (is_turned) weights = rewriting_.add(at, "Transpose", {weights}, {{"perm", std::vector<std::int64_t>{1, 0}}});
-    const ir::ValueId sums =
-        rewriting_.add(at, "MatMulInteger",
-                       {a->stored, weights, zero_of(*a, subject_.type(a->stored)), zero_of_weights(*b)});
+    const ir::ValueId sums = rewriting_.add(
+        at, "MatMulInteger", {a->stored, weights, zero_of(*a, subject_.type(a->stored)), zero_of_weights(*b)});
     const ir::ValueId reals =
         rewriting_.add(at, "Cast", {sums}, {{"to", static_cast<std::int64_t>(ElementType::float32)}});
     std::vector<double> scales = b->scales;
     for (double& scale : scales) scale *= a->scales[0];
-    const ir::ValueId scale = rewriting_.reals(
-        "scale", ElementType::float32, scales.size() == 1 ? Dims() : Dims{static_cast<std::int64_t>(scales.size())},
-        scales);
+    const ir::ValueId scale =
+        rewriting_.reals("scale", ElementType::float32,
+                         scales.size() == 1 ? Dims() : Dims{static_cast<std::int64_t>(scales.size())}, scales);
     if (bias == ir::ValueId::none)
       return rewriting_.replace(at, ir::make_node(subject_.model(), "Mul", {reals, scale}, {root.outputs[0]}, {}));
     const ir::ValueId scaled = rewriting_.add(at, "Mul", {reals, scale});
@@ -298,11 +297,10 @@ class IntegerProductSearch {
 
 void register_recognise_integer_products(PassRegistry& registry);
 void register_recognise_integer_products(PassRegistry& registry) {
-  registry.add({.name = "recognise_integer_products",
-                .stage = Stage::recognise,
-                .run = [](Subject& subject) -> Result<bool> {
-                  return has_operator(subject, "QuantizeLinear") && IntegerProductSearch(subject).run();
-                }});
+  registry.add(
+      {.name = "recognise_integer_products", .stage = Stage::recognise, .run = [](Subject& subject) -> Result<bool> {
+         return has_operator(subject, "QuantizeLinear") && IntegerProductSearch(subject).run();
+       }});
 }
 
 }  // namespace onnxkit::plan
