@@ -46,15 +46,6 @@ Result<FormatInfo> output_format(const std::filesystem::path& path) {
   return format ? Result<FormatInfo>((*format)->info()) : format.error();
 }
 
-Result<std::vector<std::string>> signatures_of(const std::filesystem::path& path, const std::string& format) {
-  const auto source = formats::open_source(path);
-  if (!source) return source.error();
-  const formats::Format* known =
-      format.empty() ? formats::registry().to_read(*source) : formats::registry().find(format);
-  if (!known || !known->signatures) return std::vector<std::string>();
-  return known->signatures(*source);
-}
-
 Result<Model> read_model(const std::filesystem::path& path, const ReadOptions& options, ReadReport* report) {
   const auto source = formats::open_source(path);
   if (!source) return source.error();

@@ -47,11 +47,6 @@ ONNXKIT_API std::optional<FormatInfo> format_of_path(const std::filesystem::path
 /// writer has this extension.
 ONNXKIT_API Result<FormatInfo> output_format(const std::filesystem::path& path);
 
-/// The functions of a file that ReadOptions::signature chooses from, such as the signatures of a TensorFlow SavedModel; empty where there is
-/// nothing to choose. `format` is that of ReadOptions. Fails with cannot-read or malformed-model.
-ONNXKIT_API Result<std::vector<std::string>> signatures_of(const std::filesystem::path& path,
-                                                           const std::string& format = {});
-
 /// A model in memory. A copy is independent of the original, but shares its text and weights: it costs the graph only.
 /// Weights stay in the mapped file that it was read from, so that file must not be truncated or
 /// overwritten in place while the Model lives (replacing it by rename, as write_model does, is fine).
