@@ -40,10 +40,16 @@ foreign::TensorType type_of(std::int64_t type, bool has_rank, const std::vector<
   return made;
 }
 
-Result<const SignatureDef*> chosen_signature(const MetaGraph& graph, std::string_view& name) {
+/// What a SavedModel offers; names with two underscores are for TensorFlow's own loader.
+std::vector<std::string_view> names_of_signatures(const MetaGraph& graph) {
   std::vector<std::string_view> names;
   for (const auto& [key, signature] : graph.signatures)
     if (!key.starts_with("__")) names.push_back(key);
+  return names;
+}
+
+Result<const SignatureDef*> chosen_signature(const MetaGraph& graph, std::string_view& name) {
+  const std::vector<std::string_view> names = names_of_signatures(graph);
   const bool is_any = name.empty();
   if (is_any) name = usual_signature;
   if (is_any && names.size() == 1) name = names.front();
@@ -168,6 +174,15 @@ Result<ir::Model> read(const std::filesystem::path& folder, std::string_view sig
   auto file = MappedFile::open_beneath(folder, "saved_model.pb");
   if (!file) return std::move(file).error();
   return read_message(*std::move(file), folder, signature, findings, trace);
+}
+
+Result<std::vector<std::string>> signatures(const std::filesystem::path& folder) {
+  const auto file = MappedFile::open_beneath(folder, "saved_model.pb");
+  if (!file) return file.error();
+  const auto meta = read_meta_graph((*file)->view());
+  if (!meta) return meta.error();
+  const auto names = names_of_signatures(*meta);
+  return std::vector<std::string>(names.begin(), names.end());
 }
 
 Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
