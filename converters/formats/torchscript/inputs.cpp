@@ -119,11 +119,17 @@ Result<std::vector<NamedItem>> Inputs::read(const Function& forward) {
     const Function::Parameter& parameter = forward.parameters[i];
     const Expression* type = &parameter.type;
     const bool is_optional = is_container(*type, "Optional");
-    if (is_optional && parameter.has_fallback && !is_asked_for(parameter.name)) continue;
+    if (is_optional && parameter.has_fallback && !is_asked_for(parameter.name)) {
+      structure_.null();
+      continue;
+    }
     if (is_optional) type = &type->parts[1];
     const bool has_tensors = is_tensor_type(*type) || is_container(*type, "Tuple") || is_container(*type, "List") ||
                              is_container(*type, "Dict");
-    if (!has_tensors && parameter.has_fallback) continue;
+    if (!has_tensors && parameter.has_fallback) {
+      structure_.null();
+      continue;
+    }
     const TracedInput* traced = i - 1 < module_.traced_inputs.size() ? &module_.traced_inputs[i - 1] : nullptr;
     auto item = item_of(*type, std::string(parameter.name), std::to_string(i - 1), traced);
     if (!item) return std::move(item).error();
