@@ -144,6 +144,7 @@ class CudaBackend : public exec::Backend {
     if (!names) return names.error();
     planned.without_passes = *std::move(names);
     planned.takes = refusal;
+    planned.plans_bodies = true;
     const Precision precision = (*shared)->precision;
     planned.exact = precision == Precision::f64;
     exec::LoadOptions beside{.context = planned.load.context,

@@ -17,13 +17,6 @@ BufferUses::BufferUses(const Plan& plan) : readers(plan.buffers.size()), writers
   }
 }
 
-namespace {
-
-bool is_private(const Plan& plan, const BufferUses& uses, std::uint32_t buffer) {
-  return plan.buffers[buffer].home == Home::arena && uses.writers[buffer].size() == 1 &&
-         uses.readers[buffer].size() == 1;
-}
-
 void remove_steps(Plan& plan, const std::vector<bool>& is_gone) {
   std::size_t kept = 0;
   for (std::size_t at = 0; at < plan.steps.size(); ++at) {
@@ -32,6 +25,13 @@ void remove_steps(Plan& plan, const std::vector<bool>& is_gone) {
     ++kept;
   }
   plan.steps.resize(kept);
+}
+
+namespace {
+
+bool is_private(const Plan& plan, const BufferUses& uses, std::uint32_t buffer) {
+  return plan.buffers[buffer].home == Home::arena && uses.writers[buffer].size() == 1 &&
+         uses.readers[buffer].size() == 1;
 }
 
 const Expression* epilogue_of(const Step& step) {

@@ -68,12 +68,14 @@ struct NormalizeParameters : Parameters {
   std::string text() const override;
 };
 
-/// softmax(q k^T * scale + mask) v. q [batch, heads, rows, size], k and v [batch, heads, columns, size], mask of the scores' sizes. The innermost
+/// softmax(cap(q k^T * scale) + mask) v, where cap(x) is softcap * tanh(x / softcap), or x without one. q [batch, heads, rows, size], k and v [batch, heads, columns, size], mask of the scores' sizes. The innermost
 /// axis of q, k and v has stride 1.
 inline constexpr std::string_view attention_step = "attention";
 struct AttentionParameters : Parameters {
   double scale = 1;
-  bool is_causal = false;  ///< row i sees columns up to i
+  double softcap = 0;              ///< 0: none
+  bool is_causal = false;          ///< row i sees columns up to i + causal_offset
+  std::int64_t causal_offset = 0;
   std::string text() const override;
 };
 

@@ -107,7 +107,11 @@ std::string RecurrentParameters::text() const {
 }
 
 std::string AttentionParameters::text() const {
-  return fmt::format("scale {}{}", static_cast<float>(scale), is_causal ? ", causal" : "");
+  std::string text = fmt::format("scale {}", static_cast<float>(scale));
+  if (softcap > 0) text += fmt::format(", softcap {}", static_cast<float>(softcap));
+  if (is_causal) text += ", causal";
+  if (is_causal && causal_offset != 0) text += fmt::format(" behind {}", causal_offset);
+  return text;
 }
 
 }  // namespace onnxkit::plan

@@ -10,4 +10,7 @@ namespace onnxkit::saved_model {
 /// with limits, `starts` and `limits` are these.
 void resolve_loops(foreign::Graph& graph);
 
+/// Arrays of TensorFlow 1 that are filled or read as a whole, from the first element to the last, become tensors.
+void resolve_arrays(foreign::Graph& graph);
+
 }  // namespace onnxkit::saved_model

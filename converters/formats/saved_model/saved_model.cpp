@@ -7,6 +7,7 @@
 
 #include "converters/containers/protobuf.h"
 #include "converters/foreign/import.h"
+#include "converters/formats/saved_model/control_flow_v1.h"
 #include "converters/formats/saved_model/dtype.h"
 #include "converters/formats/saved_model/graph_reader.h"
 #include "converters/formats/saved_model/loops.h"
@@ -71,6 +72,7 @@ Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variabl
                          foreign::Trace* trace) {
   for (Port& input : inputs) name_sizes(model, input, &input == inputs.data());
   if (auto done = read_graph(scopes, mappings, variables, inputs, outputs, model); !done) return done.error();
+  resolve_arrays(model.graph);
   resolve_loops(model.graph);
   fold_constants(model, model.graph);
   join_dilations(model.graph);
@@ -82,6 +84,13 @@ Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variabl
   return imported;
 }
 
+/// What the nodes of a branch of TensorFlow 1 depend on without reading it.
+bool is_pivot(const GraphDef& graph, const NodeDef& node) {
+  if (node.op != "Identity" || node.inputs.empty()) return false;
+  const NodeDef* before = graph.table.find(node.inputs.front().substr(0, node.inputs.front().find(':')));
+  return before && before->op == "Switch";
+}
+
 /// Tensors that nothing reads, of nodes that compute something.
 std::vector<Port> unread_outputs(const GraphDef& graph, StringPool& strings) {
   std::unordered_set<std::string_view> read;
@@ -91,7 +100,7 @@ std::vector<Port> unread_outputs(const GraphDef& graph, StringPool& strings) {
   std::vector<Port> outputs;
   for (const NodeDef& node : graph.table.nodes) {
     const bool computes = node.op != "Const" && node.op != "NoOp" && node.op != "Placeholder" && node.op != "Assert";
-    if (!computes || read.contains(node.name)) continue;
+    if (!computes || read.contains(node.name) || is_pivot(graph, node)) continue;
     const std::string_view tensor = strings.keep(fmt::format("{}:0", node.name));
     outputs.push_back({tensor, tensor});
   }
@@ -130,6 +139,8 @@ Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std
   if (!chosen) return chosen.error();
   const auto graph = read_graph_def(meta->graph);
   if (!graph) return graph.error();
+  foreign::Model model;
+  if (auto done = restructure_control_flow(**graph, *model.strings); !done) return done.error();
   auto bundle = VariablesBundle::open(folder);
   if (!bundle) return std::move(bundle).error();
   Mappings mappings;
@@ -141,7 +152,6 @@ Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std
   const auto outputs = ports_of((*chosen)->outputs);
   if (!inputs) return std::move(inputs).error();
   if (!outputs) return outputs.error();
-  foreign::Model model;
   model.framework = "TensorFlow";
   model.version = meta->version;
   model.graph.name = signature;
@@ -167,6 +177,7 @@ Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vecto
   foreign::Model model;
   const std::vector<Port> outputs = unread_outputs(**graph, *model.strings);
   if (outputs.empty()) return make_error("malformed-model", "the graph has no outputs");
+  if (auto done = restructure_control_flow(**graph, *model.strings); !done) return done.error();
   Mappings mappings;
   register_all_saved_model_mappings(mappings);
   Scopes scopes(**graph, mappings);

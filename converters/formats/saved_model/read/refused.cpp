@@ -7,7 +7,7 @@ void register_refused(Mappings& mappings);
 void register_refused(Mappings& mappings) {
   mappings.refuse({"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge", "RefEnter",
                    "RefExit", "RefNextIteration"},
-                  {"it is a part of a loop or branch in the form of TensorFlow 1",
+                  {"its loop or branch of TensorFlow 1 does not have the structure that tf.while_loop and tf.cond give",
                    "save the model again with control flow of version 2 enabled"});
   mappings.refuse(
       {"AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "Assign", "AssignAdd", "AssignSub"},
