@@ -23,7 +23,8 @@ struct ProgramPass {
 constexpr ProgramPass program_passes[] = {{"fuse_maps", fuse_maps},
                                           {"fuse_epilogues", fuse_epilogues},
                                           {"sink_copies", sink_copies},
-                                          {"split_maps", split_maps}};
+                                          {"split_maps", split_maps},
+                                          {"place_outputs", place_outputs}};
 
 ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
   ir::DeclaredType type;
