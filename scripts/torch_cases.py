@@ -502,7 +502,10 @@ def conversions():
 
 def control_flow():
     from torch._higher_order_ops.map import map as map_rows
-    from torch._higher_order_ops.scan import scan
+    try:
+        from torch._higher_order_ops.scan import scan
+    except ModuleNotFoundError:  # before PyTorch 2.6
+        scan = None
     from torch._higher_order_ops.while_loop import while_loop
 
     x = real(3, 4)
@@ -512,6 +515,34 @@ def control_flow():
     case("map", lambda x, y: map_rows(lambda a, b: a * 2 + b, x, y), x, real(4))
     case("scan", lambda x, i: scan(lambda c, a: (c + a, (c + a) * 2), i, x), x, torch.zeros(4))
 
+
+class Stored(torch.nn.Module):
+    """Parameters, two of them one, buffers that are saved and not, and a tensor that is neither."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.norm = torch.nn.Linear(3, 4), torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)
+        self.second.weight = self.first.weight
+        self.turned = torch.nn.Parameter(real(4, 3).t())
+        self.register_buffer("kept", real(4))
+        self.register_buffer("left_out", whole(4), persistent=False)
+        self.constant = torch.tensor([1.0, 2.0, 3.0, 4.0])
+
+    def forward(self, x):
+        return self.norm(self.first(x)) * self.kept + self.second(x) * self.constant + x @ self.turned - self.left_out
+
+
+class Nested(torch.nn.Module):
+    def forward(self, pair, by_name):
+        x, y = pair
+        return {"sum": x + by_name["z"][:, None, torch.tensor([1, 0, 1])], "rows": (y[torch.tensor([1, 0])], y * x.shape[0])}
+
+
+# For archives of PyTorch before 2.8: module, arguments, sizes that are open.
+OLDER = {
+    "stored": (Stored(), (real(2, 3),), ({0: "rows"},)),
+    "nested": (Nested(), ((real(3, 3, 3), real(2, 4)), {"z": real(3, 4)}), None),
+}
 
 change("cache", Cache(), real(2, 1, 3), torch.tensor([2]))
 change("input", ChangedInput(), real(3), real(3))

@@ -88,7 +88,11 @@ bool TorchArchive::matches(const ZipArchive& archive) { return archive.find(root
 Result<TorchArchive> TorchArchive::open(std::shared_ptr<const MappedFile> file) {
   auto zip = ZipArchive::open(std::move(file));
   if (!zip) return std::move(zip).error();
-  TorchArchive archive(*std::move(zip));
+  return open(*std::move(zip));
+}
+
+Result<TorchArchive> TorchArchive::open(ZipArchive zip) {
+  TorchArchive archive(std::move(zip));
   if (auto order = check_byte_order(archive.zip_, archive.root_); !order) return std::move(order).error();
   return archive;
 }

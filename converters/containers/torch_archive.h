@@ -39,6 +39,7 @@ class TorchArchive {
   static bool matches(const wire::ZipArchive& archive);
   /// Error codes: malformed-archive, not-supported.
   static Result<TorchArchive> open(std::shared_ptr<const MappedFile> file);
+  static Result<TorchArchive> open(wire::ZipArchive zip);
 
   /// The pickle in the entry of this name ("data.pkl"). Only tensors and plain containers may be in it, and objects of the archive's own classes
   /// when `has_classes`. Error codes: those of PickleDocument::parse, malformed-archive.
@@ -56,7 +57,7 @@ class TorchArchive {
 
  private:
   explicit TorchArchive(wire::ZipArchive zip)
-      : zip_(std::move(zip)), root_(root_of(zip_)), budget_(zip_.file()->bytes().size()) {
+      : zip_(std::move(zip)), root_(root_of(zip_)), budget_(zip_.bytes().size()) {
     files_.push_back(zip_.file());
   }
   Result<std::span<const std::byte>> storage(const std::string& path);

@@ -52,6 +52,14 @@ ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
   return type;
 }
 
+/// Of a list or an optional value without items the declaration tells what could be in it.
+bool says_more(const ir::ValueInfo& input, const Value& value) {
+  using Kind = ir::DeclaredType::Kind;
+  if (!value.items.empty() || !input.type || !input.type->element) return false;
+  return (value.kind == ValueKind::sequence && input.type->kind == Kind::sequence) ||
+         (value.kind == ValueKind::optional && input.type->kind == Kind::optional);
+}
+
 bool is_small_integer(const Value& value) {
   constexpr std::int64_t most = 64;
   return value.is_tensor() && value.tensor.size() <= most &&
@@ -82,7 +90,7 @@ Result<ir::Model> concrete(const ir::Model& model, std::span<const NamedValue> i
       continue;
     }
     ir::ValueInfo changed = ir::clone(input);
-    if (is_given) changed.type = declared_type(copy, given->value);
+    if (is_given && !says_more(input, given->value)) changed.type = declared_type(copy, given->value);
     kept.push_back(std::move(changed));
   }
   ir::splice(graph, std::move(patch));

@@ -1,5 +1,6 @@
 """Programs of torch.export in testdata/torch: each becomes ONNX that `check` accepts and that gives what PyTorch gave, by the noise floor. Those in
-testdata/torch/changes change buffers or inputs, whose contents afterwards are further outputs.
+testdata/torch/changes change buffers or inputs, whose contents afterwards are further outputs; those in testdata/torch/older are archives of
+PyTorch 2.4 to 2.7.
 
     tests/convert/torch.py --program onnxkit [NAME...]
 """
@@ -8,4 +9,4 @@ import sys
 import recorded
 
 if __name__ == "__main__":
-    sys.exit(recorded.main(__doc__, "testdata/torch", ".pt2") or recorded.main(__doc__, "testdata/torch/changes", ".pt2"))
+    sys.exit(any([recorded.main(__doc__, folder, ".pt2") for folder in ("testdata/torch", "testdata/torch/changes", "testdata/torch/older")]))

@@ -89,10 +89,18 @@ def replaced(owner, name, value):
         setattr(owner, name, before)
 
 
+def package_loader():
+    """The part that loads compiled code; None before PyTorch 2.8, whose archives have none."""
+    try:
+        return importlib.import_module("torch.export.pt2_archive._package")
+    except ModuleNotFoundError:
+        return None
+
+
 @contextlib.contextmanager
 def data_only(torch):
     guard, sympy, load = GUARD, importlib.import_module("sympy"), torch.load
-    package, pytree = importlib.import_module("torch.export.pt2_archive._package"), importlib.import_module("torch.utils._pytree")
+    package, pytree = package_loader(), importlib.import_module("torch.utils._pytree")
     functions, sympify = functions_of(torch), sympy.sympify
 
     def plain_load(*arguments, **options):
@@ -115,7 +123,7 @@ def data_only(torch):
     try:
         with replaced(torch, "load", plain_load), replaced(sympy, "sympify", formula), \
                 replaced(pytree, "importlib", Importer(guard)), \
-                replaced(package, "_load_aoti", lambda *_, **__: guard.refuse("contains compiled code")):
+                replaced(package, "_load_aoti", lambda *_, **__: guard.refuse("contains compiled code")) if package else contextlib.nullcontext():
             yield
     except WorkerError:
         raise

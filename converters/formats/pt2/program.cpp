@@ -194,6 +194,7 @@ class GraphReader {
     }
     if (const ValueId id = value_named(json); id != ValueId::none) return Argument{id};
     const Json inner = payload_of(json);  // {"as_tensor": {...}}, {"as_int": 3}
+    if (const auto name = inner.text(); name && inner.name() == "as_tensor") return Argument{value_of(*name)};  // 2.3
     if (inner.name() == "as_none") return Argument{};
     if (const auto value = inner.boolean()) return Argument{*value};
     if (const auto value = inner.integer())
@@ -311,13 +312,16 @@ void read_changes(Json specs, Program& program) {
 }  // namespace
 
 Result<Program> read_program(Json root) {
-  constexpr std::int64_t known_major = 8;
-  const auto major = root["schema_version"]["major"].integer();
+  constexpr std::int64_t first_major = 5, last_major = 8;  // torch 2.3 has the first
+  auto major = root["schema_version"]["major"].integer();
+  if (!major) major = root["schema_version"].integer();  // a single number before torch 2.3
   if (!major) return malformed_program("the program does not say its schema version");
-  if (*major != known_major) {
+  if (*major < first_major || *major > last_major) {
     Error error = make_error("not-supported", "the program has a schema version that is not known");
-    error.diagnostic.expected = std::to_string(known_major);
+    error.diagnostic.expected = fmt::format("{} to {}", first_major, last_major);
     error.diagnostic.found = std::to_string(*major);
+    if (*major < first_major)
+      error.diagnostic.help = "export the model with PyTorch 2.3 or newer: older releases did not fix the form yet";
     return error;
   }
   Program program;

@@ -31,7 +31,7 @@ struct Program {
 /// The program, with its weights, in ONNX. Errors: as pt2::read.
 Result<ir::Model> to_onnx(Program& program, std::vector<Diagnostic>& findings, foreign::Trace* trace = nullptr);
 
-/// Reads the JSON of a program of torch.export (schema 8). Error codes: malformed-model, not-supported.
+/// Reads the JSON of a program of torch.export (schema 5 to 8). Error codes: malformed-model, not-supported.
 Result<Program> read_program(containers::Json root);
 
 }  // namespace onnxkit::pt2

@@ -41,13 +41,40 @@ using containers::check_byte_order;
 using containers::root_of;
 
 constexpr std::string_view format_entry = "archive_format";
-constexpr std::string_view old_program_entry = "serialized_exported_program.json";
+constexpr std::string_view old_program_entry = "serialized_exported_program.json";  // before torch 2.8
 
 Result<std::string> text_entry(const wire::ZipArchive& archive, const std::string& name) {
   const wire::ZipEntry* entry = archive.find(name);
   if (!entry) return make_error("malformed-model", "the archive has no entry " + quote(name));
   constexpr std::uint64_t most = std::uint64_t{1} << 30;
   return archive.unpack(*entry, most);
+}
+
+/// A copy with quotes around Python's words for numbers that JSON lacks: PyTorch wrote them bare before 2.7.
+std::string with_quoted_numbers(std::string_view text) {
+  constexpr std::string_view words[] = {"-Infinity", "Infinity", "NaN"};
+  std::string copy;
+  copy.reserve(text.size());
+  bool is_in_string = false;
+  while (!text.empty()) {
+    std::size_t size = 1;
+    if (text.front() == '"') {
+      is_in_string = !is_in_string;
+    } else if (is_in_string && text.front() == '\\') {
+      size = std::min<std::size_t>(2, text.size());
+    } else if (!is_in_string) {
+      const auto* word = std::find_if(std::begin(words), std::end(words),
+                                      [&](std::string_view candidate) { return text.starts_with(candidate); });
+      if (word != std::end(words)) {
+        copy.append("\"").append(*word).append("\"");
+        text.remove_prefix(word->size());
+        continue;
+      }
+    }
+    copy.append(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+  return copy;
 }
 
 /// The names of the programs in the archive.
@@ -79,16 +106,22 @@ Result<std::string> chosen_program(const wire::ZipArchive& archive, const std::s
   return error;
 }
 
+/// Of a program before torch 2.8: files of a user may make a folder of their own, the first of the archive.
+const wire::ZipEntry* old_program_of(const wire::ZipArchive& archive) {
+  const wire::ZipEntry* entry = archive.find(root_of(archive) + std::string(old_program_entry));
+  return entry ? entry : archive.find(old_program_entry);
+}
+
+std::string folder_of(const wire::ZipEntry& entry) { return entry.name.substr(0, entry.name.rfind('/') + 1); }
+
 }  // namespace
 
 bool is_pt2(const std::shared_ptr<const MappedFile>& file) {
   if (!file->view().starts_with("PK")) return false;
   const auto archive = wire::ZipArchive::open(file);
   if (!archive) return false;
-  const std::string root = root_of(*archive);
-  for (const std::string_view entry : {format_entry, old_program_entry})
-    if (archive->find(root + std::string(entry)) || archive->find(entry)) return true;
-  return false;
+  return old_program_of(*archive) || archive->find(root_of(*archive) + std::string(format_entry)) ||
+         archive->find(format_entry);
 }
 
 Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
@@ -97,20 +130,18 @@ Result<ir::Model> read(std::shared_ptr<const MappedFile> file, std::vector<Diagn
   if (!archive) return std::move(archive).error();
   const std::string root = root_of(*archive);
   if (auto order = check_byte_order(*archive, root); !order) return std::move(order).error();
-  if (archive->find(root + std::string(old_program_entry)) || archive->find(std::string(old_program_entry))) {
-    Error error = make_error("not-supported", "archives of torch.export before version 2.8 are not read yet");
-    error.diagnostic.help = "load it with torch.export.load and save it again with a newer PyTorch";
-    return error;
-  }
-  const auto name = chosen_program(*archive, root);
+  const wire::ZipEntry* old_program = old_program_of(*archive);
+  const auto name = old_program ? Result<std::string>(std::string()) : chosen_program(*archive, root);
   if (!name) return name.error();
-  const auto text = text_entry(*archive, root + "models/" + *name + ".json");
+  const auto text = text_entry(*archive, old_program ? old_program->name : root + "models/" + *name + ".json");
   if (!text) return text.error();
-  auto document = containers::JsonDocument::parse(*text);
+  auto document = containers::JsonDocument::parse(old_program ? with_quoted_numbers(*text) : *text);
   if (!document) return std::move(document).error();
   auto program = read_program((*document)->root());
   if (!program) return std::move(program).error();
-  if (auto added = add_weights(*archive, root, *name, *program); !added) return std::move(added).error();
+  auto added = old_program ? add_pickled_weights(*archive, folder_of(*old_program), *program)
+                           : add_weights(*archive, root, *name, *program);
+  if (!added) return std::move(added).error();
   program->model.documents.emplace_back(*std::move(document));
   return to_onnx(*program, findings, trace);
 }

@@ -97,6 +97,83 @@ class WeightReader {
   std::unordered_map<std::string, std::span<const std::byte>> unpacked_;
 };
 
+/// The tensors of archives that lie in an archive.
+class PickledWeights {
+ public:
+  explicit PickledWeights(foreign::Model& model) : model_(model) {}
+
+  /// What is not there, or empty, has no tensors.
+  Result<void> add(const wire::ZipArchive& archive, const std::string& name) {
+    const wire::ZipEntry* entry = archive.find(name);
+    if (!entry || entry->size == 0) return {};
+    auto zip = archive.open_inner(*entry, containers::most_unpacked(*entry));
+    if (!zip) return std::move(zip).error();
+    auto inner = containers::TorchArchive::open(*std::move(zip));
+    if (!inner) return std::move(inner).error();
+    auto pickle = inner->pickle("data.pkl", false);
+    if (!pickle) return std::move(pickle).error();
+    const containers::Pickle tensors = (*pickle)->root();
+    for (std::size_t i = 0; tensors.is_dict() && i < tensors.size(); ++i)
+      if (const auto key = tensors.key(i).text()) places_.emplace(*key, Place{parts_.size(), tensors.value(i)});
+    parts_.push_back({*std::move(inner), *std::move(pickle)});
+    return {};
+  }
+
+  Result<foreign::Tensor> read(const InputSpec& input) {
+    const auto found = places_.find(input.name);
+    if (found == places_.end()) return malformed_weight(input.name, "the archive does not have it");
+    auto stored = parts_[found->second.part].archive.tensor(found->second.value, input.name);
+    if (!stored) return std::move(stored).error();
+    if (!*stored)
+      return make_error("not-supported",
+                        fmt::format("weight {} is a pickled object, which is never read", quote(input.name)));
+    foreign::Tensor tensor;
+    tensor.value = input.value;
+    tensor.name = input.name;
+    tensor.elem = (*stored)->elem;
+    tensor.dims = (*stored)->dims;
+    tensor.bytes = (*stored)->bytes;
+    return tensor;
+  }
+
+  void keep_files() {
+    for (const Part& part : parts_)
+      model_.files.insert(model_.files.end(), part.archive.files().begin(), part.archive.files().end());
+  }
+
+ private:
+  struct Part {
+    containers::TorchArchive archive;
+    std::unique_ptr<const containers::PickleDocument> pickle;
+  };
+  struct Place {
+    std::size_t part = 0;
+    containers::Pickle value;
+  };
+
+  foreign::Model& model_;
+  std::vector<Part> parts_;
+  std::unordered_map<std::string_view, Place> places_;  ///< names lie in the pickles
+};
+
+/// Gives each input that is no argument its tensor.
+template <typename Weights>
+Result<void> attach(Weights& weights, Program& program) {
+  foreign::Graph& graph = program.model.graph;
+  std::vector<foreign::ValueId> inputs;
+  for (const InputSpec& input : program.inputs) {
+    if (input.kind == InputSpec::Kind::user) {
+      if (input.value != foreign::ValueId::none) inputs.push_back(input.value);
+      continue;
+    }
+    auto tensor = weights.read(input);
+    if (!tensor) return std::move(tensor).error();
+    graph.tensors.push_back(*std::move(tensor));
+  }
+  graph.inputs = std::move(inputs);
+  return {};
+}
+
 }  // namespace
 
 Result<void> add_weights(const wire::ZipArchive& archive, const std::string& root, const std::string& name,
@@ -106,18 +183,16 @@ Result<void> add_weights(const wire::ZipArchive& archive, const std::string& roo
   WeightReader reader(archive, root, model);
   if (auto read = reader.add_config("data/weights/", name + "_weights_config.json"); !read) return read;
   if (auto read = reader.add_config("data/constants/", name + "_constants_config.json"); !read) return read;
-  std::vector<foreign::ValueId> inputs;
-  for (const InputSpec& input : program.inputs) {
-    if (input.kind == InputSpec::Kind::user) {
-      if (input.value != foreign::ValueId::none) inputs.push_back(input.value);
-      continue;
-    }
-    auto tensor = reader.read(input);
-    if (!tensor) return std::move(tensor).error();
-    model.graph.tensors.push_back(*std::move(tensor));
-  }
-  model.graph.inputs = std::move(inputs);
-  return {};
+  return attach(reader, program);
+}
+
+Result<void> add_pickled_weights(const wire::ZipArchive& archive, const std::string& root, Program& program) {
+  PickledWeights weights(program.model);
+  for (const std::string_view entry : {"serialized_state_dict.pt", "serialized_constants.pt"})
+    if (auto read = weights.add(archive, root + std::string(entry)); !read) return read;
+  auto attached = attach(weights, program);
+  weights.keep_files();
+  return attached;
 }
 
 }  // namespace onnxkit::pt2

@@ -14,4 +14,7 @@ namespace onnxkit::pt2 {
 Result<void> add_weights(const wire::ZipArchive& archive, const std::string& root, const std::string& name,
                          Program& program);
 
+/// The same for archives before torch 2.8, in which archives of torch.save hold the tensors.
+Result<void> add_pickled_weights(const wire::ZipArchive& archive, const std::string& root, Program& program);
+
 }  // namespace onnxkit::pt2

@@ -176,14 +176,25 @@ std::uint32_t checksum_of(std::string_view bytes) {
 }  // namespace
 
 Result<ZipArchive> ZipArchive::open(std::shared_ptr<const MappedFile> file) {
-  ZipArchive archive(std::move(file));
+  const std::span<const std::byte> bytes = file->bytes();
+  return read(ZipArchive(std::move(file), bytes));
+}
+
+Result<ZipArchive> ZipArchive::open_inner(const ZipEntry& entry, std::uint64_t most_bytes) const {
+  if (entry.is_stored) return read(ZipArchive(file_, packed_bytes(entry)));
+  auto content = unpack(entry, most_bytes);
+  if (!content) return std::move(content).error();
+  return open(MappedFile::from_bytes(*std::move(content)));
+}
+
+Result<ZipArchive> ZipArchive::read(ZipArchive archive) {
   if (auto read = archive.read_directory(); !read) return std::move(read).error();
   if (auto sound = archive.check_entries(); !sound) return std::move(sound).error();
   return archive;
 }
 
 Result<void> ZipArchive::read_directory() {
-  const std::string_view bytes = file_->view();
+  const std::string_view bytes(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
   const auto directory = find_directory(bytes);
   if (!directory) return malformed_archive("the file is not a complete zip archive");
   const auto end = checked_add(directory->offset, directory->size);
@@ -204,7 +215,7 @@ Result<void> ZipArchive::check_entries() const {
   std::vector<const ZipEntry*> by_offset;
   for (const ZipEntry& entry : entries_) {
     const auto end = checked_add(entry.offset, entry.packed_size);
-    if (!end || *end > file_->bytes().size())
+    if (!end || *end > bytes_.size())
       return malformed_archive("an entry of the archive ends behind the file", entry.name);
     if (entry.is_stored && entry.size != entry.packed_size)
       return malformed_archive("an entry of the archive has two sizes", entry.name);
@@ -229,7 +240,7 @@ const ZipEntry* ZipArchive::find(std::string_view name) const {
 }
 
 std::span<const std::byte> ZipArchive::packed_bytes(const ZipEntry& entry) const {
-  return file_->bytes().subspan(entry.offset, entry.packed_size);
+  return bytes_.subspan(entry.offset, entry.packed_size);
 }
 
 Result<std::string> ZipArchive::unpack(const ZipEntry& entry, std::uint64_t most_bytes) const {

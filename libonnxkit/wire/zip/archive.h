@@ -28,6 +28,8 @@ class ZipArchive {
  public:
   /// Reads the directory. Error code: malformed-archive.
   static Result<ZipArchive> open(std::shared_ptr<const MappedFile> file);
+  /// The archive that an entry is: in place where it is stored, else unpacked. Error codes: those of `open` and `unpack`.
+  Result<ZipArchive> open_inner(const ZipEntry& entry, std::uint64_t most_bytes) const;
 
   /// In the order of the directory.
   const std::vector<ZipEntry>& entries() const { return entries_; }
@@ -41,14 +43,20 @@ class ZipArchive {
   Result<std::string> unpack_start(const ZipEntry& entry, std::size_t most) const;
   /// The packed bytes in place.
   std::span<const std::byte> packed_bytes(const ZipEntry& entry) const;
+  /// What holds the archive, alone or with more around it.
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
+  /// All of the archive.
+  std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  explicit ZipArchive(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
+  ZipArchive(std::shared_ptr<const MappedFile> file, std::span<const std::byte> bytes)
+      : file_(std::move(file)), bytes_(bytes) {}
+  static Result<ZipArchive> read(ZipArchive archive);
   Result<void> read_directory();
   Result<void> check_entries() const;
 
   std::shared_ptr<const MappedFile> file_;
+  std::span<const std::byte> bytes_;
   std::vector<ZipEntry> entries_;
 };
 

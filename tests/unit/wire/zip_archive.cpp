@@ -72,6 +72,19 @@ TEST_CASE("zip: stored entries lie in the file") {
   CHECK(archive->find("d") == nullptr);
 }
 
+TEST_CASE("zip: an archive in an archive") {
+  const std::string inner = zipped({{"a/b", "hello"}});
+  const auto outer = wire::ZipArchive::open(MappedFile::from_bytes(zipped({{"c", "world"}, {"inner", inner}})));
+  REQUIRE(outer);
+  const auto archive = outer->open_inner(*outer->find("inner"), 0);
+  REQUIRE(archive);
+  CHECK(archive->file() == outer->file());
+  CHECK(archive->bytes().size() == inner.size());
+  const auto view = archive->packed_bytes(*archive->find("a/b"));
+  CHECK(std::string(reinterpret_cast<const char*>(view.data()), view.size()) == "hello");
+  CHECK(outer->open_inner(*outer->find("c"), 0).error().diagnostic.code == "malformed-archive");
+}
+
 TEST_CASE("zip: deflated entries are unpacked") {
   const auto archive = wire::ZipArchive::open(MappedFile::from_bytes(npy_bytes("compressed.npz")));
   REQUIRE(archive);
