@@ -104,6 +104,8 @@ class AttentionWriter {
     if (q.type != ElementType::float16 && q.type != ElementType::bfloat16)
       return fmt::format("fused attention of {}", name_of(q.type));
     if (k.type != q.type || v.type != q.type || to.type != q.type) return "operands of two types";
+    if (of_.softcap != 0) return "scores with a cap";
+    if (of_.is_causal && of_.causal_offset != 0) return "causal attention behind past keys";
     for (const View* view : {&q, &k, &v, &to}) {
       if (may_overlap(preparation_.plan, *view, to) && view != &to)
         return "an operand lies where the result is written";
