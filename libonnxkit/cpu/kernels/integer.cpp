@@ -63,8 +63,32 @@ std::int64_t packed_integer_words(const IntegerConvolution& convolution, const I
   return parts_of(depth, isa.numbers) * parts_of(convolution.out_channels, isa.lanes) * isa.lanes;
 }
 
-void pack_integers(std::int32_t* to, const std::int8_t* weights, const IntegerConvolution& convolution,
-                   const IntegerIsa& isa) {
+namespace {
+
+struct FilterSizes {
+  std::int64_t taps, channels;
+};
+
+/// Weights [channels][taps] of a filter as numbers of words that are `width` words apart, channels side by side.
+void pack_filter(char* to, const std::int8_t* filter, FilterSizes sizes, std::int64_t width, std::int64_t numbers) {
+  std::int64_t place = 0;
+  for (std::int64_t tap = 0; tap < sizes.taps; ++tap) {
+    for (std::int64_t c = 0; c < sizes.channels; ++c) {
+      const std::int8_t weight = filter[c * sizes.taps + tap];
+      const std::int16_t wide = weight;
+      if (numbers == 4)
+        std::memcpy(to + place, &weight, sizeof(weight));
+      else
+        std::memcpy(to + place * 2, &wide, sizeof(wide));
+      if (++place == numbers) place = 0, to += width * 4;
+    }
+  }
+}
+
+}  // namespace
+
+void pack_integers(ThreadPool& threads, std::int32_t* to, const std::int8_t* weights,
+                   const IntegerConvolution& convolution, const IntegerIsa& isa) {
   const Window& window = convolution.window;
   const std::int64_t taps = window.kernel_height * window.kernel_width, depth = depth_of(convolution);
   const std::int64_t columns = convolution.out_channels;
@@ -78,21 +102,16 @@ void pack_integers(std::int32_t* to, const std::int8_t* weights, const IntegerCo
   }
   const std::int64_t words = parts_of(depth, isa.numbers), channels = window.channels;
   std::fill_n(to, packed_integer_words(convolution, isa), 0);
-  for (std::int64_t column = 0; column < columns; ++column) {
-    const std::int64_t panel = column / isa.panel_columns, first = panel * isa.panel_columns;
-    const std::int64_t width = parts_of(std::min(isa.panel_columns, columns - first), isa.lanes) * isa.lanes;
-    std::int32_t* const panel_words = to + first * words + (column - first);
-    const std::int8_t* const filter = weights + column * depth;
-    for (std::int64_t k = 0; k < depth; ++k) {
-      const std::int8_t weight = filter[k % channels * taps + k / channels];
-      char* const word = reinterpret_cast<char*>(panel_words + k / isa.numbers * width);
-      const std::int16_t wide = weight;
-      if (isa.numbers == 4)
-        std::memcpy(word + k % 4, &weight, sizeof(weight));
-      else
-        std::memcpy(word + k % 2 * 2, &wide, sizeof(wide));
-    }
-  }
+  constexpr std::int64_t packing_weights = 1 << 16;
+  threads.for_range(
+      columns, packing_weights / std::max<std::int64_t>(depth, 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t column = begin; column < end; ++column) {
+          const std::int64_t first = column / isa.panel_columns * isa.panel_columns;
+          const std::int64_t width = parts_of(std::min(isa.panel_columns, columns - first), isa.lanes) * isa.lanes;
+          pack_filter(reinterpret_cast<char*>(to + first * words + (column - first)), weights + column * depth,
+                      {taps, channels}, width, isa.numbers);
+        }
+      });
 }
 
 std::int32_t held_zero_point(const IntegerConvolution& convolution, std::int32_t zero, const IntegerIsa& isa) {

@@ -28,8 +28,8 @@ constexpr std::int64_t most_integer_depth = (std::int64_t{1} << 31) / (255 * 128
 
 /// Weights [out_channels][channels or 1][taps] without their zero points.
 std::int64_t packed_integer_words(const IntegerConvolution& convolution, const IntegerIsa& isa = best_integer_isa());
-void pack_integers(std::int32_t* to, const std::int8_t* weights, const IntegerConvolution& convolution,
-                   const IntegerIsa& isa = best_integer_isa());
+void pack_integers(ThreadPool& threads, std::int32_t* to, const std::int8_t* weights,
+                   const IntegerConvolution& convolution, const IntegerIsa& isa = best_integer_isa());
 
 /// What becomes of sums. `addend` is for each output channel what is added: the bias, and what the zero points come to.
 struct IntegerResult {

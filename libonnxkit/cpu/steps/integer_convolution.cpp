@@ -22,6 +22,11 @@ std::vector<std::int8_t> centered_weights(const plan::Plan& plan, const View& fi
                                           const std::vector<std::int64_t>& zeros) {
   const std::byte* const from = plan.constants[plan.buffers[filter.buffer].index].bytes().data() + filter.offset;
   std::vector<std::int8_t> weights(static_cast<std::size_t>(filter.size()));
+  const bool is_centered = std::all_of(zeros.begin(), zeros.end(), [](std::int64_t zero) { return zero == 0; });
+  if (is_centered && filter.type == ElementType::int8 && filter.is_contiguous()) {
+    std::memcpy(weights.data(), from, weights.size());
+    return weights;
+  }
   std::size_t at = 0;
   for (std::int64_t m = 0; m < filter.dims[0]; ++m) {
     const std::int64_t zero = zeros.empty() ? 0 : zeros[zeros.size() == 1 ? 0 : static_cast<std::size_t>(m)];
@@ -127,7 +132,7 @@ Result<std::unique_ptr<Kernel>> make_integer_convolution(const plan::Step& step,
     auto memory = std::make_shared<AlignedFloats>(words + convolution.out_channels);
     auto* const to_words = reinterpret_cast<std::int32_t*>(memory->data());
     const auto weights = centered_weights(preparation.plan, filter, parameters.weight_zeros);
-    pack_integers(to_words, weights.data(), convolution);
+    pack_integers(preparation.threads, to_words, weights.data(), convolution);
     const std::int64_t depth = filter.size() / filter.dims[0];
     for (std::int64_t m = 0; m < filter.dims[0]; ++m) {
       std::int32_t sum = 0;

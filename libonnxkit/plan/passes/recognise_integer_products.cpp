@@ -297,10 +297,12 @@ class IntegerProductSearch {
 
 void register_recognise_integer_products(PassRegistry& registry);
 void register_recognise_integer_products(PassRegistry& registry) {
-  registry.add(
-      {.name = "recognise_integer_products", .stage = Stage::recognise, .run = [](Subject& subject) -> Result<bool> {
-         return has_operator(subject, "QuantizeLinear") && IntegerProductSearch(subject).run();
-       }});
+  registry.add({.name = "recognise_integer_products",
+                .stage = Stage::recognise,
+                .run = [](Subject& subject) -> Result<bool> {
+                  return has_operator(subject, "QuantizeLinear") && IntegerProductSearch(subject).run();
+                },
+                .wants_integer_steps = true});
 }
 
 }  // namespace onnxkit::plan

@@ -97,7 +97,7 @@ struct Data {
 
   void run(ThreadPool& threads, cpu::IntegerResult result, const cpu::IntegerIsa& isa) const {
     std::vector<std::int32_t> packed(static_cast<std::size_t>(cpu::packed_integer_words(convolution, isa)));
-    cpu::pack_integers(packed.data(), weights.data(), convolution, isa);
+    cpu::pack_integers(threads, packed.data(), weights.data(), convolution, isa);
     const std::int32_t held = cpu::held_zero_point(convolution, zero, isa);
     std::vector<std::int32_t> addend = bias;
     for (std::size_t m = 0; m < addend.size(); ++m) addend[m] -= held * weight_sums[m];
