@@ -110,7 +110,7 @@ Shape WriteCall::symbolic_integers(std::size_t input) const {
   return known && known->value ? known->value->dims() : Shape();
 }
 
-std::optional<Tensor> WriteCall::stored(std::size_t input) {
+std::optional<Tensor> WriteCall::stored(std::size_t input) const {
   const ir::ValueId id = at(node.inputs, input);
   if (id == ir::ValueId::none) return std::nullopt;
   const ValueId value = exporter_.value(frame_, id);
@@ -123,8 +123,16 @@ std::optional<Tensor> WriteCall::stored(std::size_t input) {
 
 std::optional<std::vector<double>> WriteCall::known_reals(std::size_t input) const {
   const checker::ValueInfo* known = exporter_.known_of(frame_, at(node.inputs, input));
-  if (!known || !known->value) return std::nullopt;
   std::vector<double> values;
+  if (!known || !known->value) {  // inference knows stored contents that it asked for
+    const std::optional<Tensor> tensor = stored(input);
+    const auto bits = tensor && is_floating(tensor->elem) ? static_cast<std::size_t>(storage_bits(tensor->elem)) : 0;
+    if (bits < 8 || !tensor->order.empty() || tensor->bytes.size() * 8 / bits > checker::Constant::max_elements)
+      return std::nullopt;
+    values.resize(tensor->bytes.size() * 8 / bits);
+    decode(tensor->elem, tensor->bytes, std::span(values));
+    return values;
+  }
   for (const checker::Scalar& element : known->value->elements) {
     const auto real = element.constant_real();
     if (!real) return std::nullopt;

@@ -81,7 +81,7 @@ class WriteCall {
   std::optional<std::vector<double>> known_reals(std::size_t input) const;
   std::optional<double> known_real(std::size_t input) const;
   /// nullopt when the input is no stored tensor. Its bytes lie as in raw_data.
-  std::optional<Tensor> stored(std::size_t input);
+  std::optional<Tensor> stored(std::size_t input) const;
 
   /// The node of this graph that computes an input, to be looked at; nothing is emitted for it. nullopt when there is none.
   std::optional<WriteCall> producer(std::size_t input) const;

@@ -1,6 +1,7 @@
 #include "converters/formats/tflite/quantized.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -27,13 +28,15 @@ enum class Scales : std::uint8_t {
 };
 struct Kernel {
   std::string_view op;
-  std::size_t operands;  ///< the first arguments; 0: a list
+  std::size_t operands;  ///< 0: a list
   Scales scales;
+  std::array<std::size_t, 3> places = {0, 1, 2};  ///< of the arguments: the operands, or input, weights and bias
 };
 constexpr Kernel kernels[] = {
     {"CONV_2D", 2, Scales::weighted},
     {"DEPTHWISE_CONV_2D", 2, Scales::weighted},
     {"FULLY_CONNECTED", 2, Scales::weighted},
+    {"TRANSPOSE_CONV", 2, Scales::weighted, {2, 1, 3}},
     {"ADD", 2, Scales::own},
     {"SUB", 2, Scales::own},
     {"MUL", 2, Scales::own},
@@ -42,6 +45,7 @@ constexpr Kernel kernels[] = {
     {"RELU6", 1, Scales::own},
     {"LEAKY_RELU", 1, Scales::own},
     {"HARD_SWISH", 1, Scales::own},
+    {"GELU", 1, Scales::own},
     {"LOGISTIC", 1, Scales::positive},
     {"SOFTMAX", 1, Scales::positive},
     {"AVERAGE_POOL_2D", 1, Scales::equal},
@@ -65,14 +69,13 @@ class IntegerComputation {
 
  private:
   void compute(Node& node, const Kernel& kernel) {
-    if (node.outputs.size() != 1 || given_.reads(node.outputs[0]) != 1) return;
-    Node* quantize = given_.reader(node.outputs[0]);
+    Node* quantize = node.outputs.size() == 1 ? quantize_behind(node) : nullptr;
     if (!quantize || quantize->op != "QUANTIZE" || given_.elem(quantize->outputs[0]) != ElementType::int8) return;
     std::vector<Argument*> operands;
     if (kernel.operands == 0)
       for (Argument& item : std::get<Argument::List>(node.arguments[0].content)) operands.push_back(&item);
     else
-      for (std::size_t i = 0; i < kernel.operands; ++i) operands.push_back(&node.arguments[i]);
+      for (std::size_t i = 0; i < kernel.operands; ++i) operands.push_back(&node.arguments[kernel.places[i]]);
     std::vector<ValueId> integers;
     for (const Argument* operand : operands) {
       const ValueId id = value_of(*operand);
@@ -81,13 +84,65 @@ class IntegerComputation {
     }
     const ValueId result = quantize->outputs[0];
     if (!fits(node, kernel, integers, result)) return;
-    if (kernel.scales == Scales::weighted && !quantize_bias(node, integers[0], integers[1])) return;
+    if (kernel.scales == Scales::weighted && !quantize_bias(node.arguments[kernel.places[2]], integers[0], integers[1]))
+      return;
     for (std::size_t i = 0; i < operands.size(); ++i) operands[i]->content = integers[i];
     node.outputs[0] = result;
     quantize->op = {};  // goes
     quantize->arguments.clear();
     quantize->outputs.clear();
   }
+
+  // ---- the kernels' own rounding, as the reader writes it
+
+  /// The QUANTIZE that alone reads a result, or does so once halves are rounded as the kernel rounds them.
+  Node* quantize_behind(const Node& node) {
+    const ValueId result = node.outputs[0];
+    if (node.op == "RESIZE_BILINEAR")
+      if (const ValueId rounded = halves_up(result); rounded != ValueId::none) return given_.reader(rounded);
+    if (node.op == "AVERAGE_POOL_2D")
+      if (const ValueId rounded = halves_away_from_zero(result); rounded != ValueId::none)
+        return given_.reader(rounded);
+    return given_.reads(result) == 1 ? given_.reader(result) : nullptr;
+  }
+
+  /// A stored number in steps of the QUANTIZE that alone reads a value; nullopt when it is none.
+  std::optional<double> in_steps(const Argument& argument, ValueId value) {
+    const Node* quantize = given_.reads(value) == 1 ? given_.reader(value) : nullptr;
+    const Tensor* stored = given_.constant(value_of(argument));
+    if (!quantize || quantize->op != "QUANTIZE" || !stored || stored->elem != ElementType::float32) return std::nullopt;
+    if (stored->bytes.size() != sizeof(float)) return std::nullopt;
+    double real = 0;
+    decode(stored->elem, stored->bytes, std::span(&real, 1));
+    return real / static_cast<double>(given_.value(quantize->outputs[0]).quantization->scales.front());
+  }
+  static bool is_little(std::optional<double> steps) { return steps && *steps > 1.0 / 2048 && *steps < 1.0 / 512; }
+
+  /// x plus a little.
+  ValueId halves_up(ValueId x) {
+    const Node* sum = given_.reads(x) == 1 ? given_.reader(x) : nullptr;
+    if (!sum || sum->op != "ADD" || value_of(sum->arguments[0]) != x) return ValueId::none;
+    return is_little(in_steps(sum->arguments[1], sum->outputs[0])) ? sum->outputs[0] : ValueId::none;
+  }
+
+  /// x plus a little of the sign that the integers have, which is that of x where their zero point is 0.
+  ValueId halves_away_from_zero(ValueId x) {
+    const Node* sum = given_.reads(x) == 2 ? given_.reader(x) : nullptr;
+    if (!sum || sum->op != "ADD" || value_of(sum->arguments[0]) != x) return ValueId::none;
+    const ValueId rounded = sum->outputs[0];
+    const Node* little = given_.producer(value_of(sum->arguments[1]));
+    if (!little || little->op != "MUL" || !is_little(in_steps(little->arguments[1], rounded))) return ValueId::none;
+    const Node* sign = given_.producer(value_of(little->arguments[0]));
+    if (!sign || sign->op != "SIGN") return ValueId::none;
+    const std::int64_t zero_point = given_.value(given_.reader(rounded)->outputs[0]).quantization->zero_points.front();
+    if (zero_point == 0 && value_of(sign->arguments[0]) == x) return rounded;
+    const Node* moved = given_.producer(value_of(sign->arguments[0]));
+    if (!moved || moved->op != "ADD" || value_of(moved->arguments[0]) != x) return ValueId::none;
+    const auto steps = in_steps(moved->arguments[1], rounded);
+    return steps && std::abs(*steps - static_cast<double>(zero_point)) < 1.0 / 1024 ? rounded : ValueId::none;
+  }
+
+  // ---- scales
 
   bool fits(const Node& node, const Kernel& kernel, const std::vector<ValueId>& integers, ValueId result) {
     const Quantization& given = *given_.value(result).quantization;
@@ -109,8 +164,7 @@ class IntegerComputation {
   }
 
   /// A stored bias as int32 with the scales of its products.
-  bool quantize_bias(Node& node, ValueId x, ValueId weights) {
-    Argument& bias = node.arguments[2];
+  bool quantize_bias(Argument& bias, ValueId x, ValueId weights) {
     const ValueId id = value_of(bias);
     if (id == ValueId::none) return true;
     const Tensor* stored = given_.constant(id);

@@ -27,6 +27,7 @@ struct Item {
     dict,    ///< items: keys and values in turn
     object,  ///< a module
     device,
+    gathered,  ///< in a list: as many tensors as a loop had passes, along the first axis of a value
     unsplit,  ///< a list of tensors that a node gives, as many as will be asked for
     unknown,  ///< nothing that could be used
   };
