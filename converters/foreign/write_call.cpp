@@ -374,7 +374,7 @@ WriteCall::Body WriteCall::body(std::string_view name, bool owns_constants) {
 }
 
 WriteCall::Body WriteCall::closed_body(std::string_view name, std::size_t least_bytes) {
-  Body closed = body(name);
+  Body closed = body(name, least_bytes > 0);
   std::vector<Tensor> own;
   for (const Tensor& tensor : closed.graph->tensors) {
     if (tensor.bytes.size() < least_bytes) {

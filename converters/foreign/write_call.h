@@ -158,7 +158,8 @@ class WriteCall {
   };
   /// With `owns_constants` stored tensors of graphs around it are its own, as views of the same bytes, and no inputs.
   Body body(std::string_view attribute, bool owns_constants = false);
-  /// The same without constants of its own, or with those of fewer bytes: others become those of this graph, which the body reads.
+  /// The same without constants of its own: they become those of this graph, which the body reads. With a least size smaller ones stay, and those
+  /// of graphs around it are its own, as above; larger ones may then be in this graph twice, as views of the same bytes.
   Body closed_body(std::string_view attribute, std::size_t least_bytes = 0);
   /// A type as values of graphs have it.
   TensorType declared(const Type& type);

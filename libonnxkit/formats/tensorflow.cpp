@@ -175,6 +175,7 @@ void register_tensorflow(Registry& registry) {
   registry.add({.name = "frozen-graph",
                 .title = "a frozen TensorFlow graph",
                 .shared_extensions = {".pb"},
+                .is_asked_for = true,
                 .backend = "tensorflow",
                 .is_channels_last = true,
                 .detect = detect_frozen_graph,

@@ -40,13 +40,14 @@ Choices format_choices(bool FormatInfo::*can) {
 std::string names_of_formats() {
   std::string text;
   for (const FormatInfo& format : known_formats()) {
-    if (!format.can_write) continue;
+    const bool is_chosen = format.is_folder || std::any_of(format.extensions.begin(), format.extensions.end(),
+                                                           [&](const std::string& extension) {
+                                                             const auto chosen = output_format("model" + extension);
+                                                             return chosen && chosen->name == format.name;
+                                                           });
+    if (!format.can_write || !is_chosen) continue;
     text += (text.empty() ? "" : "; ") + format.name + " for";
     if (format.is_folder) text += " a name that ends in / or is a number";
-    if (!format.is_onnx && format.extensions == format.shared_extensions && !format.extensions.empty()) {
-      text += " no name";
-      continue;
-    }
     for (std::size_t i = 0; i < format.extensions.size(); ++i) {
       const std::string& extension = format.extensions[i];
       text += (i == 0                              ? " "

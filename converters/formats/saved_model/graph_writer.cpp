@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -129,6 +130,14 @@ class GraphWriter {
 
   void write_tensor(const foreign::Tensor& tensor) {
     constexpr std::size_t least_variable = 1024;
+    if (tensor.bytes.size() >= least_variable) {
+      // Weights that bodies of nodes read, too.
+      const auto [known, is_new] = weights_.emplace(std::tuple(tensor.bytes.data(), tensor.elem, tensor.dims), &tensor);
+      if (!is_new) {
+        writer_.refer(tensor.value, writer_.reference(known->second->value));
+        return writer_.set_type(tensor.value, type_number(tensor.elem));
+      }
+    }
     const std::string name = unique(node_name(graph_.name_of(tensor.value)));
     const bool is_variable =
         container_ == Container::saved_model_with_variables && tensor.bytes.size() >= least_variable;
@@ -312,6 +321,7 @@ class GraphWriter {
   std::vector<std::string> output_names_;
   std::unordered_map<std::size_t, std::string>
       computed_outputs_;  ///< by ValueId: the name of the node that computes it
+  std::map<std::tuple<const std::byte*, ElementType, std::vector<std::int64_t>>, const foreign::Tensor*> weights_;
   std::vector<Variable> variables_;
   std::vector<std::string> assignments_;
 };

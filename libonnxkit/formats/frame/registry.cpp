@@ -88,7 +88,7 @@ std::optional<std::string> Registry::title_of(const Source& source) const {
 }
 
 bool Format::gives(std::vector<std::string> Format::*names) const {
-  return encode || names != &Format::shared_extensions;
+  return !is_asked_for || names != &Format::shared_extensions;
 }
 
 FormatInfo Format::info() const {
