@@ -274,6 +274,80 @@ case("float16", lambda x: tf.nn.relu(tf.matmul(x, tf.cast(weight(5, 4), tf.float
 case("int64", lambda x, y: x // y + tf.reduce_max(x) % y, ([2, 5], L, -9, 10), ([2, 5], L, 1, 4))
 
 
+# ---- loops and branches in the form of TensorFlow 1
+v1 = tf.compat.v1
+
+
+def case_v1(name, function, *inputs):
+    case(name, function, *inputs, version=1)
+
+
+def inner_loops(x):
+    def rows(i, y):
+        return i + 1, tf.while_loop(lambda j, z: j < 2, lambda j, z: (j + 1, tf.tanh(z) + x * tf.cast(i, F)), [0, y])[1]
+    return tf.while_loop(lambda i, y: i < 3, rows, [0, x])[1]
+
+
+def array_backwards(x):
+    array = tf.TensorArray(tf.float32, 3, element_shape=[5])
+    return tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(2 - i, x[i])), [0, array])[1].stack()
+
+
+def array_ends_early(x):
+    array = tf.TensorArray(tf.float32, tf.shape(x)[0], element_shape=[5])
+    array = tf.while_loop(lambda i, s, a: tf.logical_and(i < tf.shape(x)[0], s < 2), lambda i, s, a: (i + 1, s + tf.abs(x[i, 0]), a.write(i, x[i])),
+                          [0, 0.0, array])[2]
+    return array.stack(), array.size()
+
+
+class Cell:
+    """What tf.compat.v1.nn.dynamic_rnn asks of a cell."""
+    state_size, output_size = 4, 4
+
+    def zero_state(self, batch, dtype):
+        return tf.zeros([batch, 4], dtype)
+
+    def __call__(self, x, state, scope=None):
+        made = tf.tanh(tf.matmul(x, tf.constant(np.linspace(-1, 1, 12, dtype=F).reshape(3, 4))) + state)
+        return made, made * 0.5
+
+
+def branches_in_branches(a, b, x):
+    return tf.cond(a, lambda: tf.cond(b, lambda: x + 1, lambda: x * weight(5)) * 2, lambda: tf.cond(b, lambda: tf.tanh(x), lambda: x))
+
+
+def branch_in_loop(x):
+    return tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, tf.cond(tf.equal(i % 2, 0), lambda: tf.tanh(y) + x, lambda: y * 2)), [0, x])[1]
+
+
+def frozen_learning_phase(x):
+    phase = v1.placeholder_with_default(False, [])
+    return tf.cond(phase, lambda: raw.Lgamma(x=x), lambda: x * 2)
+
+
+case_v1("v1_while", loop, VECTOR)
+case_v1("v1_while_growing", growing, VECTOR)
+case_v1("v1_while_until", until, VECTOR)
+case_v1("v1_while_in_while", inner_loops, VECTOR)
+case_v1("v1_while_captures", lambda x, y: tf.while_loop(lambda i, z: i < tf.shape(y)[0], lambda i, z: (i + 1, z + x * y[i]), [0, x])[1], VECTOR, ([None, 5], F))
+case_v1("v1_if", branches, ([], B), VECTOR)
+case_v1("v1_if_outputs", lambda c, x, y: tf.cond(c, lambda: (x + y, tf.tanh(x)), lambda: (x - y, y)), ([], B), VECTOR, VECTOR)
+case_v1("v1_if_constants", lambda c, x: tf.cond(c, lambda: tf.constant(1.0), lambda: tf.constant(2.0)) * x, ([], B), VECTOR)
+case_v1("v1_if_in_if", branches_in_branches, ([], B), ([], B), VECTOR)
+case_v1("v1_if_in_while", branch_in_loop, VECTOR)
+case_v1("v1_if_of_constant", frozen_learning_phase, VECTOR)
+case_v1("v1_while_in_if", lambda c, x: tf.cond(c, lambda: loop(x), lambda: x), ([], B), VECTOR)
+case_v1("v1_two_ifs", lambda c, x: tf.cond(c, lambda: x, lambda: tf.cond(c, lambda: x, lambda: -x) * 3) + tf.cond(c, lambda: x, lambda: 2 * x), ([], B), VECTOR)
+case_v1("v1_case", chosen, ([], I, 1, 2), VECTOR)
+case_v1("v1_map_fn", lambda x: tf.map_fn(lambda row: tf.tanh(row) * 2, x), ([None, 5], F))
+case_v1("v1_scan", lambda x: tf.scan(lambda a, row: a * 0.5 + row, x, tf.zeros([5])), ([4, 5], F))
+case_v1("v1_tensor_array", array_backwards, ([3, 5], F))
+case_v1("v1_array_ends_early", array_ends_early, ([None, 5], F))
+case("array_ends_early", lambda x: array_ends_early(x)[0], ([6, 5], F))
+case_v1("v1_dynamic_rnn", lambda x: v1.nn.dynamic_rnn(Cell(), x, dtype=F), ([None, None, 3], F))
+case_v1("v1_dynamic_rnn_lengths", lambda x, n: v1.nn.dynamic_rnn(Cell(), x, sequence_length=n, dtype=F), ([None, 6, 3], F), ([None], I, 1, 4))
+
+
 class Saved(tf.Module):
     """A model with variables, calls of functions, a table of rows, and a second signature."""
 
@@ -324,6 +398,30 @@ def write_saved(name, random):
     np.savez_compressed(FOLDER / f"{name}.npz", input_0=given[0], input_1=given[1], output_0=got["features"], output_1=got["rows"])
 
 
+def damaged_loops():
+    """Loops and branches of TensorFlow 1 whose nodes do not belong together."""
+    def read(name):
+        return v1.GraphDef.FromString((FOLDER / f"{name}.pb").read_bytes())
+
+    def node(graph, op, number=0):
+        return [one for one in graph.node if one.op == op][number]
+    mixed, endless, sides, deep = read("v1_while"), read("v1_while"), read("v1_if"), v1.GraphDef()
+    node(mixed, "Enter", 1).attr["frame_name"].s = b"another"
+    node(endless, "Enter", 1).input[0] = node(endless, "Exit").name
+    node(sides, "Merge").input[0] = node(sides, "Merge").input[1]
+    # The next pass of each loop is the exit of one inside it.
+    deep.node.add(name="x", op="Placeholder").attr["dtype"].type = tf.float32.as_datatype_enum
+    deep.node.add(name="go", op="Const").attr["value"].tensor.CopyFrom(tf.make_tensor_proto(True))
+    for depth in range(200):
+        deep.node.add(name=f"e{depth}", op="Enter", input=[f"s{depth - 1}:1" if depth else "x"]).attr["frame_name"].s = b"f%d" % depth
+        deep.node.add(name=f"m{depth}", op="Merge", input=[f"e{depth}", f"n{depth}"])
+        deep.node.add(name=f"l{depth}", op="LoopCond", input=["go"])
+        deep.node.add(name=f"s{depth}", op="Switch", input=[f"m{depth}", f"l{depth}"])
+        deep.node.add(name=f"n{depth}", op="NextIteration", input=[f"o{depth + 1}" if depth < 199 else f"s{depth}:1"])
+        deep.node.add(name=f"o{depth}", op="Exit", input=[f"s{depth}"])
+    return {"frames_mixed": mixed, "loop_needs_itself": endless, "branch_merged_with_itself": sides, "loops_too_deep": deep}
+
+
 def refused():
     """Graphs that are sound for TensorFlow and have no counterpart, and damaged ones."""
     graph = tf.Graph()
@@ -331,13 +429,7 @@ def refused():
         x = tf.compat.v1.placeholder(tf.float32, [2, 3], name="x")
         y = tf.identity(raw.Lgamma(x=tf.tanh(raw.Digamma(x=raw.Digamma(x=x)))) + raw.Lgamma(x=x), name="y")
         tf.strings.as_string(y, name="text")
-    old = tf.Graph()
-    with old.as_default():
-        x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
-        tf.compat.v1.disable_control_flow_v2()
-        tf.identity(tf.compat.v1.while_loop(lambda v: tf.reduce_sum(v) < 9, lambda v: [v * 2], [x]), name="y")
-        tf.compat.v1.enable_control_flow_v2()
-    files = {"operators": graph.as_graph_def(), "loop_of_version_1": old.as_graph_def()}
+    files = {"operators": graph.as_graph_def()} | damaged_loops()
     for name in ("calls_itself", "depends_on_itself", "called_too_often", "repeats_a_value"):
         files[name] = made = tf.compat.v1.GraphDef()
         start = made.node.add(name="x", op="Placeholder")
@@ -373,8 +465,27 @@ def refused():
         (FOLDER / f"refused/{name}.pb").write_bytes(made.SerializeToString(deterministic=True))
 
 
-def write_case(name):
+def write_case_v1(name):
     function, inputs, _ = CASES[name]
+    random, graph = np.random.default_rng(5), tf.Graph()
+    given = [values_of(spec, random) for spec in inputs]
+    v1.disable_control_flow_v2()
+    with graph.as_default():
+        placeholders = [v1.placeholder(spec[1], spec[0], name=f"x{i}") for i, spec in enumerate(inputs)]
+        results = [tf.identity(result, f"y{i}") for i, result in enumerate(tf.nest.flatten(function(*placeholders)))]
+    v1.enable_control_flow_v2()
+    with v1.Session(graph=graph) as session:
+        got = session.run(results, dict(zip(placeholders, given)))
+    values = {f"input_{i}": value for i, value in enumerate(given)} | {f"output_{i}": value for i, value in enumerate(got)}
+    frozen = v1.graph_util.extract_sub_graph(graph.as_graph_def(), [tensor.op.name for tensor in results + placeholders])
+    (FOLDER / f"{name}.pb").write_bytes(frozen.SerializeToString(deterministic=True))
+    np.savez_compressed(FOLDER / f"{name}.npz", **values)
+
+
+def write_case(name):
+    function, inputs, how = CASES[name]
+    if how.get("version") == 1:
+        return write_case_v1(name)
     specs = [tf.TensorSpec(spec[0], tf.as_dtype(spec[1]), name=f"x{i}") for i, spec in enumerate(inputs)]
     concrete = tf.function(function, input_signature=specs, autograph=False).get_concrete_function()
     random = np.random.default_rng(5)

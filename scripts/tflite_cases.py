@@ -258,8 +258,8 @@ def packed(model):
 
 
 def one(op, inputs, output, options=None, **fields):
-    """A file with one operator, which the converter writes in another way or not at all. Inputs and the output are (shape, type), with stored numbers
-    or with (scale, zero point) behind it."""
+    """A file with one operator, which the converter writes in another way or not at all. Inputs and the output are (shape, type), with (scale, zero point)
+    or stored numbers or both behind it."""
     from tensorflow.lite.python import schema_py_generated as schema
     model, graph, node, code = schema.ModelT(), schema.SubGraphT(), schema.OperatorT(), schema.OperatorCodeT()
     model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph], [schema.BufferT()], [code]
@@ -271,14 +271,13 @@ def one(op, inputs, output, options=None, **fields):
         if further and isinstance(further[0], tuple):
             made.quantization = schema.QuantizationParametersT()
             made.quantization.scale, made.quantization.zeroPoint = [further[0][0]], [further[0][1]]
-        elif further:
+            further = further[1:]
+        if further:
             stored = schema.BufferT()
             stored.data = np.frombuffer(np.asarray(further[0], dtype).tobytes(), np.uint8)
             made.buffer = len(model.buffers)
             model.buffers.append(stored)
         elif i < len(inputs):
-            graph.inputs.append(i)
-        if further and isinstance(further[0], tuple) and i < len(inputs):
             graph.inputs.append(i)
         graph.tensors.append(made)
     code.builtinCode = getattr(schema.BuiltinOperator, op)
@@ -330,6 +329,11 @@ def pairs_case(name, op, scales, pairs, options, **fields):
 # Integers of which XNNPACK's result is not the one that float32 gives, as the real one lies within 1e-5 of a half.
 pairs_case("add_int8_halves", "ADD", [(0.010211312212049961, -128), (0.01391045656055212, -51), (0.009693232364952564, -128)],
            [(-59, 52), (28, -92), (0, 0), (-128, -51), (127, 127), (5, -7)], "AddOptions")
+# The same with stored integers, whose scale is moved when it is read.
+case("add_int8_stored_halves", lambda: one("ADD", [([1, 1, 6, 1], np.int8, (0.010211312212049961, -128)),
+                                                   ([1, 1, 6, 1], np.int8, (0.01391045656055212, -51), [52, -92, 0, -51, 127, -7])],
+                                           ([1, 1, 6, 1], np.int8, (0.009693232364952564, -128)), "AddOptions"),
+     made=True, values=[np.array([-59, 28, 0, -128, 127, 5], np.int8).reshape(1, 1, 6, 1)])
 pairs_case("sub_int8_halves", "SUB", [(0.013326938264071941, 99), (0.070465587079525, 4), (0.05955628678202629, -21)],
            [(-30, 2), (55, 84), (99, 4), (-128, 127)], "SubOptions")
 pairs_case("mul_int8_halves", "MUL", [(0.004449494648724794, -7), (0.00390625, -128), (0.0022884970530867577, -41)],

@@ -117,6 +117,12 @@ void OnnxBuilder::set_origin(std::string_view name, std::string_view scope, std:
   origin_nodes_ = 0;
 }
 
+void OnnxBuilder::annotate(std::string_view key, std::string_view text) {
+  ir::StringEntry& entry = graphs_.back()->nodes.back().metadata_props.emplace_back();
+  entry.key = model_.keep(key);
+  entry.value = model_.keep(text);
+}
+
 // ---- nodes
 
 std::vector<Val> OnnxBuilder::emit_with_bodies(std::size_t outputs, std::string_view op, const std::vector<Val>& inputs,
@@ -139,12 +145,8 @@ std::vector<Val> OnnxBuilder::emit_with_bodies(std::size_t outputs, std::string_
     node.name = model_.keep(name);
   }
   ++origin_nodes_;
-  if (!origin_source_.empty()) {
-    ir::StringEntry& entry = node.metadata_props.emplace_back();
-    entry.key = "pkg.torch.onnx.stack_trace";
-    entry.value = model_.keep(origin_source_);
-  }
   graphs_.back()->nodes.push_back(std::move(node));
+  if (!origin_source_.empty()) annotate("pkg.torch.onnx.stack_trace", origin_source_);
   inference_.advance(*graphs_.back());
   return results;
 }

@@ -49,6 +49,8 @@ class OnnxBuilder {
   Val placeholder(const checker::Type& type);
   /// Names of the nodes from now on, and what they remember of the framework's node.
   void set_origin(std::string_view name, std::string_view scope, std::string_view source);
+  /// Adds to the metadata of the node that was emitted last.
+  void annotate(std::string_view key, std::string_view text);
 
   // ---- constants
 

@@ -110,7 +110,7 @@ Shape WriteCall::symbolic_integers(std::size_t input) const {
   return known && known->value ? known->value->dims() : Shape();
 }
 
-std::optional<Tensor> WriteCall::stored(std::size_t input) {
+std::optional<Tensor> WriteCall::stored(std::size_t input) const {
   const ir::ValueId id = at(node.inputs, input);
   if (id == ir::ValueId::none) return std::nullopt;
   const ValueId value = exporter_.value(frame_, id);
@@ -123,8 +123,16 @@ std::optional<Tensor> WriteCall::stored(std::size_t input) {
 
 std::optional<std::vector<double>> WriteCall::known_reals(std::size_t input) const {
   const checker::ValueInfo* known = exporter_.known_of(frame_, at(node.inputs, input));
-  if (!known || !known->value) return std::nullopt;
   std::vector<double> values;
+  if (!known || !known->value) {  // inference knows stored contents that it asked for
+    const std::optional<Tensor> tensor = stored(input);
+    const auto bits = tensor && is_floating(tensor->elem) ? static_cast<std::size_t>(storage_bits(tensor->elem)) : 0;
+    if (bits < 8 || !tensor->order.empty() || tensor->bytes.size() * 8 / bits > checker::Constant::max_elements)
+      return std::nullopt;
+    values.resize(tensor->bytes.size() * 8 / bits);
+    decode(tensor->elem, tensor->bytes, std::span(values));
+    return values;
+  }
   for (const checker::Scalar& element : known->value->elements) {
     const auto real = element.constant_real();
     if (!real) return std::nullopt;
@@ -365,16 +373,21 @@ WriteCall::Body WriteCall::body(std::string_view name, bool owns_constants) {
   return body;
 }
 
-WriteCall::Body WriteCall::closed_body(std::string_view name) {
+WriteCall::Body WriteCall::closed_body(std::string_view name, std::size_t least_bytes) {
   Body closed = body(name);
+  std::vector<Tensor> own;
   for (const Tensor& tensor : closed.graph->tensors) {
+    if (tensor.bytes.size() < least_bytes) {
+      own.push_back(tensor);
+      continue;
+    }
     closed.graph->inputs.push_back(tensor.value);
     const Value& value = closed.graph->values[index_of(tensor.value)];
     closed.captures.push_back(
         exporter_.add_tensor(frame_, exporter_.unique(value.name), tensor.elem, tensor.dims, tensor.bytes));
     frame_.graph->tensors.back().is_constant = tensor.is_constant;
   }
-  closed.graph->tensors.clear();
+  closed.graph->tensors = std::move(own);
   return closed;
 }
 

@@ -81,7 +81,7 @@ class WriteCall {
   std::optional<std::vector<double>> known_reals(std::size_t input) const;
   std::optional<double> known_real(std::size_t input) const;
   /// nullopt when the input is no stored tensor. Its bytes lie as in raw_data.
-  std::optional<Tensor> stored(std::size_t input);
+  std::optional<Tensor> stored(std::size_t input) const;
 
   /// The node of this graph that computes an input, to be looked at; nothing is emitted for it. nullopt when there is none.
   std::optional<WriteCall> producer(std::size_t input) const;
@@ -158,8 +158,8 @@ class WriteCall {
   };
   /// With `owns_constants` stored tensors of graphs around it are its own, as views of the same bytes, and no inputs.
   Body body(std::string_view attribute, bool owns_constants = false);
-  /// The same without constants of its own: they become those of this graph, which the body reads.
-  Body closed_body(std::string_view attribute);
+  /// The same without constants of its own, or with those of fewer bytes: others become those of this graph, which the body reads.
+  Body closed_body(std::string_view attribute, std::size_t least_bytes = 0);
   /// A type as values of graphs have it.
   TensorType declared(const Type& type);
   /// Gives a body further inputs, so that it has those of `all` in their order behind its own. Every one of its captures must be among them.

@@ -34,6 +34,7 @@ class ChannelOperators {
     std::vector<ir::Node> old = std::move(graph_.nodes);
     for (ir::Node& node : old) {
       node_ = &node;
+      if (node.op_type == "DequantizeLinear" && !node.outputs.empty()) dequantized_[node.outputs[0]] = node.inputs;
       if (!write_node(node)) nodes_.push_back(std::move(node));
     }
     graph_.nodes = std::move(nodes_);
@@ -87,8 +88,31 @@ class ChannelOperators {
     return id;
   }
 
-  /// Elements of a vector, when they are stored.
+  /// Elements of a vector, when they are stored, or the integers that stand for them.
   std::optional<std::vector<double>> elements(ValueId id) {
+    const auto node = dequantized_.find(id);
+    return node == dequantized_.end() ? stored_elements(id) : dequantized_elements(node->second);
+  }
+
+  std::optional<std::vector<double>> dequantized_elements(const std::vector<ValueId>& inputs) {
+    if (inputs.size() < 2) return std::nullopt;
+    auto values = stored_elements(inputs[0]);
+    const auto scales = stored_elements(inputs[1]);
+    const bool has_zero = inputs.size() > 2 && inputs[2] != ValueId::none;
+    const auto zeros = has_zero ? stored_elements(inputs[2]) : std::optional(std::vector<double>(1, 0.0));
+    if (!values || !scales || !zeros) return std::nullopt;
+    const auto is_spread = [&](const std::vector<double>& given) {
+      return given.size() == 1 || given.size() == values->size();
+    };
+    if (!is_spread(*scales) || !is_spread(*zeros)) return std::nullopt;
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      const double steps = (*values)[i] - (*zeros)[zeros->size() == 1 ? 0 : i];
+      (*values)[i] = steps * (*scales)[scales->size() == 1 ? 0 : i];
+    }
+    return values;
+  }
+
+  std::optional<std::vector<double>> stored_elements(ValueId id) {
     const ir::Tensor* tensor = stored_.find(id);
     if (!tensor) return std::nullopt;
     std::span<const std::byte> outside;
@@ -290,6 +314,7 @@ class ChannelOperators {
   wire::ExternalData& data_;
   ir::InitializerTable stored_;
   const ir::Node* node_ = nullptr;
+  std::map<ValueId, std::vector<ValueId>> dequantized_;  ///< by result, the inputs of DequantizeLinear
   std::vector<ir::Node> nodes_;
   std::vector<ir::Tensor> made_;
 };

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -78,6 +80,7 @@ struct Contender {
   std::unique_ptr<diffing::Side> side;
   std::vector<NamedValue> outputs;
   int runs_in_round = 1;
+  double run_seconds = 0;  ///< at the end of the warm-up
 
   bool is_running() const { return !report->failure; }
 };
@@ -102,7 +105,9 @@ class Measurement {
 
   Result<BenchReport> run() {
     const std::size_t gpu_users = gpu_processes();  // before ours start
+    const Clock::time_point loading = Clock::now();
     open_all();
+    report_.starts = starts_for(seconds_since(loading));
     measure();
     if (gpu_users > 0)
       report_.warnings.push_back(
@@ -139,10 +144,14 @@ class Measurement {
     for (Contender& contender : contenders_) {
       if (stopped()) return;
       step("loading " + contender.side_report.label);
-      constexpr int many = 1000;
-      if (auto opened = contender.side->open(many); !opened) fail(contender, std::move(opened).error());
+      open(contender);
       copy_description(contender);
     }
+  }
+
+  static void open(Contender& contender) {
+    constexpr int many = 1000;
+    if (auto opened = contender.side->open(many); !opened) fail(contender, std::move(opened).error());
   }
 
   static void fail(Contender& contender, Error error) {
@@ -190,9 +199,8 @@ class Measurement {
     const Clock::time_point start = Clock::now();
     const auto first = turn(contender, 1);
     if (!first) return;
-    contender.report->first_seconds = first->front().wall;
-    contender.report->warmups = 1;
-    const double most = options_.max_seconds / (4 * static_cast<double>(contenders_.size()));
+    if (contender.report->warmups++ == 0) contender.report->first_seconds = first->front().wall;
+    const double most = options_.max_seconds / (4 * static_cast<double>(contenders_.size() * report_.starts));
     Stationary stationary;
     double last = first->front().wall;
     while (!stationary.reached() && seconds_since(start) < most && !stopped()) {
@@ -205,6 +213,7 @@ class Measurement {
     }
     contender.report->stationary = stationary.reached();
     contender.runs_in_round = runs_for(last);
+    contender.run_seconds = last;
   }
 
   /// Until threads of the side before no longer spin, as those of ONNX Runtime do for up to 20 ms after a run: they take a processor from the next one.
@@ -217,31 +226,94 @@ class Measurement {
       std::this_thread::sleep_for(rest);
   }
 
+  /// As often as loading again takes no more than half of the time for measuring.
+  std::size_t starts_for(double loading_seconds) const {
+    if (contenders_.size() < 2) return 1;
+    const double again = options_.max_seconds / 2 / std::max(loading_seconds, 1e-3);
+    return 1 + static_cast<std::size_t>(std::min(again, static_cast<double>(options_.most_starts) - 1));
+  }
+
+  /// In one start.
+  std::size_t least_rounds(std::size_t starts) const {
+    return std::max<std::size_t>(1, (options_.min_rounds + starts - 1) / starts);
+  }
+
+  /// The least rounds of a start and its warm-up have to fit its share of the time.
+  void start_less_often() {
+    double round = 0;
+    for (const Contender& contender : contenders_) round += contender.runs_in_round * contender.run_seconds;
+    std::size_t& starts = report_.starts;
+    while (starts > 1 && round * static_cast<double>((least_rounds(starts) + 2) * starts) > options_.max_seconds)
+      --starts;
+  }
+
   void measure() {
-    const Clock::time_point start = Clock::now();
-    const MachineState before = MachineState::now();
+    MachineState before = MachineState::now();
     const double own_before = own_cpu_seconds();
+    double own_loading = 0;
     worker_cpu_ = 0;
+    for (std::size_t n = 0; n < report_.starts && !stopped(); ++n) {
+      if (n > 0) {
+        const MachineState from = MachineState::now();
+        const double own_from = own_cpu_seconds();
+        start_anew();
+        before.leave_out(from, MachineState::now());
+        own_loading += own_cpu_seconds() - own_from;
+      }
+      measure_start(n);
+    }
+    report_.reached_goal = reached_goal(options_.precision_goal);
+    report_.warnings =
+        disturbances(before, MachineState::now(), own_cpu_seconds() - own_before - own_loading + worker_cpu_);
+  }
+
+  void start_anew() {
+    for (Contender& contender : contenders_) {
+      if (!contender.is_running() || stopped()) continue;
+      step("loading " + contender.report->label + " again");
+      take_peak(contender);
+      contender.side->close();
+      open(contender);
+    }
+  }
+
+  /// The first start is measured until its figures are as precise as its share of the rounds has to be; the others get as many rounds, and the last
+  /// one as many more as the goal needs.
+  void measure_start(std::size_t n) {
+    const Clock::time_point start = Clock::now();
+    const double spent = report_.seconds;
     for (Contender& contender : contenders_)
       if (contender.is_running() && !stopped()) warm_up(contender);
-    std::vector<std::size_t> order(contenders_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    for (std::size_t round = 0; round < options_.max_rounds && !stopped(); ++round) {
-      if (round > 0 && seconds_since(start) > options_.max_seconds) break;
-      if (round >= options_.min_rounds && round % 5 == 0 && reached_goal()) break;
-      step(fmt::format("round {}", round + 1));
-      std::shuffle(order.begin(), order.end(), random_);
-      for (const std::size_t i : order) {
-        Contender& contender = contenders_[i];
-        if (!contender.is_running() || stopped()) continue;
-        let_rest();
-        if (auto times = turn(contender, contender.runs_in_round))
-          contender.report->rounds.push_back(*std::move(times));
-      }
+    if (n == 0) start_less_often();
+    const auto starts = static_cast<double>(report_.starts);
+    const double until = options_.max_seconds * static_cast<double>(n + 1) / starts;
+    const std::size_t least = least_rounds(report_.starts);
+    const bool is_last = n + 1 == report_.starts;
+    const std::size_t most = is_last ? options_.max_rounds : options_.max_rounds / report_.starts * (n + 1);
+    for (std::size_t round = 0; rounds_ < most && !stopped(); ++round) {
+      if (round > 0 && spent + seconds_since(start) > until) break;
+      if (n > 0 && !is_last && round >= rounds_of_first_) break;
+      // The interval of all starts together will be narrower than that of one.
+      const double goal = options_.precision_goal * (n == 0 ? std::sqrt(starts) : 1);
+      const bool may_end = n == 0 ? round >= least : is_last && round >= rounds_of_first_;
+      if (may_end && round % 5 == 0 && reached_goal(goal)) break;
+      measure_round();
+      if (n == 0) rounds_of_first_ = round + 1;
     }
-    report_.reached_goal = reached_goal();
-    report_.seconds = seconds_since(start);
-    report_.warnings = disturbances(before, MachineState::now(), own_cpu_seconds() - own_before + worker_cpu_);
+    report_.seconds = spent + seconds_since(start);
+  }
+
+  void measure_round() {
+    step(fmt::format("round {}", ++rounds_));
+    std::vector<std::size_t> order(contenders_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), random_);
+    for (const std::size_t i : order) {
+      Contender& contender = contenders_[i];
+      if (!contender.is_running() || stopped()) continue;
+      let_rest();
+      if (auto times = turn(contender, contender.runs_in_round)) contender.report->rounds.push_back(*std::move(times));
+    }
   }
 
   /// Behind all measured runs, since a process that kept notes of its steps may stay slower.
@@ -286,20 +358,26 @@ class Measurement {
     return nullptr;
   }
 
-  bool reached_goal() {
+  bool reached_goal(double goal) {
     const BenchSideReport* first = base();
     if (!first) return true;
     return std::all_of(report_.sides.begin(), report_.sides.end(), [&](BenchSideReport& side) {
       if (side.failure) return true;
       benching::summarize(side, &side == first ? std::vector<BenchRound>() : first->rounds, options_.seed);
-      if (!is_precise(side.wall.interval, side.wall.median, options_.precision_goal)) return false;
-      return !side.ratio || is_precise(side.ratio->interval, side.ratio->value, options_.precision_goal);
+      if (!is_precise(side.wall.interval, side.wall.median, goal)) return false;
+      return !side.ratio || is_precise(side.ratio->interval, side.ratio->value, goal);
     });
+  }
+
+  static void take_peak(Contender& contender) {
+    if (!contender.side->is_open()) return;
+    const auto peak = contender.side->peak_bytes();
+    if (peak) contender.report->peak_bytes = std::max(*peak, contender.report->peak_bytes.value_or(0));
   }
 
   void finish(Contender& contender) {
     BenchSideReport& side = *contender.report;
-    if (contender.side->is_open()) side.peak_bytes = contender.side->peak_bytes();
+    take_peak(contender);
     contender.side->close();
     const BenchSideReport* first = base();
     benching::summarize(side, !first || first == &side ? std::vector<BenchRound>() : first->rounds, options_.seed);
@@ -355,7 +433,8 @@ class Measurement {
   std::deque<Contender> contenders_;
   BenchReport report_;
   double worker_cpu_ = 0;
-  std::map<int, BenchRoof> roofs_;  ///< by number of threads
+  std::size_t rounds_ = 0, rounds_of_first_ = 0;  ///< of all starts, and of the first
+  std::map<int, BenchRoof> roofs_;                ///< by number of threads
 };
 
 }  // namespace

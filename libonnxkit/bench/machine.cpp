@@ -82,6 +82,14 @@ MachineState MachineState::now() {
   return state;
 }
 
+void MachineState::leave_out(const MachineState& from, const MachineState& to) {
+  busy += to.busy - from.busy;
+  stolen += to.stolen - from.stolen;
+  held_back += to.held_back - from.held_back;
+  throttles += to.throttles - from.throttles;
+  wall += to.wall - from.wall;
+}
+
 MachineDesc MachineDesc::here() {
   MachineDesc desc;
   desc.processor = field_of("/proc/cpuinfo", "model name");

@@ -16,6 +16,8 @@ struct MachineState {
   double wall = 0;                ///< seconds of the steady clock
 
   static MachineState now();
+  /// Moves a state that was taken earlier, so that what happened between the two is not counted as being behind it.
+  void leave_out(const MachineState& from, const MachineState& to);
 };
 
 struct MachineDesc {

@@ -23,7 +23,8 @@ struct ProgramPass {
 constexpr ProgramPass program_passes[] = {{"fuse_maps", fuse_maps},
                                           {"fuse_epilogues", fuse_epilogues},
                                           {"sink_copies", sink_copies},
-                                          {"split_maps", split_maps}};
+                                          {"split_maps", split_maps},
+                                          {"place_outputs", place_outputs}};
 
 ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
   ir::DeclaredType type;
@@ -49,6 +50,14 @@ ir::DeclaredType declared_type(ir::Model& model, const Value& value) {
   }
   type.element = std::make_unique<ir::DeclaredType>(std::move(element));
   return type;
+}
+
+/// Of a list or an optional value without items the declaration tells what could be in it.
+bool says_more(const ir::ValueInfo& input, const Value& value) {
+  using Kind = ir::DeclaredType::Kind;
+  if (!value.items.empty() || !input.type || !input.type->element) return false;
+  return (value.kind == ValueKind::sequence && input.type->kind == Kind::sequence) ||
+         (value.kind == ValueKind::optional && input.type->kind == Kind::optional);
 }
 
 bool is_small_integer(const Value& value) {
@@ -81,7 +90,7 @@ Result<ir::Model> concrete(const ir::Model& model, std::span<const NamedValue> i
       continue;
     }
     ir::ValueInfo changed = ir::clone(input);
-    if (is_given) changed.type = declared_type(copy, given->value);
+    if (is_given && !says_more(input, given->value)) changed.type = declared_type(copy, given->value);
     kept.push_back(std::move(changed));
   }
   ir::splice(graph, std::move(patch));

@@ -24,6 +24,7 @@ Result<std::unique_ptr<exec::Session>> load_on_host(const std::shared_ptr<const 
                                                     const PlannedOptions& options) {
   return options.host->load({.model = model}, {.context = options.load.context,
                                                .table = options.load.table,
+                                               .math = options.load.math,
                                                .threads = options.load.threads,
                                                .allow_outside_data = options.load.allow_outside_data});
 }
@@ -49,18 +50,47 @@ std::vector<ir::ValueId> captures(const ir::Graph& graph) {
   return ids;
 }
 
+/// What the model of the node says of a value, without its sizes.
+std::optional<ir::DeclaredType> type_in(const ir::Graph& outer, const ir::InitializerTable& constants, ir::ValueId id) {
+  ir::DeclaredType type;
+  if (const ir::Tensor* constant = constants.find(id)) {
+    type.kind = ir::DeclaredType::Kind::tensor;
+    type.elem_type = constant->data_type;
+    return type;
+  }
+  const auto input = std::find_if(outer.inputs.begin(), outer.inputs.end(),
+                                  [&](const ir::ValueInfo& port) { return port.value == id && port.type; });
+  if (input == outer.inputs.end()) return std::nullopt;
+  type = input->type->clone();
+  type.shape.reset();
+  return type;
+}
+
+/// Inputs of the body for which it declares no type get that of what the node passes on: a plan of doubles needs them.
+void declare_inputs(ir::Graph& body, const ir::Graph& outer, const ir::InitializerTable& constants) {
+  const ir::Node& node = outer.nodes.front();
+  for (std::size_t i = 0; i < body.inputs.size() && i < node.inputs.size(); ++i) {
+    std::optional<ir::DeclaredType>& type = body.inputs[i].type;
+    const bool is_stated = type && type->kind != ir::DeclaredType::Kind::none;
+    if (!is_stated && node.inputs[i] != ir::ValueId::none) type = type_in(outer, constants, node.inputs[i]);
+  }
+}
+
 ir::Model body_model(const ir::Model& model, const ir::Graph& body) {
   ir::Model made = ir::clone(model);
   const ir::Graph& outer = *model.graph;
   auto graph = std::make_unique<ir::Graph>(ir::clone(body));
   const ir::InitializerTable constants(outer);
+  declare_inputs(*graph, outer, constants);
   for (const ir::ValueId id : captures(outer)) {
     const Text name = outer.values[ir::index_of(id)].name;
     const ir::ValueId inner = graph->intern(name);
     if (const ir::Tensor* constant = constants.find(id)) {
       graph->initializers.push_back(ir::clone(*constant));
     } else {
-      graph->inputs.emplace_back().value = inner;
+      ir::ValueInfo& input = graph->inputs.emplace_back();
+      input.value = inner;
+      input.type = type_in(outer, constants, id);
     }
   }
   made.graph = std::move(graph);
@@ -205,8 +235,7 @@ Result<std::vector<Value>> Body::run(std::vector<Value> inputs, const std::vecto
 
 std::unique_ptr<ControlFlow> ControlFlow::make(std::shared_ptr<const ir::Model> model, const PlannedOptions& options,
                                                std::string& why_not) {
-  if (!options.plans_bodies || options.exact || options.fault || !model->graph || model->graph->nodes.size() != 1)
-    return nullptr;
+  if (!options.plans_bodies || options.fault || !model->graph || model->graph->nodes.size() != 1) return nullptr;
   const ir::Node& node = model->graph->nodes.front();
   const bool is_one = Subject::is_op(node, "If") || Subject::is_op(node, "Loop") || Subject::is_op(node, "Scan");
   const auto opset = ir::opset_of(model->opset_imports, "");

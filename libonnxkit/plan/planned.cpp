@@ -44,6 +44,8 @@ Value value_of(const std::vector<NamedValue>& first, const std::vector<NamedValu
 
 /// A float64 tensor, alone or inside, as one of the type that the model declares; its content is not looked at.
 void declare(Value& value, const ir::DeclaredType& type) {
+  if (type.kind == ir::DeclaredType::Kind::optional && type.element && value.kind != ValueKind::optional)
+    return declare(value, *type.element);
   if (value.is_tensor()) {
     const auto declared = static_cast<ElementType>(type.elem_type.value_or(0));
     if (value.tensor.type() != ElementType::float64 || declared == ElementType::float64 || !is_floating(declared))
@@ -55,6 +57,9 @@ void declare(Value& value, const ir::DeclaredType& type) {
     return;
   }
   if (!type.element) return;
+  const auto inner = static_cast<ElementType>(type.element->elem_type.value_or(0));
+  const bool says_less = value.declared == ElementType::float64 || value.declared == ElementType::undefined;
+  if (says_less && is_floating(inner)) value.declared = inner;  // an empty list has nothing else that tells
   for (Value& item : value.items) declare(item, *type.element);
 }
 

@@ -67,20 +67,30 @@ class Narrowing {
   }
 
  private:
-  /// Values between steps on the device, and constants that others than maps read: maps read and write any type.
+  /// Maps and recurrences read and write any type.
+  static bool converts(const Step& step) { return step.kind == map_step || step.kind == recurrent_step; }
+
+  /// Values between steps on the device, and constants that others than maps read. States of recurrences keep their type: each is rounded once for
+  /// every point in time.
   void choose() {
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       const Buffer& buffer = plan_.buffers[b];
       is_narrow_[b] = buffer.type == ElementType::float32 && buffer.home == Home::arena;
     }
     for (const Step& step : plan_.steps) {
-      if (step.kind == map_step || step.kind == host_step) continue;
+      if (converts(step) || step.kind == host_step) continue;
       for (const View& view : step.inputs) {
         const Buffer& buffer = plan_.buffers[view.buffer];
         if (buffer.type == ElementType::float32 && buffer.home == Home::constant) is_narrow_[view.buffer] = true;
       }
     }
     for (const Step& step : plan_.steps) {
+      if (step.kind == recurrent_step) {
+        const Buffer& weights = plan_.buffers[step.inputs[1].buffer];
+        if (weights.type == ElementType::float32 && weights.home == Home::constant)
+          is_narrow_[step.inputs[1].buffer] = true;
+        for (const View& view : step.outputs) is_narrow_[view.buffer] = false;
+      }
       if (step.kind != host_step) continue;
       for (const View& view : step.inputs) is_narrow_[view.buffer] = false;
       for (const View& view : step.outputs) is_narrow_[view.buffer] = false;
@@ -90,7 +100,7 @@ class Narrowing {
   void add(Step step) {
     for (View& view : step.inputs) follow(view);
     for (View& view : step.outputs) follow(view);
-    if (step.kind == map_step || step.kind == host_step) {
+    if (converts(step) || step.kind == host_step) {
       plan_.steps.push_back(std::move(step));
       return;
     }

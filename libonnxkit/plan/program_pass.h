@@ -14,6 +14,8 @@ struct BufferUses {
       writers;  ///< steps by buffer, ascending; one that reads twice comes twice
 };
 
+void remove_steps(Plan& plan, const std::vector<bool>& is_gone);
+
 // Passes give the number of steps that they removed, and make no step that the backend does not take.
 
 /// Joins a map with the one map that reads its result.
@@ -24,6 +26,8 @@ std::size_t fuse_epilogues(Plan& plan, const Takes& takes);
 std::size_t sink_copies(Plan& plan, const Takes& takes);
 /// Takes a map over what copies and maps wrote in parts, as of a Concat, apart into a map for each part: no step writes the whole then.
 std::size_t split_maps(Plan& plan, const Takes& takes);
+/// What is copied to an output as a whole is written there, and read there by others.
+std::size_t place_outputs(Plan& plan, const Takes& takes);
 /// Notes which maps stayed apart from the product or convolution whose result they read, and why.
 void note_missed_epilogues(Plan& plan, const Takes& takes);
 /// Gives all buffers of the arena a place: those that live at the same time do not overlap.

@@ -72,6 +72,13 @@ std::string ConvolutionParameters::text() const {
   return epilogue.empty() ? where : where + ", " + epilogue.text();
 }
 
+std::string IntegerConvolutionParameters::text() const {
+  std::string text = fmt::format("groups {}, strides {}, dilations {}, pads {}", groups, fmt::join(strides, " "),
+                                 fmt::join(dilations, " "), fmt::join(pads, " "));
+  if (requantization) text += fmt::format(", requantized to {} ... {}", requantization->lower, requantization->upper);
+  return text;
+}
+
 std::string PoolParameters::text() const {
   return fmt::format("{}, kernel {}, strides {}, dilations {}, pads {}{}", is_maximum ? "maximum" : "average",
                      fmt::join(kernel, " "), fmt::join(strides, " "), fmt::join(dilations, " "), fmt::join(pads, " "),
@@ -107,7 +114,11 @@ std::string RecurrentParameters::text() const {
 }
 
 std::string AttentionParameters::text() const {
-  return fmt::format("scale {}{}", static_cast<float>(scale), is_causal ? ", causal" : "");
+  std::string text = fmt::format("scale {}", static_cast<float>(scale));
+  if (softcap > 0) text += fmt::format(", softcap {}", static_cast<float>(softcap));
+  if (is_causal) text += ", causal";
+  if (is_causal && causal_offset != 0) text += fmt::format(" behind {}", causal_offset);
+  return text;
 }
 
 }  // namespace onnxkit::plan

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "converters/formats/saved_model/graph_writer.h"
 #include "libonnxkit/formats/frame/load.h"
 #include "libonnxkit/formats/frame/registry.h"
 #include "libonnxkit/ir/model.h"
@@ -191,6 +192,16 @@ std::map<std::string, std::string> numbered_outputs(const ir::Graph& graph) {
   return names;
 }
 
+/// A frozen graph has names of tensors.
+std::map<std::string, std::string> tensor_names(const ir::Graph& graph) {
+  std::map<std::string, std::string> names;
+  for (const ir::ValueInfo& output : graph.outputs) {
+    const std::string name(graph.name_of(output.value));
+    names.emplace(name, saved_model::tensor_of_output(name));
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<SourceReport> compare_with_source(const Model& converted, const std::filesystem::path& source,
@@ -213,6 +224,7 @@ Result<SourceReport> compare_with_result(const Model& source, const std::filesys
   if (!after) return std::move(after).error();
   std::map<std::string, std::string> names;
   if (after->format == "torchscript" && source.ir().graph) names = numbered_outputs(*source.ir().graph);
+  if (after->format == "frozen-graph" && source.ir().graph) names = tensor_names(*source.ir().graph);
   return compare(source, {model_side(source, options.backend), *std::move(after)}, 1, options, std::move(names));
 }
 

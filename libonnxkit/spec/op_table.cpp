@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <set>
+#include <unordered_map>
 
 namespace onnxkit::spec {
 namespace generated {
@@ -63,6 +64,39 @@ std::span<const OpSchema> versions_in(std::span<const OpSchema> schemas, std::st
   return {first, last};
 }
 
+/// Versions by name, of every built-in domain. Rules ask for an operator about ten times for each node, and bisection compares names
+/// that differ at their ends.
+class BuiltinIndex {
+ public:
+  BuiltinIndex() {
+    for (const DomainTable& table : builtin_domains()) {
+      ByName& names = domains_.emplace_back();
+      for (auto at = table.schemas.begin(); at != table.schemas.end();) {
+        const std::span<const OpSchema> versions = versions_in({at, table.schemas.end()}, at->name);
+        names.emplace(at->name, versions);
+        at += std::ssize(versions);
+      }
+    }
+  }
+
+  std::span<const OpSchema> versions(std::string_view domain, std::string_view name) const {
+    const DomainTable* table = builtin_domain(domain);
+    if (!table) return {};
+    const ByName& names = domains_[static_cast<std::size_t>(table - builtin_domains().data())];
+    const auto found = names.find(name);
+    return found != names.end() ? found->second : std::span<const OpSchema>();
+  }
+
+ private:
+  using ByName = std::unordered_map<std::string_view, std::span<const OpSchema>>;
+  std::vector<ByName> domains_;  ///< in the order of builtin_domains()
+};
+
+const BuiltinIndex& builtin_index() {
+  static const BuiltinIndex index;
+  return index;
+}
+
 }  // namespace
 
 std::int32_t newest_opset(std::string_view domain) {
@@ -94,8 +128,7 @@ struct OpTable::State {
     for (const SchemaPack& pack : packs)
       if (pack.domain() == domain)
         if (const auto found = versions_in(pack.schemas(), name); !found.empty()) return found;
-    const DomainTable* table = builtin_domain(domain);
-    return table ? versions_in(table->schemas, name) : std::span<const OpSchema>();
+    return builtin_index().versions(domain, name);
   }
 };
 

@@ -32,7 +32,7 @@ std::span<const DomainTable> builtin_domains();
 /// All schemas of the ONNX standard, sorted by (domain, name, since_version).
 std::span<const OpSchema> official_schemas();
 
-/// Lookup over the compiled-in schemas and any packs. Cheap to make: the tables are constexpr and searched by bisection.
+/// Lookup over the compiled-in schemas and any packs. Cheap to make: the tables are constexpr, their index by name is made once.
 /// Lookups of a const table may run in parallel.
 class OpTable {
  public:

@@ -2,7 +2,7 @@
 """`diff` of the reference and the backend cuda on the libraries of the host, in the precisions that are narrower than float32: each output may be off by
 rounding in the arithmetic that was asked for and by no more, and over all models some have to be off by as much.
 
-    tests/cuda_host/precisions.py PROGRAM LIBRARIES
+    tests/cuda_host/precisions.py PROGRAM LIBRARIES [FOLDER]     default: some of testdata/models
 """
 import json
 import os
@@ -33,16 +33,17 @@ def fault_of(output):
 
 
 def main():
-    program, libraries = sys.argv[1:]
+    program, libraries = sys.argv[1:3]
+    folders = [pathlib.Path(sys.argv[3]).resolve()] if len(sys.argv) > 3 else [MODELS / folder for folder in FOLDERS]
     os.environ["ONNXKIT_CUDA_PATH"] = libraries
-    models = sorted(path for folder in FOLDERS for path in (MODELS / folder).rglob("*.onnx"))
+    models = sorted(path for folder in folders for kind in ("*.onnx", "*.onnxtxt") for path in folder.rglob(kind))
     suite = Suite()
     for precision, arithmetic in ARITHMETICS.items():
         profiles = set()
         for model in models:
             found = outputs(program, model, precision)
             is_compared = not isinstance(found, str)
-            suite.check(f"{precision} {model.relative_to(MODELS)}", "; ".join(filter(None, map(fault_of, found))) if is_compared else found)
+            suite.check(f"{precision} {model.parent.name}/{model.name}", "; ".join(filter(None, map(fault_of, found))) if is_compared else found)
             profiles.update(output.get("profile") for output in found if is_compared)
         if arithmetic:
             suite.check(f"{precision} is used", "" if arithmetic in profiles else f"no output was off by rounding in {arithmetic}")

@@ -26,6 +26,18 @@ g (float[N, 20000] x) => (float[N, 20000] y) {
   y = Mul (b, small)
 }
 """
+# A body that runs as a plan of its own in each pass of the loop, a captured value, and a recurrence.
+BODY = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2, 1, 3] x, float[1, 4, 3] w, float[1, 4, 4] r) => (float[2, 1, 1, 4] y) {
+  trips = Constant <value = int64 {2}> ()
+  first, last = RNN <hidden_size = 4> (x, w, r)
+  y = Loop (trips, , first) <body = body (int64 i, bool go_on, float[2, 1, 1, 4] before) => (bool still, float[2, 1, 1, 4] after) {
+    still = Identity (go_on)
+    scaled = Mul (before, last)
+    after = Tanh (scaled)
+  }>
+}
+"""
 # Positions that only the run knows, in range or not.
 POSITIONS = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[4, 3] x, int64[2] at, float[2, 3] updates) => (float[2, 3] y, float[4, 3] z) {
@@ -37,7 +49,7 @@ g (float[4, 3] x, int64[2] at, float[2, 3] updates) => (float[2, 3] y, float[4, 
 """
 # These calls give back what was taken: their failure need not be one of the run, but nothing may be left behind it.
 GIVE_BACK = {"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuModuleUnload", "cuCtxPopCurrent_v2",
-             "cuDevicePrimaryCtxRelease_v2", "nvrtcDestroyProgram"}
+             "cuDevicePrimaryCtxRelease_v2", "nvrtcDestroyProgram", "cuEventDestroy_v2"}
 
 
 class Runner:
@@ -49,7 +61,7 @@ class Runner:
     def __call__(self, *words, model=None, options="", command="run", inputs=("--dim", "N=3"), **host):
         environment = dict(os.environ, ONNXKIT_CUDA_PATH=str(self.libraries), XDG_CACHE_HOME=str(self.folder / "cache"))
         environment.update({f"ONNXKIT_CUDA_HOST_{name}": str(value) for name, value in host.items()})
-        line = [self.program, command, *([str(model or self.model), "-b", "cuda" + options, *inputs] if command == "run" else []), *words]
+        line = [self.program, command, *([str(model or self.model), "-b", "cuda" + options, *inputs] if command in ("run", "bench") else []), *words]
         return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300)
 
 
@@ -61,30 +73,34 @@ def refused(done, *parts):
     return f"the message lacks {missing}: {done.stderr.strip()[-300:]}" if missing else ""
 
 
-def calls_of(run, options):
+def calls_of(run, options, **what):
     log = run.folder / "calls"
     log.unlink(missing_ok=True)
-    done = run(options=options, LOG=log)
+    done = run(options=options, LOG=log, **what)
     return done, log.read_text().split() if log.exists() else []
 
 
-def end_of_run(calls):
-    """The place of the call that waits for the outputs; a session waits once more before it gives back what it has."""
-    return [at for at, call in enumerate(calls) if call == "cuStreamSynchronize"][-2]
+def end_of_run(calls, plans=1):
+    """The place of the call that waits for the outputs; a session waits once more for each plan before it gives back what it has."""
+    return [at for at, call in enumerate(calls) if call == "cuStreamSynchronize"][-1 - plans]
+
+
+def each_call_fails_once(suite, run, title, wanted, plans=1, options="", **what):
+    done, calls = calls_of(run, options, **what)
+    suite.check(title, "" if done.returncode == 0 else done.stderr[-300:])
+    for name, count in collections.Counter(filter(wanted, calls)).items():
+        for number in sorted({*range(1, min(count, 6) + 1), count}):
+            done = run(options=options, FAIL=f"{name}:{number}", **what)
+            place = [at for at, call in enumerate(calls) if call == name][number - 1]
+            may_end_well = name in GIVE_BACK or place > end_of_run(calls, plans)
+            fault = "" if done.returncode == 0 and may_end_well else refused(done)
+            suite.check(f"{title}: {name} fails the {number}. time", fault)
 
 
 def each_call_fails(suite, run):
     run()  # fills the cache of kernels
-    for options, wanted in ((":cache=off", lambda name: name.startswith("nvrtc")), ("", lambda name: name.startswith("cu"))):
-        done, calls = calls_of(run, options)
-        suite.check(f"a run{options}", "" if done.returncode == 0 else done.stderr[-300:])
-        for name, count in collections.Counter(filter(wanted, calls)).items():
-            for number in sorted({*range(1, min(count, 6) + 1), count}):
-                done = run(options=options, FAIL=f"{name}:{number}")
-                place = [at for at, call in enumerate(calls) if call == name][number - 1]
-                may_end_well = name in GIVE_BACK or place > end_of_run(calls)
-                fault = "" if done.returncode == 0 and may_end_well else refused(done)
-                suite.check(f"{name} fails the {number}. time", fault)
+    each_call_fails_once(suite, run, "a run without a cache", lambda name: name.startswith("nvrtc"), options=":cache=off")
+    each_call_fails_once(suite, run, "a run", lambda name: name.startswith("cu"))
     for name in ("cuGraphLaunch:2", "cuStreamSynchronize:2", "cuMemcpyHtoD_v2:1", "cuStreamEndCapture:1"):
         suite.check(f"the device is lost at {name}", refused(run(FAIL=name + ":lost"), "CUDA_ERROR_ILLEGAL_ADDRESS"))
 
@@ -110,6 +126,25 @@ def positions(suite, run):
         done = run(model=model, inputs=("-i", f"at={file}"))
         wanted = "" if is_inside else "outside the axis"
         suite.check(f"positions {numbers}", "" if (done.returncode == 0) == is_inside and wanted in done.stderr else f"exit {done.returncode}: {done.stderr}")
+
+
+def bodies(suite, run):
+    model = run.folder / "bodies.onnxtxt"
+    model.write_text(BODY)
+    what = {"model": model, "inputs": ()}
+    run(**what)
+    each_call_fails_once(suite, run, "a loop", lambda name: name.startswith("cu"), plans=2, **what)
+
+
+def profiles(suite, run):
+    words = ("--profile", "--no-judging", "--max-time", "50ms", "--no-own-workers")
+    done = run(*words, command="bench")
+    suite.check("a profile", "" if done.returncode == 0 and "host Hardmax" in done.stdout else done.stdout + done.stderr)
+    for name in ("cuEventCreate", "cuEventRecordWithFlags", "cuEventElapsedTime", "cuEventDestroy_v2"):
+        for number in (1, 2):
+            done = run(*words, command="bench", FAIL=f"{name}:{number}")
+            fault = "" if name in GIVE_BACK or "the GPU failed at" in done.stdout + done.stderr else done.stdout + done.stderr
+            suite.check(f"a profile: {name} fails the {number}. time", fault or ("" if done.returncode in (0, 1, 3) else f"exit {done.returncode}: {done.stderr}"))
 
 
 def cache_on_disk(suite, run):
@@ -143,6 +178,8 @@ def main():
         each_call_fails(suite, run)
         unfit_machines(suite, run)
         cache_on_disk(suite, run)
+        bodies(suite, run)
+        profiles(suite, run)
         positions(suite, run)  # whose kernels are in the cache, too, from then on
     return suite.close()
 

@@ -1,188 +1,15 @@
 // Stands in for libcudnn: keeps descriptors as attributes, refuses what NVIDIA's documentation does not allow, and computes graphs of a convolution
 // and pointwise operations with plain loops. Its engines are two: one without and one with tensor cores, which computes float32 in TF32.
-#include "libonnxkit/cuda/libraries/cudnn.h"
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <vector>
 
-#include "tests/cuda_libraries/memory.h"
+#include "tests/cuda_libraries/cudnn_nodes.h"
 
 namespace {
 
-using namespace onnxkit::cuda::cudnn;
+using namespace onnxkit::cuda_libraries;
 using onnxkit::ElementType;
-using Dims = std::vector<std::int64_t>;
-
-constexpr Status not_finalized = 2004, attribute_type = 2010;
-
-/// An attribute: its type and its elements as they were given.
-struct Values {
-  AttributeType type = AttributeType::int64;
-  std::int64_t count = 0;
-  std::vector<std::byte> bytes;
-};
-
-struct Node {
-  DescriptorType type = DescriptorType::tensor;
-  bool is_final = false;
-  std::map<Attribute, Values> values;
-  std::int64_t engine = 0;  ///< of configurations, engines and plans
-  const Node* graph = nullptr;
-
-  template <class T>
-  std::vector<T> all(Attribute name) const {
-    const auto found = values.find(name);
-    if (found == values.end()) return {};
-    std::vector<T> result(found->second.bytes.size() / sizeof(T));
-    std::memcpy(result.data(), found->second.bytes.data(), result.size() * sizeof(T));
-    return result;
-  }
-  template <class T>
-  std::optional<T> one(Attribute name) const {
-    const auto values_of = all<T>(name);
-    return values_of.size() == 1 ? std::optional(values_of[0]) : std::nullopt;
-  }
-  const Node* node(Attribute name) const {
-    const auto pointer = one<Descriptor>(name);
-    return pointer ? static_cast<const Node*>(*pointer) : nullptr;
-  }
-};
-
-struct State {
-  std::mutex mutex;
-  std::set<const void*> live;
-  std::string error;
-};
-State& state() {
-  static State all;
-  return all;
-}
-bool is_live(const void* pointer) {
-  const std::scoped_lock lock(state().mutex);
-  return state().live.contains(pointer);
-}
-Status refuse(Status status, std::string why) {
-  const std::scoped_lock lock(state().mutex);
-  state().error = std::move(why);
-  return status;
-}
-
-std::size_t bytes_of(AttributeType type) {
-  switch (type) {
-    case AttributeType::boolean:
-    case AttributeType::character:
-      return 1;
-    case AttributeType::handle:
-    case AttributeType::int64:
-    case AttributeType::f64:
-    case AttributeType::pointer:
-    case AttributeType::descriptor:
-      return 8;
-    default:
-      return 4;
-  }
-}
-
-/// Which descriptor has an attribute, and its type: the numbers say so by their hundreds.
-struct Rule {
-  DescriptorType owner;
-  AttributeType type;
-};
-std::optional<Rule> rule_of(Attribute name) {
-  using A = Attribute;
-  using T = AttributeType;
-  using D = DescriptorType;
-  static const std::map<A, Rule> rules = {
-      {A::pointwise_mode, {D::pointwise, T::pointwise_mode}},
-      {A::pointwise_precision, {D::pointwise, T::data_type}},
-      {A::pointwise_nan_propagation, {D::pointwise, T::nan_propagation}},
-      {A::pointwise_relu_upper, {D::pointwise, T::f64}},
-      {A::convolution_precision, {D::convolution, T::data_type}},
-      {A::convolution_mode, {D::convolution, T::convolution_mode}},
-      {A::convolution_dilations, {D::convolution, T::int64}},
-      {A::convolution_strides, {D::convolution, T::int64}},
-      {A::convolution_post_padding, {D::convolution, T::int64}},
-      {A::convolution_pre_padding, {D::convolution, T::int64}},
-      {A::convolution_axes, {D::convolution, T::int64}},
-      {A::heuristic_mode, {D::heuristic, T::heuristic_mode}},
-      {A::heuristic_graph, {D::heuristic, T::descriptor}},
-      {A::plan_handle, {D::execution_plan, T::handle}},
-      {A::plan_configuration, {D::execution_plan, T::descriptor}},
-      {A::forward_alpha, {D::convolution_operation, T::f32}},
-      {A::forward_beta, {D::convolution_operation, T::f32}},
-      {A::forward_convolution, {D::convolution_operation, T::descriptor}},
-      {A::forward_w, {D::convolution_operation, T::descriptor}},
-      {A::forward_x, {D::convolution_operation, T::descriptor}},
-      {A::forward_y, {D::convolution_operation, T::descriptor}},
-      {A::operation_pointwise, {D::pointwise_operation, T::descriptor}},
-      {A::operation_pointwise_x, {D::pointwise_operation, T::descriptor}},
-      {A::operation_pointwise_b, {D::pointwise_operation, T::descriptor}},
-      {A::operation_pointwise_y, {D::pointwise_operation, T::descriptor}},
-      {A::graph_handle, {D::operation_graph, T::handle}},
-      {A::graph_operations, {D::operation_graph, T::descriptor}},
-      {A::tensor_alignment, {D::tensor, T::int64}},
-      {A::tensor_type, {D::tensor, T::data_type}},
-      {A::tensor_dimensions, {D::tensor, T::int64}},
-      {A::tensor_strides, {D::tensor, T::int64}},
-      {A::tensor_id, {D::tensor, T::int64}},
-      {A::tensor_is_virtual, {D::tensor, T::boolean}},
-      {A::tensor_is_by_value, {D::tensor, T::boolean}},
-      {A::pack_ids, {D::variant_pack, T::int64}},
-      {A::pack_pointers, {D::variant_pack, T::pointer}},
-      {A::pack_workspace, {D::variant_pack, T::pointer}},
-  };
-  const auto found = rules.find(name);
-  return found == rules.end() ? std::nullopt : std::optional(found->second);
-}
-
-struct Tensor {
-  std::int64_t id = 0, alignment = 0;
-  ElementType type = ElementType::float32;
-  Dims dims, strides;
-  bool is_virtual = false, is_by_value = false;
-};
-
-std::optional<ElementType> element_type(DataType type) {
-  switch (type) {
-    case DataType::f32:
-      return ElementType::float32;
-    case DataType::f64:
-      return ElementType::float64;
-    case DataType::f16:
-      return ElementType::float16;
-    case DataType::bf16:
-      return ElementType::bfloat16;
-  }
-  return std::nullopt;
-}
-
-std::optional<Tensor> tensor_of(const Node* node) {
-  if (!node || node->type != DescriptorType::tensor) return std::nullopt;
-  const auto type = node->one<DataType>(Attribute::tensor_type);
-  const auto id = node->one<std::int64_t>(Attribute::tensor_id);
-  const auto alignment = node->one<std::int64_t>(Attribute::tensor_alignment);
-  Tensor tensor{.dims = node->all<std::int64_t>(Attribute::tensor_dimensions),
-                .strides = node->all<std::int64_t>(Attribute::tensor_strides),
-                .is_virtual = node->one<std::uint8_t>(Attribute::tensor_is_virtual).value_or(0) != 0,
-                .is_by_value = node->one<std::uint8_t>(Attribute::tensor_is_by_value).value_or(0) != 0};
-  if (!type || !id || !alignment || !element_type(*type)) return std::nullopt;
-  tensor.type = *element_type(*type);
-  tensor.id = *id;
-  tensor.alignment = *alignment;
-  const auto is_positive = [](std::int64_t value) { return value > 0; };
-  if (tensor.dims.size() != 4 || tensor.strides.size() != 4 || tensor.alignment <= 0 ||
-      !std::all_of(tensor.dims.begin(), tensor.dims.end(), is_positive) ||
-      !std::all_of(tensor.strides.begin(), tensor.strides.end(), is_positive))
-    return std::nullopt;
-  return tensor;
-}
 
 struct Convolution {
   Tensor x, w, y;
@@ -218,44 +45,35 @@ std::optional<Convolution> convolution_of(const Node& operation) {
   return c;
 }
 
-struct Pointwise {
-  PointwiseMode mode = PointwiseMode::add;
-  double upper = INFINITY;
-  Tensor x, y;
-  std::optional<Tensor> b;
-};
-
-bool takes_two(PointwiseMode mode) {
-  return mode == PointwiseMode::add || mode == PointwiseMode::multiply || mode == PointwiseMode::minimum;
-}
-
-std::optional<Pointwise> pointwise_of(const Node& operation) {
-  const Node* description = operation.node(Attribute::operation_pointwise);
-  const auto x = tensor_of(operation.node(Attribute::operation_pointwise_x)),
-             y = tensor_of(operation.node(Attribute::operation_pointwise_y));
-  if (!description || !description->is_final || !x || !y) return std::nullopt;
-  Pointwise p{.mode = *description->one<PointwiseMode>(Attribute::pointwise_mode),
-              .upper = description->one<double>(Attribute::pointwise_relu_upper).value_or(INFINITY),
-              .x = *x,
-              .y = *y,
-              .b = tensor_of(operation.node(Attribute::operation_pointwise_b))};
-  if (takes_two(p.mode) != p.b.has_value() || p.x.dims != p.y.dims) return std::nullopt;
-  if (p.b)
-    for (std::size_t axis = 0; axis < 4; ++axis)
-      if (p.b->dims[axis] != 1 && p.b->dims[axis] != p.y.dims[axis]) return std::nullopt;
-  return p;
-}
-
-/// A graph, read and found sound: one convolution, then pointwise operations each on the result before.
+/// A graph, read and found sound: an attention, or one convolution, then pointwise operations each on the result before.
 struct Graph {
+  std::optional<Attention> attention;
   Convolution convolution;
   std::vector<Pointwise> pointwise;
 
   const Tensor& output() const { return pointwise.empty() ? convolution.y : pointwise.back().y; }
+  std::vector<const Tensor*> operands() const {
+    if (attention) return operands_of(*attention);
+    std::vector<const Tensor*> all = {&convolution.x, &convolution.w, &output()};
+    for (const Pointwise& p : pointwise)
+      if (p.b) all.push_back(&*p.b);
+    return all;
+  }
 };
+
+/// Of a chain behind a convolution.
+bool is_known(PointwiseMode mode) {
+  using Mode = PointwiseMode;
+  for (const Mode one : {Mode::add, Mode::multiply, Mode::minimum, Mode::relu, Mode::tanh, Mode::sigmoid, Mode::gelu,
+                         Mode::swish, Mode::gelu_tanh})
+    if (mode == one) return true;
+  return false;
+}
 
 std::optional<Graph> graph_of(const Node& node) {
   Graph graph;
+  graph.attention = attention_of(node);
+  if (graph.attention) return graph;
   std::set<std::int64_t> ids;
   std::int64_t now = 0;
   const auto operations = node.all<Descriptor>(Attribute::graph_operations);
@@ -271,7 +89,8 @@ std::optional<Graph> graph_of(const Node& node) {
       ids = {convolution->x.id, convolution->w.id};
     } else {
       const auto pointwise = pointwise_of(operation);
-      if (operation.type != DescriptorType::pointwise_operation || !pointwise || pointwise->x.id != now)
+      if (operation.type != DescriptorType::pointwise_operation || !pointwise || pointwise->x.id != now ||
+          !is_known(pointwise->mode))
         return std::nullopt;
       graph.pointwise.push_back(*pointwise);
       y = &graph.pointwise.back().y;
@@ -298,16 +117,6 @@ double activated(const Pointwise& p, double x) {
     default:
       return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
   }
-}
-
-using Pointers = std::map<std::int64_t, void*>;
-
-/// `index` with 0 where the tensor repeats.
-double read(const Tensor& tensor, const Pointers& pointers, const std::int64_t (&index)[4]) {
-  std::int64_t at = 0;
-  for (std::size_t axis = 0; axis < 4; ++axis)
-    if (tensor.dims[axis] != 1) at += index[axis] * tensor.strides[axis];
-  return onnxkit::cuda_libraries::element(tensor.type, pointers.at(tensor.id), at);
 }
 
 double sum_at(const Convolution& c, const Pointers& pointers, const std::int64_t (&index)[4], bool is_tf32) {
@@ -359,6 +168,7 @@ bool is_fused_form(const Graph& graph) {
 }
 
 std::vector<std::int64_t> engines_of(const Graph& graph, HeuristicMode mode) {
+  if (graph.attention) return {1};
   const bool is_double = graph.convolution.x.type == ElementType::float64;
   if (is_double) return {};
   if (graph.convolution.x.type == ElementType::float32 && !is_fused_form(graph)) return {1};
@@ -392,8 +202,26 @@ Status finalize(Node& node) {
     case DescriptorType::pointwise_operation:
       if (!pointwise_of(node)) return refuse(bad_parameter, "operands that do not fit the mode");
       break;
+    case DescriptorType::product:
+      if (!node.one<DataType>(Attribute::product_precision)) return refuse(bad_parameter, "no precision");
+      break;
+    case DescriptorType::reduction:
+      if (!node.one<DataType>(Attribute::reduction_precision) || !node.one<ReductionMode>(Attribute::reduction_mode))
+        return refuse(bad_parameter, "no mode or no precision");
+      break;
+    case DescriptorType::product_operation:
+      for (const auto name : {Attribute::product_a, Attribute::product_b, Attribute::product_c})
+        if (!tensor_of(node.node(name))) return refuse(bad_parameter, "no factor or no result");
+      if (!node.node(Attribute::operation_product)) return refuse(bad_parameter, "no description");
+      break;
+    case DescriptorType::reduction_operation:
+      for (const auto name : {Attribute::reduction_x, Attribute::reduction_y})
+        if (!tensor_of(node.node(name))) return refuse(bad_parameter, "no operand or no result");
+      if (!node.node(Attribute::operation_reduction)) return refuse(bad_parameter, "no description");
+      break;
     case DescriptorType::operation_graph:
-      if (!graph_of(node)) return refuse(not_supported, "a graph that is no chain behind a convolution");
+      if (!graph_of(node))
+        return refuse(not_supported, "a graph that is neither a chain behind a convolution nor an attention");
       break;
     case DescriptorType::heuristic:
       if (!node.node(Attribute::heuristic_graph) || !node.node(Attribute::heuristic_graph)->is_final)
@@ -552,10 +380,8 @@ EXPORT Status cudnnBackendExecute(Handle handle, Descriptor plan, Descriptor pac
   const auto all = given.all<void*>(Attribute::pack_pointers);
   Pointers pointers;
   for (std::size_t i = 0; i < ids.size(); ++i) pointers[ids[i]] = all[i];
-  std::vector<const Tensor*> wanted = {&graph->convolution.x, &graph->convolution.w, &graph->output()};
+  const std::vector<const Tensor*> wanted = graph->operands();
   std::vector<std::pair<std::int64_t, float>> numbers;
-  for (const Pointwise& p : graph->pointwise)
-    if (p.b) wanted.push_back(&*p.b);
   for (const Tensor* tensor : wanted) {
     const auto found = pointers.find(tensor->id);
     if (found == pointers.end() ||
@@ -574,7 +400,10 @@ EXPORT Status cudnnBackendExecute(Handle handle, Descriptor plan, Descriptor pac
       [graph = *graph, pointers, numbers = std::move(numbers), is_tf32, writes, workspace]() mutable {
         Pointers places = pointers;
         for (auto& [id, value] : numbers) places[id] = &value;
-        compute(graph, places, is_tf32);
+        if (graph.attention)
+          onnxkit::cuda_libraries::compute(*graph.attention, places);
+        else
+          compute(graph, places, is_tf32);
         constexpr int scribble = 0x5a;
         if (writes) std::memset(workspace, scribble, static_cast<std::size_t>(workspace_bytes));
       });

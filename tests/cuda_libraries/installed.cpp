@@ -116,6 +116,24 @@ TEST_SUITE("installed") {
     CHECK(outcome(*library, {.epilogue = {"bias", "swish"}}) == "in part, then mul(x0, sigmoid(x0))");
   }
 
+  TEST_CASE(
+      "cuDNN takes the graph of an attention; its engines are compiled at run time, for which it wants a driver") {
+    const auto library = cudnn_for_h100();
+    if (!library) return;
+    for (const bool is_causal : {false, true}) {
+      Scene scene;
+      auto p = std::make_shared<plan::AttentionParameters>();
+      p->scale = 0.125;
+      p->is_causal = is_causal;
+      const Dims dims = {2, 8, 256, 64};
+      plan::Step step{.kind = plan::attention_step, .inputs = {}, .outputs = {}, .parameters = p};
+      for (int i = 0; i < 3; ++i) step.inputs.push_back(scene.make(ElementType::float16, dims));
+      step.outputs.push_back(scene.make(ElementType::float16, dims));
+      auto made = library->prepare(step, {.plan = scene.plan});
+      CHECK((made ? "whole" : made.error().diagnostic.message) == "cuDNN has no engine for it");
+    }
+  }
+
   TEST_CASE("a device of another description has other engines or none") {
     if (!cudnn_for_h100()) return;
     auto library = cuda::open_cudnn_for(installed(), "{}");

@@ -7,6 +7,7 @@
 
 #include "converters/containers/protobuf.h"
 #include "converters/foreign/import.h"
+#include "converters/formats/saved_model/control_flow_v1.h"
 #include "converters/formats/saved_model/dtype.h"
 #include "converters/formats/saved_model/graph_reader.h"
 #include "converters/formats/saved_model/loops.h"
@@ -39,10 +40,16 @@ foreign::TensorType type_of(std::int64_t type, bool has_rank, const std::vector<
   return made;
 }
 
-Result<const SignatureDef*> chosen_signature(const MetaGraph& graph, std::string_view& name) {
+/// What a SavedModel offers; names with two underscores are for TensorFlow's own loader.
+std::vector<std::string_view> names_of_signatures(const MetaGraph& graph) {
   std::vector<std::string_view> names;
   for (const auto& [key, signature] : graph.signatures)
     if (!key.starts_with("__")) names.push_back(key);
+  return names;
+}
+
+Result<const SignatureDef*> chosen_signature(const MetaGraph& graph, std::string_view& name) {
+  const std::vector<std::string_view> names = names_of_signatures(graph);
   const bool is_any = name.empty();
   if (is_any) name = usual_signature;
   if (is_any && names.size() == 1) name = names.front();
@@ -71,6 +78,7 @@ Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variabl
                          foreign::Trace* trace) {
   for (Port& input : inputs) name_sizes(model, input, &input == inputs.data());
   if (auto done = read_graph(scopes, mappings, variables, inputs, outputs, model); !done) return done.error();
+  resolve_arrays(model.graph);
   resolve_loops(model.graph);
   fold_constants(model, model.graph);
   join_dilations(model.graph);
@@ -82,6 +90,13 @@ Result<ir::Model> import(Scopes& scopes, const Mappings& mappings, const Variabl
   return imported;
 }
 
+/// What the nodes of a branch of TensorFlow 1 depend on without reading it.
+bool is_pivot(const GraphDef& graph, const NodeDef& node) {
+  if (node.op != "Identity" || node.inputs.empty()) return false;
+  const NodeDef* before = graph.table.find(node.inputs.front().substr(0, node.inputs.front().find(':')));
+  return before && before->op == "Switch";
+}
+
 /// Tensors that nothing reads, of nodes that compute something.
 std::vector<Port> unread_outputs(const GraphDef& graph, StringPool& strings) {
   std::unordered_set<std::string_view> read;
@@ -91,7 +106,7 @@ std::vector<Port> unread_outputs(const GraphDef& graph, StringPool& strings) {
   std::vector<Port> outputs;
   for (const NodeDef& node : graph.table.nodes) {
     const bool computes = node.op != "Const" && node.op != "NoOp" && node.op != "Placeholder" && node.op != "Assert";
-    if (!computes || read.contains(node.name)) continue;
+    if (!computes || read.contains(node.name) || is_pivot(graph, node)) continue;
     const std::string_view tensor = strings.keep(fmt::format("{}:0", node.name));
     outputs.push_back({tensor, tensor});
   }
@@ -130,6 +145,8 @@ Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std
   if (!chosen) return chosen.error();
   const auto graph = read_graph_def(meta->graph);
   if (!graph) return graph.error();
+  foreign::Model model;
+  if (auto done = restructure_control_flow(**graph, *model.strings); !done) return done.error();
   auto bundle = VariablesBundle::open(folder);
   if (!bundle) return std::move(bundle).error();
   Mappings mappings;
@@ -141,7 +158,6 @@ Result<ir::Model> read_message(std::shared_ptr<const MappedFile> file, const std
   const auto outputs = ports_of((*chosen)->outputs);
   if (!inputs) return std::move(inputs).error();
   if (!outputs) return outputs.error();
-  foreign::Model model;
   model.framework = "TensorFlow";
   model.version = meta->version;
   model.graph.name = signature;
@@ -160,6 +176,15 @@ Result<ir::Model> read(const std::filesystem::path& folder, std::string_view sig
   return read_message(*std::move(file), folder, signature, findings, trace);
 }
 
+Result<std::vector<std::string>> signatures(const std::filesystem::path& folder) {
+  const auto file = MappedFile::open_beneath(folder, "saved_model.pb");
+  if (!file) return file.error();
+  const auto meta = read_meta_graph((*file)->view());
+  if (!meta) return meta.error();
+  const auto names = names_of_signatures(*meta);
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
 Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vector<Diagnostic>& findings,
                               foreign::Trace* trace) {
   const auto graph = read_graph_def(file->view());
@@ -167,6 +192,7 @@ Result<ir::Model> read_frozen(std::shared_ptr<const MappedFile> file, std::vecto
   foreign::Model model;
   const std::vector<Port> outputs = unread_outputs(**graph, *model.strings);
   if (outputs.empty()) return make_error("malformed-model", "the graph has no outputs");
+  if (auto done = restructure_control_flow(**graph, *model.strings); !done) return done.error();
   Mappings mappings;
   register_all_saved_model_mappings(mappings);
   Scopes scopes(**graph, mappings);

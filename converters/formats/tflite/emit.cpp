@@ -1,11 +1,13 @@
 #include "converters/formats/tflite/emit.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "converters/formats/tflite/pair_scales.h"
 #include "libonnxkit/base/dtype/dtype.h"
 
 namespace onnxkit::to_tflite {
@@ -57,6 +59,29 @@ ValueId sizes_vector(WriteCall& call, const Shape& sizes) {
   return concat(call, parts, 0, Type::tensor(ElementType::int32, {Dim(static_cast<std::int64_t>(sizes.size()))}));
 }
 
+namespace {
+
+/// The reader moves scales by some units in the last place, so that sums round as the runtime's do: far less than a step over all integers.
+bool is_same_but_for_rounding(const foreign::Quantization& a, const foreign::Quantization& b) {
+  const auto is_close = [](float x, float y) { return std::abs(x - y) <= std::abs(x) / (1 << 14); };
+  return a.zero_points == b.zero_points && a.axis == b.axis && a.scales.size() == b.scales.size() &&
+         std::equal(a.scales.begin(), a.scales.end(), b.scales.begin(), is_close);
+}
+
+/// The reader notes the scale that stored integers had in their file.
+void restore_scale(const ir::Node& node, foreign::Quantization& quantization) {
+  for (const ir::StringEntry& entry : node.metadata_props) {
+    if (entry.key != tflite::given_scale_key || quantization.is_per_axis()) continue;
+    foreign::Quantization given = quantization;
+    const std::string_view text = entry.value.view();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), given.scales.front());
+    if (error == std::errc() && end == text.data() + text.size() && is_same_but_for_rounding(given, quantization))
+      quantization = given;
+  }
+}
+
+}  // namespace
+
 std::optional<foreign::Quantization> quantization_from(WriteCall& call, const WriteCall& parameters,
                                                        std::int64_t axis) {
   const auto scales = constant_reals(parameters, 1);
@@ -73,6 +98,7 @@ std::optional<foreign::Quantization> quantization_from(WriteCall& call, const Wr
     call.refuse("it has another number of scales than of zero points");
     return std::nullopt;
   }
+  restore_scale(parameters.node, made);
   return made;
 }
 
@@ -197,13 +223,6 @@ ValueId part(WriteCall& call, ValueId x, const Ints& begins, const std::vector<s
 }
 
 namespace {
-
-/// The reader moves scales by some units in the last place, so that sums round as the runtime's do: far less than a step over all integers.
-bool is_same_but_for_rounding(const foreign::Quantization& a, const foreign::Quantization& b) {
-  const auto is_close = [](float x, float y) { return std::abs(x - y) <= std::abs(x) / (1 << 14); };
-  return a.zero_points == b.zero_points && a.axis == b.axis && a.scales.size() == b.scales.size() &&
-         std::equal(a.scales.begin(), a.scales.end(), b.scales.begin(), is_close);
-}
 
 /// That of the integers which other nodes moved before they came to this one: kernels want the same on both sides.
 std::optional<foreign::Quantization> quantization_before_moves(const WriteCall& call, int most_nodes = 64) {

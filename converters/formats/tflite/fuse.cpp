@@ -21,10 +21,16 @@ std::int64_t activation_number(std::string_view op) {
   return op == "RELU" ? 1 : op == "RELU_N1_TO_1" ? 2 : op == "RELU6" ? 3 : 0;
 }
 
-bool can_fuse(const Graph& graph, const Node& node) {
-  const auto& type = graph.values[index_of(node.outputs[0])].type;
-  return std::find(std::begin(with_activation), std::end(with_activation), node.op) != std::end(with_activation) &&
-         type && type->elem == ElementType::float32 && !node.find("fused_activation_function");
+/// Whether a node computes an activation of its result: of real numbers, or of integers that stand for the same before and behind it.
+bool can_fuse(const Graph& graph, const Node& node, const Node& activation) {
+  if (std::find(std::begin(with_activation), std::end(with_activation), node.op) == std::end(with_activation) ||
+      node.find("fused_activation_function"))
+    return false;
+  const foreign::Value &before = graph.values[index_of(node.outputs[0])],
+                       &behind = graph.values[index_of(activation.outputs[0])];
+  if (!before.type || !behind.type || before.type->elem != behind.type->elem) return false;
+  return before.type->elem == ElementType::float32 ||
+         (before.type->elem == ElementType::int8 && before.quantization && before.quantization == behind.quantization);
 }
 
 }  // namespace
@@ -178,7 +184,7 @@ void fuse_activations(Graph& graph) {
     const std::int64_t activation = activation_number(node.op);
     const auto* x = activation != 0 ? node.arguments[0].as<ValueId>() : nullptr;
     const std::int64_t by = x ? producer[index_of(*x)] : -1;
-    if (by >= 0 && reads[index_of(*x)] == 1 && can_fuse(graph, graph.nodes[static_cast<std::size_t>(by)])) {
+    if (by >= 0 && reads[index_of(*x)] == 1 && can_fuse(graph, graph.nodes[static_cast<std::size_t>(by)], node)) {
       Node& fused = graph.nodes[static_cast<std::size_t>(by)];
       Argument& option = fused.arguments.emplace_back();
       option.name = "fused_activation_function";

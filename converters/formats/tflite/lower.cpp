@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "converters/foreign/slices.h"
+#include "converters/formats/tflite/pair_scales.h"
 #include "converters/formats/tflite/rounding.h"
 
 namespace onnxkit::tflite {
@@ -86,8 +88,10 @@ Val real(Call& call, std::string_view name) { return real_of(call.onnx, call.ten
 
 Val real_of_scale(Call& call, std::string_view name, float scale) {
   Quantization quantization = *quantization_of(call.declared(name));
-  quantization.scales = {scale};
-  return dequantized(call.onnx, call.tensor(name), quantization);
+  const float given = std::exchange(quantization.scales.front(), scale);
+  const Val integers = call.tensor(name), result = dequantized(call.onnx, integers, quantization);
+  if (scale != given && call.stored(name)) call.onnx.annotate(given_scale_key, fmt::format("{}", given));
+  return result;
 }
 
 std::vector<Val> reals(Call& call, std::string_view name) {

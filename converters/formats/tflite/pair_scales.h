@@ -2,9 +2,13 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 // Scales for the two inputs of an operator on integers, with which real arithmetic gives what the runtime's kernel gives.
 namespace onnxkit::tflite {
+
+/// In the metadata of a DequantizeLinear of stored integers: the scale of the file, from which another was taken.
+constexpr std::string_view given_scale_key = "tflite.scale";
 
 enum class PairKernel : std::uint8_t { add, subtract, multiply };
 

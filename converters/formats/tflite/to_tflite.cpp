@@ -110,6 +110,7 @@ Result<foreign::Model> to_tflite(ir::Model& model, std::vector<Diagnostic>& find
   fuse_activations(program->graph);
   compute_on_integers(*program);
   foreign::remove_unused(program->graph);
+  fuse_activations(program->graph);  // those of integers
   if (trace) foreign::add_results(program->graph, *trace);
   return program;
 }

@@ -333,6 +333,7 @@ class Driver {
 
   Crossing crossing(std::string_view op, std::int64_t at, std::int64_t next) const {
     Crossing found{table_.find(domain_, op, at), table_.find(domain_, op, next), nullptr};
+    if (found.before == found.after) return found;
     const auto version = static_cast<std::int32_t>(std::max(at, next));
     if (const Change* change = step_registry().find(domain_, op, version))
       found.way = next > at ? &change->up : &change->down;

@@ -173,6 +173,7 @@ struct Attention {
   float scale = 1;
   const float* mask = nullptr;  ///< added: row i is at mask + i * mask_stride; or none
   std::int64_t mask_stride = 0;
+  float softcap = 0;  ///< scores are softcap * tanh(score / softcap) before the mask is added; 0: as they are
   /// Query i sees the keys up to i + causal_offset only, if causal.
   bool causal = false;
   std::int64_t causal_offset = 0;

@@ -21,8 +21,9 @@ class AttentionKernel : public Kernel {
                   .depth = q.dims[3],
                   .value_depth = v.dims[3],
                   .scale = static_cast<float>(parameters.scale),
+                  .softcap = static_cast<float>(parameters.softcap),
                   .causal = parameters.is_causal,
-                  .causal_offset = 0};
+                  .causal_offset = parameters.causal_offset};
     if (inputs_.size() > 3) attention_.mask_stride = inputs_[3].strides[2];
   }
 

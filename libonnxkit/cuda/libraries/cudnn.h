@@ -17,21 +17,29 @@ struct HandleOpaque;
 using Handle = HandleOpaque*;
 using Descriptor = void*;
 
-enum class DataType : int { f32 = 0, f64 = 1, f16 = 2, bf16 = 9 };
+enum class DataType : int { f32 = 0, f64 = 1, f16 = 2, int32 = 4, bf16 = 9, boolean = 11 };
 enum class ConvolutionMode : int { cross_correlation = 1 };
 enum class NanPropagation : int { propagates = 1 };
 enum class HeuristicMode : int { fallback = 2, a = 3 };
+enum class ReductionMode : int { add = 0, maximum = 3 };
 
 enum class PointwiseMode : int {
   add = 0,
   multiply = 1,
   minimum = 2,
+  divide = 6,
+  subtract = 9,
+  exponential = 13,
+  logarithm = 15,
   relu = 100,
   tanh = 101,
   sigmoid = 102,
   gelu = 104,
   swish = 106,
   gelu_tanh = 107,
+  greater_or_equal = 303,
+  index = 501,   ///< of each element along an axis
+  select = 601,  ///< x where the third operand holds, else b
 };
 
 enum class NumericalNote : int {
@@ -57,6 +65,10 @@ enum class DescriptorType : int {
   operation_graph = 15,
   variant_pack = 16,
   tensor = 17,
+  product = 18,
+  product_operation = 19,
+  reduction = 21,
+  reduction_operation = 22,
   device = 38,
 };
 
@@ -74,6 +86,7 @@ enum class AttributeType : int {
   numerical_note = 11,
   pointwise_mode = 14,
   descriptor = 15,
+  reduction_mode = 18,
   character = 24,
 };
 
@@ -84,6 +97,7 @@ enum class Attribute : int {
   pointwise_relu_lower = 3,
   pointwise_relu_upper = 4,
   pointwise_swish_beta = 8,
+  pointwise_axis = 9,
   convolution_precision = 100,
   convolution_mode = 101,
   convolution_dilations = 102,
@@ -110,6 +124,7 @@ enum class Attribute : int {
   operation_pointwise_x = 751,
   operation_pointwise_b = 752,
   operation_pointwise_y = 753,
+  operation_pointwise_t = 758,
   graph_handle = 800,
   graph_operations = 801,
   tensor_alignment = 900,
@@ -124,6 +139,16 @@ enum class Attribute : int {
   pack_workspace = 1003,
   engine_number = 1301,
   engine_notes = 1303,
+  product_precision = 1500,
+  product_a = 1520,
+  product_b = 1521,
+  product_c = 1522,
+  operation_product = 1523,
+  reduction_mode = 1600,
+  reduction_precision = 1601,
+  reduction_x = 1610,
+  reduction_y = 1611,
+  operation_reduction = 1612,
   device_json = 2702,
 };
 

@@ -111,7 +111,33 @@ void CudnnGraph::convolve(const Convolution& convolution, Tensor x, Tensor w, Te
   operations_.push_back(operation);
 }
 
-void CudnnGraph::apply(const Pointwise& pointwise, Tensor x, const Tensor* b, Tensor y) {
+void CudnnGraph::multiply(Tensor a, Tensor b, Tensor c) {
+  Descriptor description = make(DescriptorType::product);
+  set(description, Attribute::product_precision, AttributeType::data_type, cudnn::DataType::f32);
+  finalize(description);
+  Descriptor operation = make(DescriptorType::product_operation);
+  set(operation, Attribute::operation_product, AttributeType::descriptor, description);
+  set(operation, Attribute::product_a, AttributeType::descriptor, a.descriptor);
+  set(operation, Attribute::product_b, AttributeType::descriptor, b.descriptor);
+  set(operation, Attribute::product_c, AttributeType::descriptor, c.descriptor);
+  finalize(operation);
+  operations_.push_back(operation);
+}
+
+void CudnnGraph::reduce(cudnn::ReductionMode mode, Tensor x, Tensor y) {
+  Descriptor description = make(DescriptorType::reduction);
+  set(description, Attribute::reduction_mode, AttributeType::reduction_mode, mode);
+  set(description, Attribute::reduction_precision, AttributeType::data_type, cudnn::DataType::f32);
+  finalize(description);
+  Descriptor operation = make(DescriptorType::reduction_operation);
+  set(operation, Attribute::operation_reduction, AttributeType::descriptor, description);
+  set(operation, Attribute::reduction_x, AttributeType::descriptor, x.descriptor);
+  set(operation, Attribute::reduction_y, AttributeType::descriptor, y.descriptor);
+  finalize(operation);
+  operations_.push_back(operation);
+}
+
+void CudnnGraph::apply(const Pointwise& pointwise, Tensor x, const Tensor* b, Tensor y, const Tensor* t) {
   Descriptor description = make(DescriptorType::pointwise);
   set(description, Attribute::pointwise_mode, AttributeType::pointwise_mode, pointwise.mode);
   set(description, Attribute::pointwise_precision, AttributeType::data_type, pointwise.precision);
@@ -121,11 +147,14 @@ void CudnnGraph::apply(const Pointwise& pointwise, Tensor x, const Tensor* b, Te
         cudnn::NanPropagation::propagates);
     if (pointwise.upper != 0) set(description, Attribute::pointwise_relu_upper, AttributeType::f64, pointwise.upper);
   }
+  if (pointwise.mode == cudnn::PointwiseMode::index)
+    set(description, Attribute::pointwise_axis, AttributeType::int64, pointwise.axis);
   finalize(description);
   Descriptor operation = make(DescriptorType::pointwise_operation);
   set(operation, Attribute::operation_pointwise, AttributeType::descriptor, description);
   set(operation, Attribute::operation_pointwise_x, AttributeType::descriptor, x.descriptor);
   if (b) set(operation, Attribute::operation_pointwise_b, AttributeType::descriptor, b->descriptor);
+  if (t) set(operation, Attribute::operation_pointwise_t, AttributeType::descriptor, t->descriptor);
   set(operation, Attribute::operation_pointwise_y, AttributeType::descriptor, y.descriptor);
   finalize(operation);
   operations_.push_back(operation);

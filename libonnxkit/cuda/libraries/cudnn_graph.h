@@ -52,9 +52,15 @@ class CudnnGraph {
   struct Pointwise {
     cudnn::PointwiseMode mode = cudnn::PointwiseMode::add;
     cudnn::DataType precision = cudnn::DataType::f32;
-    double upper = 0;  ///< of a relu; 0: none
+    double upper = 0;        ///< of a relu; 0: none
+    std::int64_t axis = -1;  ///< of an index
   };
-  void apply(const Pointwise& pointwise, Tensor x, const Tensor* b, Tensor y);
+  /// `t`: of a select.
+  void apply(const Pointwise& pointwise, Tensor x, const Tensor* b, Tensor y, const Tensor* t = nullptr);
+  /// c = a b over the last two axes; sums in float32. Batches and heads of b may be shared.
+  void multiply(Tensor a, Tensor b, Tensor c);
+  /// Along the axes whose size in y is 1, in float32.
+  void reduce(cudnn::ReductionMode mode, Tensor x, Tensor y);
 
   /// Chooses the first engine by cuDNN's heuristics that the rules allow and that makes a plan. Error not-supported, with the reason.
   Result<void> choose(const EngineRules& rules);

@@ -7,7 +7,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "libonnxkit/cuda/libraries/cudnn_graph.h"
+#include "libonnxkit/cuda/libraries/cudnn_attention.h"
+#include "libonnxkit/cuda/libraries/cudnn_call.h"
 #include "libonnxkit/cuda/libraries/epilogue.h"
 
 namespace onnxkit::cuda {
@@ -15,21 +16,6 @@ namespace {
 
 using LinkKind = EpilogueLink::Kind;
 using Mode = cudnn::PointwiseMode;
-
-std::optional<cudnn::DataType> cudnn_type_of(ElementType type) {
-  switch (type) {
-    case ElementType::float32:
-      return cudnn::DataType::f32;
-    case ElementType::float64:
-      return cudnn::DataType::f64;
-    case ElementType::float16:
-      return cudnn::DataType::f16;
-    case ElementType::bfloat16:
-      return cudnn::DataType::bf16;
-    default:
-      return std::nullopt;
-  }
-}
 
 /// Strides of [n, c, h, w] with channels side by side, those of axes of one element as if it were dense. Nothing for other orders.
 std::optional<Dims> channels_last_strides(const View& view) {
@@ -51,36 +37,6 @@ struct ConvolutionPlan {
   std::vector<EpilogueLink> links;  ///< in the order in which they are applied
 };
 
-/// A graph, and what its tensors are: views of the step, or numbers.
-struct Prepared {
-  std::unique_ptr<CudnnGraph> graph;
-  std::vector<std::int64_t> ids;
-  std::vector<float> numbers;  ///< behind the operands
-};
-
-/// Steps of equal description share a graph; the handle is used by one thread at a time.
-class ConvolutionCall : public LibraryCall {
- public:
-  ConvolutionCall(std::shared_ptr<Prepared> prepared, std::vector<View> operands, bool is_tf32)
-      : prepared_(std::move(prepared)), operands_(std::move(operands)), is_tf32_(is_tf32) {}
-
-  const std::vector<View>& operands() const override { return operands_; }
-  std::uint64_t workspace_bytes() const override { return prepared_->graph->workspace_bytes(); }
-  std::string text() const override {
-    return fmt::format("cudnn engine {}{}", prepared_->graph->engine(), is_tf32_ ? ", tf32" : "");
-  }
-  Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override {
-    std::vector<void*> pointers(operands.begin(), operands.end());
-    for (float& number : prepared_->numbers) pointers.push_back(&number);
-    return prepared_->graph->execute(stream, prepared_->ids, pointers, workspace);
-  }
-
- private:
-  std::shared_ptr<Prepared> prepared_;
-  std::vector<View> operands_;
-  bool is_tf32_;
-};
-
 /// Writes the operations of one convolution, and a description by which equal ones are found.
 class ConvolutionWriter {
  public:
@@ -88,9 +44,11 @@ class ConvolutionWriter {
       : what_(what), graph_(std::make_unique<CudnnGraph>(std::move(session))) {}
 
   Result<void> write();
-  Prepared take() { return {.graph = std::move(graph_), .ids = std::move(ids_), .numbers = std::move(numbers_)}; }
-  std::vector<View> take_operands() { return std::move(operands_); }
-  const std::string& key() const { return key_; }
+  CudnnWritten take() {
+    return {.prepared = {.graph = std::move(graph_), .ids = std::move(ids_), .numbers = std::move(numbers_)},
+            .operands = std::move(operands_),
+            .key = std::move(key_)};
+  }
 
  private:
   CudnnGraph::Tensor operand(const View& view, const Dims& dims, const Dims& strides);
@@ -255,7 +213,9 @@ class Cudnn : public Library {
   explicit Cudnn(std::shared_ptr<CudnnSession> session) : session_(std::move(session)) {}
 
   std::string_view name() const override { return "cudnn"; }
-  bool takes(std::string_view kind) const override { return kind == plan::convolution_step; }
+  bool takes(std::string_view kind) const override {
+    return kind == plan::convolution_step || kind == plan::attention_step;
+  }
   std::string version() const override {
     const std::size_t version = session_->functions.version();
     constexpr std::size_t major = 10000, minor = 100;
@@ -265,29 +225,37 @@ class Cudnn : public Library {
 
  private:
   Result<LibraryStep> attempt(const ConvolutionPlan& what);
-  Result<std::shared_ptr<Prepared>> prepared(ConvolutionWriter& writer, const ConvolutionPlan& what);
+  Result<LibraryStep> prepare_convolution(const plan::Step& step, const Preparation& preparation);
+  /// With the engine chosen, or as it was chosen for an equal one.
+  Result<LibraryStep> call_of(CudnnWritten written, const EngineRules& rules, bool is_tf32);
 
   std::shared_ptr<CudnnSession> session_;
-  std::unordered_map<std::string, Result<std::shared_ptr<Prepared>>> by_description_;
+  std::unordered_map<std::string, Result<std::shared_ptr<CudnnPrepared>>> by_description_;
 };
 
-EngineRules rules_of(const ConvolutionPlan& what) {
+EngineRules rules_of(const plan::Step& step, const Preparation& preparation) {
   using Note = cudnn::NumericalNote;
   EngineRules rules{.forbidden = {Note::down_convert_inputs, Note::reduced_precision_reduction, Note::fft,
                                   Note::winograd, Note::winograd_4x4, Note::winograd_6x6, Note::winograd_13x13},
-                    .most_workspace = what.preparation.most_workspace};
+                    .most_workspace = preparation.most_workspace};
   // On numbers of float32 a tensor core computes in TF32.
-  if (what.step.inputs[0].type == ElementType::float32 && !what.preparation.allows_tf32)
+  if (step.inputs[0].type == ElementType::float32 && !preparation.allows_tf32)
     rules.forbidden.push_back(Note::tensor_core);
   return rules;
 }
 
-Result<std::shared_ptr<Prepared>> Cudnn::prepared(ConvolutionWriter& writer, const ConvolutionPlan& what) {
-  if (const auto found = by_description_.find(writer.key()); found != by_description_.end()) return found->second;
-  auto made = std::make_shared<Prepared>(writer.take());
-  Result<std::shared_ptr<Prepared>> result(made);
-  if (auto chosen = made->graph->choose(rules_of(what)); !chosen) result = chosen.error();
-  return by_description_.emplace(writer.key(), result).first->second;
+Result<LibraryStep> Cudnn::call_of(CudnnWritten written, const EngineRules& rules, bool is_tf32) {
+  auto found = by_description_.find(written.key);
+  if (found == by_description_.end()) {
+    auto made = std::make_shared<CudnnPrepared>(std::move(written.prepared));
+    Result<std::shared_ptr<CudnnPrepared>> result(made);
+    if (auto chosen = made->graph->choose(rules); !chosen) result = chosen.error();
+    found = by_description_.emplace(written.key, result).first;
+  }
+  if (!found->second) return found->second.error();
+  LibraryStep step;
+  step.call = std::make_unique<CudnnCall>(*found->second, std::move(written.operands), is_tf32);
+  return step;
 }
 
 Result<LibraryStep> Cudnn::attempt(const ConvolutionPlan& what) {
@@ -306,15 +274,22 @@ Result<LibraryStep> Cudnn::attempt(const ConvolutionPlan& what) {
   }
   ConvolutionWriter writer(what, session_);
   if (auto written = writer.write(); !written) return written.error();
-  auto shared = prepared(writer, what);
-  if (!shared) return shared.error();
   const bool is_tf32 = what.step.inputs[0].type == ElementType::float32 && what.preparation.allows_tf32;
-  result.call = std::make_unique<ConvolutionCall>(*shared, writer.take_operands(), is_tf32);
+  auto made = call_of(writer.take(), rules_of(what.step, what.preparation), is_tf32);
+  if (!made) return made.error();
+  result.call = std::move(made->call);
   return result;
 }
 
 Result<LibraryStep> Cudnn::prepare(const plan::Step& step, const Preparation& preparation) {
-  if (step.kind != plan::convolution_step) return make_error("not-supported", "not a convolution");
+  if (step.kind == plan::convolution_step) return prepare_convolution(step, preparation);
+  if (step.kind != plan::attention_step) return make_error("not-supported", "neither a convolution nor an attention");
+  auto written = write_attention(step, preparation, session_);
+  if (!written) return written.error();
+  return call_of(*std::move(written), rules_of(step, preparation), false);
+}
+
+Result<LibraryStep> Cudnn::prepare_convolution(const plan::Step& step, const Preparation& preparation) {
   const View &x = step.inputs[0], &w = step.inputs[1], &to = step.outputs[0];
   if (!cudnn_type_of(x.type) || x.type != w.type || !cudnn_type_of(to.type))
     return make_error("not-supported", "an image and weights of two types");

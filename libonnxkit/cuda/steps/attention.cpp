@@ -75,7 +75,8 @@ std::string AttentionText::begin() const {
       "  Number sums[{2}] = {{}};  // of values {3}, one for each (i * {4} + threadIdx.x)\n",
       tile, literal(lane, -INFINITY), sums_of_thread(), "by query and column", threads());
   const std::string end =
-      parameters.is_causal ? fmt::format("(row + {0} < {1} ? row + {0} : {1})", tile, keys) : std::to_string(keys);
+      parameters.is_causal ? fmt::format("(row + {0} < {1} ? row + {0} : {1})", tile + parameters.causal_offset, keys)
+                           : std::to_string(keys);
   return text + fmt::format("  for (Index column = 0; column < {}; column += {}) {{\n", end, tile);
 }
 
@@ -121,6 +122,8 @@ std::string AttentionText::scores() const {
       tile, of_thread, depth, element("k", k, "column", keys, "c", "d"),
       element("q", q, "row", queries, fmt::format("(r0 + i * {})", groups), "d"), groups);
   text += fmt::format("        Number score = dots[i] * {};\n", literal(lane, parameters.scale));
+  if (parameters.softcap > 0)
+    text += fmt::format("        score = {0} * tanh_of(score / {0});\n", literal(lane, parameters.softcap));
   std::string sees = keys % tile == 0 ? "" : fmt::format("column + c < {}", keys);
   if (step.inputs.size() > 3) {
     const View& mask = step.inputs[3];
@@ -131,7 +134,8 @@ std::string AttentionText::scores() const {
     text += fmt::format("        {}score += {};\n", inside.empty() ? "" : fmt::format("if ({}) ", inside),
                         loaded(mask.type, lane, fmt::format("x3[{}]", place_text(names, mask.strides))));
   }
-  if (parameters.is_causal) sees += fmt::format("{}column + c <= row + r", sees.empty() ? "" : " && ");
+  if (parameters.is_causal)
+    sees += fmt::format("{}column + c <= row + r + {}", sees.empty() ? "" : " && ", parameters.causal_offset);
   const std::string number = sees.empty() ? "score" : fmt::format("{} ? score : {}", sees, literal(lane, -INFINITY));
   return text + fmt::format("        scores[r][c] = {};\n      }}\n    }}\n", number);
 }

@@ -70,7 +70,12 @@ struct Format {
   foreign::WrittenOperators (*written_operators)() = nullptr;
   foreign::ReadOperators (*read_operators)() = nullptr;
 
+  /// The functions of a file that ReadOptions::signature chooses from; null: there is nothing to choose.
+  Result<std::vector<std::string>> (*signatures)(const Source& source) = nullptr;
+
   bool can_write() const { return encode != nullptr || write != nullptr; }
+  /// Whether names of outputs with these extensions choose the format. A shared one (.pb) does so for forms of ONNX alone.
+  bool gives(std::vector<std::string> Format::*names) const;
   FormatInfo info() const;
 };
 

@@ -55,6 +55,9 @@ struct BenchOptions {
   bool allow_outside_data = false;
   std::stop_token stop = {};
   std::function<void(std::string_view step)> on_step = {};  ///< for progress
+  /// How often every side is started anew, each time for an equal share of the rounds: where a process lies and which processor it keeps to change its
+  /// speed for as long as it lives. Fewer where loading again would take more than half of max_seconds; once where there is one side.
+  std::size_t most_starts = 4;
 };
 
 /// Runs that were measured one behind the other, between those of other sides.
@@ -116,6 +119,7 @@ struct BenchReport {
   double seconds = 0;                 ///< spent on measuring
   bool reached_goal = false;
   bool cancelled = false;  ///< ended by BenchOptions::stop: what was finished before
+  std::size_t starts = 1;  ///< of every side
 };
 
 /// Runs every side on the inputs, round by round in random order, until the figures are as precise as asked for. A side that cannot be started, loaded

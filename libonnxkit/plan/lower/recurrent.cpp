@@ -33,7 +33,7 @@ constexpr KnownActivation known_activations[] = {
 Unlowered read_activations(LowerCall& call, std::vector<std::string_view> defaults, std::size_t count,
                            std::vector<Activation>& read) {
   auto names = call.strings("activations").value_or(std::vector<std::string_view>());
-  if (names.size() > count) return "activations of another number";
+  if (names.size() > count) names.resize(count);  // the schema of RNN names those of two directions by default
   while (names.size() < count) names.push_back(defaults[names.size() % defaults.size()]);
   const auto alphas = call.reals("activation_alpha").value_or(std::vector<float>()),
              betas = call.reals("activation_beta").value_or(std::vector<float>());

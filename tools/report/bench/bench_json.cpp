@@ -169,6 +169,7 @@ Benchmark benchmark_from(const Json& json) {
   }
   report.warnings = json.value("warnings", std::vector<std::string>());
   report.seconds = json.value("seconds", 0.0);
+  report.starts = json.value("starts", std::size_t{1});
   report.reached_goal = json.value("reached_goal", true);
   report.cancelled = json.value("cancelled", false);
   for (const Json& side : json.at("sides")) report.sides.push_back(bench_side_from(side));
@@ -197,6 +198,7 @@ Json bench_object(const std::vector<Benchmark>& benchmarks) {
           {{"processor", report.processor}, {"processors", report.processors}, {"memory_bytes", report.memory_bytes}}},
          {"warnings", report.warnings},
          {"seconds", report.seconds},
+         {"starts", report.starts},
          {"reached_goal", report.reached_goal},
          {"cancelled", report.cancelled},
          {"sides", std::move(sides)}});

@@ -79,6 +79,18 @@ bool writes_all(Call& call, Val passes, Val count) {
   return passes && !wanted.empty() && onnx.symbolic_integers(passes) == wanted;
 }
 
+/// A list of `count` elements of which only the first are there: zeros stand for those that no pass writes.
+Val completed(Call& call, Val written, Val count) {
+  auto& onnx = call.onnx;
+  const std::size_t rank = call.rank(written);
+  if (rank == 0) return written;
+  const Val wanted = onnx.reshape(onnx.cast(count, ElementType::int64), {1});
+  const Val missing = onnx.emit("Max", {onnx.emit("Sub", {wanted, onnx.size_of(written, 0)}), onnx.integers({0})});
+  const std::vector<std::int64_t> before(rank, 0), behind(rank - 1, 0);
+  const Val pads = onnx.joined({onnx.integers(before), missing, onnx.integers(behind)});
+  return onnx.emit("Pad", {written, pads, onnx.scalar(onnx.elem(written), 0)});
+}
+
 /// Types of what is carried in every pass: those before the first one, without sizes that the file leaves open or that `changed` names.
 std::vector<checker::Type> carried_types(Call& call, const std::vector<Val>& carried,
                                          const std::vector<std::vector<bool>>& changed) {
@@ -124,9 +136,6 @@ void map_while(Call& call) {
   const auto keeps_last = [&](std::size_t list) {
     return *(*overwritten->as<foreign::Argument::List>())[list].as<bool>();
   };
-  for (std::size_t list = 0; list < counts.size(); ++list)
-    if (!keeps_last(list) && !writes_all(call, loop.passes, counts[list]))
-      return call.refuse("it may end before all elements of a list are written");
   loop.types = carried_types(call, loop.carried, {});
   std::vector<Val> results = foreign::looped(call, *condition, *body, loop);
   const auto changed = changed_sizes(call, loop.types, results);
@@ -138,8 +147,12 @@ void map_while(Call& call) {
     results = foreign::looped(call, *condition, *body, loop);
   }
   for (std::size_t list = 0; list < counts.size() && !results.empty(); ++list) {
-    if (!keeps_last(list)) continue;
     Val& gathered = results[loop.carried.size() + list];
+    if (!keeps_last(list)) {
+      if (counts[list] && !writes_all(call, loop.passes, counts[list]))
+        gathered = completed(call, gathered, counts[list]);
+      continue;
+    }
     gathered = onnx.emit("Slice", {gathered, onnx.integers({-1}),
                                    onnx.integers({std::numeric_limits<std::int64_t>::max()}), onnx.integers({0})});
   }

@@ -1,0 +1,213 @@
+#include "libonnxkit/cuda/libraries/cudnn_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "libonnxkit/base/dtype/dtype.h"
+#include "libonnxkit/cuda/libraries/epilogue.h"
+
+namespace onnxkit::cuda {
+namespace {
+
+using Mode = cudnn::PointwiseMode;
+using Tensor = CudnnGraph::Tensor;
+
+// What the engines ask of operands: 16 bytes of the head's numbers at once.
+constexpr std::int64_t pack = 8, most_head = 128, least_alignment = 16;
+
+/// Of axes of one element as if the rest were dense. Nothing where numbers are not side by side, or an axis repeats or runs backwards.
+std::optional<Dims> strides_of(const View& view) {
+  Dims strides(view.rank(), 1);
+  std::int64_t dense = 1;
+  for (std::size_t axis = view.rank(); axis-- > 0;) {
+    strides[axis] = view.dims[axis] == 1 ? dense : view.strides[axis];
+    if (strides[axis] < 1 || (axis + 1 == view.rank() && strides[axis] != 1)) return std::nullopt;
+    dense = std::max(dense, strides[axis] * view.dims[axis]);
+  }
+  return strides;
+}
+
+/// Why the engines would not take an operand whose rows are heads; nothing when they would.
+std::optional<std::string> fault_of(const plan::Plan& plan, const View& view) {
+  const auto strides = strides_of(view);
+  if (!strides) return "an operand that repeats, or whose heads do not lie side by side";
+  if (view.dims[3] % pack != 0 || view.dims[3] > most_head)
+    return fmt::format("heads of {} numbers; engines take multiples of {} up to {}", view.dims[3], pack, most_head);
+  const bool is_aligned =
+      alignment_of(plan, view) % least_alignment == 0 &&
+      std::all_of(strides->begin(), strides->end() - 1, [](auto stride) { return stride % pack == 0; });
+  return is_aligned ? std::nullopt
+                    : std::optional<std::string>("an operand that does not lie at multiples of 16 bytes");
+}
+
+/// Whether each query sees a key: where it sees none, an attention gives 0 and cuDNN does not say what it gives.
+bool sees_in_each_row(const plan::Plan& plan, const View& mask) {
+  const onnxkit::Tensor& content = plan.constants[plan.buffers[mask.buffer].index];
+  std::vector<double> all(static_cast<std::size_t>(content.size()));
+  decode(content.type(), content.bytes(), std::span<double>(all));
+  const auto& d = mask.dims;
+  const auto& s = mask.strides;
+  for (std::int64_t row = 0; row < d[0] * d[1] * d[2]; ++row) {
+    const std::int64_t at = mask.offset + row / (d[1] * d[2]) * s[0] + row / d[2] % d[1] * s[1] + row % d[2] * s[2];
+    bool sees = false;
+    for (std::int64_t column = 0; column < d[3] && !sees; ++column)
+      sees = std::isfinite(all[static_cast<std::size_t>(at + column * s[3])]);
+    if (!sees) return false;
+  }
+  return true;
+}
+
+class AttentionWriter {
+ public:
+  AttentionWriter(const plan::Step& step, const Preparation& preparation, std::shared_ptr<CudnnSession> session)
+      : step_(step),
+        preparation_(preparation),
+        of_(static_cast<const plan::AttentionParameters&>(*step.parameters)),
+        is_new_(session->functions.version() >= first_with_infinity),
+        graph_(std::make_unique<CudnnGraph>(std::move(session))) {}
+
+  Result<CudnnWritten> write() {
+    if (auto fault = refuse()) return make_error("not-supported", *fault);
+    const View &q = step_.inputs[0], &k = step_.inputs[1], &to = step_.outputs[0];
+    scores_ = {q.dims[0], q.dims[1], q.dims[2], k.dims[2]};
+    View keys = k;  // the second factor of a product: [batch, heads, size, columns]
+    std::swap(keys.dims[2], keys.dims[3]);
+    Dims key_strides = *strides_of(k);
+    std::swap(key_strides[2], key_strides[3]);
+    const Tensor queries = operand(q, q.dims, *strides_of(q)), columns = operand(k, keys.dims, key_strides);
+    Tensor now = between();
+    graph_->multiply(queries, columns, now);
+    now = apply(Mode::multiply, now, number(static_cast<float>(of_.scale)));
+    if (step_.inputs.size() > 3) now = apply(Mode::add, now, mask());
+    if (of_.is_causal) now = causal(now);
+    now = softmax(now);
+    const View& v = step_.inputs[2];
+    const Tensor values = operand(v, v.dims, *strides_of(v)), result = operand(to, to.dims, *strides_of(to));
+    graph_->multiply(now, values, result);
+    key_ += fmt::format("attention {} {}", of_.scale, of_.is_causal);
+    ids_.insert(ids_.end(), number_ids_.begin(), number_ids_.end());
+    return CudnnWritten{
+        .prepared = {.graph = std::move(graph_), .ids = std::move(ids_), .numbers = std::move(numbers_)},
+        .operands = std::move(operands_),
+        .key = std::move(key_)};
+  }
+
+ private:
+  static constexpr std::size_t first_with_infinity = 91000;
+
+  std::optional<std::string> refuse() const {
+    const View &q = step_.inputs[0], &k = step_.inputs[1], &v = step_.inputs[2], &to = step_.outputs[0];
+    if (q.type != ElementType::float16 && q.type != ElementType::bfloat16)
+      return fmt::format("fused attention of {}", name_of(q.type));
+    if (k.type != q.type || v.type != q.type || to.type != q.type) return "operands of two types";
+    for (const View* view : {&q, &k, &v, &to}) {
+      if (may_overlap(preparation_.plan, *view, to) && view != &to)
+        return "an operand lies where the result is written";
+      if (auto fault = fault_of(preparation_.plan, *view)) return fault;
+    }
+    if (q.dims[1] % k.dims[1] != 0 || v.dims[1] != k.dims[1]) return "heads that keys and values do not share alike";
+    if (step_.inputs.size() < 4) return std::nullopt;
+    const View mask = shared(step_.inputs[3]);
+    if (!preparation_.is_constant(mask) ||
+        preparation_.plan.constants[preparation_.plan.buffers[mask.buffer].index].size() == 0)
+      return "a mask that only the run tells, which may hide all keys from a query";
+    if (!cudnn_type_of(mask.type) || !strides_of(mask)) return "a mask whose rows are not side by side";
+    return sees_in_each_row(preparation_.plan, mask)
+               ? std::nullopt
+               : std::optional<std::string>("a mask that hides all keys from a query");
+  }
+
+  /// Axes along which a view repeats have one element.
+  static View shared(View view) {
+    for (std::size_t axis = 0; axis < view.rank(); ++axis)
+      if (view.strides[axis] == 0) view.dims[axis] = 1;
+    return view;
+  }
+
+  Tensor operand(const View& view, const Dims& dims, const Dims& strides) {
+    const auto alignment = std::min<std::int64_t>(alignment_of(preparation_.plan, view), least_alignment);
+    key_ +=
+        fmt::format("{} [{}; {}] {}, ", name_of(view.type), fmt::join(dims, " "), fmt::join(strides, " "), alignment);
+    const Tensor made = graph_->tensor(*cudnn_type_of(view.type), dims, strides, alignment);
+    operands_.push_back(view);
+    ids_.push_back(made.id);
+    return made;
+  }
+  Tensor number(float value) {
+    const Tensor made = graph_->number(scores_.size());
+    number_ids_.push_back(made.id);
+    numbers_.push_back(value);
+    return made;
+  }
+  Tensor mask() {
+    const View view = shared(step_.inputs[3]);
+    return operand(view, view.dims, *strides_of(view));
+  }
+
+  /// Of the scores' sizes, or with one element for each row.
+  Tensor between(cudnn::DataType type = cudnn::DataType::f32) {
+    return graph_->inner(type, scores_, plan::row_major_strides(scores_));
+  }
+  Tensor of_rows() {
+    const Dims rows = {scores_[0], scores_[1], scores_[2], 1};
+    return graph_->inner(cudnn::DataType::f32, rows, plan::row_major_strides(rows));
+  }
+  Tensor apply(Mode mode, Tensor x, std::optional<Tensor> b = std::nullopt) {
+    const Tensor y = between();
+    graph_->apply({.mode = mode}, x, b ? &*b : nullptr, y);
+    return y;
+  }
+
+  /// Row i sees columns up to i.
+  Tensor causal(Tensor scores) {
+    const Tensor row = between(cudnn::DataType::int32), column = between(cudnn::DataType::int32);
+    graph_->apply({.mode = Mode::index, .axis = 2}, scores, nullptr, row);
+    graph_->apply({.mode = Mode::index, .axis = 3}, scores, nullptr, column);
+    const Tensor sees = between(cudnn::DataType::boolean);
+    graph_->apply({.mode = Mode::greater_or_equal, .precision = cudnn::DataType::boolean}, row, &column, sees);
+    const Tensor hidden =
+        number(is_new_ ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::lowest());
+    const Tensor y = between();
+    graph_->apply({.mode = Mode::select}, scores, &hidden, y, &sees);
+    return y;
+  }
+
+  /// The weights are of the operands' type, as the second product wants them.
+  Tensor softmax(Tensor scores) {
+    const Tensor most = of_rows(), sum = of_rows();
+    graph_->reduce(cudnn::ReductionMode::maximum, scores, most);
+    const Tensor powers = apply(Mode::exponential, apply(Mode::subtract, scores, most));
+    graph_->reduce(cudnn::ReductionMode::add, powers, sum);
+    // Nobody reads the logarithm of the sums; cuDNN 9.26 has no engine for the graph without it.
+    const Tensor logarithm = of_rows(), statistics = of_rows();
+    graph_->apply({.mode = Mode::logarithm}, sum, nullptr, logarithm);
+    graph_->apply({.mode = Mode::add}, most, &logarithm, statistics);
+    const Tensor weights = between(*cudnn_type_of(step_.inputs[0].type));
+    graph_->apply({.mode = Mode::divide}, powers, &sum, weights);
+    return weights;
+  }
+
+  const plan::Step& step_;
+  const Preparation& preparation_;
+  const plan::AttentionParameters& of_;
+  bool is_new_;
+  std::unique_ptr<CudnnGraph> graph_;
+  Dims scores_;
+  std::vector<View> operands_;
+  std::vector<std::int64_t> ids_, number_ids_;
+  std::vector<float> numbers_;
+  std::string key_;
+};
+
+}  // namespace
+
+Result<CudnnWritten> write_attention(const plan::Step& step, const Preparation& preparation,
+                                     std::shared_ptr<CudnnSession> session) {
+  return AttentionWriter(step, preparation, std::move(session)).write();
+}
+
+}  // namespace onnxkit::cuda

@@ -1,0 +1,32 @@
+#include "libonnxkit/cuda/libraries/cudnn_call.h"
+
+#include <fmt/core.h>
+
+namespace onnxkit::cuda {
+
+std::string CudnnCall::text() const {
+  return fmt::format("cudnn engine {}{}", prepared_->graph->engine(), is_tf32_ ? ", tf32" : "");
+}
+
+Result<void> CudnnCall::enqueue(void* stream, std::span<void* const> operands, void* workspace) {
+  std::vector<void*> pointers(operands.begin(), operands.end());
+  for (float& number : prepared_->numbers) pointers.push_back(&number);
+  return prepared_->graph->execute(stream, prepared_->ids, pointers, workspace);
+}
+
+std::optional<cudnn::DataType> cudnn_type_of(ElementType type) {
+  switch (type) {
+    case ElementType::float32:
+      return cudnn::DataType::f32;
+    case ElementType::float64:
+      return cudnn::DataType::f64;
+    case ElementType::float16:
+      return cudnn::DataType::f16;
+    case ElementType::bfloat16:
+      return cudnn::DataType::bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace onnxkit::cuda

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libonnxkit/cuda/libraries/cudnn_graph.h"
+
+// What cuDNN makes of a step: a graph that steps of equal description share, with the operands of one.
+namespace onnxkit::cuda {
+
+/// A graph, and what its tensors are: views of the step, or numbers.
+struct CudnnPrepared {
+  std::unique_ptr<CudnnGraph> graph;
+  std::vector<std::int64_t> ids;
+  std::vector<float> numbers;  ///< behind the operands
+};
+
+/// Before the engine is chosen.
+struct CudnnWritten {
+  CudnnPrepared prepared;
+  std::vector<View> operands;
+  std::string key;  ///< equal for graphs that one plan computes
+};
+
+/// The handle is used by one thread at a time.
+class CudnnCall : public LibraryCall {
+ public:
+  CudnnCall(std::shared_ptr<CudnnPrepared> prepared, std::vector<View> operands, bool is_tf32)
+      : prepared_(std::move(prepared)), operands_(std::move(operands)), is_tf32_(is_tf32) {}
+
+  const std::vector<View>& operands() const override { return operands_; }
+  std::uint64_t workspace_bytes() const override { return prepared_->graph->workspace_bytes(); }
+  std::string text() const override;
+  Result<void> enqueue(void* stream, std::span<void* const> operands, void* workspace) override;
+
+ private:
+  std::shared_ptr<CudnnPrepared> prepared_;
+  std::vector<View> operands_;
+  bool is_tf32_;
+};
+
+/// Empty for types that cuDNN's graphs are not given.
+std::optional<cudnn::DataType> cudnn_type_of(ElementType type);
+
+}  // namespace onnxkit::cuda

@@ -1,0 +1,68 @@
+// How a measurement is shared out among starts of its sides.
+#include "onnxkit/bench.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tests/unit/support/models.h"
+#include "tests/unit/support/tensors.h"
+
+namespace onnxkit::tests::api_bench {
+namespace {
+
+struct Measured {
+  BenchReport report;
+  std::size_t loadings = 0;
+};
+
+Measured measured(std::size_t sides, BenchOptions options) {
+  DiffSide side;
+  side.backend = side.label = "reference";
+  side.model =
+      std::make_shared<const Model>(parse_model(opset_17 + "main (float[2] x) => (float[2] y) { y = Exp (x) }"));
+  Measured result;
+  options.judges = false;
+  options.on_step = [&](std::string_view step) { result.loadings += step.starts_with("loading"); };
+  auto report = bench(std::vector<DiffSide>(sides, side), {"one", {{"x", Value(floats({2}, {1, 2}))}}}, options);
+  REQUIRE_MESSAGE(report, (report ? "" : report.error().diagnostic.message));
+  result.report = *std::move(report);
+  return result;
+}
+
+BenchOptions short_measurement() {
+  BenchOptions options;
+  options.max_seconds = 60;
+  options.max_rounds = 16;
+  options.precision_goal = 0;  // never reached, so that rounds alone end it
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("bench: every side is started as often as asked for, and measured in as many rounds as the others") {
+  const Measured found = measured(2, short_measurement());
+  CHECK(found.report.starts == 4);
+  CHECK(found.loadings == 8);
+  REQUIRE(found.report.sides.size() == 2);
+  for (const BenchSideReport& side : found.report.sides) CHECK(side.rounds.size() == 16);
+  CHECK(found.report.sides[1].ratio.has_value());
+  CHECK(found.report.sides[0].first_seconds > 0);
+}
+
+TEST_CASE("bench: a single side has nothing to be compared with, and is started once") {
+  const Measured found = measured(1, short_measurement());
+  CHECK(found.report.starts == 1);
+  CHECK(found.loadings == 1);
+}
+
+TEST_CASE("bench: starts are left out where their rounds do not fit the time") {
+  BenchOptions options = short_measurement();
+  options.max_seconds = 1e-4;
+  const Measured found = measured(2, options);
+  CHECK(found.report.starts == 1);
+  CHECK(found.loadings == 2);
+}
+
+}  // namespace onnxkit::tests::api_bench
