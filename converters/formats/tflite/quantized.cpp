@@ -48,6 +48,7 @@ constexpr Kernel kernels[] = {
     {"GELU", 1, Scales::own},
     {"LOGISTIC", 1, Scales::positive},
     {"SOFTMAX", 1, Scales::positive},
+    {"MAX_POOL_2D", 1, Scales::equal},  // with an activation
     {"AVERAGE_POOL_2D", 1, Scales::equal},
     {"RESIZE_BILINEAR", 1, Scales::equal},
     {"CONCATENATION", 0, Scales::equal},
@@ -116,28 +117,33 @@ class IntegerComputation {
     decode(stored->elem, stored->bytes, std::span(&real, 1));
     return real / static_cast<double>(given_.value(quantize->outputs[0]).quantization->scales.front());
   }
+  static bool is_sum(const Node* node, ValueId x) {
+    return node && node->op == "ADD" && value_of(node->arguments[0]) == x && !node->find("fused_activation_function");
+  }
   static bool is_little(std::optional<double> steps) { return steps && *steps > 1.0 / 2048 && *steps < 1.0 / 512; }
 
   /// x plus a little.
   ValueId halves_up(ValueId x) {
     const Node* sum = given_.reads(x) == 1 ? given_.reader(x) : nullptr;
-    if (!sum || sum->op != "ADD" || value_of(sum->arguments[0]) != x) return ValueId::none;
+    if (!is_sum(sum, x)) return ValueId::none;
     return is_little(in_steps(sum->arguments[1], sum->outputs[0])) ? sum->outputs[0] : ValueId::none;
   }
 
   /// x plus a little of the sign that the integers have, which is that of x where their zero point is 0.
   ValueId halves_away_from_zero(ValueId x) {
     const Node* sum = given_.reads(x) == 2 ? given_.reader(x) : nullptr;
-    if (!sum || sum->op != "ADD" || value_of(sum->arguments[0]) != x) return ValueId::none;
+    if (!is_sum(sum, x)) return ValueId::none;
     const ValueId rounded = sum->outputs[0];
     const Node* little = given_.producer(value_of(sum->arguments[1]));
-    if (!little || little->op != "MUL" || !is_little(in_steps(little->arguments[1], rounded))) return ValueId::none;
+    if (!little || little->op != "MUL" || little->find("fused_activation_function") ||
+        !is_little(in_steps(little->arguments[1], rounded)))
+      return ValueId::none;
     const Node* sign = given_.producer(value_of(little->arguments[0]));
     if (!sign || sign->op != "SIGN") return ValueId::none;
     const std::int64_t zero_point = given_.value(given_.reader(rounded)->outputs[0]).quantization->zero_points.front();
     if (zero_point == 0 && value_of(sign->arguments[0]) == x) return rounded;
     const Node* moved = given_.producer(value_of(sign->arguments[0]));
-    if (!moved || moved->op != "ADD" || value_of(moved->arguments[0]) != x) return ValueId::none;
+    if (!is_sum(moved, x)) return ValueId::none;
     const auto steps = in_steps(moved->arguments[1], rounded);
     return steps && std::abs(*steps - static_cast<double>(zero_point)) < 1.0 / 1024 ? rounded : ValueId::none;
   }
