@@ -204,7 +204,7 @@ class IntegerProductSearch {
     const auto weights = weights_of(convolution.inputs[1], 0);
     if (!weights) return rewriting_.miss(at, "the weights are not constant integers of 8 bits around zero");
     const auto bias = bias_of(convolution, *x, *weights);
-    if (!bias) return rewriting_.miss(at, "the bias is no integer with the scale of the sums");
+    if (!bias) return rewriting_.miss(at, "the bias is not an integer with the scale of the sums");
     if (!rewriting_.is_free(at, {convolution.inputs[0], convolution.inputs[1], input_of(convolution, 2)})) return;
     std::vector<ir::ValueId> inputs = {x->stored,
                                        x->scale,
